@@ -59,8 +59,8 @@ func TestUnencodedPasswordIsRefusedUnprinted(t *testing.T) {
 	p.refused(exitUsage, "--lock: the password", "serve", "--listen", "127.0.0.1:0", "--lock", "redis://:p@ss@127.0.0.1:1/0")
 }
 
-// TestSecretWarnings: what lies open is said, and never the secret.
-func TestSecretWarnings(t *testing.T) {
+// TestOpenSecretsAreWarnedOf: what lies open is said, and never the secret.
+func TestOpenSecretsAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	loose := filepath.Join(folder, "draw")

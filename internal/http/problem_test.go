@@ -145,7 +145,7 @@ func TestEveryRowFromOutside(t *testing.T) {
 	}
 }
 
-func TestTimeThatRanOut(t *testing.T) {
+func TestTimeoutOfAChangeIsUnknown(t *testing.T) {
 	for _, cause := range []error{context.DeadlineExceeded, context.Canceled} {
 		s := newServer(t, &fake{err: fmt.Errorf("query: %w", cause)})
 		p := problemIn(t, do(s, request("POST", "/draw", `{"pool":"p","user":"u"}`)).Result())

@@ -71,9 +71,9 @@ func TestEditedRows(t *testing.T) {
 	require.ErrorContains(t, q.Pass(t.Context(), s, true), "version 699 is not the one that was signed")
 }
 
-// TestStandbyIsBehind: rows that a standby lacks are no fork, and those that it
+// TestLaggingStandbyIsNoFork: rows that a standby lacks are no fork, and those that it
 // has are published without a write to its database.
-func TestStandbyIsBehind(t *testing.T) {
+func TestLaggingStandbyIsNoFork(t *testing.T) {
 	t.Parallel()
 	p, r, forks := forkable(t)
 	r.standby = true
@@ -91,9 +91,9 @@ func TestStandbyIsBehind(t *testing.T) {
 	require.ErrorContains(t, p.Pass(t.Context(), r, false), "version 695 is not the one that was signed")
 }
 
-// TestOtherSigners: checkpoints that were signed elsewhere are compared and
+// TestCheckpointsOfOthersAreCompared: checkpoints that were signed elsewhere are compared and
 // published; one with another root is a fork.
-func TestOtherSigners(t *testing.T) {
+func TestCheckpointsOfOthersAreCompared(t *testing.T) {
 	t.Parallel()
 	p, r, _ := forkable(t)
 	sign := func(size int64) {

@@ -72,9 +72,9 @@ func TestPostgresDatabasesAreApart(t *testing.T) {
 	require.Error(t, executePostgres(t.Context(), dropped, "SELECT 1"), "dropped with its test")
 }
 
-// TestPostgresAs: each database is as it was filled, and a database of its own; a
+// TestPostgresCopiesAreSeparate: each database is as it was filled, and a database of its own; a
 // server that is named keeps nothing to copy.
-func TestPostgresAs(t *testing.T) {
+func TestPostgresCopiesAreSeparate(t *testing.T) {
 	filled := 0
 	fill := func(url string) error {
 		filled++

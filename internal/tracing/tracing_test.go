@@ -75,8 +75,8 @@ func TestTracingIsOnByVariable(t *testing.T) {
 	}
 }
 
-// TestSampler: the SDK's variables work; one that it cannot use is said.
-func TestSampler(t *testing.T) {
+// TestSamplerFollowsItsVariables: the SDK's variables work; one that it cannot use is said.
+func TestSamplerFollowsItsVariables(t *testing.T) {
 	t.Setenv(endpointVariable, "http://127.0.0.1:1")
 	caller := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled, Remote: true})
 	for sampler, want := range map[string][2]bool{ // of a trace of its own, of a caller's that is sampled

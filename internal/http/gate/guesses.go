@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// Burst is how many wrong tokens an address may send at once; Every is how often it may send another one after that.
+	// Burst is how many wrong tokens an address may send at once.
 	Burst = 20
+	// Every is how often it may send another one after that.
 	Every = 5 * time.Second
 	// MaxGuessers bounds the addresses that are counted one by one. Those
 	// beyond share one count.
