@@ -16,8 +16,8 @@ import (
 
 const done = `{"id":"p"}`
 
-// TestDo: what is sent again, and what the caller learns.
-func TestDo(t *testing.T) {
+// TestDoRetriesOnlyWhatIsSafe: what is sent again, and what the caller learns.
+func TestDoRetriesOnlyWhatIsSafe(t *testing.T) {
 	t.Parallel()
 	read := client.Call{Method: "GET", Path: "/admin/pools"}
 	change := client.Call{Method: "PATCH", Path: "/admin/pools/p", ContentType: "application/json", Body: []byte(`{}`)}
@@ -78,9 +78,9 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestDoAway: a service that cannot be reached is not waited for, and nothing
+// TestDoReportsAnUnreachableService: a service that cannot be reached is not waited for, and nothing
 // happened.
-func TestDoAway(t *testing.T) {
+func TestDoReportsAnUnreachableService(t *testing.T) {
 	t.Parallel()
 	caller := &client.Client{URL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: &http.Transport{}}}
 	_, err := caller.Do(t.Context(), client.Call{Method: "PATCH", Path: "/admin/pools/p"})
@@ -92,9 +92,9 @@ func TestDoAway(t *testing.T) {
 	require.False(t, errors.As(err, &unsettled))
 }
 
-// TestDoInto: a body that is written as it comes is written once, whole or with an
+// TestDoWritesABodyOnce: a body that is written as it comes is written once, whole or with an
 // error.
-func TestDoInto(t *testing.T) {
+func TestDoWritesABodyOnce(t *testing.T) {
 	t.Parallel()
 	ok, busy := answer(200, done), problem(503, "contended")
 	for name, c := range map[string]struct {
@@ -193,4 +193,20 @@ func TestTooLongIsAnError(t *testing.T) {
 	body, err := caller.Do(t.Context(), client.Call{Method: "GET", Path: "/admin/pools"})
 	require.NoError(t, err, "2 MiB are short enough")
 	require.Len(t, body, 2<<20+len(done))
+}
+
+// TestTooManyItemsAreAnError: a pool that the caller could not hold is not decoded. One of
+// as many prizes as a pool may have is.
+func TestTooManyItemsAreAnError(t *testing.T) {
+	t.Parallel()
+	pool := func(prizes int) string {
+		return `{"id":"p","name":"[,","prizes":[` + strings.Repeat(`{"id":"a,\"b"},`, prizes-1) + `{}]}`
+	}
+	_, caller := start(t, answer(200, pool(100_000)))
+	found, err := caller.Pool(t.Context(), "p")
+	require.NoError(t, err)
+	require.Len(t, found.Prizes, 100_000)
+	_, caller = start(t, answer(200, pool(600_000)))
+	_, err = caller.Pool(t.Context(), "p")
+	require.ErrorIs(t, err, client.ErrTooLong)
 }

@@ -30,8 +30,8 @@ func TestReceipt(t *testing.T) {
 	require.JSONEq(t, `{"pool":"p","user":"u","count":1}`, bodies[0])
 }
 
-// TestTicket: a ticket is in the request, and in no other.
-func TestTicket(t *testing.T) {
+// TestTicketIsSentInItsRequestOnly: a ticket is in the request, and in no other.
+func TestTicketIsSentInItsRequestOnly(t *testing.T) {
 	t.Parallel()
 	s, c := start(t, cut, answer(200, won))
 	_, err := c.Draw(t.Context(), client.Request{Pool: "p", User: "u", Key: "k", Ticket: "e.30.x"})

@@ -25,6 +25,9 @@ const (
 	// bodyMax is the longest response that is held, in bytes. shortMax is the longest
 	// draw and the longest problem: a draw of 100 units takes a tenth of it.
 	bodyMax, shortMax = 64 << 20, 1 << 20
+	// itemsMax is the most items in the lists of a response: a pool has 100,000 prizes at
+	// most. An item of two bytes would be fifty times as long in memory.
+	itemsMax = 500_000
 )
 
 // call is a request that may be sent any number of times.
@@ -53,7 +56,7 @@ func (c *Client) settle(ctx context.Context, r call, into any, ours func() bool)
 	for attempt := 0; ; attempt++ {
 		body, err := c.attempt(ctx, &sent)
 		if err == nil {
-			err = json.Unmarshal(body, into)
+			err = decode(body, into)
 		}
 		if err == nil && ours() {
 			return nil
@@ -71,6 +74,36 @@ func (c *Client) settle(ctx context.Context, r call, into any, ours func() bool)
 			return &Unsettled{r.key, unknown, errors.Join(ended, err)}
 		}
 	}
+}
+
+// decode reads a response whose lists have at most itemsMax items. Error: ErrTooLong.
+func decode(body []byte, into any) error {
+	if countItems(body) > itemsMax {
+		return fmt.Errorf("%w: more than %d items", ErrTooLong, itemsMax)
+	}
+	return json.Unmarshal(body, into)
+}
+
+// countItems counts the commas between the items of all lists in a JSON text.
+func countItems(text []byte) (n int) {
+	var containers []byte // that the text is in
+	isString := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case isString && c == '\\':
+			i++
+		case c == '"':
+			isString = !isString
+		case isString:
+		case c == '[' || c == '{':
+			containers = append(containers, c)
+		case (c == ']' || c == '}') && len(containers) > 0:
+			containers = containers[:len(containers)-1]
+		case c == ',' && len(containers) > 0 && containers[len(containers)-1] == '[':
+			n++
+		}
+	}
+	return n
 }
 
 // pause waits before a retry: Retry-After, and a jittered time that grows.

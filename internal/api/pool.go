@@ -185,8 +185,9 @@ func (c *Client) Pool(ctx context.Context, poolID string) (Pool, error) {
 	return see[Pool](ctx, c, poolPath(poolID))
 }
 
-// Pools returns all pools, archived ones only where they are asked for.
-func (c *Client) Pools(ctx context.Context, archived bool) (all []Pool, err error) {
+// EachPool calls do with each pool in the order of ids, archived ones only where they are
+// asked for. It holds one page of pools at a time.
+func (c *Client) EachPool(ctx context.Context, archived bool, do func(*Pool) error) error {
 	query := url.Values{"limit": {strconv.Itoa(PageUsual)}}
 	if archived {
 		query.Set("archived", "true")
@@ -194,22 +195,30 @@ func (c *Client) Pools(ctx context.Context, archived bool) (all []Pool, err erro
 	for {
 		page, err := seeList[Pools](ctx, c, pathOf("admin", "pools")+"?"+query.Encode())
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if all = append(all, page.Pools...); page.Next == nil {
-			return all, nil
+		for i := range page.Pools {
+			if err := do(&page.Pools[i]); err != nil {
+				return err
+			}
+		}
+		if page.Next == nil {
+			return nil
 		}
 		if err := checkNext(query.Get("after"), *page.Next); err != nil {
-			return nil, err
+			return err
 		}
 		query.Set("after", *page.Next)
 	}
 }
 
 // PoolIDs returns the ids of all pools in order, archived ones among them.
-func (c *Client) PoolIDs(ctx context.Context) ([]string, error) {
-	all, err := c.Pools(ctx, true)
-	return ShowEach(all, func(p *Pool) string { return p.ID }), err
+func (c *Client) PoolIDs(ctx context.Context) (ids []string, err error) {
+	err = c.EachPool(ctx, true, func(p *Pool) error {
+		ids = append(ids, p.ID)
+		return nil
+	})
+	return ids, err
 }
 
 // ChangePool changes a pool at one of some revisions, nil for every one. Errors:

@@ -103,9 +103,9 @@ func sends(text string) nethttp.HandlerFunc {
 	}
 }
 
-// TestWholeOrNotAtAll: on every database, a source that misbehaves changes
+// TestFailedFetchChangesNothing: on every database, a source that misbehaves changes
 // nothing, and what was fetched before stays.
-func TestWholeOrNotAtAll(t *testing.T) {
+func TestFailedFetchChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -223,8 +223,8 @@ func hijacked(w nethttp.ResponseWriter, text string) {
 	_, _ = io.WriteString(conn, text)
 }
 
-// TestFenced: a fetch that ends after another run has begun stores nothing.
-func TestFenced(t *testing.T) {
+// TestLateFetchStoresNothing: a fetch that ends after another run has begun stores nothing.
+func TestLateFetchStoresNothing(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "sqlite")
 	f.answers(sends(body))
@@ -239,9 +239,9 @@ func TestFenced(t *testing.T) {
 	require.Nil(t, stored)
 }
 
-// TestWatch: an instance that did not fetch learns of a new catalogue, and keeps
+// TestWatchLearnsOfANewCatalogue: an instance that did not fetch learns of a new catalogue, and keeps
 // the old one while the database is away.
-func TestWatch(t *testing.T) {
+func TestWatchLearnsOfANewCatalogue(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "sqlite")
 	memory := catalogue.NewMemory(f.store, slog.New(slog.DiscardHandler))

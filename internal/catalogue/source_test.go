@@ -78,9 +78,9 @@ func TestDamagedCatalogue(t *testing.T) {
 	require.Equal(t, "Krugerrand", memory.Items()["gold"].Name)
 }
 
-// TestNamedSource: the address is used as the operator named it, with the name and
+// TestSourcePasswordStaysOutOfErrors: the address is used as the operator named it, with the name and
 // the password in it, and no error tells them.
-func TestNamedSource(t *testing.T) {
+func TestSourcePasswordStaysOutOfErrors(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "sqlite")
 	f.job = catalogue.Job(f.store, strings.Replace(f.address, "http://", "http://ann:secret-word@", 1), time.Hour)

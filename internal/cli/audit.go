@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +14,9 @@ import (
 	"drawsvc/internal/setting"
 	"drawsvc/internal/stock"
 )
+
+// errViolation: an audit found that a rule is broken; the table has said so.
+var errViolation = errors.New("the audit found violations")
 
 func auditCommand(env setting.Environment) *cobra.Command {
 	c := newCommand(env, "audit", "Check the rows of one pool, or of all, for every rule that they must keep", printing)

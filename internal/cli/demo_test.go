@@ -90,10 +90,10 @@ func absolute(t *testing.T, path string) string {
 	return path
 }
 
-// TestDemoSeeds: a demo on a server seals by the files that it is given, and says so
+// TestDemoSealsByGivenKeys: a demo on a server seals by the files that it is given, and says so
 // where there are none. Another identity, or none that can be read, is no reason to
 // draw what cannot be verified.
-func TestDemoSeeds(t *testing.T) {
+func TestDemoSealsByGivenKeys(t *testing.T) {
 	t.Parallel()
 	recipients, identity := keyFiles(t)
 	p := on(t, stocktest.URL(t, "postgres"))

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestImpossibleValues: a value that no machine can take is usage: one line names its
+// TestImpossibleValuesAreUsageErrors: a value that no machine can take is usage: one line names its
 // flag, and nothing is made before.
-func TestImpossibleValues(t *testing.T) {
+func TestImpossibleValuesAreUsageErrors(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.db")
 	p := on(t, "sqlite:"+file)

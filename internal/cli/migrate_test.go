@@ -186,8 +186,8 @@ func TestSchemaOfAnotherTime(t *testing.T) {
 	})
 }
 
-// TestMigrateOthers: a database that holds somebody else's tables is left alone.
-func TestMigrateOthers(t *testing.T) {
+// TestMigrateLeavesForeignTablesAlone: a database that holds somebody else's tables is left alone.
+func TestMigrateLeavesForeignTablesAlone(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, url string) {
 		_, err := rows(t, url).ExecContext(t.Context(), `CREATE TABLE prizes (id INTEGER)`)
 		require.NoError(t, err)

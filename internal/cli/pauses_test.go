@@ -47,9 +47,9 @@ func holdsPause(log string) bool {
 	return strings.Contains(log, "retry_after") || strings.Contains(log, "notice") || strings.Contains(log, "back soon") || strings.Contains(log, "our secret")
 }
 
-// TestPauses: a pause that ends is answered 503 with its Retry-After, until the pool is
+// TestPausedPoolIsAnswered503: a pause that ends is answered 503 with its Retry-After, until the pool is
 // opened, to whoever has no known key; its callers retry; and the public log has nothing of it.
-func TestPauses(t *testing.T) {
+func TestPausedPoolIsAnswered503(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -101,11 +102,7 @@ func poolListCommand(env setting.Environment) *cobra.Command {
 	c := newCommand(env, "list", "List all pools that are not archived", printing)
 	c.Flags().BoolVar(&archived, "archived", false, "archived pools too")
 	return c.does(nil, func(ctx context.Context, on *api.Client, _ []string) error {
-		all, err := on.Pools(ctx, archived)
-		if err != nil {
-			return err
-		}
-		return printPools(env.Stdout, c.output, all)
+		return printPools(env.Stdout, c.output, func(do func(*api.Pool) error) error { return on.EachPool(ctx, archived, do) })
 	})
 }
 
@@ -160,18 +157,47 @@ func archived(p *api.Pool) string {
 	return ""
 }
 
-func printPools(w io.Writer, o output, pools []api.Pool) error {
+// printPools prints pools as each calls it with them. A pool may have 100,000 prizes:
+// none of them is kept.
+func printPools(w io.Writer, o output, each func(do func(*api.Pool) error) error) error {
 	if o == outputJSON {
-		return api.WriteLine(w, api.Pools{Pools: append([]api.Pool{}, pools...)})
+		return printPoolsJSON(w, each)
 	}
 	t := newTable(w)
 	fmt.Fprintln(t, "pool\tstate\tmode\tversion\tprizes\tstocked\tissued\tremaining\tname")
-	for i := range pools {
-		p, u := &pools[i], unitsOf(&pools[i])
-		_, _ = setting.Printf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n",
+	err := each(func(p *api.Pool) error {
+		u := unitsOf(p)
+		_, err := setting.Printf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n",
 			p.ID, p.State, ownMode(p), p.Version, len(p.Prizes), u.stocked, u.issued, u.stocked-u.issued, p.Name)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return t.Flush()
+}
+
+// printPoolsJSON prints the pools as one page, that of api.Pools.
+func printPoolsJSON(w io.Writer, each func(do func(*api.Pool) error) error) error {
+	before := `{"pools":[`
+	err := each(func(p *api.Pool) error {
+		body, err := json.Marshal(p)
+		if err == nil {
+			_, err = w.Write(append([]byte(before), body...))
+		}
+		before = ","
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if before != "," {
+		_, err = io.WriteString(w, before)
+	}
+	if err == nil {
+		_, err = io.WriteString(w, `],"next":null}`+"\n")
+	}
+	return err
 }
 
 func printPool(w io.Writer, o output, p *api.Pool) error {

@@ -118,8 +118,8 @@ func TestSignals(t *testing.T) {
 	require.Equal(t, -1, s.insist(syscall.SIGTERM), "a further one ended it")
 }
 
-// TestMessages: what main prints, and where.
-func TestMessages(t *testing.T) {
+// TestMainPrintsMessages: what main prints, and where.
+func TestMainPrintsMessages(t *testing.T) {
 	t.Parallel()
 	p := program{tb: t}
 	for _, c := range []struct {

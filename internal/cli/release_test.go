@@ -155,8 +155,8 @@ func built(t *testing.T, r release) string {
 	return file
 }
 
-// TestHistory: a clone without history is distinguished from a commit that is not there.
-func TestHistory(t *testing.T) {
+// TestCloneWithoutHistoryIsRecognized: a clone without history is distinguished from a commit that is not there.
+func TestCloneWithoutHistoryIsRecognized(t *testing.T) {
 	t.Parallel()
 	run := func(args ...string) string {
 		out, err := git(t.Context(), append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)

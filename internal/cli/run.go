@@ -32,9 +32,6 @@ const (
 	exitPending   = 4
 )
 
-// errViolation: an audit found that a rule is broken; the table has said so.
-var errViolation = errors.New("the audit found violations")
-
 func exitCode(err error) int {
 	switch {
 	case err == nil:

@@ -13,10 +13,10 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestExcluded: a schema that does not admit the program makes readiness and
+// TestExcludedProgramRefuses: a schema that does not admit the program makes readiness and
 // draws refuse alike, and admits them again when it does; and the program does
 // not start on it.
-func TestExcluded(t *testing.T) {
+func TestExcludedProgramRefuses(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := spring(t, url)
 		s := p.serve("--public-draw")
@@ -75,9 +75,9 @@ func TestExcluded(t *testing.T) {
 	})
 }
 
-// TestNewOnOld: a new program serves on the older schema that it can still work
+// TestNewProgramServesOnOlderSchema: a new program serves on the older schema that it can still work
 // on, until somebody migrates; one that cannot does not start.
-func TestNewOnOld(t *testing.T) {
+func TestNewProgramServesOnOlderSchema(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file is migrated at the start
 		t.Run(dialect, func(t *testing.T) {

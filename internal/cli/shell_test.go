@@ -59,8 +59,8 @@ func TestCompletion(t *testing.T) {
 	found(far, "odds", "--pool", "")
 }
 
-// TestMisspelt: a misspelt command is answered with the nearest one.
-func TestMisspelt(t *testing.T) {
+// TestMisspeltCommandSuggestsTheNearest: a misspelt command is answered with the nearest one.
+func TestMisspeltCommandSuggestsTheNearest(t *testing.T) {
 	t.Parallel()
 	p := program{tb: t, vars: map[string]string{}}
 	for line, want := range map[string]string{
@@ -114,9 +114,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestTable: columns align by what a terminal shows, and as before where every
+// TestTableAlignsByDisplayWidth: columns align by what a terminal shows, and as before where every
 // letter is one wide.
-func TestTable(t *testing.T) {
+func TestTableAlignsByDisplayWidth(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.Migrated(t, "sqlite"))
 	p.ok("migrate", "up")

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestOffLoopback: what must be given where others reach the service.
-func TestOffLoopback(t *testing.T) {
+// TestServeBeyondLoopbackNeedsSettings: what must be given where others reach the service.
+func TestServeBeyondLoopbackNeedsSettings(t *testing.T) {
 	t.Parallel()
 	p := program{tb: t, vars: map[string]string{}}
 	const admin, drawing = "--admin-token=a-token-of-twenty-two", "--draw-token=another-of-twenty-two"
@@ -22,8 +22,8 @@ func TestOffLoopback(t *testing.T) {
 	require.NoFileExists(t, "drawsvc.db")
 }
 
-// TestVariables: an unknown name ends the program with the nearest one.
-func TestVariables(t *testing.T) {
+// TestUnknownVariableEndsTheProgram: an unknown name ends the program with the nearest one.
+func TestUnknownVariableEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"DRAWSVC_DATABSE": "the nearest is DRAWSVC_DATABASE", "DRAWSVC_BATCHMAX": "the nearest is DRAWSVC_BATCH_MAX",
@@ -43,9 +43,9 @@ func TestVariables(t *testing.T) {
 	require.Contains(t, p.ok("version"), "drawsvc ")
 }
 
-// TestRawPasswords: a password that would be taken for a host is refused
+// TestUnencodedPasswordIsRefusedUnprinted: a password that would be taken for a host is refused
 // before anything is asked of a name server, and none of it is printed.
-func TestRawPasswords(t *testing.T) {
+func TestUnencodedPasswordIsRefusedUnprinted(t *testing.T) {
 	t.Parallel()
 	p := program{tb: t, vars: map[string]string{}}
 	for _, url := range []string{
@@ -59,8 +59,8 @@ func TestRawPasswords(t *testing.T) {
 	p.refused(exitUsage, "--lock: the password", "serve", "--listen", "127.0.0.1:0", "--lock", "redis://:p@ss@127.0.0.1:1/0")
 }
 
-// TestSecretWarnings: what lies open is said, and never the secret.
-func TestSecretWarnings(t *testing.T) {
+// TestOpenSecretsAreWarnedOf: what lies open is said, and never the secret.
+func TestOpenSecretsAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	loose := filepath.Join(folder, "draw")

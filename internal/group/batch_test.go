@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestTopUp: a batch takes in those who came after it was taken, in order and
+// TestBatchAdmitsLateDraws: a batch takes in those who came after it was taken, in order and
 // within its bounds, unless it is in doubt.
-func TestTopUp(t *testing.T) {
+func TestBatchAdmitsLateDraws(t *testing.T) {
 	b := batchOf(urnOf(100), named("a"))
 	q := b.queue
 	q.pace.sizeMax = 3
@@ -37,10 +37,10 @@ func TestTopUp(t *testing.T) {
 	require.Equal(t, []string{"d", "e"}, b.Keys(), "what may be committed stays as it is")
 }
 
-// TestFactsAreOfOnePlan: a refusal rests on what the log says now, not on what
+// TestRefusalUsesTheLatestLookup: a refusal rests on what the log says now, not on what
 // it said when the batch was planned before: meanwhile another instance may
 // have drawn under the key, and taken the last unit.
-func TestFactsAreOfOnePlan(t *testing.T) {
+func TestRefusalUsesTheLatestLookup(t *testing.T) {
 	b := batchOf(urnOf(1), named("a"), named("b"))
 	p := planOf(t, b, nil)
 	require.Error(t, p.Err(1), "b was looked up, and is not there")
@@ -51,9 +51,9 @@ func TestFactsAreOfOnePlan(t *testing.T) {
 	require.True(t, b.waiters[1].draw.Replayed)
 }
 
-// TestWhoJoinsIsAsked: a draw that joins a batch which was looked up before is
+// TestJoiningDrawIsLookedUp: a draw that joins a batch which was looked up before is
 // looked up itself before it is refused.
-func TestWhoJoinsIsAsked(t *testing.T) {
+func TestJoiningDrawIsLookedUp(t *testing.T) {
 	b := batchOf(urnOf(1), named("a"), named("b"))
 	q := b.queue
 	q.working = true // nobody else takes
@@ -66,9 +66,9 @@ func TestWhoJoinsIsAsked(t *testing.T) {
 	require.True(t, b.waiters[2].draw.Replayed)
 }
 
-// TestDoubtIsOfAName: two draws of one name are one draw. When its write is in
+// TestDrawsOfOneNameShareDoubt: two draws of one name are one draw. When its write is in
 // doubt, neither answer says that nothing happened, whatever a later attempt came to.
-func TestDoubtIsOfAName(t *testing.T) {
+func TestDrawsOfOneNameShareDoubt(t *testing.T) {
 	b := batchOf(urnOf(9), named("a"), named("a"), named("b"))
 	b.InDoubt(planOf(t, b, nil))
 	b.Undo(planOf(t, b, nil))
@@ -88,9 +88,9 @@ func TestDoubtIsOfAName(t *testing.T) {
 	}
 }
 
-// TestDoubtTellsTheName: a caller who has named no key gets the one to ask with
+// TestDoubtReturnsTheKeyToRetry: a caller who has named no key gets the one to ask with
 // again, whether its time ended or its batch was given up.
-func TestDoubtTellsTheName(t *testing.T) {
+func TestDoubtReturnsTheKeyToRetry(t *testing.T) {
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
 	ended, leave := context.WithCancel(t.Context())
 	leave()

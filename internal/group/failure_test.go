@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestBatcherBadApple: a draw that makes its batch fail or panic fails alone;
+// TestFailingDrawFailsAlone: a draw that makes its batch fail or panic fails alone;
 // the others are served, and nobody hangs.
-func TestBatcherBadApple(t *testing.T) {
+func TestFailingDrawFailsAlone(t *testing.T) {
 	for name, spoil := range map[string]func() error{
 		"error":          func() error { return errors.New("nobody expected this") },
 		"coded error":    func() error { return draw.Errorf(draw.CodeInternal, "the database refused") },

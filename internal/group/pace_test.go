@@ -120,9 +120,9 @@ func TestOverloadIsHonest(t *testing.T) {
 	})
 }
 
-// TestLeftOut: a batch plans and looks up nobody who has left, or whose time ends
+// TestBatchLeavesOutExpiredDraws: a batch plans and looks up nobody who has left, or whose time ends
 // before the batch is expected to; who is left out hears of it at once.
-func TestLeftOut(t *testing.T) {
+func TestBatchLeavesOutExpiredDraws(t *testing.T) {
 	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":9}]}`))
 	require.NoError(t, err)
 	u := draw.NewUrn("p")
@@ -164,9 +164,9 @@ func (l *turnsRead) Turns(_ context.Context, _ *draw.Urn, needs []draw.Need) (*d
 	return draw.NewFacts(needs), nil
 }
 
-// TestTroubleIsPassedOn: what waits after a batch that failed, and is never taken, has
+// TestWaitingDrawsGetTheFailureReason: what waits after a batch that failed, and is never taken, has
 // that batch's reason, until a batch is decided.
-func TestTroubleIsPassedOn(t *testing.T) {
+func TestWaitingDrawsGetTheFailureReason(t *testing.T) {
 	lost := &draw.Error{Code: draw.CodeOutcomeUnknown, Err: errors.New("the answer to a COMMIT")}
 	for _, c := range []struct {
 		failed error
@@ -226,9 +226,9 @@ func TestTroubleIsToldAtOnce(t *testing.T) {
 	code(t, draw.CodeStoreUnavailable, come())
 }
 
-// TestKeysUnasked: of a draw with a key that is refused before the log was asked for
+// TestRefusalBeforeLookupIsUnknown: of a draw with a key that is refused before the log was asked for
 // it, nobody says what happened under the key before, whatever the code.
-func TestKeysUnasked(t *testing.T) {
+func TestRefusalBeforeLookupIsUnknown(t *testing.T) {
 	unnamed := named("made")
 	unnamed.Named = false
 	for _, refused := range []draw.Code{draw.CodeStoreUnavailable, draw.CodeLockUnavailable, draw.CodeContended, draw.CodeSeedUnavailable} {

@@ -118,9 +118,9 @@ func (s *slowIssuer) Issue(ctx context.Context, b *Batch) error {
 	return err
 }
 
-// TestOneWorker: while an issuer is on its way back from a batch, nobody else
+// TestBatchHasOneWorker: while an issuer is on its way back from a batch, nobody else
 // touches that batch, although nobody waits for it any more.
-func TestOneWorker(t *testing.T) {
+func TestBatchHasOneWorker(t *testing.T) {
 	l := newLedger(poolOf("p", 10))
 	l.goesOn = true
 	slow := &slowIssuer{ledger: l}

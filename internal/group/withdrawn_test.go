@@ -73,10 +73,10 @@ func TestFoundWhileGivingUp(t *testing.T) {
 	withdrawEach(t, b, draw.CodeOutcomeUnknown)
 }
 
-// TestAbsentOnceIsEnough: a draw that the log did not hold is contended, and not in
+// TestAbsentKeyIsNotInDoubt: a draw that the log did not hold is contended, and not in
 // doubt, when a later lookup ends without an answer; and in doubt once a write met a
 // known key of its batch.
-func TestAbsentOnceIsEnough(t *testing.T) {
+func TestAbsentKeyIsNotInDoubt(t *testing.T) {
 	lookup := func(err error) func(*Batch) {
 		return func(b *Batch) {
 			_, failed := b.PlanReplays(context.Background(), errors.New("given up"),

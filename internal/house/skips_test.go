@@ -15,8 +15,8 @@ func skipsQuietly(source string) bool {
 	return regexp.MustCompile(`\b\w*(?:t|tb)\.Skip(?:f|Now)?\(`).MatchString(source)
 }
 
-// TestSkipsAreLoud: a test that lacks something on this machine says so by servertest.
-func TestSkipsAreLoud(t *testing.T) {
+// TestSkipsNameWhatIsMissing: a test that lacks something on this machine says so by servertest.
+func TestSkipsNameWhatIsMissing(t *testing.T) {
 	own := map[string]string{
 		"internal/draw/fenwick_test.go":   "rapid leaves out a step that is not possible",
 		"internal/draw/urn_test.go":       "the same",

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/problem"
 )
 
 // The media types of answers.
@@ -93,5 +94,5 @@ func (r *route) checkAccept(h nethttp.Header) error {
 	if slices.ContainsFunc(r.answers, takes) || takes(typeProblem) {
 		return nil
 	}
-	return draw.Errorf(codeNotAcceptable, "the call answers with %s, which the Accept header excludes", strings.Join(r.answers, " or "))
+	return draw.Errorf(problem.CodeNotAcceptable, "the call answers with %s, which the Accept header excludes", strings.Join(r.answers, " or "))
 }

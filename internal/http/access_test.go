@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/http/conns"
+	"drawsvc/internal/http/gate"
 )
 
 // tokenOf is a token for tests: its text is its name and role.
@@ -81,13 +83,13 @@ func TestExpiredToken(t *testing.T) {
 	ask := func() int {
 		return do(s, request("GET", "/admin/pools", "", "Authorization", "Bearer old-admin")).Code
 	}
-	s.gate.now = func() time.Time { return at.Add(-time.Nanosecond) }
+	s.gate.Now = func() time.Time { return at.Add(-time.Nanosecond) }
 	require.Equal(t, 200, ask())
-	s.gate.now = func() time.Time { return at }
-	for range 3 * guessBurst {
+	s.gate.Now = func() time.Time { return at }
+	for range 3 * gate.Burst {
 		require.Equal(t, 401, ask(), "expired is no guess")
 	}
-	require.Equal(t, float64(3*guessBurst), testutil.ToFloat64(s.metrics.refused.WithLabelValues("expired")))
+	require.Equal(t, float64(3*gate.Burst), testutil.ToFloat64(s.metrics.refused.WithLabelValues("expired")))
 }
 
 // judgeGuesses says which right token is refused while wrong ones come.
@@ -97,12 +99,12 @@ func judgeGuesses(s *Server) error {
 		r.RemoteAddr = net.JoinHostPort(from, "4711")
 		return do(s, r).Code
 	}
-	for range 2 * guessBurst {
+	for range 2 * gate.Burst {
 		for _, from := range []string{"192.0.2.1", "2001:ffff::1"} {
 			ask(from, "wrong")
 		}
 	}
-	for i := range guessersMax { // more addresses than are counted
+	for i := range gate.MaxGuessers { // more addresses than are counted
 		ask(netip.AddrFrom16([16]byte{0x20, 1, byte(i >> 8), byte(i)}).String(), "wrong")
 	}
 	for _, from := range []string{"192.0.2.1", "2001:ffff::1", "192.0.2.2"} {
@@ -123,13 +125,15 @@ func TestRightTokensAreNeverRefused(t *testing.T) {
 	require.NoError(t, judgeGuesses(s))
 
 	double, right := newServer(t, &fake{}, withDrawToken), newServer(t, &fake{}, withDrawToken)
+	guesses, tooMany := gate.NewGuesses(), map[netip.Addr]bool{}
 	double.handler = nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
-		if from := addressOf(r.RemoteAddr); isSpent(double.gate.guesses.full[guesser(from)], at) {
+		from := conns.AddressOf(r.RemoteAddr)
+		if tooMany[conns.CallerOf(from)] {
 			w.WriteHeader(nethttp.StatusTooManyRequests)
 			return
 		}
 		if r.Header.Get("Authorization") == "Bearer wrong" {
-			double.gate.guesses.wrong(addressOf(r.RemoteAddr), at)
+			tooMany[conns.CallerOf(from)] = guesses.Wrong(from, at)
 		}
 		right.Handler().ServeHTTP(w, r)
 	})
@@ -141,13 +145,13 @@ func TestRightTokensAreNeverRefused(t *testing.T) {
 func TestGuesses(t *testing.T) {
 	s := newServer(t, &fake{}, withDrawToken)
 	now := at
-	s.gate.now = func() time.Time { return now }
+	s.gate.Now = func() time.Time { return now }
 	ask := func(from, token string) int {
 		r := request("POST", "/draw", `{"pool":"p","user":"u"}`, "Authorization", "Bearer "+token)
 		r.RemoteAddr = net.JoinHostPort(from, "4711")
 		return do(s, r).Code
 	}
-	for range guessBurst {
+	for range gate.Burst {
 		require.Equal(t, 401, ask("192.0.2.1", "wrong"))
 	}
 	require.Equal(t, 429, ask("192.0.2.1", "wrong"))
@@ -158,58 +162,20 @@ func TestGuesses(t *testing.T) {
 	p := problemIn(t, do(s, r).Result())
 	require.Equal(t, "too-many-guesses", p.Code, "httptest's callers come from 192.0.2.1")
 
-	now = now.Add(guessEvery)
+	now = now.Add(gate.Every)
 	require.Equal(t, 401, ask("192.0.2.1", "wrong"))
 	require.Equal(t, 429, ask("192.0.2.1", "wrong"))
-	now = now.Add(guessBurst * guessEvery)
-	for range guessBurst {
+	now = now.Add(gate.Burst * gate.Every)
+	for range gate.Burst {
 		require.Equal(t, 401, ask("192.0.2.1", "wrong"))
 	}
 
-	for i := range guessBurst { // one caller, many addresses of its network
+	for i := range gate.Burst { // one caller, many addresses of its network
 		require.Equal(t, 401, ask(netip.AddrFrom16([16]byte{0x20, 1, 15: byte(i)}).String(), "wrong"))
 	}
 	require.Equal(t, 429, ask("2001::99", "wrong"))
 	require.Equal(t, 401, ask("2001:1::99", "wrong"))
 	require.Positive(t, testutil.ToFloat64(s.metrics.refused.WithLabelValues("wrong")))
-}
-
-// TestGuessesAreBounded in memory, and counted beyond that bound too.
-func TestGuessesAreBounded(t *testing.T) {
-	g := newGuesses()
-	address := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}) }
-	for i := range 3 * guessersMax {
-		g.wrong(address(i), at)
-	}
-	require.Len(t, g.full, guessersMax)
-	require.True(t, g.wrong(netip.MustParseAddr("11.0.0.1"), at), "those beyond share one count")
-	require.False(t, g.wrong(address(1), at), "those within have their own")
-	require.False(t, g.wrong(netip.MustParseAddr("11.0.0.1"), at.Add(time.Hour*24*365)))
-	require.Len(t, g.full, 1)
-}
-
-func TestRemote(t *testing.T) {
-	g := &gate{proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
-	for _, c := range []struct {
-		peer, want string
-		forwarded  []string
-	}{
-		{"192.0.2.1:1", "192.0.2.1", nil},
-		{"192.0.2.1:1", "192.0.2.1", []string{"203.0.113.9"}},
-		{"[::ffff:192.0.2.1]:1", "192.0.2.1", nil},
-		{"10.0.0.1:1", "10.0.0.1", nil},
-		{"10.0.0.1:1", "203.0.113.9", []string{"203.0.113.9"}},
-		{"[::1]:1", "203.0.113.9", []string{"203.0.113.9"}},
-		{"10.0.0.1:1", "203.0.113.9", []string{"198.51.100.1, 203.0.113.9, 10.1.1.1"}},
-		{"10.0.0.1:1", "203.0.113.9", []string{"198.51.100.1", "203.0.113.9"}},
-		{"10.0.0.1:1", "10.0.0.1", []string{"203.0.113.9, nonsense"}},
-		{"10.0.0.1:1", "10.0.0.2", []string{"10.0.0.2"}},
-	} {
-		r := request("GET", "/", "")
-		r.RemoteAddr = c.peer
-		r.Header["X-Forwarded-For"] = c.forwarded
-		require.Equal(t, c.want, g.remote(r).String(), c)
-	}
 }
 
 // TestNothingButTheOperatorOpensCalls: no Host and no missing header of a proxy

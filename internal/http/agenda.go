@@ -2,33 +2,14 @@ package http
 
 import (
 	"context"
-	"io"
 	nethttp "net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
-
-// Agendas shows the agendas of pools.
-type Agendas interface {
-	// Agenda returns at most limit items with a number above after, in order;
-	// open leaves out those that are done.
-	Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error)
-	// Opening says when the agenda opens a pool next, and when it pauses or closes
-	// it; zero times for never.
-	Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error)
-}
-
-// Planner changes the agendas of pools.
-type Planner interface {
-	// PlanItem plans an item; under a key, unless it is "", once.
-	PlanItem(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Item, error)
-	RemoveItem(ctx context.Context, poolID string, item int64, actor string) error
-}
 
 // visibleItems returns the items that the caller may see. Open stock items are for
 // admins only: whoever knows when a unit is released knows when to draw.
@@ -100,14 +81,6 @@ func (s *Server) opening(ctx context.Context, p *draw.Pool) (opens, closes *stri
 	}
 	o, c, err := s.Store.Opening(ctx, p.ID)
 	return api.ShowTimeOrNull(o), api.ShowTimeOrNull(c), err
-}
-
-// Scheduler plans many stock items as one change, whole or not at all.
-type Scheduler interface {
-	// ImportAgenda plans those of a CSV file; under a key, unless it is "", once.
-	ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error)
-	// SpreadAgenda plans those of a schedule, likewise.
-	SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error)
 }
 
 // importAgenda answers POST /admin/pools/{pool}/agenda/import.

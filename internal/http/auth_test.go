@@ -261,7 +261,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestTwoTokensAreNone(t *testing.T) {
+func TestTwoAuthorizationHeadersAreRefused(t *testing.T) {
 	r := asAdmin("GET", "/admin/pools", "")
 	r.Header.Add("Authorization", "Bearer "+adminToken)
 	require.Equal(t, "unauthorized", problemIn(t, do(newServer(t, &fake{}), r).Result()).Code)
@@ -282,10 +282,10 @@ func TestPublicDrawOpensDrawing(t *testing.T) {
 	}
 }
 
-// TestNoTokenIsNobodys: a header that holds no bearer token is like none, also
+// TestEmptyTokenMatchesNobody: a header that holds no bearer token is like none, also
 // where a token's digest is that of nothing. The last one shows that such a digest
 // would be found.
-func TestNoTokenIsNobodys(t *testing.T) {
+func TestEmptyTokenMatchesNobody(t *testing.T) {
 	ofNothing := access.Token{Name: "slip", Role: access.Admin, Digest: access.DigestOf("")}
 	s := newServer(t, &fake{}, func(c *Config) { c.Tokens = keep(ofNothing) })
 	for _, header := range []string{"", "Bearer", "Bearer ", "bearer   ", "Basic dTpw", "x", "Digest a"} {
@@ -293,7 +293,7 @@ func TestNoTokenIsNobodys(t *testing.T) {
 		require.Equal(t, 401, do(s, r).Code, "%q", header)
 		require.Zero(t, testutil.ToFloat64(s.metrics.refused.WithLabelValues("wrong")), "nothing was guessed")
 	}
-	_, found := s.gate.tokens.Set().Find(access.DigestOf(""))
+	_, found := s.Tokens.Set().Find(access.DigestOf(""))
 	require.True(t, found)
 }
 

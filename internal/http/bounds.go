@@ -6,75 +6,17 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
 )
-
-const (
-	// publicLogsMax is how many revealed logs are sent at once, and proofsMax how many
-	// receipts are proven. Whoever comes then waits.
-	publicLogsMax = 8
-	proofsMax     = 1
-	// answerShort is the longest answer that is not counted, in bytes.
-	answerShort = 64 << 10
-)
-
-// bounds is what calls share, so that no number of callers uses up the memory or the
-// connections to the database, and no rank what a higher one needs.
-type bounds struct {
-	// reads are the calls that read the database at once, beside the draws: the
-	// connections for reads. changes are those that change it: one of its connections
-	// is left for the service itself.
-	reads, changes *shares
-	// longChanges are those that may read or write a whole log. The connections that are
-	// left remain for draws and short changes.
-	longChanges *shares
-	// streams are audits and exports. They read for as long as their caller takes,
-	// which has a pace to keep to.
-	streams *shares
-	// listeners are the streams of events.
-	listeners *shares
-	// simulations use a processor each.
-	simulations *shares
-	// imports are the files that arrive or are imported. Of these one is at work:
-	// importing.
-	imports   *shares
-	importing *semaphore.Weighted
-	// answers bounds the bytes of all long answers that are being sent: a caller that
-	// reads slowly holds its answer until the write timeout.
-	answers *shares
-	// publicLogs and proofs are those of publicLogsMax and proofsMax.
-	publicLogs, proofs *semaphore.Weighted
-}
-
-// readsUsual is the number of connections for reads where the Config names none.
-const readsUsual = 5
-
-// newBounds returns the bounds of a server with at most so many connections of
-// callers, and of the database for reads.
-func newBounds(connections, reads int) bounds {
-	n, m := int64(connections), int64(reads)
-	return bounds{
-		reads:       newShares([ranks]int64{m - 3, m - 2, m - 1, m}),
-		changes:     newShares([ranks]int64{0, 0, 2, 3}),
-		longChanges: newShares([ranks]int64{0, 0, 0, 2}),
-		streams:     newShares([ranks]int64{0, 2, 3, 4}),
-		listeners:   newShares([ranks]int64{0, max(1, n/4), max(2, 3*n/8), max(3, n/2)}),
-		simulations: newShares([ranks]int64{0, 1, 2, 3}),
-		imports:     newShares([ranks]int64{0, 0, 1, 2}),
-		importing:   semaphore.NewWeighted(1),
-		answers:     newShares([ranks]int64{16 << 20, 32 << 20, 48 << 20, 64 << 20}),
-		publicLogs:  semaphore.NewWeighted(publicLogsMax),
-		proofs:      semaphore.NewWeighted(proofsMax),
-	}
-}
 
 // place waits for a place among the calls that use the database beside the draws,
 // until done is called. Error: CodeOverloaded when ctx ends first.
 func (c call) place(ctx context.Context) (done func(), err error) {
-	places := c.server.bounds.changes
+	places := c.server.bounds.Changes
 	if c.isRead() {
-		places = c.server.bounds.reads
+		places = c.server.bounds.Reads
 	}
-	done, err = places.wait(ctx, c.rank())
+	done, err = places.Wait(ctx, gate.RankOf(c.caller.Role))
 	return done, overloaded(err)
 }
 
@@ -96,7 +38,7 @@ func (c call) begin() (ctx context.Context, done func(), err error) {
 func (c call) beginLong() (ctx context.Context, done func(), err error) {
 	waiting, stop := c.within(c.server.RequestTimeout)
 	defer stop()
-	leave, err := c.server.bounds.longChanges.wait(waiting, c.rank())
+	leave, err := c.server.bounds.LongChanges.Wait(waiting, gate.RankOf(c.caller.Role))
 	if err != nil {
 		return nil, nil, overloaded(err)
 	}
@@ -125,8 +67,8 @@ func overloaded(err error) error {
 
 // take takes n places of a bound for a call. Error: CodeOverloaded with the detail
 // where they are not free.
-func (c call) take(of *shares, n int64, detail string) (done func(), err error) {
-	done, ok := of.try(c.rank(), n)
+func (c call) take(of *gate.Shares, n int64, detail string) (done func(), err error) {
+	done, ok := of.Try(gate.RankOf(c.caller.Role), n)
 	if !ok {
 		return nil, draw.Errorf(draw.CodeOverloaded, "%s", detail)
 	}
@@ -136,8 +78,8 @@ func (c call) take(of *shares, n int64, detail string) (done func(), err error) 
 // streamed is a handler of an audit or an export, of which few run at once.
 func streamed(handle handler) handler {
 	return func(c call) error {
-		//double:unbounded c.server.bounds.streams => newShares([ranks]int64{1 << 20, 1 << 20, 1 << 20, 1 << 20})
-		done, err := c.take(c.server.bounds.streams, 1, "as many audits and exports run already as this token may run at once")
+		//double:unbounded c.server.bounds.Streams => gate.NewShares([gate.Ranks]int64{1 << 20, 1 << 20, 1 << 20, 1 << 20})
+		done, err := c.take(c.server.bounds.Streams, 1, "as many audits and exports run already as this token may run at once")
 		if err != nil {
 			return err
 		}
@@ -147,7 +89,7 @@ func streamed(handle handler) handler {
 }
 
 // queued is a handler of which few run at once, and the others wait for their turn.
-func queued(of func(*bounds) *semaphore.Weighted, handle handler) handler {
+func queued(of func(*gate.Bounds) *semaphore.Weighted, handle handler) handler {
 	return func(c call) error {
 		ctx, cancel := c.within(c.server.RequestTimeout)
 		defer cancel()
@@ -160,8 +102,11 @@ func queued(of func(*bounds) *semaphore.Weighted, handle handler) handler {
 	}
 }
 
-func publicLogs(b *bounds) *semaphore.Weighted { return b.publicLogs }
-func proofs(b *bounds) *semaphore.Weighted     { return b.proofs }
+func publicLogs(b *gate.Bounds) *semaphore.Weighted { return b.PublicLogs }
+func proofs(b *gate.Bounds) *semaphore.Weighted     { return b.Proofs }
+
+// answerShort is the longest answer that is not counted, in bytes.
+const answerShort = 64 << 10
 
 // room makes room for an answer of n bytes until done is called. Error:
 // CodeOverloaded.
@@ -169,5 +114,5 @@ func (c call) room(n int) (done func(), err error) {
 	if n <= answerShort {
 		return func() {}, nil
 	}
-	return c.take(c.server.bounds.answers, int64(n), "as many bytes of long answers are being sent already as this token may ask for at once")
+	return c.take(c.server.bounds.Answers, int64(n), "as many bytes of long answers are being sent already as this token may ask for at once")
 }

@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"errors"
-	"fmt"
 	nethttp "net/http"
 	"strings"
 	"sync"
@@ -16,6 +15,8 @@ import (
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
+	"drawsvc/internal/http/packed"
 )
 
 // checksOf is how often a check is made when many ask at once.
@@ -78,7 +79,7 @@ func readinessOutlivesItsCaller(t *testing.T) {
 	require.ErrorIs(t, r.ask(t.Context()), down)
 	require.ErrorIs(t, r.ask(t.Context()), down, "a failure is kept as well")
 	require.Equal(t, 2, checks)
-	r.turn <- struct{}{}
+	require.NoError(t, r.turn.Acquire(t.Context(), 1))
 	require.ErrorIs(t, r.ask(canceled), context.Canceled)
 }
 
@@ -86,10 +87,13 @@ func readinessOutlivesItsCaller(t *testing.T) {
 // says 304 to those that have it.
 func TestPoolIsShownFromMemory(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, poolIsShownFromMemory) // so that a busy machine does not take a second
+}
+
+func poolIsShownFromMemory(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)
 	first := do(s, request("GET", "/pools/spring", ""))
-	s.copies.kept["spring"].at = time.Now().Add(time.Hour) // so that a busy machine does not take a second
 	tag := first.Header().Get("ETag")
 	require.Regexp(t, `^"[0-9a-f]{24}"$`, tag)
 	require.Equal(t, "application/json", first.Header().Get("Content-Type"))
@@ -111,101 +115,9 @@ func TestPoolIsShownFromMemory(t *testing.T) {
 	require.Equal(t, 200, do(s, asAdmin("PATCH", "/admin/pools/spring", `{"state":"paused"}`)).Code)
 	do(s, request("GET", "/pools/spring", ""))
 	require.Len(t, f.asked, 3, "what this instance has changed is read at once")
-	s.copies.kept["spring"].at = time.Now().Add(-copyFor)
+	time.Sleep(packed.KeptFor)
 	do(s, request("GET", "/pools/spring", ""))
 	require.Len(t, f.asked, 4, "and what another may have changed, after a second")
-}
-
-// TestCopies: what is read at a time, kept, and dropped.
-func TestCopies(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, copiesAreKept)
-}
-
-func copiesAreKept(t *testing.T) {
-	var reading, most, reads atomic.Int64
-	answers := sync.Map{}
-	c := newCopies(func(_ context.Context, id string) ([]byte, error) {
-		most.Store(max(most.Load(), reading.Add(1)))
-		defer reading.Add(-1)
-		reads.Add(1)
-		time.Sleep(time.Millisecond)
-		if answer, ok := answers.Load(id); ok {
-			if err, failed := answer.(error); failed {
-				return nil, err
-			}
-			return []byte(answer.(string)), nil
-		}
-		return []byte("of " + id), nil
-	})
-	places := newShares([ranks]int64{2, 3, 4, 5})
-	place := func(ctx context.Context) (func(), error) { return places.wait(ctx, rankDraw) }
-	var all sync.WaitGroup
-	for i := range 100 {
-		all.Go(func() {
-			answer, err := c.get(t.Context(), fmt.Sprint("p", i%20), place)
-			if err != nil || string(answer.plain) != fmt.Sprint("of p", i%20) {
-				t.Errorf("%v %v", answer, err)
-			}
-		})
-	}
-	all.Wait()
-	require.LessOrEqual(t, most.Load(), places.limits[rankDraw])
-
-	answers.Store("none", error(draw.Errorf(draw.CodePoolNotFound, "no")))
-	answers.Store("down", errors.New("down"))
-	for range 3 {
-		_, err := c.get(t.Context(), "none", place)
-		require.Equal(t, draw.CodePoolNotFound, draw.CodeOf(err))
-	}
-	begun := reads.Load()
-	_, _ = c.get(t.Context(), "none", place)
-	require.Equal(t, begun, reads.Load(), "that there is no such pool is kept too")
-	for range 2 {
-		_, err := c.get(t.Context(), "down", place)
-		require.Error(t, err)
-	}
-	require.Equal(t, begun+2, reads.Load(), "that the database is away is not")
-
-	equal, err := c.get(t.Context(), "p1", place)
-	require.NoError(t, err)
-	time.Sleep(copyFor)
-	same, err := c.get(t.Context(), "p1", place)
-	require.NoError(t, err)
-	require.Same(t, equal, same, "slow readers of an unchanged pool share one copy")
-
-	answers.Store("big", strings.Repeat("b", copiesBytesMax))
-	_, err = c.get(t.Context(), "big", place)
-	require.NoError(t, err)
-	require.Len(t, c.kept, 1)
-	for i := range 3 * copiesMax {
-		c.of(fmt.Sprint("x", i))
-	}
-	require.LessOrEqual(t, len(c.kept), copiesMax)
-	require.LessOrEqual(t, c.bytes, copiesBytesMax)
-}
-
-// free is a place that is always there.
-func free(context.Context) (func(), error) { return func() {}, nil }
-
-// TestCopyReadBeforeAChange is not shown after it.
-func TestCopyReadBeforeAChange(t *testing.T) {
-	t.Parallel()
-	answer := "before"
-	var c *copies
-	c = newCopies(func(context.Context, string) ([]byte, error) {
-		read := answer
-		if read == "before" {
-			answer = "after"
-			c.drop("p") // the change ends while the pool is read
-		}
-		return []byte(read), nil
-	})
-	_, err := c.get(t.Context(), "p", free)
-	require.NoError(t, err)
-	answered, err := c.get(t.Context(), "p", free)
-	require.NoError(t, err)
-	require.Equal(t, "after", string(answered.plain))
 }
 
 // blocking is a store whose audits and logs wait until they are let go.
@@ -236,7 +148,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	f := &fake{}
 	b := blocking{fakeStore{f}, make(chan struct{}), make(chan struct{})}
 	s := newServer(t, f, func(c *Config) { c.Store = b })
-	streamsMax := int(s.bounds.streams.limits[rankAdmin])
+	streamsMax := int(s.bounds.Streams.Limit(gate.RankAdmin))
 	codes := make(chan int, streamsMax)
 	audit, export := asAdmin("GET", "/admin/pools/p/audit", ""), asAdmin("GET", "/admin/pools/p/awards", "", "Accept", "text/csv")
 	for _, r := range []*nethttp.Request{audit, export, audit.Clone(t.Context()), export.Clone(t.Context())} {
@@ -278,14 +190,14 @@ func TestLongAnswersAreBounded(t *testing.T) {
 	s := newServer(t, f)
 	long := func() int { return do(s, asAdmin("GET", "/admin/pools/p/awards?limit=1000", "")).Code }
 	require.Equal(t, 200, long())
-	done, ok := s.bounds.answers.try(rankAdmin, 1<<40)
+	done, ok := s.bounds.Answers.Try(gate.RankAdmin, 1<<40)
 	require.True(t, ok, "the longest goes alone")
 	require.Equal(t, 503, long())
 	require.Equal(t, 200, do(s, asAdmin("GET", "/admin/pools/p/awards?limit=10", "")).Code, "short ones need no room")
 	require.Equal(t, 200, do(s, asAdmin("PATCH", "/admin/pools/p", `{"state":"paused"}`)).Code)
 	done()
 	require.Equal(t, 200, long())
-	done, ok = s.bounds.answers.try(rankStock, 1<<40)
+	done, ok = s.bounds.Answers.Try(gate.RankStock, 1<<40)
 	require.True(t, ok)
 	require.Equal(t, 200, long(), "what a lower rank is sent leaves room for the admin")
 	done()
@@ -297,8 +209,8 @@ func TestLongAnswersAreBounded(t *testing.T) {
 func TestNoCallTakesTwoPlaces(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{awards: manyAwards(3)})
-	one := [ranks]int64{1, 1, 1, 1}
-	s.bounds.reads, s.bounds.changes = newShares(one), newShares(one)
+	one := [gate.Ranks]int64{1, 1, 1, 1}
+	s.bounds.Reads, s.bounds.Changes = gate.NewShares(one), gate.NewShares(one)
 	s.RequestTimeout = 300 * time.Millisecond
 	all := calls()
 	for _, query := range []string{"?user=u1", "?draw=d", "?prize=gold"} {
@@ -311,7 +223,7 @@ func TestNoCallTakesTwoPlaces(t *testing.T) {
 		w := do(s, e.request("Authorization", "Bearer "+adminToken))
 		require.NotEqual(t, nethttp.StatusServiceUnavailable, w.Code, "%s %s", e.method, e.target)
 	}
-	done, err := s.bounds.reads.wait(t.Context(), rankDraw)
+	done, err := s.bounds.Reads.Wait(t.Context(), gate.RankDraw)
 	require.NoError(t, err, "each place was given back")
 	done()
 }
@@ -322,9 +234,9 @@ func TestEveryChangeHasABound(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	s := newServer(t, f)
-	none := [ranks]int64{}
-	s.bounds.changes, s.bounds.longChanges, s.bounds.imports = newShares(none), newShares(none), newShares(none)
-	s.bounds.simulations, s.bounds.streams = newShares(none), newShares(none)
+	none := [gate.Ranks]int64{}
+	s.bounds.Changes, s.bounds.LongChanges, s.bounds.Imports = gate.NewShares(none), gate.NewShares(none), gate.NewShares(none)
+	s.bounds.Simulations, s.bounds.Streams = gate.NewShares(none), gate.NewShares(none)
 	s.RequestTimeout = 50 * time.Millisecond
 	changes := 0
 	for _, e := range calls() {
@@ -345,7 +257,7 @@ func TestLongChangesLeaveRoom(t *testing.T) {
 	s := newServer(t, &fake{})
 	s.RequestTimeout = 300 * time.Millisecond
 	for range 2 {
-		_, err := s.bounds.longChanges.wait(t.Context(), rankAdmin)
+		_, err := s.bounds.LongChanges.Wait(t.Context(), gate.RankAdmin)
 		require.NoError(t, err)
 	}
 	long := asAdmin("POST", "/admin/pools/p/skip", `{"to":9}`)

@@ -9,50 +9,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"drawsvc/internal/api"
-
 	"github.com/gin-gonic/gin"
-	"github.com/go-json-experiment/json"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
+	"drawsvc/internal/http/packed"
 )
-
-// Server answers the calls. It serves once: after Serve has returned, or
-// while it drains, new draws are refused.
-type Server struct {
-	Config
-	engine *gin.Engine
-	// handler is the engine, or in tests what checks its answers.
-	handler  nethttp.Handler
-	gate     *gate
-	refusals *refusals
-	ids      ids
-	problems map[draw.Code]problem
-	metrics  metrics
-	limits   limits
-	bounds   bounds
-	// copies are of pools, odds of their odds.
-	copies, odds *copies
-	connections  *connections
-	readiness    *readiness
-	// draining says that the service is shutting down.
-	draining atomic.Bool
-	// streaming ends, by endStreams, when the service begins to shut down:
-	// whoever listens finds another instance.
-	streaming  context.Context
-	endStreams context.CancelFunc
-	strict     json.Options
-	headers    headers
-	// buffers holds *[]byte, for bodies and answers.
-	buffers sync.Pool
-	// gzips holds *gzip.Writer.
-	gzips sync.Pool
-}
 
 // call is one request on its way through a route. It is a handle: copies are
 // of the same request.
@@ -70,77 +36,6 @@ type call struct {
 // handler answers a call. An error that it returns becomes a problem, or cuts
 // the connection where a part of the answer was sent already.
 type handler func(c call) error
-
-// reads is the handler of a call without a body: it answers with the JSON of
-// what do returns. The request timeout bounds do.
-func reads[Out any](do func(context.Context, call) (Out, error)) handler {
-	return func(c call) error {
-		ctx, cancel := c.within(c.server.RequestTimeout)
-		defer cancel()
-		// Encoded in the place of the database, which is given back before the answer is
-		// sent: a slow caller holds none.
-		body, err := placed(ctx, c, func() ([]byte, error) {
-			out, err := do(ctx, c)
-			if err != nil {
-				return nil, err
-			}
-			return encodeJSON(out)
-		})
-		if err != nil {
-			return err
-		}
-		return c.writeEncoded(body)
-	}
-}
-
-// takes is reads for a call with a body, one JSON object.
-func takes[In, Out any](do func(context.Context, call, *In) (Out, error)) handler {
-	return func(c call) error {
-		var in In
-		if err := c.server.decode(c.gin.Request, &in); err != nil {
-			return err
-		}
-		return reads(func(ctx context.Context, c call) (Out, error) { return do(ctx, c, &in) })(c)
-	}
-}
-
-// checked handles a call after its route's checks. One that they refuse is answered
-// without its body.
-func checked(c call) error {
-	if err := c.check(); err != nil {
-		c.leaveBody()
-		return err
-	}
-	if pool := c.param("pool"); pool != "" {
-		c.spanPool(pool)
-		if !c.isRead() {
-			defer c.server.dropCopies(pool) // it may have changed, whatever the answer
-		}
-	}
-	return c.route.handle(c)
-}
-
-// check makes the checks of the call's route: the token first, so that nobody learns
-// more without one, then Accept, the path and the query.
-func (c *call) check() error {
-	var err error
-	if c.caller, err = c.server.gate.admit(c.route.role, c.gin.Request); err != nil {
-		return err
-	}
-	if err := c.route.checkAccept(c.gin.Request.Header); err != nil {
-		return err
-	}
-	if err := c.readPath(); err != nil {
-		return err
-	}
-	if !c.route.draws() { // whose line has neither
-		c.gin.Set(admittedKey{}, admitted{c.caller.Name, c.param("pool")})
-	}
-	if c.gin.Request.URL.RawQuery != "" {
-		c.query, err = c.route.readQuery(c.gin.Request.URL.RawQuery)
-	}
-	return err
-}
 
 // readPath decodes and checks the parts of the path, for param.
 func (c call) readPath() error {
@@ -224,13 +119,6 @@ func (c call) within(limit time.Duration) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(c.gin.Request.Context(), limit)
 }
 
-// unhurried gives an answer that may take long its own time to be written, in
-// place of the server's write timeout.
-func (c call) unhurried(limit time.Duration) {
-	// A writer without deadlines needs none lifted.
-	_ = nethttp.NewResponseController(c.gin.Writer).SetWriteDeadline(time.Now().Add(limit))
-}
-
 // wholeLog gives a call that reads all that a pool has the time of an audit, and its
 // answer more than that.
 func (c call) wholeLog() (context.Context, context.CancelFunc) {
@@ -238,76 +126,100 @@ func (c call) wholeLog() (context.Context, context.CancelFunc) {
 	return c.within(c.server.limits.audit)
 }
 
-// created says that the answer is 201, of something that location shows.
-func (c call) created(location string) {
-	c.gin.Writer.Header().Set("Location", location)
-	c.gin.Writer.WriteHeader(nethttp.StatusCreated)
-}
-
-// replayed says whether the answer was given before.
-func (c call) replayed(was bool) {
-	if was {
-		c.gin.Writer.Header().Set("Idempotent-Replayed", "true")
-	}
-}
-
-// shortMax is the longest answer that net/http keeps until its handler ends, in
-// bytes: it finds the length of these itself.
-const shortMax = 2 << 10
-
-// writeShort is write for an answer that is short as a rule: without its length
-// there is one header less to copy, sort and write.
-func (c call) writeShort(status int, body []byte) {
-	if len(body) > shortMax {
-		c.write(status, body)
-		return
-	}
-	c.answer(status, body)
-}
-
-// write sends an answer whose headers are set, with its length.
-func (c call) write(status int, body []byte) {
-	c.gin.Writer.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
-	c.answer(status, body)
-}
-
-func (c call) answer(status int, body []byte) {
-	c.gin.Writer.WriteHeader(status)
-	_, _ = c.gin.Writer.Write(body) // a caller who has disconnected cannot be notified
-}
-
 // isRead says whether the call changes nothing.
 func (c call) isRead() bool {
 	return c.route.method == nethttp.MethodGet || c.route.method == nethttp.MethodHead
 }
 
-// writeJSON answers with the JSON of v.
-func (c call) writeJSON(v any) error {
-	body, err := encodeJSON(v)
-	if err != nil {
-		return err
-	}
-	return c.writeEncoded(body)
+// role is what a call needs of the caller's token, and what a token allows.
+type role = access.Role
+
+const (
+	roleNone    = gate.None // anyone may call
+	roleDraw    = access.Draw
+	roleMetrics = access.Metrics
+	roleAuditor = access.Auditor
+	roleStock   = access.Stock
+	roleAdmin   = access.Admin
+)
+
+// drawPath is the path of POST /draw, the one call that draws.
+const drawPath = "/draw"
+
+// route is one call of the interface, as data. gin's routes, the labels of the
+// metrics and the authorization are made from it.
+type route struct {
+	method, path string
+	// role is what the caller's token must allow: the least role that may call.
+	role role
+	// query names the query parameters that the call takes.
+	query []string
+	// answers are the media types that the call can answer with, the usual one
+	// first. None: it answers whatever Accept says. So do probes and scrapes, which
+	// must not fail for a header; files, whose path names their format; and calls
+	// without content in the answer.
+	answers []string
+	// handle answers the call once role, path and query are checked.
+	handle handler
 }
 
-func encodeJSON(v any) ([]byte, error) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return nil, draw.WrapInternal(err, "the answer could not be written")
-	}
-	return append(body, '\n'), nil
+// draws says whether the call is a draw, so that its problems must say what
+// happened to it.
+func (r *route) draws() bool { return r.path == drawPath }
+
+// streams says whether the answer lasts as long as its caller listens.
+func (r *route) streams() bool { return r.path == eventsPath }
+
+// probes says whether machines make the call every few seconds.
+func (r *route) probes() bool {
+	return slices.Contains([]string{"/livez", "/readyz", "/metrics"}, r.path)
 }
 
-// writeEncoded answers with JSON.
-func (c call) writeEncoded(body []byte) error {
-	done, err := c.room(len(body))
-	if err != nil && c.isRead() {
-		return err
+const (
+	// eventsPath is the path of the stream of events.
+	eventsPath = "/admin/events"
+	typeEvents = "text/event-stream"
+	// eventMax is how long a caller may take for one event.
+	eventMax = 10 * time.Second
+)
+
+// day returns a query parameter that is a day, or "" where it is not given.
+func (c call) day(name string) (string, error) {
+	values := c.query[name]
+	if len(values) == 0 {
+		return "", nil
 	}
-	if err == nil {
-		defer done()
+	return values[0], api.CheckDay(name, values[0])
+}
+
+// ifMatch returns the revisions that If-Match names: nil, which is every one,
+// without the header, and present for *, which stands for what there is. What is no
+// revision's tag is none, as is a weak tag.
+func ifMatch(h nethttp.Header, present []int64) []int64 {
+	lines := h["If-Match"]
+	if len(lines) == 0 {
+		return nil
 	}
-	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
-	c.write(c.gin.Writer.Status(), body)
-	return nil
+	revisions := []int64{}
+	for tag := range strings.SplitSeq(strings.Join(lines, ","), ",") {
+		tag = packed.PlainTag(strings.TrimSpace(tag))
+		if tag == "*" {
+			return present
+		}
+		text, isQuoted := strings.CutPrefix(strings.TrimSuffix(tag, `"`), `"`)
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 && isQuoted && tag == strconv.Quote(strconv.FormatInt(n, 10)) {
+			revisions = append(revisions, n)
+		}
+	}
+	return revisions
+}
+
+// unmatched is the route of requests that no route took.
+const unmatched = "unmatched"
+
+// unhurried gives an answer that may take long its own time to be written, in
+// place of the server's write timeout.
+func (c call) unhurried(limit time.Duration) {
+	// A writer without deadlines needs none lifted.
+	_ = nethttp.NewResponseController(c.gin.Writer).SetWriteDeadline(time.Now().Add(limit))
 }

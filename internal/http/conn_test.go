@@ -14,37 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/conns"
 )
-
-// TestUnwatched: only while a draw is decided is a connection not listened to,
-// and nothing that was sent meanwhile is lost.
-func TestUnwatched(t *testing.T) {
-	caller, accepted := net.Pipe()
-	defer caller.Close()
-	c := &conn{Conn: accepted}
-	sent := make(chan error, 1)
-	go func() {
-		_, err := caller.Write([]byte("next"))
-		sent <- err
-	}()
-	connOf(withConn(t.Context(), c)).drawing.Store(true)
-	one := make([]byte, 1)
-	n, err := c.Read(one)
-	require.NoError(t, err)
-	require.Zero(t, n, "the watch reads that there is nothing")
-	more := make([]byte, 2)
-	n, err = c.Read(more)
-	require.NoError(t, err)
-	require.Equal(t, "ne", string(more[:n]), "what is no watch is read")
-	c.drawing.Store(false)
-	n, err = c.Read(one)
-	require.NoError(t, err)
-	require.Equal(t, "x", string(one[:n]))
-	_, err = c.Read(one)
-	require.NoError(t, err)
-	require.NoError(t, <-sent)
-	require.Nil(t, connOf(t.Context()), "a connection of somebody else's server")
-}
 
 // habit is how net/http watches a connection, with the read of the connection
 // and a buffer of one byte.
@@ -94,7 +65,7 @@ func (l spying) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	s := &spy{habit: l.habit}
-	s.Conn = &conn{Conn: network{accepted, s}}
+	s.Conn = &conns.Conn{Conn: network{accepted, s}}
 	l.made <- s
 	return s, nil
 }
@@ -116,7 +87,7 @@ func judgeWatch(t *testing.T, h habit) error {
 	l := spying{inner, h, make(chan *spy, 2)}
 	server := &nethttp.Server{
 		Handler:     s.Handler(),
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return withConn(ctx, c.(*spy).Conn) },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return conns.With(ctx, c.(*spy).Conn) },
 	}
 	go func() { _ = server.Serve(l) }()
 	defer server.Close()

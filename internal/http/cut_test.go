@@ -94,7 +94,7 @@ type fault struct {
 
 func awaitClosed(t *testing.T, c cutting) {
 	t.Helper()
-	require.Eventually(t, func() bool { return c.server.connections.count() == 0 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return c.server.connections.Count() == 0 }, time.Minute, 5*time.Millisecond)
 }
 
 func faults() map[string]fault {

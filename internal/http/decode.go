@@ -15,6 +15,8 @@ import (
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/conns"
+	"drawsvc/internal/http/problem"
 )
 
 const (
@@ -48,10 +50,9 @@ func (s *Server) decode(r *nethttp.Request, into any) error {
 	buf := s.buffer()
 	defer s.buffers.Put(buf)
 	var err error
-	if conn := connOf(r.Context()); conn != nil {
-		conn.bodies.Add(1)
-		defer conn.bodies.Add(1)
-	}
+	conn := conns.Of(r.Context())
+	conn.CountBody()
+	defer conn.CountBody()
 	if *buf, err = readBody(r, (*buf)[:0], s.bodyMax()); err != nil {
 		return err
 	}
@@ -71,13 +72,13 @@ func (s *Server) decode(r *nethttp.Request, into any) error {
 // takes, in UTF-8; params are those that the kind may have besides charset.
 func checkContentType(h nethttp.Header, kind string, params ...string) error {
 	if h["Content-Encoding"] != nil {
-		return draw.Errorf(codeUnsupportedMediaType, "the body must not be encoded")
+		return draw.Errorf(problem.CodeUnsupportedMediaType, "the body must not be encoded")
 	}
 	lines := h["Content-Type"]
 	if len(lines) == 1 && (lines[0] == kind || isPlain(lines[0], kind, params)) {
 		return nil
 	}
-	return draw.Errorf(codeUnsupportedMediaType, "Content-Type must be %s, in UTF-8", kind)
+	return draw.Errorf(problem.CodeUnsupportedMediaType, "Content-Type must be %s, in UTF-8", kind)
 }
 
 func isPlain(contentType, kind string, allowed []string) bool {
@@ -113,7 +114,7 @@ func readBody(r *nethttp.Request, buf []byte, most int) ([]byte, error) {
 			_ = r.Body.Close() // else net/http reads it to its end once more before it answers
 			return buf, nil
 		case isTimeout(err):
-			return buf, draw.Errorf(codeRequestTimeout, "the body did not arrive in time")
+			return buf, draw.Errorf(problem.CodeRequestTimeout, "the body did not arrive in time")
 		case err != nil:
 			return buf, draw.Errorf(draw.CodeInvalidRequest, "the body could not be read to its end")
 		}
@@ -123,4 +124,16 @@ func readBody(r *nethttp.Request, buf []byte, most int) ([]byte, error) {
 func isTimeout(err error) bool {
 	e, ok := errors.AsType[net.Error](err)
 	return ok && e.Timeout()
+}
+
+// noBody rejects a body: an empty object at most. Clients that do not know that they
+// send nothing do so in chunks.
+func noBody(c call) error {
+	if c.gin.Request.ContentLength == 0 {
+		return nil
+	}
+	if err := c.server.decode(c.gin.Request, &struct{}{}); !errors.Is(err, errEmptyBody) {
+		return err
+	}
+	return nil
 }

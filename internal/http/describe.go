@@ -7,6 +7,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/packed"
 )
 
 // description is the description of this interface, in OpenAPI 3.1.
@@ -26,9 +27,9 @@ func describeJSON() handler {
 
 // described is the handler of a form of the description, which the first call makes.
 func described(contentType string, convert func() ([]byte, error)) handler {
-	converted := sync.OnceValues(func() (*copied, error) {
+	converted := sync.OnceValues(func() (*packed.Copy, error) {
 		body, err := convert()
-		return newCopied(body), err
+		return packed.New(body), err
 	})
 	return func(c call) error {
 		body, err := converted()

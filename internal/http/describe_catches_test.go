@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/http/contract"
+	"drawsvc/internal/http/problem"
 	"drawsvc/internal/servertest"
 )
 
@@ -48,7 +49,7 @@ func TestDescriptionCatches(t *testing.T) {
 				require.ErrorContains(t, err, d.want)
 				return
 			}
-			quick := errors.Join(compare(c, table, problems()), sendExamples(t, c), unstreamed(t, c))
+			quick := errors.Join(compare(c, table, problem.Table()), sendExamples(t, c), unstreamed(t, c))
 			if strings.Contains(fmt.Sprint(quick), d.want) {
 				return
 			}

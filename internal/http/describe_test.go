@@ -19,6 +19,7 @@ import (
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http/contract"
+	"drawsvc/internal/http/problem"
 )
 
 // differ says how two lists of names differ.
@@ -32,7 +33,7 @@ func differ(what string, described, real []string) error {
 }
 
 // compare checks a description against the table of routes and that of problems.
-func compare(c *contract.Contract, table []route, codes map[draw.Code]problem) error {
+func compare(c *contract.Contract, table []route, codes map[draw.Code]problem.Problem) error {
 	var wrong error
 	note := func(err error) { wrong = errors.Join(wrong, err) }
 	byName := map[string]route{}
@@ -66,7 +67,7 @@ func compare(c *contract.Contract, table []route, codes map[draw.Code]problem) e
 
 // compare checks an operation against its route: parameters, role, and the statuses
 // that follow from what the route is.
-func compareOne(o *contract.Operation, r route, codes map[draw.Code]problem) error {
+func compareOne(o *contract.Operation, r route, codes map[draw.Code]problem.Problem) error {
 	wrong := errors.Join(
 		differ(o.String()+": query", slices.Collect(maps.Keys(o.Params("query"))), slices.Clone(r.query)),
 		differ(o.String()+": path", slices.Collect(maps.Keys(o.Params("path"))), pathParams(r.path)),
@@ -81,7 +82,7 @@ func compareOne(o *contract.Operation, r route, codes map[draw.Code]problem) err
 		}
 		statuses = append(statuses, status)
 		for _, code := range o.Codes(status) {
-			if p := codes[draw.Code(code)]; strconv.Itoa(p.status) != status {
+			if p := codes[draw.Code(code)]; strconv.Itoa(p.Status) != status {
 				wrong = errors.Join(wrong, fmt.Errorf("%s: %s is no code of %s", o, code, status))
 			}
 		}
@@ -155,7 +156,7 @@ func TestDescriptionIsWhole(t *testing.T) {
 	t.Parallel()
 	c, err := ownContract()
 	require.NoError(t, err)
-	require.NoError(t, compare(c, newServer(t, &fake{}).routes(), problems()))
+	require.NoError(t, compare(c, newServer(t, &fake{}).routes(), problem.Table()))
 }
 
 // full has answers show what they rarely have.
@@ -223,8 +224,8 @@ func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong e
 	ask(request("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","prize":"gold","delta":1,"reason":"r"}`))
 	ask(request("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","rules":{"fallback":"none"}}`))
 	ask(request("POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1,"value":null}`))
-	for code := range problems() {
-		ask(request("GET", problemType+string(code), ""))
+	for code := range problem.Table() {
+		ask(request("GET", problem.Type+string(code), ""))
 	}
 	for _, f.err = range withMembers(t) {
 		ask(request("POST", "/draw", `{"pool":"p","user":"u"}`))

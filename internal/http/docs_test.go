@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/http/contract"
+	"drawsvc/internal/http/problem"
 )
 
 var (
@@ -51,14 +52,14 @@ func comparePage(page string, c *contract.Contract) error {
 		for _, code := range inTicks.FindAllStringSubmatch(row[2], -1) {
 			status := strings.Fields(strings.ReplaceAll(row[1], ",", " "))
 			onPage = append(onPage, code[1])
-			for known, p := range problems() {
-				if string(known) == code[1] && !slices.Contains(status, strconv.Itoa(p.status)) {
+			for known, p := range problem.Table() {
+				if string(known) == code[1] && !slices.Contains(status, strconv.Itoa(p.Status)) {
 					wrong = errors.Join(wrong, fmt.Errorf("%s is in the row of %s", code[1], row[1]))
 				}
 			}
 		}
 	}
-	for code := range problems() {
+	for code := range problem.Table() {
 		inTable = append(inTable, string(code))
 	}
 	return errors.Join(wrong, differ("docs/http.md: calls", slices.Collect(maps.Keys(listed)), described),

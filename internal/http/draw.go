@@ -5,7 +5,6 @@ import (
 	"context"
 	"math"
 	nethttp "net/http"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -13,22 +12,9 @@ import (
 	"drawsvc/internal/api"
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/conns"
+	"drawsvc/internal/http/packed"
 )
-
-// Drawer decides draws. DrawFor takes requests that were checked, has a deadline
-// of its own and returns *draw.Error; requestID names the HTTP request in the
-// log. From the beginning of Drain on it rejects new draws as draining; Drain
-// returns once those under way are decided, or with ctx's error.
-type Drawer interface {
-	DrawFor(ctx context.Context, requestID string, r draw.Request) (draw.Draw, error)
-	Drain(ctx context.Context) error
-}
-
-// Reader answers what those who draw may read.
-type Reader interface {
-	Pool(ctx context.Context, poolID string) (draw.Pool, error)
-	Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error)
-}
 
 // drawBody is the body of POST /draw.
 type drawBody struct {
@@ -43,10 +29,9 @@ type drawBody struct {
 // postDraw is the hot path: what it does is paid for every draw.
 func (s *Server) postDraw(c call) error {
 	ctx := c.gin.Request.Context()
-	if conn := connOf(ctx); conn != nil {
-		conn.drawing.Store(true)
-		defer conn.drawing.Store(false)
-	}
+	conn := conns.Of(ctx)
+	conn.SetDrawing(true)
+	defer conn.SetDrawing(false)
 	request, err := s.drawRequest(c.gin.Request)
 	if err != nil {
 		c.gin.Set(mayHaveKey, request.Named)
@@ -141,11 +126,11 @@ func newPrize(p *draw.Prize, item catalogue.Item) prizeAnswer {
 }
 
 // showCopy is the handler of a call whose answer callers share.
-func showCopy(of *copies) handler {
+func showCopy(of *packed.Cache) handler {
 	return func(c call) error {
 		ctx, cancel := c.within(c.server.RequestTimeout)
 		defer cancel()
-		answer, err := of.get(ctx, c.param("pool"), c.place)
+		answer, err := of.Get(ctx, c.param("pool"), c.place)
 		if err != nil {
 			return err
 		}
@@ -170,15 +155,6 @@ func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) 
 	prizes := api.ShowEach(p.Prizes, func(p *draw.Prize) prizeAnswer { return newPrize(p, items[p.ID]) })
 	body, err := json.Marshal(poolAnswer{p.ID, p.Name, p.State, prizes, opens, closes})
 	return append(body, '\n'), err
-}
-
-// Tickets reads tickets, compact signed tokens that allow one draw each.
-type Tickets interface {
-	// Read returns the draw that a genuine ticket allows, which may have expired.
-	// Error: CodeTicketInvalid.
-	Read(ticket string) (draw.Request, error)
-	// AreTaken reports whether any ticket can be genuine.
-	AreTaken() bool
 }
 
 // countAbsent is the count of a body that has none: nobody can mean it.
@@ -209,54 +185,17 @@ func (s *Server) ticketRequest(body *drawBody, key string) (draw.Request, error)
 	return request, nil
 }
 
-// keyHeader is the name by which the header stands in nethttp.Header.
-const keyHeader = "Idempotency-Key"
+const (
+	// reachedDrawer is set of a draw that failed after the drawer had it. What the log
+	// says of its key is then in the error.
+	reachedDrawer = "reached-drawer"
+	// mayHaveKey is set of a draw that failed before, and whose body was asked for:
+	// whether the draw may have a key.
+	mayHaveKey = "may-have-key"
+)
 
-// idempotencyKey returns the Idempotency-Key, or "" when none was sent. A key
-// may be bare or quoted: "abc" with its quotes means abc, and within quotes \"
-// and \\ stand for " and \, as the IETF draft has it. A key given twice, empty
-// or not printable ASCII is refused. So is a bare one with a comma, a blank or a
-// quote: a proxy may join two headers with a comma, and the pair would name
-// another draw.
-func idempotencyKey(h nethttp.Header) (string, error) {
-	lines := h[keyHeader]
-	switch {
-	case len(lines) == 0:
-		return "", nil
-	case len(lines) > 1:
-		return "", draw.Errorf(draw.CodeInvalidRequest, "Idempotency-Key is there more than once")
-	}
-	key := lines[0]
-	quoted := key != "" && key[0] == '"'
-	if !quoted && strings.ContainsAny(key, ",\" ") {
-		return "", draw.Errorf(draw.CodeInvalidRequest, "Idempotency-Key holds a comma, a blank or a quote: put it in double quotes")
-	}
-	if quoted {
-		var ok bool
-		if key, ok = unquote(key); !ok {
-			return "", draw.Errorf(draw.CodeInvalidRequest, "Idempotency-Key begins with a quote but is not a quoted string")
-		}
-	}
-	return key, draw.CheckKey(key)
-}
-
-// unquote returns what stands within the quotes of s, which begins with one.
-func unquote(s string) (string, bool) {
-	if len(s) < 2 || s[len(s)-1] != '"' {
-		return "", false
-	}
-	s = s[1 : len(s)-1]
-	out := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '"':
-			return "", false
-		case '\\':
-			if i++; i == len(s) || s[i] != '"' && s[i] != '\\' {
-				return "", false
-			}
-		}
-		out = append(out, s[i])
-	}
-	return string(out), true
+// mayHaveKey reports whether a draw may have a key, where its header is all that was
+// read: the body may hold a ticket, which has one.
+func (s *Server) mayHaveKey(h nethttp.Header) bool {
+	return len(h[keyHeader]) > 0 || s.Tickets.AreTaken()
 }

@@ -10,19 +10,6 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// headers holds the values of headers that most answers have, made once.
-type headers struct{ noStore, noSniff, json, onlyTLS []string }
-
-// writeDraw answers with a draw.
-func (c call) writeDraw(d *draw.Draw) {
-	c.replayed(d.Replayed)
-	out := c.server.buffer()
-	defer c.server.buffers.Put(out)
-	*out = appendDraw((*out)[:0], d)
-	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
-	c.writeShort(nethttp.StatusOK, *out)
-}
-
 // appendDraw writes the answer to a draw. Prizes and their names come from
 // the store, which lets in valid UTF-8 only; anything else becomes U+FFFD.
 func appendDraw(b []byte, d *draw.Draw) []byte {
@@ -73,3 +60,16 @@ func appendValue(b []byte, v decimal.Decimal) []byte {
 	b = strconv.AppendInt(b, cents/100, 10)
 	return append(b, '.', byte('0'+cents/10%10), byte('0'+cents%10))
 }
+
+// writeDraw answers with a draw.
+func (c call) writeDraw(d *draw.Draw) {
+	c.replayed(d.Replayed)
+	out := c.server.buffer()
+	defer c.server.buffers.Put(out)
+	*out = appendDraw((*out)[:0], d)
+	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
+	c.writeShort(nethttp.StatusOK, *out)
+}
+
+// answerEnd ends the answer to a draw.
+const answerEnd = "}\n"

@@ -37,8 +37,8 @@ func (blanks) Import(context.Context, draw.Import, io.Reader, func(int, int)) (d
 	return draw.Imported{Preview: []draw.ImportedPrize{{PrizeID: "none", IsNew: true, IsEndless: true, Delta: draw.EndlessStock, Stocked: draw.EndlessStock}}}, nil
 }
 
-// TestEndlessIsNoNumber: no answer shows the number that stands for endless.
-func TestEndlessIsNoNumber(t *testing.T) {
+// TestEndlessStockShowsNoNumber: no answer shows the number that stands for endless.
+func TestEndlessStockShowsNoNumber(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{}, func(c *Config) {
 		c.Store = blanks{c.Store.(fakeStore)}

@@ -3,28 +3,11 @@ package http
 import (
 	"context"
 	nethttp "net/http"
-	"slices"
 	"time"
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
-)
-
-// Watcher shows the pools to many at once.
-type Watcher interface {
-	// Watch calls write with each frame, an event of text/event-stream, until ctx
-	// ends, write fails or there are no more frames. Error: CodeOverloaded when too
-	// many watch.
-	Watch(ctx context.Context, write func(frame []byte) error) error
-}
-
-const (
-	// eventsPath is the path of the stream of events.
-	eventsPath = "/admin/events"
-	typeEvents = "text/event-stream"
-	// eventMax is how long a caller may take for one event.
-	eventMax = 10 * time.Second
 )
 
 // events answers GET /admin/events: for as long as the caller listens, its token
@@ -33,7 +16,7 @@ func (s *Server) events(c call) error {
 	if s.streaming.Err() != nil {
 		return draw.Errorf(draw.CodeDraining, "the service is shutting down; another instance has events")
 	}
-	done, err := c.take(s.bounds.listeners, 1, "as many streams of events are open already as this token may open")
+	done, err := c.take(s.bounds.Listeners, 1, "as many streams of events are open already as this token may open")
 	if err != nil {
 		return err
 	}
@@ -45,7 +28,7 @@ func (s *Server) events(c call) error {
 	// its caller.
 	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Time{})
 	return s.Watcher.Watch(ctx, func(frame []byte) error {
-		if !s.gate.admits(c.caller, c.route.role) {
+		if !s.gate.Admits(c.caller, c.route.role) {
 			end()
 			return nil
 		}
@@ -69,13 +52,6 @@ func (s *Server) events(c call) error {
 		}
 		return nil
 	})
-}
-
-// admits says whether a token that was let in is still valid for a call that
-// needs a role.
-func (g *gate) admits(t *access.Token, need role) bool {
-	now, found := g.tokens.Set().Find(t.Digest)
-	return found && !now.Expired(g.now()) && slices.Contains(g.allowed[now.Role], need)
 }
 
 type selfAnswer struct {

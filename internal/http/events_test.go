@@ -129,8 +129,8 @@ func TestEventsAreNoLatency(t *testing.T) {
 	require.Contains(t, shown, `drawsvc_http_requests_total{method="GET",route="/admin/events",status="200"} 1`)
 }
 
-// TestSelf: the page knows by it what to offer.
-func TestSelf(t *testing.T) {
+// TestSelfNamesTheToken: the page knows by it what to offer.
+func TestSelfNamesTheToken(t *testing.T) {
 	until := at.AddDate(100, 0, 0)
 	stock := access.Token{Name: "shop", Role: access.Stock, Digest: access.DigestOf("stock"), Until: until}
 	s := newServer(t, &fake{}, func(c *Config) { c.Tokens = keep(adminEntry(), stock) })

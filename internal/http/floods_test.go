@@ -8,17 +8,19 @@ import (
 	nethttp "net/http"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
 )
 
 // rankedRoles are the ranks and a role of each.
-func rankedRoles() map[rank]role {
-	return map[rank]role{rankDraw: roleDraw, rankAuditor: roleAuditor, rankStock: roleStock, rankAdmin: roleAdmin}
+func rankedRoles() map[gate.Rank]role {
+	return map[gate.Rank]role{gate.RankDraw: roleDraw, gate.RankAuditor: roleAuditor, gate.RankStock: roleStock, gate.RankAdmin: roleAdmin}
 }
 
 // ofEveryRole are tokens whose text is the name of their role.
@@ -31,14 +33,14 @@ func ofEveryRole(c *Config) {
 }
 
 // useUp takes all that a rank can have of every bound.
-func (b *bounds) useUp(of rank) (giveBack func()) {
+func useUp(b *gate.Bounds, of gate.Rank) (giveBack func()) {
 	var all []func()
-	for _, s := range []*shares{b.reads, b.changes, b.streams, b.listeners, b.simulations, b.imports, b.answers} {
+	for _, s := range []*gate.Shares{b.Reads, b.Changes, b.Streams, b.Listeners, b.Simulations, b.Imports, b.Answers} {
 		n := int64(1)
-		if s == b.answers {
+		if s == b.Answers {
 			n = answerShort
 		}
-		for done, ok := s.try(of, n); ok && s.limits[of] > 0; done, ok = s.try(of, n) {
+		for done, ok := s.Try(of, n); ok && s.Limit(of) > 0; done, ok = s.Try(of, n) {
 			all = append(all, done)
 		}
 	}
@@ -52,10 +54,10 @@ func (b *bounds) useUp(of rank) (giveBack func()) {
 // judgeFloods says which call of a higher role is refused while a lower one uses up
 // all that it can.
 func judgeFloods(t *testing.T, s *Server) error {
-	allowed := allowed()
-	for of := rankDraw; of < rankAdmin; of++ {
-		giveBack := s.bounds.useUp(of)
-		for above := of + 1; above < ranks; above++ {
+	allowed := gate.Allowed()
+	for of := gate.RankDraw; of < gate.RankAdmin; of++ {
+		giveBack := useUp(&s.bounds, of)
+		for above := of + 1; above < gate.Ranks; above++ {
 			for _, call := range calls() {
 				higher := rankedRoles()[above]
 				if call.target == eventsPath || call.need != roleNone && !slices.Contains(allowed[higher], call.need) {
@@ -83,9 +85,9 @@ func TestNoFloodOfALowerRole(t *testing.T) {
 	s := newServer(t, &fake{}, ofEveryRole)
 	require.NoError(t, judgeFloods(t, s))
 
-	for name, spoil := range map[string]func(b *bounds){
-		"imports": func(b *bounds) { b.imports = newShares([ranks]int64{1, 1, 1, 1}) },
-		"audits":  func(b *bounds) { b.streams = newShares([ranks]int64{2, 2, 2, 2}) },
+	for name, spoil := range map[string]func(b *gate.Bounds){
+		"imports": func(b *gate.Bounds) { b.Imports = gate.NewShares([gate.Ranks]int64{1, 1, 1, 1}) },
+		"audits":  func(b *gate.Bounds) { b.Streams = gate.NewShares([gate.Ranks]int64{2, 2, 2, 2}) },
 	} {
 		double := newServer(t, &fake{}, ofEveryRole)
 		spoil(&double.bounds)
@@ -99,7 +101,7 @@ func TestReadsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{})
 	for _, target := range []string{"/pools/p", "/pools/p/odds", "/pools/p/draws/d", "/pools/p/draws/d/receipt", "/pools/p/proof/log", "/pools/p/proof/key"} {
-		giveBack := s.bounds.useUp(rankDraw)
+		giveBack := useUp(&s.bounds, gate.RankDraw)
 		short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		w := do(s, request("GET", target, "").WithContext(short))
 		require.Equal(t, "overloaded", problemIn(t, w.Result()).Code, target)
@@ -116,10 +118,13 @@ func TestReadsWaitForTheirTurn(t *testing.T) {
 // publishes none is kept too.
 func TestOddsAreShownFromMemory(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, oddsAreShownFromMemory) // so that a busy machine does not take a second
+}
+
+func oddsAreShownFromMemory(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)
 	first := do(s, request("GET", "/pools/spring/odds", ""))
-	s.odds.kept["spring"].at = time.Now().Add(time.Hour) // so that a busy machine does not take a second
 	for range 20 {
 		again := do(s, request("GET", "/pools/spring/odds", ""))
 		require.Equal(t, first.Body.String(), again.Body.String())
@@ -134,7 +139,6 @@ func TestOddsAreShownFromMemory(t *testing.T) {
 	s = newServer(t, f)
 	for range 20 {
 		require.Equal(t, "not-found", problemIn(t, do(s, request("GET", "/pools/none/odds", "")).Result()).Code)
-		s.odds.kept["none"].at = time.Now().Add(time.Hour)
 	}
 	require.Len(t, f.asked, 1)
 }

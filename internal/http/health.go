@@ -2,20 +2,13 @@ package http
 
 import (
 	"context"
-	"time"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
-
-// Condition is what an instance cannot do, although its database answers.
-type Condition interface {
-	// SeedsAway reports whether a committed pool cannot be drawn from here, because its
-	// seed cannot be unsealed.
-	SeedsAway() bool
-	// HasUnreadable reports whether this binary cannot read some rules or planned items.
-	HasUnreadable() bool
-}
 
 type healthAnswer struct {
 	Status string `json:"status"`
@@ -55,49 +48,6 @@ func (s *Server) ready(c call) error {
 	return c.writeJSON(answer)
 }
 
-const (
-	// readyMax is the longest that a check of readiness may take.
-	readyMax = 2 * time.Second
-	// readyFor is how long its result is the answer.
-	readyFor = time.Second
-)
-
-// readiness keeps the result of the last check. One check is under way at a
-// time, whatever the number of callers.
-type readiness struct {
-	check func(ctx context.Context) error
-	turn  chan struct{} // whoever has it may read and write the rest
-	at    time.Time
-	err   error
-}
-
-func newReadiness(check func(ctx context.Context) error) *readiness {
-	return &readiness{check: check, turn: make(chan struct{}, 1)}
-}
-
-// ask returns the result of a check that is not older than readyFor.
-func (r *readiness) ask(ctx context.Context) error {
-	if err := enter(ctx, r.turn); err != nil {
-		return err
-	}
-	defer leave(r.turn)
-	if !r.at.IsZero() && time.Since(r.at) < readyFor {
-		return r.err
-	}
-	// Others wait for the result: it does not end with the one who asks.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyMax)
-	defer cancel()
-	r.err = r.check(ctx)
-	r.at = time.Now()
-	return r.err
-}
-
-// ClockKeeper judges the database's clock.
-type ClockKeeper interface {
-	// AcceptClock takes the clock to be right, and returns by how much it had leapt.
-	AcceptClock(ctx context.Context) (by time.Duration, err error)
-}
-
 // acceptClock answers POST /admin/clock.
 func (s *Server) acceptClock(ctx context.Context, _ call, body *api.ClockChange) (api.Clock, error) {
 	if !body.Accept {
@@ -106,3 +56,25 @@ func (s *Server) acceptClock(ctx context.Context, _ call, body *api.ClockChange)
 	by, err := s.Store.AcceptClock(ctx)
 	return api.Clock{LeaptSeconds: by.Seconds()}, err
 }
+
+// showMetrics answers GET /metrics. A metric that cannot be collected is
+// logged and left out.
+func (s *Server) showMetrics() handler {
+	show := promhttp.HandlerFor(s.Gatherer, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(s.Log.Handler(), slog.LevelError),
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: scrapesMax,
+		Timeout:             s.RequestTimeout,
+		// Exemplars exist in this format alone, which writes bounds of buckets in
+		// another way: without tracing the metrics stay as they were.
+		EnableOpenMetrics: s.Tracer != nil,
+	})
+	return func(c call) error {
+		c.gin.Header("Content-Type", "text/plain; charset=utf-8") // a scrape that takes too long is answered without a type
+		show.ServeHTTP(c.gin.Writer, c.gin.Request)
+		return nil
+	}
+}
+
+// scrapesMax is the most scrapes that are answered at once.
+const scrapesMax = 4

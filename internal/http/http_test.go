@@ -18,6 +18,7 @@ import (
 	"drawsvc/internal/access"
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
 	"drawsvc/internal/ticket"
 )
 
@@ -260,7 +261,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	}
 	registry := prometheus.NewRegistry()
 	config := Config{
-		Access: Access{Tokens: keep(adminEntry()), PublicDraw: true}, Limits: Limits{RequestTimeout: time.Minute},
+		Access: gate.Access{Tokens: keep(adminEntry()), PublicDraw: true}, Limits: Limits{RequestTimeout: time.Minute},
 		Store: fakeStore{f}, Drawer: f, Watcher: fakeStore{f}, Tickets: ticket.NewKeeper(nil), WakeJobs: func() {},
 		Catalogue: func() map[string]catalogue.Item { return nil }, Modes: []string{"for-update", "optimistic", "external"},
 		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,

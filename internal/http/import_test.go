@@ -13,6 +13,7 @@ import (
 	"drawsvc/internal/access"
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
 )
 
 // importAsked is what a fake store was asked to import.
@@ -98,7 +99,7 @@ func TestImportsAreBounded(t *testing.T) {
 	require.Equal(t, 503, ask(roleStock, ""))
 	go func() { second <- ask(roleAdmin, "") }()
 	require.Eventually(t, func() bool {
-		done, ok := s.bounds.imports.try(rankAdmin, 1)
+		done, ok := s.bounds.Imports.Try(gate.RankAdmin, 1)
 		if ok {
 			done()
 		}

@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	nethttp "net/http"
 	"time"
@@ -12,19 +11,6 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/job"
 )
-
-// JobReader reads jobs and their runs.
-type JobReader interface {
-	Jobs(ctx context.Context) (rows []job.Row, now time.Time, err error)
-	Job(ctx context.Context, name string) (r job.Row, now time.Time, err error)
-	JobRuns(ctx context.Context, name string, after int64, limit int) ([]job.Past, error)
-}
-
-// JobChanger changes jobs and asks for runs.
-type JobChanger interface {
-	ChangeJob(ctx context.Context, name string, c job.Change, actor string) (job.Row, error)
-	WantJob(ctx context.Context, name, actor string) (job.Row, error)
-}
 
 // jobs answers GET /admin/jobs.
 func (s *Server) jobs(ctx context.Context, c call) (api.Jobs, error) {
@@ -99,18 +85,6 @@ func (s *Server) runJob(ctx context.Context, c call) (job.View, error) {
 	return answer, err
 }
 
-// noBody rejects a body: an empty object at most. Clients that do not know that they
-// send nothing do so in chunks.
-func noBody(c call) error {
-	if c.gin.Request.ContentLength == 0 {
-		return nil
-	}
-	if err := c.server.decode(c.gin.Request, &struct{}{}); !errors.Is(err, errEmptyBody) {
-		return err
-	}
-	return nil
-}
-
 // runs answers GET /admin/jobs/{job}/runs.
 func (s *Server) runs(ctx context.Context, c call) (api.JobRuns, error) {
 	found, next, err := readPage(ctx, c, "job", s.Store.JobRuns, func(p *job.Past) int64 { return p.Token })
@@ -119,13 +93,4 @@ func (s *Server) runs(ctx context.Context, c call) (api.JobRuns, error) {
 		v.Error = c.visibleError(v.Error)
 		return v
 	}), Next: next}, err
-}
-
-// day returns a query parameter that is a day, or "" where it is not given.
-func (c call) day(name string) (string, error) {
-	values := c.query[name]
-	if len(values) == 0 {
-		return "", nil
-	}
-	return values[0], api.CheckDay(name, values[0])
 }

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"drawsvc/internal/api"
-
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/api"
 )
 
 // served starts the server as Serve would, on loopback.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drawsvc/internal/api"
+	"drawsvc/internal/http/conns"
 )
 
 // A body of drainMin to drainMax bytes that is left is read for nothing for a while;
@@ -35,8 +36,8 @@ func (c call) linger() {
 	// A writer without deadlines belongs to no connection.
 	_ = control.SetReadDeadline(time.Now().Add(c.server.limits.linger))
 	_ = control.Flush()
-	if conn := connOf(r.Context()); conn != nil {
-		c.server.connections.changed(conn, nethttp.StateIdle)
+	if conn := conns.Of(r.Context()); conn != nil {
+		c.server.connections.Changed(conn, nethttp.StateIdle)
 	}
 	if r.ContentLength >= drainMin && r.ContentLength <= drainMax && r.Header.Get("Expect") == "" {
 		_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength) // fails where it has been read

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/http/gate"
 )
 
 // refusedCalls are calls that are refused before their body is read, by the status.
@@ -58,12 +60,12 @@ func TestRefusalsDoNotWaitForTheBody(t *testing.T) {
 	t.Parallel()
 	s := undescribed(newServer(t, &fake{}, ofEveryRole))
 	s.limits.read = time.Hour // an answer that waits for the body does not come
-	for range guessBurst {
-		s.gate.guesses.wrong(netip.MustParseAddr("127.0.0.1"), time.Now())
+	for range gate.Burst {
+		s.gate.Guesses.Wrong(netip.MustParseAddr("127.0.0.1"), time.Now())
 	}
 	s.limits.linger = time.Millisecond
 	require.NoError(t, judgeRefusals(t, served(t, s)))
-	require.Eventually(t, func() bool { return s.connections.count() == 0 }, 30*time.Second, time.Millisecond, "nothing lingers")
+	require.Eventually(t, func() bool { return s.connections.Count() == 0 }, 30*time.Second, time.Millisecond, "nothing lingers")
 
 	double := &nethttp.Server{ReadTimeout: time.Second, Handler: nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		handler := s.Handler()
@@ -126,63 +128,6 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestOneAddressHasHalfOfTheConnections, unless many callers have the address. What it
-// asks for beyond that is refused, and others find room.
-func TestOneAddressHasHalfOfTheConnections(t *testing.T) {
-	t.Parallel()
-	one, other, proxy := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("10.0.0.1")
-	s := newServer(t, &fake{}, func(c *Config) {
-		c.ConnectionsMax, c.TrustedProxies = 8, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
-	})
-	closed := make(chan struct{})
-	admit := func(from netip.Addr) (*conn, admission) {
-		near, far := net.Pipe()
-		t.Cleanup(func() { near.Close(); far.Close() })
-		c := &conn{Conn: near, ended: s.connections.ended, peer: from}
-		became := s.connections.admit(c, closed)
-		if became == admissionGiven {
-			s.connections.changed(c, nethttp.StateActive)
-		}
-		return c, became
-	}
-	var all []*conn
-	for range 4 {
-		c, became := admit(one)
-		require.Equal(t, admissionGiven, became)
-		all = append(all, c)
-	}
-	_, became := admit(netip.MustParseAddr("2001:db8::2"))
-	require.Equal(t, admissionRefused, became, "the same /64")
-	_, became = admit(other)
-	require.Equal(t, admissionGiven, became)
-	s.connections.changed(all[2], nethttp.StateIdle)
-	_, became = admit(one)
-	require.Equal(t, admissionGiven, became, "for its idle one")
-	_, became = admit(one)
-	require.Equal(t, admissionRefused, became)
-	require.NoError(t, all[0].Close())
-	require.NoError(t, all[2].Close(), "it was counted out before")
-	_, became = admit(one)
-	require.Equal(t, admissionGiven, became)
-	_, became = admit(one)
-	require.Equal(t, admissionRefused, became)
-
-	s.connections = newConnections(8, s.gate.isShared, s.Log, s.metrics.reclaimed)
-	for _, from := range []netip.Addr{proxy, netip.MustParseAddr("127.0.0.1"), {}} {
-		for range 2 { // with the others, more than half
-			_, became = admit(from)
-			require.Equal(t, admissionGiven, became)
-		}
-	}
-	for range 2 {
-		_, became = admit(proxy)
-		require.Equal(t, admissionGiven, became)
-	}
-	close(closed)
-	_, became = admit(proxy)
-	require.Equal(t, admissionEnded, became)
 }
 
 // TestRefusalKeepsAConnectionWithoutABody: a caller who sent all is not cut off.

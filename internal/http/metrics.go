@@ -1,12 +1,11 @@
 package http
 
 import (
-	"errors"
-	"log/slog"
 	nethttp "net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"drawsvc/internal/http/gate"
 )
 
 // metrics are labelled by route, method and status alone: their number is
@@ -43,45 +42,11 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 			return metrics{}, err
 		}
 	}
-	for _, reason := range []refusedToken{tokenWrong, tokenExpired} {
+	for _, reason := range []gate.Refused{gate.Wrong, gate.Expired} {
 		m.refused.WithLabelValues(string(reason)) // is there from the first scrape on
 	}
 	return m, nil
 }
-
-// register shows the connections.
-func (c *connections) register(to prometheus.Registerer) error {
-	return errors.Join(
-		to.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "drawsvc_http_connections_open", Help: "Connections of callers, save those of the listener for probes.",
-		}, func() float64 { return float64(c.count()) })),
-		to.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "drawsvc_http_connections_max", Help: "Most connections of callers at once.",
-		}, func() float64 { return float64(c.most) })),
-	)
-}
-
-// showMetrics answers GET /metrics. A metric that cannot be collected is
-// logged and left out.
-func (s *Server) showMetrics() handler {
-	show := promhttp.HandlerFor(s.Gatherer, promhttp.HandlerOpts{
-		ErrorLog:            slog.NewLogLogger(s.Log.Handler(), slog.LevelError),
-		ErrorHandling:       promhttp.ContinueOnError,
-		MaxRequestsInFlight: scrapesMax,
-		Timeout:             s.RequestTimeout,
-		// Exemplars exist in this format alone, which writes bounds of buckets in
-		// another way: without tracing the metrics stay as they were.
-		EnableOpenMetrics: s.Tracer != nil,
-	})
-	return func(c call) error {
-		c.gin.Header("Content-Type", "text/plain; charset=utf-8") // a scrape that takes too long is answered without a type
-		show.ServeHTTP(c.gin.Writer, c.gin.Request)
-		return nil
-	}
-}
-
-// scrapesMax is the most scrapes that are answered at once.
-const scrapesMax = 4
 
 // methodOther stands for a method of the caller's own.
 const methodOther = "other"

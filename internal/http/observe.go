@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,16 +12,11 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/problem"
 )
-
-// unmatched is the route of requests that no route took.
-const unmatched = "unmatched"
-
-// requestIDHeader names a request in the log and in problems. A caller's own
-// id is kept when it is short and plain.
-const requestIDHeader = "X-Request-Id"
 
 // observed is what is known of a route before any request comes.
 type observed struct {
@@ -49,7 +45,7 @@ func (s *Server) observed(r route) *observed {
 	}
 	o.requests = s.metrics.requests.MustCurryWith(prometheus.Labels{"route": r.path, "method": r.method})
 	o.duration = s.metrics.duration.WithLabelValues(r.path, r.method)
-	if s.traced(o) {
+	if s.traced(&o.route) {
 		o.examples, _ = o.duration.(prometheus.ExemplarObserver)
 	}
 	o.well = o.requests.WithLabelValues(strconv.Itoa(nethttp.StatusOK))
@@ -68,8 +64,8 @@ func (s *Server) observe(r route, handle handler) gin.HandlerFunc {
 	return func(g *gin.Context) {
 		begin := time.Now()
 		c := call{server: s, route: &o.route, gin: g, id: s.requestID(g.Request.Header)}
-		if s.traced(o) {
-			s.beginSpan(o, g)
+		if s.traced(&o.route) {
+			s.beginSpan(&o.route, g)
 		}
 		defer c.finish(o, begin)
 		h := g.Writer.Header()
@@ -127,90 +123,65 @@ func (c call) recovered(reason any) (abort bool) {
 	return false
 }
 
-// cause is the error that the request was answered with, nil when it went well.
-func (c call) cause() error {
-	if last := c.gin.Errors.Last(); last != nil {
-		return last.Err
-	}
-	return nil
+func noRoute(c call) error {
+	c.leaveBody()
+	return draw.Errorf(draw.CodeNotFound, "no call has this path")
 }
 
-// admitted is what the log tells of a call that was let in: who makes it, "" for
-// anyone, and the pool that it is about. What a caller without a token writes into a
-// path is left out: it may be anything.
-type admitted struct{ actor, pool string }
-
-// admittedKey is that of admitted in gin's context.
-type admittedKey struct{}
-
-func (a admitted) attrs(attrs []slog.Attr) []slog.Attr {
-	if a.actor != "" {
-		attrs = append(attrs, slog.String("actor", a.actor))
-	}
-	if a.pool != "" {
-		attrs = append(attrs, slog.String("pool", a.pool))
-	}
-	return attrs
+func noMethod(c call) error {
+	c.leaveBody()
+	return draw.Errorf(problem.CodeMethodNotAllowed, "the Allow header lists the methods of this path")
 }
 
-// log writes the request's one line. It names the route, never the path or
-// the query, which may hold keys. Of refusals that repeat, one line is written
-// and the rest counted: anyone can cause them.
-func (c call) log(level slog.Level, taken time.Duration) {
-	status := c.gin.Writer.Status()
-	cause := c.cause()
-	switch {
-	case status == nethttp.StatusInternalServerError:
-		level = slog.LevelError
-	case status > nethttp.StatusInternalServerError && !c.route.draws() && !c.route.probes():
-		level = slog.LevelWarn // a draw's is in the log with its batch, and a change of readiness is one line
-	case isRefusal(status) || status >= nethttp.StatusBadRequest && level > slog.LevelDebug:
-		level = c.server.refusals.level(refusalOf(c.route, cause), c.server.gate.remote(c.gin.Request))
+// checked handles a call after its route's checks. One that they refuse is answered
+// without its body.
+func checked(c call) error {
+	if err := c.check(); err != nil {
+		c.leaveBody()
+		return err
 	}
-	ctx := c.gin.Request.Context()
-	if !c.server.Log.Enabled(ctx, level) {
+	if pool := c.param("pool"); pool != "" {
+		c.spanPool(pool)
+		if !c.isRead() {
+			defer c.server.dropCopies(pool) // it may have changed, whatever the answer
+		}
+	}
+	return c.route.handle(c)
+}
+
+// check makes the checks of the call's route: the token first, so that nobody learns
+// more without one, then Accept, the path and the query.
+func (c *call) check() error {
+	var err error
+	if c.caller, err = c.server.gate.Admit(c.route.role, c.gin.Request); err != nil {
+		return err
+	}
+	if err := c.route.checkAccept(c.gin.Request.Header); err != nil {
+		return err
+	}
+	if err := c.readPath(); err != nil {
+		return err
+	}
+	if !c.route.draws() { // whose line has neither
+		c.gin.Set(admittedKey{}, admitted{c.caller.Name, c.param("pool")})
+	}
+	if c.gin.Request.URL.RawQuery != "" {
+		c.query, err = c.route.readQuery(c.gin.Request.URL.RawQuery)
+	}
+	return err
+}
+
+// observeDuration counts the time that a request took, with the trace of one
+// that is recorded as an example of it.
+func (o *observed) observeDuration(ctx context.Context, seconds float64) {
+	if o.examples == nil {
+		o.duration.Observe(seconds)
 		return
 	}
-	attrs := make([]slog.Attr, 0, 12)
-	attrs = append(attrs,
-		slog.String("method", boundedMethod(c.gin.Request.Method)),
-		slog.String("route", c.route.path),
-		slog.Int("status", status),
-		slog.Float64("duration_ms", float64(taken.Microseconds())/1000),
-		slog.Int("bytes", max(0, c.gin.Writer.Size())),
-		slog.String("request_id", c.id),
-		slog.String("remote", c.server.gate.remote(c.gin.Request).String()))
-	if about, in := c.gin.Get(admittedKey{}); in {
-		attrs = about.(admitted).attrs(attrs)
+	span := trace.SpanContextFromContext(ctx)
+	if !span.IsSampled() {
+		o.duration.Observe(seconds)
+		return
 	}
-	if cause != nil {
-		attrs = append(attrs, slog.String("code", string(draw.CodeOf(cause))))
-		if reason, ok := errors.AsType[refusedToken](cause); ok {
-			attrs = append(attrs, slog.String("token", string(reason)))
-		}
-		if status >= nethttp.StatusInternalServerError {
-			attrs = append(attrs, slog.String("error", cause.Error()))
-		}
-	}
-	c.server.Log.LogAttrs(ctx, level, "request", attrs...)
-}
-
-// requestID returns the id of a request with the header h: the caller's own,
-// or a new one.
-func (s *Server) requestID(h nethttp.Header) string {
-	if ids := h[requestIDHeader]; len(ids) > 0 && isPlainID(ids[0]) {
-		return ids[0]
-	}
-	return s.ids.next()
-}
-
-func isPlainID(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		plain := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.'
-		if !plain {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 64
+	o.examples.ObserveWithExemplar(seconds, prometheus.Labels{"trace_id": span.TraceID().String(), "span_id": span.SpanID().String()})
 }

@@ -121,9 +121,9 @@ func TestRequestIDs(t *testing.T) {
 	}
 }
 
-// TestSlowMetrics: a scrape that takes too long is answered as it is described,
+// TestSlowScrapeIsAnsweredAsDescribed: a scrape that takes too long is answered as it is described,
 // by a type of its own.
-func TestSlowMetrics(t *testing.T) {
+func TestSlowScrapeIsAnsweredAsDescribed(t *testing.T) {
 	end := make(chan struct{})
 	defer close(end)
 	s := newServer(t, &fake{}, func(c *Config) {

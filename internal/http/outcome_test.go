@@ -20,6 +20,8 @@ import (
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
+	"drawsvc/internal/http/problem"
 )
 
 // unread is a refusal of a draw by the wire: the log is not asked for its key.
@@ -40,17 +42,17 @@ func unreads() map[string]unread {
 		"malformed":     {code: draw.CodeInvalidRequest, body: `{"pool":`},
 		"query":         {code: draw.CodeInvalidRequest, body: good, target: "/draw?dry=true"},
 		"not checked":   {code: draw.CodeInvalidRequest, body: `{"pool":"spring","user":""}`, isRead: true},
-		"no token":      {code: codeUnauthorized, body: good, headers: []string{"Authorization", ""}},
+		"no token":      {code: problem.CodeUnauthorized, body: good, headers: []string{"Authorization", ""}},
 		"another role":  {code: draw.CodeForbidden, body: good, headers: []string{"Authorization", "Bearer metrics"}},
-		"answer's type": {code: codeNotAcceptable, body: good, headers: []string{"Accept", "image/png"}},
-		"body's type":   {code: codeUnsupportedMediaType, body: good, headers: []string{"Content-Type", "text/plain"}},
+		"answer's type": {code: problem.CodeNotAcceptable, body: good, headers: []string{"Accept", "image/png"}},
+		"body's type":   {code: problem.CodeUnsupportedMediaType, body: good, headers: []string{"Content-Type", "text/plain"}},
 		"too large":     {code: api.CodeBodyTooLarge, body: strings.Repeat(" ", bodyMax) + good},
-		"too slow": {code: codeRequestTimeout, body: good, prepare: func(_ *Server, r *nethttp.Request) {
+		"too slow": {code: problem.CodeRequestTimeout, body: good, prepare: func(_ *Server, r *nethttp.Request) {
 			r.Body = io.NopCloser(iotest.ErrReader(os.ErrDeadlineExceeded))
 		}},
-		"guessed": {code: codeTooManyGuesses, body: good, headers: []string{"Authorization", "Bearer guessed"}, prepare: func(s *Server, _ *nethttp.Request) {
-			for range guessBurst {
-				s.gate.guesses.wrong(netip.MustParseAddr("192.0.2.1"), time.Now())
+		"guessed": {code: problem.CodeTooManyGuesses, body: good, headers: []string{"Authorization", "Bearer guessed"}, prepare: func(s *Server, _ *nethttp.Request) {
+			for range gate.Burst {
+				s.gate.Guesses.Wrong(netip.MustParseAddr("192.0.2.1"), time.Now())
 			}
 		}},
 	}
@@ -117,7 +119,7 @@ func TestEveryCodeOfDrawsHasItsOutcome(t *testing.T) {
 					continue
 				}
 				for isUnasked, want := range map[bool]string{false: "none", true: "unknown"} {
-					if problems()[draw.Code(code)].unknown {
+					if problem.Table()[draw.Code(code)].Unknown {
 						want = "unknown"
 					}
 					f := &fake{drawn: func(context.Context, draw.Request) (draw.Draw, error) {

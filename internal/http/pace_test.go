@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/http/gate"
 )
 
 // TestSlowExportLosesItsPlace: a caller who reads each page in its time, and a
@@ -23,7 +25,7 @@ func slowExportLosesItsPlace(t *testing.T) {
 	_, s := newGrowing(t, 200_000)
 	s.limits.page, s.limits.pace = time.Second, time.Millisecond
 	l := pipedTo(t, s)
-	slow := make([]net.Conn, s.bounds.streams.limits[rankAdmin])
+	slow := make([]net.Conn, s.bounds.Streams.Limit(gate.RankAdmin))
 	for i := range slow {
 		conn, err := l.dial(t)
 		require.NoError(t, err)

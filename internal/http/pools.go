@@ -15,20 +15,6 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Pools makes, lists and changes pools.
-type Pools interface {
-	CreatePool(ctx context.Context, p draw.Pool, actor string) (draw.Pool, error)
-	// PoolPage returns at most limit pools that are not archived, with ids above
-	// after, in order of their ids.
-	PoolPage(ctx context.Context, after string, limit int, archived bool) ([]draw.Pool, error)
-	ChangePool(ctx context.Context, poolID string, change draw.PoolChange, actor string) (draw.Pool, error)
-}
-
-// Deleter removes pools that have never issued a unit.
-type Deleter interface {
-	DeletePool(ctx context.Context, poolID string, revisions []int64, actor string) error
-}
-
 func (s *Server) checkMode(mode string) error {
 	if slices.Contains(s.Modes, mode) {
 		return nil
@@ -111,28 +97,6 @@ func (s *Server) changePool(ctx context.Context, c call, body *api.PoolChange) (
 	return c.showPool(&pool), nil
 }
 
-// ifMatch returns the revisions that If-Match names: nil, which is every one,
-// without the header, and present for *, which stands for what there is. What is no
-// revision's tag is none, as is a weak tag.
-func ifMatch(h nethttp.Header, present []int64) []int64 {
-	lines := h["If-Match"]
-	if len(lines) == 0 {
-		return nil
-	}
-	revisions := []int64{}
-	for tag := range strings.SplitSeq(strings.Join(lines, ","), ",") {
-		tag = plainTag(strings.TrimSpace(tag))
-		if tag == "*" {
-			return present
-		}
-		text, isQuoted := strings.CutPrefix(strings.TrimSuffix(tag, `"`), `"`)
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 && isQuoted && tag == strconv.Quote(strconv.FormatInt(n, 10)) {
-			revisions = append(revisions, n)
-		}
-	}
-	return revisions
-}
-
 // deletePool answers DELETE /admin/pools/{pool}.
 func (s *Server) deletePool(c call) error {
 	ctx, done, err := c.begin()
@@ -146,13 +110,6 @@ func (s *Server) deletePool(c call) error {
 	c.gin.Writer.WriteHeader(nethttp.StatusNoContent)
 	c.gin.Writer.WriteHeaderNow()
 	return nil
-}
-
-// Stocker adds prizes and moves stock.
-type Stocker interface {
-	AddPrize(ctx context.Context, poolID string, p draw.Prize, actor string) (draw.Prize, error)
-	ChangePrize(ctx context.Context, poolID, prizeID string, change draw.PrizeChange, actor string) (draw.Prize, error)
-	Stock(ctx context.Context, s draw.Stocking, actor string) (draw.Move, error)
 }
 
 // addPrize answers POST /admin/pools/{pool}/prizes. A prize has no address of
@@ -198,11 +155,6 @@ func (s *Server) stock(ctx context.Context, c call, body *api.Stocking) (api.Sto
 	return api.ShowStocked(&m), nil
 }
 
-// Importer stocks a pool from a CSV file, whole or not at all.
-type Importer interface {
-	Import(ctx context.Context, w draw.Import, file io.Reader, progress func(done, total int)) (draw.Imported, error)
-}
-
 // importReason is the reason of the moves when the caller names none.
 const importReason = "import"
 
@@ -217,7 +169,7 @@ func (s *Server) importFile(c call) error {
 	if err != nil {
 		return err
 	}
-	leave, err := c.take(s.bounds.imports, 1, "a file is imported already, which is the most at once")
+	leave, err := c.take(s.bounds.Imports, 1, "a file is imported already, which is the most at once")
 	if err != nil {
 		c.leaveBody()
 		return err
@@ -238,7 +190,7 @@ func (s *Server) importFile(c call) error {
 // importWhole imports a file when no other one is at work: each takes memory for all
 // of its lines. Error: CodeOverloaded, and those of Importer.
 func (c call) importWhole(w draw.Import, file io.Reader) (draw.Imported, error) {
-	limits, importing := &c.server.limits, c.server.bounds.importing
+	limits, importing := &c.server.limits, c.server.bounds.Importing
 	turn, cancel := c.within(limits.audit)
 	defer cancel()
 	if err := importing.Acquire(turn, 1); err != nil {

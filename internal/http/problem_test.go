@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/problem"
 )
 
 type problemDocument struct {
@@ -56,20 +57,20 @@ func TestTableOfProblems(t *testing.T) {
 	known := 0
 	for status, codes := range want {
 		for code := range strings.FieldsSeq(codes) {
-			p, ok := problems()[draw.Code(code)]
+			p, ok := problem.Table()[draw.Code(code)]
 			require.True(t, ok, code)
-			require.Equal(t, status, p.status, code)
-			require.Equal(t, status == 503 || status == 429, p.retryAfter != "", code)
-			require.Equal(t, status == 500 || status == 504, p.unknown, code)
+			require.Equal(t, status, p.Status, code)
+			require.Equal(t, status == 503 || status == 429, p.RetryAfter != "", code)
+			require.Equal(t, status == 500 || status == 504, p.Unknown, code)
 			known++
 		}
 	}
-	require.Len(t, problems(), known)
+	require.Len(t, problem.Table(), known)
 	for code, title := range map[draw.Code]string{
-		draw.CodeNotFound: "Not found", codeMethodNotAllowed: "Method not allowed",
+		draw.CodeNotFound: "Not found", problem.CodeMethodNotAllowed: "Method not allowed",
 		draw.CodeStoreUnavailable: "Database unavailable", draw.CodeDraining: "Shutting down",
 	} {
-		require.Equal(t, title, problems()[code].title)
+		require.Equal(t, title, problem.Table()[code].Title)
 	}
 }
 
@@ -80,22 +81,22 @@ func TestTableHoldsEveryCodeOfTheDomain(t *testing.T) {
 	codes := regexp.MustCompile(`Code\w+ +Code = "([a-z-]+)"`).FindAllSubmatch(source, -1)
 	require.GreaterOrEqual(t, len(codes), 17)
 	for _, code := range codes {
-		require.Contains(t, problems(), draw.Code(code[1]))
+		require.Contains(t, problem.Table(), draw.Code(code[1]))
 	}
 }
 
 // TestEveryCodeOfADraw lets the service answer a draw with each code.
 func TestEveryCodeOfADraw(t *testing.T) {
-	for code, want := range problems() {
+	for code, want := range problem.Table() {
 		t.Run(string(code), func(t *testing.T) {
 			f := &fake{err: fmt.Errorf("wrapped: %w", draw.Wrap(code, errors.New("db.internal:5432 SELECT"), "said %q", "<x>"))}
 			r := do(undescribed(newServer(t, f)), request("POST", "/draw", `{"pool":"p","user":"u"}`)).Result()
 			p := problemIn(t, r)
-			require.Equal(t, want.status, p.Status)
+			require.Equal(t, want.Status, p.Status)
 			require.Equal(t, string(code), p.Code)
 			require.Equal(t, `said "<x>"`, p.Detail, "the detail and nothing of the cause")
-			require.Equal(t, want.title, p.Title)
-			require.Equal(t, map[bool]string{false: "none", true: "unknown"}[want.unknown], p.Outcome)
+			require.Equal(t, want.Title, p.Title)
+			require.Equal(t, map[bool]string{false: "none", true: "unknown"}[want.Unknown], p.Outcome)
 		})
 	}
 }
@@ -144,7 +145,7 @@ func TestEveryRowFromOutside(t *testing.T) {
 	}
 }
 
-func TestTimeThatRanOut(t *testing.T) {
+func TestTimeoutOfAChangeIsUnknown(t *testing.T) {
 	for _, cause := range []error{context.DeadlineExceeded, context.Canceled} {
 		s := newServer(t, &fake{err: fmt.Errorf("query: %w", cause)})
 		p := problemIn(t, do(s, request("POST", "/draw", `{"pool":"p","user":"u"}`)).Result())

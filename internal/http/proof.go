@@ -12,48 +12,6 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Committer commits pools to their numbers, and shows what is published of it.
-type Committer interface {
-	// CommitPool commits a paused pool and returns the signed note.
-	CommitPool(ctx context.Context, wanted Commit) ([]byte, error)
-	// Reveal reveals the seed of a closed pool and returns its line.
-	Reveal(ctx context.Context, poolID string) ([]byte, error)
-	// Published returns a file of a committed pool: commitment, key, checkpoint
-	// or reveal. Error: CodeNotFound, also for one that is not there yet.
-	Published(ctx context.Context, poolID, file string) ([]byte, error)
-}
-
-// LogKeeper keeps the public log of committed pools.
-type LogKeeper interface {
-	// SkipVersions records the versions of a paused, committed pool up to and with to
-	// as giving nothing, and returns how many those are.
-	SkipVersions(ctx context.Context, poolID string, to int64, reason, actor string) (skipped int64, err error)
-	// KeepCheckpoint stores a checkpoint that the pool's publisher has signed.
-	KeepCheckpoint(ctx context.Context, poolID string, note []byte) error
-}
-
-// Commit is a wanted commitment of a pool.
-type Commit struct {
-	PoolID string
-	// Origin is the host that the pool's log is to be published under, "" for that
-	// of the service; Host is the one that was called.
-	Origin, Host        string
-	Epochs, EpochLength int64
-	// Beacon is none, quicknet, or the words of a commitment.
-	Beacon         string
-	StockWhileOpen bool
-	// Receipts has every draw of the pool answered with a receipt.
-	Receipts bool
-	Actor    string
-}
-
-// LogWriter writes the public log of a committed pool whose seed is revealed.
-type LogWriter interface {
-	// WriteProofLog writes to w behind a call of begin; before it nothing was
-	// written.
-	WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func()) error
-}
-
 // The usual members of a commitment.
 const (
 	epochsUsual      = 256
@@ -127,36 +85,6 @@ func (c call) writeText(status int, text []byte) {
 	c.write(status, text)
 }
 
-// Commitments says what pools are committed to.
-type Commitments interface {
-	// Commitment is that of a pool. Errors: CodePoolNotFound, CodeNotFound for a
-	// pool whose numbers are secret.
-	Commitment(ctx context.Context, poolID string) (Commitment, error)
-}
-
-// Commitment is what a pool is committed to, and how far its life has come.
-type Commitment struct {
-	// Version is that of the commitment's entry. Origin names the public log.
-	Version int64
-	Origin  string
-	// Note and Key are published at once, Checkpoint with the first one, Reveal
-	// with the seed; until then they are empty.
-	Note, Key, Checkpoint, Reveal []byte
-	Epochs, EpochLength           int64
-	// Beacon is none, quicknet, or the words of the commitment. RoundsURL is where
-	// its rounds are published, under their numbers; "" where that is not known.
-	Beacon, RoundsURL string
-	StockWhileOpen    bool
-	// Receipts says that every draw of the pool is answered with a receipt.
-	Receipts bool
-	// Opened is the round that the pool was opened with last, the zero round for
-	// none.
-	Opened draw.Round
-	// SaltsErased says that the secret of the log's tags was destroyed, SeedsAway
-	// that this instance cannot unseal the seed.
-	SaltsErased, SeedsAway bool
-}
-
 // The levels of a pool that is committed to its numbers.
 const (
 	levelCommitted = "committed"
@@ -225,14 +153,6 @@ func (s *Server) commitment(ctx context.Context, c call) (commitmentAnswer, erro
 		return commitmentAnswer{}, err
 	}
 	return newCommitment(&found), nil
-}
-
-// Exporter has a committed pool's log leave the house.
-type Exporter interface {
-	// ExportProof writes each of [api.ProofFiles] that is there to what create returns
-	// for its name, and signs a checkpoint before where none covers the log. An
-	// error before the first call of create has exported nothing.
-	ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error
 }
 
 // commentOf makes what is written the comment of an archive.
@@ -384,18 +304,6 @@ func (s *Server) keepCheckpoint(c call) error {
 	return c.writeJSON(kept)
 }
 
-// Receipts signs what committed pools promise of draws, as JSON.
-type Receipts interface {
-	// Receipt is the receipt of a draw that was made. Errors: CodeInvalidRequest for a
-	// pool whose numbers are secret, CodeNotFound where the secret of the tags was
-	// destroyed, CodeSeedUnavailable, CodeRulesUnreadable.
-	Receipt(ctx context.Context, d *draw.Draw) ([]byte, error)
-	// DrawReceipt is the receipt of a draw in the log, and the proof that a
-	// checkpoint covers it, nil where none does. Errors: CodeDrawNotFound,
-	// CodeNotFound, CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded.
-	DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error)
-}
-
 // writeReceipted answers with a draw and its receipt, which is signed on this
 // request's goroutine, once the draw is durable. If this instance cannot make the
 // receipt, the draw is answered without it: a draw that was made is never refused, and
@@ -433,9 +341,6 @@ func (c call) writeReceipted(d *draw.Draw, asked bool) error {
 	c.write(200, *out)
 	return nil
 }
-
-// answerEnd ends the answer to a draw.
-const answerEnd = "}\n"
 
 // drawReceipt answers GET /pools/{pool}/draws/{draw}/receipt.
 func (s *Server) drawReceipt(c call) error {

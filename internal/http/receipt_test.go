@@ -117,15 +117,15 @@ func TestProofsAreBounded(t *testing.T) {
 	f := &fake{proving: make(chan struct{})}
 	s := newServer(t, f)
 	done := make(chan int)
-	const callers = proofsMax + 5
+	const callers = 6
 	for range callers {
 		go func() { done <- do(s, asAdmin("GET", "/pools/p/draws/d/receipt", "")).Code }()
 	}
 	require.Eventually(t, func() bool {
-		if !s.bounds.proofs.TryAcquire(1) {
+		if !s.bounds.Proofs.TryAcquire(1) {
 			return true
 		}
-		s.bounds.proofs.Release(1)
+		s.bounds.Proofs.Release(1)
 		return false
 	}, 20*time.Second, time.Millisecond)
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)

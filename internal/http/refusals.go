@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
 	"drawsvc/internal/repeats"
 )
 
@@ -25,14 +26,14 @@ const (
 type refusal struct {
 	code  draw.Code
 	route string
-	token refusedToken
+	token gate.Refused
 }
 
-func refusalOf(r *route, cause error) refusal {
-	if reason, ok := errors.AsType[refusedToken](cause); ok {
+func refusalOf(path string, cause error) refusal {
+	if reason, ok := errors.AsType[gate.Refused](cause); ok {
 		return refusal{code: draw.CodeOf(cause), token: reason}
 	}
-	return refusal{code: draw.CodeOf(cause), route: r.path}
+	return refusal{code: draw.CodeOf(cause), route: path}
 }
 
 // isRefusal says whether the status is one of an answer to a caller who may

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
 )
 
 // logged are the lines of a log.
@@ -56,7 +57,7 @@ func TestRefusalsAreSummedUp(t *testing.T) {
 		}
 	}
 	require.Equal(t, flood-1.0, counts["not-found"])
-	require.GreaterOrEqual(t, counts["unauthorized"], 7.0*guessBurst-1, "a few more where the flood took seconds")
+	require.GreaterOrEqual(t, counts["unauthorized"], 7.0*gate.Burst-1, "a few more where the flood took seconds")
 	require.Equal(t, flood-2.0, counts["unauthorized"].(float64)+counts["too-many-guesses"].(float64))
 	require.Len(t, counts, 3)
 	log.Reset()

@@ -2,30 +2,9 @@ package http
 
 import (
 	nethttp "net/http"
-	"slices"
 
 	"github.com/gin-gonic/gin"
 )
-
-// drawPath is the path of POST /draw, the one call that draws.
-const drawPath = "/draw"
-
-// route is one call of the interface, as data. gin's routes, the labels of the
-// metrics and the authorization are made from it.
-type route struct {
-	method, path string
-	// role is what the caller's token must allow: the least role that may call.
-	role role
-	// query names the query parameters that the call takes.
-	query []string
-	// answers are the media types that the call can answer with, the usual one
-	// first. None: it answers whatever Accept says. So do probes and scrapes, which
-	// must not fail for a header; files, whose path names their format; and calls
-	// without content in the answer.
-	answers []string
-	// handle answers the call once role, path and query are checked.
-	handle handler
-}
 
 // routes is the table of all calls. HEAD goes wherever GET does.
 func (s *Server) routes() []route {
@@ -108,30 +87,6 @@ func (s *Server) otherRoutes() []route {
 		{"GET", "/readyz", roleNone, nil, nil, s.ready},
 		{"GET", "/metrics", roleMetrics, nil, nil, s.showMetrics()},
 	}
-}
-
-// allowed is the table of roles: which calls a token of a role may make, by
-// the role that the call needs.
-func allowed() map[role][]role {
-	return map[role][]role{
-		roleAdmin:   {roleAdmin, roleStock, roleAuditor, roleDraw, roleMetrics},
-		roleStock:   {roleStock, roleAuditor},
-		roleAuditor: {roleAuditor, roleMetrics},
-		roleDraw:    {roleDraw},
-		roleMetrics: {roleMetrics},
-	}
-}
-
-// draws says whether the call is a draw, so that its problems must say what
-// happened to it.
-func (r *route) draws() bool { return r.path == drawPath }
-
-// streams says whether the answer lasts as long as its caller listens.
-func (r *route) streams() bool { return r.path == eventsPath }
-
-// probes says whether machines make the call every few seconds.
-func (r *route) probes() bool {
-	return slices.Contains([]string{"/livez", "/readyz", "/metrics"}, r.path)
 }
 
 // newEngine makes gin's engine of the table.

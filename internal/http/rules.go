@@ -6,21 +6,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/odds"
 )
-
-// Ruler keeps the rules of pools.
-type Ruler interface {
-	// Rules returns those of a version, and those in force for version 0.
-	Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error)
-	// SetRules puts rules in force, nil for none. versions, where not nil, are
-	// those that the rules in force may have, [draw.AnyRules] every one.
-	SetRules(ctx context.Context, poolID string, rules *draw.Rules, versions []int64, actor string) (draw.Ruling, error)
-}
 
 // showRules is the answer that shows rules, whose tag is their version.
 func (c call) showRules(r *draw.Ruling) api.Rules {
@@ -81,43 +70,6 @@ func (s *Server) setRules(ctx context.Context, c call, wanted *draw.Rules, versi
 		return api.Rules{}, draw.Errorf(draw.CodeNotFound, "pool %q has no rules", c.param("pool"))
 	}
 	return c.showRules(&set), nil
-}
-
-// appendReached adds the members of a limit that was reached to a problem.
-func appendReached(b []byte, r *draw.Reached) []byte {
-	limit, _ := json.Marshal(api.ShowLimit(&r.Limit)) // strings and a number: cannot fail
-	b = append(b, `,"limit":`...)
-	b = append(b, limit...)
-	if r.RetryAt.IsZero() {
-		return append(b, `,"retry_at":null`...)
-	}
-	b = append(b, `,"retry_at":"`...)
-	b = append(b, api.ShowTime(r.RetryAt)...)
-	return append(b, '"')
-}
-
-// redirectAnswer says what the rules gave an award in place of; nothing is null.
-type redirectAnswer struct {
-	Drawn *string  `json:"drawn"`
-	Why   draw.Why `json:"why"`
-}
-
-func newRedirect(r *draw.Redirect) *redirectAnswer {
-	if r == nil {
-		return nil
-	}
-	a := redirectAnswer{Why: r.Why}
-	if r.Drawn != "" {
-		a.Drawn = &r.Drawn
-	}
-	return &a
-}
-
-// Odds states the chances of a pool's next draw.
-type Odds interface {
-	// Odds are those of a user, or for userID "" of one without turns. A draw
-	// that would be refused is an error with the refusal's code.
-	Odds(ctx context.Context, poolID, userID string) (odds.Statement, error)
 }
 
 // encodeOdds encodes the answer to GET /pools/{pool}/odds, where the rules say that
@@ -187,7 +139,7 @@ func (s *Server) simulate(ctx context.Context, c call, draft *draw.Rules) (api.S
 	if err != nil {
 		return api.Simulated{}, err
 	}
-	done, err := c.take(s.bounds.simulations, 1, "a simulation runs already, which is the most at once")
+	done, err := c.take(s.bounds.Simulations, 1, "a simulation runs already, which is the most at once")
 	if err != nil {
 		return api.Simulated{}, err
 	}
@@ -227,15 +179,6 @@ func (c call) simulationWanted() (odds.Simulation, error) {
 	}
 	run.Draws, run.Users, run.Rate, run.Seed = int(wanted[0]), int(wanted[1]), float64(wanted[2]), uint64(wanted[3])
 	return run, nil
-}
-
-// Users says where users of pools stand, whose rules count draws or wins. For
-// other pools both return CodeUserNotCounted.
-type Users interface {
-	Standing(ctx context.Context, poolID, userID string) (draw.Standing, error)
-	// UserAwards returns at most limit of a user's awards that the rules have
-	// counted, with a version above after, in order of version.
-	UserAwards(ctx context.Context, poolID, userID string, after int64, limit int) ([]draw.Award, error)
 }
 
 // user answers GET /pools/{pool}/users/{user}.

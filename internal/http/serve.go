@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,44 +9,17 @@ import (
 	"log/slog"
 	"net"
 	nethttp "net/http"
+	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
+	"drawsvc/internal/http/conns"
+	"drawsvc/internal/http/gate"
+	"drawsvc/internal/http/packed"
+	"drawsvc/internal/http/problem"
 	"drawsvc/internal/periodic"
 )
-
-// limits bound the time and size of every connection.
-type limits struct {
-	header, read, write, idle time.Duration
-	// draws is the longest wait for draws under way when the service ends,
-	// rest the longest for everything else after them. Together they stay
-	// below the 15 s that an operator is promised.
-	draws, rest time.Duration
-	// linger is how long what is left of a body is read after the answer.
-	linger time.Duration
-	// audit bounds an audit, page the sending of the first page of an export, and
-	// pace is what each further page adds for those behind it.
-	audit, page, pace time.Duration
-}
-
-// headerBytesMax bounds the request line and headers; net/http adds 4 KiB.
-const headerBytesMax = 16 << 10
-
-func defaultLimits(request time.Duration) limits {
-	return limits{
-		header: 5 * time.Second,
-		read:   10 * time.Second,
-		// The write timeout runs from the end of the headers: it spans the
-		// body, the work and the answer.
-		write:  request + 20*time.Second,
-		idle:   2 * time.Minute,
-		draws:  9500 * time.Millisecond,
-		rest:   4 * time.Second,
-		linger: 2 * time.Second,
-		audit:  max(request, time.Minute),
-		page:   30 * time.Second,
-		pace:   2 * time.Second,
-	}
-}
 
 // Serve answers on l until ctx ends. Then /readyz turns 503; after
 // ShutdownDelay, in which draws go on, new draws are rejected and requests
@@ -56,7 +30,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	// Requests do not end with ctx: they get their time to finish.
 	requests := context.WithoutCancel(ctx)
 	server := s.newServer(requests, s.handler, s.connections)
-	l = newListener(l, s.connections)
+	l = conns.Listen(l, s.connections)
 	if s.TLS != nil {
 		l = tls.NewListener(l, s.TLS)
 	}
@@ -78,7 +52,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // newServer returns a server with the limits of every connection.
-func (s *Server) newServer(requests context.Context, h nethttp.Handler, c *connections) *nethttp.Server {
+func (s *Server) newServer(requests context.Context, h nethttp.Handler, c *conns.Set) *nethttp.Server {
 	return &nethttp.Server{
 		Handler:           h,
 		ReadHeaderTimeout: s.limits.header,
@@ -87,13 +61,16 @@ func (s *Server) newServer(requests context.Context, h nethttp.Handler, c *conne
 		IdleTimeout:       s.limits.idle,
 		MaxHeaderBytes:    headerBytesMax,
 		BaseContext:       func(net.Listener) context.Context { return requests },
-		ConnContext:       withConn,
-		ConnState:         c.changed,
+		ConnContext:       conns.With,
+		ConnState:         c.Changed,
 		// OPTIONS * is answered as any other path is, with the headers of every answer.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 	}
 }
+
+// probeConnectionsMax is the most connections of the listener for probes.
+const probeConnectionsMax = 32
 
 // ServeProbes answers /metrics, /livez and /readyz on l until ctx ends, and
 // needs no token. It closes l and is called once.
@@ -109,11 +86,11 @@ func (s *Server) ServeProbes(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	probes := newConnections(probeConnectionsMax, s.gate.isShared, s.Log, s.metrics.reclaimed)
+	probes := conns.New(probeConnectionsMax, s.gate.IsShared, s.Log, s.metrics.reclaimed)
 	server := s.newServer(context.WithoutCancel(ctx), engine, probes)
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a scrape that is cut off is repeated
 	defer stop()
-	if err := server.Serve(newListener(l, probes)); !errors.Is(err, nethttp.ErrServerClosed) {
+	if err := server.Serve(conns.Listen(l, probes)); !errors.Is(err, nethttp.ErrServerClosed) {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return nil
@@ -144,7 +121,46 @@ func (s *Server) drain(ctx context.Context, server *nethttp.Server) {
 	defer cancel()
 	if err := server.Shutdown(rest); err != nil {
 		s.Log.Warn("requests were cut off at the end of the drain", "error", err)
-		s.connections.cut()
+		s.connections.Cut()
 		_ = server.Close() // ends the connections and with them the contexts of their requests
 	}
 }
+
+// New returns a Server, or an error when the Config cannot work or its
+// metrics are registered already.
+func New(c Config) (*Server, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(c.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		Config:    c,
+		gate:      gate.New(&c.Access, m.refused),
+		refusals:  newRefusals(c.Log),
+		ids:       newIDs(),
+		problems:  problem.Table(),
+		metrics:   m,
+		limits:    defaultLimits(c.RequestTimeout),
+		bounds:    gate.NewBounds(cmp.Or(c.ConnectionsMax, ConnectionsUsual), cmp.Or(c.ReadsMax, gate.ReadsUsual)),
+		readiness: newReadiness(c.Ready),
+		strict:    json.JoinOptions(json.RejectUnknownMembers(true)),
+		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}, []string{"max-age=31536000"}},
+		buffers:   sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
+		gzips:     sync.Pool{New: packed.NewCompressor},
+	}
+	s.streaming, s.endStreams = context.WithCancel(context.Background())
+	s.copies, s.odds = packed.NewCache(s.encodePool), packed.NewCache(s.encodeOdds)
+	s.connections = conns.New(cmp.Or(c.ConnectionsMax, ConnectionsUsual), s.gate.IsShared, c.Log, m.reclaimed)
+	if err := s.connections.Register(c.Registerer); err != nil {
+		return nil, err
+	}
+	s.engine, err = s.newEngine(s.routes())
+	s.handler = s.engine
+	return s, err
+}
+
+// Handler returns the handler of all calls, for a server of the caller's own.
+func (s *Server) Handler() nethttp.Handler { return s.handler }

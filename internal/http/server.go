@@ -1,18 +1,17 @@
 package http
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	nethttp "net/http"
-	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/propagation"
@@ -20,12 +19,20 @@ import (
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/catalogue"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/http/conns"
+	"drawsvc/internal/http/gate"
+	"drawsvc/internal/http/packed"
+	"drawsvc/internal/http/problem"
 )
+
+// ConnectionsUsual is the most connections where the Config names none.
+const ConnectionsUsual = 4096
 
 // Config is what a Server needs. Store, Drawer, all interfaces and functions, Tokens, Request, Log, Registerer and
 // Gatherer must be given, save Progress and those of a nil that says so.
 type Config struct {
-	Access
+	gate.Access
 	Limits
 	Store   Store
 	Drawer  Drawer
@@ -56,28 +63,6 @@ type Config struct {
 	Gatherer   prometheus.Gatherer
 }
 
-// Access is the part of a Config that says who may call.
-type Access struct {
-	// Tokens are those that open calls.
-	Tokens *access.Keeper
-	// Actor, where it is given, is recorded with each change in place of the token's
-	// name: all callers are one person of this machine.
-	Actor string
-	// PublicDraw opens drawing and reading to anyone, from anywhere, until
-	// Tokens have held one of role draw.
-	PublicDraw bool
-	// DemoDraw does so too, except to pages of other sites in a browser.
-	DemoDraw bool
-	// AllowedHosts are names of the service beside those of loopback, for
-	// DemoDraw.
-	AllowedHosts []string
-	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
-	TrustedProxies []netip.Prefix
-	// ClientCAs, where it is given, returns the authorities of the moment: admin
-	// calls need a client certificate of one of them.
-	ClientCAs func() *x509.CertPool
-}
-
 // Limits is the part of a Config that bounds calls.
 type Limits struct {
 	// RequestTimeout is the longest that a call may work, save an audit and
@@ -105,49 +90,45 @@ func (c *Config) check() error {
 		return errors.New("http: tokens must be given, and hold one of role admin")
 	case c.ConnectionsMax < 0:
 		return errors.New("http: the most connections must not be below 0")
-	case c.ReadsMax != 0 && c.ReadsMax < readsUsual:
-		return fmt.Errorf("http: the most reads must be %d or more", readsUsual)
+	case c.ReadsMax != 0 && c.ReadsMax < gate.ReadsUsual:
+		return fmt.Errorf("http: the most reads must be %d or more", gate.ReadsUsual)
 	case c.RequestTimeout <= 0:
 		return errors.New("http: the request timeout must be above 0")
 	}
 	return nil
 }
 
-// New returns a Server, or an error when the Config cannot work or its
-// metrics are registered already.
-func New(c Config) (*Server, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	m, err := newMetrics(c.Registerer)
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{
-		Config:    c,
-		gate:      newGate(&c, m),
-		refusals:  newRefusals(c.Log),
-		ids:       newIDs(),
-		problems:  problems(),
-		metrics:   m,
-		limits:    defaultLimits(c.RequestTimeout),
-		bounds:    newBounds(cmp.Or(c.ConnectionsMax, ConnectionsUsual), cmp.Or(c.ReadsMax, readsUsual)),
-		readiness: newReadiness(c.Ready),
-		strict:    json.JoinOptions(json.RejectUnknownMembers(true)),
-		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}, []string{"max-age=31536000"}},
-		buffers:   sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
-		gzips:     sync.Pool{New: newGzip},
-	}
-	s.streaming, s.endStreams = context.WithCancel(context.Background())
-	s.copies, s.odds = newCopies(s.encodePool), newCopies(s.encodeOdds)
-	s.connections = newConnections(cmp.Or(c.ConnectionsMax, ConnectionsUsual), s.gate.isShared, c.Log, m.reclaimed)
-	if err := s.connections.register(c.Registerer); err != nil {
-		return nil, err
-	}
-	s.engine, err = s.newEngine(s.routes())
-	s.handler = s.engine
-	return s, err
+// Server answers the calls. It serves once: after Serve has returned, or
+// while it drains, new draws are refused.
+type Server struct {
+	Config
+	engine *gin.Engine
+	// handler is the engine, or in tests what checks its answers.
+	handler  nethttp.Handler
+	gate     *gate.Gate
+	refusals *refusals
+	ids      ids
+	problems map[draw.Code]problem.Problem
+	metrics  metrics
+	limits   limits
+	bounds   gate.Bounds
+	// copies are of pools, odds of their odds.
+	copies, odds *packed.Cache
+	connections  *conns.Set
+	readiness    *readiness
+	// draining says that the service is shutting down.
+	draining atomic.Bool
+	// streaming ends, by endStreams, when the service begins to shut down:
+	// whoever listens finds another instance.
+	streaming  context.Context
+	endStreams context.CancelFunc
+	strict     json.Options
+	headers    headers
+	// buffers holds *[]byte, for bodies and answers.
+	buffers sync.Pool
+	// gzips holds *gzip.Writer.
+	gzips sync.Pool
 }
 
-// Handler returns the handler of all calls, for a server of the caller's own.
-func (s *Server) Handler() nethttp.Handler { return s.handler }
+// headers holds the values of headers that most answers have, made once.
+type headers struct{ noStore, noSniff, json, onlyTLS []string }

@@ -6,11 +6,11 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"drawsvc/internal/api"
-
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
 )
 
 // guaranteed are a pool and its rules, which guarantee a prize.
@@ -65,7 +65,7 @@ func TestSimulation(t *testing.T) {
 		require.Equal(t, "invalid-request", p.Code)
 		require.Contains(t, p.Detail, detail, "it names the member")
 	}
-	done, ok := s.bounds.simulations.try(rankAdmin, 3)
+	done, ok := s.bounds.Simulations.Try(gate.RankAdmin, 3)
 	require.True(t, ok)
 	defer done()
 	require.Equal(t, "overloaded", problemIn(t, do(s, asAdmin("GET", "/admin/pools/p/simulation", "")).Result()).Code)

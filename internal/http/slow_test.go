@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
 )
 
 // bigStore has one pool with many prizes, about 10 MB of JSON.
@@ -55,7 +56,7 @@ func TestSlowReadersShareMemory(t *testing.T) { //nolint:paralleltest // measure
 	const callers, mostMB = 8, 45
 	f := &fake{}
 	s := undescribed(newServer(t, f, func(c *Config) { c.Store, c.RequestTimeout = bigStore{fakeStore{f}}, 30*time.Second })) // nothing else keeps what is sent
-	s.bounds.answers = newShares([ranks]int64{4 << 20, 8 << 20, 12 << 20, 16 << 20})
+	s.bounds.Answers = gate.NewShares([gate.Ranks]int64{4 << 20, 8 << 20, 12 << 20, 16 << 20})
 	addr := served(t, s)
 	public, conns := heldBy(t, addr, callers, "/pools/big HTTP/1.1\r\nHost: localhost")
 	require.Less(t, public, uint64(mostMB))
@@ -103,5 +104,5 @@ func TestSlowReadersAreCutOff(t *testing.T) {
 	_, err = fmt.Fprint(c, "GET /pools/big HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	require.NoError(t, err)
 	<-big.read
-	require.Eventually(t, func() bool { return s.connections.count() == 0 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return s.connections.Count() == 0 }, time.Minute, 10*time.Millisecond)
 }

@@ -2,11 +2,9 @@ package http
 
 import (
 	"cmp"
-	"context"
 	nethttp "net/http"
 
 	"github.com/gin-gonic/gin"
-	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
@@ -26,7 +24,7 @@ const (
 // beginSpan begins the request's span below its caller's. It names the route,
 // never the path, the query, a header or the caller's address: the libraries for
 // this name them, and a path may hold keys and users.
-func (s *Server) beginSpan(o *observed, g *gin.Context) {
+func (s *Server) beginSpan(of *route, g *gin.Context) {
 	r := g.Request
 	method := boundedMethod(r.Method)
 	name := method
@@ -41,9 +39,9 @@ func (s *Server) beginSpan(o *observed, g *gin.Context) {
 	} else {
 		attributes = append(attributes, semconv.HTTPRequestMethodKey.String(method))
 	}
-	if o.path != unmatched {
-		name += " " + o.path
-		attributes = append(attributes, semconv.HTTPRoute(o.path))
+	if of.path != unmatched {
+		name += " " + of.path
+		attributes = append(attributes, semconv.HTTPRoute(of.path))
 	}
 	ctx := r.Context()
 	if s.Propagator != nil {
@@ -66,7 +64,7 @@ func protocolVersion(r *nethttp.Request) string {
 // traced says whether the calls of a route have spans. Probes have none, because
 // they come every few seconds and tell nothing; nor have streams, which end when
 // nobody listens any more.
-func (s *Server) traced(o *observed) bool { return s.Tracer != nil && !o.probes() && !o.streams() }
+func (s *Server) traced(of *route) bool { return s.Tracer != nil && !of.probes() && !of.streams() }
 
 // span is the request's, nil when it is not recorded.
 func (c call) span() trace.Span {
@@ -123,19 +121,4 @@ func (c call) endSpan(status int, cause error, cut bool) {
 		span.SetStatus(codes.Error, code)
 	}
 	span.End()
-}
-
-// observeDuration counts the time that a request took, with the trace of one
-// that is recorded as an example of it.
-func (o *observed) observeDuration(ctx context.Context, seconds float64) {
-	if o.examples == nil {
-		o.duration.Observe(seconds)
-		return
-	}
-	span := trace.SpanContextFromContext(ctx)
-	if !span.IsSampled() {
-		o.duration.Observe(seconds)
-		return
-	}
-	o.examples.ObserveWithExemplar(seconds, prometheus.Labels{"trace_id": span.TraceID().String(), "span_id": span.SpanID().String()})
 }

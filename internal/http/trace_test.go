@@ -157,7 +157,7 @@ func TestUntracedDrawsAllocateNothingMore(t *testing.T) {
 	s := newServer(t, &fake{})
 	c := call{server: s, route: &o.route}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		if s.traced(o) || c.span() != nil {
+		if s.traced(&o.route) || c.span() != nil {
 			t.Error("traced")
 		}
 		c.spanPool("p")

@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"drawsvc/internal/api"
-
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/packed"
 	"drawsvc/internal/ui"
 )
 
@@ -14,7 +14,7 @@ import (
 // is asked for by no name. They hold nothing secret: what the page shows it asks for
 // with a token of its user.
 func uiFiles() handler {
-	var kept sync.Map // of *copied by name: files that there are, each compressed once
+	var kept sync.Map // of *packed.Copy by name: files that there are, each compressed once
 	return func(c call) error {
 		name := cmp.Or(c.param("file"), "index.html")
 		file, found := ui.Open(name)
@@ -23,14 +23,14 @@ func uiFiles() handler {
 		}
 		body, known := kept.Load(name)
 		if !known {
-			body, _ = kept.LoadOrStore(name, newCopied(file.Body))
+			body, _ = kept.LoadOrStore(name, packed.New(file.Body))
 		}
 		h := c.gin.Writer.Header()
 		h.Set("Content-Type", file.Type)
 		h.Set("Content-Security-Policy", ui.Policy)
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		c.writeOpenly(body.(*copied))
+		c.writeOpenly(body.(*packed.Copy))
 		return nil
 	}
 }

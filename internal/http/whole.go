@@ -1,6 +1,11 @@
 package http
 
-import nethttp "net/http"
+import (
+	nethttp "net/http"
+
+	"drawsvc/internal/http/conns"
+	"drawsvc/internal/http/packed"
+)
 
 // whole is a handler whose answer has no length. Over HTTP/1.0 the end of the
 // connection is then the end of the answer. The connection is reset instead of
@@ -8,17 +13,17 @@ import nethttp "net/http"
 // no whole one, whatever cut it: an error, a limit of time, the end of the process.
 func whole(handle handler) handler {
 	return func(c call) (err error) {
-		conn := connOf(c.gin.Request.Context())
+		conn := conns.Of(c.gin.Request.Context())
 		if conn == nil { // a server of somebody else's
 			return handle(c)
 		}
-		conn.resetOnClose(true)
+		conn.ResetOnClose(true)
 		defer func() {
 			switch {
 			case !c.gin.Writer.Written(): // what comes is a problem, with its length
-				conn.resetOnClose(false)
+				conn.ResetOnClose(false)
 			case err != nil:
-				conn.cut()
+				conn.Cut()
 			}
 		}()
 		if err := handle(c); err != nil || !c.gin.Writer.Written() {
@@ -27,7 +32,7 @@ func whole(handle handler) handler {
 		if err := flush(c.gin.Writer); err != nil {
 			return err
 		}
-		conn.resetOnClose(false)
+		conn.ResetOnClose(false)
 		return nil
 	}
 }
@@ -39,4 +44,26 @@ func flush(w nethttp.ResponseWriter) error {
 		w = under.Unwrap()
 	}
 	return nethttp.NewResponseController(w).Flush()
+}
+
+// gzipped has the answers 200 of a handler compressed for callers who accept gzip.
+// Problems are never compressed. A stream that fails in its middle gets no end of gzip
+// either: the connection is cut, and no caller takes it for a whole one.
+func (s *Server) gzipped(handle handler) handler {
+	return whole(func(c call) error {
+		plain := c.gin.Writer
+		h := plain.Header()
+		h.Set("Vary", "Accept, Accept-Encoding")
+		w := packed.NewWriter(plain, &s.gzips)
+		if c.gin.Request.Method != nethttp.MethodHead && packed.Accepts(c.gin.Request.Header) {
+			c.gin.Writer = w
+			defer func() { c.gin.Writer = plain }()
+		}
+		if err := handle(c); err != nil {
+			h.Del("Vary") // a problem has one format
+			return err
+		}
+		w.End()
+		return nil
+	})
 }

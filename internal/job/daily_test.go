@@ -15,9 +15,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// TestPinned: only its host runs the job. While the host is away nobody does, and
+// TestPinnedJobRunsOnItsHost: only its host runs the job. While the host is away nobody does, and
 // the row says since when.
-func TestPinned(t *testing.T) {
+func TestPinnedJobRunsOnItsHost(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}
 		require.NoError(t, f.stores[0].AddJobs(t.Context(), []job.Definition{definition(o.work)}))
@@ -104,10 +104,10 @@ func aDay(t *testing.T, f *fleet, edit func(n int, o *job.Options)) int64 {
 	return tries.Load()
 }
 
-// TestOnceADay: however often the schedule fires, and whatever lock servers
+// TestDailyJobSucceedsOncePerDay: however often the schedule fires, and whatever lock servers
 // lose, a day has one success. Failures are made up for. A day that an instance
 // keeps in its memory has two.
-func TestOnceADay(t *testing.T) {
+func TestDailyJobSucceedsOncePerDay(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		if tries := aDay(t, f, func(int, *job.Options) {}); tries != 0 {
 			require.EqualValues(t, 2, tries)

@@ -24,7 +24,7 @@ import (
 )
 
 // firingsVariable is the environment variable that says how many firings
-// [TestFirings] makes.
+// [TestFiringsAreNeitherMissedNorRepeated] makes.
 const firingsVariable = "DRAWSVC_TEST_FIRINGS"
 
 // campaign is a daily job of a fleet whose instances are killed, over years of
@@ -187,12 +187,12 @@ func newCampaign(t *testing.T) *campaign {
 	}
 }
 
-// TestFirings: three instances, of which one is killed in every fourth run: no day
+// TestFiringsAreNeitherMissedNorRepeated: three instances, of which one is killed in every fourth run: no day
 // is missed, none succeeds twice, and no runs overlap. A database that keeps the
 // success to itself is caught.
 //
 // DRAWSVC_TEST_FIRINGS=10000 makes as many firings; the usual are 300.
-func TestFirings(t *testing.T) {
+func TestFiringsAreNeitherMissedNorRepeated(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
 	firings := 300

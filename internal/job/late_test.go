@@ -11,9 +11,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestNumberGivenAgain: a database that has lost its last commits, as after a
+// TestRunNumberReusedAfterFailover: a database that has lost its last commits, as after a
 // failover, gives the number of a run to another one. The first writes nothing.
-func TestNumberGivenAgain(t *testing.T) {
+func TestRunNumberReusedAfterFailover(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		s := f.stores[0]
 		require.NoError(t, s.AddJobs(t.Context(), []job.Definition{definition(nil)}))
@@ -72,9 +72,9 @@ func TestRunEndsWithItsLock(t *testing.T) {
 	})
 }
 
-// TestWorkHoldsNoWriter: while a job works, others write, also on SQLite, which has
+// TestRunningJobBlocksNoWriter: while a job works, others write, also on SQLite, which has
 // one writer.
-func TestWorkHoldsNoWriter(t *testing.T) {
+func TestRunningJobBlocksNoWriter(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		start(t, f.options(0, definition(func(ctx context.Context, _ job.Run) ([]byte, error) {
 			_, err := f.stores[0].ChangeJob(ctx, "work", job.Change{StaleAfter: new(time.Hour)}, "ann")
@@ -85,8 +85,8 @@ func TestWorkHoldsNoWriter(t *testing.T) {
 	})
 }
 
-// TestTwins: instances that have one name by mistake run a job one at a time.
-func TestTwins(t *testing.T) {
+// TestRunnersOfOneNameRunOneAtATime: instances that have one name by mistake run a job one at a time.
+func TestRunnersOfOneNameRunOneAtATime(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}
 		require.NoError(t, f.stores[0].AddJobs(t.Context(), []job.Definition{definition(o.work)}))

@@ -33,9 +33,9 @@ func TestStopGivesTheRunBack(t *testing.T) {
 	})
 }
 
-// TestWorkThatGoesWrong: errors, panics and reports that are too long end the
+// TestFailingWorkEndsTheRunOnly: errors, panics and reports that are too long end the
 // run, not the runner.
-func TestWorkThatGoesWrong(t *testing.T) {
+func TestFailingWorkEndsTheRunOnly(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, "sqlite", "table", 1)
 	var n atomic.Int64

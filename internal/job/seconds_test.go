@@ -30,10 +30,10 @@ func (o *once) WithLock(ctx context.Context, _ string, fn func(context.Context, 
 	return draw.Errorf(draw.CodeContended, "another instance has the lock")
 }
 
-// TestSecondsAreKept: a schedule of a second is kept, however seldom the rows are
+// TestSchedulesOfASecondAreKept: a schedule of a second is kept, however seldom the rows are
 // read: the end of a run wakes the runner. With the former runner only the first of
 // these runs came.
-func TestSecondsAreKept(t *testing.T) {
+func TestSchedulesOfASecondAreKept(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		var runs atomic.Int64
 		options := f.options(0, definition(func(context.Context, job.Run) ([]byte, error) {

@@ -33,8 +33,8 @@ func (s *seen) again(t *testing.T) {
 	}
 }
 
-// TestStampede: a fleet that starts on a job that is due runs it once.
-func TestStampede(t *testing.T) {
+// TestStartingFleetRunsADueJobOnce: a fleet that starts on a job that is due runs it once.
+func TestStartingFleetRunsADueJobOnce(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}
 		once := definition(o.work)

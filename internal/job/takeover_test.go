@@ -115,9 +115,9 @@ func judgeTakeover(f *fleet) string {
 	return ""
 }
 
-// TestTakeover: a runner that stands still is replaced after stale_after. When it
+// TestPausedRunnerIsReplacedAndFenced: a runner that stands still is replaced after stale_after. When it
 // wakes up, it writes nothing. Without the fence it would.
-func TestTakeover(t *testing.T) {
+func TestPausedRunnerIsReplacedAndFenced(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		takeover(t, f, func(*job.Options) {})
 		require.Empty(t, judgeTakeover(f))

@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/job"
 )
 
-// TestMidnight: each local day begins once, in order, and on itself, also where a
+// TestLocalDayBeginsOnce: each local day begins once, in order, and on itself, also where a
 // change of clocks skips midnight or repeats it.
-func TestMidnight(t *testing.T) {
+func TestLocalDayBeginsOnce(t *testing.T) {
 	for _, name := range []string{
 		"UTC", "Europe/Berlin", "Africa/Cairo", "America/Havana", "America/Santiago", "America/Sao_Paulo", "America/Asuncion",
 		"Asia/Amman", "Asia/Beirut", "Asia/Gaza", "Asia/Tehran", "Australia/Lord_Howe", "Atlantic/Azores",
@@ -31,9 +31,9 @@ func TestMidnight(t *testing.T) {
 	}
 }
 
-// TestPatternsGoOn: a schedule whose hours are a pattern fires at intervals that no
+// TestPatternSchedulesSurviveClockChanges: a schedule whose hours are a pattern fires at intervals that no
 // change of clocks stretches by more than itself.
-func TestPatternsGoOn(t *testing.T) {
+func TestPatternSchedulesSurviveClockChanges(t *testing.T) {
 	for _, zone := range []string{"UTC", "Europe/Berlin", "Africa/Cairo", "America/Santiago", "Australia/Lord_Howe", "Asia/Kathmandu"} {
 		for fields, hours := range map[string]float64{"30 * * * *": 1, "*/15 * * * *": 0.25, "0 */6 * * *": 6} {
 			s, err := job.Parse("CRON_TZ=" + zone + " " + fields)

@@ -14,9 +14,9 @@ import (
 // at is when these tests begin.
 var at = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// TestRateAndEnd: awards per second over ten seconds, and the end of the stock at
+// TestFrameEstimatesRateAndEndOfStock: awards per second over ten seconds, and the end of the stock at
 // what was issued over five minutes.
-func TestRateAndEnd(t *testing.T) {
+func TestFrameEstimatesRateAndEndOfStock(t *testing.T) {
 	p, o := newPast(), some()[0]
 	o.Stocked, o.Issued, o.Awards = 10_000, 0, 0
 	show := func(seconds int) poolJSON {

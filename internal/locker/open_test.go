@@ -91,8 +91,8 @@ func TestKeyBounds(t *testing.T) {
 	require.Equal(t, draw.CodeLockUnavailable, draw.CodeOf(l.Ping(t.Context())))
 }
 
-// TestClose: a lock that is closed leaves no goroutine and no connection.
-func TestClose(t *testing.T) {
+// TestClosedLockLeavesNothing: a lock that is closed leaves no goroutine and no connection.
+func TestClosedLockLeavesNothing(t *testing.T) {
 	for _, s := range lockertest.Registered(t) {
 		t.Run(s.Name(), func(t *testing.T) {
 			s := s.On(t, s.Shared(t))

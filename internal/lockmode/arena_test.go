@@ -183,9 +183,9 @@ func (l *noLock) WithLock(ctx context.Context, _ string, fn func(context.Context
 	return fn(ctx, l.token.Add(1))
 }
 
-// TestRefusedLocks: what a dialect cannot give is refused at the start, not at
+// TestImpossibleLockIsRefusedAtStart: what a dialect cannot give is refused at the start, not at
 // the first draw.
-func TestRefusedLocks(t *testing.T) {
+func TestImpossibleLockIsRefusedAtStart(t *testing.T) {
 	found := 0
 	for _, dialect := range stock.Dialects() {
 		for _, scheme := range locker.Schemes() {

@@ -61,9 +61,9 @@ func newSwap(t *testing.T, dialect string, known int, edits ...edit) *swap {
 	return w
 }
 
-// TestAwayReplay: an instance that missed many writes answers a known key
+// TestStaleInstanceReplaysWithoutTheLock: an instance that missed many writes answers a known key
 // while others hold the pool's lock.
-func TestAwayReplay(t *testing.T) {
+func TestStaleInstanceReplaysWithoutTheLock(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
@@ -78,8 +78,8 @@ func TestAwayReplay(t *testing.T) {
 	}
 }
 
-// TestAwayOneAttempt: an instance that missed many writes meets nobody by that.
-func TestAwayOneAttempt(t *testing.T) {
+// TestStaleInstanceDrawsInOneAttempt: an instance that missed many writes meets nobody by that.
+func TestStaleInstanceDrawsInOneAttempt(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()

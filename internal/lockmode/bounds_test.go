@@ -40,9 +40,9 @@ func unheard(ctx context.Context, tx stock.Tx, _ *draw.Plan) error {
 // moreMax is how many times its usual time a test gives a busy machine at most.
 const moreMax = 16
 
-// TestTriesAreBounded: whatever keeps happening, a draw ends with the right
+// TestAttemptsAreBounded: whatever keeps happening, a draw ends with the right
 // word for it after so many attempts, and nothing was written.
-func TestTriesAreBounded(t *testing.T) {
+func TestAttemptsAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mode     string
@@ -181,9 +181,9 @@ func TestHoldsAreBounded(t *testing.T) {
 	require.Equal(t, int64(3), lock.holds.Load(), "40 batches, 16 to a hold")
 }
 
-// TestLockRefused: the caller gets the error of the lock, and nothing
+// TestLockErrorReachesTheCaller: the caller gets the error of the lock, and nothing
 // was written.
-func TestLockRefused(t *testing.T) {
+func TestLockErrorReachesTheCaller(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)
 	for _, code := range []draw.Code{draw.CodeContended, draw.CodeLockUnavailable} {

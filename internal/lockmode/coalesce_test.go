@@ -72,10 +72,10 @@ func spoils() map[string]func(int64, []*draw.Plan, func() ([]bool, error)) ([]bo
 // manyPools is how many pools a test draws from at the same time.
 const manyPools = 25
 
-// TestShared: many pools that are drawn from a little, at three services, are
+// TestSharedTransactionsSellOutExactly: many pools that are drawn from a little, at three services, are
 // each sold out exactly, with one draw per key, whatever becomes of the
 // transactions that they share; and they do share them.
-func TestShared(t *testing.T) {
+func TestSharedTransactionsSellOutExactly(t *testing.T) {
 	for _, mode := range []string{lockmode.ForUpdate, lockmode.Optimistic} {
 		for name, spoil := range spoils() {
 			t.Run(mode+", spoilt: "+name, func(t *testing.T) {
@@ -91,10 +91,10 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSharedFailsAlone: one pool whose write fails for a reason of its own
+// TestSharedTransactionFailsOnePoolAlone: one pool whose write fails for a reason of its own
 // leaves the others of its transaction as they were: they are decided alone,
 // and none of them is in doubt.
-func TestSharedFailsAlone(t *testing.T) {
+func TestSharedTransactionFailsOnePoolAlone(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "postgres"})
 	bad, failed, shared := a.pool(t, 1000), new(atomic.Int64), new(atomic.Int64)

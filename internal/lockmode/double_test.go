@@ -147,8 +147,8 @@ func TestSellOutCondemnsABlindWrite(t *testing.T) {
 	}
 }
 
-// TestSellOutCondemnsHaste: a busy pool must never be reported as sold out.
-func TestSellOutCondemnsHaste(t *testing.T) {
+// TestSellOutCatchesEarlyRefusals: a busy pool must never be reported as sold out.
+func TestSellOutCatchesEarlyRefusals(t *testing.T) {
 	t.Parallel()
 	for name, condemned := range map[string]bool{"hasty": true, "patient": false} {
 		a := optimisticOnSQLite(t)

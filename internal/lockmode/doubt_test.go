@@ -38,10 +38,10 @@ func (s *mortal) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) err
 	return s.Store.Write(ctx, p, o)
 }
 
-// TestDoubtStaysDoubt: once a commit may have happened, no later trouble lets
+// TestDoubtfulCommitStaysInDoubt: once a commit may have happened, no later trouble lets
 // the service say that nothing did. The key settles it afterwards, and so does a lookup
 // in the log that needs no lock.
-func TestDoubtStaysDoubt(t *testing.T) {
+func TestDoubtfulCommitStaysInDoubt(t *testing.T) {
 	t.Parallel()
 	other := lockmode.External
 	const locked = "the lock is lost and goes down"

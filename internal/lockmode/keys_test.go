@@ -135,9 +135,9 @@ func testShut(t *testing.T, a *arena) {
 	check(draw.CodePoolNotOpen, "newer")
 }
 
-// TestRestart: what was answered is answered again by a new process on the
+// TestRestartedServiceReplays: what was answered is answered again by a new process on the
 // same database, also in another mode.
-func TestRestart(t *testing.T) {
+func TestRestartedServiceReplays(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {
 			continue // the lock is not asked about draws of the past

@@ -44,9 +44,9 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestSpent: an attempt that met a known key is not counted among those that
+// TestKnownKeyAttemptIsNotCounted: an attempt that met a known key is not counted among those that
 // are bounded by their number.
-func TestSpent(t *testing.T) {
+func TestKnownKeyAttemptIsNotCounted(t *testing.T) {
 	var s spent
 	for _, class := range []stock.Class{stock.ClassConflict, stock.ClassKnownKey, stock.ClassUnavailable, stock.ClassUnknown} {
 		s.add(class)

@@ -14,9 +14,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestTopUp: draws that come while a batch waits for the pool's row, or for
+// TestWaitingBatchAdmitsDraws: draws that come while a batch waits for the pool's row, or for
 // the lock, are decided with it.
-func TestTopUp(t *testing.T) {
+func TestWaitingBatchAdmitsDraws(t *testing.T) {
 	t.Parallel()
 	const late = 20
 	for _, c := range []cell{

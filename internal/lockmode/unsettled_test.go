@@ -26,10 +26,10 @@ func heldSettling(t *testing.T, a *arena) (clear func()) {
 	return func() { require.NoError(t, tx.Rollback()) }
 }
 
-// TestFoundAndNotSafe: a known key that was found, and that nobody says is safe, is
+// TestUnsafeKeyStaysInDoubt: a known key that was found, and that nobody says is safe, is
 // in doubt, whether its batch is given up or its own time is over. Nobody says
 // of it that nothing happened.
-func TestFoundAndNotSafe(t *testing.T) {
+func TestUnsafeKeyStaysInDoubt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []cell{
 		{mode: lockmode.ForUpdate, dialect: "mysql"}, {mode: lockmode.Optimistic, dialect: "mysql"}, {lockmode.External, "mysql", nobody},

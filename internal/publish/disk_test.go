@@ -190,8 +190,8 @@ func TestPlantedTopLinks(t *testing.T) {
 	require.False(t, out.isUntouched(), "the double: a lock that makes its file")
 }
 
-// TestNoFIFOIsWaitedFor: a publisher reads regular files only.
-func TestNoFIFOIsWaitedFor(t *testing.T) {
+// TestPublisherReadsRegularFilesOnly: a publisher reads regular files only.
+func TestPublisherReadsRegularFilesOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := diskOf(t, dir, nil)

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFailedPass: a pass that could not write a file takes nothing away that is
+// TestFailedPassTakesNothingAway: a pass that could not write a file takes nothing away that is
 // published, and keeps no later pass from its work, whatever became of the files
 // that it wrote.
-func TestFailedPass(t *testing.T) {
+func TestFailedPassTakesNothingAway(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")
 	at := func(name string) string { return filepath.Join(dir, "spring", "tile", filepath.FromSlash(name)) }
 	r := newRows(dir + ".kept")

@@ -71,9 +71,9 @@ func TestEditedRows(t *testing.T) {
 	require.ErrorContains(t, q.Pass(t.Context(), s, true), "version 699 is not the one that was signed")
 }
 
-// TestStandbyIsBehind: rows that a standby lacks are no fork, and those that it
+// TestLaggingStandbyIsNoFork: rows that a standby lacks are no fork, and those that it
 // has are published without a write to its database.
-func TestStandbyIsBehind(t *testing.T) {
+func TestLaggingStandbyIsNoFork(t *testing.T) {
 	t.Parallel()
 	p, r, forks := forkable(t)
 	r.standby = true
@@ -91,9 +91,9 @@ func TestStandbyIsBehind(t *testing.T) {
 	require.ErrorContains(t, p.Pass(t.Context(), r, false), "version 695 is not the one that was signed")
 }
 
-// TestOtherSigners: checkpoints that were signed elsewhere are compared and
+// TestCheckpointsOfOthersAreCompared: checkpoints that were signed elsewhere are compared and
 // published; one with another root is a fork.
-func TestOtherSigners(t *testing.T) {
+func TestCheckpointsOfOthersAreCompared(t *testing.T) {
 	t.Parallel()
 	p, r, _ := forkable(t)
 	sign := func(size int64) {
@@ -117,8 +117,8 @@ func TestOtherSigners(t *testing.T) {
 	require.ErrorContains(t, p.Pass(t.Context(), r, false), "version 730 ends a log that was signed with another root")
 }
 
-// TestEvery: checkpoints keep their distance, but for changes.
-func TestEvery(t *testing.T) {
+// TestCheckpointsKeepTheirInterval: checkpoints keep their distance, but for changes.
+func TestCheckpointsKeepTheirInterval(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "public")
 	r := newRows(dir + ".kept")

@@ -30,9 +30,9 @@ func (r roomy) Lines(ctx context.Context, from int64, limit int) (proof.Tail, er
 	return tail, err
 }
 
-// TestHeldByAPool: what a publisher holds of a pool between two passes is a few lines
+// TestPublisherHoldsLittlePerPool: what a publisher holds of a pool between two passes is a few lines
 // and hashes, whatever it has published.
-func TestHeldByAPool(t *testing.T) { //nolint:paralleltest // it measures the heap
+func TestPublisherHoldsLittlePerPool(t *testing.T) { //nolint:paralleltest // it measures the heap
 	const most = 1 << 20
 	heap := func() int64 {
 		var m runtime.MemStats

@@ -297,3 +297,18 @@ func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
 }
+
+// readConnections sets the most connections to the default, or checks what was
+// given: beyond the descriptors no connection can be accepted, not even that of
+// a health check.
+func (c *Config) readConnections(limit uint64) error {
+	switch {
+	case c.connections < 0 || c.connections > 1_000_000:
+		return errors.New("--connections-max must be 1 to 1000000, or 0 for the default")
+	case c.connections == 0:
+		c.connections = connectionsDefault(limit)
+	case limit > 0 && uint64(c.connections) >= limit:
+		return fmt.Errorf("--connections-max must be below the limit of open files, which is %d (ulimit -n)", limit)
+	}
+	return nil
+}

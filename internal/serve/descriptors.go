@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 )
 
@@ -23,21 +21,6 @@ func connectionsDefault(limit uint64) int {
 		return connectionsMost
 	}
 	return max(1, int(limit-min(descriptorsKept, limit/2)))
-}
-
-// readConnections sets the most connections to the default, or checks what was
-// given: beyond the descriptors no connection can be accepted, not even that of
-// a health check.
-func (c *Config) readConnections(limit uint64) error {
-	switch {
-	case c.connections < 0 || c.connections > 1_000_000:
-		return errors.New("--connections-max must be 1 to 1000000, or 0 for the default")
-	case c.connections == 0:
-		c.connections = connectionsDefault(limit)
-	case limit > 0 && uint64(c.connections) >= limit:
-		return fmt.Errorf("--connections-max must be below the limit of open files, which is %d (ulimit -n)", limit)
-	}
-	return nil
 }
 
 // warnOfDescriptors logs that few callers can be connected.

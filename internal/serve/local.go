@@ -13,6 +13,7 @@ import (
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http"
+	"drawsvc/internal/http/gate"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
@@ -48,7 +49,7 @@ func NewLocal(store *stock.Store, o LocalOptions) (api.Local, error) {
 	}
 	registry := prometheus.NewRegistry()
 	server, err := http.New(http.Config{
-		Access: http.Access{Tokens: access.NewKeeper(set), Actor: o.Actor}, Limits: http.Limits{RequestTimeout: localMax, Unbounded: true},
+		Access: gate.Access{Tokens: access.NewKeeper(set), Actor: o.Actor}, Limits: http.Limits{RequestTimeout: localMax, Unbounded: true},
 		Store: localBackend{backend{store, o.Sealing}, o.SignsClosed}, Drawer: idle{}, Watcher: idle{}, Tickets: ticket.NewKeeper(nil), WakeJobs: func() {},
 		Catalogue: func() map[string]catalogue.Item { return nil }, Modes: lockmode.Names(), Progress: o.Progress,
 		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,

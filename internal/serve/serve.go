@@ -23,6 +23,7 @@ import (
 	"drawsvc/internal/access"
 	"drawsvc/internal/group"
 	"drawsvc/internal/http"
+	"drawsvc/internal/http/gate"
 	"drawsvc/internal/live"
 	"drawsvc/internal/locker"
 	"drawsvc/internal/lockmode"
@@ -195,7 +196,7 @@ func (c *Config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 
 func httpConfig(c *Config, d *listeners, store *stock.Store, feed *live.Feed, ready func(context.Context) error, b *group.Batcher, j *jobs, t *tracing.Tracing, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
-		Access: http.Access{
+		Access: gate.Access{
 			Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, DemoDraw: c.demo, AllowedHosts: c.hosts, TrustedProxies: c.trusted, ClientCAs: d.callersOf,
 		},
 		Limits: http.Limits{RequestTimeout: c.timeout, ShutdownDelay: c.delay, ConnectionsMax: c.connections},
@@ -224,10 +225,6 @@ func announce(ctx context.Context, c *Config, w io.Writer, store *stock.Store, a
 	}
 	return demo(ctx, c, w, store, addr)
 }
-
-// endMax bounds the end of the service, from the end of the delay on: the server takes
-// 13.5 s of it at most, and 15 are promised, on a busy machine too.
-const endMax = 14 * time.Second
 
 // lastContext ends a delay and endMax after ctx has ended, or when it is
 // cancelled.

@@ -72,9 +72,9 @@ func TestPostgresDatabasesAreApart(t *testing.T) {
 	require.Error(t, executePostgres(t.Context(), dropped, "SELECT 1"), "dropped with its test")
 }
 
-// TestPostgresAs: each database is as it was filled, and a database of its own; a
+// TestPostgresCopiesAreSeparate: each database is as it was filled, and a database of its own; a
 // server that is named keeps nothing to copy.
-func TestPostgresAs(t *testing.T) {
+func TestPostgresCopiesAreSeparate(t *testing.T) {
 	filled := 0
 	fill := func(url string) error {
 		filled++
@@ -96,8 +96,8 @@ func TestPostgresAs(t *testing.T) {
 	require.Equal(t, 2, filled)
 }
 
-// TestServersAreApart: what they begin with is a copy, and theirs.
-func TestServersAreApart(t *testing.T) {
+// TestServersOfTestsAreSeparate: what they begin with is a copy, and theirs.
+func TestServersOfTestsAreSeparate(t *testing.T) {
 	t.Parallel()
 	for kind, execute := range map[string]func(ctx context.Context, base, statement string) error{"postgres": executePostgres, "mysql": executeMySQL} {
 		one, other := Start(t, kind), Start(t, kind, Durable())

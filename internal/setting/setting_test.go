@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOneLine: an error of several lines is one, and what it repeats is said once.
-func TestOneLine(t *testing.T) {
+// TestErrorBecomesOneLine: an error of several lines is one, and what it repeats is said once.
+func TestErrorBecomesOneLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"x": "x", "": "", "a\nb\n": "a; b", "cannot connect:\n\th1: no\n\th1: no\n\th2: no": "cannot connect: h1: no; h2: no", "a\n\na\n": "a",

@@ -49,10 +49,10 @@ func begins(t *testing.T, s *stock.Store) draw.Code {
 	return draw.CodeOf(err)
 }
 
-// TestAdmission: a schema that excludes the binary stops draws and changes, and
+// TestExcludingSchemaStopsDraws: a schema that excludes the binary stops draws and changes, and
 // one that admits it again lets them go on: by a reading of the check of
 // readiness at once, and by themselves in about a second.
-func TestAdmission(t *testing.T) {
+func TestExcludingSchemaStopsDraws(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestChangedAndNotRead: a pool that was changed, and could not be read
+// TestUnreadChangeIsNotReportedAsNone: a pool that was changed, and could not be read
 // afterwards, is not reported as one that nothing happened to.
-func TestChangedAndNotRead(t *testing.T) {
+func TestUnreadChangeIsNotReportedAsNone(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()

@@ -126,8 +126,8 @@ func TestWriteRefusals(t *testing.T) {
 	}
 }
 
-// TestPublic: callers see codes, and never a text of the database.
-func TestPublic(t *testing.T) {
+// TestCallersSeeNoDatabaseText: callers see codes, and never a text of the database.
+func TestCallersSeeNoDatabaseText(t *testing.T) {
 	for class, code := range map[Class]draw.Code{
 		ClassConflict:    draw.CodeContended,
 		ClassUnavailable: draw.CodeStoreUnavailable,

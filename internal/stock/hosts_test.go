@@ -67,10 +67,10 @@ func TestSeveralHosts(t *testing.T) {
 	}
 }
 
-// TestHangingHost: a host that takes connections and never answers costs its
+// TestHangingHostCostsItsTimeOnce: a host that takes connections and never answers costs its
 // time once, and not for every connection: it is not asked for those of locks,
 // whose questions have a second.
-func TestHangingHost(t *testing.T) {
+func TestHangingHostCostsItsTimeOnce(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestLockedReads: who reads what another session keeps locked hears that the
+// TestReadOfLockedRowsIsUnavailable: who reads what another session keeps locked hears that the
 // database does not answer. A pool is contended for those alone who write to it.
-func TestLockedReads(t *testing.T) {
+func TestReadOfLockedRowsIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.Migrated(t, "postgres")+"&lock_timeout=20ms", stock.Options{LockWait: 20 * time.Millisecond})
 	stocktest.Pool(t, s, "p", 1)
@@ -40,9 +40,9 @@ func TestLockedReads(t *testing.T) {
 	require.Equal(t, draw.CodeContended, draw.CodeOf(err), "%v", err)
 }
 
-// TestLockedSeeds: a draw that another session keeps from the seeds of its pool has met
+// TestDrawRetriesWhileSeedsAreLocked: a draw that another session keeps from the seeds of its pool has met
 // somebody, as at any other table: it is attempted again, and its key looked up.
-func TestLockedSeeds(t *testing.T) {
+func TestDrawRetriesWhileSeedsAreLocked(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.Migrated(t, "postgres")+"&lock_timeout=20ms",
 		stock.Options{LockWait: 20 * time.Millisecond, Identities: stocktest.Identities(t)})

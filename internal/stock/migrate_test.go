@@ -115,9 +115,9 @@ func TestMigrateIsExcluded(t *testing.T) {
 	}
 }
 
-// TestMigrateUnread: a migration behind which the schema cannot be read may have
+// TestMigrateReleasesItsLockIfUnread: a migration behind which the schema cannot be read may have
 // excluded others, and gives its lock back when those have stopped to draw.
-func TestMigrateUnread(t *testing.T) {
+func TestMigrateReleasesItsLockIfUnread(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
 		t.Run(dialect, func(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestRowsBehindAnEnd: whoever reads rows behind the end of its session, of which it has
+// TestRowsAfterSessionEndReturnAnError: whoever reads rows behind the end of its session, of which it has
 // not heard, has an error, and does not wait for ever.
-func TestRowsBehindAnEnd(t *testing.T) {
+func TestRowsAfterSessionEndReturnAnError(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.URL(t, "postgres"), stock.Options{})
 	stocktest.Pool(t, s, "p", 1)

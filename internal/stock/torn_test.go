@@ -12,10 +12,10 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestTornRead: a pool's row and its prizes are read one after the other. Where
+// TestReadNeverMixesTwoStates: a pool's row and its prizes are read one after the other. Where
 // the pool is changed between the two, a reader without a lock reads it again: it
 // gets one of the states that the pool was in, and no mixture.
-func TestTornRead(t *testing.T) {
+func TestReadNeverMixesTwoStates(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "postgres")
 	stocktest.Pool(t, s, "p", 1)

@@ -28,9 +28,9 @@ func logger() (*slog.Logger, *bytes.Buffer) {
 	return slog.New(slog.NewTextHandler(&out, nil)), &out
 }
 
-// TestOff: without a variable that asks for traces there is nothing: no
+// TestTracingIsOffByDefault: without a variable that asks for traces there is nothing: no
 // provider, no goroutine, no line, no other logger.
-func TestOff(t *testing.T) {
+func TestTracingIsOffByDefault(t *testing.T) {
 	for name, variables := range map[string]map[string]string{
 		"nothing":        {},
 		"empty":          {endpointVariable: "", exporterVariable: " "},
@@ -58,7 +58,7 @@ func TestOff(t *testing.T) {
 	}
 }
 
-func TestOn(t *testing.T) {
+func TestTracingIsOnByVariable(t *testing.T) {
 	for _, variable := range []string{endpointVariable, tracesEndpointVariable} {
 		t.Run(variable, func(t *testing.T) {
 			t.Setenv(variable, "http://127.0.0.1:1")
@@ -75,8 +75,8 @@ func TestOn(t *testing.T) {
 	}
 }
 
-// TestSampler: the SDK's variables work; one that it cannot use is said.
-func TestSampler(t *testing.T) {
+// TestSamplerFollowsItsVariables: the SDK's variables work; one that it cannot use is said.
+func TestSamplerFollowsItsVariables(t *testing.T) {
 	t.Setenv(endpointVariable, "http://127.0.0.1:1")
 	caller := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled, Remote: true})
 	for sampler, want := range map[string][2]bool{ // of a trace of its own, of a caller's that is sampled

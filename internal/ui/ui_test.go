@@ -69,8 +69,8 @@ func TestFilesKeepTheRulesCatches(t *testing.T) {
 	}
 }
 
-// TestOpen finds files of the page alone.
-func TestOpen(t *testing.T) {
+// TestOpenFindsFilesOfThePage finds files of the page alone.
+func TestOpenFindsFilesOfThePage(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", ".", "..", "ui.go", "../ui.go", "files", "nothing.js"} {
 		_, found := Open(name)
@@ -81,8 +81,8 @@ func TestOpen(t *testing.T) {
 	require.Equal(t, "text/javascript; charset=utf-8", f.Type)
 }
 
-// TestPolicy: nothing inline, nothing from elsewhere, no markup from strings.
-func TestPolicy(t *testing.T) {
+// TestPolicyForbidsInlineCode: nothing inline, nothing from elsewhere, no markup from strings.
+func TestPolicyForbidsInlineCode(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "require-trusted-types-for 'script'"} {
 		require.Contains(t, Policy, part)

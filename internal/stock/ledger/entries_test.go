@@ -26,9 +26,9 @@ func listed(versions []int64, after int64, reads *int) *pagedLog {
 	}
 }
 
-// TestMerge: every entry once, in the order of versions, however they are
+// TestMergeOrdersByVersion: every entry once, in the order of versions, however they are
 // spread over logs and pages.
-func TestMerge(t *testing.T) {
+func TestMergeOrdersByVersion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		logs := make([][]int64, rapid.IntRange(1, 3).Draw(t, "logs"))
 		after := rapid.Int64Range(0, 100).Draw(t, "after")
@@ -72,9 +72,9 @@ func TestMerge(t *testing.T) {
 	})
 }
 
-// TestMergeEnds: a caller that has seen enough reads no further page, and
+// TestMergeReadsNoFurtherPage: a caller that has seen enough reads no further page, and
 // neither does one that met an error.
-func TestMergeEnds(t *testing.T) {
+func TestMergeReadsNoFurtherPage(t *testing.T) {
 	versions := make([]int64, 3*PageMax)
 	for i := range versions {
 		versions[i] = int64(i + 1)

@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestLogIsReadOn: a log is read on from where it was read to, new prizes too. One
+// TestLogContinuesWhereItWasRead: a log is read on from where it was read to, new prizes too. One
 // whose end is no longer there, because a server was lost with it, is not.
-func TestLogIsReadOn(t *testing.T) {
+func TestLogContinuesWhereItWasRead(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "p", 9)

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUnwritable: not even root makes a file there.
-func TestUnwritable(t *testing.T) {
+// TestUnwritableFolderIsReported: not even root makes a file there.
+func TestUnwritableFolderIsReported(t *testing.T) {
 	require.Empty(t, unwritable(t.TempDir()))
 	require.NotEmpty(t, unwritable(t.TempDir()+"/missing"))
 }

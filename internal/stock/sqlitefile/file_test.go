@@ -127,8 +127,8 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestSealed: what is sealed belongs to no WAL, also to that of its source.
-func TestSealed(t *testing.T) {
+// TestSealedFileBelongsToNoWAL: what is sealed belongs to no WAL, also to that of its source.
+func TestSealedFileBelongsToNoWAL(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "d.db")
 	db := database(t, path, "one")

@@ -1,4 +1,4 @@
-package http
+package gate
 
 import (
 	"net"
@@ -6,13 +6,15 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"drawsvc/internal/http/conns"
 )
 
-// remote is the address that a request comes from. That of a trusted proxy
+// Remote is the address that a request comes from. That of a trusted proxy
 // gives way to what the proxy says: the last address of X-Forwarded-For that
 // is no trusted proxy's. Anything before it may be the caller's invention.
-func (g *gate) remote(r *nethttp.Request) netip.Addr {
-	from := peerOf(r)
+func (g *Gate) Remote(r *nethttp.Request) netip.Addr {
+	from := conns.PeerOf(r)
 	if !g.isProxy(from) {
 		return from
 	}
@@ -30,39 +32,23 @@ func (g *gate) remote(r *nethttp.Request) netip.Addr {
 	return from
 }
 
-// peerOf is the address of the other end of a request's connection. It is read
-// once for all requests of the connection.
-func peerOf(r *nethttp.Request) netip.Addr {
-	if c := connOf(r.Context()); c != nil {
-		return c.peer
-	}
-	return addressOf(r.RemoteAddr)
-}
-
-// addressOf reads the address before a port. The zero address, which stands for
-// what cannot be read, counts as one caller.
-func addressOf(text string) netip.Addr {
-	read, _ := netip.ParseAddrPort(text)
-	return read.Addr().Unmap()
-}
-
-func (g *gate) isProxy(a netip.Addr) bool {
+func (g *Gate) isProxy(a netip.Addr) bool {
 	return slices.ContainsFunc(g.proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// isShared reports whether many callers may have an address: that of a trusted proxy, of
+// IsShared reports whether many callers may have an address: that of a trusted proxy, of
 // this machine, where a proxy may run, or one that is not known.
-func (g *gate) isShared(a netip.Addr) bool { return !a.IsValid() || a.IsLoopback() || g.isProxy(a) }
+func (g *Gate) IsShared(a netip.Addr) bool { return !a.IsValid() || a.IsLoopback() || g.isProxy(a) }
 
 // isFromOtherSite reports whether a page of another site made a browser send r:
 // under a name of its own that was pointed at this machine, or by a call across
 // sites. Programs other than browsers say nothing of a site.
-func (g *gate) isFromOtherSite(r *nethttp.Request) bool {
+func (g *Gate) isFromOtherSite(r *nethttp.Request) bool {
 	return !g.isOwnHost(r.Host) || g.crossOrigin.Check(r) != nil
 }
 
 // isOwnHost reports whether a Host header names loopback or one of AllowedHosts.
-func (g *gate) isOwnHost(host string) bool {
+func (g *Gate) isOwnHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}

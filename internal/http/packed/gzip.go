@@ -1,4 +1,4 @@
-package http
+package packed
 
 import (
 	"compress/gzip"
@@ -12,34 +12,12 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// gzipLeast is the length of an answer from which on it is worth compressing, in bytes.
+// Least is the length of an answer from which on it is worth compressing, in bytes.
 // A stream does not know its length, and is worth it.
-const gzipLeast = 1400
+const Least = 1400
 
-// gzipped has the answers 200 of a handler compressed for callers who accept gzip.
-// Problems are never compressed. A stream that fails in its middle gets no end of gzip
-// either: the connection is cut, and no caller takes it for a whole one.
-func (s *Server) gzipped(handle handler) handler {
-	return whole(func(c call) error {
-		plain := c.gin.Writer
-		h := plain.Header()
-		h.Set("Vary", "Accept, Accept-Encoding")
-		w := &gzipWriter{ResponseWriter: plain, writers: &s.gzips}
-		if c.gin.Request.Method != nethttp.MethodHead && acceptsGzip(c.gin.Request.Header) {
-			c.gin.Writer = w
-			defer func() { c.gin.Writer = plain }()
-		}
-		if err := handle(c); err != nil {
-			h.Del("Vary") // a problem has one format
-			return err
-		}
-		w.end()
-		return nil
-	})
-}
-
-// acceptsGzip says whether the caller takes gzip, by its name or by an asterisk.
-func acceptsGzip(h nethttp.Header) bool {
+// Accepts reports whether the caller takes gzip, by its name or by an asterisk.
+func Accepts(h nethttp.Header) bool {
 	named, any := -1.0, 0.0
 	for _, line := range h["Accept-Encoding"] {
 		for part := range strings.SplitSeq(line, ",") {
@@ -62,20 +40,26 @@ func acceptsGzip(h nethttp.Header) bool {
 	return named > 0 || named < 0 && any > 0
 }
 
-// newGzip is a compressor, which keeps some 800 kB.
-func newGzip() any {
+// NewCompressor returns what a Writer takes of its pool: a compressor, which keeps some 800 kB.
+func NewCompressor() any {
 	w, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is one
 	return w
 }
 
-// gzipWriter compresses an answer, or passes it on where its headers say that it is
+// Writer compresses an answer, or passes it on where its headers say that it is
 // short or no success.
-type gzipWriter struct {
+type Writer struct {
 	gin.ResponseWriter
 	writers *sync.Pool
 	begun   bool
 	// to is nil for an answer that is passed on.
 	to *gzip.Writer
+}
+
+// NewWriter returns a writer in front of another one. writers holds compressors of
+// NewCompressor.
+func NewWriter(w gin.ResponseWriter, writers *sync.Pool) *Writer {
+	return &Writer{ResponseWriter: w, writers: writers}
 }
 
 // gzipTag is what the tag of a compressed answer ends with.
@@ -90,8 +74,8 @@ func asGzip(h nethttp.Header) {
 	}
 }
 
-// plainTag is the tag of the same answer as it is before it is compressed.
-func plainTag(tag string) string {
+// PlainTag is the tag of the same answer as it is before it is compressed.
+func PlainTag(tag string) string {
 	if compressed, is := strings.CutSuffix(tag, gzipTag+`"`); is {
 		return compressed + `"`
 	}
@@ -99,14 +83,14 @@ func plainTag(tag string) string {
 }
 
 // begin decides, before the headers are sent.
-func (w *gzipWriter) begin() {
+func (w *Writer) begin() {
 	if w.begun {
 		return
 	}
 	w.begun = true
 	h := w.Header()
 	length, err := strconv.Atoi(h.Get("Content-Length"))
-	if w.Status() != nethttp.StatusOK || err == nil && length < gzipLeast {
+	if w.Status() != nethttp.StatusOK || err == nil && length < Least {
 		return
 	}
 	h.Del("Content-Length")
@@ -116,13 +100,13 @@ func (w *gzipWriter) begin() {
 }
 
 // WriteHeaderNow implements gin.ResponseWriter.
-func (w *gzipWriter) WriteHeaderNow() {
+func (w *Writer) WriteHeaderNow() {
 	w.begin()
 	w.ResponseWriter.WriteHeaderNow()
 }
 
 // Write implements io.Writer.
-func (w *gzipWriter) Write(b []byte) (int, error) {
+func (w *Writer) Write(b []byte) (int, error) {
 	w.begin()
 	if w.to == nil {
 		return w.ResponseWriter.Write(b)
@@ -131,10 +115,10 @@ func (w *gzipWriter) Write(b []byte) (int, error) {
 }
 
 // WriteString implements io.StringWriter.
-func (w *gzipWriter) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
+func (w *Writer) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
 // FlushError sends what was written, for http.ResponseController.
-func (w *gzipWriter) FlushError() error {
+func (w *Writer) FlushError() error {
 	if w.to != nil {
 		if err := w.to.Flush(); err != nil {
 			return err
@@ -144,13 +128,13 @@ func (w *gzipWriter) FlushError() error {
 }
 
 // Flush implements http.Flusher.
-func (w *gzipWriter) Flush() { _ = w.FlushError() } // a caller who has disconnected cannot be notified
+func (w *Writer) Flush() { _ = w.FlushError() } // a caller who has disconnected cannot be notified
 
 // Unwrap is for http.ResponseController.
-func (w *gzipWriter) Unwrap() nethttp.ResponseWriter { return w.ResponseWriter }
+func (w *Writer) Unwrap() nethttp.ResponseWriter { return w.ResponseWriter }
 
-// end writes the end of gzip, and gives the compressor back.
-func (w *gzipWriter) end() {
+// End writes the end of gzip, and gives the compressor back.
+func (w *Writer) End() {
 	if w.to == nil {
 		return
 	}

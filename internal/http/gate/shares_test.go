@@ -1,4 +1,4 @@
-package http
+package gate
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 
 // judgeShares says what is wrong with a bound: while each rank takes all that it
 // gets, every rank above it must find a place.
-func judgeShares(s *shares) error {
-	for of := rankDraw; of < rankAdmin; of++ {
-		if s.limits[of] == 0 { // no call of this rank needs it
+func judgeShares(s *Shares) error {
+	for of := RankDraw; of < RankAdmin; of++ {
+		if s.Limit(of) == 0 { // no call of this rank needs it
 			continue
 		}
 		var all []func()
 		for {
-			done, ok := s.try(of, 1)
+			done, ok := s.Try(of, 1)
 			if !ok {
 				break
 			}
@@ -27,8 +27,8 @@ func judgeShares(s *shares) error {
 		if len(all) == 0 {
 			return errors.New("a rank got nothing")
 		}
-		for above := of + 1; above < ranks; above++ {
-			done, ok := s.try(above, 1)
+		for above := of + 1; above < Ranks; above++ {
+			done, ok := s.Try(above, 1)
 			if !ok {
 				return errors.New("a lower rank has used up what a higher one needs")
 			}
@@ -38,7 +38,7 @@ func judgeShares(s *shares) error {
 			done()
 		}
 	}
-	if done, ok := s.try(rankAdmin, s.limits[rankAdmin]); ok {
+	if done, ok := s.Try(RankAdmin, s.Limit(RankAdmin)); ok {
 		done()
 		return nil
 	}
@@ -49,10 +49,10 @@ func judgeShares(s *shares) error {
 // one bound for all.
 func TestSharesOfLowerRanksEnd(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, judgeShares(newShares([ranks]int64{2, 3, 4, 5})))
-	require.ErrorContains(t, judgeShares(newShares([ranks]int64{5, 5, 5, 5})), "used up")
-	b := newBounds(4, readsUsual)
-	for _, bound := range []*shares{b.reads, b.changes, b.streams, b.listeners, b.simulations, b.imports, newBounds(1, readsUsual).listeners} {
+	require.NoError(t, judgeShares(NewShares([Ranks]int64{2, 3, 4, 5})))
+	require.ErrorContains(t, judgeShares(NewShares([Ranks]int64{5, 5, 5, 5})), "used up")
+	b := NewBounds(4, ReadsUsual)
+	for _, bound := range []*Shares{b.Reads, b.Changes, b.Streams, b.Listeners, b.Simulations, b.Imports, NewBounds(1, ReadsUsual).Listeners} {
 		require.NoError(t, judgeShares(bound), "%v", bound.limits)
 	}
 }
@@ -61,20 +61,20 @@ func TestSharesOfLowerRanksEnd(t *testing.T) {
 func TestSharesAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newShares([ranks]int64{1, 2, 3, 4})
-		first, err := s.wait(t.Context(), rankDraw)
+		s := NewShares([Ranks]int64{1, 2, 3, 4})
+		first, err := s.Wait(t.Context(), RankDraw)
 		require.NoError(t, err)
 		canceled, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = s.wait(canceled, rankDraw)
+		_, err = s.Wait(canceled, RankDraw)
 		require.ErrorIs(t, err, context.Canceled)
 		second := make(chan func())
 		go func() {
-			done, _ := s.wait(t.Context(), rankDraw)
+			done, _ := s.Wait(t.Context(), RankDraw)
 			second <- done
 		}()
 		synctest.Wait()
-		_, ok := s.try(rankDraw, 1)
+		_, ok := s.Try(RankDraw, 1)
 		require.False(t, ok, "somebody waits for the place")
 		first()
 		(<-second)()

@@ -1,4 +1,4 @@
-package http
+package conns
 
 import (
 	"context"
@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 )
 
-// conn is a connection on which net/http does not listen for the caller's
+// Conn is a connection on which net/http does not listen for the caller's
 // going away while a draw is decided. It would read a byte ahead for that, in a
 // goroutine of its own, for every request that has a body; and a draw that is
 // under way is not its caller's to cancel. Other calls are watched as usual.
-type conn struct {
+type Conn struct {
 	net.Conn
 	drawing atomic.Bool
 	// bodies counts the bodies that were begun to be read, and again when they were
@@ -23,11 +23,11 @@ type conn struct {
 	// standing is its connections', whose mutex guards it.
 	standing standing
 	// ended, where set, is called with the connection before it is closed.
-	ended func(*conn)
+	ended func(*Conn)
 }
 
 // Close implements net.Conn.
-func (c *conn) Close() error {
+func (c *Conn) Close() error {
 	if c.ended != nil {
 		c.ended(c)
 	}
@@ -38,16 +38,30 @@ func (c *conn) Close() error {
 // a connection; the reply that there is none yet ends the watch. That is a
 // habit which no documentation promises: TestNetHTTPWatchesByOneByte holds
 // net/http to it.
-func (c *conn) Read(b []byte) (int, error) {
+func (c *Conn) Read(b []byte) (int, error) {
 	if len(b) == 1 && c.drawing.Load() {
 		return 0, nil
 	}
 	return c.Conn.Read(b)
 }
 
-// resetOnClose chooses how the connection ends: by a reset, which no caller takes for
+// SetDrawing notes whether a draw is decided for the connection's caller.
+func (c *Conn) SetDrawing(is bool) {
+	if c != nil {
+		c.drawing.Store(is)
+	}
+}
+
+// CountBody notes that a body is read from now on, and again that it was read.
+func (c *Conn) CountBody() {
+	if c != nil {
+		c.bodies.Add(1)
+	}
+}
+
+// ResetOnClose chooses how the connection ends: by a reset, which no caller takes for
 // the end of an answer, or as usual. The kernel does so too where the process is killed.
-func (c *conn) resetOnClose(reset bool) {
+func (c *Conn) ResetOnClose(reset bool) {
 	tcp, ok := c.Conn.(interface{ SetLinger(sec int) error })
 	if !ok { // a pipe of a test
 		return
@@ -59,30 +73,30 @@ func (c *conn) resetOnClose(reset bool) {
 	_ = tcp.SetLinger(seconds) // fails where the connection has ended
 }
 
-// cut ends the connection without the farewell of TLS, which would pass for the end of
+// Cut ends the connection without the farewell of TLS, which would pass for the end of
 // an answer.
-func (c *conn) cut() { _ = c.Conn.Close() }
+func (c *Conn) Cut() { _ = c.Conn.Close() }
 
 // connUnder returns the conn of a connection, which TLS may hide, nil for one of
 // somebody else's.
-func connUnder(c net.Conn) *conn {
+func connUnder(c net.Conn) *Conn {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
 	}
-	under, _ := c.(*conn)
+	under, _ := c.(*Conn)
 	return under
 }
 
 type connKey struct{}
 
-// withConn lets handlers find the connection of their request.
-func withConn(ctx context.Context, c net.Conn) context.Context {
+// With lets handlers find the connection of their request.
+func With(ctx context.Context, c net.Conn) context.Context {
 	//double:blind-to-tls connUnder(c) => c
 	return context.WithValue(ctx, connKey{}, connUnder(c))
 }
 
-// connOf is the connection of a request, nil in a server of somebody else's.
-func connOf(ctx context.Context) *conn {
-	c, _ := ctx.Value(connKey{}).(*conn)
+// Of is the connection of a request, nil in a server of somebody else's.
+func Of(ctx context.Context) *Conn {
+	c, _ := ctx.Value(connKey{}).(*Conn)
 	return c
 }

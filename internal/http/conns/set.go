@@ -1,6 +1,7 @@
-package http
+package conns
 
 import (
+	"errors"
 	"log/slog"
 	"net"
 	nethttp "net/http"
@@ -12,10 +13,6 @@ import (
 )
 
 const (
-	// ConnectionsUsual is the most connections where the Config names none.
-	ConnectionsUsual = 4096
-	// probeConnectionsMax is the most of the listener for probes.
-	probeConnectionsMax = 32
 	// silentMax is how long a new connection may say nothing, and a body not come,
 	// before it counts as an idle one.
 	silentMax = time.Second
@@ -25,13 +22,13 @@ const (
 	fullEvery = time.Minute
 )
 
-// connections bounds those of a listener. For a new one beyond the bound, the
+// Set is the connections of a listener, which it bounds. For a new one beyond the bound, the
 // one that has been idle longest is closed; while none is idle, it waits. Idle
 // ones cost a descriptor and some 20 kB each, and cost their callers nothing to
 // create again. One whose body does not come counts as idle then. One address has half
 // of the connections: beyond that its own idle ones are closed, and while none is,
 // the new one is.
-type connections struct {
+type Set struct {
 	most int
 	// isShared reports whether many callers have an address, which has no bound of its
 	// own.
@@ -42,7 +39,7 @@ type connections struct {
 	room chan struct{}
 
 	mu    sync.Mutex // guards open, what stands in its conns, idled, and full
-	open  map[*conn]struct{}
+	open  map[*Conn]struct{}
 	from  map[netip.Addr]int // of open by address
 	idled uint64             // counts how often a connection has become idle
 	full  time.Time          // of the last line of the log
@@ -74,19 +71,20 @@ type standing struct {
 	since  time.Time
 }
 
-func newConnections(most int, isShared func(netip.Addr) bool, log *slog.Logger, reclaimed prometheus.Counter) *connections {
-	return &connections{most: most, isShared: isShared, from: map[netip.Addr]int{}, log: log, reclaimed: reclaimed, room: make(chan struct{}, 1), open: map[*conn]struct{}{}}
+// New returns the connections of a listener, at most so many.
+func New(most int, isShared func(netip.Addr) bool, log *slog.Logger, reclaimed prometheus.Counter) *Set {
+	return &Set{most: most, isShared: isShared, from: map[netip.Addr]int{}, log: log, reclaimed: reclaimed, room: make(chan struct{}, 1), open: map[*Conn]struct{}{}}
 }
 
-// count is the number of connections.
-func (c *connections) count() int {
+// Count is the number of connections.
+func (c *Set) Count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.open)
 }
 
-// changed is a nethttp.Server's ConnState.
-func (c *connections) changed(nc net.Conn, state nethttp.ConnState) {
+// Changed is a nethttp.Server's ConnState.
+func (c *Set) Changed(nc net.Conn, state nethttp.ConnState) {
 	of := connUnder(nc)
 	if of == nil || state == nethttp.StateClosed { // ended is called for that
 		return
@@ -103,35 +101,35 @@ func (c *connections) changed(nc net.Conn, state nethttp.ConnState) {
 }
 
 // ended drops a connection.
-func (c *connections) ended(of *conn) {
+func (c *Set) ended(of *Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(of)
 	c.wake()
 }
 
-// cut ends all connections.
-func (c *connections) cut() {
+// Cut ends all connections.
+func (c *Set) Cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for of := range c.open {
-		of.cut()
+		of.Cut()
 	}
 }
 
 // drop counts a connection out, once. c.mu is held.
-func (c *connections) drop(of *conn) {
+func (c *Set) drop(of *Conn) {
 	if _, isOpen := c.open[of]; !isOpen {
 		return
 	}
 	delete(c.open, of)
-	from := guesser(of.peer)
+	from := CallerOf(of.peer)
 	if c.from[from]--; c.from[from] == 0 {
 		delete(c.from, from)
 	}
 }
 
-func (c *connections) wake() {
+func (c *Set) wake() {
 	select {
 	case c.room <- struct{}{}:
 	default:
@@ -139,7 +137,7 @@ func (c *connections) wake() {
 }
 
 // admit takes a connection in, once there is room for it, or refuses it.
-func (c *connections) admit(of *conn, closed <-chan struct{}) admission {
+func (c *Set) admit(of *Conn, closed <-chan struct{}) admission {
 	for {
 		idle, became := c.try(of)
 		if idle != nil {
@@ -160,10 +158,10 @@ func (c *connections) admit(of *conn, closed <-chan struct{}) admission {
 
 // try takes a connection in if it can. idle is the one whose place it gets, and
 // which is to be closed.
-func (c *connections) try(of *conn) (idle *conn, became admission) {
+func (c *Set) try(of *Conn) (idle *Conn, became admission) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now, from := time.Now(), guesser(of.peer)
+	now, from := time.Now(), CallerOf(of.peer)
 	switch {
 	case c.from[from] >= max(1, c.most/2) && !c.isShared(of.peer):
 		c.warn(now, "from", from.String())
@@ -186,7 +184,7 @@ func (c *connections) try(of *conn) (idle *conn, became admission) {
 }
 
 // warn logs that a bound is reached, now and then. c.mu is held.
-func (c *connections) warn(now time.Time, attrs ...any) {
+func (c *Set) warn(now time.Time, attrs ...any) {
 	if now.Sub(c.full) >= fullEvery {
 		c.full = now
 		c.log.Warn("the most connections are open: idle ones are closed for new ones", append(attrs, "connections_max", c.most)...)
@@ -196,7 +194,7 @@ func (c *connections) warn(now time.Time, attrs ...any) {
 // isIdle reports whether a connection makes room for others: it has no request, or one
 // whose body does not come. The time of that counts from the first inspection, so that
 // no clock is read for each request. The connections' mutex is held.
-func (c *conn) isIdle(now time.Time) bool {
+func (c *Conn) isIdle(now time.Time) bool {
 	s := &c.standing
 	if s.state == nethttp.StateIdle {
 		return true
@@ -214,10 +212,10 @@ func (c *conn) isIdle(now time.Time) bool {
 // longestIdle is the connection that has been without a request longest, nil
 // when all have one. Those that wait for their first come last. With an
 // address it is one of that address.
-func (c *connections) longestIdle(now time.Time, from netip.Addr) (longest *conn) {
+func (c *Set) longestIdle(now time.Time, from netip.Addr) (longest *Conn) {
 	var found standing
 	for of := range c.open {
-		if from.IsValid() && guesser(of.peer) != from || !of.isIdle(now) {
+		if from.IsValid() && CallerOf(of.peer) != from || !of.isIdle(now) {
 			continue
 		}
 		s := of.standing
@@ -232,12 +230,13 @@ func (c *connections) longestIdle(now time.Time, from netip.Addr) (longest *conn
 // listener makes conns, as many as its connections admit.
 type listener struct {
 	net.Listener
-	connections *connections
+	connections *Set
 	closed      chan struct{}
 	close       sync.Once
 }
 
-func newListener(l net.Listener, c *connections) *listener {
+// Listen returns l with the connections that c admits. Each connection is a *Conn.
+func Listen(l net.Listener, c *Set) net.Listener {
 	return &listener{Listener: l, connections: c, closed: make(chan struct{})}
 }
 
@@ -248,7 +247,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &conn{Conn: accepted, ended: l.connections.ended, peer: addressOf(accepted.RemoteAddr().String())}
+		c := &Conn{Conn: accepted, ended: l.connections.ended, peer: AddressOf(accepted.RemoteAddr().String())}
 		became := l.connections.admit(c, l.closed)
 		if became == admissionGiven {
 			return c, nil
@@ -264,4 +263,16 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) Close() error {
 	l.close.Do(func() { close(l.closed) })
 	return l.Listener.Close()
+}
+
+// Register shows the connections as metrics.
+func (c *Set) Register(to prometheus.Registerer) error {
+	return errors.Join(
+		to.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "drawsvc_http_connections_open", Help: "Connections of callers, save those of the listener for probes.",
+		}, func() float64 { return float64(c.Count()) })),
+		to.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "drawsvc_http_connections_max", Help: "Most connections of callers at once.",
+		}, func() float64 { return float64(c.most) })),
+	)
 }

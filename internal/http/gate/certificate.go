@@ -1,4 +1,4 @@
-package http
+package gate
 
 import (
 	"crypto/x509"
@@ -6,13 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/draw"
 )
 
 // checkCertificate refuses an admin call whose connection has shown no client
 // certificate that is valid now, where the operator demands one.
-func (g *gate) checkCertificate(need role, r *nethttp.Request) error {
-	if g.clientCAs == nil || !slices.Contains([]role{roleAuditor, roleStock, roleAdmin}, need) || hasCertificate(r, g.clientCAs(), g.now()) {
+func (g *Gate) checkCertificate(need access.Role, r *nethttp.Request) error {
+	if g.clientCAs == nil || !slices.Contains([]access.Role{access.Auditor, access.Stock, access.Admin}, need) || hasCertificate(r, g.clientCAs(), g.Now()) {
 		return nil
 	}
 	return draw.Errorf(draw.CodeForbidden, "admin calls need a client certificate of an authority in --tls-client-ca")

@@ -1,16 +1,15 @@
-package http
+package problem
 
 import (
 	"maps"
-	"strconv"
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
-// explanation is what GET /problems/{code} says of a code beyond the table of
+// Explanation is what GET /problems/{code} says of a code beyond the table of
 // problems: what it means, and what to do.
-type explanation struct{ meaning, remedy string }
+type Explanation struct{ Meaning, Remedy string }
 
 // The remedies that several codes share.
 const (
@@ -19,12 +18,12 @@ const (
 	remedyName    = "Check the spelling, and that the request goes to the right deployment."
 )
 
-// explanations has a line for each code of the table of problems.
-func explanations() map[draw.Code]explanation {
-	all := map[draw.Code]explanation{
+// Explanations has a line for each code of the table of problems.
+func Explanations() map[draw.Code]Explanation {
+	all := map[draw.Code]Explanation{
 		draw.CodeInvalidRequest: {
 			"A member, a parameter or a header is missing, unknown or out of its range. The detail says which and why.", remedyCorrect},
-		codeUnauthorized: {
+		CodeUnauthorized: {
 			"The call needs a bearer token. It came without one, or with one that is wrong or expired.",
 			"Send Authorization: Bearer TOKEN with a token that the service knows."},
 		draw.CodeForbidden: {
@@ -50,9 +49,9 @@ func explanations() map[draw.Code]explanation {
 			"Read the rules again, and decide anew with their ETag."},
 		draw.CodeNotFound: {"The path names nothing that is there: no call, or no rules, item of an agenda or published file of the pool.",
 			remedyName + " GET /openapi.yaml lists all calls."},
-		codeMethodNotAllowed: {"The path exists, but not with this method.", "Use a method that the Allow header lists."},
-		codeNotAcceptable:    {"The Accept header excludes every media type that the call answers with. Nothing happened by this request.", "Accept application/json, or what the detail names."},
-		codeRequestTimeout:   {"The body of the request came too slowly. Nothing happened by this request.", "Send the request again, over a better connection."},
+		CodeMethodNotAllowed: {"The path exists, but not with this method.", "Use a method that the Allow header lists."},
+		CodeNotAcceptable:    {"The Accept header excludes every media type that the call answers with. Nothing happened by this request.", "Accept application/json, or what the detail names."},
+		CodeRequestTimeout:   {"The body of the request came too slowly. Nothing happened by this request.", "Send the request again, over a better connection."},
 		draw.CodeSoldOut:     {"The pool holds fewer units than the draw asks for. Nothing was issued.", "Tell the user. The same key may win after a restock."},
 		draw.CodePoolNotOpen: {"The pool is paused or closed, or it has never held a unit.", "Try again when the pool is open. An administrator opens and stocks it."},
 		draw.CodePaused:      {"The pool is paused for a while, and opens again. Nothing happened. notice, where it is there, is for the player.", remedyRetry},
@@ -70,10 +69,10 @@ func explanations() map[draw.Code]explanation {
 		draw.CodeChangedMeanwhile: {"The pool is at another revision than If-Match names: somebody else has changed it.",
 			"Read the pool again, and decide anew with its ETag."},
 		api.CodeBodyTooLarge:     {"The body is larger than the call takes.", "Send less at once: a file in parts, or with the command line."},
-		codeUnsupportedMediaType: {"The body is of another type than the call takes, not in UTF-8, or encoded.", "Send the Content-Type that the detail names."},
+		CodeUnsupportedMediaType: {"The body is of another type than the call takes, not in UTF-8, or encoded.", "Send the Content-Type that the detail names."},
 		draw.CodeKeyReused: {"The Idempotency-Key was used with other content. Nothing happened.",
 			"Send the first request as it was, or choose a new key for a new request."},
-		codeTooManyGuesses:        {"The token is wrong, and too many wrong ones came from this address.", "Send the right token. It is let in at once."},
+		CodeTooManyGuesses:        {"The token is wrong, and too many wrong ones came from this address.", "Send the right token. It is let in at once."},
 		draw.CodeInternal:         {"The service failed. On draws the outcome is unknown.", "Retry a draw with the same Idempotency-Key. Report X-Request-Id: the log has the cause."},
 		draw.CodeContended:        {"The pool is busy and the attempts to decide are spent. Nothing happened by this request.", remedyRetry},
 		draw.CodeOverloaded:       {"The pool cannot decide the draw in time, or too many calls of this kind are at work. Nothing happened by this request.", remedyRetry},
@@ -88,8 +87,8 @@ func explanations() map[draw.Code]explanation {
 }
 
 // explanationsOfCommitted are those of pools that are committed to their numbers.
-func explanationsOfCommitted() map[draw.Code]explanation {
-	return map[draw.Code]explanation{
+func explanationsOfCommitted() map[draw.Code]Explanation {
+	return map[draw.Code]Explanation{
 		draw.CodeRoundNotAnnounced: {"A pool with a beacon opens with the round that was announced before it was there, and with no other.",
 			"Read the pool: `opening` shows the round. Where it is left out, PATCH state open without a round announces one."},
 		draw.CodePoolCommitted: {"The pool is committed to its numbers permanently.", "Close the pool, and go on in a new one."},
@@ -104,32 +103,4 @@ func explanationsOfCommitted() map[draw.Code]explanation {
 		draw.CodeRulesUnreadable: {"This instance cannot read what is stored of the pool, such as its rules, a planned item that is due or its commitment. Another release may have written it, or it is damaged. Nothing happened.",
 			remedyRetry + " An operator runs one release on all instances, or replaces the rules, or removes the item: drawsvc doctor names them."},
 	}
-}
-
-type explanationAnswer struct {
-	Type    string    `json:"type"`
-	Code    draw.Code `json:"code"`
-	Title   string    `json:"title"`
-	Status  int       `json:"status"`
-	Outcome string    `json:"outcome"`
-	// RetryAfter is what Retry-After says, in seconds; 0 where it is not sent.
-	RetryAfter int    `json:"retry_after,omitzero"`
-	Meaning    string `json:"meaning"`
-	Remedy     string `json:"remedy"`
-}
-
-// problem answers GET /problems/{code}.
-func (s *Server) problem(c call) error {
-	code := draw.Code(c.param("code"))
-	p, known := s.problems[code]
-	if !known {
-		return draw.Errorf(draw.CodeNotFound, "no problem has the code %q", code)
-	}
-	outcome := "none"
-	if p.unknown {
-		outcome = "unknown"
-	}
-	wait, _ := strconv.Atoi(p.retryAfter) // "" where it is not sent
-	e := explanations()[code]
-	return c.writeJSON(explanationAnswer{problemType + string(code), code, p.title, p.status, outcome, wait, e.meaning, e.remedy})
 }

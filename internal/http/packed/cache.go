@@ -1,27 +1,27 @@
-package http
+package packed
 
 import (
 	"bytes"
 	"context"
-	nethttp "net/http"
-	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"drawsvc/internal/draw"
 )
 
 const (
-	// copyFor is how old the state of a pool may be that is shown from memory.
-	copyFor = time.Second
+	// KeptFor is how old the state of a pool may be that is shown from memory.
+	KeptFor = time.Second
 	// copiesMax and copiesBytesMax bound the copies of one kind that are kept.
 	copiesMax      = 256
 	copiesBytesMax = 32 << 20
 )
 
-// copies are encoded answers that many callers share: a pool is read once a
+// Cache keeps encoded answers that many callers share: a pool is read once a
 // second at most, and slow readers hold one copy together.
-type copies struct {
+type Cache struct {
 	// encode reads a pool and encodes its answer.
 	encode func(ctx context.Context, poolID string) ([]byte, error)
 
@@ -33,31 +33,32 @@ type copies struct {
 // poolCopy is the answer of one pool.
 type poolCopy struct {
 	// turn lets one caller read while the others wait for what it reads.
-	turn chan struct{}
+	turn *semaphore.Weighted
 	// answer is nil before the first reading.
-	answer *copied
+	answer *Copy
 	// err is that the pool has no such answer.
 	err error
 	// at is the beginning of the last reading, zero before the first.
 	at time.Time
 }
 
-func newCopies(encode func(ctx context.Context, poolID string) ([]byte, error)) *copies {
-	return &copies{encode: encode, kept: map[string]*poolCopy{}}
+// NewCache returns a cache of what encode returns.
+func NewCache(encode func(ctx context.Context, poolID string) ([]byte, error)) *Cache {
+	return &Cache{encode: encode, kept: map[string]*poolCopy{}}
 }
 
-// get returns a pool's answer. Its state is not older than copyFor. Callers that
+// Get returns a pool's answer. Its state is not older than KeptFor. Callers that
 // still read an equal answer and those to come share one copy of it. place takes a
 // place of the database for a reading.
-func (c *copies) get(ctx context.Context, poolID string, place func(context.Context) (done func(), err error)) (*copied, error) {
+func (c *Cache) Get(ctx context.Context, poolID string, place func(context.Context) (done func(), err error)) (*Copy, error) {
 	one := c.of(poolID)
 	if answer, fresh, err := c.last(one); fresh {
 		return answer, err
 	}
-	if err := enter(ctx, one.turn); err != nil {
+	if err := one.turn.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer leave(one.turn)
+	defer one.turn.Release(1)
 	answer, fresh, err := c.last(one)
 	if fresh { // read while this waited
 		return answer, err
@@ -73,18 +74,18 @@ func (c *copies) get(ctx context.Context, poolID string, place func(context.Cont
 		return nil, err
 	}
 	if answer == nil || !bytes.Equal(body, answer.plain) {
-		answer = newCopied(body)
+		answer = New(body)
 	}
 	c.keep(poolID, one, answer, err, began)
 	return answer, err
 }
 
-func (c *copies) of(poolID string) *poolCopy {
+func (c *Cache) of(poolID string) *poolCopy {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	one := c.kept[poolID]
 	if one == nil {
-		one = &poolCopy{turn: make(chan struct{}, 1)}
+		one = &poolCopy{turn: semaphore.NewWeighted(1)}
 		c.kept[poolID] = one
 		c.evict(one)
 	}
@@ -92,14 +93,14 @@ func (c *copies) of(poolID string) *poolCopy {
 }
 
 // last is what was read last, and whether that will do.
-func (c *copies) last(one *poolCopy) (answer *copied, fresh bool, err error) {
+func (c *Cache) last(one *poolCopy) (answer *Copy, fresh bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return one.answer, !one.at.IsZero() && time.Since(one.at) < copyFor, one.err
+	return one.answer, !one.at.IsZero() && time.Since(one.at) < KeptFor, one.err
 }
 
 // keep notes what was read.
-func (c *copies) keep(poolID string, one *poolCopy, answer *copied, err error, began time.Time) {
+func (c *Cache) keep(poolID string, one *poolCopy, answer *Copy, err error, began time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.kept[poolID] == one {
@@ -109,21 +110,15 @@ func (c *copies) keep(poolID string, one *poolCopy, answer *copied, err error, b
 	c.evict(one)
 }
 
-// drop has the next caller read the pool: this instance has changed it. What
+// Drop has the next caller read the pool: this instance has changed it. What
 // is being read now is not kept.
-func (c *copies) drop(poolID string) {
+func (c *Cache) Drop(poolID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.remove(poolID)
 }
 
-// dropCopies drops those of a pool.
-func (s *Server) dropCopies(poolID string) {
-	s.copies.drop(poolID)
-	s.odds.drop(poolID)
-}
-
-func (c *copies) remove(poolID string) {
+func (c *Cache) remove(poolID string) {
 	if one := c.kept[poolID]; one != nil {
 		c.bytes -= one.answer.size()
 		delete(c.kept, poolID)
@@ -132,7 +127,7 @@ func (c *copies) remove(poolID string) {
 
 // evict drops the copies that were read longest ago, save the one at hand,
 // until the others fit. c.mu is held.
-func (c *copies) evict(save *poolCopy) {
+func (c *Cache) evict(save *poolCopy) {
 	for len(c.kept) > 1 && (len(c.kept) > copiesMax || c.bytes > copiesBytesMax) {
 		oldest := ""
 		for id, one := range c.kept {
@@ -145,28 +140,4 @@ func (c *copies) evict(save *poolCopy) {
 		}
 		c.remove(oldest)
 	}
-}
-
-// enter takes a place, or returns an error when ctx ends before there is one.
-func enter(ctx context.Context, places chan struct{}) error {
-	select {
-	case places <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func leave(places chan struct{}) { <-places }
-
-// matches says whether If-None-Match names a tag, so that the caller has the
-// answer already.
-func matches(h nethttp.Header, tag string) bool {
-	for wanted := range strings.SplitSeq(strings.Join(h["If-None-Match"], ","), ",") {
-		wanted = strings.TrimSpace(wanted)
-		if wanted == "*" || plainTag(strings.TrimPrefix(wanted, "W/")) == tag {
-			return true
-		}
-	}
-	return false
 }

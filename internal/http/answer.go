@@ -1,0 +1,107 @@
+package http
+
+import (
+	nethttp "net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/http/packed"
+)
+
+// writeCopied answers with a, or says that the caller has it already.
+func (c call) writeCopied(a *packed.Copy) {
+	h := c.gin.Writer.Header()
+	body, isKnown := a.Choose(c.gin.Request.Header, h)
+	if isKnown {
+		h.Del("Content-Encoding") // there is no content
+		h.Del("Content-Type")
+		c.gin.Writer.WriteHeader(nethttp.StatusNotModified)
+		c.gin.Writer.WriteHeaderNow()
+		return
+	}
+	c.write(nethttp.StatusOK, body)
+}
+
+// writeOpenly answers with what holds no secret: callers may keep it, and ask with its
+// tag whether it is still the same.
+func (c call) writeOpenly(a *packed.Copy) {
+	c.gin.Writer.Header()["Cache-Control"] = []string{"no-cache"}
+	c.writeCopied(a)
+}
+
+// dropCopies drops those of a pool.
+func (s *Server) dropCopies(poolID string) {
+	s.copies.Drop(poolID)
+	s.odds.Drop(poolID)
+}
+
+// created says that the answer is 201, of something that location shows.
+func (c call) created(location string) {
+	c.gin.Writer.Header().Set("Location", location)
+	c.gin.Writer.WriteHeader(nethttp.StatusCreated)
+}
+
+// replayed says whether the answer was given before.
+func (c call) replayed(was bool) {
+	if was {
+		c.gin.Writer.Header().Set("Idempotent-Replayed", "true")
+	}
+}
+
+// shortMax is the longest answer that net/http keeps until its handler ends, in
+// bytes: it finds the length of these itself.
+const shortMax = 2 << 10
+
+// writeShort is write for an answer that is short as a rule: without its length
+// there is one header less to copy, sort and write.
+func (c call) writeShort(status int, body []byte) {
+	if len(body) > shortMax {
+		c.write(status, body)
+		return
+	}
+	c.answer(status, body)
+}
+
+// write sends an answer whose headers are set, with its length.
+func (c call) write(status int, body []byte) {
+	c.gin.Writer.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	c.answer(status, body)
+}
+
+func (c call) answer(status int, body []byte) {
+	c.gin.Writer.WriteHeader(status)
+	_, _ = c.gin.Writer.Write(body) // a caller who has disconnected cannot be notified
+}
+
+// writeJSON answers with the JSON of v.
+func (c call) writeJSON(v any) error {
+	body, err := encodeJSON(v)
+	if err != nil {
+		return err
+	}
+	return c.writeEncoded(body)
+}
+
+func encodeJSON(v any) ([]byte, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, draw.WrapInternal(err, "the answer could not be written")
+	}
+	return append(body, '\n'), nil
+}
+
+// writeEncoded answers with JSON.
+func (c call) writeEncoded(body []byte) error {
+	done, err := c.room(len(body))
+	if err != nil && c.isRead() {
+		return err
+	}
+	if err == nil {
+		defer done()
+	}
+	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
+	c.write(c.gin.Writer.Status(), body)
+	return nil
+}

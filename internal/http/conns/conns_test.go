@@ -1,0 +1,136 @@
+package conns
+
+import (
+	"log/slog"
+	"net"
+	nethttp "net/http"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+)
+
+// isShared holds for this machine, addresses that are not known, and the proxies of 10.0.0.0/8.
+func isShared(a netip.Addr) bool {
+	return !a.IsValid() || a.IsLoopback() || netip.MustParsePrefix("10.0.0.0/8").Contains(a)
+}
+
+// someSet is a set of at most so many connections.
+func someSet(most int) *Set {
+	return New(most, isShared, slog.New(slog.DiscardHandler), prometheus.NewCounter(prometheus.CounterOpts{Name: "reclaimed"}))
+}
+
+func dial(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// TestDrawsAreNotWatched: only while a draw is decided is a connection not listened to,
+// and nothing that was sent meanwhile is lost.
+func TestDrawsAreNotWatched(t *testing.T) {
+	caller, accepted := net.Pipe()
+	defer caller.Close()
+	c := &Conn{Conn: accepted}
+	sent := make(chan error, 1)
+	go func() {
+		_, err := caller.Write([]byte("next"))
+		sent <- err
+	}()
+	Of(With(t.Context(), c)).SetDrawing(true)
+	one := make([]byte, 1)
+	n, err := c.Read(one)
+	require.NoError(t, err)
+	require.Zero(t, n, "the watch reads that there is nothing")
+	more := make([]byte, 2)
+	n, err = c.Read(more)
+	require.NoError(t, err)
+	require.Equal(t, "ne", string(more[:n]), "what is no watch is read")
+	c.SetDrawing(false)
+	n, err = c.Read(one)
+	require.NoError(t, err)
+	require.Equal(t, "x", string(one[:n]))
+	_, err = c.Read(one)
+	require.NoError(t, err)
+	require.NoError(t, <-sent)
+	require.Nil(t, Of(t.Context()), "a connection of somebody else's server")
+}
+
+// TestOneAddressHasHalfOfTheConnections, unless many callers have the address. What it
+// asks for beyond that is refused, and others find room.
+func TestOneAddressHasHalfOfTheConnections(t *testing.T) {
+	t.Parallel()
+	one, other, proxy := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("10.0.0.1")
+	s := someSet(8)
+	closed := make(chan struct{})
+	admit := func(from netip.Addr) (*Conn, admission) {
+		near, far := net.Pipe()
+		t.Cleanup(func() { near.Close(); far.Close() })
+		c := &Conn{Conn: near, ended: s.ended, peer: from}
+		became := s.admit(c, closed)
+		if became == admissionGiven {
+			s.Changed(c, nethttp.StateActive)
+		}
+		return c, became
+	}
+	var all []*Conn
+	for range 4 {
+		c, became := admit(one)
+		require.Equal(t, admissionGiven, became)
+		all = append(all, c)
+	}
+	_, became := admit(netip.MustParseAddr("2001:db8::2"))
+	require.Equal(t, admissionRefused, became, "the same /64")
+	_, became = admit(other)
+	require.Equal(t, admissionGiven, became)
+	s.Changed(all[2], nethttp.StateIdle)
+	_, became = admit(one)
+	require.Equal(t, admissionGiven, became, "for its idle one")
+	_, became = admit(one)
+	require.Equal(t, admissionRefused, became)
+	require.NoError(t, all[0].Close())
+	require.NoError(t, all[2].Close(), "it was counted out before")
+	_, became = admit(one)
+	require.Equal(t, admissionGiven, became)
+	_, became = admit(one)
+	require.Equal(t, admissionRefused, became)
+
+	s = someSet(8)
+	for _, from := range []netip.Addr{proxy, netip.MustParseAddr("127.0.0.1"), {}} {
+		for range 2 { // with the others, more than half
+			_, became = admit(from)
+			require.Equal(t, admissionGiven, became)
+		}
+	}
+	for range 2 {
+		_, became = admit(proxy)
+		require.Equal(t, admissionGiven, became)
+	}
+	close(closed)
+	_, became = admit(proxy)
+	require.Equal(t, admissionEnded, became)
+}
+
+// TestListenerEndsWhileItIsFull: whoever waits for room learns it.
+func TestListenerEndsWhileItIsFull(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := someSet(1)
+	l := Listen(inner, s)
+	first, second := dial(t, inner.Addr().String()), make(chan error, 1)
+	accepted, err := l.Accept()
+	require.NoError(t, err)
+	defer accepted.Close()
+	require.Equal(t, first.LocalAddr().(*net.TCPAddr).AddrPort().Addr(), accepted.(*Conn).peer)
+	s.Changed(accepted, nethttp.StateActive)
+	dial(t, inner.Addr().String())
+	go func() { _, err := l.Accept(); second <- err }()
+	time.Sleep(roomEvery / 2)
+	require.NoError(t, l.Close())
+	require.ErrorIs(t, <-second, net.ErrClosed)
+}

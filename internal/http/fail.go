@@ -1,0 +1,69 @@
+package http
+
+import (
+	nethttp "net/http"
+
+	"drawsvc/internal/api"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
+	"drawsvc/internal/http/problem"
+)
+
+// fail answers with the problem that err stands for. The cause is kept for the
+// log. An answer that has begun is cut: it must not look like a whole one.
+func (c call) fail(err error) {
+	s, g := c.server, c.gin
+	api.KeepFailure(g.Request, err)
+	e := problem.Named(g.Request.Method, err)
+	p, known := s.problems[e.Code]
+	if !known {
+		e = &draw.Error{Code: draw.CodeInternal, Detail: "the service failed; its log says why", Err: err}
+		p = s.problems[draw.CodeInternal]
+	}
+	_ = g.Error(e) // for the request log
+	if g.Writer.Written() {
+		panic(nethttp.ErrAbortHandler)
+	}
+	h := g.Writer.Header()
+	h["Content-Type"] = []string{"application/problem+json"}
+	if after := problem.RetryAfter(p, e); after != "" {
+		h["Retry-After"] = []string{after}
+	}
+	if e.Code == problem.CodeUnauthorized {
+		h.Set("WWW-Authenticate", gate.Challenge(g.Request.Header))
+	}
+	if e.Code == draw.CodeDraining {
+		h.Set("Connection", "close") // the next attempt should meet another instance
+	}
+	if e.Code == api.CodeBodyTooLarge || e.Code == problem.CodeUnsupportedMediaType || e.Code == problem.CodeRequestTimeout {
+		c.leaveBody()
+	}
+	out := s.buffer()
+	defer s.buffers.Put(out)
+	*out = problem.Append((*out)[:0], p, e, c.outcome(p, e))
+	if c.leavesBody() { // sent before the handler ends, so that its length is not known by itself
+		c.write(p.Status, *out)
+		return
+	}
+	c.writeShort(p.Status, *out)
+}
+
+// outcome returns what is known of a draw that is refused: none is a statement about the
+// log. A draw with a key that is refused before the log was asked may have been made by
+// an earlier request. It is empty for calls that do not draw.
+func (c call) outcome(p problem.Problem, e *draw.Error) string {
+	switch {
+	case !c.route.draws():
+		return ""
+	case p.Unknown, e.KeyUnasked, !c.gin.GetBool(reachedDrawer) && c.mayHaveKey():
+		return "unknown"
+	}
+	return "none"
+}
+
+func (c call) mayHaveKey() bool {
+	if may, isRead := c.gin.Get(mayHaveKey); isRead {
+		return may.(bool)
+	}
+	return c.server.mayHaveKey(c.gin.Request.Header)
+}

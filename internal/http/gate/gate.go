@@ -1,0 +1,170 @@
+package gate
+
+import (
+	"crypto/x509"
+	nethttp "net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"drawsvc/internal/access"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/http/problem"
+)
+
+// Access is the part of a service's Config that says who may call.
+type Access struct {
+	// Tokens are those that open calls.
+	Tokens *access.Keeper
+	// Actor, where it is given, is recorded with each change in place of the token's
+	// name: all callers are one person of this machine.
+	Actor string
+	// PublicDraw opens drawing and reading to anyone, from anywhere, until
+	// Tokens have held one of role draw.
+	PublicDraw bool
+	// DemoDraw does so too, except to pages of other sites in a browser.
+	DemoDraw bool
+	// AllowedHosts are names of the service beside those of loopback, for
+	// DemoDraw.
+	AllowedHosts []string
+	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+	// ClientCAs, where it is given, returns the authorities of the moment: admin
+	// calls need a client certificate of one of them.
+	ClientCAs func() *x509.CertPool
+}
+
+// Refused is the cause of a 401 or 429 for a token that was sent, as the
+// label of the metric.
+type Refused string
+
+// The causes.
+const (
+	Wrong   Refused = "wrong"
+	Expired Refused = "expired"
+)
+
+// Error implements error.
+func (r Refused) Error() string { return "token refused: " + string(r) }
+
+// Gate decides who may make a call.
+type Gate struct {
+	tokens      *access.Keeper
+	anyone      *access.Token // who needs no token
+	allowed     map[access.Role][]access.Role
+	publicDraw  bool
+	demoDraw    bool
+	crossOrigin nethttp.CrossOriginProtection
+	hosts       []string
+	clientCAs   func() *x509.CertPool
+	proxies     []netip.Prefix
+	refused     *prometheus.CounterVec
+	// Guesses counts wrong tokens.
+	Guesses *Guesses
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// New returns the gate of an Access. refused counts the refused tokens by their cause.
+func New(a *Access, refused *prometheus.CounterVec) *Gate {
+	return &Gate{
+		tokens: a.Tokens, anyone: &access.Token{}, allowed: Allowed(), publicDraw: a.PublicDraw, demoDraw: a.DemoDraw,
+		hosts: a.AllowedHosts, proxies: a.TrustedProxies, clientCAs: a.ClientCAs, refused: refused, Guesses: NewGuesses(), Now: time.Now,
+	}
+}
+
+// Admit returns the token that lets r make a call that needs a role; anyone
+// where none is needed. The token comes before everything else, so that
+// nobody learns more without one.
+func (g *Gate) Admit(need access.Role, r *nethttp.Request) (*access.Token, error) {
+	if g.isOpen(need, r) {
+		return g.anyone, nil
+	}
+	if err := g.checkCertificate(need, r); err != nil {
+		return nil, err
+	}
+	token, err := g.identify(r)
+	if err != nil {
+		if need == access.Draw && g.demoDraw && !g.tokens.Closed() && r.Header["Authorization"] == nil {
+			return nil, draw.Errorf(draw.CodeForbidden, "a demo takes no draws from pages of other sites: the Host must be of loopback or of --allowed-hosts")
+		}
+		return nil, err
+	}
+	if !slices.Contains(g.allowed[token.Role], need) {
+		return nil, draw.Errorf(draw.CodeForbidden, "this call needs a token of role %s; the token has the role %s", need, token.Role)
+	}
+	return token, nil
+}
+
+// isOpen reports whether r needs no token for a call that needs a role. Nothing
+// in a request shows that its caller is on this machine: a proxy there may send
+// the same. So only the operator opens calls.
+func (g *Gate) isOpen(need access.Role, r *nethttp.Request) bool {
+	switch need {
+	case None:
+		return true
+	case access.Draw:
+		return !g.tokens.Closed() && (g.publicDraw || g.demoDraw && !g.isFromOtherSite(r))
+	default:
+		return false
+	}
+}
+
+// identify returns the token of r. Wrong tokens count as guesses of the
+// address that they come from. A right one is let in, whatever came before.
+func (g *Gate) identify(r *nethttp.Request) (*access.Token, error) {
+	text, given := bearer(r.Header)
+	if !given {
+		return nil, draw.Errorf(problem.CodeUnauthorized, "the Authorization header with a bearer token is missing")
+	}
+	now := g.Now()
+	token, found := g.tokens.Set().Find(access.DigestOf(text))
+	switch {
+	//double:guessable g.Guesses.Wrong(g.Remote(r), now) => g.Guesses.Wrong(g.Remote(r), now) && false
+	case !found && g.Guesses.Wrong(g.Remote(r), now):
+		return g.refuse(Wrong, problem.CodeTooManyGuesses, "the bearer token is not valid, and too many wrong ones came from this address")
+	case !found:
+		return g.refuse(Wrong, problem.CodeUnauthorized, "the bearer token is not valid")
+	case token.Expired(now):
+		return g.refuse(Expired, problem.CodeUnauthorized, "the bearer token is not valid")
+	}
+	return token, nil
+}
+
+func (g *Gate) refuse(reason Refused, code draw.Code, detail string) (*access.Token, error) {
+	g.refused.WithLabelValues(string(reason)).Inc()
+	return nil, draw.Wrap(code, reason, "%s", detail)
+}
+
+// bearer returns the one bearer token that h holds. given is false where it
+// holds none, an empty one or several: then there is nothing to look for.
+func bearer(h nethttp.Header) (token string, given bool) {
+	lines := h["Authorization"]
+	if len(lines) != 1 {
+		return "", false
+	}
+	scheme, token, _ := strings.Cut(lines[0], " ")
+	token = strings.TrimLeft(token, " ")
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", false
+	}
+	return token, true
+}
+
+// Challenge is the WWW-Authenticate of an answer to the header h.
+func Challenge(h nethttp.Header) string {
+	if h["Authorization"] == nil {
+		return `Bearer realm="drawsvc"`
+	}
+	return `Bearer realm="drawsvc", error="invalid_token"`
+}
+
+// Admits reports whether a token that was let in is still valid for a call that
+// needs a role.
+func (g *Gate) Admits(t *access.Token, need access.Role) bool {
+	now, found := g.tokens.Set().Find(t.Digest)
+	return found && !now.Expired(g.Now()) && slices.Contains(g.allowed[now.Role], need)
+}

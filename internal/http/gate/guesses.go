@@ -1,0 +1,80 @@
+package gate
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"drawsvc/internal/http/conns"
+)
+
+const (
+	// Burst is how many wrong tokens an address may send at once.
+	Burst = 20
+	// Every is how often it may send another one after that.
+	Every = 5 * time.Second
+	// MaxGuessers bounds the addresses that are counted one by one. Those
+	// beyond share one count.
+	MaxGuessers = 4096
+)
+
+// Guesses counts the wrong tokens of each address. A right token is never refused for
+// them: whoever guesses behind the same proxy would keep everybody out. So they slow
+// down nobody who guesses; the length of the tokens does.
+type Guesses struct {
+	mu sync.Mutex
+	// full is when an address will have its whole burst again.
+	full map[netip.Addr]time.Time
+	// others is full of the addresses beyond MaxGuessers.
+	others time.Time
+	// swept is when addresses that have their whole burst were last dropped.
+	swept time.Time
+}
+
+// NewGuesses counts from none.
+func NewGuesses() *Guesses { return &Guesses{full: map[netip.Addr]time.Time{}} }
+
+// Wrong notes that a wrong token came from an address. It reports whether too many
+// came from there.
+func (g *Guesses) Wrong(from netip.Addr, now time.Time) (tooMany bool) {
+	from = conns.CallerOf(from)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	full, isCounted := g.full[from]
+	if !isCounted && len(g.full) >= MaxGuessers {
+		g.sweep(now)
+	}
+	if !isCounted && len(g.full) >= MaxGuessers {
+		if tooMany = isSpent(g.others, now); !tooMany {
+			g.others = later(g.others, now).Add(Every)
+		}
+		return tooMany
+	}
+	if tooMany = isSpent(full, now); !tooMany {
+		g.full[from] = later(full, now).Add(Every)
+	}
+	return tooMany
+}
+
+// isSpent reports whether a burst that will be whole at full has nothing left now.
+func isSpent(full, now time.Time) bool { return full.Sub(now) > (Burst-1)*Every }
+
+// sweep drops addresses that have their whole burst. g.mu is held.
+func (g *Guesses) sweep(now time.Time) {
+	if now.Sub(g.swept) < Every {
+		return
+	}
+	g.swept = now
+	for from, full := range g.full {
+		if !full.After(now) {
+			delete(g.full, from)
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,72 @@
+package packed
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	nethttp "net/http"
+	"strconv"
+	"strings"
+)
+
+// Copy is an answer that many callers share, as it is and compressed, and its tag. It is
+// compressed once: nobody can have the service do it again for each request. It is never
+// changed.
+type Copy struct {
+	plain []byte
+	// small is nil where plain is too short to be worth it.
+	small []byte
+	tag   string
+}
+
+// New returns the copy of an answer.
+func New(plain []byte) *Copy {
+	sum := sha256.Sum256(plain)
+	c := &Copy{plain: plain, tag: strconv.Quote(hex.EncodeToString(sum[:12]))}
+	if len(plain) < Least {
+		return c
+	}
+	var small bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&small, gzip.BestSpeed) // the level is one
+	_, _ = w.Write(plain)                               // to memory: cannot fail
+	_ = w.Close()
+	c.small = small.Bytes()
+	return c
+}
+
+// size is what a copy keeps in memory, in bytes; that of none is 0.
+func (c *Copy) size() int {
+	if c == nil {
+		return 0
+	}
+	return len(c.plain) + len(c.small)
+}
+
+// Choose returns what a caller with the headers asked gets, and sets its headers h.
+// isKnown is set where the caller has the answer already.
+func (c *Copy) Choose(asked, h nethttp.Header) (body []byte, isKnown bool) {
+	h["Etag"] = []string{c.tag}
+	body, isKnown = c.plain, matches(asked, c.tag)
+	if c.small == nil {
+		return body, isKnown
+	}
+	h.Set("Vary", "Accept-Encoding")
+	if Accepts(asked) {
+		asGzip(h)
+		body = c.small
+	}
+	return body, isKnown
+}
+
+// matches reports whether If-None-Match names a tag, so that the caller has the
+// answer already.
+func matches(h nethttp.Header, tag string) bool {
+	for wanted := range strings.SplitSeq(strings.Join(h["If-None-Match"], ","), ",") {
+		wanted = strings.TrimSpace(wanted)
+		if wanted == "*" || PlainTag(strings.TrimPrefix(wanted, "W/")) == tag {
+			return true
+		}
+	}
+	return false
+}

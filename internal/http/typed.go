@@ -1,0 +1,38 @@
+package http
+
+import (
+	"context"
+)
+
+// reads is the handler of a call without a body: it answers with the JSON of
+// what do returns. The request timeout bounds do.
+func reads[Out any](do func(context.Context, call) (Out, error)) handler {
+	return func(c call) error {
+		ctx, cancel := c.within(c.server.RequestTimeout)
+		defer cancel()
+		// Encoded in the place of the database, which is given back before the answer is
+		// sent: a slow caller holds none.
+		body, err := placed(ctx, c, func() ([]byte, error) {
+			out, err := do(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			return encodeJSON(out)
+		})
+		if err != nil {
+			return err
+		}
+		return c.writeEncoded(body)
+	}
+}
+
+// takes is reads for a call with a body, one JSON object.
+func takes[In, Out any](do func(context.Context, call, *In) (Out, error)) handler {
+	return func(c call) error {
+		var in In
+		if err := c.server.decode(c.gin.Request, &in); err != nil {
+			return err
+		}
+		return reads(func(ctx context.Context, c call) (Out, error) { return do(ctx, c, &in) })(c)
+	}
+}
