@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -467,4 +468,19 @@ func inOrder(object jsontext.Value, order []string, each func(member string, par
 		arranged = append(arranged, part...)
 	}
 	return append(arranged, '}'), nil
+}
+
+// RulesBody is the body of a change of rules, nil for rules that are removed.
+func RulesBody(r *Rules) string {
+	if r == nil {
+		return `{"rules":null}`
+	}
+	return `{"rules":` + r.Document() + `}`
+}
+
+// ShareOf is the share of a prize that the odds name. Shares lie in the order of
+// the prizes' ids.
+func (o *FixedOdds) ShareOf(id string) int64 {
+	i, _ := slices.BinarySearchFunc(o.Prizes, id, func(p FixedShare, id string) int { return strings.Compare(p.PrizeID, id) })
+	return o.Prizes[i].Share
 }

@@ -10,64 +10,33 @@ import (
 
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/drawtest"
 )
 
-// whole is a document with every member.
-const whole = `{ "win":"1/50", "fallback":"none", "guarantee":{"after":9,"prize":"bronze"},
-  "limits":[{"of":"draws","max":3,"per":"day"}, {"of":"wins","max":1}, {"of":"prize","prize":"gold","max":1,"per":"168h"}],
-  "budget":{"max":"5000.00","per":"day"}, "zone":"Europe/Berlin", "tickets":true, "blocked":["u7"], "disclose":true,
-  "low":[{"prize":"gold","below":5}] }`
-
-// campaign are prizes that whole fits.
-func campaign() []draw.Prize {
-	return []draw.Prize{
-		{ID: "gold", Name: "Gold", Value: decimal.New(5000, -2), Stocked: 10},
-		{ID: "silver", Name: "Silver", Value: decimal.New(500, -2), Stocked: 90},
-		{ID: "bronze", Name: "Bronze", Stocked: 1000},
-		{ID: "lost", Name: "Lost", Kind: draw.KindBlank, Stocked: 900},
-		{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock},
-	}
-}
-
-func rulesOf(t rapid.TB, document string) *draw.Rules {
-	t.Helper()
-	r, err := draw.ParseRules([]byte(document))
-	require.NoError(t, err)
-	return r
-}
-
-func per(t rapid.TB, text string) draw.Per {
-	t.Helper()
-	p, err := draw.ParsePer(text)
-	require.NoError(t, err)
-	return p
-}
-
 func TestParseRules(t *testing.T) {
-	r := rulesOf(t, whole)
-	require.NoError(t, r.Check(campaign()))
+	r := drawtest.Rules(t, drawtest.Whole)
+	require.NoError(t, r.Check(drawtest.Campaign()))
 	require.Equal(t, draw.Fraction{1, 50}, r.Win)
 	require.Equal(t, "none", r.Fallback)
 	require.Equal(t, &draw.Guarantee{After: 9, PrizeID: "bronze"}, r.Guarantee)
 	require.Equal(t, []draw.Limit{
-		{Of: draw.LimitDraws, Max: 3, Per: per(t, "day")}, {Of: draw.LimitWins, Max: 1},
-		{Of: draw.LimitPrize, PrizeID: "gold", Max: 1, Per: per(t, "168h")},
+		{Of: draw.LimitDraws, Max: 3, Per: drawtest.Per(t, "day")}, {Of: draw.LimitWins, Max: 1},
+		{Of: draw.LimitPrize, PrizeID: "gold", Max: 1, Per: drawtest.Per(t, "168h")},
 	}, r.Limits)
-	require.Equal(t, &draw.Budget{Max: 500_000, Per: per(t, "day")}, r.Budget)
+	require.Equal(t, &draw.Budget{Max: 500_000, Per: drawtest.Per(t, "day")}, r.Budget)
 	require.Equal(t, "Europe/Berlin", r.Zone.String())
 	require.True(t, r.Tickets && r.Disclose && r.Blocked["u7"])
 	require.Equal(t, []draw.Low{{PrizeID: "gold", Below: 5}}, r.Low)
 	require.Equal(t, []draw.Counted{draw.CountedMiss, draw.CountedDraw, draw.CountedWin, draw.CountedPrize("gold")}, r.Counted())
 
-	fixed := rulesOf(t, `{"odds":{"of":1000000,"prizes":{"silver":500,"gold":10,"bronze":0}},"fallback":"none"}`)
-	require.NoError(t, fixed.Check(campaign()))
+	fixed := drawtest.Rules(t, `{"odds":{"of":1000000,"prizes":{"silver":500,"gold":10,"bronze":0}},"fallback":"none"}`)
+	require.NoError(t, fixed.Check(drawtest.Campaign()))
 	require.Equal(t, []draw.FixedShare{{"bronze", 0}, {"gold", 10}, {"silver", 500}}, fixed.Odds.Prizes, "in order of ids")
 	require.True(t, fixed.Win.IsOne())
 
-	empty := rulesOf(t, `{}`)
+	empty := drawtest.Rules(t, `{}`)
 	require.NoError(t, empty.Check(nil))
 	require.Equal(t, time.UTC, empty.Zone)
 	require.Empty(t, empty.Counted())
@@ -76,16 +45,16 @@ func TestParseRules(t *testing.T) {
 
 // TestRulesAreTheSame: order and blanks make no difference, anything else does.
 func TestRulesAreTheSame(t *testing.T) {
-	a := rulesOf(t, `{"win":"1/2","fallback":"none"}`)
-	b := rulesOf(t, "{ \"fallback\" : \"none\",\n \"w\\u0069n\":\"1/2\" }")
+	a := drawtest.Rules(t, `{"win":"1/2","fallback":"none"}`)
+	b := drawtest.Rules(t, "{ \"fallback\" : \"none\",\n \"w\\u0069n\":\"1/2\" }")
 	require.Equal(t, `{"win":"1/2","fallback":"none"}`, b.Document())
 	require.True(t, a.Same(b))
 	require.Equal(t, a.SHA256(), b.SHA256())
 	require.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(a.Document()))), a.SHA256())
-	require.False(t, a.Same(rulesOf(t, `{"win":"2/4","fallback":"none"}`)), "numbers are drawn below b as it is written")
+	require.False(t, a.Same(drawtest.Rules(t, `{"win":"2/4","fallback":"none"}`)), "numbers are drawn below b as it is written")
 	require.False(t, a.Same(nil))
 	require.True(t, (*draw.Rules)(nil).Same(nil))
-	again := rulesOf(t, a.Document())
+	again := drawtest.Rules(t, a.Document())
 	require.True(t, a.Same(again), "the canonical document is its own")
 }
 
@@ -110,8 +79,8 @@ func TestParseRulesRefuses(t *testing.T) {
 		require.NoError(t, err)
 		return string(b)
 	}
-	rulesOf(t, `{"blocked":`+blocked(draw.BlockedMax)+`}`)
-	rulesOf(t, `{"fallback":"n","odds":{"of":1000,"prizes":`+odds(draw.OddsMax)+`}}`)
+	drawtest.Rules(t, `{"blocked":`+blocked(draw.BlockedMax)+`}`)
+	drawtest.Rules(t, `{"fallback":"n","odds":{"of":1000,"prizes":`+odds(draw.OddsMax)+`}}`)
 	for document, says := range map[string]string{
 		``:                                    "must be a JSON object",
 		`[]`:                                  "must be a JSON object",
@@ -200,7 +169,7 @@ func TestParseRulesRefuses(t *testing.T) {
 		`{}` + strings.Repeat(" ", draw.RulesMax):                                           "larger than 65536",
 	} {
 		_, err := draw.ParseRules([]byte(document))
-		invalid(t, err, says)
+		drawtest.Invalid(t, err, says)
 	}
 }
 
@@ -219,10 +188,10 @@ func TestRulesCheck(t *testing.T) {
 		`{"fallback":"none","odds":{"of":9,"prizes":{"gold":1,"silver":1}}}`:          `does not name prize "bronze"; write 0`,
 		`{"fallback":"none","odds":{"of":9,"prizes":{"gold":1,"silver":1,"more":0}}}`: `"odds.prizes.more" is an endless blank`,
 	} {
-		prizes := append(campaign(), draw.Prize{ID: "more", Name: "More", Kind: draw.KindBlank, Stocked: draw.EndlessStock})
-		invalid(t, rulesOf(t, document).Check(prizes), says)
+		prizes := append(drawtest.Campaign(), draw.Prize{ID: "more", Name: "More", Kind: draw.KindBlank, Stocked: draw.EndlessStock})
+		drawtest.Invalid(t, drawtest.Rules(t, document).Check(prizes), says)
 	}
-	require.NoError(t, rulesOf(t, `{"fallback":"none","odds":{"of":9,"prizes":{"gold":1,"silver":1,"bronze":0,"lost":3}}}`).Check(campaign()))
+	require.NoError(t, drawtest.Rules(t, `{"fallback":"none","odds":{"of":9,"prizes":{"gold":1,"silver":1,"bronze":0,"lost":3}}}`).Check(drawtest.Campaign()))
 }
 
 // TestBlanks: a blank is worth nothing, and an endless one keeps its stock.
@@ -232,17 +201,17 @@ func TestBlanks(t *testing.T) {
 	require.False(t, blank.IsWin())
 	require.False(t, blank.IsEndless())
 	blank.Value = decimal.New(1, -2)
-	invalid(t, blank.Check(), `value of blank "b" must be 0`)
+	drawtest.Invalid(t, blank.Check(), `value of blank "b" must be 0`)
 	odd := draw.Prize{ID: "b", Name: "B", Kind: "ticket"}
-	invalid(t, odd.Check(), "must be prize or blank")
+	drawtest.Invalid(t, odd.Check(), "must be prize or blank")
 
 	endless := draw.Prize{ID: "b", Name: "B", Kind: draw.KindBlank, Stocked: draw.EndlessStock}
 	require.NoError(t, endless.Check())
 	more := draw.Stocking{Delta: -1}
-	invalid(t, more.Admit(&endless), "is an endless blank")
+	drawtest.Invalid(t, more.Admit(&endless), "is an endless blank")
 	more.Delta = draw.EndlessStock - 5
 	blank.Value = decimal.Decimal{}
-	invalid(t, more.Admit(&blank), "would be endless")
+	drawtest.Invalid(t, more.Admit(&blank), "would be endless")
 	more.Delta--
 	require.NoError(t, more.Admit(&blank))
 	require.NoError(t, more.Admit(&draw.Prize{ID: "gold", Stocked: 1 << 40}))

@@ -49,6 +49,9 @@ func (p Per) String() string { return p.text }
 // same says that both are one length of time, however they are written.
 func (p Per) same(other Per) bool { return p.calendar == other.calendar && p.rolling == other.rolling }
 
+// Rolling is the length of a window that goes by no calendar, 0 for all others.
+func (p Per) Rolling() time.Duration { return p.rolling }
+
 // IsEver says that there is one window without a start.
 func (p Per) IsEver() bool { return p == Per{} }
 

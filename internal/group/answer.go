@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // Settle hands every planned answer to its caller. Only a plan that is
 // durable, or that holds no awards, may be settled.
-func (b *Batch) Settle(p *draw.Plan) {
+func (b *Batch) Settle(p *urn.Plan) {
 	p.Settle()
 	var t tally
 	for i, w := range b.waiters {
@@ -26,7 +27,7 @@ func (b *Batch) Settle(p *draw.Plan) {
 // SettleReplays gives callers the draws that the log holds, and lets the others
 // of the batch wait on. Where there are none, the batch is settled. p is a plan of
 // [Batch.PlanReplays].
-func (b *Batch) SettleReplays(p *draw.Plan) {
+func (b *Batch) SettleReplays(p *urn.Plan) {
 	var t tally
 	for i, w := range b.waiters {
 		if !w.Skip && w.Log.Known() != nil {
@@ -49,7 +50,7 @@ type tally struct {
 }
 
 // leave leaves the i-th answer of a plan with its waiter.
-func (t *tally) leave(w *waiter, p *draw.Plan, i int) {
+func (t *tally) leave(w *waiter, p *urn.Plan, i int) {
 	w.draw, w.err = p.Answer(i)
 	switch {
 	case w.err != nil:

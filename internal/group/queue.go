@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // queue is what waits on one pool.
@@ -47,7 +48,7 @@ type queue struct {
 
 func newQueue(b *Batcher, poolID string) *queue {
 	q := &queue{batcher: b, pace: pace{sizeMax: b.limits.BatchMax}}
-	q.batch = &Batch{Urn: draw.NewUrn(poolID), queue: q, phase: settled}
+	q.batch = &Batch{Urn: urn.NewUrn(poolID), queue: q, phase: settled}
 	return q
 }
 

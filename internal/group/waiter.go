@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // waiter is a request and the place where its answer is left.
 type waiter struct {
-	draw.Ask
+	urn.Ask
 	// requestID names the request in the log, "" for nothing.
 	requestID string
 	since     time.Time
@@ -42,7 +43,7 @@ const (
 // answered.
 func (w *waiter) mayBeLogged() bool {
 	logged := w.Log.State()
-	return logged == draw.LogAsking || logged == draw.LogKnown
+	return logged == urn.LogAsking || logged == urn.LogKnown
 }
 
 // giveUp ends the wait without an answer; false when there is one.
@@ -83,7 +84,7 @@ func (w *waiter) failure(err error) error {
 			return w.inDoubt(err)
 		}
 	case draw.CodeLockUnavailable, draw.CodeStoreUnavailable:
-		if w.Log.State() == draw.LogKnown {
+		if w.Log.State() == urn.LogKnown {
 			return w.inDoubt(err)
 		}
 	default:
@@ -97,7 +98,7 @@ func (w *waiter) failure(err error) error {
 // unasked is the refusal of a draw for which no plan was made. Of a key that the log
 // was not asked for, or has not answered, nobody knows what an earlier request did.
 func (w *waiter) unasked(err *draw.Error) *draw.Error {
-	if !w.Named || w.Log.State() == draw.LogAbsent || err.Code == draw.CodePoolNotFound {
+	if !w.Named || w.Log.State() == urn.LogAbsent || err.Code == draw.CodePoolNotFound {
 		return err
 	}
 	refusal := *err

@@ -11,6 +11,7 @@ import (
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/odds"
+	"drawsvc/internal/draw/urn"
 )
 
 // Ruler keeps the rules of pools.
@@ -232,7 +233,7 @@ func (c call) simulationWanted() (odds.Simulation, error) {
 // Users says where users of pools stand, whose rules count draws or wins. For
 // other pools both return CodeUserNotCounted.
 type Users interface {
-	Standing(ctx context.Context, poolID, userID string) (draw.Standing, error)
+	Standing(ctx context.Context, poolID, userID string) (urn.Standing, error)
 	// UserAwards returns at most limit of a user's awards that the rules have
 	// counted, with a version above after, in order of version.
 	UserAwards(ctx context.Context, poolID, userID string, after int64, limit int) ([]draw.Award, error)

@@ -13,6 +13,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/odds"
+	"drawsvc/internal/draw/urn"
 )
 
 // someRules are rules whose odds players may read.
@@ -50,8 +51,8 @@ func (f fakeStore) Odds(_ context.Context, poolID, userID string) (odds.Statemen
 	}, f.note([2]string{poolID, userID})
 }
 
-func (f fakeStore) Standing(_ context.Context, poolID, userID string) (draw.Standing, error) {
-	s := draw.Standing{Misses: 2, GuaranteedIn: 8, Limits: []draw.LimitStanding{
+func (f fakeStore) Standing(_ context.Context, poolID, userID string) (urn.Standing, error) {
+	s := urn.Standing{Misses: 2, GuaranteedIn: 8, Limits: []urn.LimitStanding{
 		{Limit: f.rules.Limits[0], Used: 2, Left: 1, ResetsAt: at},
 		{Limit: draw.Limit{Of: draw.LimitPrize, PrizeID: "gold", Max: 1}, Left: 1},
 	}}

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/fold"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -91,7 +93,7 @@ func (s *deckStep) do(t *testing.T, a *arena, i int, pool string) {
 }
 
 // redo does the step in a recomputation, and says whether it makes a version.
-func (s *deckStep) redo(t *testing.T, r *draw.Recomputation) bool {
+func (s *deckStep) redo(t *testing.T, r *fold.Recomputation) bool {
 	var err error
 	switch {
 	case s.prize.ID != "":
@@ -120,7 +122,7 @@ func deckReplayed(t *testing.T) (all []string) {
 			documents = append(documents, rules)
 		}
 	}
-	r := draw.NewRecomputation("deck", deckNumbers(t), documents)
+	r := fold.NewRecomputation("deck", deckNumbers(t), documents)
 	for _, p := range deckPrizes() {
 		require.NoError(t, r.AddPrize(p))
 	}
@@ -163,7 +165,7 @@ func (a *arena) deck(t *testing.T) string {
 }
 
 // failed is a write that the database refuses, and that no attempt repeats.
-func failed(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
+func failed(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	tx.Rollback()
 	return &stock.Error{Class: stock.ClassOther, Reason: "unexpected", Err: errors.New("nobody expected this")}
 }

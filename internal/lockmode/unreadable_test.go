@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -93,7 +94,7 @@ func testItemUnreadable(t *testing.T, a *arena) {
 // rules that cannot be read, as if the caller had written them.
 type blamingStore struct{ lockmode.Store }
 
-func (s blamingStore) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s blamingStore) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
 	tx, err := s.Store.Read(ctx, urn, o)
 	if err != nil || urn.Readable(urn.PoolID) == nil {
 		return tx, err

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // vectorsFile lies beside the specification's text. The Python program runs it
@@ -89,7 +90,7 @@ func TestVectors(t *testing.T) {
 	v := readVectors(t)
 	require.GreaterOrEqual(t, len(v.Numbers), 20)
 	for _, n := range v.Numbers {
-		var keyed draw.Keyed
+		var keyed urn.Keyed
 		keyed.SetKey(bytesOf(t, n.Key))
 		numbers := keyed.Of(n.Version)
 		for i, limit := range n.Below {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -84,11 +85,11 @@ func usersOfBatch(t *testing.T, m metered, s *stock.Store) {
 		"many": func(i int) string { return fmt.Sprint("user-", 100_000+i*(m.fresh/users)) },
 		"one":  func(int) string { return "u" },
 	} {
-		var needs []draw.Need
+		var needs []urn.Need
 		for i := range users {
-			needs = append(needs, draw.Need{Subject: userOf(i), Counted: draw.CountedDraw, Max: int64(1 + i%3), Units: 1})
+			needs = append(needs, urn.Need{Subject: userOf(i), Counted: draw.CountedDraw, Max: int64(1 + i%3), Units: 1})
 		}
-		urn := draw.NewUrn(pool)
+		urn := urn.NewUrn(pool)
 		tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 		require.NoError(t, err)
 		tx.Rollback()

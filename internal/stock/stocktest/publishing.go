@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 )
@@ -57,7 +58,7 @@ func livedPool(t *testing.T, s *stock.Store) {
 }
 
 // ofMany gives the awards of each name their ordinals.
-func ofMany(p *draw.Plan) *draw.Plan {
+func ofMany(p *urn.Plan) *urn.Plan {
 	ordinals := map[string]int{}
 	for i := range p.Awards {
 		ordinals[p.Awards[i].DrawID]++

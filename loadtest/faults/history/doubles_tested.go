@@ -18,20 +18,20 @@ func TestedDoubles() []Tested {
 	return []Tested{
 		{Double{"drawsvc-checks-alone", "the service, which checks each draw of a user in a batch alone", []edit{
 			{`return t.last + t.fresh + k - maximum`, `return t.last + k - maximum`},
-		}}, "internal/draw", model, quick},
+		}}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-reads-too-soon", "the service, which takes draws in behind the read of their users", []edit{
 			{`	return b.plan(now, facts), nil`, `	b.TopUp()
 	return b.plan(now, facts), nil`},
 		}}, "internal/group", "TestWhoComesDuringTheReadWaits", nil},
 		{Double{"drawsvc-keeps-tallies", "the service, whose undone plans leave their turns behind", []edit{
 			{`t.fresh++`, `t.last++`},
-		}}, "internal/draw", model, quick},
+		}}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-keeps-rules", "the service, which keeps rules that were replaced", []edit{
 			{`if u.terms != nil && u.terms.Rules == r && u.terms.prizes == len(u.prizes) {`, `if u.terms != nil {`},
-		}}, "internal/draw", model, quick},
+		}}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-forgives", "the service, whose redirects begin a run of misses anew", []edit{
 			{`if !prize.blank {`, `if !prize.blank || p.Awards[len(p.Awards)-1].Redirect != nil {`},
-		}}, "internal/draw", model, quick},
+		}}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-keeps-tickets", "the service, each of whose instances keeps its own tickets", []edit{
 			{`	"errors"
 	"sync/atomic"
