@@ -47,18 +47,6 @@ func CountedPrize(prizeID string) Counted { return Counted("prize:" + prizeID) }
 // By says whose turns are of the kind.
 func (c Counted) By() By { return ByUser }
 
-// Counted names the turns that the limit counts.
-func (l Limit) Counted() Counted {
-	switch l.Of {
-	case LimitDraws:
-		return CountedDraw
-	case LimitWins:
-		return CountedWin
-	case LimitPrize:
-	}
-	return CountedPrize(l.PrizeID)
-}
-
 // Turn is the record that a unit counts for a subject.
 type Turn struct {
 	// Subject is the one that the kind's [By] names: a user.

@@ -9,6 +9,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/drawtest"
+	"drawsvc/internal/draw/rules"
 )
 
 func TestWindows(t *testing.T) {
@@ -92,7 +93,7 @@ func boundsOf(window string, at time.Time, z *time.Location) (start, next time.T
 // changes with a search. A fixed day of 24 hours, and time.Date, fail it.
 func TestWindowsAgainstTheClock(t *testing.T) {
 	differ := func(t *rapid.T, start func(draw.Per, time.Time, *time.Location) time.Time) bool {
-		z, err := draw.ParseZone(rapid.SampledFrom(drawtest.OddZones()).Draw(t, "zone"))
+		z, err := rules.ParseZone(rapid.SampledFrom(drawtest.OddZones()).Draw(t, "zone"))
 		require.NoError(t, err)
 		at := time.Date(2008, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.Int64Range(0, 20*366*24*60).Draw(t, "minute")) * time.Minute)
 		if _, to := at.In(z).ZoneBounds(); !to.IsZero() && rapid.Bool().Draw(t, "near a change") {
@@ -141,7 +142,7 @@ func daysOf24(p draw.Per, at time.Time, z *time.Location) time.Time {
 // TestWeeksAndMonths: their bounds are bounds of days, and hold what they should.
 func TestWeeksAndMonths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		z, err := draw.ParseZone(rapid.SampledFrom(drawtest.OddZones()).Draw(t, "zone"))
+		z, err := rules.ParseZone(rapid.SampledFrom(drawtest.OddZones()).Draw(t, "zone"))
 		require.NoError(t, err)
 		at := time.Date(2012, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.Int64Range(0, 15*366*24*60).Draw(t, "minute")) * time.Minute)
 		for _, window := range drawtest.Windows()[2:] {
@@ -164,6 +165,6 @@ func TestPerIsAsWritten(t *testing.T) {
 	}
 	r := drawtest.Rules(t, `{"limits":[{"of":"draws","max":1,"per":"60m"}]}`)
 	require.Equal(t, "60m", r.Limits[0].Per.String())
-	_, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":1,"per":"60m"},{"of":"draws","max":2,"per":"1h"}]}`))
+	_, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":1,"per":"60m"},{"of":"draws","max":2,"per":"1h"}]}`))
 	require.ErrorContains(t, err, "limits the same")
 }

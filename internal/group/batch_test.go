@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/draw/urn"
 )
 
@@ -124,7 +125,7 @@ func (l readUsers) Turns(_ context.Context, _ *urn.Urn, needs []urn.Need) (*urn.
 // TestWhoComesDuringTheReadWaits: a draw that comes while the users of a batch
 // are looked up is not decided with it, whether its user was looked up or not.
 func TestWhoComesDuringTheReadWaits(t *testing.T) {
-	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":2,"per":"1h"}]}`))
+	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":2,"per":"1h"}]}`))
 	require.NoError(t, err)
 	u := urnOf(9)
 	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: u.Next(1), Rules: rules})

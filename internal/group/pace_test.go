@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/draw/urn"
 )
 
@@ -124,7 +125,7 @@ func TestOverloadIsHonest(t *testing.T) {
 // TestLeftOut: a batch plans and looks up nobody who has left, or whose time ends
 // before the batch is expected to; who is left out hears of it at once.
 func TestLeftOut(t *testing.T) {
-	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":9}]}`))
+	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":9}]}`))
 	require.NoError(t, err)
 	u := urn.NewUrn("p")
 	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: draw.NewHead().Next(10), Prizes: poolOf("p", 9).Prizes, Rules: rules})

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/draw/urn"
 )
 
@@ -53,7 +54,7 @@ func TestPlanSkipsTheWithdrawn(t *testing.T) {
 // TestFoundIsNotWithdrawn: of a draw that the log was seen to hold nobody says that it
 // was withdrawn and nothing happened, however its attempt ended.
 func TestFoundIsNotWithdrawn(t *testing.T) {
-	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":9}]}`))
+	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":9}]}`))
 	require.NoError(t, err)
 	u := urn.NewUrn("p")
 	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: draw.NewHead().Next(10), Prizes: poolOf("p", 9).Prizes, Rules: rules})

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // gunzip returns what was compressed, whole or not at all.
@@ -153,7 +154,7 @@ func longRules(t *testing.T) *draw.Rules {
 	for i := range blocked {
 		blocked[i] = fmt.Sprintf(`"user-%d"`, i)
 	}
-	rules, err := draw.ParseRules([]byte(`{"blocked":[` + strings.Join(blocked, ",") + `]}`))
+	rules, err := rules.Parse([]byte(`{"blocked":[` + strings.Join(blocked, ",") + `]}`))
 	require.NoError(t, err)
 	return rules
 }

@@ -14,6 +14,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/fold"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
@@ -103,10 +104,10 @@ func (s *deckStep) redo(t *testing.T, r *fold.Recomputation) bool {
 	case s.rules == "-":
 		err = r.SetRules(nil, time.Time{})
 	case s.rules != "":
-		var rules *draw.Rules
-		rules, err = draw.ParseRules([]byte(s.rules))
+		var parsed *draw.Rules
+		parsed, err = rules.Parse([]byte(s.rules))
 		require.NoError(t, err)
-		err = r.SetRules(rules, time.Now())
+		err = r.SetRules(parsed, time.Now())
 	default:
 		return false
 	}
@@ -118,7 +119,7 @@ func (s *deckStep) redo(t *testing.T, r *fold.Recomputation) bool {
 func deckReplayed(t *testing.T) (all []string) {
 	var documents []*draw.Rules
 	for _, s := range deckScript() {
-		if rules, err := draw.ParseRules([]byte(s.rules)); err == nil {
+		if rules, err := rules.Parse([]byte(s.rules)); err == nil {
 			documents = append(documents, rules)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/draw/urn"
 )
 
@@ -181,7 +182,7 @@ func TestVectorsOfLines(t *testing.T) {
 // TestVectorsOfWindows: the windows of limits begin where the file says.
 func TestVectorsOfWindows(t *testing.T) {
 	for _, w := range readVectors(t).Windows {
-		rules, err := draw.ParseRules([]byte(`{"zone":"` + w.Zone + `","limits":[{"of":"draws","max":1,"per":"` + w.Per + `"}]}`))
+		rules, err := rules.Parse([]byte(`{"zone":"` + w.Zone + `","limits":[{"of":"draws","max":1,"per":"` + w.Per + `"}]}`))
 		require.NoError(t, err)
 		at, err := time.Parse(time.RFC3339Nano, w.At)
 		require.NoError(t, err)

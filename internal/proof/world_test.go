@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/servertest/drand"
@@ -111,7 +112,7 @@ func (w *world) rules(document string) {
 	var r *draw.Rules
 	if document != "" {
 		var err error
-		r, err = draw.ParseRules([]byte(document))
+		r, err = rules.Parse([]byte(document))
 		require.NoError(w.t, err)
 		require.NoError(w.t, r.Check(w.pool.Prizes))
 	}
@@ -129,7 +130,7 @@ func (w *world) spentSince(start time.Time) (cents int64) {
 	for _, e := range w.entries {
 		switch {
 		case e.Change != nil && e.Change.What == draw.WhatRules:
-			r, _, err := draw.RulesOf(e.Change)
+			r, _, err := rules.Of(e.Change)
 			require.NoError(w.t, err)
 			budgeted = r != nil && r.Budget != nil
 		case e.Award != nil && budgeted && !e.Award.At.Before(start):

@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/stock"
 )
 
@@ -27,7 +28,7 @@ func demoPrizes() []draw.Prize {
 
 // demoPools are a lottery without blanks, and a campaign.
 func demoPools() ([]draw.Pool, error) {
-	rules, err := draw.ParseRules([]byte(demoRules))
+	rules, err := rules.Parse([]byte(demoRules))
 	prizes := demoPrizes()
 	return []draw.Pool{
 		{ID: "demo", Name: "Demo", Prizes: prizes},

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -114,7 +115,7 @@ func usersOfBatch(t *testing.T, m metered, s *stock.Store) {
 
 // userPage bounds what the last page of a user's awards reads.
 func userPage(t *testing.T, m metered, s *stock.Store) {
-	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":1000000}]}`))
+	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":1000000}]}`))
 	require.NoError(t, err)
 	_, err = s.SetRules(t.Context(), "one", rules, nil, "test")
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
@@ -19,7 +20,7 @@ func TestTurnsOfServerThatCannotBeWritten(t *testing.T) {
 	server := servertest.Start(t, "postgres")
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.Pool(t, s, "p", 10)
-	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":1}]}`))
+	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":1}]}`))
 	require.NoError(t, err)
 	_, err = s.SetRules(t.Context(), "p", rules, nil, "test")
 	require.NoError(t, err)

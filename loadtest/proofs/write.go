@@ -13,6 +13,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/fold"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/proof"
 )
 
@@ -94,7 +95,7 @@ func (o *operator) put(l *proof.Line) int64 {
 
 // open makes the pool, commits and opens it.
 func (o *operator) open(awards int64) error {
-	rules, err := draw.ParseRules([]byte(`{"win":"2/3","fallback":"none"}`))
+	rules, err := rules.Parse([]byte(`{"win":"2/3","fallback":"none"}`))
 	if err != nil {
 		return err
 	}

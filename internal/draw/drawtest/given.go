@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // Campaign is the prizes of a pool that tests give rules: wins, a blank, and the endless
@@ -31,7 +32,7 @@ const Whole = `{ "win":"1/50", "fallback":"none", "guarantee":{"after":9,"prize"
 // Rules reads a rules document that has to be right.
 func Rules(t rapid.TB, document string) *draw.Rules {
 	t.Helper()
-	r, err := draw.ParseRules([]byte(document))
+	r, err := rules.Parse([]byte(document))
 	require.NoError(t, err)
 	return r
 }
@@ -39,7 +40,7 @@ func Rules(t rapid.TB, document string) *draw.Rules {
 // Per reads a length of time that has to be right.
 func Per(t rapid.TB, text string) draw.Per {
 	t.Helper()
-	p, err := draw.ParsePer(text)
+	p, err := draw.ParsePer("per", text)
 	require.NoError(t, err)
 	return p
 }
@@ -47,7 +48,7 @@ func Per(t rapid.TB, text string) draw.Per {
 // Zone reads the name of a time zone that has to be right.
 func Zone(t rapid.TB, name string) *time.Location {
 	t.Helper()
-	z, err := draw.ParseZone(name)
+	z, err := rules.ParseZone(name)
 	require.NoError(t, err)
 	return z
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/draw/urn"
 )
 
@@ -63,7 +64,7 @@ func (f *Fold) Add(e draw.Entry) []draw.Violation {
 func (f *Fold) LastTurns() iter.Seq[draw.Turn] { return f.run.LastTurns() }
 
 func (f *Fold) change(c *draw.Change) []draw.Violation {
-	r, set, err := draw.RulesOf(c)
+	r, set, err := rules.Of(c)
 	if err != nil {
 		return found(RuleRulesUnknown, c.Version, "%v", err)
 	}

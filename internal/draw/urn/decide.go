@@ -2,6 +2,7 @@ package urn
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"drawsvc/internal/draw"
@@ -328,4 +329,93 @@ func (u *Urn) refusal(a *Ask) *draw.Error {
 		}
 	}
 	return e
+}
+
+// terms are rules with the places of their prizes in one urn.
+type terms struct {
+	*draw.Rules
+	// counted are the kinds of turns that the rules count.
+	counted   []draw.Counted
+	fallback  int
+	guarantee int
+	// miss is the index of [CountedMiss] among what is counted, none without a
+	// guarantee.
+	miss   int
+	limits []placedLimit
+	// places are those of the prizes of fixed odds, shareAt their shares and shares
+	// the running sums, in the same order.
+	places  []int
+	shareAt []int64
+	shares  fenwick
+	// share is the sum of shares.
+	share int64
+	// prizes is how many the urn had when the terms were made.
+	prizes int
+}
+
+// placedLimit is a limit with the place of its prize, none where it has none,
+// and the index of what it counts.
+type placedLimit struct {
+	draw.Limit
+	place, counted int
+}
+
+// setTerms puts rules in force. Rules that are in force already are left alone
+// unless there are new prizes.
+func (u *Urn) setTerms(r *draw.Rules) {
+	if r == nil {
+		u.terms = nil
+		return
+	}
+	if u.terms != nil && u.terms.Rules == r && u.terms.prizes == len(u.prizes) {
+		return
+	}
+	t := &terms{Rules: r, counted: r.Counted(), fallback: u.placeOf(r.Fallback), guarantee: none, miss: none, prizes: len(u.prizes)}
+	if r.Guarantee != nil {
+		t.guarantee = u.placeOf(r.Guarantee.PrizeID)
+		t.miss = slices.Index(t.counted, draw.CountedMiss)
+	}
+	for _, l := range r.Limits {
+		t.limits = append(t.limits, placedLimit{Limit: l, place: u.placeOf(l.PrizeID), counted: slices.Index(t.counted, l.Counted())})
+	}
+	if r.Odds != nil {
+		t.setOdds(u, r.Odds)
+	}
+	u.terms = t
+}
+
+// setOdds lays the shares out in the order in which the prizes were added.
+func (t *terms) setOdds(u *Urn, odds *draw.FixedOdds) {
+	for _, p := range odds.Prizes {
+		if place := u.placeOf(p.PrizeID); place != none {
+			t.places = append(t.places, place)
+		}
+	}
+	slices.Sort(t.places)
+	for _, place := range t.places {
+		share := odds.ShareOf(u.prizes[place].id)
+		t.shareAt = append(t.shareAt, share)
+		t.share += share
+	}
+	t.shares = newFenwick(t.shareAt)
+}
+
+// numbered refuses a draw of a pool whose numbers are committed where its seeds
+// cannot be had, or are used up, and one with a receipt where they are secret.
+// It is no gate: nothing of the pool decides it.
+func (p *Plan) numbered(a *Ask) error {
+	u := p.urn
+	switch {
+	case u.committed == 0 && a.Receipt:
+		return draw.ErrorNoReceipt(a.PoolID)
+	case u.committed == 0:
+		return nil
+	case u.secrets.Seeds == nil:
+		return draw.Errorf(draw.CodeSeedUnavailable, "the seed of pool %q is not at hand here; nothing happened", a.PoolID)
+	case a.Receipt && u.secrets.Signer == nil:
+		return draw.Errorf(draw.CodeSeedUnavailable, "the key of pool %q is not at hand here, so no receipt; nothing happened", a.PoolID)
+	case p.From.Version+int64(len(p.Awards)+a.Count) > u.secrets.Seeds.Last():
+		return draw.Errorf(draw.CodeSeedsSpent, "the seeds that pool %q was committed to are used up", a.PoolID)
+	}
+	return nil
 }

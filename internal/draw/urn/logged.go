@@ -7,6 +7,14 @@ import (
 	"drawsvc/internal/draw"
 )
 
+// Ask is a draw request plus what the log says of it.
+type Ask struct {
+	draw.Request
+	Log LogAnswer
+	// Skip leaves the request out: nobody waits for its answer any more.
+	Skip bool
+}
+
 // LogState is what the pool's log says of a draw.
 type LogState int32
 
@@ -83,59 +91,4 @@ func (a *Ask) Learn(known map[string]draw.Draw) {
 		l.known, state = &d, LogKnown
 	}
 	l.state.Store(int32(state))
-}
-
-// Unasked are the names that the plan refuses although the log may hold them:
-// their callers chose them, and the log was not asked. No name is there twice.
-func (p *Plan) Unasked() []string {
-	var names []string
-	for i, a := range p.asks {
-		if p.isUnasked(i) {
-			names = append(names, a.DrawID)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// Learn notes what the log holds of the names that were unasked. A draw that it
-// holds is replayed: it was refused, so that no other depends on its units.
-func (p *Plan) Learn(known map[string]draw.Draw) {
-	for i, a := range p.asks {
-		if !p.isUnasked(i) {
-			continue
-		}
-		if a.Learn(known); a.Log.Known() != nil {
-			p.outcomes[i] = replay(a)
-		}
-	}
-}
-
-// isUnasked reports whether a request is among those of Unasked.
-func (p *Plan) isUnasked(i int) bool {
-	a := p.asks[i]
-	return a.Named && !a.Log.isCurrent && p.Err(i) != nil
-}
-
-func replay(a *Ask) outcome {
-	known := *a.Log.known
-	if known.UserID != a.UserID || len(known.Awards) != a.Count {
-		return outcome{err: errKeyReused(&a.Request)}
-	}
-	// A draw that an earlier write of this request committed without hearing so
-	// is no replay: its caller has not had an answer yet.
-	known.Replayed = !a.Log.made(&known)
-	return outcome{known: &known}
-}
-
-func repeat(first outcome, a, b *draw.Request) outcome {
-	if a.UserID != b.UserID || a.Count != b.Count {
-		return outcome{err: errKeyReused(b)}
-	}
-	first.repeats = true
-	return first
-}
-
-func errKeyReused(r *draw.Request) error {
-	return draw.Errorf(draw.CodeKeyReused, "the draw %q was asked for with another user or count", r.DrawID)
 }

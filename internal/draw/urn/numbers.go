@@ -43,26 +43,6 @@ type Secrets struct {
 	GivesReceipts bool
 }
 
-// numbered refuses a draw of a pool whose numbers are committed where its seeds
-// cannot be had, or are used up, and one with a receipt where they are secret.
-// It is no gate: nothing of the pool decides it.
-func (p *Plan) numbered(a *Ask) error {
-	u := p.urn
-	switch {
-	case u.committed == 0 && a.Receipt:
-		return draw.ErrorNoReceipt(a.PoolID)
-	case u.committed == 0:
-		return nil
-	case u.secrets.Seeds == nil:
-		return draw.Errorf(draw.CodeSeedUnavailable, "the seed of pool %q is not at hand here; nothing happened", a.PoolID)
-	case a.Receipt && u.secrets.Signer == nil:
-		return draw.Errorf(draw.CodeSeedUnavailable, "the key of pool %q is not at hand here, so no receipt; nothing happened", a.PoolID)
-	case p.From.Version+int64(len(p.Awards)+a.Count) > u.secrets.Seeds.Last():
-		return draw.Errorf(draw.CodeSeedsSpent, "the seeds that pool %q was committed to are used up", a.PoolID)
-	}
-	return nil
-}
-
 // deck gives every version of a pool its random numbers: the numbers of a
 // version are a function of the key and the version, whatever batch or attempt
 // makes it. A write that failed is planned again with the same numbers, so a

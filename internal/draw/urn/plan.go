@@ -1,18 +1,11 @@
 package urn
 
 import (
+	"slices"
 	"time"
 
 	"drawsvc/internal/draw"
 )
-
-// Ask is a draw request plus what the log says of it.
-type Ask struct {
-	draw.Request
-	Log LogAnswer
-	// Skip leaves the request out: nobody waits for its answer any more.
-	Skip bool
-}
 
 // Plan is what requests want written: awards made from the pool at From, each
 // of which makes one version. Its units are out of the urn until [Plan.Undo]
@@ -280,4 +273,113 @@ func (p *Plan) Answer(i int) (draw.Draw, error) {
 		made.Receipt, made.Signer, made.Rules = true, p.secrets.Signer, p.rules
 	}
 	return made, nil
+}
+
+// IsDueAt says that an item of the pool's agenda is due at a time, so that
+// nothing may be planned from the cached copy.
+func (u *Urn) IsDueAt(now time.Time) bool {
+	return u.due || !u.DueAt.IsZero() && !now.Before(u.DueAt)
+}
+
+// IsDue says that the read found an item of the pool's agenda to be due.
+func (u *Urn) IsDue() bool { return u.due }
+
+// timeOf is the time of a plan that is made now, and whether an item of the
+// agenda comes before it. The time is never before that of the last entry. It
+// is before the next item's: where the read found that item not to be due, and
+// the estimate of the clock says otherwise, the plan is near the edge. The
+// write then asks the clock itself.
+func (u *Urn) timeOf(now time.Time) (at time.Time, due, edge bool) {
+	if at = now.UTC().Truncate(draw.TimeStep); at.Before(u.At) {
+		at = u.At
+	}
+	switch {
+	case u.due:
+		return at, true, false
+	case u.DueAt.IsZero() || at.Before(u.DueAt):
+		return at, false, false
+	case !u.At.Before(u.DueAt): // a clock that was set back
+		return at, true, false
+	}
+	return u.DueAt.Add(-draw.TimeStep), false, true
+}
+
+// IsDue says that the plan has left draws undecided, because an item of the
+// pool's agenda comes first. Such a plan is undone.
+func (p *Plan) IsDue() bool { return p.waits }
+
+// wait leaves a draw undecided: the item that is due may move every gate.
+func (p *Plan) wait(a *Ask) error {
+	p.waits = true
+	return draw.Errorf(draw.CodeContended, "an item of the agenda of pool %q is due; nothing happened", a.PoolID)
+}
+
+// waitAtEdge has the draws wait that are refused near the edge of an item: a
+// refusal is not written, so that no write asks the clock.
+func (p *Plan) waitAtEdge() {
+	for i := range p.outcomes {
+		p.waits = p.waits || p.edge && p.outcomes[i].err != nil
+	}
+}
+
+// DueIn is how long after the plan the next item of the agenda is due; it is
+// false where there is none.
+func (p *Plan) DueIn() (time.Duration, bool) {
+	due := p.urn.DueAt
+	return due.Sub(p.At), !due.IsZero()
+}
+
+// Unasked are the names that the plan refuses although the log may hold them:
+// their callers chose them, and the log was not asked. No name is there twice.
+func (p *Plan) Unasked() []string {
+	var names []string
+	for i, a := range p.asks {
+		if p.isUnasked(i) {
+			names = append(names, a.DrawID)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Learn notes what the log holds of the names that were unasked. A draw that it
+// holds is replayed: it was refused, so that no other depends on its units.
+func (p *Plan) Learn(known map[string]draw.Draw) {
+	for i, a := range p.asks {
+		if !p.isUnasked(i) {
+			continue
+		}
+		if a.Learn(known); a.Log.Known() != nil {
+			p.outcomes[i] = replay(a)
+		}
+	}
+}
+
+// isUnasked reports whether a request is among those of Unasked.
+func (p *Plan) isUnasked(i int) bool {
+	a := p.asks[i]
+	return a.Named && !a.Log.isCurrent && p.Err(i) != nil
+}
+
+func replay(a *Ask) outcome {
+	known := *a.Log.known
+	if known.UserID != a.UserID || len(known.Awards) != a.Count {
+		return outcome{err: errKeyReused(&a.Request)}
+	}
+	// A draw that an earlier write of this request committed without hearing so
+	// is no replay: its caller has not had an answer yet.
+	known.Replayed = !a.Log.made(&known)
+	return outcome{known: &known}
+}
+
+func repeat(first outcome, a, b *draw.Request) outcome {
+	if a.UserID != b.UserID || a.Count != b.Count {
+		return outcome{err: errKeyReused(b)}
+	}
+	first.repeats = true
+	return first
+}
+
+func errKeyReused(r *draw.Request) error {
+	return draw.Errorf(draw.CodeKeyReused, "the draw %q was asked for with another user or count", r.DrawID)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/draw/urn"
 )
 
@@ -99,12 +100,12 @@ func rulesVersion(urn *urn.Urn) int64 {
 // ReadRules reads the rules of a change from its body. What cannot be read are rules
 // that refuse every new draw, so that known keys are answered all the same.
 func ReadRules(version int64, body string) *draw.Rules {
-	rules, _ := draw.ReadRulesOf(&draw.Change{Version: version, What: draw.WhatRules, Body: body})
-	if rules == nil {
-		rules = draw.ReadRules(nil) // the pool's row names a change that sets no rules
+	parsed, _ := rules.ReadOf(&draw.Change{Version: version, What: draw.WhatRules, Body: body})
+	if parsed == nil {
+		parsed = rules.Read(nil) // the pool's row names a change that sets no rules
 	}
-	rules.Version = version
-	return rules
+	parsed.Version = version
+	return parsed
 }
 
 // LacksPause reports whether the change that paused the pool has to be read before

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
@@ -15,7 +16,7 @@ import (
 // rulesOf parses a document that a test has written.
 func rulesOf(t *testing.T, document string) *draw.Rules {
 	t.Helper()
-	rules, err := draw.ParseRules([]byte(document))
+	rules, err := rules.Parse([]byte(document))
 	require.NoError(t, err)
 	return rules
 }

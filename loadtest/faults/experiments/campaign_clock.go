@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
@@ -114,7 +114,7 @@ func (c *campaign) moveClock() error {
 
 // toMidnight sets the clock to shortly before the next midnight of the zone.
 func (c *campaign) toMidnight() (time.Time, error) {
-	berlin, err := draw.ParseZone("Europe/Berlin")
+	berlin, err := rules.ParseZone("Europe/Berlin")
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
@@ -60,7 +60,7 @@ type day struct {
 // prepare does what an operator does before the campaign: it is made, simulated
 // and planned by commands, and the instances are started with the tickets' keys.
 func (d *day) prepare() error {
-	berlin, err := draw.ParseZone("Europe/Berlin")
+	berlin, err := rules.ParseZone("Europe/Berlin")
 	if err != nil {
 		return err
 	}

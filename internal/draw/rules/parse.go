@@ -1,8 +1,7 @@
-package draw
+package rules
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"reflect"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
 )
 
 // rulesDocument is a rules document as it is written. A nil member is absent.
@@ -57,16 +58,19 @@ type lowDocument struct {
 	Below *int64  `json:"below"`
 }
 
-// ParseRules reads a rules document. An error has CodeInvalidRequest and names
-// the member. What depends on the pool is checked by [Rules.Check].
-func ParseRules(b []byte) (*Rules, error) { return parseRules(b, RulesMax) }
+// reading is rules of which some members were read.
+type reading struct{ draw.Rules }
 
-// ParsePublished is ParseRules for a document of a public log.
-func ParsePublished(b []byte) (*Rules, error) { return parseRules(b, PublishedMax) }
+// Parse reads a rules document. An error has CodeInvalidRequest and names
+// the member. What depends on the pool is checked by [draw.Rules.Check].
+func Parse(b []byte) (*draw.Rules, error) { return parseRules(b, draw.RulesMax) }
 
-func parseRules(b []byte, bytesMax int) (*Rules, error) {
+// ParsePublished is Parse for a document of a public log.
+func ParsePublished(b []byte) (*draw.Rules, error) { return parseRules(b, draw.PublishedMax) }
+
+func parseRules(b []byte, bytesMax int) (*draw.Rules, error) {
 	if len(b) > bytesMax {
-		return nil, Errorf(CodeInvalidRequest, "rules are larger than %d bytes", bytesMax)
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "rules are larger than %d bytes", bytesMax)
 	}
 	if err := checkNoNull(b); err != nil {
 		return nil, err
@@ -82,7 +86,7 @@ func parseRules(b []byte, bytesMax int) (*Rules, error) {
 	if err := arrange(&canonical); err != nil {
 		return nil, invalidJSON(err)
 	}
-	r := &Rules{document: canonical, digest: sha256.Sum256(canonical)}
+	r := &reading{}
 	for _, read := range []func(*rulesDocument) error{
 		r.readLaw, r.readGuarantee, r.readLimits, r.readBudget, r.readZone, r.readBlocked, r.readLow,
 	} {
@@ -91,7 +95,10 @@ func parseRules(b []byte, bytesMax int) (*Rules, error) {
 		}
 	}
 	r.Tickets, r.Disclose = d.Tickets, d.Disclose
-	return r, r.checkFallback()
+	if err := r.checkFallback(); err != nil {
+		return nil, err
+	}
+	return draw.NewRules(r.Rules, canonical), nil
 }
 
 // checkNoNull refuses what is no JSON object, and null anywhere in it: a member
@@ -99,7 +106,7 @@ func parseRules(b []byte, bytesMax int) (*Rules, error) {
 func checkNoNull(b []byte) error {
 	in := jsontext.NewDecoder(bytes.NewReader(b))
 	if in.PeekKind() != '{' {
-		return Errorf(CodeInvalidRequest, "rules must be a JSON object")
+		return draw.Errorf(draw.CodeInvalidRequest, "rules must be a JSON object")
 	}
 	for {
 		token, err := in.ReadToken()
@@ -108,7 +115,7 @@ func checkNoNull(b []byte) error {
 			return nil //nolint:nilerr // Unmarshal meets the same error and names it
 		}
 		if token.Kind() == 'n' {
-			return Errorf(CodeInvalidRequest, "%s is null; leave it out", memberOf(in.StackPointer()))
+			return draw.Errorf(draw.CodeInvalidRequest, "%s is null; leave it out", memberOf(in.StackPointer()))
 		}
 	}
 }
@@ -118,15 +125,15 @@ func invalidJSON(err error) error {
 	syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
 	case semantic != nil && errors.Is(err, json.ErrUnknownName):
-		return Errorf(CodeInvalidRequest, "unknown member %s", memberOf(semantic.JSONPointer))
+		return draw.Errorf(draw.CodeInvalidRequest, "unknown member %s", memberOf(semantic.JSONPointer))
 	case semantic != nil:
-		return Errorf(CodeInvalidRequest, "%s must be %s", memberOf(semantic.JSONPointer), wanted(semantic.GoType))
+		return draw.Errorf(draw.CodeInvalidRequest, "%s must be %s", memberOf(semantic.JSONPointer), wanted(semantic.GoType))
 	case syntax != nil && errors.Is(err, jsontext.ErrDuplicateName):
-		return Errorf(CodeInvalidRequest, "%s is there twice", memberOf(syntax.JSONPointer))
+		return draw.Errorf(draw.CodeInvalidRequest, "%s is there twice", memberOf(syntax.JSONPointer))
 	case syntax != nil:
-		return Errorf(CodeInvalidRequest, "rules are not valid JSON at byte %d", syntax.ByteOffset)
+		return draw.Errorf(draw.CodeInvalidRequest, "rules are not valid JSON at byte %d", syntax.ByteOffset)
 	}
-	return Errorf(CodeInvalidRequest, "rules are not valid JSON")
+	return draw.Errorf(draw.CodeInvalidRequest, "rules are not valid JSON")
 }
 
 func wanted(t reflect.Type) string {
@@ -174,17 +181,13 @@ func memberOf(p jsontext.Pointer) string {
 	return strconv.Quote(name)
 }
 
-func errMember(member, format string, args ...any) error {
-	return Errorf(CodeInvalidRequest, "%q %s", member, fmt.Sprintf(format, args...))
-}
-
 // within reads a number that has to be there, low to high.
 func within(member string, n *int64, low, high int64) (int64, error) {
 	if n == nil {
-		return 0, errMember(member, "is missing")
+		return 0, draw.ErrorOfMember(member, "is missing")
 	}
 	if *n < low || *n > high {
-		return 0, errMember(member, "must be %d to %d", low, high)
+		return 0, draw.ErrorOfMember(member, "must be %d to %d", low, high)
 	}
 	return *n, nil
 }
@@ -192,36 +195,36 @@ func within(member string, n *int64, low, high int64) (int64, error) {
 // prizeID reads the id of a prize that has to be there.
 func prizeID(member string, id *string) (string, error) {
 	if id == nil {
-		return "", errMember(member, "is missing")
+		return "", draw.ErrorOfMember(member, "is missing")
 	}
-	return *id, CheckID(strconv.Quote(member), *id)
+	return *id, draw.CheckID(strconv.Quote(member), *id)
 }
 
 // parseFraction reads a/b with 0 < a ≤ b ≤ FractionMax.
-func parseFraction(member, s string) (Fraction, error) {
+func parseFraction(member, s string) (draw.Fraction, error) {
 	above, below, _ := strings.Cut(s, "/")
 	a, ok := parseWhole(above)
 	b, okToo := parseWhole(below)
 	if !ok || !okToo || a > b {
-		return Fraction{}, errMember(member, "must be a fraction a/b with 0 < a ≤ b ≤ %d", FractionMax)
+		return draw.Fraction{}, draw.ErrorOfMember(member, "must be a fraction a/b with 0 < a ≤ b ≤ %d", draw.FractionMax)
 	}
-	return Fraction{A: a, B: b}, nil
+	return draw.Fraction{A: a, B: b}, nil
 }
 
 // parseWhole reads 1 to FractionMax, without sign or leading zero.
 func parseWhole(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil && n >= 1 && n <= FractionMax && strconv.FormatInt(n, 10) == s
+	return n, err == nil && n >= 1 && n <= draw.FractionMax && strconv.FormatInt(n, 10) == s
 }
 
 // readLaw reads win, odds and fallback.
-func (r *Rules) readLaw(d *rulesDocument) (err error) {
+func (r *reading) readLaw(d *rulesDocument) (err error) {
 	if d.Fallback != nil {
 		if r.Fallback, err = prizeID("fallback", d.Fallback); err != nil {
 			return err
 		}
 	}
-	r.Win = Fraction{A: 1, B: 1}
+	r.Win = draw.Fraction{A: 1, B: 1}
 	if d.Win != nil {
 		if r.Win, err = parseFraction("win", *d.Win); err != nil {
 			return err
@@ -231,52 +234,52 @@ func (r *Rules) readLaw(d *rulesDocument) (err error) {
 		return nil
 	}
 	if d.Win != nil {
-		return errMember("win", "and \"odds\" exclude each other")
+		return draw.ErrorOfMember("win", "and \"odds\" exclude each other")
 	}
 	return r.readOdds(d.Odds)
 }
 
-func (r *Rules) readOdds(d *oddsDocument) error {
-	of, err := within("odds.of", d.Of, 1, FractionMax)
+func (r *reading) readOdds(d *oddsDocument) error {
+	of, err := within("odds.of", d.Of, 1, draw.FractionMax)
 	if err != nil {
 		return err
 	}
 	if d.Prizes == nil {
-		return errMember("odds.prizes", "is missing")
+		return draw.ErrorOfMember("odds.prizes", "is missing")
 	}
-	if len(d.Prizes) > OddsMax {
-		return errMember("odds.prizes", "names more than %d prizes", OddsMax)
+	if len(d.Prizes) > draw.OddsMax {
+		return draw.ErrorOfMember("odds.prizes", "names more than %d prizes", draw.OddsMax)
 	}
-	r.Odds = &FixedOdds{Of: of}
+	r.Odds = &draw.FixedOdds{Of: of}
 	for id, share := range d.Prizes {
 		member := "odds.prizes." + id
-		if err := CheckID("the name of a member of \"odds.prizes\"", id); err != nil {
+		if err := draw.CheckID("the name of a member of \"odds.prizes\"", id); err != nil {
 			return err
 		}
 		if _, err := within(member, &share, 0, of); err != nil {
 			return err
 		}
 		if id == r.Fallback {
-			return errMember(member, "is the fallback, which has what the others leave")
+			return draw.ErrorOfMember(member, "is the fallback, which has what the others leave")
 		}
-		r.Odds.Prizes = append(r.Odds.Prizes, FixedShare{PrizeID: id, Share: share})
+		r.Odds.Prizes = append(r.Odds.Prizes, draw.FixedShare{PrizeID: id, Share: share})
 	}
-	slices.SortFunc(r.Odds.Prizes, func(a, b FixedShare) int { return strings.Compare(a.PrizeID, b.PrizeID) })
+	slices.SortFunc(r.Odds.Prizes, func(a, b draw.FixedShare) int { return strings.Compare(a.PrizeID, b.PrizeID) })
 	var sum int64 // at most OddsMax · FractionMax
 	for _, p := range r.Odds.Prizes {
 		sum += p.Share
 	}
 	if sum > of {
-		return errMember("odds.prizes", "add up to %d, above \"odds.of\", which is %d", sum, of)
+		return draw.ErrorOfMember("odds.prizes", "add up to %d, above \"odds.of\", which is %d", sum, of)
 	}
 	return nil
 }
 
-func (r *Rules) readGuarantee(d *rulesDocument) error {
+func (r *reading) readGuarantee(d *rulesDocument) error {
 	if d.Guarantee == nil {
 		return nil
 	}
-	after, err := within("guarantee.after", d.Guarantee.After, 0, AfterMax)
+	after, err := within("guarantee.after", d.Guarantee.After, 0, draw.AfterMax)
 	if err != nil {
 		return err
 	}
@@ -284,14 +287,13 @@ func (r *Rules) readGuarantee(d *rulesDocument) error {
 	if err != nil {
 		return err
 	}
-	r.Guarantee = &Guarantee{After: after, PrizeID: id}
-	r.count(CountedMiss)
+	r.Guarantee = &draw.Guarantee{After: after, PrizeID: id}
 	return nil
 }
 
-func (r *Rules) readLimits(d *rulesDocument) error {
-	if len(d.Limits) > LimitsMax {
-		return errMember("limits", "has more than %d limits", LimitsMax)
+func (r *reading) readLimits(d *rulesDocument) error {
+	if len(d.Limits) > draw.LimitsMax {
+		return draw.ErrorOfMember("limits", "has more than %d limits", draw.LimitsMax)
 	}
 	for i := range d.Limits {
 		member := fmt.Sprintf("limits[%d]", i)
@@ -300,63 +302,62 @@ func (r *Rules) readLimits(d *rulesDocument) error {
 			return err
 		}
 		for j, other := range r.Limits {
-			if other.Of == l.Of && other.By == l.By && other.PrizeID == l.PrizeID && other.Per.same(l.Per) {
-				return errMember(member, "limits the same as \"limits[%d]\"", j)
+			if other.Of == l.Of && other.By == l.By && other.PrizeID == l.PrizeID && other.Per.Same(l.Per) {
+				return draw.ErrorOfMember(member, "limits the same as \"limits[%d]\"", j)
 			}
 		}
 		r.Limits = append(r.Limits, l)
-		r.count(l.Counted())
 	}
 	return nil
 }
 
-func readLimit(member string, d *limitDocument) (l Limit, err error) {
+func readLimit(member string, d *limitDocument) (l draw.Limit, err error) {
 	if d.Of == nil {
-		return l, errMember(member+".of", "is missing")
+		return l, draw.ErrorOfMember(member+".of", "is missing")
 	}
-	switch l.Of = LimitOf(*d.Of); l.Of {
-	case LimitPrize:
+	switch l.Of = draw.LimitOf(*d.Of); l.Of {
+	case draw.LimitPrize:
 		if l.PrizeID, err = prizeID(member+".prize", d.Prize); err != nil {
 			return l, err
 		}
-	case LimitDraws, LimitWins:
+	case draw.LimitDraws, draw.LimitWins:
 		if d.Prize != nil {
-			return l, errMember(member+".prize", "belongs to a limit of \"prize\"")
+			return l, draw.ErrorOfMember(member+".prize", "belongs to a limit of \"prize\"")
 		}
 	default:
-		return l, errMember(member+".of", "must be draws, wins or prize")
+		return l, draw.ErrorOfMember(member+".of", "must be draws, wins or prize")
 	}
-	if l.Max, err = within(member+".max", d.Max, 1, LimitMax); err != nil {
+	if l.Max, err = within(member+".max", d.Max, 1, draw.LimitMax); err != nil {
 		return l, err
 	}
 	if d.Per != nil {
-		l.Per, err = parsePer(fmt.Sprintf("%q", member+".per"), *d.Per)
+		l.Per, err = draw.ParsePer(fmt.Sprintf("%q", member+".per"), *d.Per)
 	}
 	return l, err
 }
 
-func (r *Rules) readBudget(d *rulesDocument) error {
+func (r *reading) readBudget(d *rulesDocument) error {
 	if d.Budget == nil {
 		return nil
 	}
 	if d.Budget.Max == nil {
-		return errMember("budget.max", "is missing")
+		return draw.ErrorOfMember("budget.max", "is missing")
 	}
-	value, err := ParseValue(*d.Budget.Max)
+	value, err := draw.ParseValue(*d.Budget.Max)
 	if err != nil || *d.Budget.Max == "" {
-		return errMember("budget.max", "must be an amount such as \"5000.00\", 0 to %s", ValueMax())
+		return draw.ErrorOfMember("budget.max", "must be an amount such as \"5000.00\", 0 to %s", draw.ValueMax())
 	}
-	r.Budget = &Budget{Max: Cents(value)}
+	r.Budget = &draw.Budget{Max: draw.Cents(value)}
 	if d.Budget.Per == nil {
 		return nil
 	}
-	if r.Budget.Per, err = parsePer("\"budget.per\"", *d.Budget.Per); err != nil || r.Budget.Per.rolling > 0 {
-		return errMember("budget.per", "must be hour, day, week or month")
+	if r.Budget.Per, err = draw.ParsePer("\"budget.per\"", *d.Budget.Per); err != nil || r.Budget.Per.Rolling() > 0 {
+		return draw.ErrorOfMember("budget.per", "must be hour, day, week or month")
 	}
 	return nil
 }
 
-func (r *Rules) readZone(d *rulesDocument) (err error) {
+func (r *reading) readZone(d *rulesDocument) (err error) {
 	r.Zone = time.UTC
 	if d.Zone != nil {
 		r.Zone, err = ParseZone(*d.Zone)
@@ -364,17 +365,17 @@ func (r *Rules) readZone(d *rulesDocument) (err error) {
 	return err
 }
 
-func (r *Rules) readBlocked(d *rulesDocument) error {
-	if len(d.Blocked) > BlockedMax {
-		return errMember("blocked", "names more than %d users", BlockedMax)
+func (r *reading) readBlocked(d *rulesDocument) error {
+	if len(d.Blocked) > draw.BlockedMax {
+		return draw.ErrorOfMember("blocked", "names more than %d users", draw.BlockedMax)
 	}
 	for i, user := range d.Blocked {
 		member := fmt.Sprintf("blocked[%d]", i)
-		if err := CheckUser(user); err != nil {
-			return errMember(member, "is no user: 1 to %d printable characters, no blank at either end", UserMax)
+		if err := draw.CheckUser(user); err != nil {
+			return draw.ErrorOfMember(member, "is no user: 1 to %d printable characters, no blank at either end", draw.UserMax)
 		}
 		if r.Blocked[user] {
-			return errMember(member, "is there twice")
+			return draw.ErrorOfMember(member, "is there twice")
 		}
 		if r.Blocked == nil {
 			r.Blocked = make(map[string]bool, len(d.Blocked))
@@ -384,28 +385,28 @@ func (r *Rules) readBlocked(d *rulesDocument) error {
 	return nil
 }
 
-func (r *Rules) readLow(d *rulesDocument) error {
+func (r *reading) readLow(d *rulesDocument) error {
 	for i := range d.Low {
 		member := fmt.Sprintf("low[%d]", i)
 		id, err := prizeID(member+".prize", d.Low[i].Prize)
 		if err != nil {
 			return err
 		}
-		below, err := within(member+".below", d.Low[i].Below, 1, StockMax)
+		below, err := within(member+".below", d.Low[i].Below, 1, draw.StockMax)
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(r.Low, func(l Low) bool { return l.PrizeID == id }) {
-			return errMember(member+".prize", "is there twice")
+		if slices.ContainsFunc(r.Low, func(l draw.Low) bool { return l.PrizeID == id }) {
+			return draw.ErrorOfMember(member+".prize", "is there twice")
 		}
-		r.Low = append(r.Low, Low{PrizeID: id, Below: below})
+		r.Low = append(r.Low, draw.Low{PrizeID: id, Below: below})
 	}
 	return nil
 }
 
 // checkFallback refuses rules that may leave a draw with nothing, and do not
 // say what nothing is.
-func (r *Rules) checkFallback() error {
+func (r *reading) checkFallback() error {
 	if r.Fallback != "" {
 		return nil
 	}
@@ -421,12 +422,12 @@ func (r *Rules) checkFallback() error {
 		member = "\"budget\""
 	}
 	for i, l := range r.Limits {
-		if member == "" && l.Of != LimitDraws {
+		if member == "" && l.Of != draw.LimitDraws {
 			member = fmt.Sprintf("\"limits[%d]\", of %s,", i, l.Of)
 		}
 	}
 	if member == "" {
 		return nil
 	}
-	return errMember("fallback", "is missing: %s needs an endless blank to fall back to", member)
+	return draw.ErrorOfMember("fallback", "is missing: %s needs an endless blank to fall back to", member)
 }

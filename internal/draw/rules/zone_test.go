@@ -1,4 +1,4 @@
-package draw_test
+package rules_test
 
 import (
 	"crypto/sha256"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // foreignZones sets $ZONEINFO to files in which Europe/Berlin is the zone of Tokyo,
@@ -36,8 +37,8 @@ func TestZonesAreEmbedded(t *testing.T) {
 		require.NoError(t, err)
 		return time.Date(2026, 11, 24, 0, 0, 0, 0, zone).UTC().Format(time.RFC3339)
 	}
-	require.Equal(t, "2026-11-23T23:00:00Z", berlinOf(draw.ParseZone))
-	_, err := draw.ParseZone("America/Coyhaiquex")
+	require.Equal(t, "2026-11-23T23:00:00Z", berlinOf(rules.ParseZone))
+	_, err := rules.ParseZone("America/Coyhaiquex")
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%v", err)
 
 	// The broken double: Go's own function reads the files of the machine first.
@@ -48,8 +49,8 @@ func TestZonesAreEmbedded(t *testing.T) {
 }
 
 func TestIsZoneRelease(t *testing.T) {
-	for text, is := range map[string]bool{draw.ZoneRelease: true, "1996aa": true, "": false, "2025": false, "c": false, "2025C": false, "2025c\n": false, "2025abc": false, "x025c": false} {
-		require.Equal(t, is, draw.IsZoneRelease(text), "%q", text)
+	for text, is := range map[string]bool{rules.ZoneRelease: true, "1996aa": true, "": false, "2025": false, "c": false, "2025C": false, "2025c\n": false, "2025abc": false, "x025c": false} {
+		require.Equal(t, is, rules.IsZoneRelease(text), "%q", text)
 	}
 }
 
@@ -58,9 +59,9 @@ func TestZoneRelease(t *testing.T) {
 	archive, err := os.ReadFile("zoneinfo.zip")
 	require.NoError(t, err)
 	sum := sha256.Sum256(archive)
-	require.Equal(t, "2025c 8f55634d05f8bca1f7bc7c69c5933428c69357e0bdf565e5ba224e3f88ff12e8", draw.ZoneRelease+" "+hex.EncodeToString(sum[:]))
+	require.Equal(t, "2025c 8f55634d05f8bca1f7bc7c69c5933428c69357e0bdf565e5ba224e3f88ff12e8", rules.ZoneRelease+" "+hex.EncodeToString(sum[:]))
 	for _, name := range []string{"UTC", "Europe/Kyiv", "America/Ciudad_Juarez", "America/Coyhaique"} {
-		zone, err := draw.ParseZone(name)
+		zone, err := rules.ParseZone(name)
 		require.NoError(t, err)
 		require.Equal(t, name, zone.String())
 	}

@@ -1,4 +1,4 @@
-package draw
+package rules
 
 import (
 	"archive/zip"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"drawsvc/internal/draw"
 )
 
 // zoneArchive is lib/time/zoneinfo.zip of the Go release that also ships
@@ -44,7 +46,7 @@ func ParseZone(name string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocationFromTZData(name, data)
 	if err != nil {
-		return nil, &Error{Code: CodeInternal, Detail: "the embedded time zones are damaged", Err: err}
+		return nil, &draw.Error{Code: draw.CodeInternal, Detail: "the embedded time zones are damaged", Err: err}
 	}
 	return zone, nil
 }
@@ -54,7 +56,7 @@ func ParseZone(name string) (*time.Location, error) {
 func readZone(name string) ([]byte, error) {
 	data, err := readArchive(name)
 	if err != nil {
-		return nil, &Error{Code: CodeInternal, Detail: "the embedded time zones are damaged", Err: err}
+		return nil, &draw.Error{Code: draw.CodeInternal, Detail: "the embedded time zones are damaged", Err: err}
 	}
 	if data == nil {
 		return nil, errZone()
@@ -83,5 +85,5 @@ func readArchive(name string) ([]byte, error) {
 }
 
 func errZone() error {
-	return errMember("zone", "is not the name of a time zone, such as Europe/Berlin")
+	return draw.ErrorOfMember("zone", "is not the name of a time zone, such as Europe/Berlin")
 }

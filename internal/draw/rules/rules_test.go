@@ -1,4 +1,4 @@
-package draw_test
+package rules_test
 
 import (
 	"crypto/sha256"
@@ -13,12 +13,13 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/drawtest"
+	"drawsvc/internal/draw/rules"
 )
 
 func TestParseRules(t *testing.T) {
 	r := drawtest.Rules(t, drawtest.Whole)
 	require.NoError(t, r.Check(drawtest.Campaign()))
-	require.Equal(t, draw.Fraction{1, 50}, r.Win)
+	require.Equal(t, draw.Fraction{A: 1, B: 50}, r.Win)
 	require.Equal(t, "none", r.Fallback)
 	require.Equal(t, &draw.Guarantee{After: 9, PrizeID: "bronze"}, r.Guarantee)
 	require.Equal(t, []draw.Limit{
@@ -33,7 +34,7 @@ func TestParseRules(t *testing.T) {
 
 	fixed := drawtest.Rules(t, `{"odds":{"of":1000000,"prizes":{"silver":500,"gold":10,"bronze":0}},"fallback":"none"}`)
 	require.NoError(t, fixed.Check(drawtest.Campaign()))
-	require.Equal(t, []draw.FixedShare{{"bronze", 0}, {"gold", 10}, {"silver", 500}}, fixed.Odds.Prizes, "in order of ids")
+	require.Equal(t, []draw.FixedShare{{PrizeID: "bronze", Share: 0}, {PrizeID: "gold", Share: 10}, {PrizeID: "silver", Share: 500}}, fixed.Odds.Prizes, "in order of ids")
 	require.True(t, fixed.Win.IsOne())
 
 	empty := drawtest.Rules(t, `{}`)
@@ -168,7 +169,7 @@ func TestParseRulesRefuses(t *testing.T) {
 		"{\"zone\":\"\xff\"}":                                                               "not valid JSON",
 		`{}` + strings.Repeat(" ", draw.RulesMax):                                           "larger than 65536",
 	} {
-		_, err := draw.ParseRules([]byte(document))
+		_, err := rules.Parse([]byte(document))
 		drawtest.Invalid(t, err, says)
 	}
 }
