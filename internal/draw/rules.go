@@ -209,8 +209,8 @@ func NewRules(stated Rules, document []byte) *Rules {
 	return r
 }
 
-// NewUnreadableRules are rules of which only the document is known, why it cannot be
-// read, and whether it states a budget.
+// NewUnreadableRules are rules with a document that cannot be read: why it cannot, and
+// whether it states a budget.
 func NewUnreadableRules(document []byte, why error, statesBudget bool) *Rules {
 	r := NewRules(Rules{Win: Fraction{A: 1, B: 1}, Zone: time.UTC}, document)
 	r.unreadable, r.statesBudget = why, statesBudget

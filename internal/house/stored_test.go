@@ -57,7 +57,7 @@ func blames(t *testing.T, source string, reads bool) (bad []string) {
 				bad = append(bad, name)
 			}
 			of, isMethod := c.Fun.(*ast.SelectorExpr)
-			parses = parses || isMethod && slices.Contains([]string{"draw", "proof", "job"}, nameOf(of.X)) && slices.Contains(parsers, called)
+			parses = parses || isMethod && slices.Contains([]string{"draw", "rules", "proof", "job"}, nameOf(of.X)) && slices.Contains(parsers, called)
 			wraps = wraps || called == "WrapInternal" || called == "Unreadable"
 		}
 		if reads && parses && !wraps {

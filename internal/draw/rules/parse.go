@@ -58,7 +58,7 @@ type lowDocument struct {
 	Below *int64  `json:"below"`
 }
 
-// reading is rules of which some members were read.
+// reading is rules whose members are read one after another.
 type reading struct{ draw.Rules }
 
 // Parse reads a rules document. An error has CodeInvalidRequest and names

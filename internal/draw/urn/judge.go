@@ -116,8 +116,7 @@ func (r *Run) LastTurns() iter.Seq[draw.Turn] {
 	}
 }
 
-// Next is the award that a version makes for a request, of which it is the
-// ordinal-th unit. Its gates see the request once, at its first unit; a ticket
+// Next is the award that a version makes for the ordinal-th unit of a request. Its gates see the request once, at its first unit; a ticket
 // is taken as given. It takes nothing: [Run.Take] does. Errors: what refuses the request.
 func (r *Run) Next(version int64, q draw.Request, ordinal int, at time.Time) (draw.Award, error) {
 	p := r.plan
