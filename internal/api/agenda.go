@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // Item is an item of an agenda.
@@ -71,7 +72,7 @@ func (b *Item) Read() (i draw.Item, err error) {
 	default:
 		i.Kind = draw.ItemRules
 		if len(b.Rules) > 0 {
-			i.ReadBody(`{"rules":` + string(b.Rules) + `}`) // the service may be of a later release
+			i.ReadBody(`{"rules":`+string(b.Rules)+`}`, rules.ReadOf) // the service may be of a later release
 		}
 	}
 	return i, nil
@@ -121,7 +122,7 @@ func (b *NewItem) Read() (i draw.Item, err error) {
 	case b.State == nil && len(b.Rules) > 0 && !isStock:
 		i.Kind = draw.ItemRules
 		if b.Rules.Kind() != 'n' {
-			i.Rules, err = draw.ParseRules(b.Rules)
+			i.Rules, err = rules.Parse(b.Rules)
 		}
 	case b.State == nil && len(b.Rules) == 0 && b.Prize != nil && b.Delta != nil && b.Reason != nil:
 		i.Kind, i.Stock = draw.ItemStock, draw.Stocking{PrizeID: *b.Prize, Delta: *b.Delta, Reason: *b.Reason}

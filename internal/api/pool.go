@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // Pools is a page of pools.
@@ -92,7 +93,7 @@ func (b *NewPool) Read() (draw.Pool, error) {
 	if len(b.Rules) == 0 || b.Rules.Kind() == 'n' {
 		return p, nil
 	}
-	if p.Rules, err = draw.ParseRules(b.Rules); err != nil {
+	if p.Rules, err = rules.Parse(b.Rules); err != nil {
 		return p, err
 	}
 	return p, p.Rules.Check(p.Prizes)

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // NewCommitment is the body of POST /admin/pools/{pool}/commitment.
@@ -162,7 +163,7 @@ func unpackAll(from io.ReaderAt, size int64, create func(name string) (io.Writer
 		return err
 	}
 	release := strings.TrimSpace(strings.TrimPrefix(archive.Comment, ZonesComment))
-	if !draw.IsZoneRelease(release) { // the service is of 0.1.0
+	if !rules.IsZoneRelease(release) { // the service is of 0.1.0
 		return nil
 	}
 	w, err := create(ZonesFile)

@@ -13,6 +13,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/odds"
+	"drawsvc/internal/draw/rules"
 )
 
 // Rules are those of a version of a pool.
@@ -36,12 +37,12 @@ func ShowRules(r *draw.Ruling) Rules {
 }
 
 // Read returns the rules, nil where the version removed them. Those of a later release
-// refuse every draw: see [draw.ReadRules].
+// refuse every draw: see [rules.Read].
 func (b *Rules) Read() *draw.Rules {
 	if b.SHA256 == nil {
 		return nil
 	}
-	return draw.ReadRules(b.Rules)
+	return rules.Read(b.Rules)
 }
 
 // Limit is a limit as the rules document has it; without per it is ever.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // User is where a user stands in a pool.
@@ -27,10 +27,10 @@ type UserLimit struct {
 }
 
 // ShowUser shows where a user stands.
-func ShowUser(s *draw.Standing) User {
+func ShowUser(s *urn.Standing) User {
 	shown := User{
 		Misses: s.Misses, Blocked: s.Blocked,
-		Limits: ShowEach(s.Limits, func(l *draw.LimitStanding) UserLimit {
+		Limits: ShowEach(s.Limits, func(l *urn.LimitStanding) UserLimit {
 			return UserLimit{ShowLimit(&l.Limit), l.Used, l.Left, ShowTimeOrNull(l.ResetsAt)}
 		}),
 	}

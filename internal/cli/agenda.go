@@ -14,6 +14,7 @@ import (
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/prizefile"
 	"drawsvc/internal/setting"
 )
@@ -114,7 +115,7 @@ func whatOf(i *api.Item) string {
 	case len(i.Rules) == 0 || i.Rules.Kind() == 'n':
 		return "no rules"
 	}
-	return "rules " + draw.ReadRules(i.Rules).SHA256()[:12]
+	return "rules " + rules.Read(i.Rules).SHA256()[:12]
 }
 
 func agendaListCommand(env setting.Environment) *cobra.Command {

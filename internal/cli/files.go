@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/setting"
 )
 
@@ -54,7 +55,7 @@ func readRules(name string, env setting.Environment) (*draw.Rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, err := draw.ParseRules(text)
+	rules, err := rules.Parse(text)
 	return rules, ofFile(name, err)
 }
 

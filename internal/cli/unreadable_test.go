@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -88,7 +88,7 @@ func TestZoneThatOneInstanceKnows(t *testing.T) {
 	require.Contains(t, b.admin(http.StatusOK, "GET", "/admin/pools/spring/rules", ""), laterZone)
 	found := p.run("doctor").stdout
 	require.Contains(t, found, "rules-unreadable")
-	require.Contains(t, found, "time zones are of "+draw.ZoneRelease)
+	require.Contains(t, found, "time zones are of "+rules.ZoneRelease)
 	require.Eventually(t, func() bool {
 		_, body, err := b.ask("GET", "/readyz", "")
 		return err == nil && strings.Contains(body, `"rules":"unreadable"`)

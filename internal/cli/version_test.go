@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 func TestVersion(t *testing.T) {
@@ -19,7 +19,7 @@ func TestVersion(t *testing.T) {
 	require.NotEmpty(t, v["version"])
 	require.NotEmpty(t, v["commit"])
 	require.Equal(t, runtime.Version(), v["go"])
-	require.Equal(t, draw.ZoneRelease, v["zones"])
+	require.Equal(t, rules.ZoneRelease, v["zones"])
 	require.Equal(t, "drawsvc "+v["version"]+", commit "+v["commit"]+", "+v["go"]+", time zones "+v["zones"]+"\n", p.ok("version"))
 	require.Equal(t, p.ok("version"), p.ok("--version"))
 }

@@ -129,9 +129,10 @@ func (i *Item) Body() string {
 // StateBody is the body of an item of a state.
 func StateBody(s State) string { return `{"state":"` + string(s) + `"}` }
 
-// ReadBody fills in what a body of the item's kind plans. An item that this binary
+// ReadBody fills in what a body of the item's kind plans; readRules reads the rules of a
+// change. An item that this binary
 // cannot read keeps its body: see [Item.Unreadable].
-func (i *Item) ReadBody(body string) {
+func (i *Item) ReadBody(body string, readRules func(*Change) (*Rules, bool)) {
 	var err error
 	switch i.Kind {
 	case ItemState:
@@ -141,7 +142,7 @@ func (i *Item) ReadBody(body string) {
 		err = json.Unmarshal([]byte(body), &b, json.RejectUnknownMembers(true))
 		i.State = b.State
 	case ItemRules:
-		i.Rules, _ = ReadRulesOf(&Change{What: WhatRules, Body: body})
+		i.Rules, _ = readRules(&Change{What: WhatRules, Body: body})
 		err = i.Rules.Unreadable()
 	case ItemStock:
 		var b stockBody

@@ -1,5 +1,7 @@
 package draw
 
+import "time"
+
 // By says whom a limit counts, and so whose turns a kind of turns is.
 type By int
 
@@ -14,11 +16,6 @@ func (b By) Of(p Player) string { return p.UserID }
 
 // Player is whoever draws, by everything that a limit can count.
 type Player struct{ UserID string }
-
-// request is one for a unit, which nobody has made.
-func (p Player) request(poolID string) Request {
-	return Request{PoolID: poolID, UserID: p.UserID, Count: 1}
-}
 
 // Player is whoever asks for the draw.
 func (r *Request) Player() Player { return Player{UserID: r.UserID} }
@@ -50,14 +47,16 @@ func CountedPrize(prizeID string) Counted { return Counted("prize:" + prizeID) }
 // By says whose turns are of the kind.
 func (c Counted) By() By { return ByUser }
 
-// Counted names the turns that the limit counts.
-func (l Limit) Counted() Counted {
-	switch l.Of {
-	case LimitDraws:
-		return CountedDraw
-	case LimitWins:
-		return CountedWin
-	case LimitPrize:
-	}
-	return CountedPrize(l.PrizeID)
+// Turn is the record that a unit counts for a subject.
+type Turn struct {
+	// Subject is the one that the kind's [By] names: a user.
+	Subject string
+	Counted Counted
+	// Seq is the place among the subject's turns of the kind, from 1.
+	Seq int64
+	// Version is the one of the award.
+	Version int64
+	// Run is the number of misses in a row after the turn, of [CountedMiss].
+	Run int64
+	At  time.Time
 }

@@ -99,3 +99,10 @@ func (d *Draw) Wins() bool {
 	}
 	return false
 }
+
+// Signer signs the receipts of a committed pool's draws.
+type Signer interface {
+	// Sign returns the receipt, as JSON, of the awards of one draw. rules are those
+	// that they were made under, nil for none.
+	Sign(awards []Award, rules *Rules) ([]byte, error)
+}

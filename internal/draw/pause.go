@@ -89,22 +89,10 @@ func PauseOf(body string) Pause {
 	return Pause{RetryAfter: after, Notice: b.Notice, Reason: b.Reason}
 }
 
-// wait is the time after which a caller may try again: random, so that those who were
+// Wait is the time after which a caller may try again: random, so that those who were
 // refused at once do not come back at once.
-func (p *Pause) wait() time.Duration {
+func (p *Pause) Wait() time.Duration {
 	most := min(p.RetryAfter, pauseWaitMax)
 	least := most / pauseWaitPart
 	return least + rand.N(most-least+1)
-}
-
-// refusal is the error of a draw on a pool that is not open.
-func (u *Urn) refusal(a *Ask) *Error {
-	e := Errorf(CodePoolNotOpen, "pool %q is %s", a.PoolID, u.State)
-	if u.State == StatePaused {
-		e.Notice = u.pause.Notice
-		if u.pause.RetryAfter > 0 {
-			e.Code, e.RetryAfter = CodePaused, u.pause.wait()
-		}
-	}
-	return e
 }

@@ -11,6 +11,9 @@ import (
 // six decimals.
 const TimeFormat = "2006-01-02T15:04:05.000000Z"
 
+// TimeStep is the least difference of two times that the databases keep.
+const TimeStep = time.Microsecond
+
 // AppendTime appends a time as [TimeFormat] has it. Package time has a quick way for
 // RFC 3339 without a fraction, which takes a fifth of what any other layout takes.
 func AppendTime(b []byte, t time.Time) []byte {

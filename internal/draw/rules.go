@@ -1,7 +1,6 @@
 package draw
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,10 +8,8 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Limits of a rules document.
@@ -195,8 +192,35 @@ func (r *Rules) HasLimitBy(b By) bool {
 // SameWindow says that what was spent under other rules counts on under r's
 // budget: both have one, over the same windows.
 func (r *Rules) SameWindow(other *Rules) bool {
-	return other != nil && r.Budget != nil && other.Budget != nil && r.Budget.Per.same(other.Budget.Per) &&
+	return other != nil && r.Budget != nil && other.Budget != nil && r.Budget.Per.Same(other.Budget.Per) &&
 		r.Zone.String() == other.Zone.String()
+}
+
+// NewRules completes rules that were read from a canonical document.
+func NewRules(stated Rules, document []byte) *Rules {
+	r := &stated
+	r.document, r.digest = document, sha256.Sum256(document)
+	if r.Guarantee != nil {
+		r.count(CountedMiss)
+	}
+	for _, l := range r.Limits {
+		r.count(l.Counted())
+	}
+	return r
+}
+
+// NewUnreadableRules are rules with a document that cannot be read: why it cannot, and
+// whether it states a budget.
+func NewUnreadableRules(document []byte, why error, statesBudget bool) *Rules {
+	r := NewRules(Rules{Win: Fraction{A: 1, B: 1}, Zone: time.UTC}, document)
+	r.unreadable, r.statesBudget = why, statesBudget
+	return r
+}
+
+func (r *Rules) count(c Counted) {
+	if !slices.Contains(r.counted, c) {
+		r.counted = append(r.counted, c)
+	}
 }
 
 // Counted lists the kinds of turns that the rules count, each once: a turn of
@@ -207,12 +231,6 @@ func (r *Rules) Counted() []Counted {
 		return nil
 	}
 	return r.counted
-}
-
-func (r *Rules) count(c Counted) {
-	if !slices.Contains(r.counted, c) {
-		r.counted = append(r.counted, c)
-	}
 }
 
 // Check reports whether the rules fit the prizes of a pool. An error has
@@ -229,7 +247,7 @@ func (r *Rules) Check(prizes []Prize) error {
 		if p := byID[id]; p != nil {
 			return p, nil
 		}
-		return nil, errMember(member, "names %q, which is no prize of the pool", id)
+		return nil, ErrorOfMember(member, "names %q, which is no prize of the pool", id)
 	}
 	if r.Fallback != "" {
 		p, err := there("fallback", r.Fallback)
@@ -237,7 +255,7 @@ func (r *Rules) Check(prizes []Prize) error {
 			return err
 		}
 		if !p.IsEndless() {
-			return errMember("fallback", "names %q, which is not an endless blank", r.Fallback)
+			return ErrorOfMember("fallback", "names %q, which is not an endless blank", r.Fallback)
 		}
 	}
 	if g := r.Guarantee; g != nil {
@@ -246,7 +264,7 @@ func (r *Rules) Check(prizes []Prize) error {
 			return err
 		}
 		if !p.IsWin() {
-			return errMember("guarantee.prize", "names %q, which is a blank", g.PrizeID)
+			return ErrorOfMember("guarantee.prize", "names %q, which is a blank", g.PrizeID)
 		}
 	}
 	for i, l := range r.Limits {
@@ -259,7 +277,7 @@ func (r *Rules) Check(prizes []Prize) error {
 			return err
 		}
 		if p.IsEndless() {
-			return errMember(member, "names %q, an endless blank, which nothing can withhold", l.PrizeID)
+			return ErrorOfMember(member, "names %q, an endless blank, which nothing can withhold", l.PrizeID)
 		}
 	}
 	for i, l := range r.Low {
@@ -282,72 +300,16 @@ func (r *Rules) checkOdds(prizes []Prize, there func(member, id string) (*Prize,
 			return err
 		}
 		if p.IsEndless() {
-			return errMember(member, "is an endless blank, which is in no urn")
+			return ErrorOfMember(member, "is an endless blank, which is in no urn")
 		}
 		named[share.PrizeID] = true
 	}
 	for i := range prizes {
 		if id := prizes[i].ID; prizes[i].IsWin() && !named[id] {
-			return errMember("odds.prizes", "does not name prize %q; write 0 for no chance", id)
+			return ErrorOfMember("odds.prizes", "does not name prize %q; write 0 for no chance", id)
 		}
 	}
 	return nil
-}
-
-// ReadRules is [ParseRules] for a document that is stored. A document that this
-// binary cannot read, such as one of a later release, becomes rules that refuse every
-// new draw: see [Rules.Unreadable].
-func ReadRules(document []byte) *Rules {
-	r, err := ParseRules(document)
-	if err != nil {
-		return unreadableRules(document, err)
-	}
-	return r
-}
-
-// ReadRulesOf reads the rules that a change puts in force, nil for none, as
-// [ReadRules] does. set is false for a change that leaves rules alone.
-func ReadRulesOf(c *Change) (r *Rules, set bool) {
-	if c.What != WhatRules && c.What != WhatCreated {
-		return nil, false
-	}
-	var body map[string]jsontext.Value
-	if err := json.Unmarshal([]byte(c.Body), &body); err != nil {
-		return unreadableRules(nil, err), c.What == WhatRules
-	}
-	document, set := body["rules"]
-	if !set || document.Kind() == 'n' {
-		return nil, set
-	}
-	return ReadRules(document), true
-}
-
-// RulesOf is ReadRulesOf for callers that cannot go on without the rules. Error:
-// CodeRulesUnreadable.
-func RulesOf(c *Change) (r *Rules, set bool, err error) {
-	if r, set = ReadRulesOf(c); r.Unreadable() != nil {
-		return nil, set, Unreadable("the rules of version %d", r.Unreadable(), c.Version)
-	}
-	return r, set, nil
-}
-
-// unreadableRules are rules of which only the document is known, as far as it is JSON.
-func unreadableRules(document []byte, why error) *Rules {
-	canonical := jsontext.Value(bytes.Clone(document))
-	if canonical.Kind() != '{' || canonical.Canonicalize() != nil {
-		canonical = jsontext.Value("{}")
-	}
-	if arranged := bytes.Clone(canonical); arrange((*jsontext.Value)(&arranged)) == nil && len(arranged) == len(canonical) {
-		canonical = arranged // all members are known
-	}
-	var members struct {
-		Budget jsontext.Value `json:"budget"`
-	}
-	_ = json.Unmarshal(canonical, &members) // it is an object
-	return &Rules{
-		Win: Fraction{A: 1, B: 1}, Zone: time.UTC, document: canonical, digest: sha256.Sum256(canonical),
-		unreadable: why, statesBudget: len(members.Budget) > 0,
-	}
 }
 
 // Unreadable returns why this binary cannot read the rules, nil for rules that it has
@@ -388,84 +350,34 @@ type Ruling struct {
 	At    time.Time
 }
 
-// memberOrder lists the members of a rules document in the order of their
-// publication.
-func memberOrder() []string {
-	return []string{
-		"win", "odds", "fallback", "guarantee", "limits", "budget", "zone", "tickets", "blocked", "disclose", "low",
+// RulesBody is the body of a change of rules, nil for rules that are removed.
+func RulesBody(r *Rules) string {
+	if r == nil {
+		return `{"rules":null}`
 	}
+	return `{"rules":` + r.Document() + `}`
 }
 
-// partOrder is the order of the members within a member's objects.
-func partOrder(member string) []string {
-	return map[string][]string{
-		"odds":      {"of", "prizes"},
-		"guarantee": {"after", "prize"},
-		"limits":    {"of", "prize", "max", "per"},
-		"budget":    {"max", "per"},
-		"low":       {"prize", "below"},
-	}[member]
+// ShareOf is the share of a prize that the odds name. Shares lie in the order of
+// the prizes' ids.
+func (o *FixedOdds) ShareOf(id string) int64 {
+	i, _ := slices.BinarySearchFunc(o.Prizes, id, func(p FixedShare, id string) int { return strings.Compare(p.PrizeID, id) })
+	return o.Prizes[i].Share
 }
 
-// arrange puts the members of a canonical document, whose members are all known,
-// into their order.
-func arrange(document *jsontext.Value) error {
-	arranged, err := inOrder(*document, memberOrder(), func(member string, part jsontext.Value) (jsontext.Value, error) {
-		order := partOrder(member)
-		switch {
-		case order == nil:
-			return part, nil
-		case part.Kind() == '{':
-			return inOrder(part, order, nil)
-		}
-		var list []jsontext.Value
-		if err := json.Unmarshal(part, &list); err != nil {
-			return nil, err
-		}
-		for i := range list {
-			var err error
-			if list[i], err = inOrder(list[i], order, nil); err != nil {
-				return nil, err
-			}
-		}
-		return slices.Concat([]byte("["), bytes.Join(bytesOf(list), []byte(",")), []byte("]")), nil
-	})
-	*document = arranged
-	return err
+// ErrorOfMember is the error of a member of a rules document.
+func ErrorOfMember(member, format string, args ...any) error {
+	return Errorf(CodeInvalidRequest, "%q %s", member, fmt.Sprintf(format, args...))
 }
 
-func bytesOf(list []jsontext.Value) [][]byte {
-	all := make([][]byte, len(list))
-	for i := range list {
-		all[i] = list[i]
+// Counted names the turns that the limit counts.
+func (l Limit) Counted() Counted {
+	switch l.Of {
+	case LimitDraws:
+		return CountedDraw
+	case LimitWins:
+		return CountedWin
+	case LimitPrize:
 	}
-	return all
-}
-
-// inOrder writes the members of an object in an order; each, where it is not nil,
-// arranges a member's value.
-func inOrder(object jsontext.Value, order []string, each func(member string, part jsontext.Value) (jsontext.Value, error)) (jsontext.Value, error) {
-	var members map[string]jsontext.Value
-	if err := json.Unmarshal(object, &members); err != nil {
-		return nil, err
-	}
-	arranged := []byte("{")
-	for _, name := range order {
-		part, there := members[name]
-		if !there {
-			continue
-		}
-		if each != nil {
-			var err error
-			if part, err = each(name, part); err != nil {
-				return nil, err
-			}
-		}
-		if len(arranged) > 1 {
-			arranged = append(arranged, ',')
-		}
-		arranged = append(arranged, `"`+name+`":`...)
-		arranged = append(arranged, part...)
-	}
-	return append(arranged, '}'), nil
+	return CountedPrize(l.PrizeID)
 }

@@ -27,7 +27,7 @@ func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 	switch {
 	case s.Units < 1 || s.Units > StockMax:
 		return nil, Errorf(CodeInvalidRequest, "units must be a whole number from 1 to %d", StockMax)
-	case span < step:
+	case span < TimeStep:
 		return nil, Errorf(CodeInvalidRequest, "to must be behind from")
 	case span == math.MaxInt64: // or more, which Sub cannot say
 		return nil, Errorf(CodeInvalidRequest, "to must be at most 292 years behind from")
@@ -38,7 +38,7 @@ func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 	}
 	var items []Item
 	if s.Every == 0 {
-		items = s.random(int64(span/step), below)
+		items = s.random(int64(span/TimeStep), below)
 	} else {
 		n := int64((span-1)/s.Every) + 1 // rounded up, in this order, because their sum may pass 64 bits
 		if n > AgendaMax {
@@ -74,7 +74,7 @@ func (s *Spread) random(steps int64, below func(n int64) int64) []Item {
 			items[len(items)-1].Stock.Delta++
 			continue
 		}
-		items = append(items, s.item(s.From.Add(time.Duration(when)*step), 1))
+		items = append(items, s.item(s.From.Add(time.Duration(when)*TimeStep), 1))
 	}
 	return items
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // TestSpread: all units are released within the span, and by the clock no two
@@ -65,21 +66,21 @@ func TestSpread(t *testing.T) {
 // TestItemBodies: what an item plans comes back from its body, and a seal is of
 // the schedule alone.
 func TestItemBodies(t *testing.T) {
-	rules, err := draw.ParseRules([]byte(`{"fallback":"none"}`))
+	parsed, err := rules.Parse([]byte(`{"fallback":"none"}`))
 	require.NoError(t, err)
 	at := time.Date(2999, 12, 1, 0, 0, 0, 0, time.UTC)
 	for _, item := range []draw.Item{
 		{At: at, Kind: draw.ItemState, State: draw.StateClosed},
 		{At: at, Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: "gold", Delta: -7, Reason: `a "b"`}},
-		{At: at, Kind: draw.ItemRules, Rules: rules},
+		{At: at, Kind: draw.ItemRules, Rules: parsed},
 		{At: at, Kind: draw.ItemRules},
 	} {
 		back := draw.Item{At: at, Kind: item.Kind}
-		back.ReadBody(item.Body())
+		back.ReadBody(item.Body(), rules.ReadOf)
 		require.NoError(t, back.Unreadable())
 		require.Equal(t, item.Body(), back.Body())
 		require.Contains(t, string(item.Shown("")), `"at":"2999-12-01T00:00:00.000000Z",`)
-		back.ReadBody("x")
+		back.ReadBody("x", rules.ReadOf)
 		require.Equal(t, draw.CodeRulesUnreadable, draw.CodeOf(back.Unreadable()))
 	}
 	one := []draw.Item{{At: at, Kind: draw.ItemStock, Number: 1, Stock: draw.Stocking{PrizeID: "gold", Delta: 1, Reason: "r"}}}

@@ -243,3 +243,6 @@ func (r *Request) Check() error {
 	}
 	return CheckKey(r.DrawID)
 }
+
+// Cents is a value in cents; values carry two decimals at most.
+func Cents(value decimal.Decimal) int64 { return value.Shift(2).IntPart() }

@@ -11,13 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/drawtest"
 )
-
-func invalid(t *testing.T, err error, says string) {
-	t.Helper()
-	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%v", err)
-	require.ErrorContains(t, err, says)
-}
 
 func TestPrizeCheck(t *testing.T) {
 	good := draw.Prize{ID: "gold", Name: "Gold", Value: draw.ValueMax(), Stocked: draw.StockMax}
@@ -36,7 +31,7 @@ func TestPrizeCheck(t *testing.T) {
 	} {
 		bad := good
 		spoil(&bad)
-		invalid(t, bad.Check(), says)
+		drawtest.Invalid(t, bad.Check(), says)
 	}
 	good.Value = decimal.New(100_000, -5)
 	require.NoError(t, good.Check(), "1.00000 is an amount to the cent")
@@ -46,25 +41,25 @@ func TestPoolCheck(t *testing.T) {
 	pool := draw.Pool{ID: "spring", Name: "Spring", Prizes: []draw.Prize{{ID: "a", Name: "A"}, {ID: "b", Name: "B"}}}
 	require.NoError(t, pool.Check())
 	pool.Prizes = append(pool.Prizes, draw.Prize{ID: "a", Name: "again"})
-	invalid(t, pool.Check(), `prize id "a" is there twice`)
+	drawtest.Invalid(t, pool.Check(), `prize id "a" is there twice`)
 	pool.Prizes[2].ID = "A"
-	invalid(t, pool.Check(), "must match")
-	invalid(t, (&draw.Pool{ID: "spring"}).Check(), "pool name is missing")
-	invalid(t, (&draw.Pool{Name: "x"}).Check(), "pool id is missing")
+	drawtest.Invalid(t, pool.Check(), "must match")
+	drawtest.Invalid(t, (&draw.Pool{ID: "spring"}).Check(), "pool name is missing")
+	drawtest.Invalid(t, (&draw.Pool{Name: "x"}).Check(), "pool id is missing")
 }
 
 func TestPoolChangeCheck(t *testing.T) {
 	state, bad, name, none := draw.StatePaused, draw.State("shut"), "New", ""
-	invalid(t, (&draw.PoolChange{}).Check(), "nothing to change")
-	invalid(t, (&draw.PoolChange{State: &bad}).Check(), "state must be")
-	invalid(t, (&draw.PoolChange{Name: &none}).Check(), "name is missing")
-	invalid(t, (&draw.PoolChange{Name: &name, State: &bad}).Check(), "state must be")
+	drawtest.Invalid(t, (&draw.PoolChange{}).Check(), "nothing to change")
+	drawtest.Invalid(t, (&draw.PoolChange{State: &bad}).Check(), "state must be")
+	drawtest.Invalid(t, (&draw.PoolChange{Name: &none}).Check(), "name is missing")
+	drawtest.Invalid(t, (&draw.PoolChange{Name: &name, State: &bad}).Check(), "state must be")
 	require.NoError(t, (&draw.PoolChange{Mode: &none}).Check())
 	require.NoError(t, (&draw.PoolChange{Name: &name, State: &state}).Check())
 	for _, s := range []draw.State{draw.StateOpen, draw.StatePaused, draw.StateClosed} {
 		require.NoError(t, draw.CheckState(s))
 	}
-	invalid(t, draw.CheckState(""), "state must be")
+	drawtest.Invalid(t, draw.CheckState(""), "state must be")
 }
 
 func TestStockingCheck(t *testing.T) {
@@ -77,7 +72,7 @@ func TestStockingCheck(t *testing.T) {
 		"reason is missing":            {Delta: 1},
 		"Idempotency-Key":              {Delta: 1, Reason: "r", Key: "é"},
 	} {
-		invalid(t, w.Check(), says)
+		drawtest.Invalid(t, w.Check(), says)
 	}
 }
 
@@ -93,7 +88,7 @@ func TestRequestCheck(t *testing.T) {
 	} {
 		bad := good
 		spoil(&bad)
-		invalid(t, bad.Check(), says)
+		drawtest.Invalid(t, bad.Check(), says)
 	}
 }
 

@@ -26,12 +26,9 @@ const (
 	rollingMax = 8760 * time.Hour
 )
 
-// ParsePer reads what String returns of a Per that is not ever. Error:
-// CodeInvalidRequest.
-func ParsePer(text string) (Per, error) { return parsePer("per", text) }
-
-// parsePer reads hour, day, week, month, or a duration such as 168h.
-func parsePer(member, s string) (Per, error) {
+// ParsePer reads hour, day, week, month, or a duration such as 168h; member names it in
+// the error. Error: CodeInvalidRequest.
+func ParsePer(member, s string) (Per, error) {
 	switch c := calendar(s); c {
 	case perHour, perDay, perWeek, perMonth:
 		return Per{calendar: c, text: s}, nil
@@ -46,8 +43,11 @@ func parsePer(member, s string) (Per, error) {
 // String returns what the document has, such as day or 168h, "" for ever.
 func (p Per) String() string { return p.text }
 
-// same says that both are one length of time, however they are written.
-func (p Per) same(other Per) bool { return p.calendar == other.calendar && p.rolling == other.rolling }
+// Same says that both are one length of time, however they are written.
+func (p Per) Same(other Per) bool { return p.calendar == other.calendar && p.rolling == other.rolling }
+
+// Rolling is the length of a window that goes by no calendar, 0 for all others.
+func (p Per) Rolling() time.Duration { return p.rolling }
 
 // IsEver says that there is one window without a start.
 func (p Per) IsEver() bool { return p == Per{} }

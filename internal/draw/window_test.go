@@ -8,26 +8,9 @@ import (
 	"pgregory.net/rapid"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/drawtest"
+	"drawsvc/internal/draw/rules"
 )
-
-func zone(t testing.TB, name string) *time.Location {
-	t.Helper()
-	z, err := draw.ParseZone(name)
-	require.NoError(t, err)
-	return z
-}
-
-// windows are names of the calendar's windows.
-func windows() []string { return []string{"hour", "day", "week", "month"} }
-
-// oddZones change their clocks by half an hour, at midnight, backwards over
-// midnight, or by a whole day; or they are half an hour off.
-func oddZones() []string {
-	return []string{
-		"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Kathmandu", "America/Sao_Paulo",
-		"America/Havana", "Pacific/Apia", "Africa/Casablanca", "Asia/Beirut", "America/Asuncion", "Africa/Cairo", "Pacific/Chatham",
-	}
-}
 
 func TestWindows(t *testing.T) {
 	for _, c := range []struct{ zone, per, at, start, next string }{
@@ -65,13 +48,13 @@ func TestWindows(t *testing.T) {
 	} {
 		at, err := time.Parse(time.RFC3339Nano, c.at)
 		require.NoError(t, err)
-		per := per(t, c.per)
-		require.Equal(t, c.start, per.Start(at, zone(t, c.zone)).Format(time.RFC3339Nano), "start of %v", c)
-		require.Equal(t, c.next, per.Next(at, zone(t, c.zone)).Format(time.RFC3339Nano), "next of %v", c)
+		per := drawtest.Per(t, c.per)
+		require.Equal(t, c.start, per.Start(at, drawtest.Zone(t, c.zone)).Format(time.RFC3339Nano), "start of %v", c)
+		require.Equal(t, c.next, per.Next(at, drawtest.Zone(t, c.zone)).Format(time.RFC3339Nano), "next of %v", c)
 	}
 	at := time.Date(2026, 3, 29, 12, 0, 0, 0, time.UTC)
-	require.Equal(t, at.Add(-time.Hour), per(t, "1h").Start(at, time.UTC))
-	require.True(t, per(t, "1h").Next(at, time.UTC).IsZero())
+	require.Equal(t, at.Add(-time.Hour), drawtest.Per(t, "1h").Start(at, time.UTC))
+	require.True(t, drawtest.Per(t, "1h").Next(at, time.UTC).IsZero())
 	require.True(t, draw.Per{}.Start(at, time.UTC).IsZero())
 	require.True(t, draw.Per{}.Next(at, time.UTC).IsZero())
 }
@@ -110,16 +93,16 @@ func boundsOf(window string, at time.Time, z *time.Location) (start, next time.T
 // changes with a search. A fixed day of 24 hours, and time.Date, fail it.
 func TestWindowsAgainstTheClock(t *testing.T) {
 	differ := func(t *rapid.T, start func(draw.Per, time.Time, *time.Location) time.Time) bool {
-		z, err := draw.ParseZone(rapid.SampledFrom(oddZones()).Draw(t, "zone"))
+		z, err := rules.ParseZone(rapid.SampledFrom(drawtest.OddZones()).Draw(t, "zone"))
 		require.NoError(t, err)
 		at := time.Date(2008, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.Int64Range(0, 20*366*24*60).Draw(t, "minute")) * time.Minute)
 		if _, to := at.In(z).ZoneBounds(); !to.IsZero() && rapid.Bool().Draw(t, "near a change") {
 			at = to.Add(time.Duration(rapid.IntRange(-1500, 1500).Draw(t, "off")) * time.Minute).UTC()
 		}
 		at = at.Add(time.Duration(rapid.IntRange(0, 59_999_999).Draw(t, "µs")) * time.Microsecond)
-		window := rapid.SampledFrom(windows()[:2]).Draw(t, "per")
+		window := rapid.SampledFrom(drawtest.Windows()[:2]).Draw(t, "per")
 		wantStart, wantNext := boundsOf(window, at, z)
-		per := per(t, window)
+		per := drawtest.Per(t, window)
 		return !start(per, at, z).Equal(wantStart) || !per.Next(at, z).Equal(wantNext)
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -159,11 +142,11 @@ func daysOf24(p draw.Per, at time.Time, z *time.Location) time.Time {
 // TestWeeksAndMonths: their bounds are bounds of days, and hold what they should.
 func TestWeeksAndMonths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		z, err := draw.ParseZone(rapid.SampledFrom(oddZones()).Draw(t, "zone"))
+		z, err := rules.ParseZone(rapid.SampledFrom(drawtest.OddZones()).Draw(t, "zone"))
 		require.NoError(t, err)
 		at := time.Date(2012, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.Int64Range(0, 15*366*24*60).Draw(t, "minute")) * time.Minute)
-		for _, window := range windows()[2:] {
-			per := per(t, window)
+		for _, window := range drawtest.Windows()[2:] {
+			per := drawtest.Per(t, window)
 			start, next := per.Start(at, z), per.Next(at, z)
 			require.False(t, start.After(at))
 			require.True(t, next.After(at))
@@ -178,10 +161,10 @@ func TestWeeksAndMonths(t *testing.T) {
 // are equal however they are written.
 func TestPerIsAsWritten(t *testing.T) {
 	for _, text := range []string{"day", "60m", "90m", "3600s", "168h", "1.5h", "1h30m0s"} {
-		require.Equal(t, text, per(t, text).String())
+		require.Equal(t, text, drawtest.Per(t, text).String())
 	}
-	r := rulesOf(t, `{"limits":[{"of":"draws","max":1,"per":"60m"}]}`)
+	r := drawtest.Rules(t, `{"limits":[{"of":"draws","max":1,"per":"60m"}]}`)
 	require.Equal(t, "60m", r.Limits[0].Per.String())
-	_, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":1,"per":"60m"},{"of":"draws","max":2,"per":"1h"}]}`))
+	_, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":1,"per":"60m"},{"of":"draws","max":2,"per":"1h"}]}`))
 	require.ErrorContains(t, err, "limits the same")
 }

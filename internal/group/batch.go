@@ -8,19 +8,20 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // Batch is the draws of one pool that are decided together, in order of their
 // arrival. A mode plans it, writes the plan and settles it; when the plan was
 // not written, it undoes it and may plan again. What the log says of a draw is
-// its [draw.LogAnswer]; a plan goes by answers of its own attempt only.
+// its [urn.LogAnswer]; a plan goes by answers of its own attempt only.
 type Batch struct {
 	// Urn is the cached copy of the pool.
-	Urn *draw.Urn
+	Urn *urn.Urn
 
 	queue   *queue
 	waiters []*waiter
-	asks    []*draw.Ask // of the waiters, as they are planned
+	asks    []*urn.Ask // of the waiters, as they are planned
 	phase   phase
 	// asksFirst: the log is asked before the next plan, because a write is in doubt, or
 	// met a known key, of this batch or of one before it: a large batch that holds one
@@ -167,10 +168,10 @@ func (b *Batch) doubt() { b.phase, b.asksFirst = inDoubt, true }
 
 // Undo puts the units of a plan that wrote nothing back into the urn. Its
 // draws wait again and may be withdrawn, but for those that the log may hold.
-func (b *Batch) Undo(p *draw.Plan) {
+func (b *Batch) Undo(p *urn.Plan) {
 	p.Undo()
 	for _, w := range b.waiters {
-		if !w.Log.IsTried() && w.Log.State() != draw.LogKnown {
+		if !w.Log.IsTried() && w.Log.State() != urn.LogKnown {
 			w.state.CompareAndSwap(planned, waiting)
 		}
 	}
@@ -178,7 +179,7 @@ func (b *Batch) Undo(p *draw.Plan) {
 
 // InDoubt is Undo for a plan that may have been committed all the same: the
 // log tells at the next read.
-func (b *Batch) InDoubt(p *draw.Plan) {
+func (b *Batch) InDoubt(p *urn.Plan) {
 	for i, w := range b.waiters {
 		if taken := p.Taken(i); len(taken) > 0 {
 			w.Log.Try(taken[0])
@@ -189,14 +190,14 @@ func (b *Batch) InDoubt(p *draw.Plan) {
 }
 
 // Plan decides every draw of the batch in order of arrival; see
-// [draw.Urn.Plan], and [draw.Plan.IsDue] for a plan that is to be undone. Nothing
+// [urn.Urn.Plan], and [urn.Plan.IsDue] for a plan that is to be undone. Nothing
 // is answered before Settle. The pool was read just before; where that locked its
 // row, nobody can have changed it since, and the batch takes in who has come. The
 // log is asked only where it must be: after a write that met a known key or was
 // left in doubt, and in large batches for a while after a known key. Of the draws that
 // are refused, the write asks it: a known key is answered whatever the pool's state or
 // stock is by now (law 4).
-func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (*draw.Plan, error) {
+func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (*urn.Plan, error) {
 	if locked {
 		b.TopUp()
 	}
@@ -217,22 +218,22 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (
 // PlanPlain is Plan where the log cannot be asked. It returns nil when it would
 // have to be, which is always so under rules that count, and when an item of the
 // agenda is due.
-func (b *Batch) PlanPlain(now time.Time) *draw.Plan {
-	return b.planIf(now, func(p *draw.Plan) bool { return len(p.Unasked()) == 0 })
+func (b *Batch) PlanPlain(now time.Time) *urn.Plan {
+	return b.planIf(now, func(p *urn.Plan) bool { return len(p.Unasked()) == 0 })
 }
 
 // PlanCached plans the batch from the cached copy of its pool. It returns nil
 // unless the plan gives every draw its units, which the write proves right or
 // wrong: a draw is refused, or replayed, from what was read alone (law 4).
-func (b *Batch) PlanCached(now time.Time) *draw.Plan {
+func (b *Batch) PlanCached(now time.Time) *urn.Plan {
 	if !b.IsPlainAt(now) {
 		return nil
 	}
-	return b.planIf(now, func(p *draw.Plan) bool { return len(p.Awards) > 0 && !b.refusesAny(p) })
+	return b.planIf(now, func(p *urn.Plan) bool { return len(p.Awards) > 0 && !b.refusesAny(p) })
 }
 
 // planIf plans a plain batch, where the plan will do.
-func (b *Batch) planIf(now time.Time, does func(*draw.Plan) bool) *draw.Plan {
+func (b *Batch) planIf(now time.Time, does func(*urn.Plan) bool) *urn.Plan {
 	if !b.IsPlain() || b.CountsUsers() {
 		return nil
 	}
@@ -245,13 +246,13 @@ func (b *Batch) planIf(now time.Time, does func(*draw.Plan) bool) *draw.Plan {
 	return plan
 }
 
-func (b *Batch) plan(now time.Time, facts *draw.Facts) *draw.Plan {
+func (b *Batch) plan(now time.Time, facts *urn.Facts) *urn.Plan {
 	return b.Urn.PlanWith(b.line(), facts, now)
 }
 
 // line is the draws of the batch as they come before the urn. Those whose
 // callers still wait can no longer be withdrawn.
-func (b *Batch) line() []*draw.Ask {
+func (b *Batch) line() []*urn.Ask {
 	for _, w := range b.waiters {
 		w.Skip = !w.state.CompareAndSwap(waiting, planned) && w.hasAnswer()
 	}
@@ -259,7 +260,7 @@ func (b *Batch) line() []*draw.Ask {
 }
 
 // gather is the draws of the batch, whoever waits for them.
-func (b *Batch) gather() []*draw.Ask {
+func (b *Batch) gather() []*urn.Ask {
 	b.asks = b.asks[:0]
 	for _, w := range b.waiters {
 		b.asks = append(b.asks, &w.Ask)
@@ -267,7 +268,7 @@ func (b *Batch) gather() []*draw.Ask {
 	return b.asks
 }
 
-func (b *Batch) refusesAny(p *draw.Plan) bool {
+func (b *Batch) refusesAny(p *urn.Plan) bool {
 	for i := range b.waiters {
 		if p.Err(i) != nil {
 			return true

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 )
 
 // TestBatchAdmitsLateDraws: a batch takes in those who came after it was taken, in order and
@@ -18,7 +20,7 @@ func TestBatchAdmitsLateDraws(t *testing.T) {
 	q.pace.sizeMax = 3
 	q.working = true // nobody else takes
 	for _, id := range []string{"b", "c", "d", "e"} {
-		require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named(id)}, since: time.Now(), done: make(chan struct{})}))
+		require.NoError(t, q.push(&waiter{Ask: urn.Ask{Request: named(id)}, since: time.Now(), done: make(chan struct{})}))
 	}
 	b.TopUp()
 	require.Equal(t, []string{"a", "b", "c"}, b.Keys())
@@ -31,7 +33,7 @@ func TestBatchAdmitsLateDraws(t *testing.T) {
 
 	require.True(t, b.Next())
 	require.Equal(t, []string{"d", "e"}, b.Keys())
-	require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named("f")}, since: time.Now(), done: make(chan struct{})}))
+	require.NoError(t, q.push(&waiter{Ask: urn.Ask{Request: named("f")}, since: time.Now(), done: make(chan struct{})}))
 	b.InDoubt(planOf(t, b, nil))
 	b.TopUp()
 	require.Equal(t, []string{"d", "e"}, b.Keys(), "what may be committed stays as it is")
@@ -58,7 +60,7 @@ func TestJoiningDrawIsLookedUp(t *testing.T) {
 	q := b.queue
 	q.working = true // nobody else takes
 	b.Undo(planOf(t, b, nil))
-	require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named("old")}, since: time.Now(), done: make(chan struct{})}))
+	require.NoError(t, q.push(&waiter{Ask: urn.Ask{Request: named("old")}, since: time.Now(), done: make(chan struct{})}))
 	emptied(b.Urn)
 	b.TopUp()
 	b.Settle(planOf(t, b, map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}}))
@@ -115,25 +117,25 @@ type readUsers struct {
 }
 
 // Turns implements Log: nobody has any.
-func (l readUsers) Turns(_ context.Context, _ *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
+func (l readUsers) Turns(_ context.Context, _ *urn.Urn, needs []urn.Need) (*urn.Facts, error) {
 	l.beside()
-	return draw.NewFacts(needs), nil
+	return urn.NewFacts(needs), nil
 }
 
 // TestWhoComesDuringTheReadWaits: a draw that comes while the users of a batch
 // are looked up is not decided with it, whether its user was looked up or not.
 func TestWhoComesDuringTheReadWaits(t *testing.T) {
-	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":2,"per":"1h"}]}`))
+	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":2,"per":"1h"}]}`))
 	require.NoError(t, err)
 	u := urnOf(9)
-	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: u.Next(1), Rules: rules})
+	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: u.Next(1), Rules: rules})
 	b := batchOf(u, named("a"))
 	q := b.queue
 	q.working = true // nobody else takes
 	come := func(requests ...draw.Request) func() {
 		return func() {
 			for _, r := range requests {
-				require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: r}, since: time.Now(), done: make(chan struct{})}))
+				require.NoError(t, q.push(&waiter{Ask: urn.Ask{Request: r}, since: time.Now(), done: make(chan struct{})}))
 			}
 		}
 	}
@@ -188,7 +190,7 @@ func TestPlanCachedGrantsOnly(t *testing.T) {
 	cached := func(requests ...draw.Request) *Batch {
 		b := batchOf(urnOf(2), requests...)
 		for !b.Urn.IsCached() {
-			b.Urn.Seen(draw.Snapshot{State: draw.StateOpen, Head: b.Urn.Head})
+			b.Urn.Seen(urn.Snapshot{State: draw.StateOpen, Head: b.Urn.Head})
 		}
 		return b
 	}

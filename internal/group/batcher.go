@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // Issuer decides batches: a lock mode. Issue plans b, applies and settles it,
@@ -102,7 +103,7 @@ func (b *Batcher) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
 // DrawFor is Draw for a request that its caller has checked, and that has an id,
 // which the log names when the draw's batch fails.
 func (b *Batcher) DrawFor(ctx context.Context, requestID string, r draw.Request) (draw.Draw, error) {
-	w := &waiter{Ask: draw.Ask{Request: r}, requestID: requestID, since: time.Now(), done: make(chan struct{})}
+	w := &waiter{Ask: urn.Ask{Request: r}, requestID: requestID, since: time.Now(), done: make(chan struct{})}
 	b.follow(ctx, w)
 	defer w.leave()
 	if err := b.enqueue(w); err != nil {

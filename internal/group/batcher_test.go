@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // answer is what a Draw returned.
@@ -32,13 +33,13 @@ func ask(ctx context.Context, b *Batcher, r draw.Request) <-chan answer {
 // door stops the writer of the first plan until it is opened.
 type door struct {
 	passed  atomic.Bool
-	arrived chan *draw.Plan
+	arrived chan *urn.Plan
 	open    chan struct{}
 }
 
-func newDoor() *door { return &door{arrived: make(chan *draw.Plan, 1), open: make(chan struct{})} }
+func newDoor() *door { return &door{arrived: make(chan *urn.Plan, 1), open: make(chan struct{})} }
 
-func (d *door) before(p *draw.Plan) error {
+func (d *door) before(p *urn.Plan) error {
 	if !d.passed.Swap(true) {
 		d.arrived <- p
 		<-d.open
@@ -271,7 +272,7 @@ func TestBatcherForgetsWhatItReadBefore(t *testing.T) {
 		b, _ := newTestBatcher(t, l, Limits{})
 		first := ask(t.Context(), b, named("first"))
 		receive(t, stop.arrived)
-		l.before = func(*draw.Plan) error { restock(b); return nil }
+		l.before = func(*urn.Plan) error { restock(b); return nil }
 		answers := []<-chan answer{ask(t.Context(), b, named("second"))}
 		waitingOn(t, b, "p", 1)
 		answers = append(answers, ask(t.Context(), b, wanting(named("many"), 9)))

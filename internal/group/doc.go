@@ -7,7 +7,7 @@
 // lock mode, decides [Batch] after batch. It keeps two laws: every queue has a
 // length and every wait a limit (law 5), and a replay rests on a lookup in the log
 // in the same attempt (law 4). So does a refusal of a named draw: its plan lists it
-// for the write, see [draw.Plan.Unasked].
+// for the write, see [urn.Plan.Unasked].
 //
 // A batch is in one of three phases:
 //

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // TestFailingDrawFailsAlone: a draw that makes its batch fail or panic fails alone;
@@ -17,12 +18,12 @@ func TestFailingDrawFailsAlone(t *testing.T) {
 		"error":          func() error { return errors.New("nobody expected this") },
 		"coded error":    func() error { return draw.Errorf(draw.CodeInternal, "the database refused") },
 		"panic":          func() error { panic("a defect") },
-		"runtime panic":  func() error { var none *draw.Plan; none.Settle(); return nil },
+		"runtime panic":  func() error { var none *urn.Plan; none.Settle(); return nil },
 		"nil from panic": func() error { panic(error(nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, stop := newLedger(poolOf("p", 100)), newDoor()
-			l.before = func(p *draw.Plan) error {
+			l.before = func(p *urn.Plan) error {
 				if err := stop.before(p); err != nil {
 					return err
 				}
@@ -60,7 +61,7 @@ func TestFailingDrawFailsAlone(t *testing.T) {
 // TestBatcherFailsTogether: an error that is not about one draw goes to all.
 func TestBatcherFailsTogether(t *testing.T) {
 	l, stop := newLedger(poolOf("p", 100)), newDoor()
-	l.before = func(p *draw.Plan) error {
+	l.before = func(p *urn.Plan) error {
 		if p.Awards[0].DrawID == "first" {
 			return stop.before(p)
 		}

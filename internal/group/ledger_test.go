@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // ledger decides batches in memory, as a mode does on a database. before, when
 // set, runs ahead of each write and may stop, fail or break it.
 type ledger struct {
-	before func(*draw.Plan) error
+	before func(*urn.Plan) error
 	// asked, when set, runs ahead of each lookup in the log.
 	asked func()
 	// goesOn has a batch followed by the next ones under one Issue.
@@ -104,7 +105,7 @@ func (l *ledger) decide(ctx context.Context, b *Batch) error {
 	}
 }
 
-func (l *ledger) read(u *draw.Urn) error {
+func (l *ledger) read(u *urn.Urn) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	pool := l.pools[u.PoolID]
@@ -116,14 +117,14 @@ func (l *ledger) read(u *draw.Urn) error {
 		head = head.Next(int(pool.Version - head.Version))
 		l.heads[u.PoolID] = head
 	}
-	for !u.Seen(draw.Snapshot{State: pool.State, Head: head, Prizes: pool.Prizes}) {
+	for !u.Seen(urn.Snapshot{State: pool.State, Head: head, Prizes: pool.Prizes}) {
 	}
 	return nil
 }
 
 // Turns implements Log: the tests' pools have no rules.
-func (l *ledger) Turns(context.Context, *draw.Urn, []draw.Need) (*draw.Facts, error) {
-	return draw.NewFacts(nil), nil
+func (l *ledger) Turns(context.Context, *urn.Urn, []urn.Need) (*urn.Facts, error) {
+	return urn.NewFacts(nil), nil
 }
 
 // Draws implements Log.
@@ -144,7 +145,7 @@ func (l *ledger) Draws(_ context.Context, poolID string, ids []string) (map[stri
 }
 
 // write is false when the log holds one of the plan's draws.
-func (l *ledger) write(p *draw.Plan) bool {
+func (l *ledger) write(p *urn.Plan) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range p.Awards {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // Log says what the pool's history holds of draws and users.
@@ -13,7 +14,7 @@ type Log interface {
 	// is there twice.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
 	// Turns reads what the rules need to know of users, at the urn's head.
-	Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error)
+	Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error)
 }
 
 // Keys are the names that callers chose for draws of the batch.
@@ -41,7 +42,7 @@ func (b *Batch) KnownKey() {
 
 // turns reads what rules that count need to know of the users of the batch. A
 // pool that is not open refuses every new draw before its user counts.
-func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
+func (b *Batch) turns(ctx context.Context, log Log) (*urn.Facts, error) {
 	if !b.CountsUsers() {
 		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
 	}
@@ -63,7 +64,7 @@ func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
 
 // PlanReplays decides a batch that is given up: the draws that the log holds
 // get their first awards, all others err. It is nil when the log holds none.
-func (b *Batch) PlanReplays(ctx context.Context, err error, log Log) (*draw.Plan, error) {
+func (b *Batch) PlanReplays(ctx context.Context, err error, log Log) (*urn.Plan, error) {
 	b.ageLog()
 	if failed := b.ask(ctx, log); failed != nil {
 		return nil, failed

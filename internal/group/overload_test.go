@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // cost is what a store takes for a batch: up to varies times less or more.
@@ -37,7 +38,7 @@ func slowed(c cost) *ledger {
 	l := newLedger(poolOf("p", 1_000_000_000))
 	random := rand.New(rand.NewPCG(1, 2))
 	l.asked = func() { time.Sleep(c.batch) }
-	l.before = func(p *draw.Plan) error {
+	l.before = func(p *urn.Plan) error {
 		takes := c.of(len(p.Awards), random)
 		time.Sleep(min(takes, batchTimeMax))
 		if takes > batchTimeMax {

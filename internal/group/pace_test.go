@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 )
 
 // TestPaceOfBatches: a batch that took long makes the next ones smaller, full ones that
@@ -71,13 +73,13 @@ func TestNoFalseOverload(t *testing.T) {
 		},
 		"a row that was held": func(t *testing.T, b *Batcher, l *ledger) {
 			write := l.before
-			l.before = func(*draw.Plan) error { time.Sleep(4 * time.Second); l.before = write; return nil }
+			l.before = func(*urn.Plan) error { time.Sleep(4 * time.Second); l.before = write; return nil }
 			require.NoError(t, receive(t, ask(t.Context(), b, named("held"))).err)
 			synctest.Wait() // idle
 		},
 		"the next batch after it": func(t *testing.T, b *Batcher, l *ledger) {
 			write := l.before
-			l.before = func(*draw.Plan) error { time.Sleep(2 * time.Second); l.before = write; return nil }
+			l.before = func(*urn.Plan) error { time.Sleep(2 * time.Second); l.before = write; return nil }
 			held := ask(t.Context(), b, named("held"))
 			synctest.Wait()
 			next := ask(t.Context(), b, named("next"))
@@ -123,10 +125,10 @@ func TestOverloadIsHonest(t *testing.T) {
 // TestBatchLeavesOutExpiredDraws: a batch plans and looks up nobody who has left, or whose time ends
 // before the batch is expected to; who is left out hears of it at once.
 func TestBatchLeavesOutExpiredDraws(t *testing.T) {
-	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":9}]}`))
+	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":9}]}`))
 	require.NoError(t, err)
-	u := draw.NewUrn("p")
-	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: draw.NewHead().Next(10), Prizes: poolOf("p", 9).Prizes, Rules: rules})
+	u := urn.NewUrn("p")
+	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: draw.NewHead().Next(10), Prizes: poolOf("p", 9).Prizes, Rules: rules})
 	b := batchOf(u, by(named("first"), "first"))
 	q := b.queue
 	q.working = true // nobody else takes
@@ -134,7 +136,7 @@ func TestBatchLeavesOutExpiredDraws(t *testing.T) {
 	came := map[string]time.Duration{"left": time.Second, "late": patience - 30*time.Second, "in time": patience - 50*time.Second}
 	all := map[string]*waiter{}
 	for _, user := range []string{"late", "left", "in time"} {
-		w := &waiter{Ask: draw.Ask{Request: by(named(user), user)}, since: time.Now().Add(-came[user]), queue: q, done: make(chan struct{})}
+		w := &waiter{Ask: urn.Ask{Request: by(named(user), user)}, since: time.Now().Add(-came[user]), queue: q, done: make(chan struct{})}
 		q.waiting, all[user] = append(q.waiting, w), w
 	}
 	require.True(t, all["left"].giveUp())
@@ -157,11 +159,11 @@ type turnsRead struct {
 }
 
 // Turns implements Log.
-func (l *turnsRead) Turns(_ context.Context, _ *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
+func (l *turnsRead) Turns(_ context.Context, _ *urn.Urn, needs []urn.Need) (*urn.Facts, error) {
 	for _, n := range needs {
 		l.users = append(l.users, n.Subject)
 	}
-	return draw.NewFacts(needs), nil
+	return urn.NewFacts(needs), nil
 }
 
 // TestWaitingDrawsGetTheFailureReason: what waits after a batch that failed, and is never taken, has
@@ -182,7 +184,7 @@ func TestWaitingDrawsGetTheFailureReason(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLedger(poolOf("p", 9))
-			l.before = func(p *draw.Plan) error {
+			l.before = func(p *urn.Plan) error {
 				switch p.Awards[0].DrawID {
 				case "first":
 					time.Sleep(4400 * time.Millisecond)
@@ -219,7 +221,7 @@ func TestTroubleIsToldAtOnce(t *testing.T) {
 	q.pace.each = q.batcher.limits.Timeout
 	q.waiting = []*waiter{{}}
 	come := func() error {
-		return q.push(&waiter{Ask: draw.Ask{Request: named("late")}, since: time.Now(), done: make(chan struct{})})
+		return q.push(&waiter{Ask: urn.Ask{Request: named("late")}, since: time.Now(), done: make(chan struct{})})
 	}
 	code(t, draw.CodeOverloaded, come())
 	q.noteTrouble(draw.Errorf(draw.CodeStoreUnavailable, "the database does not answer"))

@@ -9,22 +9,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // batchOf is a batch of requests that wait on an urn at version 10.
-func batchOf(u *draw.Urn, requests ...draw.Request) *Batch {
+func batchOf(u *urn.Urn, requests ...draw.Request) *Batch {
 	q := newQueue(NewBatcher(nil, &watcher{}, Limits{BatchMax: 9, QueueMax: 9, Timeout: patience}), u.PoolID)
 	u.Version = 10 // at the mark of no write
 	q.batch.Urn = u
 	var waiters []*waiter
 	for _, r := range requests {
-		waiters = append(waiters, &waiter{Ask: draw.Ask{Request: r}, since: time.Now(), queue: q, done: make(chan struct{})})
+		waiters = append(waiters, &waiter{Ask: urn.Ask{Request: r}, since: time.Now(), queue: q, done: make(chan struct{})})
 	}
 	q.batch.fill(waiters)
 	return q.batch
 }
 
-func planOf(t *testing.T, b *Batch, known map[string]draw.Draw) *draw.Plan {
+func planOf(t *testing.T, b *Batch, known map[string]draw.Draw) *urn.Plan {
 	t.Helper()
 	p, err := plan(t, b, lookUp(func([]string) (map[string]draw.Draw, error) { return known, nil }))
 	require.NoError(t, err)
@@ -32,7 +33,7 @@ func planOf(t *testing.T, b *Batch, known map[string]draw.Draw) *draw.Plan {
 }
 
 // plan plans a batch, and asks the log as a write does.
-func plan(t *testing.T, b *Batch, log Log) (*draw.Plan, error) {
+func plan(t *testing.T, b *Batch, log Log) (*urn.Plan, error) {
 	p, err := b.Plan(t.Context(), time.Now(), log, false)
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func plan(t *testing.T, b *Batch, log Log) (*draw.Plan, error) {
 }
 
 // learn is the part of a write that asks the log.
-func learn(ctx context.Context, p *draw.Plan, log Log) error {
+func learn(ctx context.Context, p *urn.Plan, log Log) error {
 	names := p.Unasked()
 	if len(names) == 0 {
 		return nil
@@ -63,38 +64,38 @@ func (l lookUp) Draws(_ context.Context, _ string, ids []string) (map[string]dra
 type noTurns struct{ lookUp }
 
 // Turns implements Log.
-func (noTurns) Turns(context.Context, *draw.Urn, []draw.Need) (*draw.Facts, error) {
+func (noTurns) Turns(context.Context, *urn.Urn, []urn.Need) (*urn.Facts, error) {
 	return nil, errors.New("no turns")
 }
 
 // Turns implements Log: the tests' pools have no rules.
-func (l lookUp) Turns(context.Context, *draw.Urn, []draw.Need) (*draw.Facts, error) {
-	return draw.NewFacts(nil), nil
+func (l lookUp) Turns(context.Context, *urn.Urn, []urn.Need) (*urn.Facts, error) {
+	return urn.NewFacts(nil), nil
 }
 
 // urnOf is the cached copy of an open pool at version 10, whose prizes p0, p1 …
 // hold the given units.
-func urnOf(stock ...int64) *draw.Urn {
-	u := draw.NewUrn("p")
+func urnOf(stock ...int64) *urn.Urn {
+	u := urn.NewUrn("p")
 	restock(u, stock...)
 	return u
 }
 
 // restock has the urn read the pool again: at the next version, with the given
 // units.
-func restock(u *draw.Urn, stock ...int64) {
+func restock(u *urn.Urn, stock ...int64) {
 	head := u.Head.Next(1)
 	if u.Version == 0 {
 		head = draw.NewHead().Next(10)
 	}
-	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: head, Prizes: poolOf("p", stock...).Prizes})
+	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: head, Prizes: poolOf("p", stock...).Prizes})
 }
 
 // emptied is a read of a pool whose only unit is issued.
-func emptied(u *draw.Urn) {
+func emptied(u *urn.Urn) {
 	prizes := poolOf("p", 1).Prizes
 	prizes[0].Issued = 1
-	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: u.Next(1), Prizes: prizes})
+	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: u.Next(1), Prizes: prizes})
 }
 
 func wanting(r draw.Request, count int) draw.Request { r.Count = count; return r }

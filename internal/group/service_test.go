@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // TestDrainFinishesWhatIsUnderWay: from the first moment of a drain new draws
@@ -206,7 +207,7 @@ func TestOneQueuePerPool(t *testing.T) {
 // because its deck has to give the same picks again.
 func TestInvalidatedPoolIsKept(t *testing.T) {
 	l := newLedger(poolOf("p", 1))
-	l.before = func(*draw.Plan) error { return errors.New("nobody expected this") }
+	l.before = func(*urn.Plan) error { return errors.New("nobody expected this") }
 	b, _ := newTestBatcher(t, &invalidating{l}, Limits{})
 	_, err := b.Draw(t.Context(), named("x"))
 	code(t, draw.CodeInternal, err)

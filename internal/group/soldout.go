@@ -3,7 +3,7 @@ package group
 import (
 	"time"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 const (
@@ -30,7 +30,7 @@ func (s *soldOut) refuses(w *waiter) bool {
 // noteSoldOut keeps that the pool was seen sold out, or that it was not. What
 // was read before a change that this process made is not kept after it, and
 // nothing is kept past the next item of the agenda, which may be stock.
-func (q *queue) noteSoldOut(b *Batch, p *draw.Plan, sold bool) {
+func (q *queue) noteSoldOut(b *Batch, p *urn.Plan, sold bool) {
 	keep := soldOutFor
 	if in, ok := p.DueIn(); ok {
 		keep = min(keep, in-dueBefore)

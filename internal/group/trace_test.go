@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // TestUntracedIsFree: without a tracer no step of a draw allocates for traces.
@@ -24,7 +25,7 @@ func TestUntracedIsFree(t *testing.T) {
 		b := NewBatcher(nil, &watcher{}, Limits{})
 		b.Trace(tracer)
 		q := newQueue(b, "p")
-		w := &waiter{Ask: draw.Ask{Request: named("x")}}
+		w := &waiter{Ask: urn.Ask{Request: named("x")}}
 		q.batch.fill([]*waiter{w})
 		began := time.Now()
 		allocated := testing.AllocsPerRun(100, func() {
@@ -49,7 +50,7 @@ func TestTracedBatches(t *testing.T) {
 		failures := 0
 		l := newLedger(poolOf("p", 1000))
 		l.goesOn = goesOn
-		l.before = func(*draw.Plan) error {
+		l.before = func(*urn.Plan) error {
 			if failures++; failures == 3 {
 				panic("a defect")
 			}

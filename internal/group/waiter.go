@@ -4,15 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // waiter is a request and the place where its answer is left.
 type waiter struct {
-	draw.Ask
+	urn.Ask
 	// requestID names the request in the log, "" for nothing.
 	requestID string
 	since     time.Time
@@ -42,7 +44,7 @@ const (
 // answered.
 func (w *waiter) mayBeLogged() bool {
 	logged := w.Log.State()
-	return logged == draw.LogAsking || logged == draw.LogKnown
+	return logged == urn.LogAsking || logged == urn.LogKnown
 }
 
 // giveUp ends the wait without an answer; false when there is one.
@@ -83,7 +85,7 @@ func (w *waiter) failure(err error) error {
 			return w.inDoubt(err)
 		}
 	case draw.CodeLockUnavailable, draw.CodeStoreUnavailable:
-		if w.Log.State() == draw.LogKnown {
+		if w.Log.State() == urn.LogKnown {
 			return w.inDoubt(err)
 		}
 	default:
@@ -97,7 +99,7 @@ func (w *waiter) failure(err error) error {
 // unasked is the refusal of a draw for which no plan was made. Of a key that the log
 // was not asked for, or has not answered, nobody knows what an earlier request did.
 func (w *waiter) unasked(err *draw.Error) *draw.Error {
-	if !w.Named || w.Log.State() == draw.LogAbsent || err.Code == draw.CodePoolNotFound {
+	if !w.Named || w.Log.State() == urn.LogAbsent || err.Code == draw.CodePoolNotFound {
 		return err
 	}
 	refusal := *err
@@ -139,5 +141,146 @@ func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 		return draw.Draw{}, w.inDoubt(nil)
 	default:
 		return w.draw, w.err
+	}
+}
+
+// Settle hands every planned answer to its caller. Only a plan that is
+// durable, or that holds no awards, may be settled.
+func (b *Batch) Settle(p *urn.Plan) {
+	p.Settle()
+	var t tally
+	for i, w := range b.waiters {
+		if !w.Skip {
+			t.leave(w, p, i)
+		}
+	}
+	b.queue.noteSoldOut(b, p, t.refusals[draw.CodeSoldOut] > 0)
+	b.doubtSettled(t)
+	b.queue.trouble.Store(nil)
+	b.release(true)
+	b.report(t)
+}
+
+// SettleReplays gives callers the draws that the log holds, and lets the others
+// of the batch wait on. Where there are none, the batch is settled. p is a plan of
+// [Batch.PlanReplays].
+func (b *Batch) SettleReplays(p *urn.Plan) {
+	var t tally
+	for i, w := range b.waiters {
+		if !w.Skip && w.Log.Known() != nil {
+			t.leave(w, p, i)
+			w.answer()
+		}
+	}
+	b.doubtSettled(t)
+	b.Undo(p)
+	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return !w.hasAnswer() }) {
+		b.release(true)
+	}
+	b.report(t)
+}
+
+// tally counts answers by their outcome.
+type tally struct {
+	wins, blanks, replays int
+	refusals              map[draw.Code]int
+}
+
+// leave leaves the i-th answer of a plan with its waiter.
+func (t *tally) leave(w *waiter, p *urn.Plan, i int) {
+	w.draw, w.err = p.Answer(i)
+	switch {
+	case w.err != nil:
+		if t.refusals == nil {
+			t.refusals = map[draw.Code]int{}
+		}
+		t.refusals[draw.CodeOf(w.err)]++
+	case w.draw.Replayed:
+		t.replays++
+	case !w.draw.Wins():
+		t.blanks++
+	default:
+		t.wins++
+	}
+}
+
+// answers is how many there are.
+func (t *tally) answers() int {
+	n := t.wins + t.blanks + t.replays
+	for _, refused := range t.refusals {
+		n += refused
+	}
+	return n
+}
+
+// doubtSettled tells the observer of answers to draws that were in doubt.
+func (b *Batch) doubtSettled(t tally) {
+	if n := t.answers(); b.phase == inDoubt && n > 0 {
+		b.queue.batcher.observer.DoubtSettled(n)
+	}
+}
+
+// report tells the observer.
+func (b *Batch) report(t tally) {
+	b.observe(OutcomeWon, t.wins)
+	b.observe(OutcomeBlank, t.blanks)
+	b.observe(OutcomeReplayed, t.replays)
+	for code, n := range t.refusals {
+		b.observe(string(code), n)
+	}
+}
+
+func (b *Batch) observe(outcome string, draws int) {
+	if draws > 0 {
+		b.queue.batcher.observer.Answered(b.Mode(), outcome, draws)
+	}
+}
+
+// fail gives every caller what err says of its draw. It is used when no plan could
+// be written.
+func (b *Batch) fail(err error) {
+	b.spanFails(err)
+	failed := map[draw.Code]int{}
+	for _, w := range b.waiters {
+		if !w.hasAnswer() {
+			w.err = w.failure(err)
+			failed[draw.CodeOf(w.err)]++
+		}
+	}
+	b.release(false)
+	for code, n := range failed {
+		b.observe(string(code), n)
+	}
+}
+
+// release lets every caller go with the answer that it was left.
+func (b *Batch) release(isDecided bool) {
+	b.queue.batcher.observer.Gathered(len(b.waiters), b.lookedUp, b.waited)
+	b.phase = settled
+	b.queue.notePace(b, isDecided)
+	b.queue.batcher.wake(b.waiters)
+}
+
+// wakeMax is how many callers are woken sooner than a goroutine is made for it.
+const wakeMax = 16
+
+// wake answers draws. The next batch does not wait for that: to wake hundreds of
+// callers, who then use the processors, would take longer than to send it.
+func (b *Batcher) wake(all []*waiter) {
+	if len(all) <= wakeMax {
+		wake(all)
+		return
+	}
+	going := slices.Clone(all)
+	b.working.Add(1)
+	go func() {
+		defer b.working.Done()
+		wake(going)
+	}()
+}
+
+func wake(all []*waiter) {
+	for _, w := range all {
+		w.answer()
 	}
 }

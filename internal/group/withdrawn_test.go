@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 )
 
 // withdrawEach has the callers of a batch give up, and wants what each hears.
@@ -52,10 +54,10 @@ func TestPlanSkipsTheWithdrawn(t *testing.T) {
 // TestFoundIsNotWithdrawn: of a draw that the log was seen to hold nobody says that it
 // was withdrawn and nothing happened, however its attempt ended.
 func TestFoundIsNotWithdrawn(t *testing.T) {
-	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":9}]}`))
+	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":9}]}`))
 	require.NoError(t, err)
-	u := draw.NewUrn("p")
-	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: draw.NewHead().Next(10), Prizes: poolOf("p", 9).Prizes, Rules: rules})
+	u := urn.NewUrn("p")
+	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: draw.NewHead().Next(10), Prizes: poolOf("p", 9).Prizes, Rules: rules})
 	b := batchOf(u, named("old"), named("new"))
 	b.KnownKey()
 	_, err = b.Plan(t.Context(), time.Now(), noTurns{func([]string) (map[string]draw.Draw, error) {

@@ -18,10 +18,10 @@ func skipsQuietly(source string) bool {
 // TestSkipsNameWhatIsMissing: a test that lacks something on this machine says so by servertest.
 func TestSkipsNameWhatIsMissing(t *testing.T) {
 	own := map[string]string{
-		"internal/draw/fenwick_test.go":   "rapid leaves out a step that is not possible",
-		"internal/draw/urn_test.go":       "the same",
-		"internal/lockmode/model_test.go": "the same",
-		"internal/draw/zone_test.go":      "its double depends on what the process has read before, and on nothing of the machine",
+		"internal/draw/urn/fenwick_test.go": "rapid leaves out a step that is not possible",
+		"internal/draw/urn/urn_test.go":     "the same",
+		"internal/lockmode/model_test.go":   "the same",
+		"internal/draw/rules/zone_test.go":  "its double depends on what the process has read before, and on nothing of the machine",
 	}
 	for _, path := range files(t, "_test.go") {
 		if own[path] == "" && !strings.HasSuffix(path, "house/skips_test.go") {

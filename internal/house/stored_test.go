@@ -48,7 +48,7 @@ func nameOf(e ast.Expr) string {
 // reads, it lists also those that parse what is stored and wrap nothing.
 func blames(t *testing.T, source string, reads bool) (bad []string) {
 	t.Helper()
-	parsers := []string{"ParseRules", "ParsePublished", "ParseValue", "ParseCommitment", "ParseZone", "Verifier", "Open", "Parse"}
+	parsers := []string{"ParsePublished", "ParseValue", "ParseCommitment", "ParseZone", "Verifier", "Open", "Parse"}
 	for name, calls := range callersOf(t, source) {
 		parses, wraps := false, false
 		for _, c := range calls {
@@ -57,7 +57,7 @@ func blames(t *testing.T, source string, reads bool) (bad []string) {
 				bad = append(bad, name)
 			}
 			of, isMethod := c.Fun.(*ast.SelectorExpr)
-			parses = parses || isMethod && slices.Contains([]string{"draw", "proof", "job"}, nameOf(of.X)) && slices.Contains(parsers, called)
+			parses = parses || isMethod && slices.Contains([]string{"draw", "rules", "proof", "job"}, nameOf(of.X)) && slices.Contains(parsers, called)
 			wraps = wraps || called == "WrapInternal" || called == "Unreadable"
 		}
 		if reads && parses && !wraps {
@@ -76,7 +76,7 @@ func TestStoredThingsBlameNobody(t *testing.T) {
 		reads := strings.HasPrefix(path, "internal/stock/") || path == "internal/proof/scribe.go"
 		require.Empty(t, blames(t, read(t, path), reads), path)
 	}
-	const double = "package stock\nfunc rulingOf() error { r, err := draw.ParseRules(b); "
+	const double = "package stock\nfunc rulingOf() error { r, err := rules.Parse(b); "
 	require.NotEmpty(t, blames(t, double+`return draw.Wrap(draw.CodeInternal, err, "rules cannot be read") }`, false))
 	require.NotEmpty(t, blames(t, double+`return err }`, true))
 	for _, good := range []string{`draw.WrapInternal(err, "rules cannot be read")`, `draw.Unreadable("the rules", err)`} {

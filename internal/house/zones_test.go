@@ -9,7 +9,7 @@ import (
 )
 
 // readsZonesOfMachine reports whether a file of Go reads time zones otherwise than
-// by draw.ParseZone: Go's own function reads the files of the machine first.
+// by rules.ParseZone: Go's own function reads the files of the machine first.
 func readsZonesOfMachine(source string) bool {
 	return regexp.MustCompile(`\btime\.LoadLocation\b|"time/tzdata"`).MatchString(source)
 }
@@ -18,7 +18,7 @@ func readsZonesOfMachine(source string) bool {
 // verifications begin at the same instant on every machine.
 func TestZonesHaveOneSource(t *testing.T) {
 	own := map[string]string{
-		"internal/draw/zone_test.go":               "its broken double reads the files of the machine",
+		"internal/draw/rules/zone_test.go":         "its broken double reads the files of the machine",
 		"loadtest/faults/history/campaign.go":      "the judgement shares no code with what it judges",
 		"loadtest/faults/history/campaign_test.go": "the same",
 	}

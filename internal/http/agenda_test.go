@@ -11,6 +11,7 @@ import (
 	"drawsvc/internal/access"
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // planned is a call of the fake store's agenda.
@@ -25,7 +26,7 @@ type planned struct {
 }
 
 func fakeItems() []draw.Item {
-	rules, _ := draw.ParseRules([]byte(`{"fallback":"none"}`)) // it fits
+	rules, _ := rules.Parse([]byte(`{"fallback":"none"}`)) // it fits
 	return []draw.Item{
 		{Number: 1, At: at, Kind: draw.ItemState, State: draw.StateOpen, Actor: "anna", Done: 1240},
 		{Number: 2, At: at, Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: "gold", Delta: -5, Reason: "back"}, Actor: "anna"},

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/http/contract"
 )
 
@@ -79,7 +80,7 @@ func TestExamplesAreTaken(t *testing.T) {
 // withMembers are refusals with members of their own: of a limit that is for ever, of
 // one that ends, and of pauses.
 func withMembers(t *testing.T) (all []error) {
-	rules, err := draw.ParseRules([]byte(`{"fallback":"none","limits":[{"of":"prize","prize":"gold","max":1},{"of":"draws","max":3,"per":"day"}]}`))
+	rules, err := rules.Parse([]byte(`{"fallback":"none","limits":[{"of":"prize","prize":"gold","max":1},{"of":"draws","max":3,"per":"day"}]}`))
 	require.NoError(t, err)
 	for i, end := range []time.Time{{}, at} {
 		e := draw.Errorf(draw.CodeLimitReached, "because")

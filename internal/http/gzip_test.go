@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/http/packed"
 )
 
@@ -147,7 +148,7 @@ func longRules(t *testing.T) *draw.Rules {
 	for i := range blocked {
 		blocked[i] = fmt.Sprintf(`"user-%d"`, i)
 	}
-	rules, err := draw.ParseRules([]byte(`{"blocked":[` + strings.Join(blocked, ",") + `]}`))
+	rules, err := rules.Parse([]byte(`{"blocked":[` + strings.Join(blocked, ",") + `]}`))
 	require.NoError(t, err)
 	return rules
 }

@@ -9,6 +9,7 @@ import (
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/odds"
+	"drawsvc/internal/draw/rules"
 )
 
 // showRules is the answer that shows rules, whose tag is their version.
@@ -52,7 +53,7 @@ func (s *Server) readRules(c call) (*draw.Rules, error) {
 	if *buf, err = readBody(r, (*buf)[:0], draw.RulesMax); err != nil {
 		return nil, err
 	}
-	return draw.ParseRules(*buf)
+	return rules.Parse(*buf)
 }
 
 // deleteRules answers DELETE /admin/pools/{pool}/rules, which without rules is 404

@@ -13,12 +13,14 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/odds"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 )
 
 // someRules are rules whose odds players may read.
 func someRules(t testing.TB) *draw.Rules {
 	t.Helper()
-	r, err := draw.ParseRules([]byte(`{"limits":[{"max":3,"of":"draws","per":"168h"}],"disclose":true}`))
+	r, err := rules.Parse([]byte(`{"limits":[{"max":3,"of":"draws","per":"168h"}],"disclose":true}`))
 	require.NoError(t, err)
 	return r
 }
@@ -50,8 +52,8 @@ func (f fakeStore) Odds(_ context.Context, poolID, userID string) (odds.Statemen
 	}, f.note([2]string{poolID, userID})
 }
 
-func (f fakeStore) Standing(_ context.Context, poolID, userID string) (draw.Standing, error) {
-	s := draw.Standing{Misses: 2, GuaranteedIn: 8, Limits: []draw.LimitStanding{
+func (f fakeStore) Standing(_ context.Context, poolID, userID string) (urn.Standing, error) {
+	s := urn.Standing{Misses: 2, GuaranteedIn: 8, Limits: []urn.LimitStanding{
 		{Limit: f.rules.Limits[0], Used: 2, Left: 1, ResetsAt: at},
 		{Limit: draw.Limit{Of: draw.LimitPrize, PrizeID: "gold", Max: 1}, Left: 1},
 	}}
@@ -171,7 +173,7 @@ func TestNewPoolWithRules(t *testing.T) {
 
 // TestOddsAreDisclosed: nobody else reads what the rules do not publish.
 func TestOddsAreDisclosed(t *testing.T) {
-	secret, err := draw.ParseRules([]byte(`{}`))
+	secret, err := rules.Parse([]byte(`{}`))
 	require.NoError(t, err)
 	s := newServer(t, &fake{rules: secret})
 	require.Equal(t, "not-found", problemIn(t, do(s, request("GET", "/pools/p/odds", "")).Result()).Code)

@@ -10,6 +10,7 @@ import (
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/http/gate"
 )
 
@@ -27,7 +28,7 @@ func (g guaranteed) Pool(ctx context.Context, poolID string) (draw.Pool, error) 
 func (g guaranteed) Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error) {
 	r, err := g.Store.Rules(ctx, poolID, version)
 	if err == nil {
-		r.Rules, err = draw.ParseRules([]byte(`{"fallback":"none","win":"1/4","disclose":true,"guarantee":{"after":3,"prize":"pin"}}`))
+		r.Rules, err = rules.Parse([]byte(`{"fallback":"none","win":"1/4","disclose":true,"guarantee":{"after":3,"prize":"pin"}}`))
 	}
 	return r, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/odds"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/job"
 )
 
@@ -116,7 +117,7 @@ type Odds interface {
 // Users says where users of pools stand, whose rules count draws or wins. For
 // other pools both return CodeUserNotCounted.
 type Users interface {
-	Standing(ctx context.Context, poolID, userID string) (draw.Standing, error)
+	Standing(ctx context.Context, poolID, userID string) (urn.Standing, error)
 	// UserAwards returns at most limit of a user's awards that the rules have
 	// counted, with a version above after, in order of version.
 	UserAwards(ctx context.Context, poolID, userID string, after int64, limit int) ([]draw.Award, error)

@@ -8,6 +8,7 @@ import (
 	"github.com/netresearch/go-cron"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 const (
@@ -49,7 +50,7 @@ func Parse(text string) (Schedule, error) {
 	if rest, ok := strings.CutPrefix(text, zone); ok {
 		name, after, _ := strings.Cut(rest, " ")
 		var err error
-		if s.zone, err = draw.ParseZone(name); err != nil {
+		if s.zone, err = rules.ParseZone(name); err != nil {
 			return Schedule{}, draw.Errorf(draw.CodeInvalidRequest, "schedule %q names no time zone that is known, such as Europe/Berlin", text)
 		}
 		fields = after

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/job"
 )
 
@@ -17,7 +17,7 @@ func TestLocalDayBeginsOnce(t *testing.T) {
 		"UTC", "Europe/Berlin", "Africa/Cairo", "America/Havana", "America/Santiago", "America/Sao_Paulo", "America/Asuncion",
 		"Asia/Amman", "Asia/Beirut", "Asia/Gaza", "Asia/Tehran", "Australia/Lord_Howe", "Atlantic/Azores",
 	} {
-		zone, err := draw.ParseZone(name)
+		zone, err := rules.ParseZone(name)
 		require.NoError(t, err)
 		before := job.Midnight(2014, time.December, 31, zone)
 		for n := range 365 * 12 {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
@@ -36,7 +37,7 @@ func testAgenda(t *testing.T, a *arena) {
 	paused := draw.StatePaused
 	_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &paused}, "test")
 	require.NoError(t, err)
-	parsed, err := draw.ParseRules([]byte(`{"fallback":"none"}`))
+	parsed, err := rules.Parse([]byte(`{"fallback":"none"}`))
 	require.NoError(t, err)
 	opens := stocktest.PlanInTime(t, a.store(0), pool, lead, func(at time.Time) []draw.Item {
 		return []draw.Item{

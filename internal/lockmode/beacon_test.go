@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/servertest/drand"
 	"drawsvc/internal/stock"
@@ -88,7 +89,7 @@ func testBeaconCached(t *testing.T, a *arena) {
 	armed := new(atomic.Bool)
 	held := stop.then(applied)
 	store := &reads{Store: a.store(0)}
-	s := a.serve(t, 0, func(s *settings) { s.Store = store }, applying(func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	s := a.serve(t, 0, func(s *settings) { s.Store = store }, applying(func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		if armed.Load() {
 			return held(ctx, tx, p)
 		}

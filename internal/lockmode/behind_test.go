@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -30,7 +31,7 @@ func TestReplaysBehindDoubt(t *testing.T) {
 			held, queued := make(chan func(), 1), make(chan struct{})
 			missing := &failedReads{err: draw.Errorf(draw.CodePoolNotFound, "there is no pool")} // whose batch is given up at once
 			var once sync.Once
-			cut := func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+			cut := func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 				if len(p.Awards) == 0 || p.Awards[0].DrawID != "in doubt" {
 					return tx.Write(ctx, p)
 				}

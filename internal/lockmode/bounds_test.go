@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -18,20 +19,20 @@ import (
 
 // counting counts the attempts that are applied.
 func counting(n *atomic.Int64, next apply) apply {
-	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		n.Add(1)
 		return next(ctx, tx, p)
 	}
 }
 
-func unexpected(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
+func unexpected(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	tx.Rollback()
 	return &stock.Error{Class: stock.ClassOther, Reason: "unexpected", Err: errCut}
 }
 
 // unheard waits until the time is over, as for a lock that another session holds on a
 // machine that is too busy to end the wait before.
-func unheard(ctx context.Context, tx stock.Tx, _ *draw.Plan) error {
+func unheard(ctx context.Context, tx stock.Tx, _ *urn.Plan) error {
 	defer tx.Rollback()
 	<-ctx.Done()
 	return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: ctx.Err()}
@@ -95,7 +96,7 @@ type turning struct {
 	reads atomic.Int64
 }
 
-func (s *turning) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *turning) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
 	tx, err := s.Store.Read(ctx, urn, o)
 	urn.Mode = lockmode.Names()[int(s.reads.Add(1))%len(lockmode.Names())]
 	if urn.Mode == lockmode.Optimistic && !o.Lock && o.Fence.Lock == "" {
@@ -202,7 +203,7 @@ func TestLockLost(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)
 	losing := func(l *spy, times int64) apply {
-		return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+		return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 			if l.holds.Load() > times {
 				return tx.Write(ctx, p)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 )
@@ -25,12 +26,12 @@ func (s *reads) Resume(ctx context.Context, o stock.TxOptions) (stock.Tx, error)
 	return s.Store.Resume(ctx, o)
 }
 
-func (s *reads) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *reads) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
 	s.reads.Add(1)
 	return s.Store.Read(ctx, urn, o)
 }
 
-func (s *reads) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
+func (s *reads) Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) error {
 	s.cached.Add(1)
 	return s.Store.Write(ctx, p, o)
 }
@@ -97,7 +98,7 @@ func testCachedFresh(t *testing.T, a *arena) {
 	t.Cleanup(stop.release)
 	armed := new(atomic.Bool)
 	held := stop.then(applied)
-	s, _ := known(t, a, pool, applying(func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	s, _ := known(t, a, pool, applying(func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		if armed.Load() {
 			return held(ctx, tx, p)
 		}

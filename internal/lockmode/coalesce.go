@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/fault"
 	"drawsvc/internal/group"
 	"drawsvc/internal/stock"
@@ -135,7 +135,7 @@ func (c *coalescer) take() []*entry {
 // planned is a batch with its plan, which is nil once it is finished.
 type planned struct {
 	batch *group.Batch
-	plan  *draw.Plan
+	plan  *urn.Plan
 }
 
 // attempt is one shared transaction. Batches that it does not settle are as if it
@@ -233,7 +233,7 @@ func (c *coalescer) decideAll(ctx context.Context, entries []*entry, all *[]*pla
 }
 
 func (c *coalescer) writeAll(ctx context.Context, tx stock.SharedTx, all []*planned) error {
-	plans := make([]*draw.Plan, len(all))
+	plans := make([]*urn.Plan, len(all))
 	for i, p := range all {
 		plans[i] = p.plan
 	}
@@ -259,7 +259,7 @@ func (c *coalescer) writeAll(ctx context.Context, tx stock.SharedTx, all []*plan
 // planShared plans a batch that may only be granted or refused at once: nil
 // when it is left out, because the log or the pool would have to be read, or
 // when it needs no write and is settled.
-func planShared(b *group.Batch, now time.Time, cached bool) *draw.Plan {
+func planShared(b *group.Batch, now time.Time, cached bool) *urn.Plan {
 	decide := b.PlanPlain
 	if cached {
 		decide = b.PlanCached

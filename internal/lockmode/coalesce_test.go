@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -20,7 +21,7 @@ import (
 type sharing struct {
 	lockmode.Sharer
 	applied *atomic.Int64
-	spoil   func(n int64, plans []*draw.Plan, apply func() ([]bool, error)) ([]bool, error)
+	spoil   func(n int64, plans []*urn.Plan, apply func() ([]bool, error)) ([]bool, error)
 }
 
 type sharingTx struct {
@@ -33,7 +34,7 @@ func (s *sharing) ReadShared(ctx context.Context, all []stock.SharedPool, o stoc
 	return &sharingTx{shared, s}, ready, err
 }
 
-func (tx *sharingTx) Write(ctx context.Context, plans []*draw.Plan) ([]bool, error) {
+func (tx *sharingTx) Write(ctx context.Context, plans []*urn.Plan) ([]bool, error) {
 	n := tx.store.applied.Add(int64(len(plans)))
 	apply := func() ([]bool, error) { return tx.SharedTx.Write(ctx, plans) }
 	if tx.store.spoil == nil {
@@ -43,24 +44,24 @@ func (tx *sharingTx) Write(ctx context.Context, plans []*draw.Plan) ([]bool, err
 }
 
 // spoils are what may become of a shared transaction.
-func spoils() map[string]func(int64, []*draw.Plan, func() ([]bool, error)) ([]bool, error) {
+func spoils() map[string]func(int64, []*urn.Plan, func() ([]bool, error)) ([]bool, error) {
 	lost := &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}
-	return map[string]func(int64, []*draw.Plan, func() ([]bool, error)) ([]bool, error){
+	return map[string]func(int64, []*urn.Plan, func() ([]bool, error)) ([]bool, error){
 		"nothing": nil,
-		"every third answer lost": func(n int64, _ []*draw.Plan, apply func() ([]bool, error)) ([]bool, error) {
+		"every third answer lost": func(n int64, _ []*urn.Plan, apply func() ([]bool, error)) ([]bool, error) {
 			applied, err := apply()
 			if n%3 == 0 && err == nil {
 				return nil, lost
 			}
 			return applied, err
 		},
-		"every third commit lost": func(n int64, _ []*draw.Plan, apply func() ([]bool, error)) ([]bool, error) {
+		"every third commit lost": func(n int64, _ []*urn.Plan, apply func() ([]bool, error)) ([]bool, error) {
 			if n%3 == 0 {
 				return nil, lost
 			}
 			return apply()
 		},
-		"every third panics": func(n int64, _ []*draw.Plan, apply func() ([]bool, error)) ([]bool, error) {
+		"every third panics": func(n int64, _ []*urn.Plan, apply func() ([]bool, error)) ([]bool, error) {
 			if n%3 == 0 {
 				panic("a defect")
 			}
@@ -98,7 +99,7 @@ func TestSharedTransactionFailsOnePoolAlone(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "postgres"})
 	bad, failed, shared := a.pool(t, 1000), new(atomic.Int64), new(atomic.Int64)
-	spoil := func(_ int64, plans []*draw.Plan, apply func() ([]bool, error)) ([]bool, error) {
+	spoil := func(_ int64, plans []*urn.Plan, apply func() ([]bool, error)) ([]bool, error) {
 		for _, p := range plans {
 			if p.PoolID == bad {
 				failed.Add(1)
@@ -143,7 +144,7 @@ type lookingTx struct {
 	n *atomic.Int64
 }
 
-func (s *lookupCounter) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *lookupCounter) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
 	tx, err := s.Store.Read(ctx, urn, o)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -99,7 +100,7 @@ func TestReplayNeedsNoLock(t *testing.T) {
 		s := a.serve(t, 0, soon, func(s *settings) { s.QueueMax = 100 })
 		first, err := s.Draw(t.Context(), named(pool, "known"))
 		require.NoError(t, err)
-		holder, err := a.store(1).Read(t.Context(), draw.NewUrn(pool), stock.TxOptions{Lock: true})
+		holder, err := a.store(1).Read(t.Context(), urn.NewUrn(pool), stock.TxOptions{Lock: true})
 		require.NoError(t, err)
 		fresh, known := once(t, s, named(pool, "new")), once(t, s, named(pool, "known"))
 		require.Equal(t, draw.CodeContended, draw.CodeOf(receive(t, fresh).err), c)

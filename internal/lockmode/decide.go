@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/fault"
 	"drawsvc/internal/group"
 	"drawsvc/internal/stock"
@@ -142,7 +143,7 @@ func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions
 
 // finish settles a plan that was written, or undoes it. After any error but
 // the usual ones the cached copy of the pool is no longer trusted.
-func (d *decider) finish(b *group.Batch, p *draw.Plan, err error) error {
+func (d *decider) finish(b *group.Batch, p *urn.Plan, err error) error {
 	if err == nil {
 		if len(p.Awards) > 0 {
 			fault.At(fault.AfterCommit)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 )
@@ -18,7 +19,7 @@ import (
 // were counted before, and what others have inserted since changes nothing.
 func countingThenInserting(db *sql.DB) apply {
 	write := blindly(db)
-	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		if err := write(ctx, tx, p); err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func TestLimitCondemnsCountingThenInserting(t *testing.T) {
 }
 
 // forgettingNoWins writes no draw that did not win, and says that it was written.
-func forgettingNoWins(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+func forgettingNoWins(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 	if !p.Awards[0].Win() {
 		tx.Rollback()
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/group"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
@@ -47,7 +48,7 @@ func insertAward(ctx context.Context, tx *sql.Tx, poolID string, version int64, 
 
 // blindly writes a plan whatever has happened since it was made.
 func blindly(db *sql.DB) apply {
-	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		tx.Rollback()
 		return onRows(ctx, db, func(tx *sql.Tx) error {
 			for _, a := range p.Awards {
@@ -72,7 +73,7 @@ func blindly(db *sql.DB) apply {
 // that came too late to it pick again: the trap of law 3. Every unit it gives
 // out is there, and no unit twice; only the odds are wrong.
 func perPrize(db *sql.DB) apply {
-	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		tx.Rollback()
 		err := onRows(ctx, db, func(tx *sql.Tx) error {
 			for _, a := range p.Awards {

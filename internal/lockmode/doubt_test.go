@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -20,7 +21,7 @@ type mortal struct {
 	down, empty atomic.Bool
 }
 
-func (s *mortal) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *mortal) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
 	if s.empty.Load() { // it was put back to a time before the pool
 		return nil, draw.Errorf(draw.CodePoolNotFound, "there is no pool %q", urn.PoolID)
 	}
@@ -31,7 +32,7 @@ func (s *mortal) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (st
 	return s.Store.Read(ctx, urn, o)
 }
 
-func (s *mortal) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
+func (s *mortal) Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) error {
 	if s.down.Load() {
 		return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 	}
@@ -87,7 +88,7 @@ func TestDoubtfulCommitStaysInDoubt(t *testing.T) {
 				}}
 				s := a.serve(t, 0, locking(lock), func(s *settings) {
 					s.Mode, s.Settle = then.mode, settle
-					s.Store = &tampered{store, func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+					s.Store = &tampered{store, func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 						defer then.what(t, a, pool, store, lock)
 						err := fault(ctx, tx, p)
 						written = written || stock.ClassOf(err) == stock.ClassUnknown

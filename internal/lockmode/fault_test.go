@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -101,12 +102,12 @@ func testBadApple(t *testing.T, a *arena) {
 		spoil  apply
 		served bool
 	}{
-		"error before the write": {spoil: func(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
+		"error before the write": {spoil: func(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 			tx.Rollback()
 			return &stock.Error{Class: stock.ClassOther, Reason: "unexpected", Err: errors.New("nobody expected this")}
 		}},
-		"panic before the write": {spoil: func(context.Context, stock.Tx, *draw.Plan) error { panic("a defect") }},
-		"panic after the write": {served: true, spoil: func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+		"panic before the write": {spoil: func(context.Context, stock.Tx, *urn.Plan) error { panic("a defect") }},
+		"panic after the write": {served: true, spoil: func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 			if err := tx.Write(ctx, p); err != nil {
 				return err
 			}
@@ -144,7 +145,7 @@ func testBadApple(t *testing.T, a *arena) {
 
 // spoiling applies plans that hold the bad draw in the way of spoil.
 func spoiling(bad *atomic.Value, spoil apply) apply {
-	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		for _, award := range p.Awards {
 			if award.DrawID == bad.Load() {
 				return spoil(ctx, tx, p)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -145,9 +145,9 @@ func TestFailedWritesDoNotChangePicks(t *testing.T) {
 // forgetful makes a new urn for each attempt, which picks again.
 type forgetful struct{ lockmode.Store }
 
-func (f *forgetful) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
-	*urn = *draw.NewUrn(urn.PoolID)
-	return f.Store.Read(ctx, urn, o)
+func (f *forgetful) Read(ctx context.Context, u *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
+	*u = *urn.NewUrn(u.PoolID)
+	return f.Store.Read(ctx, u, o)
 }
 
 // TestPicksCondemnsPickingAgain: a service that picks again after a failure is

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -88,7 +89,7 @@ func (u *unmarked) forge(ctx context.Context, poolID string, h *draw.Head) error
 	return err
 }
 
-func (u *unmarked) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (u *unmarked) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
 	if urn.Version > 0 {
 		if err := u.forge(ctx, urn.PoolID, &urn.Head); err != nil {
 			return nil, err
@@ -97,7 +98,7 @@ func (u *unmarked) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (
 	return u.Store.Read(ctx, urn, o)
 }
 
-func (u *unmarked) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
+func (u *unmarked) Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) error {
 	if err := u.forge(ctx, p.PoolID, &p.From); err != nil {
 		return err
 	}

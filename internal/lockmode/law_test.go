@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/drawtest"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
@@ -120,7 +120,7 @@ func (r race) tamper() edit {
 	}
 	var mu sync.Mutex
 	places := map[string]*rendezvous{}
-	return applying(func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	return applying(func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		mu.Lock()
 		place := places[p.PoolID]
 		if place == nil {

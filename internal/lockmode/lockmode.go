@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/group"
 	"drawsvc/internal/stock"
 )
@@ -38,9 +39,9 @@ type Observer interface {
 // Store reads pools, and writes plans that were made from them or from cached
 // copies of them.
 type Store interface {
-	Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error)
+	Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error)
 	Resume(ctx context.Context, o stock.TxOptions) (stock.Tx, error)
-	Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error
+	Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) error
 }
 
 // Agendas does what was planned for pools.

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 )
@@ -56,7 +57,7 @@ type dying struct {
 	down, inDoubt, cut atomic.Bool
 }
 
-func (s *dying) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *dying) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
 	if s.down.Load() {
 		return nil, &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 	}
@@ -67,14 +68,14 @@ func (s *dying) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (sto
 	return &tamperedTx{tx, s.die}, nil
 }
 
-func (s *dying) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
+func (s *dying) Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) error {
 	if s.down.Load() {
 		return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 	}
 	return s.die(ctx, &cachedTx{store: s.Store, options: o}, p)
 }
 
-func (s *dying) die(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+func (s *dying) die(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 	s.down.Store(true)
 	lost := commitLost
 	if s.committed {

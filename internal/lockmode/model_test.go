@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 )
@@ -73,7 +74,7 @@ func (w *world) restart(rt *rapid.T) {
 	w.service = w.arena.serve(w.t, 0, func(s *settings) {
 		s.Mode = mode
 		s.OptimisticBudget = s.Budget // nobody contends here, but the machine may be busy
-		s.Store = &tampered{s.Store, func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+		s.Store = &tampered{s.Store, func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 			select {
 			case fault := <-w.next:
 				return fault(ctx, tx, p)

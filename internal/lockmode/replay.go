@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/group"
 	"drawsvc/internal/stock"
 )
@@ -71,7 +72,7 @@ func waits(b *group.Batch, failed error) bool {
 
 // replay hands settle a plan in which all draws that the log does not hold end with
 // failed. Where the log cannot be asked, nothing changes.
-func (r replayer) replay(ctx context.Context, b *group.Batch, failed error, settle func(*draw.Plan)) {
+func (r replayer) replay(ctx context.Context, b *group.Batch, failed error, settle func(*urn.Plan)) {
 	tx, err := r.store.Read(ctx, b.Urn, stock.TxOptions{})
 	for n := 1; n < replayReadsMax && stock.ClassOf(err) == stock.ClassConflict && ctx.Err() == nil; n++ {
 		tx, err = r.store.Read(ctx, b.Urn, stock.TxOptions{})

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 )
@@ -30,9 +31,9 @@ func (a *arena) ruled(t *testing.T, gold, silver int64, rules string) string {
 	return pool
 }
 
-func (a *arena) setRules(t *testing.T, i int, pool, rules string) {
+func (a *arena) setRules(t *testing.T, i int, pool, document string) {
 	t.Helper()
-	parsed, err := draw.ParseRules([]byte(rules))
+	parsed, err := rules.Parse([]byte(document))
 	require.NoError(t, err)
 	for {
 		_, err = a.store(i).SetRules(t.Context(), pool, parsed, nil, "test")

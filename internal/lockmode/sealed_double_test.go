@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
@@ -19,19 +19,19 @@ import (
 // seeded is a store that gives urns other seeds than those of their pools.
 type seeded struct {
 	lockmode.Store
-	other func() draw.Seeds
-	given sync.Map // *draw.Urn -> draw.Seeds: those of a double may go by what they gave
+	other func() urn.Seeds
+	given sync.Map // *urn.Urn -> urn.Seeds: those of a double may go by what they gave
 }
 
-func (s *seeded) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
-	tx, err := s.Store.Read(ctx, urn, o)
+func (s *seeded) Read(ctx context.Context, u *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
+	tx, err := s.Store.Read(ctx, u, o)
 	if err == nil {
-		seeds, known := s.given.Load(urn)
+		seeds, known := s.given.Load(u)
 		if !known {
 			seeds = s.other()
-			s.given.Store(urn, seeds)
+			s.given.Store(u, seeds)
 		}
-		urn.SetSecrets(draw.Secrets{Seeds: seeds.(draw.Seeds)})
+		u.SetSecrets(urn.Secrets{Seeds: seeds.(urn.Seeds)})
 	}
 	return tx, err
 }
@@ -39,7 +39,7 @@ func (s *seeded) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (st
 // dice are the numbers of a service that ignores what its pool is committed to.
 type dice struct{ *proof.Numbers }
 
-func (d dice) Of(int64) draw.Numbers { return d }
+func (d dice) Of(int64) urn.Numbers { return d }
 
 func (d dice) Below(limit int64) int64 {
 	n, _ := rand.Int(rand.Reader, big.NewInt(limit)) // it never fails
@@ -53,7 +53,7 @@ type counted struct {
 	next int64
 }
 
-func (c *counted) Of(version int64) draw.Numbers {
+func (c *counted) Of(version int64) urn.Numbers {
 	c.next = max(c.next, version-1) + 1
 	return c.Numbers.Of(min(c.next, c.Last()))
 }
@@ -62,12 +62,12 @@ func (c *counted) Of(version int64) draw.Numbers {
 // that keeps the number.
 func TestSealedDeckCondemns(t *testing.T) {
 	t.Parallel()
-	rigged := func(other func() draw.Seeds) edit {
+	rigged := func(other func() urn.Seeds) edit {
 		return func(s *settings) { s.Store, s.Sharer = &seeded{Store: s.Store, other: other}, nil }
 	}
-	rolled := rigged(func() draw.Seeds { return dice{deckNumbers(t)} })
-	kept := rigged(func() draw.Seeds { return &counted{Numbers: deckNumbers(t)} })
-	right := rigged(func() draw.Seeds { return deckNumbers(t) })
+	rolled := rigged(func() urn.Seeds { return dice{deckNumbers(t)} })
+	kept := rigged(func() urn.Seeds { return &counted{Numbers: deckNumbers(t)} })
+	right := rigged(func() urn.Seeds { return deckNumbers(t) })
 	undone := func(s *settings) { deckFaults()(s); s.BatchMax = 8 }
 	for _, c := range []cell{{mode: lockmode.ForUpdate, dialect: "postgres"}, {mode: lockmode.Optimistic, dialect: "sqlite"}} {
 		a := newArena(t, c)

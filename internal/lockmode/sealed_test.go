@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/fold"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -91,7 +94,7 @@ func (s *deckStep) do(t *testing.T, a *arena, i int, pool string) {
 }
 
 // redo does the step in a recomputation, and says whether it makes a version.
-func (s *deckStep) redo(t *testing.T, r *draw.Recomputation) bool {
+func (s *deckStep) redo(t *testing.T, r *fold.Recomputation) bool {
 	var err error
 	switch {
 	case s.prize.ID != "":
@@ -101,10 +104,10 @@ func (s *deckStep) redo(t *testing.T, r *draw.Recomputation) bool {
 	case s.rules == "-":
 		err = r.SetRules(nil, time.Time{})
 	case s.rules != "":
-		var rules *draw.Rules
-		rules, err = draw.ParseRules([]byte(s.rules))
+		var parsed *draw.Rules
+		parsed, err = rules.Parse([]byte(s.rules))
 		require.NoError(t, err)
-		err = r.SetRules(rules, time.Now())
+		err = r.SetRules(parsed, time.Now())
 	default:
 		return false
 	}
@@ -116,11 +119,11 @@ func (s *deckStep) redo(t *testing.T, r *draw.Recomputation) bool {
 func deckReplayed(t *testing.T) (all []string) {
 	var documents []*draw.Rules
 	for _, s := range deckScript() {
-		if rules, err := draw.ParseRules([]byte(s.rules)); err == nil {
+		if rules, err := rules.Parse([]byte(s.rules)); err == nil {
 			documents = append(documents, rules)
 		}
 	}
-	r := draw.NewRecomputation("deck", deckNumbers(t), documents)
+	r := fold.NewRecomputation("deck", deckNumbers(t), documents)
 	for _, p := range deckPrizes() {
 		require.NoError(t, r.AddPrize(p))
 	}
@@ -163,7 +166,7 @@ func (a *arena) deck(t *testing.T) string {
 }
 
 // failed is a write that the database refuses, and that no attempt repeats.
-func failed(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
+func failed(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	tx.Rollback()
 	return &stock.Error{Class: stock.ClassOther, Reason: "unexpected", Err: errors.New("nobody expected this")}
 }

@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 )
 
 // apply stands in for the guarded write of an attempt.
-type apply func(ctx context.Context, tx stock.Tx, p *draw.Plan) error
+type apply func(ctx context.Context, tx stock.Tx, p *urn.Plan) error
 
 // tampered is a store whose every plan is written otherwise.
 type tampered struct {
@@ -26,7 +26,7 @@ type tamperedTx struct {
 	apply apply
 }
 
-func (s *tampered) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *tampered) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
 	tx, err := s.Store.Read(ctx, urn, o)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *tampered) Resume(ctx context.Context, o stock.TxOptions) (stock.Tx, err
 	return &tamperedTx{tx, s.apply}, nil
 }
 
-func (s *tampered) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
+func (s *tampered) Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) error {
 	return s.apply(ctx, &cachedTx{store: s.Store, options: o}, p)
 }
 
@@ -53,14 +53,14 @@ type cachedTx struct {
 	options stock.TxOptions
 }
 
-func (tx *cachedTx) Write(ctx context.Context, p *draw.Plan) error {
+func (tx *cachedTx) Write(ctx context.Context, p *urn.Plan) error {
 	return tx.store.Write(ctx, p, tx.options)
 }
 
 func (tx *cachedTx) Rollback() {}
 
 // Write lets plans that write nothing be: what they are about is done already.
-func (tx *tamperedTx) Write(ctx context.Context, p *draw.Plan) error {
+func (tx *tamperedTx) Write(ctx context.Context, p *urn.Plan) error {
 	if len(p.Awards) == 0 {
 		return tx.Tx.Write(ctx, p)
 	}
@@ -72,12 +72,12 @@ func applying(a apply) edit {
 	return func(s *settings) { s.Store = &tampered{s.Store, a} }
 }
 
-func applied(ctx context.Context, tx stock.Tx, p *draw.Plan) error { return tx.Write(ctx, p) }
+func applied(ctx context.Context, tx stock.Tx, p *urn.Plan) error { return tx.Write(ctx, p) }
 
 var errCut = errors.New("the link was cut")
 
 // answerLost commits, but the answer does not arrive.
-func answerLost(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+func answerLost(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 	if err := tx.Write(ctx, p); err != nil {
 		return err
 	}
@@ -85,19 +85,19 @@ func answerLost(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
 }
 
 // commitLost commits nothing and does not say so.
-func commitLost(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
+func commitLost(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	tx.Rollback()
 	return &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}
 }
 
 // outrun finds that somebody else was first.
-func outrun(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
+func outrun(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	tx.Rollback()
 	return stock.ErrConflict
 }
 
 // unreached does not reach the database.
-func unreached(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
+func unreached(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	tx.Rollback()
 	return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 }
@@ -105,7 +105,7 @@ func unreached(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
 // inTurn applies in one way after another; it is shared by services.
 func inTurn(ways ...apply) apply {
 	var n atomic.Int64
-	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		return ways[int(n.Add(1)-1)%len(ways)](ctx, tx, p)
 	}
 }
@@ -113,14 +113,14 @@ func inTurn(ways ...apply) apply {
 // door stops the first plan between its picks and its write, until it is
 // opened.
 type door struct {
-	arrived chan *draw.Plan
+	arrived chan *urn.Plan
 	open    chan struct{}
 	written chan error // what became of the write
 	once    sync.Once
 }
 
 func newDoor() *door {
-	return &door{arrived: make(chan *draw.Plan, 1), open: make(chan struct{}), written: make(chan error, 1)}
+	return &door{arrived: make(chan *urn.Plan, 1), open: make(chan struct{}), written: make(chan error, 1)}
 }
 
 func (d *door) release() { d.once.Do(func() { close(d.open) }) }
@@ -128,7 +128,7 @@ func (d *door) release() { d.once.Do(func() { close(d.open) }) }
 // then applies every plan in the way of next, the first one after a stop.
 func (d *door) then(next apply) apply {
 	var used atomic.Bool
-	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		if used.Swap(true) {
 			return next(ctx, tx, p)
 		}
@@ -187,7 +187,7 @@ func (r *rendezvous) open() {
 }
 
 func (r *rendezvous) then(next apply) apply {
-	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		r.meet()
 		return next(ctx, tx, p)
 	}

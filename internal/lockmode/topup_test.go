@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -51,7 +51,7 @@ func TestWaitingBatchAdmitsDraws(t *testing.T) {
 func hold(t *testing.T, a *arena, pool string) (release func()) {
 	t.Helper()
 	if a.mode == lockmode.ForUpdate {
-		tx, err := a.store(1).Read(t.Context(), draw.NewUrn(pool), stock.TxOptions{Lock: true})
+		tx, err := a.store(1).Read(t.Context(), urn.NewUrn(pool), stock.TxOptions{Lock: true})
 		require.NoError(t, err)
 		t.Cleanup(tx.Rollback)
 		return tx.Rollback

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -59,7 +61,7 @@ func testRulesUnreadable(t *testing.T, a *arena) {
 // instance that can read it, or has been due for a minute: then it is done as failed.
 func testItemUnreadable(t *testing.T, a *arena) {
 	pool, other := a.ruled(t, 500, 500, `{"fallback":"none"}`), a.pool(t, 100)
-	parsed, err := draw.ParseRules([]byte(`{"fallback":"none","win":"1/2"}`))
+	parsed, err := rules.Parse([]byte(`{"fallback":"none","win":"1/2"}`))
 	require.NoError(t, err)
 	services := a.three(t)
 	require.NoError(t, receive(t, ask(t, services[0], named(pool, "known"))).err)
@@ -93,7 +95,7 @@ func testItemUnreadable(t *testing.T, a *arena) {
 // rules that cannot be read, as if the caller had written them.
 type blamingStore struct{ lockmode.Store }
 
-func (s blamingStore) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s blamingStore) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
 	tx, err := s.Store.Read(ctx, urn, o)
 	if err != nil || urn.Readable(urn.PoolID) == nil {
 		return tx, err

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -83,7 +84,7 @@ type hung struct {
 	hangs atomic.Bool
 }
 
-func (s *hung) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *hung) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
 	if s.hangs.Load() {
 		<-ctx.Done()
 		return nil, ctx.Err()

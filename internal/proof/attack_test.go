@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/fold"
 )
 
 // simple is a pool without rules: 300 draws, restocked once, of two checkpoints.
@@ -146,7 +147,7 @@ func attacks(w *world) []attack {
 // recomputed gives every award what the seed gives it where it stands now.
 func recomputed(w *world, all []*Line) []*Line {
 	numbers, _ := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
-	v := &verifier{folding: folding{recompute: draw.NewRecomputation("spring", numbers, nil)}, commitment: w.commitment}
+	v := &verifier{folding: folding{recompute: fold.NewRecomputation("spring", numbers, nil)}, commitment: w.commitment}
 	v.recompute.SetState(draw.StateOpen)
 	for i, l := range all {
 		own := *l

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/fold"
 )
 
 // moreAttacks are those of who would have another outcome, and does not touch who
@@ -44,7 +45,7 @@ func moreAttacks(w *world) []attack {
 
 // prizeOf is what a version would give behind some lines.
 func prizeOf(numbers *Numbers, before []*Line, version int64) string {
-	v := &verifier{folding: folding{recompute: draw.NewRecomputation("spring", numbers, nil)}}
+	v := &verifier{folding: folding{recompute: fold.NewRecomputation("spring", numbers, nil)}}
 	v.recompute.SetState(draw.StateOpen)
 	for _, l := range before {
 		switch l.Kind {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // broken is a source of numbers that a careless service would use.
@@ -25,7 +26,7 @@ type broken struct {
 	random bool
 }
 
-func (b *broken) Of(version int64) draw.Numbers {
+func (b *broken) Of(version int64) urn.Numbers {
 	n := b.numbers
 	epoch := n.commitment.Epoch(n.version, version)
 	words := &brokenWords{modulo: b.modulo, counter: b.first, key: Key(n.seeds[epoch+1], n.hash, epoch, [32]byte{}), version: version + b.shift}
@@ -75,7 +76,7 @@ func TestBrokenDoubles(t *testing.T) {
 			w := newWorld(t)
 			w.prize("silver", 900, "5.00")
 			w.prize("gold", 600, "19.90")
-			w.source = func(n *Numbers) draw.Source { double.numbers = n; return &double }
+			w.source = func(n *Numbers) urn.Source { double.numbers = n; return &double }
 			w.commit(4, 100)
 			w.state(draw.StateOpen)
 			for i := range 100 {
@@ -174,7 +175,7 @@ func TestModuloOfMany(t *testing.T) {
 	const units = 100_000_000_000_000_000
 	found := 0
 	for _, v := range readVectors(t).Numbers {
-		var right draw.Keyed
+		var right urn.Keyed
 		right.SetKey(bytesOf(t, v.Key))
 		numbers, modulo := right.Of(v.Version), &brokenWords{modulo: true, counter: 1, key: bytesOf(t, v.Key), version: v.Version}
 		for i, limit := range v.Below {
@@ -194,15 +195,15 @@ func TestKeptNumber(t *testing.T) {
 	w := simple(t)
 	numbers, ok := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
 	require.True(t, ok)
-	urn := draw.NewUrnFrom("spring", numbers)
+	u := urn.NewUrnFrom("spring", numbers)
 	w.pool.State = draw.StateOpen
-	require.True(t, urn.Seen(w.pool))
-	ask := func(id string, count int) *draw.Ask {
-		return &draw.Ask{Request: draw.Request{PoolID: "spring", UserID: "u", DrawID: id, Named: true, Count: count}}
+	require.True(t, u.Seen(w.pool))
+	ask := func(id string, count int) *urn.Ask {
+		return &urn.Ask{Request: draw.Request{PoolID: "spring", UserID: "u", DrawID: id, Named: true, Count: count}}
 	}
-	first := urn.Plan([]*draw.Ask{ask("a", 2), ask("b", 1)}, w.at)
+	first := u.Plan([]*urn.Ask{ask("a", 2), ask("b", 1)}, w.at)
 	first.Undo()
-	again := urn.Plan([]*draw.Ask{ask("b", 1), ask("c", 1), ask("a", 1)}, w.at)
+	again := u.Plan([]*urn.Ask{ask("b", 1), ask("c", 1), ask("a", 1)}, w.at)
 	require.Len(t, again.Awards, 3)
 	for i := range again.Awards {
 		require.Equal(t, first.Awards[i].PrizeID, again.Awards[i].PrizeID)

@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/fold"
+	"drawsvc/internal/draw/urn"
 )
 
 // folding is the log as far as it was read.
 type folding struct {
 	tree      Tree
-	recompute *draw.Recomputation
+	recompute *fold.Recomputation
 	documents []*draw.Rules
 	at        time.Time
 	state     draw.State // "" before the first line that says one
@@ -84,11 +86,11 @@ func (v *verifier) readRules() error {
 var errNoEntry = errors.New("proof: the line is not the next entry")
 
 func (v *verifier) readLog() error {
-	var source draw.Source
+	var source urn.Source
 	if v.numbers != nil {
 		source = v.numbers
 	}
-	v.recompute = draw.NewRecomputation(v.commitment.Pool(), source, v.documents)
+	v.recompute = fold.NewRecomputation(v.commitment.Pool(), source, v.documents)
 	slices.SortStableFunc(v.signed, func(a, b expected) int { return int(min(max(a.Size-b.Size, -1), 1)) })
 	err := v.beginCheckpoints()
 	defer v.stop()

@@ -13,6 +13,8 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/drawtest"
+	"drawsvc/internal/draw/fold"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 )
 
@@ -102,7 +104,7 @@ func TestLawOfReplays(t *testing.T) {
 	t.Parallel()
 	var samples []drawtest.Sample
 	for range 200 {
-		r := draw.NewRecomputation("spring", anyNumbers(t, 2, 100), nil)
+		r := fold.NewRecomputation("spring", anyNumbers(t, 2, 100), nil)
 		for i, n := range lawStock {
 			require.NoError(t, r.AddPrize(draw.Prize{ID: string(rune('a' + i)), Name: "A prize", Kind: draw.KindPrize, Stocked: n}))
 		}
@@ -219,7 +221,7 @@ const nextEpoch = 8
 
 // kindBy is the prize that a key gives that version.
 func kindBy(key [32]byte) int64 {
-	var k draw.Keyed
+	var k urn.Keyed
 	k.SetKey(key)
 	return k.Of(nextEpoch).Below(4)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // members are all that a line of any kind may have.
@@ -146,7 +147,7 @@ func (l *Line) Rules() (*draw.Rules, error) {
 	if l.Document == "null" {
 		return nil, nil //nolint:nilnil // no rules are what the document says
 	}
-	return draw.ParsePublished([]byte(l.Document))
+	return rules.ParsePublished([]byte(l.Document))
 }
 
 func isID(s string) bool { return draw.CheckID("id", s) == nil }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // receipts are those of all draws of a world, by the draw's name.
@@ -20,11 +21,11 @@ func (w *world) receipts() map[string]Receipt {
 	by, err := NewReceipts(worldOrigin, &Secrets{Salts: w.salts, Signer: w.signer})
 	require.NoError(w.t, err)
 	all := map[string]Receipt{}
-	var rules *draw.Rules
+	var parsed *draw.Rules
 	for i := 0; i < len(w.entries); i++ {
 		e := w.entries[i]
 		if e.Change != nil && e.Change.What == draw.WhatRules {
-			rules, _, err = draw.RulesOf(e.Change)
+			parsed, _, err = rules.Of(e.Change)
 			require.NoError(w.t, err)
 		}
 		if e.Award == nil {
@@ -34,7 +35,7 @@ func (w *world) receipts() map[string]Receipt {
 		for ; i+1 < len(w.entries) && w.entries[i+1].Award != nil && w.entries[i+1].Award.DrawID == e.Award.DrawID; i++ {
 			awards = append(awards, *w.entries[i+1].Award)
 		}
-		all[e.Award.DrawID], err = by.Of(awards, rules)
+		all[e.Award.DrawID], err = by.Of(awards, parsed)
 		require.NoError(w.t, err)
 	}
 	return all

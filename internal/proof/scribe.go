@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // Scribe writes the lines of a pool's log from the entries of its history.
@@ -189,7 +190,7 @@ func (s *Scribe) corrected(l *Line, body *changed) (*Line, error) {
 }
 
 func (s *Scribe) ruled(l *Line, c *draw.Change) (*Line, error) {
-	rules, _, err := draw.RulesOf(c)
+	rules, _, err := rules.Of(c)
 	if err != nil {
 		return nil, err
 	}
@@ -202,13 +203,13 @@ func (s *Scribe) ruled(l *Line, c *draw.Change) (*Line, error) {
 }
 
 // published is a document in which the users that are blocked bear pseudonyms.
-func (s *Scribe) published(rules *draw.Rules) (string, error) {
-	if len(rules.Blocked) == 0 {
-		return rules.Document(), nil
+func (s *Scribe) published(parsed *draw.Rules) (string, error) {
+	if len(parsed.Blocked) == 0 {
+		return parsed.Document(), nil
 	}
 	var members map[string]jsontext.Value
 	var blocked []string
-	if err := json.Unmarshal([]byte(rules.Document()), &members); err != nil {
+	if err := json.Unmarshal([]byte(parsed.Document()), &members); err != nil {
 		return "", err
 	}
 	if err := json.Unmarshal(members["blocked"], &blocked); err != nil {
@@ -225,7 +226,7 @@ func (s *Scribe) published(rules *draw.Rules) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	published, err := draw.ParsePublished(replaced)
+	published, err := rules.ParsePublished(replaced)
 	if err != nil {
 		return "", draw.WrapInternal(err, "the rules cannot be published")
 	}

@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // Seed is one seed of a chain: the seed before it is its SHA-256.
@@ -45,7 +45,7 @@ func Key(seed Seed, c [sha256.Size]byte, epoch int64, beacon [sha256.Size]byte) 
 
 // Numbers gives the versions of a committed pool their numbers, by the seeds of
 // a chain up to one that is known. It has one owner at a time. It implements
-// draw.Seeds.
+// urn.Seeds.
 type Numbers struct {
 	commitment *Commitment
 	hash       [sha256.Size]byte
@@ -53,7 +53,7 @@ type Numbers struct {
 	version int64
 	// seeds are those from 0, the anchor, up to the last that is known.
 	seeds []Seed
-	keyed draw.Keyed
+	keyed urn.Keyed
 	epoch int64
 	// beacon is what the latest opening mixes in.
 	beacon [sha256.Size]byte
@@ -76,7 +76,7 @@ func NewNumbers(c *Commitment, version int64, seed Seed, place int64) (*Numbers,
 
 // Of returns the numbers of a version, good until the next are asked for. The
 // version lies behind the commitment's and is at most Last.
-func (n *Numbers) Of(version int64) draw.Numbers {
+func (n *Numbers) Of(version int64) urn.Numbers {
 	if epoch := n.commitment.Epoch(n.version, version); epoch != n.epoch {
 		n.keyed.SetKey(Key(n.seeds[epoch+1], n.hash, epoch, n.beacon))
 		n.epoch = epoch

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 )
 
 // vectorsFile lies beside the specification's text. The Python program runs it
@@ -89,7 +91,7 @@ func TestVectors(t *testing.T) {
 	v := readVectors(t)
 	require.GreaterOrEqual(t, len(v.Numbers), 20)
 	for _, n := range v.Numbers {
-		var keyed draw.Keyed
+		var keyed urn.Keyed
 		keyed.SetKey(bytesOf(t, n.Key))
 		numbers := keyed.Of(n.Version)
 		for i, limit := range n.Below {
@@ -180,7 +182,7 @@ func TestVectorsOfLines(t *testing.T) {
 // TestVectorsOfWindows: the windows of limits begin where the file says.
 func TestVectorsOfWindows(t *testing.T) {
 	for _, w := range readVectors(t).Windows {
-		rules, err := draw.ParseRules([]byte(`{"zone":"` + w.Zone + `","limits":[{"of":"draws","max":1,"per":"` + w.Per + `"}]}`))
+		rules, err := rules.Parse([]byte(`{"zone":"` + w.Zone + `","limits":[{"of":"draws","max":1,"per":"` + w.Per + `"}]}`))
 		require.NoError(t, err)
 		at, err := time.Parse(time.RFC3339Nano, w.At)
 		require.NoError(t, err)

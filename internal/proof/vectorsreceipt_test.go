@@ -9,6 +9,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // receiptVector is a receipt as somebody shows it. Of good ones the pool's secrets
@@ -48,9 +49,9 @@ func (v *receiptVector) awards(p *Promised) (awards []draw.Award) {
 func TestVectorsOfReceipts(t *testing.T) {
 	all := readVectors(t).Receipts
 	require.GreaterOrEqual(t, len(all), 15)
-	rules := map[bool]*draw.Rules{}
+	parsed := map[bool]*draw.Rules{}
 	var err error
-	rules[true], err = draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":9,"per":"day"}]}`))
+	parsed[true], err = rules.Parse([]byte(`{"limits":[{"of":"draws","max":9,"per":"day"}]}`))
 	require.NoError(t, err)
 	made := 0
 	for i := range all {
@@ -79,7 +80,7 @@ func TestVectorsOfReceipts(t *testing.T) {
 		}
 		by, err := NewReceipts(key.Name(), &Secrets{Salts: bytesOf(t, v.Secret), Signer: v.Signer})
 		require.NoError(t, err)
-		again, err := by.Of(v.awards(p), rules[v.Counts])
+		again, err := by.Of(v.awards(p), parsed[v.Counts])
 		require.NoError(t, err)
 		require.Equal(t, shown.Receipt, again)
 		made++

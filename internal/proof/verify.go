@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // The rules that a verification names in what it finds.
@@ -117,7 +118,7 @@ func Verify(files fs.FS, o VerifyOptions) (Report, error) {
 	err := v.run()
 	r := Report{OK: err == nil, Entries: v.tree.Size(), From: v.first(), Recomputed: v.recomputed}
 	r.Openings, r.Passed, r.Skipped = v.opened, v.passed, v.skipped
-	r.Zones, r.FolderZones = draw.ZoneRelease, v.zones()
+	r.Zones, r.FolderZones = rules.ZoneRelease, v.zones()
 	r.StockWhileOpen = v.commitment != nil && v.commitment.StockWhileOpen
 	if f, ok := errors.AsType[*finding](err); ok {
 		r.Entry, r.Rule, r.Detail = f.entry, f.rule, f.detail

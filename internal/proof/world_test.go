@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/servertest/drand"
 )
@@ -26,8 +28,8 @@ type world struct {
 	t          *testing.T
 	entries    []draw.Entry
 	prizes     []draw.Prize // as they were added
-	urn        *draw.Urn
-	pool       draw.Snapshot
+	urn        *urn.Urn
+	pool       urn.Snapshot
 	turns      []draw.Turn
 	at         time.Time
 	salts      Salts
@@ -42,8 +44,8 @@ type world struct {
 	chain      *drand.Chain
 	whileOpen  bool
 	checks     [][]byte
-	source     func(*Numbers) draw.Source // a broken double's numbers
-	publish    func(*Line)                // a broken double's log
+	source     func(*Numbers) urn.Source // a broken double's numbers
+	publish    func(*Line)               // a broken double's log
 }
 
 const worldOrigin = "draws.example.org/spring"
@@ -54,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{
 		t: t, salts: NewSalts(), seed: NewSeed(), signer: signer, key: key,
 		at:     time.Date(2026, 3, 28, 22, 0, 0, 123456000, time.UTC), // the night before clocks change in Berlin
-		source: func(n *Numbers) draw.Source { return n }, publish: func(*Line) {},
+		source: func(n *Numbers) urn.Source { return n }, publish: func(*Line) {},
 	}
 	w.pool.Head = draw.NewHead()
 	w.pool.State = draw.StatePaused
@@ -110,15 +112,15 @@ func (w *world) rules(document string) {
 	var r *draw.Rules
 	if document != "" {
 		var err error
-		r, err = draw.ParseRules([]byte(document))
+		r, err = rules.Parse([]byte(document))
 		require.NoError(w.t, err)
 		require.NoError(w.t, r.Check(w.pool.Prizes))
 	}
 	w.change(draw.WhatRules, draw.RulesBody(r))
-	w.pool.Rules, w.pool.Spending = r, draw.Spending{}
+	w.pool.Rules, w.pool.Spending = r, urn.Spending{}
 	if r != nil && r.Budget != nil {
 		start := r.Budget.Per.Start(w.at, r.Zone)
-		w.pool.Spending = draw.Spending{From: start, Cents: w.spentSince(start)}
+		w.pool.Spending = urn.Spending{From: start, Cents: w.spentSince(start)}
 	}
 }
 
@@ -128,7 +130,7 @@ func (w *world) spentSince(start time.Time) (cents int64) {
 	for _, e := range w.entries {
 		switch {
 		case e.Change != nil && e.Change.What == draw.WhatRules:
-			r, _, err := draw.RulesOf(e.Change)
+			r, _, err := rules.Of(e.Change)
 			require.NoError(w.t, err)
 			budgeted = r != nil && r.Budget != nil
 		case e.Award != nil && budgeted && !e.Award.At.Before(start):
@@ -149,7 +151,7 @@ func (w *world) commit(epochs, length int64) {
 	numbers, ok := NewNumbers(w.commitment, w.pool.Head.Version, w.seed, epochs)
 	require.True(w.t, ok)
 	w.numbers = numbers
-	w.urn = draw.NewUrnFrom("spring", w.source(numbers))
+	w.urn = urn.NewUrnFrom("spring", w.source(numbers))
 }
 
 // draw asks for units. It returns the awards, none for a draw that is refused.
@@ -158,8 +160,8 @@ func (w *world) draw(id, user string, count int) []draw.Award {
 	w.urn.Invalidate()
 	w.pool.At = w.at
 	w.urn.Seen(w.pool)
-	asks := []*draw.Ask{{Request: draw.Request{PoolID: "spring", UserID: user, DrawID: id, Named: true, Count: count}}}
-	facts := draw.NewFacts(w.urn.Needs(asks))
+	asks := []*urn.Ask{{Request: draw.Request{PoolID: "spring", UserID: user, DrawID: id, Named: true, Count: count}}}
+	facts := urn.NewFacts(w.urn.Needs(asks))
 	for _, turn := range w.turns {
 		if turn.Subject == user {
 			facts.Add(turn)

@@ -3,18 +3,18 @@ package proof
 import (
 	"strings"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // Zones returns the content of the file zones, which names the release of the time zone
 // database that the writer of a folder goes by. It is not signed, and no verification
 // depends on it: it tells whoever finds another window which releases to compare.
-func Zones() []byte { return []byte(draw.ZoneRelease + "\n") }
+func Zones() []byte { return []byte(rules.ZoneRelease + "\n") }
 
 // zones returns the release that the folder names, "" for none.
 func (v *verifier) zones() string {
 	content, _ := v.readOptional("zones") // one that cannot be read says nothing
-	if release := strings.TrimSuffix(string(content), "\n"); draw.IsZoneRelease(release) {
+	if release := strings.TrimSuffix(string(content), "\n"); rules.IsZoneRelease(release) {
 		return release
 	}
 	return ""

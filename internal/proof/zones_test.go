@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // TestVerifiersSayTheirZones: both verifiers say which time zones they go by and which the
@@ -20,11 +20,11 @@ func TestVerifiersSayTheirZones(t *testing.T) {
 	t.Parallel()
 	files := lived(t, 20, 3).publishAll()
 	judging := func(files fstest.MapFS) bool {
-		return (&verifier{files: files}).zones() == draw.ZoneRelease
+		return (&verifier{files: files}).zones() == rules.ZoneRelease
 	}
 	require.False(t, judging(files), "the double")
 	for content, named := range map[string]string{
-		"": "", draw.ZoneRelease + "\n": draw.ZoneRelease, "2099b\n": "2099b", "2099b": "2099b", "2099b\n\n": "", "\x1b[31m": "", strings.Repeat("2", NoteMax+1): "",
+		"": "", rules.ZoneRelease + "\n": rules.ZoneRelease, "2099b\n": "2099b", "2099b": "2099b", "2099b\n\n": "", "\x1b[31m": "", strings.Repeat("2", NoteMax+1): "",
 	} {
 		changed := clone(files)
 		if content != "" {
@@ -32,7 +32,7 @@ func TestVerifiersSayTheirZones(t *testing.T) {
 		}
 		r := verified(t, changed, VerifyOptions{})
 		require.True(t, r.OK, r.Detail)
-		require.Equal(t, draw.ZoneRelease, r.Zones)
+		require.Equal(t, rules.ZoneRelease, r.Zones)
 		require.Equal(t, named, r.FolderZones, "%.20q", content)
 
 		folder := folderOf(t, changed)
@@ -47,7 +47,7 @@ func TestVerifiersSayTheirZones(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal([]byte(strings.ReplaceAll(said[0], "folder_zones", "FolderZones")), &report))
 		require.Equal(t, named, report.FolderZones)
-		require.True(t, report.Zones == "" || draw.IsZoneRelease(report.Zones), report.Zones)
+		require.True(t, report.Zones == "" || rules.IsZoneRelease(report.Zones), report.Zones)
 	}
 	out := filepath.Join(t.TempDir(), "elsewhere")
 	require.NoError(t, os.WriteFile(out, Zones(), 0o600))

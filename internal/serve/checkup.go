@@ -9,6 +9,7 @@ import (
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/locker"
 	"drawsvc/internal/setting"
 	"drawsvc/internal/stock"
@@ -86,7 +87,7 @@ func checkUnreadable(ctx context.Context, store *stock.Store) (found []checkup.F
 		}
 		found = append(found, checkup.Finding{
 			Level: checkup.LevelDanger, Rule: "rules-unreadable",
-			Detail: fmt.Sprintf("%s cannot be read by this binary, whose time zones are of %s: %s", what, draw.ZoneRelease, draw.DetailOf(p.Why)),
+			Detail: fmt.Sprintf("%s cannot be read by this binary, whose time zones are of %s: %s", what, rules.ZoneRelease, draw.DetailOf(p.Why)),
 			Why:    "instances of this release answer new draws of the pool with 503 rules-unreadable; an item that nobody reads fails a minute after its time",
 			Remedy: "run on all instances the release that wrote it, or replace the rules, or remove the item",
 		})

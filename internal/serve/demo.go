@@ -17,6 +17,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/setting"
 	"drawsvc/internal/stock"
@@ -36,7 +37,7 @@ func demoPrizes() []draw.Prize {
 
 // demoPools are a lottery without blanks, and a campaign.
 func demoPools() ([]draw.Pool, error) {
-	rules, err := draw.ParseRules([]byte(demoRules))
+	rules, err := rules.Parse([]byte(demoRules))
 	prizes := demoPrizes()
 	return []draw.Pool{
 		{ID: "demo", Name: "Demo", Prizes: prizes},

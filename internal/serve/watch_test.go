@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -22,7 +23,7 @@ func TestLowPrizesAreWarnedOfOnce(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "spring", 10, 10)
-	rules, err := draw.ParseRules([]byte(`{"low":[{"prize":"a","below":5}]}`))
+	rules, err := rules.Parse([]byte(`{"low":[{"prize":"a","below":5}]}`))
 	require.NoError(t, err)
 	_, err = s.SetRules(t.Context(), "spring", rules, nil, "test")
 	require.NoError(t, err)
@@ -56,13 +57,13 @@ func TestUnreadableRulesAreSaid(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "spring", 10)
-	rules, err := draw.ParseRules([]byte(`{"fallback":"none"}`))
+	parsed, err := rules.Parse([]byte(`{"fallback":"none"}`))
 	require.NoError(t, err)
 	_, err = s.AddPrize(t.Context(), "spring", draw.Prize{ID: "none", Name: "No win", Kind: draw.KindBlank, Stocked: draw.EndlessStock}, "test")
 	require.NoError(t, err)
-	_, err = s.SetRules(t.Context(), "spring", rules, nil, "test")
+	_, err = s.SetRules(t.Context(), "spring", parsed, nil, "test")
 	require.NoError(t, err)
-	stocktest.PlanAll(t, s, "spring", draw.Item{At: time.Now().Add(time.Hour), Kind: draw.ItemRules, Rules: rules})
+	stocktest.PlanAll(t, s, "spring", draw.Item{At: time.Now().Add(time.Hour), Kind: draw.ItemRules, Rules: parsed})
 	var logged bytes.Buffer
 	m := newPoolMetrics(slog.New(slog.NewTextHandler(&logged, nil)))
 	reads := func(n int) {
@@ -78,7 +79,7 @@ func TestUnreadableRulesAreSaid(t *testing.T) {
 		require.Len(t, found, n)
 		if n > 0 {
 			require.Contains(t, found[0].Detail, `unknown member "cooldown"`)
-			require.Contains(t, found[0].Detail, draw.ZoneRelease)
+			require.Contains(t, found[0].Detail, rules.ZoneRelease)
 		}
 	}
 	reads(0)

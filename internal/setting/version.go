@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // VersionInfo is what a build says of itself.
@@ -29,7 +29,7 @@ func ReadVersion(env Environment) VersionInfo {
 // takes from the tag of the commit or from `go install MODULE@VERSION`, and the commit
 // with "+dirty" where files were changed. info may be nil.
 func versionOf(info *debug.BuildInfo, version, commit string) VersionInfo {
-	v := VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Zones: draw.ZoneRelease}
+	v := VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Zones: rules.ZoneRelease}
 	if info != nil {
 		if v.Version == "" && info.Main.Version != "(devel)" {
 			v.Version = strings.TrimPrefix(info.Main.Version, "v")

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -42,7 +43,7 @@ func TestSchemaCheck(t *testing.T) {
 
 // begins says whether a draw may begin, by the code of the refusal.
 func begins(t *testing.T, s *stock.Store) draw.Code {
-	tx, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{})
+	tx, err := s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{})
 	if err == nil {
 		tx.Rollback()
 	}

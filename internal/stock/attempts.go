@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -15,7 +16,7 @@ import (
 // does not follow from the cached copy, it is read again, whole. Errors:
 // CodePoolNotFound, CodeStoreUnavailable when the schema does not admit this
 // binary, or an *Error with its class.
-func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
+func (s *Store) Read(ctx context.Context, urn *urn.Urn, o TxOptions) (Tx, error) {
 	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (s *Store) Resume(ctx context.Context, o TxOptions) (Tx, error) {
 
 // notRead returns the error of a read, after which the copies of the pools are
 // no longer trusted, unless it is a conflict.
-func (s *Store) notRead(err error, urns ...*draw.Urn) error {
+func (s *Store) notRead(err error, urns ...*urn.Urn) error {
 	err = engine.Classify(err, s.engine.ByCode)
 	if class := ClassOf(err); class != ClassConflict && class != ClassStaleToken && class != ClassDue {
 		for _, urn := range urns {
@@ -73,7 +74,7 @@ func (s *Store) notRead(err error, urns ...*draw.Urn) error {
 // copy, without reading the pool first. With o.Lock it waits for the pool's
 // row as Read would. Errors: those of the guarded write, and CodeStoreUnavailable
 // when the schema does not admit this binary.
-func (s *Store) Write(ctx context.Context, p *draw.Plan, o TxOptions) error {
+func (s *Store) Write(ctx context.Context, p *urn.Plan, o TxOptions) error {
 	if err := s.Admits(); err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (tx *watchedTx) Draws(ctx context.Context, poolID string, ids []string) (ma
 }
 
 // Turns implements Tx.
-func (tx *watchedTx) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
+func (tx *watchedTx) Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error) {
 	facts, err := tx.Tx.Turns(ctx, urn, needs)
 	tx.failed = err
 	return facts, err
@@ -105,7 +106,7 @@ func (tx *watchedTx) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need
 
 // Write implements Tx. Draws that the plan refuses unasked are looked up before, for
 // every engine (law 4), and replayed by the plan where the log holds them.
-func (tx *watchedTx) Write(ctx context.Context, p *draw.Plan) error {
+func (tx *watchedTx) Write(ctx context.Context, p *urn.Plan) error {
 	if names := p.Unasked(); len(names) > 0 {
 		known, err := tx.Draws(ctx, p.PoolID, names)
 		if err != nil {
@@ -147,7 +148,7 @@ func (s *Store) ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (
 		}
 		return shared, ready, nil
 	}
-	urns := make([]*draw.Urn, len(all))
+	urns := make([]*urn.Urn, len(all))
 	for i, j := range all {
 		urns[i] = j.Urn
 	}

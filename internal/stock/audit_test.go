@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -177,7 +178,7 @@ func TestAwardOfNothingIsShown(t *testing.T) {
 			one, err := s.Draw(t.Context(), "p", "d2")
 			require.NoError(t, err)
 			require.Equal(t, page[1:2], one.Awards)
-			tx, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{})
+			tx, err := s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{})
 			require.NoError(t, err)
 			defer tx.Rollback()
 			known, err := tx.Draws(t.Context(), "p", []string{"d2", "d4"})

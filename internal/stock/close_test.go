@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -23,7 +23,7 @@ func TestCloseAfterTheLinkWasCut(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, s.Migrate(t.Context()))
 			stocktest.Pool(t, s, "p", 1)
-			tx, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
+			tx, err := s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{Lock: true})
 			require.NoError(t, err)
 			tx.Rollback()
 			link.Cut()

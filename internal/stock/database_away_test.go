@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -48,7 +49,7 @@ func TestDatabaseRenamedAway(t *testing.T) {
 	for range 3 { // the first may come from a session that was ended
 		_, err = s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "restock"}, "test")
 		require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
-		_, err = s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{})
+		_, err = s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{})
 		require.Equal(t, stock.ClassUnavailable, stock.ClassOf(err), "%v", err)
 	}
 	rename(name+"_away", name)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -22,7 +23,7 @@ func TestGalera(t *testing.T) {
 		stocktest.Open(t, nodes[1].URL(), stock.Options{}),
 	}
 	stocktest.Pool(t, stores[0], "p", 1000)
-	urns := []*draw.Urn{draw.NewUrn("p"), draw.NewUrn("p")}
+	urns := []*urn.Urn{urn.NewUrn("p"), urn.NewUrn("p")}
 	for n := range 300 {
 		one, other := n%2, (n+1)%2
 		at, err := stores[one].Pool(t.Context(), "p")

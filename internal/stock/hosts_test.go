@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -120,12 +121,12 @@ func TestHostFallsSilent(t *testing.T) {
 			begin := func() (stock.Tx, error) {
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
-				return s.Read(ctx, draw.NewUrn("p"), stock.TxOptions{})
+				return s.Read(ctx, urn.NewUrn("p"), stock.TxOptions{})
 			}
 			var held []stock.Tx
 			for n := range idle {
 				stocktest.Pool(t, s, fmt.Sprint("p", n), 1)
-				tx, err := s.Read(t.Context(), draw.NewUrn(fmt.Sprint("p", n)), stock.TxOptions{Lock: true})
+				tx, err := s.Read(t.Context(), urn.NewUrn(fmt.Sprint("p", n)), stock.TxOptions{Lock: true})
 				require.NoError(t, err)
 				held = append(held, tx)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -49,7 +50,7 @@ func TestImport(t *testing.T) {
 func testImport(t *testing.T, s *stock.Store) {
 	stocktest.Pool(t, s, "spring", 10, 20)
 	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 3, "a", 0, "d1", "d2", "d3")))
-	urn := draw.NewUrn("spring")
+	urn := urn.NewUrn("spring")
 	before, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)
 	before.Rollback()

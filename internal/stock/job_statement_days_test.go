@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/job"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -27,7 +28,7 @@ func since(t *testing.T, s *stock.Store, dialect, poolID string, at time.Time) {
 // 01:00. That day has its lines like every other.
 func TestStatementsWhereMidnightIsSkipped(t *testing.T) {
 	t.Parallel()
-	santiago, err := draw.ParseZone("America/Santiago")
+	santiago, err := rules.ParseZone("America/Santiago")
 	require.NoError(t, err)
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

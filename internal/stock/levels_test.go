@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -40,7 +41,7 @@ func TestLevels(t *testing.T) {
 }
 
 func TestLowPrizes(t *testing.T) {
-	rules, err := draw.ParseRules([]byte(`{"low":[{"prize":"b","below":6},{"prize":"a","below":5}]}`))
+	rules, err := rules.Parse([]byte(`{"low":[{"prize":"b","below":6},{"prize":"a","below":5}]}`))
 	require.NoError(t, err)
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

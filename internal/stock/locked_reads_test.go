@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -53,7 +54,7 @@ func TestDrawRetriesWhileSeedsAreLocked(t *testing.T) {
 	require.NoError(t, err)
 	_, err = holder.ExecContext(t.Context(), `LOCK TABLE commitments IN ACCESS EXCLUSIVE MODE`)
 	require.NoError(t, err)
-	urn := draw.NewUrn("p")
+	urn := urn.NewUrn("p")
 	_, err = s.Read(t.Context(), urn, stock.TxOptions{})
 	require.Equal(t, stock.ClassConflict, stock.ClassOf(err), "%v", err)
 	_, isPublic := errors.AsType[*draw.Error](err)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -30,11 +31,11 @@ func TestPrizesAreBounded(t *testing.T) {
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%v", err)
 	_, err = s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "p7", Delta: 1, Reason: "x"}, "test")
 	require.NoError(t, err)
-	urn := draw.NewUrn("p")
-	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
+	u := urn.NewUrn("p")
+	tx, err := s.Read(t.Context(), u, stock.TxOptions{})
 	require.NoError(t, err)
 	defer tx.Rollback()
-	plan := urn.Plan([]*draw.Ask{{Request: draw.Request{PoolID: "p", UserID: "u", DrawID: "d", Count: 1}}}, s.Now())
+	plan := u.Plan([]*urn.Ask{{Request: draw.Request{PoolID: "p", UserID: "u", DrawID: "d", Count: 1}}}, s.Now())
 	require.NoError(t, tx.Write(t.Context(), plan))
 	require.Equal(t, "p7", plan.Awards[0].PrizeID)
 

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -84,11 +86,11 @@ func usersOfBatch(t *testing.T, m metered, s *stock.Store) {
 		"many": func(i int) string { return fmt.Sprint("user-", 100_000+i*(m.fresh/users)) },
 		"one":  func(int) string { return "u" },
 	} {
-		var needs []draw.Need
+		var needs []urn.Need
 		for i := range users {
-			needs = append(needs, draw.Need{Subject: userOf(i), Counted: draw.CountedDraw, Max: int64(1 + i%3), Units: 1})
+			needs = append(needs, urn.Need{Subject: userOf(i), Counted: draw.CountedDraw, Max: int64(1 + i%3), Units: 1})
 		}
-		urn := draw.NewUrn(pool)
+		urn := urn.NewUrn(pool)
 		tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 		require.NoError(t, err)
 		tx.Rollback()
@@ -113,7 +115,7 @@ func usersOfBatch(t *testing.T, m metered, s *stock.Store) {
 
 // userPage bounds what the last page of a user's awards reads.
 func userPage(t *testing.T, m metered, s *stock.Store) {
-	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":1000000}]}`))
+	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":1000000}]}`))
 	require.NoError(t, err)
 	_, err = s.SetRules(t.Context(), "one", rules, nil, "test")
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -91,11 +92,11 @@ SELECT ` + sum + ` AS n FROM ` + from + ` WHERE d.d = 0`
 }
 
 // planOfEach draws a unit of so many prizes, from the first on.
-func planOfEach(poolID string, version int64, prizes int, unit int64) *draw.Plan {
-	p := &draw.Plan{PoolID: poolID, From: draw.Head{Version: version}}
+func planOfEach(poolID string, version int64, prizes int, unit int64) *urn.Plan {
+	p := &urn.Plan{PoolID: poolID, From: draw.Head{Version: version}}
 	for n := range prizes {
 		id := fmt.Sprintf("prize-%d", 100_000+n)
-		p.Raises = append(p.Raises, draw.Raise{PrizeID: id, Issued: 1})
+		p.Raises = append(p.Raises, urn.Raise{PrizeID: id, Issued: 1})
 		p.Awards = append(p.Awards, draw.Award{
 			Version: version + int64(n) + 1, DrawID: fmt.Sprintf("draw-%d", version+int64(n)), Ordinal: 1, UserID: "u", PrizeID: id, Unit: unit,
 			At: time.Now().UTC().Truncate(time.Microsecond),
@@ -119,16 +120,16 @@ func linearWork(t *testing.T, s *stock.Store, fresh int) []work {
 	for n := range 100 {
 		keys = append(keys, fmt.Sprintf("draw-%d", fresh+n*fresh/100))
 	}
-	urn := draw.NewUrn("fresh")
-	drawsByKey := func(o stock.TxOptions, write *draw.Plan) {
-		tx, err := s.Read(ctx, urn, o)
+	u := urn.NewUrn("fresh")
+	drawsByKey := func(o stock.TxOptions, write *urn.Plan) {
+		tx, err := s.Read(ctx, u, o)
 		require.NoError(t, err)
 		defer tx.Rollback()
 		found, err := tx.Draws(ctx, "fresh", keys)
 		require.NoError(t, err)
 		require.Len(t, found, len(keys))
 		if write != nil {
-			require.NoError(t, tx.Write(ctx, stocktest.On(urn, write)))
+			require.NoError(t, tx.Write(ctx, stocktest.On(u, write)))
 		}
 	}
 	drawsByKey(stock.TxOptions{}, nil) // from here on, the urn knows the prizes

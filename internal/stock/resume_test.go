@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -18,19 +20,19 @@ func TestTurnsOfServerThatCannotBeWritten(t *testing.T) {
 	server := servertest.Start(t, "postgres")
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.Pool(t, s, "p", 10)
-	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":1}]}`))
+	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":1}]}`))
 	require.NoError(t, err)
 	_, err = s.SetRules(t.Context(), "p", rules, nil, "test")
 	require.NoError(t, err)
-	urn := draw.NewUrn("p")
-	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
+	u := urn.NewUrn("p")
+	tx, err := s.Read(t.Context(), u, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()
 	turns := func() error {
 		tx, err := s.Resume(t.Context(), stock.TxOptions{})
 		require.NoError(t, err)
 		defer tx.Rollback()
-		_, err = tx.Turns(t.Context(), urn, []draw.Need{{Subject: "u", Counted: draw.CountedDraw}})
+		_, err = tx.Turns(t.Context(), u, []urn.Need{{Subject: "u", Counted: draw.CountedDraw}})
 		return err
 	}
 	require.NoError(t, turns())

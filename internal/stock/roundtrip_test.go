@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -22,15 +23,15 @@ func TestRoundTrips(t *testing.T) {
 	s := stocktest.Open(t, proxy.URL(), stock.Options{})
 	for name, o := range map[string]stock.TxOptions{"locked": {Lock: true}, "unlocked": {}, "fenced": {Fence: stock.Fence{Lock: "l", Token: 1}}} {
 		stocktest.Pool(t, s, name, 1000)
-		urn := draw.NewUrn(name)
+		u := urn.NewUrn(name)
 		version := int64(2)
-		plan := func() *draw.Plan {
-			p := stocktest.On(urn, stocktest.Plan(name, version, "a", version-2, fmt.Sprint("d", version), fmt.Sprint("e", version)))
+		plan := func() *urn.Plan {
+			p := stocktest.On(u, stocktest.Plan(name, version, "a", version-2, fmt.Sprint("d", version), fmt.Sprint("e", version)))
 			version += 2
 			return p
 		}
 		read := func() {
-			tx, err := s.Read(t.Context(), urn, o)
+			tx, err := s.Read(t.Context(), u, o)
 			require.NoError(t, err)
 			defer tx.Rollback()
 			require.NoError(t, tx.Write(t.Context(), plan()))
@@ -38,18 +39,18 @@ func TestRoundTrips(t *testing.T) {
 		cached := func() {
 			p := plan()
 			require.NoError(t, s.Write(t.Context(), p, o))
-			urn.Head = p.To // as a settled plan leaves it
+			u.Head = p.To // as a settled plan leaves it
 		}
 		counted := func() {
 			tx, err := s.Resume(t.Context(), o)
 			require.NoError(t, err)
 			defer tx.Rollback()
-			_, err = tx.Turns(t.Context(), urn, []draw.Need{{Subject: "u", Counted: draw.CountedDraw}, {Subject: "v", Counted: draw.CountedWin, Max: 3, Units: 2}})
+			_, err = tx.Turns(t.Context(), u, []urn.Need{{Subject: "u", Counted: draw.CountedDraw}, {Subject: "v", Counted: draw.CountedWin, Max: 3, Units: 2}})
 			require.NoError(t, err)
 			p := plan()
 			p.Turns = []draw.Turn{{Subject: "u", Counted: draw.CountedDraw, Seq: version - 3, Version: version - 1}}
 			require.NoError(t, tx.Write(t.Context(), p))
-			urn.Head = p.To
+			u.Head = p.To
 		}
 		read() // the first prepares the statements
 		read()
@@ -58,7 +59,7 @@ func TestRoundTrips(t *testing.T) {
 			read()
 			require.Equal(t, int64(2), proxy.Turns()-before, name)
 		}
-		tx, err := s.Read(t.Context(), urn, o)
+		tx, err := s.Read(t.Context(), u, o)
 		require.NoError(t, err)
 		tx.Rollback()
 		for n := range 5 {

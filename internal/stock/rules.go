@@ -9,6 +9,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/odds"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 )
@@ -114,8 +115,8 @@ func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, 
 // Standing says where a user stands under the rules of a pool. Errors:
 // CodePoolNotFound, CodeUserNotCounted where the rules keep no limit of draws or
 // wins, and those of the store.
-func (s *Store) Standing(ctx context.Context, poolID, userID string) (st draw.Standing, err error) {
-	err = s.inspect(ctx, poolID, userID, func(urn *draw.Urn, facts *draw.Facts) error {
+func (s *Store) Standing(ctx context.Context, poolID, userID string) (st urn.Standing, err error) {
+	err = s.inspect(ctx, poolID, userID, func(urn *urn.Urn, facts *urn.Facts) error {
 		if !urn.Rules().CountsUsers() {
 			return draw.Errorf(draw.CodeUserNotCounted, "the rules of pool %q count no draws and no wins of users", poolID)
 		}
@@ -129,7 +130,7 @@ func (s *Store) Standing(ctx context.Context, poolID, userID string) (st draw.St
 // empty. Errors: CodePoolNotFound, what would refuse the draw, and those of the
 // store.
 func (s *Store) Odds(ctx context.Context, poolID, userID string) (o odds.Statement, err error) {
-	err = s.inspect(ctx, poolID, userID, func(urn *draw.Urn, facts *draw.Facts) error {
+	err = s.inspect(ctx, poolID, userID, func(urn *urn.Urn, facts *urn.Facts) error {
 		if userID == "" {
 			o = odds.Of(urn, s.Now())
 			return nil
@@ -141,23 +142,23 @@ func (s *Store) Odds(ctx context.Context, poolID, userID string) (o odds.Stateme
 }
 
 // inspect reads a pool, and of a user what its rules count, as one state.
-func (s *Store) inspect(ctx context.Context, poolID, userID string, fn func(*draw.Urn, *draw.Facts) error) error {
+func (s *Store) inspect(ctx context.Context, poolID, userID string, fn func(*urn.Urn, *urn.Facts) error) error {
 	return engine.PublicRead(ledger.Repeated(ctx, func() error {
-		urn := draw.NewUrn(poolID)
-		tx, err := s.Read(ctx, urn, TxOptions{})
+		u := urn.NewUrn(poolID)
+		tx, err := s.Read(ctx, u, TxOptions{})
 		if err != nil {
 			return err
 		}
 		defer tx.Rollback()
-		if err := urn.Readable(poolID); err != nil {
+		if err := u.Readable(poolID); err != nil {
 			return err
 		}
-		facts := draw.NewFacts(nil)
-		if needs := urn.NeedsOf(draw.Player{UserID: userID}); userID != "" && len(needs) > 0 {
-			if facts, err = tx.Turns(ctx, urn, needs); err != nil {
+		facts := urn.NewFacts(nil)
+		if needs := u.NeedsOf(draw.Player{UserID: userID}); userID != "" && len(needs) > 0 {
+			if facts, err = tx.Turns(ctx, u, needs); err != nil {
 				return err
 			}
 		}
-		return fn(urn, facts)
+		return fn(u, facts)
 	}))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -84,7 +85,7 @@ func drawSome(ctx context.Context, s *stock.Store, poolID string) (int64, error)
 		ids[i] = rand.Text()
 	}
 	prize := pool.Prizes[mathrand.N(len(pool.Prizes))]
-	urn := draw.NewUrn(poolID)
+	urn := urn.NewUrn(poolID)
 	tx, err := s.Read(ctx, urn, stock.TxOptions{Lock: true})
 	if err != nil {
 		return 0, err

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -31,7 +32,7 @@ func openQuietly(t *testing.T, path string) *stock.Store {
 // stopped says that a store acknowledges nothing and answers nothing.
 func stopped(t *testing.T, s *stock.Store, poolID string) {
 	t.Helper()
-	_, err := s.Read(t.Context(), draw.NewUrn(poolID), stock.TxOptions{Lock: true})
+	_, err := s.Read(t.Context(), urn.NewUrn(poolID), stock.TxOptions{Lock: true})
 	require.Error(t, err)
 	require.Equal(t, stock.ClassUnavailable, stock.ClassOf(err), "%v", err)
 	for what, do := range map[string]func() error{
@@ -227,7 +228,7 @@ func TestDamagedFile(t *testing.T) {
 	s = openQuietly(t, path) // as it was closed, for all that can be seen at once
 	_, err = drawSome(t.Context(), s, "a-short")
 	require.NoError(t, err, "the damage is elsewhere")
-	tx, err := s.Read(t.Context(), draw.NewUrn("long"), stock.TxOptions{})
+	tx, err := s.Read(t.Context(), urn.NewUrn("long"), stock.TxOptions{})
 	require.NoError(t, err)
 	_, err = tx.Draws(t.Context(), "long", []string{"k9999"})
 	require.Equal(t, stock.ClassUnavailable, stock.ClassOf(err), "%v", err)

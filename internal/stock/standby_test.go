@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -46,8 +47,8 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 		}, waitMax, tick)
 	}
 	ways := map[string]stock.TxOptions{"d1": {Lock: true}, "d2": {}}
-	try := func(ctx context.Context, o stock.TxOptions, p *draw.Plan) error {
-		urn := draw.NewUrn("p")
+	try := func(ctx context.Context, o stock.TxOptions, p *urn.Plan) error {
+		urn := urn.NewUrn("p")
 		tx, err := s.Read(t.Context(), urn, o)
 		require.NoError(t, err)
 		defer tx.Rollback()
@@ -68,7 +69,7 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	}, waitMax, tick)
 	require.Equal(t, stock.ClassUnknown, stock.ClassOf(<-done), "an operator breaks it off")
 
-	nothing := &draw.Plan{PoolID: "p"}
+	nothing := &urn.Plan{PoolID: "p"}
 	for id, o := range ways {
 		inDoubt(t, func(ctx context.Context) error { return try(ctx, o, nothing) })
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -106,7 +107,7 @@ func TestUrnOfAnotherHistory(t *testing.T) {
 	require.Eventually(t, func() bool { _, err := read.Pool(t.Context(), "p"); return err == nil }, waitMax, tick, "the standby follows")
 	link.Hold()
 	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 2, "a", 0, "lost")))
-	urn := draw.NewUrn("p")
+	urn := urn.NewUrn("p")
 	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()
@@ -195,7 +196,7 @@ func TestRefusalsComeFromAServerThatCanWrite(t *testing.T) {
 			ways := map[string]stock.TxOptions{"unlocked": {}, "fenced": {Fence: stock.Fence{Lock: "l", Token: 1}}, "locked": {Lock: true}}
 			for way, o := range ways {
 				for _, pool := range []string{"p", "absent"} {
-					_, err := old.Read(t.Context(), draw.NewUrn(pool), o)
+					_, err := old.Read(t.Context(), urn.NewUrn(pool), o)
 					require.Equal(t, stock.ClassUnavailable, stock.ClassOf(err), "%s, %s: %v", way, pool, err)
 				}
 			}

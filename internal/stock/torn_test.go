@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -19,7 +20,7 @@ func TestReadNeverMixesTwoStates(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "postgres")
 	stocktest.Pool(t, s, "p", 1)
-	warm := readUrn(t, s, draw.NewUrn("p")) // what is prepared once waits for nobody later
+	warm := readUrn(t, s, urn.NewUrn("p")) // what is prepared once waits for nobody later
 	require.Equal(t, int64(2), warm.Version)
 	holder, err := s.LockDB().Conn(t.Context())
 	require.NoError(t, err)
@@ -31,8 +32,8 @@ func TestReadNeverMixesTwoStates(t *testing.T) {
 		}
 	}
 	holds(`BEGIN`, `LOCK TABLE prizes IN ACCESS EXCLUSIVE MODE`)
-	read, byHand := make(chan *draw.Urn, 1), make(chan [2]int64, 1)
-	go func() { read <- readUrn(t, s, draw.NewUrn("p")) }()
+	read, byHand := make(chan *urn.Urn, 1), make(chan [2]int64, 1)
+	go func() { read <- readUrn(t, s, urn.NewUrn("p")) }()
 	go func() { byHand <- readByHand(t, s) }()
 	require.Eventually(t, func() bool { // both have read the pool's row, and wait for the table
 		var n int
@@ -49,7 +50,7 @@ func TestReadNeverMixesTwoStates(t *testing.T) {
 }
 
 // readUrn brings the urn up to what is read without a lock.
-func readUrn(t *testing.T, s *stock.Store, urn *draw.Urn) *draw.Urn {
+func readUrn(t *testing.T, s *stock.Store, urn *urn.Urn) *urn.Urn {
 	tx, err := s.Read(context.Background(), urn, stock.TxOptions{})
 	if err == nil {
 		tx.Rollback()
@@ -96,14 +97,14 @@ func TestReadsAreOfOneState(t *testing.T) {
 				}
 			}()
 			t.Cleanup(func() { <-done })
-			kept, reads := draw.NewUrn("p"), 0
+			kept, reads := urn.NewUrn("p"), 0
 			for ended := false; !ended; reads++ {
 				select {
 				case <-done:
 					ended = true
 				default:
 				}
-				for _, urn := range []*draw.Urn{readUrn(t, s, draw.NewUrn("p")), readUrn(t, s, kept)} {
+				for _, urn := range []*urn.Urn{readUrn(t, s, urn.NewUrn("p")), readUrn(t, s, kept)} {
 					if urn.Version > 0 { // else it was torn twice
 						require.Equal(t, 1+urn.Version%2, urn.Remaining(), "version %d", urn.Version)
 					}

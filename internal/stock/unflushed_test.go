@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -54,7 +55,7 @@ func TestUnflushedIsNotAcknowledged(t *testing.T) {
 	issued := int64(0)
 	win := func(id string) func() error {
 		return func() error {
-			urn := draw.NewUrn("p")
+			urn := urn.NewUrn("p")
 			tx, err := u.store.Read(t.Context(), urn, stock.TxOptions{})
 			require.NoError(t, err)
 			tx.Rollback()
@@ -73,13 +74,13 @@ func TestUnflushedIsNotAcknowledged(t *testing.T) {
 	}
 	replayed := func(o stock.TxOptions) func(id string) {
 		return func(id string) {
-			tx, err := u.store.Read(t.Context(), draw.NewUrn("p"), o)
+			tx, err := u.store.Read(t.Context(), urn.NewUrn("p"), o)
 			require.NoError(t, err)
 			defer tx.Rollback()
 			found, err := tx.Draws(t.Context(), "p", []string{id})
 			require.NoError(t, err)
 			require.Contains(t, found, id)
-			require.NoError(t, tx.Write(t.Context(), &draw.Plan{PoolID: "p"}))
+			require.NoError(t, tx.Write(t.Context(), &urn.Plan{PoolID: "p"}))
 		}
 	}
 	for name, ask := range map[string]func(id string){

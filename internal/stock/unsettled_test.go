@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -18,7 +19,7 @@ func TestUnsettledIsNoDoubt(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.URL(t, "mysql"), stock.Options{})
 	stocktest.Pool(t, s, "p", 10)
-	urn := draw.NewUrn("p")
+	urn := urn.NewUrn("p")
 	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -24,14 +24,14 @@ func TestWaitsForConnections(t *testing.T) {
 	}
 	s := stocktest.Open(t, url+mark+"pool_max_conns=1", stock.Options{})
 	stocktest.Pool(t, s, "p", 5)
-	tx, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
+	tx, err := s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{Lock: true})
 	require.NoError(t, err)
 	defer tx.Rollback()
 	before := s.Connections().Waited
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := s.Read(ctx, draw.NewUrn("p"), stock.TxOptions{})
+		_, err := s.Read(ctx, urn.NewUrn("p"), stock.TxOptions{})
 		ended <- err
 	}()
 	require.Eventually(t, func() bool { return s.Connections().Waited > before+100*time.Millisecond }, waitMax, tick, "nobody has got a connection yet")

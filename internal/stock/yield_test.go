@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/db/migrations"
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -62,8 +62,8 @@ func migrateBehind(t *testing.T, dialect string, set migrations.Set) (drawn int)
 	return drawn
 }
 
-func drawOnce(ctx context.Context, s *stock.Store, p *draw.Plan) error {
-	urn := draw.NewUrn(p.PoolID)
+func drawOnce(ctx context.Context, s *stock.Store, p *urn.Plan) error {
+	urn := urn.NewUrn(p.PoolID)
 	tx, err := s.Read(ctx, urn, stock.TxOptions{Lock: true})
 	if err != nil {
 		return err

@@ -12,6 +12,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/fold"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/proof"
 )
 
@@ -33,7 +35,7 @@ type operator struct {
 	key        string
 	seed       proof.Seed
 	commitment *proof.Commitment
-	recompute  *draw.Recomputation
+	recompute  *fold.Recomputation
 	checks     [][]byte
 }
 
@@ -90,7 +92,7 @@ func (o *operator) put(l *proof.Line) int64 {
 }
 
 func (o *operator) open(awards int64) error {
-	rules, err := draw.ParseRules([]byte(`{"win":"2/3","fallback":"none"}`))
+	rules, err := rules.Parse([]byte(`{"win":"2/3","fallback":"none"}`))
 	if err != nil {
 		return err
 	}
@@ -117,7 +119,7 @@ func (o *operator) open(awards int64) error {
 	hash := o.commitment.Hash()
 	version := o.put(&proof.Line{Kind: proof.KindCommit, Hash: hex.EncodeToString(hash[:])})
 	numbers, _ := proof.NewNumbers(o.commitment, version, o.seed, o.commitment.Epochs)
-	o.recompute = draw.NewRecomputation(pool, numbers, []*draw.Rules{rules})
+	o.recompute = fold.NewRecomputation(pool, numbers, []*draw.Rules{rules})
 	for _, p := range prizes {
 		if err := o.recompute.AddPrize(p); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // Law names how a unit is drawn.
@@ -55,12 +56,12 @@ const rateMax = 10_000
 // Of states the chances of a player without turns at a time, who has reached no limit
 // and missed nothing. A prize without units, or above what is left of the budget, has
 // chance 0. The urn must hold a unit, or the rules have a fallback.
-func Of(u *draw.Urn, at time.Time) Statement { return newTable(u).statement(u.Outlook(at)) }
+func Of(u *urn.Urn, at time.Time) Statement { return newTable(u).statement(u.Outlook(at)) }
 
 // OfPlayer states the chances of a player's next draw at a time, from the facts that
-// [draw.Urn.NeedsOf] names. No number is used. Errors: what would refuse the draw; a
+// [urn.Urn.NeedsOf] names. No number is used. Errors: what would refuse the draw; a
 // ticket is taken as given.
-func OfPlayer(u *draw.Urn, player draw.Player, facts *draw.Facts, at time.Time) (Statement, error) {
+func OfPlayer(u *urn.Urn, player draw.Player, facts *urn.Facts, at time.Time) (Statement, error) {
 	outlook, err := u.OutlookOf(player, facts, at)
 	if err != nil {
 		return Statement{}, err
@@ -70,7 +71,7 @@ func OfPlayer(u *draw.Urn, player draw.Player, facts *draw.Facts, at time.Time) 
 
 // table is an urn as its odds see it.
 type table struct {
-	urn    *draw.Urn
+	urn    *urn.Urn
 	prizes []draw.Prize
 	// places are those of the prizes, by their ids.
 	places map[string]int
@@ -78,7 +79,7 @@ type table struct {
 	rules *draw.Rules
 }
 
-func newTable(u *draw.Urn) *table {
+func newTable(u *urn.Urn) *table {
 	t := &table{urn: u, prizes: slices.Collect(u.EachPrize()), places: map[string]int{}, rules: u.Rules()}
 	if t.rules == nil {
 		t.rules = &draw.Rules{Win: draw.Fraction{A: 1, B: 1}}
@@ -97,7 +98,7 @@ func weight(p *draw.Prize) int64 {
 	return p.Remaining()
 }
 
-func (t *table) statement(outlook draw.Outlook) Statement {
+func (t *table) statement(outlook urn.Outlook) Statement {
 	s := Statement{Version: t.urn.Version, Law: LawStock, Win: t.rules.Win.Rat(), IsDisclosed: t.rules.Disclose}
 	if t.rules.Odds != nil {
 		s.Law = LawFixed

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // Simulation is a run of many draws of one unit each on a pool in memory, by the
@@ -18,7 +19,7 @@ import (
 type Simulation struct {
 	// Pool is what was read of the pool; without a state it is taken as open. Issued of
 	// its prizes is where the run begins.
-	Pool draw.Snapshot
+	Pool urn.Snapshot
 	// Draws is how many are asked for, 1 or more. Each is of one of so many
 	// users, all equally likely; tickets are taken as given.
 	Draws, Users int
@@ -74,8 +75,8 @@ type SimulatedGuarantee struct {
 // simulator is a simulation under way.
 type simulator struct {
 	Simulation
-	*draw.Run
-	urn    *draw.Urn
+	*urn.Run
+	urn    *urn.Urn
 	places map[string]int
 	users  *seeded
 	names  []string
@@ -127,13 +128,13 @@ func newSeeded(seed uint64, use byte) *seeded {
 }
 
 // Of returns the rest of the sequence.
-func (s *seeded) Of(int64) draw.Numbers { return s }
+func (s *seeded) Of(int64) urn.Numbers { return s }
 
 // Below returns a number from 0 to limit-1, each equally likely.
-func (s *seeded) Below(limit int64) int64 { return draw.Below(limit, s.words.Uint64) }
+func (s *seeded) Below(limit int64) int64 { return urn.Below(limit, s.words.Uint64) }
 
 func newSimulator(s Simulation) *simulator {
-	u := draw.NewUrnFrom("simulated", newSeeded(s.Seed, seedUnits))
+	u := urn.NewUrnFrom("simulated", newSeeded(s.Seed, seedUnits))
 	s.Pool.State, s.Pool.Head, s.Pool.At, s.Pool.Committed = cmp.Or(s.Pool.State, draw.StateOpen), draw.NewHead(), s.From, 0
 	u.Seen(s.Pool)
 	documents := make([]*draw.Rules, 0, len(s.Agenda)+1)
@@ -143,7 +144,7 @@ func newSimulator(s Simulation) *simulator {
 		}
 	}
 	run := &simulator{
-		Simulation: s, Run: draw.NewRun(u, documents), urn: u, places: map[string]int{}, users: newSeeded(s.Seed, seedUsers),
+		Simulation: s, Run: urn.NewRun(u, documents), urn: u, places: map[string]int{}, users: newSeeded(s.Seed, seedUsers),
 		names: make([]string, s.Users), turns: make([]int32, s.Users), begun: slices.Collect(u.EachPrize()),
 	}
 	run.stocked = make([]int64, len(run.begun))

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -36,7 +36,7 @@ func newVault(tb testing.TB) (*vault, error) {
 func (v *vault) write(ctx context.Context, token int64) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	urn := draw.NewUrn(vaultPool)
+	urn := urn.NewUrn(vaultPool)
 	tx, err := v.store.Read(ctx, urn, stock.TxOptions{Fence: stock.Fence{Lock: "lockertest", Token: token}})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/prizefile"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
@@ -295,7 +296,7 @@ func scanItem(row engine.Scanner) (draw.Item, error) { return scanItemWith(row) 
 func scanItemWith(row engine.Scanner, more ...any) (i draw.Item, err error) {
 	var body string
 	err = row.Scan(append([]any{&i.Number, engine.ScanTime(&i.At), (*string)(&i.Kind), &body, &i.Actor, &i.Done}, more...)...)
-	i.ReadBody(body)
+	i.ReadBody(body, rules.ReadOf)
 	return i, err
 }
 

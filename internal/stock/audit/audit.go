@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/fold"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 )
@@ -103,7 +104,7 @@ func (r *Auditor) auditedPrizes(ctx context.Context, q engine.Querier, poolID st
 
 // folding folds a pool's history through the code that decides draws.
 type folding struct {
-	fold  *draw.Fold
+	fold  *fold.Fold
 	found findings
 }
 
@@ -122,7 +123,7 @@ func (r *Auditor) newFolding(ctx context.Context, tx *sql.Tx, poolID string) (*f
 			documents = append(documents, r)
 		}
 	}
-	return &folding{fold: draw.NewFold(poolID, prizes, documents)}, nil
+	return &folding{fold: fold.New(poolID, prizes, documents)}, nil
 }
 
 // take checks the next entry.

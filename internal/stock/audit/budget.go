@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // slotLength divides every window of the calendar: offsets of zones are multiples
@@ -33,7 +34,7 @@ type slot struct {
 func (b *budgetAuditor) take(e draw.Entry) {
 	switch {
 	case e.Change != nil:
-		if rules, set, _ := draw.RulesOf(e.Change); set { // what cannot be read is found elsewhere, and is none here
+		if rules, set, _ := rules.Of(e.Change); set { // what cannot be read is found elsewhere, and is none here
 			b.follow(rules, e.Change.At)
 		}
 	case e.Award != nil && b.rules != nil && b.rules.Budget != nil:

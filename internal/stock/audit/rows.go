@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/fold"
 )
 
 // The rules of an audit.
@@ -221,7 +222,7 @@ func (p *auditedPrize) check(found *findings) {
 		found.add(ruleStockedIsMoves, "prize %q says %d stocked, its moves add up to %d", p.id, p.stocked, p.moved)
 	}
 	if p.kind == draw.KindBlank && p.cents != 0 {
-		found.add(draw.RuleBlankValue, "the blank %q is worth %d cents", p.id, p.cents)
+		found.add(fold.RuleBlankValue, "the blank %q is worth %d cents", p.id, p.cents)
 	}
 	if p.skips > 0 {
 		found.add(ruleUnitsCountUp, "prize %q has %s; of its %d awards %d are not the next unit", p.id, p.firstSkip, p.awards, p.skips)

@@ -7,6 +7,8 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/fold"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 )
@@ -104,7 +106,7 @@ func (r *Auditor) auditInForce(ctx context.Context, q engine.Querier, poolID str
 		func(row engine.Scanner) (r struct {
 			state    draw.State
 			rules    int64
-			spending draw.Spending
+			spending urn.Spending
 		}, err error) {
 			err = row.Scan((*string)(&r.state), &r.rules, &r.spending.Cents, engine.ScanTime(&r.spending.From))
 			return r, err
@@ -116,7 +118,7 @@ func (r *Auditor) auditInForce(ctx context.Context, q engine.Querier, poolID str
 		a.found.add(ruleStateIsChanges, "the pool is %s by its row, %s by its changes", rows[0].state, a.state)
 	}
 	if rows[0].rules != a.rules {
-		a.found.add(draw.RuleRulesUnknown, "the rules in force are of version %d by the pool's row, of %d by its changes", rows[0].rules, a.rules)
+		a.found.add(fold.RuleRulesUnknown, "the rules in force are of version %d by the pool's row, of %d by its changes", rows[0].rules, a.rules)
 		return nil
 	}
 	ruling, err := r.ledger.Ruling(ctx, q, poolID, a.rules)
@@ -124,7 +126,7 @@ func (r *Auditor) auditInForce(ctx context.Context, q engine.Querier, poolID str
 		return err
 	}
 	if why := ruling.Rules.Unreadable(); why != nil {
-		a.found.add(draw.RuleRulesUnknown, "the rules of version %d cannot be read: %s", a.rules, draw.DetailOf(why))
+		a.found.add(fold.RuleRulesUnknown, "the rules of version %d cannot be read: %s", a.rules, draw.DetailOf(why))
 		return nil
 	}
 	if !ruling.Rules.HasBudget() {

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/periodic"
 )
 
@@ -76,9 +76,9 @@ type Engine struct {
 // Attempts are made at batches in the way of the database.
 type Attempts interface {
 	// Read, Resume and Write implement those of stock.Store.
-	Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error)
+	Read(ctx context.Context, urn *urn.Urn, o TxOptions) (Tx, error)
 	Resume(ctx context.Context, o TxOptions) (Tx, error)
-	Write(ctx context.Context, p *draw.Plan, o TxOptions) error
+	Write(ctx context.Context, p *urn.Plan, o TxOptions) error
 }
 
 // Pooling is how a proxy in between hands out the sessions of the server.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // Log is a table of one kind of entries of the pools' ordered history. Each
@@ -132,7 +133,7 @@ func Redirects() Log[Redirected] {
 }
 
 // RedirectsOf are those of a plan.
-func RedirectsOf(p *draw.Plan) (all []Redirected) {
+func RedirectsOf(p *urn.Plan) (all []Redirected) {
 	for i := range p.Awards {
 		if r := p.Awards[i].Redirect; r != nil {
 			all = append(all, Redirected{p.Awards[i].Version, *r})

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 )
 
 // Row is what an attempt reads of a pool.
@@ -19,7 +21,7 @@ type Row struct {
 	at            time.Time
 	// rules is the version of the change whose rules are in force.
 	rules    int64
-	spending draw.Spending
+	spending urn.Spending
 	// dueAt is the zero time for no open item of the agenda; due says that it has
 	// come.
 	dueAt time.Time
@@ -82,14 +84,14 @@ func (r *Row) Version() int64 { return r.version }
 
 // LacksRules is the version of the change whose rules have to be read before
 // Merge, 0 where the urn has those in force.
-func (r *Row) LacksRules(urn *draw.Urn) int64 {
+func (r *Row) LacksRules(urn *urn.Urn) int64 {
 	if r.rules == rulesVersion(urn) {
 		return 0
 	}
 	return r.rules
 }
 
-func rulesVersion(urn *draw.Urn) int64 {
+func rulesVersion(urn *urn.Urn) int64 {
 	if rules := urn.Rules(); rules != nil {
 		return rules.Version
 	}
@@ -99,17 +101,17 @@ func rulesVersion(urn *draw.Urn) int64 {
 // ReadRules reads the rules of a change from its body. What cannot be read are rules
 // that refuse every new draw, so that known keys are answered all the same.
 func ReadRules(version int64, body string) *draw.Rules {
-	rules, _ := draw.ReadRulesOf(&draw.Change{Version: version, What: draw.WhatRules, Body: body})
-	if rules == nil {
-		rules = draw.ReadRules(nil) // the pool's row names a change that sets no rules
+	parsed, _ := rules.ReadOf(&draw.Change{Version: version, What: draw.WhatRules, Body: body})
+	if parsed == nil {
+		parsed = rules.Read(nil) // the pool's row names a change that sets no rules
 	}
-	rules.Version = version
-	return rules
+	parsed.Version = version
+	return parsed
 }
 
 // LacksPause reports whether the change that paused the pool has to be read before
 // Merge: the pool is paused, and at another version than the urn.
-func (r *Row) LacksPause(urn *draw.Urn) bool {
+func (r *Row) LacksPause(urn *urn.Urn) bool {
 	return r.state == string(draw.StatePaused) && (urn.State != draw.StatePaused || urn.Version != r.version || urn.Mark != r.mark)
 }
 
@@ -130,7 +132,7 @@ func (r *Row) Clone() *Row {
 // server that cannot be written. Where the pool does not follow from the
 // cached copy, it is to be read again. rules are those that LacksRules names, nil
 // for none.
-func (r *Row) Merge(urn *draw.Urn, prizes []draw.Prize, rules *draw.Rules, o TxOptions) error {
+func (r *Row) Merge(u *urn.Urn, prizes []draw.Prize, rules *draw.Rules, o TxOptions) error {
 	if !r.writable {
 		return ReadOnlyServer()
 	}
@@ -139,12 +141,12 @@ func (r *Row) Merge(urn *draw.Urn, prizes []draw.Prize, rules *draw.Rules, o TxO
 	}
 	head := draw.Head{Version: r.version, Mark: r.mark, Trail: draw.Trail(r.trail)}
 	if rules == nil && r.rules != 0 {
-		rules = urn.Rules()
+		rules = u.Rules()
 	}
-	if r.state == string(draw.StatePaused) && !r.LacksPause(urn) {
-		r.pause = urn.Pause()
+	if r.state == string(draw.StatePaused) && !r.LacksPause(u) {
+		r.pause = u.Pause()
 	}
-	if !urn.Seen(draw.Snapshot{
+	if !u.Seen(urn.Snapshot{
 		State: draw.State(r.state), Mode: r.mode, Head: head, At: r.at, Prizes: prizes, Rules: rules, Spending: r.spending, Committed: r.committed, Opened: r.opened,
 		DueAt: r.dueAt, Due: r.due, Pause: r.pause,
 	}) {

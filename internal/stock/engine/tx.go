@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 )
 
 // TxOptions say how an attempt at a batch is kept apart from others.
@@ -47,7 +48,7 @@ type Past interface {
 	// head: where it returns no error, the pool is still at that head (law 8).
 	// Errors: ErrConflict when the pool has moved on, or an item of its agenda is
 	// due which the urn does not know to be; else as of Draws.
-	Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error)
+	Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error)
 }
 
 // Tx is one attempt at deciding a batch, on a pool that was read. It ends with
@@ -62,7 +63,7 @@ type Tx interface {
 	// what is acknowledged.
 	// Who calls an engine has looked up what the plan refuses unasked (law 4).
 	// Errors: ErrConflict, ErrStaleToken, or an *Error with its class.
-	Write(ctx context.Context, p *draw.Plan) error
+	Write(ctx context.Context, p *urn.Plan) error
 	// Rollback ends the attempt and gives the lock back. After Write it does
 	// nothing.
 	Rollback()
@@ -71,7 +72,7 @@ type Tx interface {
 // SharedPool is a small batch that wants to share a transaction.
 type SharedPool struct {
 	// Urn is that of the batch's pool; it was read before.
-	Urn *draw.Urn
+	Urn *urn.Urn
 	// Keys are the names that callers chose for the batch's draws.
 	Keys []string
 	// Cached has ReadShared leave the urn as it is, without reading the pool:
@@ -86,7 +87,7 @@ type SharedTx interface {
 	// not at all: then its pool has moved on, another session holds its row, or
 	// its log knows a key of the batch, and written is false for it. With an
 	// error nothing was written, unless its class is ClassUnknown.
-	Write(ctx context.Context, plans []*draw.Plan) (written []bool, err error)
+	Write(ctx context.Context, plans []*urn.Plan) (written []bool, err error)
 	// Rollback ends the transaction. After Write it does nothing.
 	Rollback()
 }

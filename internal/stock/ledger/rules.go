@@ -10,6 +10,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -42,7 +43,7 @@ func (l *Ledger) Rulings(ctx context.Context, q engine.Querier, poolID string) (
 
 // RulingOf is the ruling that a change of rules made.
 func RulingOf(c *draw.Change) draw.Ruling {
-	rules, _ := draw.ReadRulesOf(c)
+	rules, _ := rules.ReadOf(c)
 	if rules != nil {
 		rules.Version = c.Version
 	}

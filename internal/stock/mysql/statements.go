@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/sqltx"
 )
@@ -19,7 +20,7 @@ const rowsMax = 1000
 
 func statements(awards engine.Log[draw.Award]) sqltx.Words {
 	return sqltx.Words{
-		Awards: func(p *draw.Plan) []engine.Statement { return insertAwards(awards, p) },
+		Awards: func(p *urn.Plan) []engine.Statement { return insertAwards(awards, p) },
 		Prizes: raisePrizes,
 		Draws:  func(poolID string, ids []string) engine.Statement { return findDraws(awards, poolID, ids) },
 		Settle: settle,
@@ -49,14 +50,14 @@ func commit(_ *sql.Conn, tx *sql.Tx) error {
 
 // insertAwards inserts with lists of values: both servers take them, and they
 // measured faster than JSON_TABLE.
-func insertAwards(awards engine.Log[draw.Award], p *draw.Plan) (all []engine.Statement) {
+func insertAwards(awards engine.Log[draw.Award], p *urn.Plan) (all []engine.Statement) {
 	for part := range slices.Chunk(p.Awards, rowsMax) {
 		all = append(all, awards.Append(p.PoolID, p.Awards[0].At, part))
 	}
 	return all
 }
 
-func raisePrizes(p *draw.Plan) []engine.Statement {
+func raisePrizes(p *urn.Plan) []engine.Statement {
 	var statements []engine.Statement
 	to := p.To.Version
 	for rest := p.Raises; len(rest) > 0; {

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -51,7 +52,7 @@ func (t *attempts) acquire(ctx context.Context, o engine.TxOptions) (*attempt, e
 }
 
 // Read is the first round trip.
-func (t *attempts) Read(ctx context.Context, urn *draw.Urn, o engine.TxOptions) (engine.Tx, error) {
+func (t *attempts) Read(ctx context.Context, urn *urn.Urn, o engine.TxOptions) (engine.Tx, error) {
 	tx, err := t.acquire(ctx, o)
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (t *attempts) Resume(ctx context.Context, o engine.TxOptions) (engine.Tx, e
 }
 
 // Write is the only round trip.
-func (t *attempts) Write(ctx context.Context, p *draw.Plan, o engine.TxOptions) error {
+func (t *attempts) Write(ctx context.Context, p *urn.Plan, o engine.TxOptions) error {
 	tx, err := t.acquire(ctx, o)
 	if err != nil {
 		return engine.Classify(err, classify)
@@ -103,7 +104,7 @@ func (tx *attempt) checkWritable(ctx context.Context) error {
 
 // readSince reads the pool's row, the prizes that changed since, and the rules and the
 // pause where they are others.
-func (tx *attempt) readSince(ctx context.Context, urn *draw.Urn) (row engine.Row, prizes []draw.Prize, rules *draw.Rules, err error) {
+func (tx *attempt) readSince(ctx context.Context, urn *urn.Urn) (row engine.Row, prizes []draw.Prize, rules *draw.Rules, err error) {
 	if row, prizes, err = tx.readRows(ctx, urn); err != nil {
 		return row, nil, nil, err
 	}
@@ -125,7 +126,7 @@ func (tx *attempt) readSince(ctx context.Context, urn *draw.Urn) (row engine.Row
 	return row, prizes, rules, err
 }
 
-func (tx *attempt) readRows(ctx context.Context, urn *draw.Urn) (row engine.Row, prizes []draw.Prize, err error) {
+func (tx *attempt) readRows(ctx context.Context, urn *urn.Urn) (row engine.Row, prizes []draw.Prize, err error) {
 	batch := &pgx.Batch{}
 	pool := tx.words.row
 	if tx.options.Lock {

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -113,7 +114,7 @@ func scanShared(results pgx.BatchResults, place map[string]int, n int) (rows []*
 }
 
 // Write implements engine.SharedTx: the second round trip, or the only one.
-func (j *shared) Write(ctx context.Context, plans []*draw.Plan) ([]bool, error) {
+func (j *shared) Write(ctx context.Context, plans []*urn.Plan) ([]bool, error) {
 	batch := &pgx.Batch{}
 	opening := !j.tx.open
 	if opening {
@@ -149,7 +150,7 @@ func (j *shared) Write(ctx context.Context, plans []*draw.Plan) ([]bool, error) 
 	return applied, nil
 }
 
-func (j *shared) arguments(plans []*draw.Plan) []any {
+func (j *shared) arguments(plans []*urn.Plan) []any {
 	n := len(plans)
 	ids := make([]string, 0, n)
 	versions, counts, prizeCounts := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)

@@ -7,12 +7,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock/engine"
 )
 
 // Turns implements engine.Tx. The head is read after the turns: where it is
 // still the urn's, nobody has made a turn since.
-func (tx *attempt) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
+func (tx *attempt) Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error) {
 	facts, err := tx.turns(ctx, urn, needs)
 	return facts, engine.Classify(err, classify)
 }
@@ -20,7 +21,7 @@ func (tx *attempt) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 // turns is one round trip, with the lock that the options ask for where the pool
 // was not read before. The turns are read by one statement and the head by
 // another: on a connection without a transaction each sees its own moment.
-func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (facts *draw.Facts, err error) {
+func (tx *attempt) turns(ctx context.Context, u *urn.Urn, needs []urn.Need) (facts *urn.Facts, err error) {
 	subjects, whats := make([]string, len(needs)), make([]string, len(needs))
 	most, units := make([]int64, len(needs)), make([]int64, len(needs))
 	for i, n := range needs {
@@ -29,11 +30,11 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 	batch := &pgx.Batch{}
 	opening := tx.options.Lock && !tx.open
 	if opening {
-		tx.beginLocked(batch, urn.PoolID)
+		tx.beginLocked(batch, u.PoolID)
 	}
 	batch.Queue(tx.dialect.ByKey)
-	batch.Queue(tx.words.needs, urn.PoolID, subjects, whats, most, units)
-	batch.Queue(tx.words.head, urn.PoolID)
+	batch.Queue(tx.words.needs, u.PoolID, subjects, whats, most, units)
+	batch.Queue(tx.words.head, u.PoolID)
 	results := tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	if opening {
@@ -48,7 +49,7 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 	if err != nil {
 		return nil, err
 	}
-	facts = draw.NewFacts(needs)
+	facts = urn.NewFacts(needs)
 	var t draw.Turn
 	if _, err = pgx.ForEachRow(rows, engine.Turns().Fields(&t), func() error { facts.Add(t); return nil }); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 	if !writable {
 		return nil, engine.ReadOnlyServer()
 	}
-	if version != urn.Version || mark != urn.Mark || due && !urn.IsDue() {
+	if version != u.Version || mark != u.Mark || due && !u.IsDue() {
 		return nil, engine.ErrConflict
 	}
 	return facts, nil

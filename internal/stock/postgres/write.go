@@ -7,13 +7,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/fault"
 	"drawsvc/internal/stock/engine"
 )
 
 // Write implements engine.Tx: the second round trip, or the only one.
-func (tx *attempt) Write(ctx context.Context, p *draw.Plan) error {
+func (tx *attempt) Write(ctx context.Context, p *urn.Plan) error {
 	if len(p.Awards) == 0 {
 		return tx.confirm(ctx)
 	}
@@ -52,7 +52,7 @@ func (tx *attempt) Write(ctx context.Context, p *draw.Plan) error {
 // queueWrite puts the guarded write into a pipeline, and behind it what the rules
 // count: for those the pool must be at the head that the write has made. It
 // returns how many statements the latter are.
-func (tx *attempt) queueWrite(batch *pgx.Batch, p *draw.Plan) (extra int) {
+func (tx *attempt) queueWrite(batch *pgx.Batch, p *urn.Plan) (extra int) {
 	batch.Queue(fault.Unguarded(tx.words.write), tx.arguments(p)...)
 	if p.IsPlain() {
 		return 0
@@ -83,7 +83,7 @@ func written(results pgx.BatchResults, extra int) (pools int64, err error) {
 	return pools, err
 }
 
-func (tx *attempt) arguments(p *draw.Plan) []any {
+func (tx *attempt) arguments(p *urn.Plan) []any {
 	changedIDs, changedBy := make([]string, len(p.Raises)), make([]int64, len(p.Raises))
 	for i, c := range p.Raises {
 		changedIDs[i], changedBy[i] = c.PrizeID, c.Issued

@@ -6,14 +6,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/fault"
 	"drawsvc/internal/stock/engine"
 )
 
 // writeInSteps is Write with the commit in a round trip of its own, so that a
 // fault can come between. The released program does not have it.
-func (tx *attempt) writeInSteps(ctx context.Context, p *draw.Plan) error {
+func (tx *attempt) writeInSteps(ctx context.Context, p *urn.Plan) error {
 	if !tx.open {
 		begin := &pgx.Batch{}
 		tx.beginLocked(begin, p.PoolID)

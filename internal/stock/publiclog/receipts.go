@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
 )
@@ -90,7 +91,7 @@ func (s *Store) rulesAt(ctx context.Context, q engine.Querier, poolID string, ve
 	if err != nil || c == nil {
 		return nil, err
 	}
-	rules, _, err := draw.RulesOf(c)
+	rules, _, err := rules.Of(c)
 	return rules, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
@@ -14,16 +15,16 @@ import (
 
 // Supply gives the urn of a committed pool its secrets, or says that this process
 // has none. Errors: those of reading, each an *engine.Error with its class.
-func (s *Store) Supply(ctx context.Context, urn *draw.Urn) error {
+func (s *Store) Supply(ctx context.Context, u *urn.Urn) error {
 	var c *committed
 	var opening openedBody
-	var secrets draw.Secrets
+	var secrets urn.Secrets
 	err := s.ledger.Classed(ctx, s.ledger.Engine.Read, func(_ *sql.Conn, tx *sql.Tx) (err error) {
-		if c, err = s.committed(ctx, tx, urn.PoolID); err != nil {
+		if c, err = s.committed(ctx, tx, u.PoolID); err != nil {
 			return err
 		}
-		if secrets.GivesReceipts, err = s.givesReceipts(ctx, tx, urn.PoolID, c); err == nil && urn.Opened() != 0 {
-			opening, err = s.openedWith(ctx, tx, urn.PoolID, urn.Opened())
+		if secrets.GivesReceipts, err = s.givesReceipts(ctx, tx, u.PoolID, c); err == nil && u.Opened() != 0 {
+			opening, err = s.openedWith(ctx, tx, u.PoolID, u.Opened())
 		}
 		return err
 	})
@@ -32,11 +33,11 @@ func (s *Store) Supply(ctx context.Context, urn *draw.Urn) error {
 	}
 	var numbers *proof.Numbers
 	if err == nil {
-		numbers, err = s.numbersOf(urn.PoolID, c, opening.round())
+		numbers, err = s.numbersOf(u.PoolID, c, opening.round())
 	}
 	if err == nil {
 		var by *signing
-		if by, err = s.sealed(urn.PoolID, c); err == nil {
+		if by, err = s.sealed(u.PoolID, c); err == nil {
 			secrets.Signer = by
 		} else if !secrets.GivesReceipts {
 			err = nil // an escrow's identity unseals the seed only
@@ -44,13 +45,13 @@ func (s *Store) Supply(ctx context.Context, urn *draw.Urn) error {
 	}
 	switch {
 	case err != nil:
-		s.unsealed.noteAway(urn.PoolID, true)
-		s.ledger.Log.Warn("a committed pool cannot be drawn from here", "pool", urn.PoolID, "error", err)
-		secrets = draw.Secrets{} // who cannot sign does not draw
+		s.unsealed.noteAway(u.PoolID, true)
+		s.ledger.Log.Warn("a committed pool cannot be drawn from here", "pool", u.PoolID, "error", err)
+		secrets = urn.Secrets{} // who cannot sign does not draw
 	case numbers != nil:
 		secrets.Seeds = numbers
 	}
-	urn.SetSecrets(secrets)
+	u.SetSecrets(secrets)
 	return nil
 }
 

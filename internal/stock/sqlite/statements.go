@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/sqltx"
 )
@@ -44,7 +45,7 @@ type awardInserts struct {
 	rows, json string
 }
 
-func (w awardInserts) insert(p *draw.Plan) (all []engine.Statement) {
+func (w awardInserts) insert(p *urn.Plan) (all []engine.Statement) {
 	at := p.Awards[0].At.Format(engine.TimeText)
 	rest := p.Awards
 	for ; len(rest) >= insertRows; rest = rest[insertRows:] {
@@ -56,7 +57,7 @@ func (w awardInserts) insert(p *draw.Plan) (all []engine.Statement) {
 	return all
 }
 
-func raisePrizes(p *draw.Plan) []engine.Statement {
+func raisePrizes(p *urn.Plan) []engine.Statement {
 	statements := make([]engine.Statement, len(p.Raises))
 	for i, c := range p.Raises {
 		statements[i] = engine.Statement{SQL: sqlRaise, Args: []any{c.Issued, p.To.Version, p.PoolID, c.PrizeID}, Rows: 1}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/fault"
 	"drawsvc/internal/stock/engine"
 )
@@ -37,7 +38,7 @@ func New(writer, reader *sql.DB, d *engine.Dialect, awards engine.Log[draw.Award
 // Words are the statements that MySQL and SQLite word differently.
 type Words struct {
 	// Awards inserts the plan's awards, Prizes raises its prizes' issued.
-	Awards, Prizes func(*draw.Plan) []engine.Statement
+	Awards, Prizes func(*urn.Plan) []engine.Statement
 	// Draws finds draws by their ids.
 	Draws func(poolID string, ids []string) engine.Statement
 	// Settle, where set, is a statement whose commit waits until all that could be
@@ -80,7 +81,7 @@ func SelectPool(d *engine.Dialect) string {
 func MoveHead(d *engine.Dialect) string { return moveHead + guard + d.NotDue("") }
 
 // Read implements engine.Attempts.
-func (t *Attempts) Read(ctx context.Context, urn *draw.Urn, o engine.TxOptions) (engine.Tx, error) {
+func (t *Attempts) Read(ctx context.Context, urn *urn.Urn, o engine.TxOptions) (engine.Tx, error) {
 	tx := &attempt{attempts: t, options: o}
 	if err := tx.read(ctx, urn); err != nil {
 		tx.Rollback()
@@ -95,7 +96,7 @@ func (t *Attempts) Resume(_ context.Context, o engine.TxOptions) (engine.Tx, err
 }
 
 // Write implements engine.Attempts.
-func (t *Attempts) Write(ctx context.Context, p *draw.Plan, o engine.TxOptions) error {
+func (t *Attempts) Write(ctx context.Context, p *urn.Plan, o engine.TxOptions) error {
 	tx := &attempt{attempts: t, options: o}
 	defer tx.Rollback()
 	return tx.Write(ctx, p)
@@ -129,7 +130,7 @@ func (tx *attempt) openLocked(ctx context.Context, poolID string) error {
 
 // read reads the pool: in the transaction that locks its row, or on one
 // connection, so that all of it is read from one server.
-func (tx *attempt) read(ctx context.Context, urn *draw.Urn) error {
+func (tx *attempt) read(ctx context.Context, urn *urn.Urn) error {
 	if tx.options.Lock {
 		if err := tx.open(ctx); err != nil {
 			return err
@@ -144,7 +145,7 @@ func (tx *attempt) read(ctx context.Context, urn *draw.Urn) error {
 	return tx.readOn(ctx, conn, "", urn)
 }
 
-func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, urn *draw.Urn) error {
+func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, urn *urn.Urn) error {
 	d := tx.attempts.dialect
 	var row engine.Row
 	err := q.QueryRowContext(ctx, tx.attempts.made.pool+lock, urn.PoolID).Scan(row.Fields()...)
@@ -225,7 +226,7 @@ func (tx *attempt) draws(ctx context.Context, poolID string, ids []string) (map[
 }
 
 // Write implements engine.Tx.
-func (tx *attempt) Write(ctx context.Context, p *draw.Plan) error {
+func (tx *attempt) Write(ctx context.Context, p *urn.Plan) error {
 	if len(p.Awards) == 0 {
 		return tx.confirm(ctx)
 	}
@@ -246,7 +247,7 @@ func (tx *attempt) commit() error {
 
 // write makes the changes of a plan: the pool's row first, and the others only
 // when that one was at the planned head.
-func (tx *attempt) write(ctx context.Context, p *draw.Plan) error {
+func (tx *attempt) write(ctx context.Context, p *urn.Plan) error {
 	if tx.tx == nil {
 		if err := tx.openLocked(ctx, p.PoolID); err != nil {
 			return err
@@ -266,7 +267,7 @@ func (tx *attempt) write(ctx context.Context, p *draw.Plan) error {
 }
 
 // guarded moves the pool's head on, from the one that the plan was made from.
-func (tx *attempt) guarded(p *draw.Plan) engine.Statement {
+func (tx *attempt) guarded(p *urn.Plan) engine.Statement {
 	d := tx.attempts.dialect
 	to, from := []any{p.To.Version, p.To.Mark, []byte(p.To.Trail), d.Time(p.Awards[0].At)}, []any{p.PoolID, p.From.Version, p.From.Mark}
 	if d.Clock == "" {

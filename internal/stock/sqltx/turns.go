@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -25,31 +26,31 @@ const (
 
 // Turns implements engine.Tx. The head is read after the turns: where it is
 // still the urn's, nobody has made a turn since.
-func (tx *attempt) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
+func (tx *attempt) Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error) {
 	facts, err := tx.turns(ctx, urn, needs)
 	return facts, engine.Classify(err, tx.attempts.dialect.ByCode)
 }
 
-func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
-	locked := func(ctx context.Context) error { return tx.openLocked(ctx, urn.PoolID) }
+func (tx *attempt) turns(ctx context.Context, u *urn.Urn, needs []urn.Need) (*urn.Facts, error) {
+	locked := func(ctx context.Context) error { return tx.openLocked(ctx, u.PoolID) }
 	if err := tx.openChecked(ctx, locked); err != nil {
 		return nil, err
 	}
-	facts := draw.NewFacts(needs)
-	if err := tx.readTurns(ctx, facts, lastTurns(urn.PoolID, needs)); err != nil {
+	facts := urn.NewFacts(needs)
+	if err := tx.readTurns(ctx, facts, lastTurns(u.PoolID, needs)); err != nil {
 		return nil, err
 	}
-	if err := tx.readTurns(ctx, facts, windowTurns(urn.PoolID, needs, facts)); err != nil {
+	if err := tx.readTurns(ctx, facts, windowTurns(u.PoolID, needs, facts)); err != nil {
 		return nil, err
 	}
 	var version, mark int64
 	var due bool
-	if err := tx.tx.QueryRowContext(ctx, tx.attempts.made.head, urn.PoolID).Scan(&version, &mark, &due); errors.Is(err, sql.ErrNoRows) {
+	if err := tx.tx.QueryRowContext(ctx, tx.attempts.made.head, u.PoolID).Scan(&version, &mark, &due); errors.Is(err, sql.ErrNoRows) {
 		return nil, engine.ErrConflict // the next read says what has become of the pool
 	} else if err != nil {
 		return nil, err
 	}
-	if version != urn.Version || mark != urn.Mark || due && !urn.IsDue() {
+	if version != u.Version || mark != u.Mark || due && !u.IsDue() {
 		return nil, engine.ErrConflict
 	}
 	return facts, nil
@@ -62,7 +63,7 @@ type turnsPart struct {
 	args  []any
 }
 
-func (tx *attempt) readTurns(ctx context.Context, facts *draw.Facts, parts []turnsPart) error {
+func (tx *attempt) readTurns(ctx context.Context, facts *urn.Facts, parts []turnsPart) error {
 	log := engine.Turns()
 	for some := range slices.Chunk(parts, partsMax) {
 		var selects []string
@@ -85,7 +86,7 @@ func (tx *attempt) readTurns(ctx context.Context, facts *draw.Facts, parts []tur
 }
 
 // lastTurns are the last turns of each subject and kind, which several needs may name.
-func lastTurns(poolID string, needs []draw.Need) (parts []turnsPart) {
+func lastTurns(poolID string, needs []urn.Need) (parts []turnsPart) {
 	for i, n := range needs {
 		if i > 0 && n.Subject == needs[i-1].Subject && n.Counted == needs[i-1].Counted { // those of one follow each other
 			continue
@@ -97,7 +98,7 @@ func lastTurns(poolID string, needs []draw.Need) (parts []turnsPart) {
 
 // windowTurns are those that may have to leave the windows of limits, where there are
 // so many. The last turns were read.
-func windowTurns(poolID string, needs []draw.Need, facts *draw.Facts) (parts []turnsPart) {
+func windowTurns(poolID string, needs []urn.Need, facts *urn.Facts) (parts []turnsPart) {
 	for _, n := range needs {
 		last := facts.Last(n.Subject, n.Counted)
 		from, upto := max(last+1-n.Max, 1), min(last+n.Units-n.Max, last-1)
@@ -110,7 +111,7 @@ func windowTurns(poolID string, needs []draw.Need, facts *draw.Facts) (parts []t
 
 // count writes what the rules count of a plan. A key that is known there is no
 // draw's, but a turn's. The error's text may hold the user, and is not for the log.
-func (tx *attempt) count(ctx context.Context, p *draw.Plan) error {
+func (tx *attempt) count(ctx context.Context, p *urn.Plan) error {
 	for _, s := range tx.attempts.counted(p) {
 		err := exec(ctx, tx.tx, s)
 		if e, ok := errors.AsType[*engine.Error](engine.Classify(err, tx.attempts.dialect.ByCode)); ok && e.Class == engine.ClassKnownKey {
@@ -124,7 +125,7 @@ func (tx *attempt) count(ctx context.Context, p *draw.Plan) error {
 
 // counted writes what the rules count of a plan; nothing for a pool without
 // rules.
-func (t *Attempts) counted(p *draw.Plan) (all []engine.Statement) {
+func (t *Attempts) counted(p *urn.Plan) (all []engine.Statement) {
 	if p.IsPlain() {
 		return nil
 	}

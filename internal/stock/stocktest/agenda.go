@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
@@ -195,32 +196,32 @@ func testAgendaGuards(t *testing.T, s *stock.Store) {
 func testAgendaGuard(t *testing.T, s *stock.Store, id string, o stock.TxOptions) {
 	ctx := t.Context()
 	Pool(t, s, id, 9)
-	var urn *draw.Urn
-	planned := func(name string) *draw.Plan {
-		return urn.Plan([]*draw.Ask{{Request: draw.Request{PoolID: id, UserID: "u", DrawID: name, Named: true, Count: 1}}}, s.Now())
+	var u *urn.Urn
+	planned := func(name string) *urn.Plan {
+		return u.Plan([]*urn.Ask{{Request: draw.Request{PoolID: id, UserID: "u", DrawID: name, Named: true, Count: 1}}}, s.Now())
 	}
-	var early *draw.Plan
+	var early *urn.Plan
 	at := InTime(t, s, id, func(at time.Time) error {
 		err := plan(t, s, id, []draw.Item{StockAt(at, "a", 1)})
 		if err != nil {
 			return err
 		}
-		urn = draw.NewUrn(id)
-		tx, err := s.Read(ctx, urn, stock.TxOptions{Fence: o.Fence})
+		u = urn.NewUrn(id)
+		tx, err := s.Read(ctx, u, stock.TxOptions{Fence: o.Fence})
 		if err == nil {
 			tx.Rollback()
 			early = planned("early")
 		}
 		return err
 	})
-	require.WithinDuration(t, at, urn.DueAt, time.Microsecond)
+	require.WithinDuration(t, at, u.DueAt, time.Microsecond)
 	require.False(t, early.IsDue())
 	require.True(t, early.At.Before(at))
 	Await(t, s, at)
 	require.ErrorIs(t, s.Write(ctx, early, o), stock.ErrConflict)
 	early.Undo()
 
-	tx, err := s.Read(ctx, urn, o)
+	tx, err := s.Read(ctx, u, o)
 	require.NoError(t, err)
 	due := planned("due")
 	require.True(t, due.IsDue(), "the read says so")

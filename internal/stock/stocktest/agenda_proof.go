@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 )
@@ -82,15 +83,15 @@ func testAgendaCommittedCloses(t *testing.T, s *stock.Store) {
 func testTurnsOfAbsent(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none","limits":[{"of":"draws","max":3}]}`)
-	urn := draw.NewUrn("p")
-	tx, err := s.Read(ctx, urn, stock.TxOptions{})
+	u := urn.NewUrn("p")
+	tx, err := s.Read(ctx, u, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()
 	require.NoError(t, s.DeletePool(ctx, "p", nil, "test"))
 	for _, lock := range []bool{false, true} {
 		tx, err := s.Resume(ctx, stock.TxOptions{Lock: lock})
 		require.NoError(t, err)
-		_, err = tx.Turns(ctx, urn, []draw.Need{{Subject: "u", Counted: draw.CountedDraw}})
+		_, err = tx.Turns(ctx, u, []urn.Need{{Subject: "u", Counted: draw.CountedDraw}})
 		tx.Rollback()
 		require.Equal(t, stock.ClassConflict, stock.ClassOf(err), "lock %v: %v", lock, err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
@@ -17,7 +17,7 @@ import (
 func testBudgetPassed(t *testing.T, s *stock.Store) {
 	const fallback = `{"fallback":"none","budget":`
 	campaign(t, s, "p", fallback+`{"max":"5.00","per":"day"}}`)
-	urn := draw.NewUrn("p")
+	urn := urn.NewUrn("p")
 	next := 0
 	draws := func(rules string, wins ...bool) {
 		t.Helper()

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
@@ -50,9 +51,9 @@ func testCached(t *testing.T, s *stock.Store) {
 }
 
 // readUrn is a cached copy of the pool.
-func readUrn(tb testing.TB, s *stock.Store, poolID string) *draw.Urn {
+func readUrn(tb testing.TB, s *stock.Store, poolID string) *urn.Urn {
 	tb.Helper()
-	urn := draw.NewUrn(poolID)
+	urn := urn.NewUrn(poolID)
 	tx, err := s.Read(tb.Context(), urn, stock.TxOptions{})
 	require.NoError(tb, err)
 	tx.Rollback()
@@ -63,7 +64,7 @@ func readUrn(tb testing.TB, s *stock.Store, poolID string) *draw.Urn {
 // read finds it changed.
 func testHits(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
-	urn := draw.NewUrn("p")
+	urn := urn.NewUrn("p")
 	for i, want := range []bool{false, false, true, false, false, true} {
 		if i == 3 {
 			require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1")))
@@ -78,7 +79,7 @@ func testHits(t *testing.T, s *stock.Store) {
 }
 
 // writeOn is Write for an urn that was read before.
-func writeOn(tb testing.TB, s *stock.Store, urn *draw.Urn, o stock.TxOptions, p *draw.Plan) error {
+func writeOn(tb testing.TB, s *stock.Store, urn *urn.Urn, o stock.TxOptions, p *urn.Plan) error {
 	tb.Helper()
 	tx, err := s.Read(tb.Context(), urn, o)
 	if err != nil {

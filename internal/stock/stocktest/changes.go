@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
@@ -94,9 +95,9 @@ func testTimeHolds(t *testing.T, s *stock.Store) {
 	plan.Awards[0].At = ahead
 	require.NoError(t, Write(t, s, stock.TxOptions{}, plan))
 
-	urn := readUrn(t, s, "p")
-	require.Equal(t, ahead, urn.At)
-	next := urn.Plan([]*draw.Ask{{Request: draw.Request{PoolID: "p", UserID: "u", DrawID: "d2", Count: 1}}}, s.Now())
+	u := readUrn(t, s, "p")
+	require.Equal(t, ahead, u.At)
+	next := u.Plan([]*urn.Ask{{Request: draw.Request{PoolID: "p", UserID: "u", DrawID: "d2", Count: 1}}}, s.Now())
 	require.Equal(t, ahead, next.Awards[0].At)
 	require.NoError(t, s.Write(ctx, next, stock.TxOptions{}))
 	move, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "x"}, "test")
@@ -195,7 +196,7 @@ func testPoolLife(t *testing.T, s *stock.Store) {
 func testCorrections(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 3, 3)
-	urn := readUrn(t, s, "p")
+	u := readUrn(t, s, "p")
 	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 3, "b", 0, "d1")))
 	name, value := "Gold", decimal.RequireFromString("0.50")
 	correct := func(prize string, c draw.PrizeChange) (draw.Prize, error) {
@@ -223,12 +224,12 @@ func testCorrections(t *testing.T, s *stock.Store) {
 	require.Len(t, linesOf(t, s, "q"), 2, "a blank is worth nothing, and no half of the correction is made")
 	NoViolations(t, s, "q")
 
-	class(t, stock.ClassConflict, s.Write(ctx, On(urn, Plan("p", 3, "a", 0, "late")), stock.TxOptions{}))
-	tx, err := s.Read(ctx, urn, stock.TxOptions{})
+	class(t, stock.ClassConflict, s.Write(ctx, On(u, Plan("p", 3, "a", 0, "late")), stock.TxOptions{}))
+	tx, err := s.Read(ctx, u, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()
-	asks := []*draw.Ask{{Request: draw.Request{PoolID: "p", UserID: "u", DrawID: "d2", Count: 5}}}
-	for _, a := range urn.Plan(asks, s.Now()).Awards {
+	asks := []*urn.Ask{{Request: draw.Request{PoolID: "p", UserID: "u", DrawID: "d2", Count: 5}}}
+	for _, a := range u.Plan(asks, s.Now()).Awards {
 		require.Equal(t, map[string]string{"a": "Gold 0.50", "b": "Prize b 19.90"}[a.PrizeID], a.PrizeName+" "+a.Value.StringFixed(2))
 	}
 	NoViolations(t, s, "p")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
@@ -96,7 +97,7 @@ func testClosedIsFinal(t *testing.T, s *stock.Store) {
 		keyed(pool)
 		items[pool] = PlanAll(t, s, pool, StockAt(s.Now().Add(time.Hour), "a", 1))[0]
 	}
-	_, err := drawOne(t, s, draw.NewUrn("shut"), stock.TxOptions{Lock: true}, "u", "d")
+	_, err := drawOne(t, s, urn.NewUrn("shut"), stock.TxOptions{Lock: true}, "u", "d")
 	require.NoError(t, err)
 	setState(t, s, "shut", draw.StateClosed)
 	for _, id := range []string{"a", "b"} { // one of them has issued a unit

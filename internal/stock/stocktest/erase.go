@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
 // planOf is a plan whose draws are a user's; one draw with several awards where
 // ids repeat.
-func planOf(user, poolID string, from, issued int64, drawIDs ...string) *draw.Plan {
+func planOf(user, poolID string, from, issued int64, drawIDs ...string) *urn.Plan {
 	p := Plan(poolID, from, "a", issued, drawIDs...)
 	for i := range p.Awards {
 		p.Awards[i].UserID = user
@@ -115,13 +116,13 @@ func testEraseWhileDrawing(t *testing.T, s *stock.Store) {
 	go func() {
 		n := 0
 		for ; ctx.Err() == nil && n < 2000; n++ {
-			urn := draw.NewUrn("p")
-			tx, err := s.Read(t.Context(), urn, stock.TxOptions{Lock: true})
+			u := urn.NewUrn("p")
+			tx, err := s.Read(t.Context(), u, stock.TxOptions{Lock: true})
 			if err != nil {
 				continue // it met the change
 			}
-			ask := &draw.Ask{Request: draw.Request{PoolID: "p", UserID: user, DrawID: fmt.Sprint("d", n), Count: 1}}
-			_ = tx.Write(t.Context(), urn.Plan([]*draw.Ask{ask}, s.Now())) // or the write did
+			ask := &urn.Ask{Request: draw.Request{PoolID: "p", UserID: user, DrawID: fmt.Sprint("d", n), Count: 1}}
+			_ = tx.Write(t.Context(), u.Plan([]*urn.Ask{ask}, s.Now())) // or the write did
 			tx.Rollback()
 		}
 		drawn <- n

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 )
@@ -111,8 +112,8 @@ func Pool(tb testing.TB, s *stock.Store, id string, stocked ...int64) {
 
 // Plan is a plan of draws of one unit each of one prize, made from version
 // from, when issued units of the prize are out already.
-func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...string) *draw.Plan {
-	p := &draw.Plan{PoolID: poolID, From: draw.Head{Version: from}, Raises: []draw.Raise{{PrizeID: prizeID, Issued: int64(len(drawIDs))}}}
+func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...string) *urn.Plan {
+	p := &urn.Plan{PoolID: poolID, From: draw.Head{Version: from}, Raises: []urn.Raise{{PrizeID: prizeID, Issued: int64(len(drawIDs))}}}
 	for i, id := range drawIDs {
 		n := int64(i) + 1
 		p.Awards = append(p.Awards, draw.Award{
@@ -125,16 +126,16 @@ func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...st
 
 // On is the plan as it is made from an urn that was read: from the urn's mark,
 // at the version that the plan says.
-func On(urn *draw.Urn, p *draw.Plan) *draw.Plan {
+func On(urn *urn.Urn, p *urn.Plan) *urn.Plan {
 	p.From.Mark, p.From.Trail = urn.Mark, urn.Trail
 	p.To = p.From.Next(len(p.Awards))
 	return p
 }
 
 // Write reads the pool and writes the plan, in one attempt.
-func Write(tb testing.TB, s *stock.Store, o stock.TxOptions, p *draw.Plan) error {
+func Write(tb testing.TB, s *stock.Store, o stock.TxOptions, p *urn.Plan) error {
 	tb.Helper()
-	return writeOn(tb, s, draw.NewUrn(p.PoolID), o, p)
+	return writeOn(tb, s, urn.NewUrn(p.PoolID), o, p)
 }
 
 // NoViolations audits the pool and fails the test with what is wrong.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
@@ -21,14 +22,14 @@ func testPauses(t *testing.T, s *stock.Store) {
 		require.Equal(t, to, changed.State)
 		return changed.Version
 	}
-	kept := map[string]*draw.Urn{}
+	kept := map[string]*urn.Urn{}
 	for way := range ways() {
-		kept[way] = draw.NewUrn("p")
+		kept[way] = urn.NewUrn("p")
 	}
 	hears := func(code draw.Code, notice string, least, most time.Duration) {
 		t.Helper()
 		for way, o := range ways() {
-			for _, urn := range []*draw.Urn{kept[way], draw.NewUrn("p")} {
+			for _, urn := range []*urn.Urn{kept[way], urn.NewUrn("p")} {
 				tx, err := s.Read(t.Context(), urn, o)
 				require.NoError(t, err)
 				tx.Rollback()
@@ -67,10 +68,10 @@ func testPauses(t *testing.T, s *stock.Store) {
 }
 
 // refusedAs is the refusal of a draw from an urn that was read.
-func refusedAs(t *testing.T, urn *draw.Urn) *draw.Error {
+func refusedAs(t *testing.T, u *urn.Urn) *draw.Error {
 	t.Helper()
-	ask := &draw.Ask{Request: draw.Request{PoolID: urn.PoolID, UserID: "u", DrawID: "new", Count: 1}}
+	ask := &urn.Ask{Request: draw.Request{PoolID: u.PoolID, UserID: "u", DrawID: "new", Count: 1}}
 	var e *draw.Error
-	require.ErrorAs(t, urn.Plan([]*draw.Ask{ask}, time.Now()).Err(0), &e)
+	require.ErrorAs(t, u.Plan([]*urn.Ask{ask}, time.Now()).Err(0), &e)
 	return e
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 )
@@ -80,7 +81,7 @@ func testLongLog(t *testing.T, s *stock.Store) {
 
 // writeBehind writes as the modes do: it tries again where whoever held the pool's
 // row, here the one who signs, kept it for longer than a statement waits.
-func writeBehind(t *testing.T, s *stock.Store, p *draw.Plan) {
+func writeBehind(t *testing.T, s *stock.Store, p *urn.Plan) {
 	t.Helper()
 	err := Write(t, s, stock.TxOptions{Lock: true}, p)
 	for tries := 1; tries < triesMax && isLockWait(err); tries++ {

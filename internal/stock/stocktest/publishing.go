@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 )
@@ -32,7 +34,7 @@ func livedPool(t *testing.T, s *stock.Store) {
 	rules := func(document string) {
 		var r *draw.Rules
 		if document != "" {
-			r, err = draw.ParseRules([]byte(document))
+			r, err = rules.Parse([]byte(document))
 			require.NoError(t, err)
 		}
 		_, err = s.SetRules(ctx, "p", r, nil, "test")
@@ -57,7 +59,7 @@ func livedPool(t *testing.T, s *stock.Store) {
 }
 
 // ofMany gives the awards of each name their ordinals.
-func ofMany(p *draw.Plan) *draw.Plan {
+func ofMany(p *urn.Plan) *urn.Plan {
 	ordinals := map[string]int{}
 	for i := range p.Awards {
 		ordinals[p.Awards[i].DrawID]++

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 )
@@ -116,7 +117,7 @@ func testReceiptsProven(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	_, err = s.Receipt(ctx, &known)
 	code(t, draw.CodeInvalidRequest, err)
-	_, err = drawReceipted(t, s, draw.NewUrn("secret"), "ann", "d2")
+	_, err = drawReceipted(t, s, urn.NewUrn("secret"), "ann", "d2")
 	code(t, draw.CodeInvalidRequest, err)
 }
 
@@ -127,7 +128,7 @@ func testEraseCommitted(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	pseudonym := stock.Pseudonym([]byte("key"), "p", "ann")
 	campaign(t, s, "p", `{"fallback":"none"}`)
-	urn := draw.NewUrn("p")
+	urn := urn.NewUrn("p")
 	_, err := drawOne(t, s, urn, stock.TxOptions{}, "ann", "early")
 	require.NoError(t, err)
 	_, err = s.EraseUser(ctx, "p", "ann", pseudonym, "cleo")
@@ -202,7 +203,7 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	setState(t, s, "p", draw.StatePaused)
 	require.NoError(t, Commit(t, s, "p", 4, 1000))
 	setState(t, s, "p", draw.StateOpen)
-	urn := draw.NewUrn("p")
+	urn := urn.NewUrn("p")
 	for i := range 30 {
 		_, err := drawOne(t, s, urn, stock.TxOptions{}, "ann", fmt.Sprint("d", i))
 		require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 )
@@ -21,7 +22,7 @@ func testReceiptsForAll(t *testing.T, s *stock.Store) {
 	setState(t, s, "p", draw.StatePaused)
 	require.NoError(t, CommitWithReceipts(t, s, "p", 4, 1000))
 	setState(t, s, "p", draw.StateOpen)
-	made, err := drawOne(t, s, draw.NewUrn("p"), stock.TxOptions{}, "ann", "d1")
+	made, err := drawOne(t, s, urn.NewUrn("p"), stock.TxOptions{}, "ann", "d1")
 	require.NoError(t, err)
 	require.True(t, made.Receipt)
 	require.NotNil(t, made.Signer)
@@ -56,11 +57,11 @@ func testReceiptsForAll(t *testing.T, s *stock.Store) {
 	committed, err = s.Commitment(ctx, "silent")
 	require.NoError(t, err)
 	require.False(t, committed.Receipts)
-	_, err = drawReceipted(t, s, draw.NewUrn("silent"), "ann", "d1")
+	_, err = drawReceipted(t, s, urn.NewUrn("silent"), "ann", "d1")
 	code(t, draw.CodeSeedUnavailable, err)
-	_, err = drawOne(t, s, draw.NewUrn("silent"), stock.TxOptions{}, "ann", "d1")
+	_, err = drawOne(t, s, urn.NewUrn("silent"), stock.TxOptions{}, "ann", "d1")
 	require.NoError(t, err, "it asks for no receipt")
-	_, err = drawOne(t, s, draw.NewUrn("signing"), stock.TxOptions{}, "ann", "d1")
+	_, err = drawOne(t, s, urn.NewUrn("signing"), stock.TxOptions{}, "ann", "d1")
 	code(t, draw.CodeSeedUnavailable, err)
 }
 
@@ -70,7 +71,7 @@ func testReceiptsOfRestored(t *testing.T, s *stock.Store) {
 	s.Unseal(Identities(t))
 	Pool(t, s, "p", 10)
 	setState(t, s, "p", draw.StatePaused)
-	before, urn := Keep(t, s, "p"), draw.NewUrn("p")
+	before, urn := Keep(t, s, "p"), urn.NewUrn("p")
 	opens := func(text []byte) error {
 		var r proof.Receipt
 		require.NoError(t, json.Unmarshal(text, &r))

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
@@ -19,14 +20,14 @@ func testRefused(t *testing.T, s *stock.Store) {
 		Pool(t, s, id, 10)
 		require.NoError(t, Write(t, s, o, Plan(id, 2, "a", 0, "old")))
 		for _, last := range []int{9, 1} {
-			urn := draw.NewUrn(id)
-			tx, err := s.Read(t.Context(), urn, o)
+			u := urn.NewUrn(id)
+			tx, err := s.Read(t.Context(), u, o)
 			require.NoError(t, err)
-			asks := []*draw.Ask{{Request: draw.Request{PoolID: id, UserID: "u", DrawID: fmt.Sprint("last-", last), Count: last}}}
+			asks := []*urn.Ask{{Request: draw.Request{PoolID: id, UserID: "u", DrawID: fmt.Sprint("last-", last), Count: last}}}
 			for _, key := range []string{"old", "new", "old"} {
-				asks = append(asks, &draw.Ask{Request: draw.Request{PoolID: id, UserID: "u", DrawID: key, Named: true, Count: 1}})
+				asks = append(asks, &urn.Ask{Request: draw.Request{PoolID: id, UserID: "u", DrawID: key, Named: true, Count: 1}})
 			}
-			p := urn.Plan(asks, time.Now())
+			p := u.Plan(asks, time.Now())
 			require.NoError(t, tx.Write(t.Context(), p))
 			tx.Rollback()
 			for _, i := range []int{1, 3} {

@@ -8,13 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
 // rulesOf parses a document that a test has written.
 func rulesOf(t *testing.T, document string) *draw.Rules {
 	t.Helper()
-	rules, err := draw.ParseRules([]byte(document))
+	rules, err := rules.Parse([]byte(document))
 	require.NoError(t, err)
 	return rules
 }
@@ -32,29 +34,29 @@ func campaign(t *testing.T, s *stock.Store, id, rules string) draw.Pool {
 
 // drawOne draws for a user as a mode does: it reads the pool and the user's
 // turns, plans, and writes.
-func drawOne(t *testing.T, s *stock.Store, urn *draw.Urn, o stock.TxOptions, user, id string) (draw.Draw, error) {
+func drawOne(t *testing.T, s *stock.Store, urn *urn.Urn, o stock.TxOptions, user, id string) (draw.Draw, error) {
 	t.Helper()
 	return drawAs(t, s, urn, o, draw.Request{PoolID: urn.PoolID, UserID: user, DrawID: id, Named: true, Count: 1})
 }
 
 // drawReceipted is drawOne with a receipt.
-func drawReceipted(t *testing.T, s *stock.Store, urn *draw.Urn, user, id string) (draw.Draw, error) {
+func drawReceipted(t *testing.T, s *stock.Store, urn *urn.Urn, user, id string) (draw.Draw, error) {
 	t.Helper()
 	return drawAs(t, s, urn, stock.TxOptions{}, draw.Request{PoolID: urn.PoolID, UserID: user, DrawID: id, Named: true, Count: 1, Receipt: true})
 }
 
-func drawAs(t *testing.T, s *stock.Store, urn *draw.Urn, o stock.TxOptions, r draw.Request) (draw.Draw, error) {
+func drawAs(t *testing.T, s *stock.Store, u *urn.Urn, o stock.TxOptions, r draw.Request) (draw.Draw, error) {
 	t.Helper()
-	tx, err := s.Read(t.Context(), urn, o)
+	tx, err := s.Read(t.Context(), u, o)
 	require.NoError(t, err)
 	defer tx.Rollback()
-	asks := []*draw.Ask{{Request: r}}
-	var facts *draw.Facts
-	if needs := urn.Needs(asks); len(needs) > 0 {
-		facts, err = tx.Turns(t.Context(), urn, needs)
+	asks := []*urn.Ask{{Request: r}}
+	var facts *urn.Facts
+	if needs := u.Needs(asks); len(needs) > 0 {
+		facts, err = tx.Turns(t.Context(), u, needs)
 		require.NoError(t, err)
 	}
-	plan := urn.PlanWith(asks, facts, s.Now())
+	plan := u.PlanWith(asks, facts, s.Now())
 	require.NoError(t, tx.Write(t.Context(), plan))
 	plan.Settle()
 	return plan.Answer(0)
@@ -112,7 +114,7 @@ func testTurns(t *testing.T, s *stock.Store) {
 		id := "pool-" + name
 		campaign(t, s, id, `{"fallback":"none","limits":[{"of":"draws","max":2},{"of":"prize","prize":"gold","max":1,"per":"day"}],`+
 			`"guarantee":{"after":9,"prize":"gold"},"budget":{"max":"5.00"}}`)
-		urn := draw.NewUrn(id)
+		urn := urn.NewUrn(id)
 		for i := range 3 {
 			d, err := drawOne(t, s, urn, o, "u1", fmt.Sprint("d", i))
 			if i == 2 {
@@ -168,13 +170,13 @@ func testTurnTaken(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
 		campaign(t, s, id, `{"fallback":"none","limits":[{"of":"draws","max":2}]}`)
-		urn := draw.NewUrn(id)
-		_, err := drawOne(t, s, urn, o, "u1", "d0")
+		u := urn.NewUrn(id)
+		_, err := drawOne(t, s, u, o, "u1", "d0")
 		require.NoError(t, err)
-		tx, err := s.Read(t.Context(), urn, o)
+		tx, err := s.Read(t.Context(), u, o)
 		require.NoError(t, err)
-		asks := []*draw.Ask{{Request: draw.Request{PoolID: id, UserID: "u1", DrawID: "d1", Named: true, Count: 1}}}
-		err = tx.Write(t.Context(), urn.PlanWith(asks, draw.NewFacts(urn.Needs(asks)), s.Now()))
+		asks := []*urn.Ask{{Request: draw.Request{PoolID: id, UserID: "u1", DrawID: "d1", Named: true, Count: 1}}}
+		err = tx.Write(t.Context(), u.PlanWith(asks, urn.NewFacts(u.Needs(asks)), s.Now()))
 		tx.Rollback()
 		class(t, stock.ClassConflict, err)
 		require.Equal(t, "turn", err.Error(), "the user is not for the log")
@@ -186,7 +188,7 @@ func testTurnTaken(t *testing.T, s *stock.Store) {
 // and is summed anew for others.
 func testSpent(t *testing.T, s *stock.Store) {
 	campaign(t, s, "p", `{"fallback":"none","budget":{"max":"5.00"}}`)
-	urn := draw.NewUrn("p")
+	urn := urn.NewUrn("p")
 	next := 0
 	wins := func(want bool) {
 		t.Helper()

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
@@ -16,7 +17,7 @@ func sharedPools(t *testing.T, s *stock.Store, name string) (ids []string, all [
 		id := name + "-" + what
 		Pool(t, s, id, 10, 10)
 		require.NoError(t, Write(t, s, stock.TxOptions{}, Plan(id, 3, "a", 0, "d1")))
-		urn := draw.NewUrn(id)
+		urn := urn.NewUrn(id)
 		tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 		require.NoError(t, err)
 		tx.Rollback()
@@ -35,7 +36,7 @@ func readShared(t *testing.T, s *stock.Store, all []stock.SharedPool, o stock.Tx
 }
 
 // planned are the plans as they are made from the urns of their pools.
-func planned(all []stock.SharedPool, plans ...*draw.Plan) []*draw.Plan {
+func planned(all []stock.SharedPool, plans ...*urn.Plan) []*urn.Plan {
 	for _, p := range plans {
 		for _, j := range all {
 			if j.Urn.PoolID == p.PoolID {
@@ -58,7 +59,7 @@ func testShared(t *testing.T, s *stock.Store) {
 		all[1].Keys = []string{"k", "d1"}
 		_, err := s.Stock(t.Context(), draw.Stocking{PoolID: ids[4], PrizeID: "b", Delta: 5, Reason: "more"}, "test")
 		require.NoError(t, err)
-		all = append(all, stock.SharedPool{Urn: draw.NewUrn(name + "-absent")})
+		all = append(all, stock.SharedPool{Urn: urn.NewUrn(name + "-absent")})
 		shared, ready := readShared(t, s, all, o)
 		require.Equal(t, []bool{true, true, true, true, true, true, false}, ready)
 		require.Equal(t, []int64{4, 19}, []int64{all[0].Urn.Version, all[0].Urn.Remaining()})
@@ -98,7 +99,7 @@ func testSharedCached(t *testing.T, s *stock.Store) {
 
 		shared, ready := readShared(t, s, all, o)
 		require.NotContains(t, ready, false)
-		var plans []*draw.Plan
+		var plans []*urn.Plan
 		for _, id := range ids {
 			plans = append(plans, Plan(id, 4, "a", 1, "late"))
 		}
@@ -118,7 +119,7 @@ func testSharedWaits(t *testing.T, s *stock.Store) {
 		return
 	}
 	ids, all := sharedPools(t, s, "waits")
-	other, err := s.Read(t.Context(), draw.NewUrn(ids[0]), stock.TxOptions{Lock: true})
+	other, err := s.Read(t.Context(), urn.NewUrn(ids[0]), stock.TxOptions{Lock: true})
 	require.NoError(t, err)
 	defer other.Rollback()
 	shared, ready := readShared(t, s, all, stock.TxOptions{Lock: true})
@@ -131,7 +132,7 @@ func testSharedWaits(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	require.Equal(t, []bool{false, true}, applied, "the row that is held was left out")
 
-	for name, bad := range map[string]*draw.Plan{
+	for name, bad := range map[string]*urn.Plan{
 		"no such prize": Plan(ids[2], 4, "nothing", 0, "d2"), "more than stocked": Plan(ids[2], 4, "b", 0, many(11)...),
 	} {
 		shared, _ = readShared(t, s, all, stock.TxOptions{Lock: true})

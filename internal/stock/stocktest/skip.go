@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
@@ -26,7 +27,7 @@ func skippablePool(t *testing.T, s *stock.Store) (version int64) {
 func drawnAndPaused(t *testing.T, s *stock.Store, name string, draws int) (version int64) {
 	t.Helper()
 	setState(t, s, "p", draw.StateOpen)
-	urn := draw.NewUrn("p")
+	urn := urn.NewUrn("p")
 	for i := range draws {
 		_, err := drawOne(t, s, urn, stock.TxOptions{}, "ann", fmt.Sprintf("%s-%d", name, i))
 		require.NoError(t, err)
@@ -58,7 +59,7 @@ func testSkip(t *testing.T, s *stock.Store) {
 		}, c)
 	}
 	setState(t, s, "p", draw.StateOpen)
-	made, err := drawOne(t, s, draw.NewUrn("p"), stock.TxOptions{}, "ann", "after")
+	made, err := drawOne(t, s, urn.NewUrn("p"), stock.TxOptions{}, "ann", "after")
 	require.NoError(t, err)
 	require.Equal(t, head+5, made.Awards[0].Version, "after the change that opened it")
 	NoViolations(t, s, "p")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/stock"
 )
 
@@ -30,7 +31,7 @@ func steering(t *testing.T, s *stock.Store) map[string]func() error {
 			return err
 		},
 		"rules": func() error {
-			rules, err := draw.ParseRules([]byte(`{"fallback":"none","win":"1/2"}`))
+			rules, err := rules.Parse([]byte(`{"fallback":"none","win":"1/2"}`))
 			require.NoError(t, err)
 			_, err = s.SetRules(ctx, "p", rules, nil, "test")
 			return err

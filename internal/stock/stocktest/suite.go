@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 )
@@ -178,7 +179,7 @@ func testValues(t *testing.T, s *stock.Store) {
 	for i, v := range values {
 		require.True(t, decimal.RequireFromString(v).Equal(back.Prizes[i].Value), "%s came back as %s", v, back.Prizes[i].Value)
 	}
-	urn := draw.NewUrn("money")
+	urn := urn.NewUrn("money")
 	tx, err := s.Read(ctx, urn, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/fold"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
@@ -43,7 +45,7 @@ func testUnreadableRules(t *testing.T, s *stock.Store) {
 	for _, id := range []string{"p", "q"} {
 		campaign(t, s, id, `{"fallback":"none","budget":{"max":"50.00"},"limits":[{"of":"draws","max":9}]}`)
 	}
-	_, err := drawOne(t, s, draw.NewUrn("p"), stock.TxOptions{}, "u", "known")
+	_, err := drawOne(t, s, urn.NewUrn("p"), stock.TxOptions{}, "u", "known")
 	require.NoError(t, err)
 	LaterRules(t, s, "p")
 	allGoes(t, s, "p", "one")
@@ -68,12 +70,12 @@ func testUnreadableRules(t *testing.T, s *stock.Store) {
 	audit, err := s.Audit(ctx, "p")
 	require.NoError(t, err)
 	for _, v := range audit.Violations {
-		require.Equal(t, draw.RuleRulesUnknown, v.Rule, "%v", v)
+		require.Equal(t, fold.RuleRulesUnknown, v.Rule, "%v", v)
 	}
 
 	_, err = s.SetRules(ctx, "p", rulesOf(t, `{"fallback":"none","budget":{"max":"5.00","per":"day"}}`), []int64{inForce.Version}, "anna")
 	require.NoError(t, err)
-	urn := draw.NewUrn("p")
+	urn := urn.NewUrn("p")
 	next, err := drawOne(t, s, urn, stock.TxOptions{}, "u", "after")
 	require.NoError(t, err)
 	require.True(t, next.Awards[0].Win(), "of 5.00, 2.50 are spent")
@@ -94,7 +96,7 @@ func testUnreadableRules(t *testing.T, s *stock.Store) {
 func testUnreadableItems(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
-	_, err := drawOne(t, s, draw.NewUrn("p"), stock.TxOptions{}, "u", "known")
+	_, err := drawOne(t, s, urn.NewUrn("p"), stock.TxOptions{}, "u", "known")
 	require.NoError(t, err)
 	half := rulesOf(t, `{"fallback":"none","win":"1/2"}`)
 	at := planSoon(t, s, "p", func(at time.Time) []draw.Item {
@@ -143,7 +145,7 @@ func testUnreadableCommitment(t *testing.T, s *stock.Store) {
 	setState(t, s, "p", draw.StatePaused)
 	require.NoError(t, Commit(t, s, "p", 4, 1000))
 	setState(t, s, "p", draw.StateOpen)
-	_, err := drawOne(t, s, draw.NewUrn("p"), stock.TxOptions{}, "u", "known")
+	_, err := drawOne(t, s, urn.NewUrn("p"), stock.TxOptions{}, "u", "known")
 	require.NoError(t, err)
 	at := planSoon(t, s, "p", func(at time.Time) []draw.Item {
 		return []draw.Item{StateAt(at, draw.StatePaused), StockAt(at, "gold", 5), StateAt(at.Add(time.Microsecond), draw.StateOpen)}
@@ -154,7 +156,7 @@ func testUnreadableCommitment(t *testing.T, s *stock.Store) {
 	require.NoError(t, s.RunAllDue(ctx), "it is nobody's failure")
 	require.Positive(t, itemsOf(t, s, "p")[1].Done)
 	require.Zero(t, itemsOf(t, s, "p")[2].Done)
-	_, err = drawOne(t, s, draw.NewUrn("p"), stock.TxOptions{}, "u", "new")
+	_, err = drawOne(t, s, urn.NewUrn("p"), stock.TxOptions{}, "u", "new")
 	require.Error(t, err)
 	again, err := s.Draw(ctx, "p", "known")
 	require.NoError(t, err)

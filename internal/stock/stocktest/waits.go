@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
@@ -17,10 +17,10 @@ func testLockWaits(t *testing.T, s *stock.Store) {
 		return
 	}
 	Pool(t, s, "p", 10)
-	other, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
+	other, err := s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{Lock: true})
 	require.NoError(t, err)
 	start := time.Now()
-	_, err = s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
+	_, err = s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{Lock: true})
 	class(t, stock.ClassConflict, err)
 	require.Less(t, time.Since(start), 20*time.Second, "the servers' own limits are longer, or none")
 	class(t, stock.ClassConflict, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1")))
@@ -31,7 +31,7 @@ func testLockWaits(t *testing.T, s *stock.Store) {
 // testWriterWaits: SQLite's one writer is waited for within the context.
 func testWriterWaits(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
-	first, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
+	first, err := s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{Lock: true})
 	require.NoError(t, err)
 	done := make(chan error)
 	go func() { done <- Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 2, "a", 0, "d1")) }()

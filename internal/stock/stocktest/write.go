@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/stock"
 )
 
@@ -30,15 +31,15 @@ func testWrite(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
 		Pool(t, s, id, 10, 10)
-		urn := draw.NewUrn(id)
-		tx, err := s.Read(t.Context(), urn, o)
+		u := urn.NewUrn(id)
+		tx, err := s.Read(t.Context(), u, o)
 		require.NoError(t, err)
-		require.Equal(t, int64(20), urn.Remaining())
-		require.Equal(t, int64(3), urn.Version)
+		require.Equal(t, int64(20), u.Remaining())
+		require.Equal(t, int64(3), u.Version)
 		plan := Plan(id, 3, "a", 0, "d1", "d2")
 		plan.Awards = append(plan.Awards, draw.Award{Version: 6, DrawID: "d2", Ordinal: 2, UserID: "u", PrizeID: "b", Unit: 1, At: plan.Awards[0].At})
-		plan.Raises = append(plan.Raises, draw.Raise{PrizeID: "b", Issued: 1})
-		require.NoError(t, tx.Write(t.Context(), On(urn, plan)))
+		plan.Raises = append(plan.Raises, urn.Raise{PrizeID: "b", Issued: 1})
+		require.NoError(t, tx.Write(t.Context(), On(u, plan)))
 		tx.Rollback()
 		tx.Rollback()
 		a := NoViolations(t, s, id)
@@ -48,9 +49,9 @@ func testWrite(t *testing.T, s *stock.Store) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"a", "b"}, []string{d.Awards[0].PrizeID, d.Awards[1].PrizeID})
 	}
-	_, err := s.Read(t.Context(), draw.NewUrn("absent"), stock.TxOptions{})
+	_, err := s.Read(t.Context(), urn.NewUrn("absent"), stock.TxOptions{})
 	code(t, draw.CodePoolNotFound, err)
-	_, err = s.Read(t.Context(), draw.NewUrn("absent"), stock.TxOptions{Lock: true})
+	_, err = s.Read(t.Context(), urn.NewUrn("absent"), stock.TxOptions{Lock: true})
 	code(t, draw.CodePoolNotFound, err)
 }
 
@@ -97,7 +98,7 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 		require.Equal(t, int64(4), NoViolations(t, s, id).Version)
 		require.NoError(t, Write(t, s, o, Plan(id+"-other", 2, "a", 0, "d2")), "a key is of its pool")
 
-		urn := draw.NewUrn(id)
+		urn := urn.NewUrn(id)
 		tx, err := s.Read(ctx, urn, o)
 		require.NoError(t, err)
 		known, err := tx.Draws(ctx, id, []string{"d1", "d9", "d2"})
@@ -116,7 +117,7 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 func testOrder(t *testing.T, s *stock.Store) {
 	const n = 40
 	Pool(t, s, "p", n, n, n)
-	plan := &draw.Plan{PoolID: "p", From: draw.Head{Version: 4}}
+	plan := &urn.Plan{PoolID: "p", From: draw.Head{Version: 4}}
 	for _, id := range []string{"d1", "d2"} {
 		for i := range n {
 			plan.Awards = append(plan.Awards, draw.Award{
@@ -126,10 +127,10 @@ func testOrder(t *testing.T, s *stock.Store) {
 		}
 	}
 	for prize, units := range map[string]int64{"a": 26, "b": 26, "c": 28} {
-		plan.Raises = append(plan.Raises, draw.Raise{PrizeID: prize, Issued: units})
+		plan.Raises = append(plan.Raises, urn.Raise{PrizeID: prize, Issued: units})
 	}
 	require.NoError(t, Write(t, s, stock.TxOptions{}, plan))
-	tx, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{})
+	tx, err := s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{})
 	require.NoError(t, err)
 	defer tx.Rollback()
 	known, err := tx.Draws(t.Context(), "p", []string{"d1", "d2"})
@@ -164,16 +165,16 @@ func testFence(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10)
 	five := stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 5}}
-	urn := draw.NewUrn("p")
-	paused, err := s.Read(ctx, urn, five)
+	u := urn.NewUrn("p")
+	paused, err := s.Read(ctx, u, five)
 	require.NoError(t, err)
 	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 6}}, Plan("p", 2, "a", 0, "d1")))
-	class(t, stock.ClassConflict, paused.Write(ctx, On(urn, Plan("p", 2, "a", 0, "d2"))))
+	class(t, stock.ClassConflict, paused.Write(ctx, On(u, Plan("p", 2, "a", 0, "d2"))))
 	paused.Rollback()
-	_, err = s.Read(ctx, draw.NewUrn("p"), five)
+	_, err = s.Read(ctx, urn.NewUrn("p"), five)
 	require.ErrorIs(t, err, stock.ErrStaleToken)
 
-	late, err := s.Read(ctx, urn, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 6}})
+	late, err := s.Read(ctx, u, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 6}})
 	require.NoError(t, err)
 	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 8}}, Plan("p", 3, "a", 1, "d3")))
 	late.Rollback()
@@ -192,7 +193,7 @@ func testFence(t *testing.T, s *stock.Store) {
 func testUrnFollows(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10, 10)
-	urn := draw.NewUrn("p")
+	urn := urn.NewUrn("p")
 	read := func() {
 		tx, err := s.Read(ctx, urn, stock.TxOptions{})
 		require.NoError(t, err)
@@ -219,8 +220,8 @@ func testUrnFollows(t *testing.T, s *stock.Store) {
 func testAnotherHistory(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10, 10)
-	urn := readUrn(t, s, "p")
-	lost := On(urn, Plan("p", 3, "a", 0, "d1", "d2"))
+	u := readUrn(t, s, "p")
+	lost := On(u, Plan("p", 3, "a", 0, "d1", "d2"))
 	kept := Keep(t, s, "p")
 	require.NoError(t, s.Write(ctx, lost, stock.TxOptions{}))
 	copied := readUrn(t, s, "p")
@@ -233,8 +234,8 @@ func testAnotherHistory(t *testing.T, s *stock.Store) {
 		class(t, stock.ClassConflict, s.Write(ctx, On(copied, Plan("p", 5, "a", 2, name)), o))
 	}
 	for _, more := range []bool{false, true} { // at the same version, and beyond it
-		stale := draw.NewUrn("p")
-		require.True(t, stale.Seen(draw.Snapshot{State: draw.StateOpen, Head: lost.To, Prizes: []draw.Prize{
+		stale := urn.NewUrn("p")
+		require.True(t, stale.Seen(urn.Snapshot{State: draw.StateOpen, Head: lost.To, Prizes: []draw.Prize{
 			{ID: "a", Stocked: 10, Issued: 2}, {ID: "b", Stocked: 10},
 		}}))
 		if more {
@@ -256,12 +257,12 @@ func testAnotherHistory(t *testing.T, s *stock.Store) {
 // invalidated, not trusted.
 func testUrnAhead(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
-	urn := draw.NewUrn("p")
-	require.True(t, urn.Seen(draw.Snapshot{Head: draw.NewHead().Next(50), Prizes: []draw.Prize{{ID: "a", Stocked: 1000}}}))
-	tx, err := s.Read(t.Context(), urn, stock.TxOptions{Lock: true})
+	u := urn.NewUrn("p")
+	require.True(t, u.Seen(urn.Snapshot{Head: draw.NewHead().Next(50), Prizes: []draw.Prize{{ID: "a", Stocked: 1000}}}))
+	tx, err := s.Read(t.Context(), u, stock.TxOptions{Lock: true})
 	require.NoError(t, err)
 	tx.Rollback()
-	require.Equal(t, int64(10), urn.Remaining(), "read anew, whole")
+	require.Equal(t, int64(10), u.Remaining(), "read anew, whole")
 }
 
 // testManyUnits: a batch of thousands of rows is one Apply.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/fault"
 	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/client"
@@ -108,7 +108,7 @@ func (c *campaign) moveClock() error {
 
 // toMidnight sets the clock to shortly before the next midnight of the zone.
 func (c *campaign) toMidnight() (time.Time, error) {
-	berlin, err := draw.ParseZone("Europe/Berlin")
+	berlin, err := rules.ParseZone("Europe/Berlin")
 	c.Must(err)
 	year, month, day := c.now().In(berlin).Date()
 	midnight := time.Date(year, month, day+1, 0, 0, 0, 0, berlin)
@@ -179,7 +179,7 @@ type day struct {
 // prepare does what an operator does before the campaign: it is made, simulated
 // and planned by commands, and the instances are started with the tickets' keys.
 func (d *day) prepare() error {
-	berlin, err := draw.ParseZone("Europe/Berlin")
+	berlin, err := rules.ParseZone("Europe/Berlin")
 	d.Must(err)
 	year, month, today := time.Now().In(berlin).Date()
 	d.opens = time.Date(year, month, today+2, 10, 0, 0, 0, berlin)

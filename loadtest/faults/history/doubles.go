@@ -101,11 +101,11 @@ func TestedDoubles() []Tested {
 	// What fails is not to be made small, nor to be kept.
 	quick := []string{"-rapid.shrinktime=1ms", "-rapid.nofailfile"}
 	return []Tested{
-		{Double{"drawsvc-checks-each", "the service, which checks each draw of a user in a batch alone"}, "internal/draw", model, quick},
+		{Double{"drawsvc-checks-each", "the service, which checks each draw of a user in a batch alone"}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-reads-too-soon", "the service, which takes draws in behind the read of their users"}, "internal/group", "TestWhoComesDuringTheReadWaits", nil},
-		{Double{"drawsvc-keeps-tallies", "the service, whose undone plans leave their turns behind"}, "internal/draw", model, quick},
-		{Double{"drawsvc-keeps-rules", "the service, which keeps rules that were replaced"}, "internal/draw", model, quick},
-		{Double{"drawsvc-forgives", "the service, whose redirects begin a run of misses anew"}, "internal/draw", model, quick},
+		{Double{"drawsvc-keeps-tallies", "the service, whose undone plans leave their turns behind"}, "internal/draw/urn", model, quick},
+		{Double{"drawsvc-keeps-rules", "the service, which keeps rules that were replaced"}, "internal/draw/urn", model, quick},
+		{Double{"drawsvc-forgives", "the service, whose redirects begin a run of misses anew"}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-keeps-tickets", "the service, each of whose instances keeps its own tickets"}, "internal/cli", "TestTicketIsOneDraw/postgres", nil},
 		{Double{"drawsvc-keeps-reasons", "the service, which tells draws after a failed batch that the pool is contended"}, "internal/group", "TestTroubleIsPassedOn", nil},
 		{Double{"drawsvc-blind-to-tls", "the service, which does not find the connection of a request under TLS"}, "internal/http", "TestSlowBodiesMakeRoom", nil},

@@ -1,0 +1,73 @@
+package drawtest
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+)
+
+// Campaign is the prizes of a pool that tests give rules: wins, a blank, and the endless
+// blank "none".
+func Campaign() []draw.Prize {
+	return []draw.Prize{
+		{ID: "gold", Name: "Gold", Value: decimal.New(5000, -2), Stocked: 10},
+		{ID: "silver", Name: "Silver", Value: decimal.New(500, -2), Stocked: 90},
+		{ID: "bronze", Name: "Bronze", Stocked: 1000},
+		{ID: "lost", Name: "Lost", Kind: draw.KindBlank, Stocked: 900},
+		{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock},
+	}
+}
+
+// Whole is a rules document with every member, which fits the prizes of a [Campaign].
+const Whole = `{ "win":"1/50", "fallback":"none", "guarantee":{"after":9,"prize":"bronze"},
+  "limits":[{"of":"draws","max":3,"per":"day"}, {"of":"wins","max":1}, {"of":"prize","prize":"gold","max":1,"per":"168h"}],
+  "budget":{"max":"5000.00","per":"day"}, "zone":"Europe/Berlin", "tickets":true, "blocked":["u7"], "disclose":true,
+  "low":[{"prize":"gold","below":5}] }`
+
+// Rules reads a rules document that has to be right.
+func Rules(t rapid.TB, document string) *draw.Rules {
+	t.Helper()
+	r, err := rules.Parse([]byte(document))
+	require.NoError(t, err)
+	return r
+}
+
+// Per reads a length of time that has to be right.
+func Per(t rapid.TB, text string) draw.Per {
+	t.Helper()
+	p, err := draw.ParsePer("per", text)
+	require.NoError(t, err)
+	return p
+}
+
+// Zone reads the name of a time zone that has to be right.
+func Zone(t rapid.TB, name string) *time.Location {
+	t.Helper()
+	z, err := rules.ParseZone(name)
+	require.NoError(t, err)
+	return z
+}
+
+// Windows are the names of the calendar's windows.
+func Windows() []string { return []string{"hour", "day", "week", "month"} }
+
+// OddZones change their clocks by half an hour, at midnight, backwards over
+// midnight, or by a whole day; or they are half an hour off.
+func OddZones() []string {
+	return []string{
+		"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Kathmandu", "America/Sao_Paulo",
+		"America/Havana", "Pacific/Apia", "Africa/Casablanca", "Asia/Beirut", "America/Asuncion", "Africa/Cairo", "Pacific/Chatham",
+	}
+}
+
+// Invalid requires an error of CodeInvalidRequest that says something.
+func Invalid(t rapid.TB, err error, says string) {
+	t.Helper()
+	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, says)
+}

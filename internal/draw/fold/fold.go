@@ -1,0 +1,132 @@
+package fold
+
+import (
+	"fmt"
+	"iter"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/draw/urn"
+)
+
+// The rules that a fold checks.
+const (
+	RuleRedirectUnlawful = "redirect-unlawful"
+	RuleGuaranteeMissed  = "guarantee-missed"
+	RuleOutsideUrn       = "outside-urn"
+	RuleBlankValue       = "blank-value"
+	RuleLimitPassed      = "limit-passed"
+	RuleRulesUnknown     = "rules-unknown"
+)
+
+// Fold checks a pool's log, entry by entry, by the code that decides draws:
+// given what was drawn, every award and every redirect must be what the rules in
+// force make of it. Its memory is, per user and kind of turns, as many turns as
+// a limit may count.
+type Fold struct {
+	urn *urn.Urn
+	run *urn.Run
+}
+
+// New begins a fold before the first entry. Of the pool's prizes it uses what
+// never changes once a unit is issued. documents are all rules that the log puts
+// in force, in any order; a limit that comes later counts turns from before.
+func New(poolID string, prizes []draw.Prize, documents []*draw.Rules) *Fold {
+	u := urn.NewUrn(poolID)
+	f := &Fold{urn: u, run: urn.NewRun(u, documents)}
+	for _, p := range prizes {
+		p.Issued = 0
+		if !p.IsEndless() {
+			p.Stocked = 0
+		}
+		f.run.Put(p)
+	}
+	return f
+}
+
+// Add checks the next entry of the log and takes it in. What it finds names the
+// entry's version.
+func (f *Fold) Add(e draw.Entry) []draw.Violation {
+	defer func() { f.urn.Version, f.urn.At = e.Version(), e.At() }()
+	switch {
+	case e.Award != nil:
+		return f.award(e.Award)
+	case e.Move != nil:
+		f.run.SetStock(e.Move.PrizeID, e.Move.Stocked)
+	case e.Change != nil:
+		return f.change(e.Change)
+	}
+	return nil
+}
+
+// LastTurns are the last turns of each subject and kind that the rules counted so
+// far, in no order. Only Subject, Counted and Seq are set.
+func (f *Fold) LastTurns() iter.Seq[draw.Turn] { return f.run.LastTurns() }
+
+func (f *Fold) change(c *draw.Change) []draw.Violation {
+	r, set, err := rules.Of(c)
+	if err != nil {
+		return found(RuleRulesUnknown, c.Version, "%v", err)
+	}
+	if set {
+		f.run.SetRules(r, c.At)
+	}
+	return nil
+}
+
+func (f *Fold) award(a *draw.Award) []draw.Violation {
+	v, err := f.run.Judge(a)
+	switch {
+	case draw.CodeOf(err) == draw.CodePrizeNotFound:
+		return found(RuleOutsideUrn, a.Version, "prize %q is none of the pool", a.PrizeID)
+	case err != nil:
+		return found(RuleRulesUnknown, a.Version, "%v", err)
+	}
+	var violations []draw.Violation
+	if v.IsBlank && !a.Value.IsZero() {
+		violations = found(RuleBlankValue, a.Version, "the blank %q is worth %s", a.PrizeID, a.Value)
+	}
+	if !v.HasRules {
+		return append(violations, withoutRules(a, &v)...)
+	}
+	return append(violations, underRules(a, &v)...)
+}
+
+func withoutRules(a *draw.Award, v *urn.Verdict) []draw.Violation {
+	switch {
+	case v.IsEndless:
+		return found(RuleOutsideUrn, a.Version, "the endless blank %q, and no rules in force", a.PrizeID)
+	case a.Redirect != nil:
+		return found(RuleRedirectUnlawful, a.Version, "redirected for %q, and no rules in force", a.Redirect.Why)
+	}
+	return nil
+}
+
+// underRules compares an award with what the rules make of what was drawn.
+func underRules(a *draw.Award, v *urn.Verdict) []draw.Violation {
+	recorded := draw.Why("")
+	if a.Redirect != nil {
+		recorded = a.Redirect.Why
+	}
+	switch {
+	case v.IsEndless && !v.IsFallback:
+		return found(RuleOutsideUrn, a.Version, "the endless blank %q is not the fallback", a.PrizeID)
+	case v.Passed != nil:
+		return found(RuleLimitPassed, a.Version, "beyond %d %s", v.Passed.Max, v.Passed.Counted())
+	case !v.IsPossible:
+		return found(RuleOutsideUrn, a.Version, "the urn cannot have given what became %q", a.PrizeID)
+	case v.PrizeID == a.PrizeID && v.Why == recorded:
+		return nil
+	case v.Why == draw.WhyGuarantee && v.PrizeID != a.PrizeID:
+		return found(RuleGuaranteeMissed, a.Version, "%q was owed, %q was given", v.PrizeID, a.PrizeID)
+	}
+	wanted := "nothing"
+	if v.PrizeID != "" {
+		wanted = v.PrizeID
+	}
+	return found(RuleRedirectUnlawful, a.Version, "%q for %q; the rules make it %q for %q", a.PrizeID, recorded, wanted, v.Why)
+}
+
+func found(rule string, version int64, format string, args ...any) []draw.Violation {
+	return []draw.Violation{{Rule: rule, Detail: fmt.Sprintf("version %d: ", version) + fmt.Sprintf(format, args...)}}
+}

@@ -1,0 +1,227 @@
+package urn_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/drawtest"
+	"drawsvc/internal/draw/fold"
+	"drawsvc/internal/draw/urn"
+)
+
+// randomRules is a document, or "" for none.
+func randomRules(t *rapid.T) string {
+	if rapid.IntRange(0, 5).Draw(t, "no rules") == 0 {
+		return ""
+	}
+	var members, limits []string
+	add := func(name, format string, args ...any) {
+		if rapid.Bool().Draw(t, name) {
+			members = append(members, fmt.Sprintf(format, args...))
+		}
+	}
+	per := func(name string, from ...string) string {
+		if p := rapid.SampledFrom(append(from, "")).Draw(t, name); p != "" {
+			return `,"per":"` + p + `"`
+		}
+		return ""
+	}
+	limit := func(name, of string) {
+		if rapid.Bool().Draw(t, name) {
+			limits = append(limits, fmt.Sprintf(`{"of":%s,"max":%d%s}`, of, rapid.IntRange(1, 6).Draw(t, "max"), per("per", "hour", "day", "90m", "1h", "30s")))
+		}
+	}
+	limit("draws", `"draws"`)
+	if rapid.Bool().Draw(t, "blocked") {
+		members = append(members, `"blocked":["u2"]`)
+	}
+	if rapid.IntRange(0, 4).Draw(t, "fallback") > 0 {
+		members = append(members, `"fallback":"none"`)
+		limit("wins", `"wins"`)
+		limit("gold", `"prize","prize":"gold"`)
+		limit("lost", `"prize","prize":"lost"`)
+		if rapid.Bool().Draw(t, "fixed") {
+			members = append(members, `"odds":{"of":10,"prizes":{"gold":3,"silver":2,"bronze":0,"lost":2}}`)
+		} else {
+			add("win", `"win":"%d/5"`, rapid.IntRange(1, 5).Draw(t, "of five"))
+		}
+		add("guarantee", `"guarantee":{"after":%d,"prize":%q}`, rapid.IntRange(0, 3).Draw(t, "after"), rapid.SampledFrom([]string{"gold", "bronze"}).Draw(t, "guaranteed"))
+		add("budget", `"budget":{"max":"%d.50"%s}`, rapid.IntRange(0, 20).Draw(t, "budget's max"), per("budget's per", "hour", "day"))
+	}
+	if limits != nil {
+		members = append(members, `"limits":[`+strings.Join(limits, ",")+`]`)
+	}
+	add("zone", `"zone":"Asia/Kolkata"`)
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// bench is a pool as the service has it, beside the model and a fold of its log.
+type bench struct {
+	*rapid.T
+	model model
+	urn   *urn.Urn
+	turns []draw.Turn
+	names int
+	log   []draw.Entry
+	rules []*draw.Rules
+	// spoil, where not nil, breaks the pool, or what was read of users, after a
+	// plan that is undone.
+	spoil func(*bench, *urn.Plan, []*urn.Ask, *urn.Facts)
+}
+
+func newBench(t *rapid.T) *bench {
+	source := perVersion{rapid.Uint64().Draw(t, "seed")}
+	b := &bench{T: t, urn: urn.NewUrnFrom("p", source)}
+	prize := func(id string, value int64) draw.Prize {
+		return draw.Prize{ID: id, Name: id, Value: decimal.New(value, -2), Stocked: rapid.Int64Range(0, 12).Draw(t, id)}
+	}
+	b.model = model{source: source, at: noon(), prizes: []draw.Prize{prize("gold", 500), prize("silver", 175), prize("bronze", 1), prize("lost", 0), drawtest.Campaign()[4]}}
+	b.model.prizes[3].Kind = draw.KindBlank
+	b.urn.Seen(urn.Snapshot{State: draw.StateOpen, Head: draw.NewHead(), At: b.model.at, Prizes: b.model.prizes})
+	for i := range b.model.prizes {
+		b.move(&b.model.prizes[i], 0)
+	}
+	return b
+}
+
+// move stocks a prize.
+func (b *bench) move(p *draw.Prize, delta int64) {
+	p.Stocked += delta
+	b.see(1)
+	b.log = append(b.log, draw.Entry{Move: &draw.Move{Version: b.urn.Version, PrizeID: p.ID, Delta: delta, Stocked: p.Stocked, At: b.model.at}})
+}
+
+// see reads the pool as a store would, so many versions later.
+func (b *bench) see(versions int) {
+	require.True(b, b.urn.Seen(b.snapshot(b.urn.Next(versions))))
+}
+
+// snapshot is what a store would read at a head.
+func (b *bench) snapshot(h draw.Head) urn.Snapshot {
+	s := urn.Snapshot{State: draw.StateOpen, Head: h, At: b.model.at, Prizes: b.model.prizes, Rules: b.model.rules}
+	if r := b.model.rules; r != nil && r.Budget != nil {
+		s.Spending = urn.Spending{From: r.Budget.Per.Start(b.model.at, r.Zone), Cents: b.model.spent()}
+	}
+	return s
+}
+
+// turnsOf names the turns of one user and kind.
+type turnsOf struct {
+	user    string
+	counted draw.Counted
+}
+
+func (b *bench) facts(needs []urn.Need) *urn.Facts {
+	f := urn.NewFacts(needs)
+	last := map[turnsOf]int64{}
+	for _, turn := range b.turns {
+		last[turnsOf{turn.Subject, turn.Counted}] = turn.Seq
+	}
+	for _, n := range needs {
+		s := last[turnsOf{n.Subject, n.Counted}]
+		for _, turn := range b.turns {
+			if turn.Subject == n.Subject && turn.Counted == n.Counted &&
+				(turn.Seq == s || n.Max > 0 && turn.Seq >= s+1-n.Max && turn.Seq <= s+n.Units-n.Max) {
+				f.Add(turn)
+			}
+		}
+	}
+	return f
+}
+
+// change puts other rules in force.
+func (b *bench) change(t *rapid.T) {
+	b.model.rules = nil
+	if document := randomRules(t); document != "" {
+		b.model.rules = drawtest.Rules(t, document)
+		require.NoError(t, b.model.rules.Check(b.model.prizes))
+		b.rules = append(b.rules, b.model.rules)
+	}
+	b.see(1)
+	b.log = append(b.log, draw.Entry{Change: &draw.Change{Version: b.urn.Version, What: draw.WhatRules, Body: draw.RulesBody(b.model.rules), At: b.model.at}})
+}
+
+// draws plans a batch, perhaps undoes it and plans it again, settles it, and
+// compares it with the model. It is false where they differ.
+func (b *bench) draws(t *rapid.T) bool {
+	var asks []*urn.Ask
+	for range rapid.IntRange(1, 4).Draw(t, "asks") {
+		b.names++
+		asks = append(asks, of(fmt.Sprint("u", rapid.IntRange(0, 2).Draw(t, "user")), asking(fmt.Sprint("d", b.names), rapid.IntRange(1, 4).Draw(t, "count"))))
+	}
+	facts := b.facts(b.urn.Needs(asks))
+	p := b.urn.PlanWith(asks, facts, b.model.at)
+	if rapid.Bool().Draw(t, "undo") {
+		p.Undo()
+		if b.spoil != nil {
+			b.spoil(b, p, asks, facts)
+		}
+		p = b.urn.PlanWith(asks, facts, b.model.at)
+	}
+	version := b.urn.Version
+	p.Settle()
+	b.turns = append(b.turns, p.Turns...)
+	for i := range p.Awards {
+		b.log = append(b.log, draw.Entry{Award: &p.Awards[i]})
+	}
+	same := true
+	for i, a := range asks {
+		code := b.model.refusal(a.UserID, a.Count)
+		if same = same && code == draw.CodeOf(p.Err(i)); code != "" {
+			continue
+		}
+		taken := p.Taken(i)
+		for ordinal := range a.Count {
+			version++
+			want := b.model.unit(a.UserID, version)
+			if ordinal >= len(taken) {
+				return false
+			}
+			got := taken[ordinal]
+			r := draw.Redirect{}
+			if got.Redirect != nil {
+				r = *got.Redirect
+			}
+			same = same && want == words(got.PrizeID, got.Unit, r.Drawn, r.Why)
+		}
+	}
+	return same
+}
+
+// run goes through a random history. It is false where the pool and the model
+// differ.
+func (b *bench) run(t *rapid.T) (same bool) {
+	same = true
+	b.change(t)
+	for range rapid.IntRange(1, 25).Draw(t, "steps") {
+		switch rapid.SampledFrom([]string{"draw", "draw", "draw", "time", "rules", "stock"}).Draw(t, "step") {
+		case "draw":
+			if same = b.draws(t); !same {
+				return false
+			}
+		case "time":
+			b.model.at = b.model.at.Add(time.Duration(rapid.SampledFrom([]int{1, 30, 1800, 3600, 5400, 40_000}).Draw(t, "seconds")) * time.Second)
+		case "rules":
+			b.change(t)
+		case "stock":
+			p := &b.model.prizes[rapid.IntRange(0, 3).Draw(t, "prize")]
+			b.move(p, rapid.Int64Range(-p.Remaining(), 5).Draw(t, "delta"))
+		}
+	}
+	return same
+}
+
+// folded are the violations of the bench's log.
+func (b *bench) folded() (violations []draw.Violation) {
+	f := fold.New("p", b.model.prizes, b.rules)
+	for _, e := range b.log {
+		violations = append(violations, f.Add(e)...)
+	}
+	return violations
+}

@@ -1,0 +1,162 @@
+package urn
+
+import (
+	"sort"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Run leads one urn through many draws in memory, one after another: it does what the
+// database does for the service between two plans.
+type Run struct {
+	urn   *Urn
+	plan  *Plan
+	facts *Facts
+	spent ledger
+	// turnsMax is, by kind, how many turns of a subject can matter to a limit.
+	turnsMax map[draw.Counted]int64
+	// before is what was spent in the present window before the plan's draw.
+	before int64
+}
+
+// NewRun begins with the urn as it is. documents are all rules that will be in force, in
+// any order: a limit that comes later counts turns from before.
+func NewRun(u *Urn, documents []*draw.Rules) *Run {
+	r := &Run{urn: u, plan: u.newPlan(nil), facts: NewFacts(nil), turnsMax: map[draw.Counted]int64{}}
+	r.plan.facts = r.facts
+	r.plan.players, r.plan.tallies = map[draw.Player][]*tally{}, map[who]*tally{}
+	for _, d := range documents {
+		for _, l := range d.Limits {
+			if c := l.Counted(); !l.Per.IsEver() {
+				r.turnsMax[c] = max(r.turnsMax[c], l.Max)
+			}
+		}
+	}
+	return r
+}
+
+// SetRules puts rules that fit the prizes in force at a time, nil for none. What their
+// budget's window has seen is summed again.
+func (r *Run) SetRules(rules *draw.Rules, at time.Time) {
+	r.urn.setTerms(rules)
+	r.urn.spending = Spending{}
+	if rules != nil && rules.Budget != nil {
+		start := rules.Budget.Per.Start(at, rules.Zone)
+		r.urn.spending = Spending{From: start, Cents: r.spent.since(start)}
+	}
+}
+
+// Put sets a prize of the urn; a new one is added after the others.
+func (r *Run) Put(p draw.Prize) {
+	r.urn.put(p)
+	r.urn.setTerms(r.urn.rules())
+}
+
+// SetStock sets the stock of a prize, unless the urn does not have it or it is endless.
+func (r *Run) SetStock(prizeID string, stocked int64) {
+	place := r.urn.placeOf(prizeID)
+	if place == none || r.urn.prizes[place].endless {
+		return
+	}
+	p := &r.urn.prizes[place]
+	delta := stocked - p.stocked
+	p.stocked += delta
+	r.urn.stocked += delta
+	r.urn.units.add(place, delta)
+	r.urn.remaining += delta
+}
+
+// Prize is the prize with an id as it is now, nil for one that the urn does not have.
+func (r *Run) Prize(id string) *draw.Prize { return r.urn.prizeOf(id) }
+
+// Spent is the value, in cents, that was issued under rules with a budget.
+func (r *Run) Spent() int64 { return r.spent.total }
+
+// Draw decides and takes one unit for a request. The award is good until the next
+// call. Errors: what refuses the request.
+func (r *Run) Draw(q *draw.Request, at time.Time) (*draw.Award, error) {
+	r.begin(q.Player(), at)
+	if err := r.plan.refusal(&Ask{Request: *q}); err != nil {
+		return nil, err
+	}
+	r.plan.take(q, 1)
+	r.settle()
+	return &r.plan.Awards[0], nil
+}
+
+// begin readies the plan for one draw of a player, who is at least known to have no
+// turns.
+func (r *Run) begin(player draw.Player, at time.Time) {
+	p := r.plan
+	p.Awards, p.places, p.Turns, p.Spending = p.Awards[:0], p.places[:0], p.Turns[:0], Spending{}
+	p.From = r.urn.Head
+	clear(p.players)
+	clear(p.tallies)
+	for _, c := range r.urn.rules().Counted() {
+		r.facts.begin(whoOf(player, c))
+	}
+	p.begin(at)
+	r.before = p.Spending.Cents
+}
+
+// settle makes the plan's draw happen.
+func (r *Run) settle() {
+	u, p := r.urn, r.plan
+	u.Version++
+	u.At = p.At
+	if t := u.terms; t != nil && t.Budget != nil {
+		r.spent.add(p.At, p.Spending.Cents-r.before)
+		u.spending = p.Spending
+	}
+	for _, turn := range p.Turns {
+		t := r.facts.begin(who{turn.Subject, turn.Counted})
+		t.add(turn)
+		t.keep(r.turnsMax[turn.Counted])
+	}
+}
+
+// ledger sums what was spent since any time of the last ledgerLength.
+type ledger struct {
+	// total is all that was spent; recent are the sums before each change.
+	total  int64
+	recent []sumBefore
+}
+
+type sumBefore struct {
+	at    time.Time
+	cents int64
+}
+
+// ledgerLength is longer than any window of the calendar.
+const ledgerLength = 32 * 24 * time.Hour
+
+func (l *ledger) add(at time.Time, cents int64) {
+	if cents == 0 {
+		return
+	}
+	old := l.from(at.Add(-ledgerLength))
+	if old > len(l.recent)/2 {
+		l.recent = append(l.recent[:0], l.recent[old:]...)
+	}
+	if n := len(l.recent); n == 0 || !l.recent[n-1].at.Equal(at) {
+		l.recent = append(l.recent, sumBefore{at, l.total})
+	}
+	l.total += cents
+}
+
+// since is what was spent from start on; the zero time is for all.
+func (l *ledger) since(start time.Time) int64 {
+	if start.IsZero() {
+		return l.total
+	}
+	if i := l.from(start); i < len(l.recent) {
+		return l.total - l.recent[i].cents
+	}
+	return 0
+}
+
+// from is the index of the first sum that is not before start.
+func (l *ledger) from(start time.Time) int {
+	return sort.Search(len(l.recent), func(i int) bool { return !l.recent[i].at.Before(start) })
+}

@@ -1,0 +1,120 @@
+package urn
+
+import (
+	"sort"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Standing is where a user stands under the rules in force.
+type Standing struct {
+	Limits []LimitStanding
+	// Misses is his run of misses; GuaranteedIn is how many draws it takes until
+	// one is guaranteed, 1 for the next, 0 without a guarantee.
+	Misses, GuaranteedIn int64
+	Blocked              bool
+}
+
+// LimitStanding is what a user has used of a limit.
+type LimitStanding struct {
+	draw.Limit
+	// Used is 0 to Max even where a limit was lowered; Left is the rest.
+	Used, Left int64
+	// ResetsAt is when Left rises by itself, the zero time for never or where
+	// nothing is used.
+	ResetsAt time.Time
+}
+
+// NeedsOf lists what [Urn.OutlookOf] and [Urn.Standing] need of a player: of each limit
+// with a window up to Max turns.
+func (u *Urn) NeedsOf(p draw.Player) []Need {
+	needs := u.Needs([]*Ask{{Request: requestOf(p, u.PoolID)}})
+	for i := range needs {
+		needs[i].Units = max(needs[i].Max, 1)
+	}
+	return needs
+}
+
+// Outlook is what the next draw of one unit would be given. It uses no number.
+type Outlook struct {
+	plan   *Plan
+	counts []*tally
+}
+
+// Outlook is that of a player without turns at a time, who has reached no limit and
+// missed nothing.
+func (u *Urn) Outlook(at time.Time) Outlook {
+	p := u.newPlan(nil)
+	p.begin(at)
+	var counts []*tally
+	if u.terms != nil {
+		counts = make([]*tally, len(u.terms.counted))
+		for i := range counts {
+			counts[i] = &tally{turns: &turns{}}
+		}
+	}
+	return Outlook{p, counts}
+}
+
+// OutlookOf is that of a player at a time, from the facts that [Urn.NeedsOf] names.
+// Errors: what would refuse the draw; a ticket is taken as given.
+func (u *Urn) OutlookOf(player draw.Player, facts *Facts, at time.Time) (Outlook, error) {
+	p := u.newPlan(nil)
+	p.facts = facts
+	p.begin(at)
+	if err := p.refusal(&Ask{Request: withTicket(requestOf(player, u.PoolID), p.At)}); err != nil {
+		return Outlook{}, err
+	}
+	return Outlook{p, p.players[player]}, nil
+}
+
+// Given is the id of the prize that a draw is given where the urn gives the prize
+// drawn, "" for nothing.
+func (o Outlook) Given(drawn string) string {
+	if place, _ := o.plan.outcome(o.plan.urn.placeOf(drawn), o.counts); place != none {
+		return o.plan.urn.prizes[place].id
+	}
+	return ""
+}
+
+// Standing says where a player stands at a time, from the facts that
+// [Urn.NeedsOf] names. Error: CodeInternal for facts that were not read.
+func (u *Urn) Standing(player draw.Player, facts *Facts, at time.Time) (Standing, error) {
+	t := u.terms
+	if t == nil {
+		return Standing{}, nil
+	}
+	p := u.newPlan(nil)
+	p.facts = facts
+	p.begin(at)
+	counts, err := p.countsOf(player)
+	if err != nil {
+		return Standing{}, err
+	}
+	s := Standing{Blocked: t.Blocked[player.UserID]}
+	for i := range t.limits {
+		s.Limits = append(s.Limits, counts[t.limits[i].counted].standing(t.limits[i].Limit, p.At, t.Zone))
+	}
+	if t.miss != none {
+		s.Misses = counts[t.miss].run
+		s.GuaranteedIn = max(t.Guarantee.After-s.Misses, 0) + 1
+	}
+	return s, nil
+}
+
+func (t *tally) standing(l draw.Limit, at time.Time, zone *time.Location) LimitStanding {
+	s := LimitStanding{Limit: l}
+	start := l.Per.Start(at, zone)
+	s.Left = int64(sort.Search(int(l.Max), func(k int) bool { return !t.allows(int64(k)+1, l.Max, start) }))
+	s.Used = l.Max - s.Left
+	if s.Used > 0 {
+		s.ResetsAt = t.retryAt(s.Left+1, l, at, zone)
+	}
+	return s
+}
+
+// requestOf is one of a player for a unit, which nobody has made.
+func requestOf(p draw.Player, poolID string) draw.Request {
+	return draw.Request{PoolID: poolID, UserID: p.UserID, Count: 1}
+}

@@ -1,0 +1,221 @@
+package urn
+
+import (
+	"slices"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Need is what must be read of a subject before requests can be planned: the last
+// turn of a kind, with its seq s and its run, and the turns from seq s+1-Max to
+// s+Units-Max. Where Max is 0 the last turn is enough.
+type Need struct {
+	Subject string
+	Counted draw.Counted
+	Max     int64
+	// Units is how many units are asked for that count for the subject.
+	Units int64
+}
+
+// Needs lists what must be read for requests under the rules in force: per subject
+// one need for each limit with a window, and one for each kind that has none. It is empty for rules that count nothing. Requests whose draw
+// is known, or that are left out, need nothing.
+func (u *Urn) Needs(asks []*Ask) []Need {
+	counted := u.rules().Counted()
+	if len(counted) == 0 {
+		return nil
+	}
+	subjects, units := subjectsOf(asks, counted)
+	needs := make([]Need, 0, len(subjects)*len(counted))
+	for _, subject := range subjects {
+		for _, c := range counted {
+			if c.By() != subject.by {
+				continue
+			}
+			need := Need{Subject: subject.id, Counted: c, Units: units[subject]}
+			before := len(needs)
+			for _, l := range u.rules().Limits {
+				if l.Counted() == c && !l.Per.IsEver() {
+					need.Max = l.Max
+					needs = append(needs, need)
+				}
+			}
+			if len(needs) == before {
+				needs = append(needs, need)
+			}
+		}
+	}
+	return needs
+}
+
+// subject is one that draws count for.
+type subject struct {
+	by draw.By
+	id string
+}
+
+// subjectsOf lists those that requests count for, in their order, each with the units
+// that are asked for.
+func subjectsOf(asks []*Ask, counted []draw.Counted) (all []subject, units map[subject]int64) {
+	var kinds []draw.By
+	for _, c := range counted {
+		if !slices.Contains(kinds, c.By()) {
+			kinds = append(kinds, c.By())
+		}
+	}
+	units = map[subject]int64{}
+	for _, a := range asks {
+		if a.Skip || a.Log.Known() != nil {
+			continue
+		}
+		for _, by := range kinds {
+			of := subject{by, by.Of(a.Player())}
+			if units[of] == 0 {
+				all = append(all, of)
+			}
+			units[of] += int64(a.Count)
+		}
+	}
+	return all, units
+}
+
+// Facts are what was read of subjects. A subject and a kind that were not read are
+// not the same as one without turns: no draw is planned from them.
+type Facts struct{ turns map[who]*turns }
+
+type who struct {
+	subject string
+	counted draw.Counted
+}
+
+// whoOf is whose turns of a kind the draws of a player are.
+func whoOf(p draw.Player, c draw.Counted) who { return who{c.By().Of(p), c} }
+
+// turns are those of one subject and kind, as far as they were read.
+type turns struct {
+	// last is the seq of the last turn, 0 for none; run is its run.
+	last, run int64
+	// times are those of some turns, in order of seq.
+	times []timeOf
+}
+
+type timeOf struct {
+	seq int64
+	at  time.Time
+}
+
+// NewFacts begins what is read for needs: no turns yet.
+func NewFacts(needs []Need) *Facts {
+	f := &Facts{turns: make(map[who]*turns, len(needs))}
+	for _, n := range needs {
+		f.begin(who{n.Subject, n.Counted})
+	}
+	return f
+}
+
+func (f *Facts) begin(of who) *turns {
+	t := f.turns[of]
+	if t == nil {
+		t = &turns{}
+		f.turns[of] = t
+	}
+	return t
+}
+
+// Add adds a turn that was read. Turns come in any order, and more than once;
+// the one with the highest seq is the last.
+func (f *Facts) Add(t draw.Turn) { f.begin(who{t.Subject, t.Counted}).add(t) }
+
+// Last is the seq of the last turn that was read of a subject and kind, 0 for none.
+func (f *Facts) Last(subject string, c draw.Counted) int64 {
+	if t := f.turns[who{subject, c}]; t != nil {
+		return t.last
+	}
+	return 0
+}
+
+func (t *turns) add(turn draw.Turn) {
+	if turn.Seq > t.last {
+		t.last, t.run = turn.Seq, turn.Run
+	}
+	i, found := t.find(turn.Seq)
+	if !found {
+		t.times = slices.Insert(t.times, i, timeOf{turn.Seq, turn.At})
+	}
+}
+
+func (t *turns) find(seq int64) (int, bool) {
+	if n := len(t.times); n == 0 || t.times[n-1].seq < seq {
+		return n, false
+	}
+	return slices.BinarySearchFunc(t.times, seq, func(a timeOf, seq int64) int {
+		switch {
+		case a.seq < seq:
+			return -1
+		case a.seq > seq:
+			return 1
+		}
+		return 0
+	})
+}
+
+// keep drops the times of all turns but the last max: what simulations and
+// audits hold of each subject.
+func (t *turns) keep(maximum int64) {
+	if n := int64(len(t.times)); n > 2*maximum {
+		t.times = slices.Delete(t.times, 0, int(n-maximum))
+	}
+}
+
+// tally is a subject's turns of one kind as a plan goes on. Those who share a subject
+// share it.
+type tally struct {
+	who
+	*turns
+	// fresh is how many turns the plan has made; run is the run after them.
+	fresh, run int64
+}
+
+// allows says whether k further turns after those of the plan are within a
+// limit whose window starts at start and goes to the present. Of max turns and
+// the k, the oldest is turn s+k-max, and it must lie before the window. Turns of
+// the plan lie in every window.
+func (t *tally) allows(k, maximum int64, start time.Time) bool {
+	q := t.oldest(k, maximum)
+	if q <= 0 {
+		return true
+	}
+	at, known := t.at(q)
+	return known && at.Before(start)
+}
+
+// oldest is the seq of the turn that has to leave the window for k further ones.
+//
+//double:checks-each t.last + t.fresh + k => t.last + k
+func (t *tally) oldest(k, maximum int64) int64 { return t.last + t.fresh + k - maximum }
+
+// at is the time of a turn. It is false for a turn that the plan makes, and for
+// one that was not read: that grants nothing.
+func (t *tally) at(seq int64) (time.Time, bool) {
+	if i, found := t.find(seq); found {
+		return t.times[i].at, true
+	}
+	return time.Time{}, false
+}
+
+// retryAt is the first instant at which k further turns are within a limit that
+// does not allow them now, the zero time for never.
+func (t *tally) retryAt(k int64, l draw.Limit, now time.Time, zone *time.Location) time.Time {
+	if k > l.Max || l.Per.IsEver() {
+		return time.Time{}
+	}
+	if l.Per.Rolling() == 0 {
+		return l.Per.Next(now, zone)
+	}
+	at, known := t.at(t.oldest(k, l.Max))
+	if !known {
+		at = now
+	}
+	return at.Add(l.Per.Rolling() + draw.TimeStep)
+}

@@ -1,0 +1,402 @@
+package urn
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"drawsvc/internal/draw"
+)
+
+// Urn is the cached copy of a pool: its prizes, their counts, and the head at
+// which all of it was read. It may refuse a draw, never grant one: what it
+// gives out is a plan that the guarded write accepts only while the pool is at
+// the same head. It has one owner at a time and two ways to change:
+// [Urn.Seen] brings it up to what was read, [Urn.Invalidate] drops it.
+type Urn struct {
+	PoolID string
+	State  draw.State
+	// Mode is the pool's own lock mode, "" for the service's.
+	Mode string
+	// Head is the state that the counts stand for; version 0 says that nothing
+	// is cached.
+	draw.Head
+	// At is the time of the pool's last entry.
+	At time.Time
+	// DueAt is the time of the earliest open item of the pool's agenda, the zero
+	// time for none.
+	DueAt time.Time
+	// ClockLeapt is why what goes by time cannot be decided now, nil where it can. Plans
+	// of a pool with rules or an agenda then refuse every new draw with it.
+	ClockLeapt error
+
+	// due says that the read found that item to be due.
+	due bool
+	// pause is what a paused pool says to those who draw.
+	pause  draw.Pause
+	prizes []urnPrize
+	places map[string]int
+	// stocked and remaining are those of all prizes together.
+	stocked, remaining int64
+	units              fenwick
+	// deck belongs to the history that last names. Both outlive Invalidate, so
+	// that a copy that is dropped and read again gives the same picks.
+	deck *deck
+	last draw.Head
+	// source, where not nil, gives the numbers in place of the deck. In a pool
+	// whose numbers are committed it is the seeds of secrets.
+	source Source
+	// committed is the version of the pool's commitment, opened that of the change
+	// that opened the pool with a round of its beacon; 0 for none. secrets are those
+	// of both, nothing before the urn was given any; asked reports whether it was.
+	committed, opened int64
+
+	secrets Secrets
+	asked   bool
+
+	stream stream
+	// terms are the rules in force, nil for none; spending is what they spent.
+	terms    *terms
+	spending Spending
+	// hits counts the reads in a row that found the pool unchanged.
+	hits int
+}
+
+type urnPrize struct {
+	id, name        string
+	value           decimal.Decimal
+	stocked, issued int64
+	// cents is the value. An endless blank weighs nothing in the urn.
+	cents          int64
+	blank, endless bool
+}
+
+// weight is the number of units that the prize has in the urn.
+func (p *urnPrize) weight() int64 {
+	if p.endless {
+		return 0
+	}
+	return p.stocked - p.issued
+}
+
+// stock is the number of units that the urn ever had of the prize.
+func (p *urnPrize) stock() int64 {
+	if p.endless {
+		return 0
+	}
+	return p.stocked
+}
+
+// Snapshot is what a store read of a pool.
+type Snapshot struct {
+	State draw.State
+	Mode  string
+	Head  draw.Head
+	At    time.Time
+	// DueAt is the time of the earliest open item of the agenda, the zero time
+	// for none. Due says that it has come, by the database's clock.
+	DueAt time.Time
+	Due   bool
+	// Committed is the version of the change that committed the pool to its
+	// numbers, 0 for a pool whose numbers are secret.
+	Committed int64
+	// Opened is the version of the change that opened the pool with the round of
+	// its beacon that is in force, 0 for none.
+	Opened int64
+	// Pause is what a pool that is paused says to those who draw.
+	Pause draw.Pause
+	// Prizes are those that changed since the version of the urn; all of them
+	// for an urn at version 0.
+	Prizes []draw.Prize
+	// Rules are those in force, nil for none.
+	Rules *draw.Rules
+	// Spending is what was spent of their budget.
+	Spending Spending
+}
+
+// NewUrn returns an urn that holds nothing yet.
+func NewUrn(poolID string) *Urn {
+	u := &Urn{PoolID: poolID, deck: newDeck()}
+	u.Invalidate()
+	return u
+}
+
+// NewUrnFrom returns an urn that holds nothing yet and takes its numbers from
+// source, whatever history it is of.
+func NewUrnFrom(poolID string, source Source) *Urn {
+	u := NewUrn(poolID)
+	u.source = source
+	return u
+}
+
+// Invalidate drops the cached copy, so that the next read is whole.
+func (u *Urn) Invalidate() {
+	u.State, u.Mode, u.Head, u.At, u.hits = "", "", draw.Head{}, time.Time{}, 0
+	u.DueAt, u.due, u.pause = time.Time{}, false, draw.Pause{}
+	u.prizes, u.places, u.stocked, u.remaining, u.units = nil, map[string]int{}, 0, 0, newFenwick(nil)
+	u.terms, u.spending = nil, Spending{}
+}
+
+// Seen brings the urn up to what was read. It is false, and the urn is
+// invalidated, when the pool does not follow from the cached copy: another
+// history was put in its place, or more happened than the trail shows. Then
+// the pool has to be read again, whole.
+func (u *Urn) Seen(s Snapshot) bool {
+	if u.Version > 0 && !s.Head.Follows(u.Head) {
+		u.Invalidate()
+		return false
+	}
+	if u.WasRead() && !s.Head.Follows(u.last) {
+		u.deck = newDeck()
+		u.commitTo(0, 0) // another history may be committed to other seeds, or to none
+	}
+	u.commitTo(s.Committed, s.Opened)
+	if n := len(s.Prizes); len(u.prizes) == 0 { // the read is whole, and its size known
+		u.prizes, u.places, u.units.sums = make([]urnPrize, 0, n), make(map[string]int, n), slices.Grow(u.units.sums, n)
+	}
+	for _, p := range s.Prizes {
+		u.put(p)
+	}
+	if u.Version > 0 && s.Head.Is(u.Head) {
+		u.hits++
+	} else {
+		u.hits = 0
+	}
+	u.State, u.Mode, u.At, u.spending = s.State, s.Mode, s.At, s.Spending
+	u.DueAt, u.due, u.pause = s.DueAt, s.Due, s.Pause
+	u.setTerms(s.Rules)
+	u.moveTo(s.Head)
+	return true
+}
+
+// commitTo says which version of the pool committed it to its numbers, and which
+// opened it with a round; 0 for none. Other secrets than those of both are dropped:
+// a new round makes all numbers others.
+func (u *Urn) commitTo(version, opened int64) {
+	if u.committed != version || u.opened != opened {
+		u.SetSecrets(Secrets{})
+		u.committed, u.opened, u.asked = version, opened, false
+	}
+}
+
+// Opened is the version of the change that opened the pool with a round of its
+// beacon, 0 for none.
+func (u *Urn) Opened() int64 { return u.opened }
+
+// LacksSecrets reports whether the pool is committed to its numbers, and nobody has
+// said yet where they come from: [Urn.SetSecrets] does.
+func (u *Urn) LacksSecrets() bool { return u.committed != 0 && !u.asked }
+
+// SetSecrets gives a committed pool its numbers and the signer of its receipts.
+// Without seeds every draw is refused with CodeSeedUnavailable, without a signer
+// every draw that asks for a receipt.
+func (u *Urn) SetSecrets(s Secrets) {
+	u.secrets, u.source, u.asked = s, nil, true
+	if s.Seeds != nil {
+		u.source = s.Seeds
+	}
+}
+
+// Seeds are the numbers of a committed pool, nil where they cannot be had.
+func (u *Urn) Seeds() Seeds { return u.secrets.Seeds }
+
+// Pause is what the pool says to those who draw, the zero value unless it is paused.
+func (u *Urn) Pause() draw.Pause { return u.pause }
+
+// moveTo says that the counts stand for another head of the same history.
+func (u *Urn) moveTo(h draw.Head) { u.Head, u.last = h, h }
+
+// hitsMin is how many reads in a row must find a pool unchanged before it is
+// planned from the cached copy.
+const hitsMin = 2
+
+// IsCached says that nobody else seems to write to the pool, so that a draw
+// may be planned from the cached copy without reading the pool first. The
+// write tells whether the copy was still right.
+func (u *Urn) IsCached() bool { return u.Version > 0 && u.hits >= hitsMin && !u.LacksSecrets() }
+
+// WasRead says that the pool was read once, whatever became of the copy.
+func (u *Urn) WasRead() bool { return u.last != draw.Head{} }
+
+// Remaining is the number of units in the urn. Endless blanks are in no urn.
+func (u *Urn) Remaining() int64 { return u.remaining }
+
+// Prizes is the number of prizes in the urn, empty ones included.
+func (u *Urn) Prizes() int { return len(u.prizes) }
+
+// EachPrize yields the prizes in the order in which they were added.
+func (u *Urn) EachPrize() iter.Seq[draw.Prize] {
+	return func(yield func(draw.Prize) bool) {
+		for i := range u.prizes {
+			if !yield(u.prizes[i].prize()) {
+				return
+			}
+		}
+	}
+}
+
+// put sets one prize to what was read; a new prize is added behind the others.
+func (u *Urn) put(p draw.Prize) {
+	put := urnPrize{
+		id: p.ID, name: p.Name, value: p.Value, stocked: p.Stocked, issued: p.Issued,
+		cents: draw.Cents(p.Value), blank: !p.IsWin(), endless: p.IsEndless(),
+	}
+	place, known := u.places[p.ID]
+	if !known {
+		place = len(u.prizes)
+		u.places[p.ID] = place
+		u.prizes = append(u.prizes, urnPrize{})
+		u.units.push(0)
+	}
+	// Prizes in a row are often worth the same: they share it.
+	if before := max(0, place-1); u.prizes[before].value.Exponent() == put.value.Exponent() && u.prizes[before].value.Equal(put.value) {
+		put.value = u.prizes[before].value
+	}
+	former := &u.prizes[place]
+	change := put.weight() - former.weight()
+	u.stocked += put.stock() - former.stock()
+	*former = put
+	u.units.add(place, change)
+	u.remaining += change
+}
+
+// numbers are those of a version, until the next are asked for.
+func (u *Urn) numbers(version int64) Numbers {
+	if u.source != nil {
+		return u.source.Of(version)
+	}
+	//double:picks-again u.deck.begin => newDeck().begin
+	u.deck.begin(&u.stream, version)
+	return &u.stream
+}
+
+// putBack returns a unit that was taken but not issued.
+func (u *Urn) putBack(place int) { u.move(place, -1) }
+
+func (u *Urn) move(place int, issued int64) {
+	prize := &u.prizes[place]
+	prize.issued += issued
+	if prize.endless {
+		return
+	}
+	u.units.add(place, -issued)
+	u.remaining -= issued
+}
+
+// covers says whether the urn holds count units.
+func (u *Urn) covers(count int) bool { return u.remaining >= int64(count) }
+
+// prizeOf is a prize as it is now, nil for one that the urn does not have.
+func (u *Urn) prizeOf(id string) *draw.Prize {
+	place := u.placeOf(id)
+	if place == none {
+		return nil
+	}
+	p := u.prizes[place].prize()
+	return &p
+}
+
+func (p *urnPrize) prize() draw.Prize {
+	kind := draw.KindPrize
+	if p.blank {
+		kind = draw.KindBlank
+	}
+	return draw.Prize{ID: p.id, Name: p.name, Kind: kind, Value: p.value, Stocked: p.stocked, Issued: p.issued}
+}
+
+// placeOf is the place of a prize, none for one that the urn does not have.
+func (u *Urn) placeOf(id string) int {
+	if place, known := u.places[id]; known {
+		return place
+	}
+	return none
+}
+
+// fenwick holds counts and finds the count that a running number falls into,
+// both in O(log n), so that a pool of 100,000 prizes draws like one of ten.
+// After P. M. Fenwick, "A New Data Structure for Cumulative Frequency Tables",
+// Software: Practice and Experience 24(3), 1994.
+type fenwick struct {
+	// sums[i] holds the sum of the i&-i counts that end at place i, from 1;
+	// sums[0] is not used.
+	sums []int64
+}
+
+func newFenwick(counts []int64) fenwick {
+	f := fenwick{sums: make([]int64, len(counts)+1, len(counts)+len(counts)/8+2)}
+	copy(f.sums[1:], counts)
+	for i := 1; i < len(f.sums); i++ {
+		if parent := i + i&-i; parent < len(f.sums) {
+			f.sums[parent] += f.sums[i]
+		}
+	}
+	return f
+}
+
+// add changes the count at index i, from 0, by delta.
+func (f *fenwick) add(i int, delta int64) {
+	for i++; i < len(f.sums); i += i & -i {
+		f.sums[i] += delta
+	}
+}
+
+// push adds a count behind the last.
+func (f *fenwick) push(count int64) {
+	i := len(f.sums)
+	if i == 0 {
+		f.sums = append(f.sums, 0)
+		i = 1
+	}
+	for step := 1; step < i&-i; step *= 2 {
+		count += f.sums[i-step]
+	}
+	f.sums = append(f.sums, count)
+}
+
+// find returns the index of the count that unit falls into: the smallest i
+// whose counts up to and including i sum to more than unit. unit must be
+// from 0 to the total less one.
+func (f *fenwick) find(unit int64) int {
+	at, step := 0, 1
+	for step*2 < len(f.sums) {
+		step *= 2
+	}
+	for ; step > 0; step /= 2 {
+		if next := at + step; next < len(f.sums) && f.sums[next] <= unit {
+			at = next
+			unit -= f.sums[next]
+		}
+	}
+	return at
+}
+
+// none is the place of no prize: nothing was drawn.
+const none = -1
+
+// Spending is the value that was issued under rules with a budget in the window
+// that starts at From, in cents. It is written with the plan that makes it.
+type Spending struct {
+	From  time.Time
+	Cents int64
+}
+
+// in is what was spent in the window that holds at: nothing yet in a new one.
+func (s Spending) in(b *draw.Budget, at time.Time, zone *time.Location) Spending {
+	if start := b.Per.Start(at, zone); s.From.Before(start) {
+		return Spending{From: start}
+	}
+	return s
+}
+
+// rules are those in force, nil for none.
+func (u *Urn) rules() *draw.Rules {
+	if u.terms == nil {
+		return nil
+	}
+	return u.terms.Rules
+}
+
+// Rules are those in force, nil for none, or where nothing is cached.
+func (u *Urn) Rules() *draw.Rules { return u.rules() }
