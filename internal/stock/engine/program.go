@@ -3,8 +3,7 @@ package engine
 import (
 	"fmt"
 	"os"
-	"regexp"
-	"sync"
+	"strings"
 )
 
 // ProgramPrefix begins the name that each process of drawsvc gives its sessions.
@@ -15,8 +14,14 @@ const programMax = 63
 
 // ProgramName is the name of this process's sessions on the database's server. It tells
 // them from those of other processes, so that instances can be counted.
-var ProgramName = sync.OnceValue(func() string {
+func ProgramName() string {
 	host, _ := os.Hostname() // without it the process id has to do
-	name := fmt.Sprintf("%s%d@%s", ProgramPrefix, os.Getpid(), regexp.MustCompile(`[^A-Za-z0-9.-]`).ReplaceAllString(host, "-"))
+	plain := func(r rune) rune {
+		if r == '-' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}
+	name := fmt.Sprintf("%s%d@%s", ProgramPrefix, os.Getpid(), strings.Map(plain, host))
 	return name[:min(len(name), programMax)]
-})
+}

@@ -29,11 +29,13 @@ func doctor() engine.Doctor {
 // instancesQuery counts the processes of drawsvc that are connected, by the names of
 // their sessions. Without the performance schema, which MariaDB leaves off, it counts
 // the hosts from which this account is connected.
-var instancesQuery = fmt.Sprintf(`SELECT 'instances', GREATEST(
-	(SELECT COUNT(DISTINCT attr_value) FROM performance_schema.session_account_connect_attrs
-		WHERE attr_name = 'program_name' AND attr_value LIKE '%s%%' AND attr_value <> '%s'),
-	(SELECT COUNT(DISTINCT SUBSTRING_INDEX(host, ':', 1)) FROM information_schema.processlist
-		WHERE user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1) AND id <> CONNECTION_ID()))`, engine.ProgramPrefix, engine.ProgramName())
+func instancesQuery() string {
+	return fmt.Sprintf(`SELECT 'instances', GREATEST(
+		(SELECT COUNT(DISTINCT attr_value) FROM performance_schema.session_account_connect_attrs
+			WHERE attr_name = 'program_name' AND attr_value LIKE '%s%%' AND attr_value <> '%s'),
+		(SELECT COUNT(DISTINCT SUBSTRING_INDEX(host, ':', 1)) FROM information_schema.processlist
+			WHERE user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1) AND id <> CONNECTION_ID()))`, engine.ProgramPrefix, engine.ProgramName())
+}
 
 // readVitals: SHOW VARIABLES gives the session's value where there is one.
 func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.Vitals, error) {
@@ -60,7 +62,7 @@ func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.
 	if v["missing privileges"], err = missingPrivileges(ctx, e, tables); err != nil {
 		return nil, err
 	}
-	if err = rulebook.ReadVitals(ctx, e, v, instancesQuery); err != nil {
+	if err = rulebook.ReadVitals(ctx, e, v, instancesQuery()); err != nil {
 		return nil, err
 	}
 	return v, rulebook.ReadVitals(ctx, e, v, `SELECT 'other engines', COALESCE(GROUP_CONCAT(table_name, ' (', engine, ')' ORDER BY table_name SEPARATOR ', '), '')
