@@ -164,3 +164,12 @@ func (a *agendaAuditor) end(now time.Time) {
 		}
 	}
 }
+
+// endAgenda checks what is open, at the database's time.
+func (r *Auditor) endAgenda(ctx context.Context, q engine.Querier, a *agendaAuditor) error {
+	now, err := r.ledger.DatabaseTime(ctx, q)
+	if err == nil {
+		a.end(now)
+	}
+	return err
+}

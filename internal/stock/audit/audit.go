@@ -24,17 +24,23 @@ func (r *Auditor) Audit(ctx context.Context, poolID string) (draw.Audit, error) 
 	return r.audit(ctx, poolID, false)
 }
 
-// AuditDeep is Audit, and folds the history through the code that decides draws
-// as it passes by: given what was drawn, every award and every redirect must be
+// AuditDeep is Audit with one judge more, which folds the history through the code that
+// decides draws: given what was drawn, every award and every redirect must be
 // what the rules in force made of it. Its memory grows with the number of users
 // that the rules count, too.
 func (r *Auditor) AuditDeep(ctx context.Context, poolID string) (draw.Audit, error) {
 	return r.audit(ctx, poolID, true)
 }
 
-func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (draw.Audit, error) {
-	var audit draw.Audit
-	err := r.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
+// judge is one part of an audit. take, unless it is nil, checks each entry as the history
+// passes by. end, unless it is nil, compares the rows with what has passed.
+type judge struct {
+	take func(draw.Entry)
+	end  func() error
+}
+
+func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (audit draw.Audit, err error) {
+	err = r.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
 		prizes, err := r.auditedPrizes(ctx, tx, poolID)
 		if err != nil {
 			return err
@@ -45,49 +51,56 @@ func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (draw.Aud
 			return err
 		}
 		budget := budgetAuditor{prizes: a.byID, found: &a.found}
-		entries := r.ledger.Entries(ctx, tx, poolID, math.MinInt64)
-		var f *folding
-		if deep {
-			if f, err = r.newFolding(ctx, tx, poolID); err != nil {
-				return err
-			}
-			entries = r.ledger.Redirected(ctx, tx, poolID, math.MinInt64, ledger.PageMax, entries)
+		judges := []judge{
+			{a.take, func() error { a.end(version); return nil }},
+			{planned.take, func() error { return r.endAgenda(ctx, tx, planned) }},
+			{budget.take, nil},
+			{nil, func() error { return r.auditTurns(ctx, tx, poolID, a) }},
+			{nil, func() error { return r.auditInForce(ctx, tx, poolID, a) }},
 		}
-		for e, err := range entries {
+		entries, reports := r.ledger.Entries(ctx, tx, poolID, math.MinInt64), []*findings{&a.found}
+		if deep {
+			f, err := r.newFolding(ctx, tx, poolID)
 			if err != nil {
 				return err
 			}
-			a.take(e)
-			planned.take(e)
-			budget.take(e)
-			if f != nil {
-				f.take(e)
-			}
+			judges = append(judges, judge{f.take, func() error { return f.end(ctx, r, tx, poolID) }})
+			entries, reports = r.ledger.Redirected(ctx, tx, poolID, math.MinInt64, ledger.PageMax, entries), append(reports, &f.found)
 		}
-		a.end(version)
-		now, err := r.ledger.DatabaseTime(ctx, tx)
-		if err != nil {
-			return err
-		}
-		planned.end(now)
-		if err := r.auditTurns(ctx, tx, poolID, a); err != nil {
-			return err
-		}
-		if err := r.auditInForce(ctx, tx, poolID, a); err != nil {
+		if err := hear(judges, entries); err != nil {
 			return err
 		}
 		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes()}
-		audit.Violations, audit.Found = a.found.list()
-		if f != nil {
-			if err := f.end(ctx, r, tx, poolID); err != nil {
-				return err
-			}
-			violations, found := f.found.list()
-			audit.Violations, audit.Found = append(audit.Violations, violations...), audit.Found+found
+		for _, found := range reports {
+			violations, n := found.list()
+			audit.Violations, audit.Found = append(audit.Violations, violations...), audit.Found+n
 		}
 		return nil
 	})
 	return audit, err
+}
+
+// hear gives every entry to the judges, in their order, and then lets each end.
+func hear(judges []judge, entries ledger.EntrySeq) error {
+	for e, err := range entries {
+		if err != nil {
+			return err
+		}
+		for i := range judges {
+			if judges[i].take != nil {
+				judges[i].take(e)
+			}
+		}
+	}
+	for i := range judges {
+		if judges[i].end == nil {
+			continue
+		}
+		if err := judges[i].end(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // auditedPrizes reads the counters of a pool's prizes.
