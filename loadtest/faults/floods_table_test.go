@@ -11,8 +11,8 @@ import (
 // TestFloodTable: a column for each database, without the controls.
 func TestFloodTable(t *testing.T) {
 	t.Parallel()
-	cell := func(database string, condemned bool) result {
-		return result{Database: database, Condemned: condemned, Floods: &client.Floods{Peak: 152, Limit: 512, Calls: []client.FloodedCall{
+	cell := func(database string, isDouble bool) result {
+		return result{Database: database, Condemned: isDouble, Floods: &client.Floods{Peak: 152, Limit: 512, Calls: []client.FloodedCall{
 			{Call: "GET /livez", Usual: 1.2, Under: map[string]float64{"draw": 20, "stock": 37.4}},
 		}}}
 	}

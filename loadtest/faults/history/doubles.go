@@ -107,7 +107,7 @@ func TestedDoubles() []Tested {
 		{Double{"drawsvc-keeps-rules", "the service, which keeps rules that were replaced"}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-forgives", "the service, whose redirects begin a run of misses anew"}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-keeps-tickets", "the service, each of whose instances keeps its own tickets"}, "internal/cli", "TestTicketIsOneDraw/postgres", nil},
-		{Double{"drawsvc-keeps-reasons", "the service, which tells draws after a failed batch that the pool is contended"}, "internal/group", "TestTroubleIsPassedOn", nil},
+		{Double{"drawsvc-keeps-reasons", "the service, which tells draws after a failed batch that the pool is contended"}, "internal/group", "TestWaitingDrawsGetTheFailureReason", nil},
 		{Double{"drawsvc-blind-to-tls", "the service, which does not find the connection of a request under TLS"}, "internal/http", "TestSlowBodiesMakeRoom", nil},
 		{Double{"drawsvc-believes-tickets", "the service, which takes the algorithm from the ticket"}, "internal/ticket", "TestReadRefuses", nil},
 	}
