@@ -6,8 +6,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Settle hands every planned answer to its caller. Only a plan that is
-// durable, or that holds no awards, may be settled.
+// Settle gives every planned answer to its caller. Only a plan that is durable, or that
+// holds no awards, may be settled.
 func (b *Batch) Settle(p *draw.Plan) {
 	p.Settle()
 	var t tally
@@ -23,8 +23,8 @@ func (b *Batch) Settle(p *draw.Plan) {
 	b.report(t)
 }
 
-// SettleReplays gives callers the draws that the log holds, and lets the others
-// of the batch wait on. Where there are none, the batch is settled. p is a plan of
+// SettleReplays gives callers the draws that the log holds; the other draws of the
+// batch keep waiting. If none remain, the batch is settled. p is a plan of
 // [Batch.PlanReplays].
 func (b *Batch) SettleReplays(p *draw.Plan) {
 	var t tally
@@ -48,7 +48,7 @@ type tally struct {
 	refusals              map[draw.Code]int
 }
 
-// leave leaves the i-th answer of a plan with its waiter.
+// leave stores the i-th answer of a plan in its waiter.
 func (t *tally) leave(w *waiter, p *draw.Plan, i int) {
 	w.draw, w.err = p.Answer(i)
 	switch {
@@ -66,7 +66,6 @@ func (t *tally) leave(w *waiter, p *draw.Plan, i int) {
 	}
 }
 
-// answers is how many there are.
 func (t *tally) answers() int {
 	n := t.wins + t.blanks + t.replays
 	for _, refused := range t.refusals {
@@ -75,14 +74,14 @@ func (t *tally) answers() int {
 	return n
 }
 
-// doubtSettled tells the observer of answers to draws that were in doubt.
+// doubtSettled reports answers to draws that were in doubt to the observer.
 func (b *Batch) doubtSettled(t tally) {
 	if n := t.answers(); b.phase == inDoubt && n > 0 {
 		b.queue.batcher.observer.DoubtSettled(n)
 	}
 }
 
-// report tells the observer.
+// report counts answers for the observer.
 func (b *Batch) report(t tally) {
 	b.observe(OutcomeWon, t.wins)
 	b.observe(OutcomeBlank, t.blanks)
@@ -98,8 +97,7 @@ func (b *Batch) observe(outcome string, draws int) {
 	}
 }
 
-// fail gives every caller what err says of its draw. It is used when no plan could
-// be written.
+// fail answers every caller with err. It is used when no plan could be written.
 func (b *Batch) fail(err error) {
 	b.spanFails(err)
 	failed := map[draw.Code]int{}
@@ -115,7 +113,7 @@ func (b *Batch) fail(err error) {
 	}
 }
 
-// release lets every caller go with the answer that it was left.
+// release hands every caller the answer that was stored in its waiter.
 func (b *Batch) release(isDecided bool) {
 	b.queue.batcher.observer.Gathered(len(b.waiters), b.lookedUp, b.waited)
 	b.phase = settled
@@ -123,11 +121,13 @@ func (b *Batch) release(isDecided bool) {
 	b.queue.batcher.wake(b.waiters)
 }
 
-// wakeMax is how many callers are woken sooner than a goroutine is made for it.
+// wakeMax is the maximum number of callers for which waking them is faster than
+// starting a goroutine to do so.
 const wakeMax = 16
 
-// wake answers draws. The next batch does not wait for that: to wake hundreds of
-// callers, who then use the processors, would take longer than to send it.
+// wake delivers answers to their callers. The next batch does not wait for that: waking
+// hundreds of callers, who then use the processors, would take longer than sending the
+// batch.
 func (b *Batcher) wake(all []*waiter) {
 	if len(all) <= wakeMax {
 		wake(all)

@@ -3,15 +3,15 @@ package group
 import "time"
 
 const (
-	// askedFirstMin is the size from which on a batch is large: a smaller one is soon
+	// askedFirstMin is the minimum size of a large batch: a smaller one is quickly
 	// written again.
 	askedFirstMin = 16
-	// askedFirstFor is how many large batches ask the log first after one that held a
-	// known key.
+	// askedFirstFor is how many large batches ask the log first after a batch that
+	// contained a known key.
 	askedFirstFor = 8
 )
 
-// take fills b with those who wait; false when nobody does.
+// take fills b with the draws that wait, and reports whether any did.
 func (q *queue) take(b *Batch) bool {
 	if len(q.held) > 0 {
 		b.fill(q.held[:1])
@@ -40,23 +40,24 @@ func (q *queue) take(b *Batch) bool {
 	return true
 }
 
-// topUp adds those who wait now to b.
+// topUp adds the draws that wait now to b.
 func (q *queue) topUp(b *Batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.move(b, b.asOf)
 }
 
-// move lets those who wait into b, as many as a batch may hold, but for those who
-// have left. It refuses those whose time would end before the batch's. Not after a
-// batch that waited in vain: known keys are looked up first there, which takes no
-// lock. q.mu is held.
+// move adds waiting draws to b, as many as a batch may hold, and drops those whose
+// callers have left. It refuses draws whose time would end before the batch's, except
+// after a batch that waited in vain: then known keys are looked up first, which takes
+// no lock. q.mu is held.
 func (q *queue) move(b *Batch, now time.Time) {
 	units := 0
 	for _, w := range b.waiters {
 		units += w.Count
 	}
-	lastCome := now.Add(q.pace.next(&q.batcher.limits) - q.batcher.limits.Timeout) // who came before has too little time
+	// Draws that came before this have too little time.
+	lastCome := now.Add(q.pace.next(&q.batcher.limits) - q.batcher.limits.Timeout)
 	var late []*waiter
 	n := 0
 	for n < len(q.waiting) && len(b.waiters) < q.pace.sizeMax && units < batchUnitsMax {
@@ -81,7 +82,7 @@ func (q *queue) move(b *Batch, now time.Time) {
 	q.refuse(late)
 }
 
-// refuse answers draws that no batch takes, because their time does not suffice.
+// refuse answers draws that no batch takes because too little of their time is left.
 func (q *queue) refuse(late []*waiter) {
 	for _, w := range late {
 		w.err = w.unasked(q.troubleOr(q.overloaded()))
