@@ -13,12 +13,12 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// zkPlace are the servers of a URL, the folder that keeps the locks there, and who
-// may touch it.
+// zkPlace holds the servers of a URL, the folder for the locks there, and its user.
 type zkPlace struct {
 	servers []string
 	folder  string
-	// user and password are empty where anybody who reaches the servers may.
+	// user and password are empty if anybody who reaches the servers may use the
+	// folder.
 	user, password string
 }
 
@@ -39,7 +39,8 @@ func zooKeeperPlace(rest string) (at zkPlace, err error) {
 	return at, nil
 }
 
-// readUser reads USER:PASSWORD, percent-encoded, and reports whether it is that.
+// readUser reads USER:PASSWORD, percent-encoded, and reports whether text has that
+// form.
 func (at *zkPlace) readUser(text string) bool {
 	user, password, isPair := strings.Cut(text, ":")
 	var wrong, wrongToo error
@@ -48,7 +49,7 @@ func (at *zkPlace) readUser(text string) bool {
 	return isPair && wrong == nil && wrongToo == nil && at.user != "" && at.password != "" && !strings.Contains(at.user, ":")
 }
 
-// acl says who may touch the nodes: the user only, where there is one.
+// acl returns who may change the nodes: only the user, if there is one.
 func (at *zkPlace) acl() []zk.ACL {
 	if at.user == "" {
 		return zk.WorldACL(zk.PermAll)
@@ -56,8 +57,8 @@ func (at *zkPlace) acl() []zk.ACL {
 	return zk.DigestACL(zk.PermAll, at.user, at.password)
 }
 
-// ready waits a moment for a connection that knows the user, and refuses a folder that
-// everybody may change: others could take a lock away from its holder.
+// ready waits briefly for a connection that has authenticated the user, and refuses a
+// folder that everybody may change: others could take a lock away from its holder.
 func (z *zookeeper) ready(ctx context.Context) error {
 	if err := z.session.ready(ctx); err != nil || z.user == "" {
 		return err
@@ -78,7 +79,7 @@ func (z *zookeeper) ready(ctx context.Context) error {
 	})
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return nil // it will be created closed
+		return nil // it will be created with a closed access list
 	case err != nil:
 		return err
 	case slices.ContainsFunc(entries, isOpen):
