@@ -60,7 +60,7 @@ type Config struct {
 	tokens tokens
 	// tickets are the keys of the file of tickets.
 	tickets tickets
-	// sealTo and unsealBy are read from recipients and identity, nil for none.
+	// sealTo and unsealBy are read from recipients and identity; nil for none.
 	sealTo   *proof.Recipients
 	unsealBy *proof.Identities
 	// trusted is read from proxies.
@@ -69,7 +69,7 @@ type Config struct {
 	level slog.Level
 }
 
-// ListenDefault is where the service listens when nobody says where.
+// ListenDefault is the default of --listen.
 const ListenDefault = "127.0.0.1:8080"
 
 // Flags declares the flags of serve.
@@ -108,8 +108,8 @@ func (c *Config) Flags(cmd *cobra.Command, env setting.Environment) {
 	f.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 }
 
-// Read takes the secrets from their files and checks everything. Its errors
-// are one line each.
+// Read reads the secrets from their files and checks everything. Its errors have one
+// line each.
 func (c *Config) Read(cmd *cobra.Command) error {
 	flags := cmd.Flags()
 	var err error
@@ -141,7 +141,7 @@ func (c *Config) Read(cmd *cobra.Command) error {
 	if c.unsealBy, err = c.identity.Read(); err != nil {
 		return err
 	}
-	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate
+	host, _, _ := net.SplitHostPort(c.listen) // checked by Validate
 	if err := c.validateAddress(isLoopback(host), flags); err != nil {
 		return setting.AsUsage(err)
 	}
@@ -183,8 +183,8 @@ func (c *Config) Validate() error {
 	)
 }
 
-// The shortest tokens keep out those that can be guessed by trying. On loopback
-// only programs of this machine can try.
+// The minimum lengths of tokens exclude those that can be guessed by trying. On
+// loopback only programs of this machine can try.
 const (
 	tokenMin     = 8
 	tokenOpenMin = 16
@@ -208,7 +208,7 @@ func (c *Config) validateTokens() error {
 	return nil
 }
 
-// validateNetwork checks what says who reaches the service, and how.
+// validateNetwork checks the settings of who reaches the service, and how.
 func (c *Config) validateNetwork() (err error) {
 	if err := checkAddress("listen", c.listen); err != nil {
 		return err
@@ -249,20 +249,20 @@ func (c *Config) validateNetwork() (err error) {
 	return nil
 }
 
-// checkAddress refuses an address that nobody can listen on, whatever the machine.
+// checkAddress refuses an address on which no machine can listen.
 func checkAddress(flag, address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("--%s must be HOST:PORT: %w", flag, err)
 	}
-	// A port may be the name of a service too, which this machine knows.
+	// A port may also be the name of a service that this machine knows.
 	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
 		return fmt.Errorf("--%s must be HOST:PORT with a port from 0 to 65535, not %q", flag, port)
 	}
 	return nil
 }
 
-// validateAddress checks what must be given on an address that others reach.
+// validateAddress checks what is required on an address that others can reach.
 func (c *Config) validateAddress(loopback bool, flags *pflag.FlagSet) error {
 	if loopback {
 		return nil
@@ -285,11 +285,11 @@ func (c *Config) validateAddress(loopback bool, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// needsDrawToken reports whether nothing yet says who may draw.
+// needsDrawToken reports whether nothing determines yet who may draw.
 func (c *Config) needsDrawToken() bool { return !c.tokens.keeper.Closed() && !c.publicDraw }
 
-// isLoopback says whether only this machine reaches host. The empty host is
-// every address.
+// isLoopback reports whether only this machine reaches host. The empty host is every
+// address.
 func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true

@@ -18,9 +18,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// demoSeeds gives the demo an identity, and has it seal to that, where it was given
-// neither and its database is a file: a file beside that. On a server the instances
-// of a demo would each have another.
+// demoSeeds gives the demo an identity beside its database file, and seals to it,
+// unless recipients or an identity were given or the database is not a file. On a
+// server each instance of a demo would have a different identity.
 func (c *Config) demoSeeds(store *stock.Store, url string) error {
 	if c.sealTo != nil || c.unsealBy != nil || store.Dialect() != "sqlite" {
 		return nil
@@ -42,8 +42,8 @@ func (c *Config) demoSeeds(store *stock.Store, url string) error {
 	return nil
 }
 
-// ensureIdentity reads the file of an identity, and makes it where there is none. It
-// gets its name when it is whole.
+// ensureIdentity reads the file of an identity, and creates it if it does not exist.
+// The file gets its name when it is complete.
 func ensureIdentity(path string) (string, error) {
 	text, err := setting.ReadPrivate(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -59,13 +59,12 @@ func ensureIdentity(path string) (string, error) {
 	return made, os.Rename(path+".new", path)
 }
 
-// demoVerifiableMax bounds the pools of verifiable draws that demos have closed: with
-// each one that was tried to its end, the next has another name.
+// demoVerifiableMax bounds the number of closed verifiable pools of demos: after each
+// that was tried to its end, the next pool has another name.
 const demoVerifiableMax = 1000
 
-// verifiablePool makes a pool that is committed to its numbers, or finds the one that
-// is still open. It returns its id, "" where seeds can be sealed and unsealed by
-// nobody.
+// verifiablePool creates a pool that is committed to its numbers, or finds the one that
+// is still open. It returns its id, "" if nobody can seal and unseal seeds.
 func verifiablePool(ctx context.Context, c *Config, store *stock.Store) (string, error) {
 	if c.sealTo == nil || c.unsealBy == nil {
 		return "", nil
@@ -84,9 +83,9 @@ func verifiablePool(ctx context.Context, c *Config, store *stock.Store) (string,
 	return "", errors.New("the demo has closed too many pools of verifiable draws: begin with another database")
 }
 
-// openCommitted makes, commits and opens a pool, as far as that was not done before.
-// Errors: CodePoolClosed, CodePoolOpen for one that was opened without, and
-// CodeSeedUnavailable for one of another identity.
+// openCommitted creates, commits and opens a pool, except for the steps that were
+// already done. Errors: CodePoolClosed, CodePoolOpen for a pool that was opened without
+// a commitment, and CodeSeedUnavailable for one of another identity.
 func openCommitted(ctx context.Context, c *Config, store *stock.Store, id string) error {
 	p := draw.Pool{ID: id, Name: "Demo of verifiable draws", State: draw.StatePaused, Prizes: demoPrizes()}
 	if _, err := store.CreatePool(ctx, p, demoActor); err != nil && draw.CodeOf(err) != draw.CodePoolExists {
@@ -117,13 +116,13 @@ const verifiableLines = `Verifiable draws: one with a receipt. Then close the po
 
 `
 
-// noVerifiableLines are for a demo whose seeds nobody can seal and unseal.
+// noVerifiableLines is printed for a demo whose seeds nobody can seal and unseal.
 const noVerifiableLines = `Verifiable draws: name --seed-recipients and --seed-identity-file to see them here (docs/verifiable-draws.md).
 
 `
 
-// verifiable prints lines that show verifiable draws of a pool, "" for none. token is
-// the option of curl for the draw token.
+// verifiable returns lines that show verifiable draws of a pool, "" for none. token is
+// curl's option for the draw token.
 func (c *Config) verifiable(pool, url, token string) string {
 	if pool == "" {
 		return noVerifiableLines
@@ -139,7 +138,7 @@ func (c *Config) verifiable(pool, url, token string) string {
 	return strings.NewReplacer("URL", url, " TOKEN", token, "ADMIN", admin, "PROGRAM", program, "POOL", pool).Replace(verifiableLines)
 }
 
-// itself is the program as a word of a shell: by its name where that finds it.
+// itself returns the program as a word of a shell: by its name if that finds it.
 func itself() string {
 	path, err := os.Executable()
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// connectionsMost is the default where the limit of descriptors is higher or
-	// unknown: so many idle connections take some 160 MB.
+	// connectionsMost is the default if the limit of descriptors is higher or unknown:
+	// that many idle connections take about 160 MB.
 	connectionsMost = 8192
-	// descriptorsKept are for the database, locks, probes, files and the log.
+	// descriptorsKept is reserved for the database, locks, probes, files and the log.
 	descriptorsKept = 128
 	// descriptorsFew is the limit below which serve warns.
 	descriptorsFew = 1024
 )
 
-// connectionsDefault is the most connections of a process that may have limit
-// descriptors, 0 for unknown.
+// connectionsDefault returns the maximum number of connections for a process with that
+// limit of descriptors, 0 for unknown.
 func connectionsDefault(limit uint64) int {
 	if limit == 0 || limit > connectionsMost+descriptorsKept {
 		return connectionsMost
@@ -25,9 +25,9 @@ func connectionsDefault(limit uint64) int {
 	return max(1, int(limit-min(descriptorsKept, limit/2)))
 }
 
-// readConnections sets the most connections to the default, or checks what was
-// given: beyond the descriptors no connection can be accepted, not even that of
-// a health check.
+// readConnections sets the maximum number of connections to the default, or checks the
+// given number: without a free descriptor no connection can be accepted, not even that
+// of a health check.
 func (c *Config) readConnections(limit uint64) error {
 	switch {
 	case c.connections < 0 || c.connections > 1_000_000:
@@ -40,7 +40,7 @@ func (c *Config) readConnections(limit uint64) error {
 	return nil
 }
 
-// warnOfDescriptors logs that few callers can be connected.
+// warnOfDescriptors logs that only few callers can be connected.
 func warnOfDescriptors(log *slog.Logger, limit uint64, connections int) {
 	if limit > 0 && limit < descriptorsFew {
 		log.Warn("the limit of open files is low (ulimit -n)", "limit", limit, "connections_max", connections)
