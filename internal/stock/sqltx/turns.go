@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// partsMax is how many parts of a UNION one statement has, and rowsMax how many
-	// rows one inserts: below what the databases take.
+	// partsMax is the maximum number of parts of a UNION in one statement, and rowsMax
+	// the maximum number of rows that one inserts: below the databases' limits.
 	partsMax = 100
 	rowsMax  = 500
 
@@ -23,8 +23,8 @@ const (
 	sqlSpend = `UPDATE pools SET spent = ?, spent_from = ? WHERE id = ?`
 )
 
-// Turns implements engine.Tx. The head is read after the turns: where it is
-// still the urn's, nobody has made a turn since.
+// Turns implements engine.Tx. The head is read after the turns: if it is still the
+// urn's, nobody has made a turn since.
 func (tx *attempt) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
 	facts, err := tx.turns(ctx, urn, needs)
 	return facts, engine.Classify(err, tx.attempts.dialect.ByCode)
@@ -45,7 +45,7 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 	var version, mark int64
 	var due bool
 	if err := tx.tx.QueryRowContext(ctx, tx.attempts.made.head, urn.PoolID).Scan(&version, &mark, &due); errors.Is(err, sql.ErrNoRows) {
-		return nil, engine.ErrConflict // the next read says what has become of the pool
+		return nil, engine.ErrConflict // the next read shows what has happened to the pool
 	} else if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,8 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 	return facts, nil
 }
 
-// turnsPart is a part of the read of turns: those that a condition takes, by the
-// primary key alone.
+// turnsPart is a part of the read of turns: those that satisfy a condition, found only
+// through the primary key.
 type turnsPart struct {
 	where string
 	args  []any
@@ -84,10 +84,11 @@ func (tx *attempt) readTurns(ctx context.Context, facts *draw.Facts, parts []tur
 	return nil
 }
 
-// lastTurns are the last turns of each subject and kind, which several needs may name.
+// lastTurns returns the parts for the last turns of each subject and kind; several
+// needs may name the same.
 func lastTurns(poolID string, needs []draw.Need) (parts []turnsPart) {
 	for i, n := range needs {
-		if i > 0 && n.Subject == needs[i-1].Subject && n.Counted == needs[i-1].Counted { // those of one follow each other
+		if i > 0 && n.Subject == needs[i-1].Subject && n.Counted == needs[i-1].Counted { // equal ones are adjacent
 			continue
 		}
 		parts = append(parts, turnsPart{ofSubject + ` AND seq = ` + lastSeq, []any{poolID, n.Subject, string(n.Counted), poolID, n.Subject, string(n.Counted)}})
@@ -95,8 +96,8 @@ func lastTurns(poolID string, needs []draw.Need) (parts []turnsPart) {
 	return parts
 }
 
-// windowTurns are those that may have to leave the windows of limits, where there are
-// so many. The last turns were read.
+// windowTurns returns the parts for turns that may have to leave the windows of limits,
+// if there are that many. The last turns were read before.
 func windowTurns(poolID string, needs []draw.Need, facts *draw.Facts) (parts []turnsPart) {
 	for _, n := range needs {
 		last := facts.Last(n.Subject, n.Counted)
@@ -108,8 +109,9 @@ func windowTurns(poolID string, needs []draw.Need, facts *draw.Facts) (parts []t
 	return parts
 }
 
-// count writes what the rules count of a plan. A key that is known there is no
-// draw's, but a turn's. The error's text may hold the user, and is not for the log.
+// count writes what the rules count of a plan. If a key already exists there, it is a
+// turn's and not a draw's. The error's text may contain the user, and must not be
+// logged.
 func (tx *attempt) count(ctx context.Context, p *draw.Plan) error {
 	for _, s := range tx.attempts.counted(p) {
 		err := exec(ctx, tx.tx, s)
@@ -122,8 +124,8 @@ func (tx *attempt) count(ctx context.Context, p *draw.Plan) error {
 	return nil
 }
 
-// counted writes what the rules count of a plan; nothing for a pool without
-// rules.
+// counted returns the statements that write what the rules count of a plan; none for a
+// pool without rules.
 func (t *Attempts) counted(p *draw.Plan) (all []engine.Statement) {
 	if p.IsPlain() {
 		return nil
