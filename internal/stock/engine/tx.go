@@ -7,29 +7,29 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TxOptions say how an attempt at a batch is kept apart from others.
+// TxOptions are the options for an attempt at a batch.
 type TxOptions struct {
-	// Lock holds the pool row FOR UPDATE to the end of the attempt: from the
-	// read, or from the write of a plan that was made without one.
+	// Lock holds the pool's row FOR UPDATE until the end of the attempt: from the read,
+	// or from the write of a plan that was made without a read.
 	Lock bool
-	// Fence, when it names a lock, is checked by read and write.
+	// Fence, if it names a lock, is checked by read and write.
 	Fence Fence
 }
 
 // Fence is the fencing token of an external lock.
 type Fence struct {
-	// Lock names the lock, "" for none. Tokens of different locks are not
+	// Lock is the name of the lock, "" for none. Tokens of different locks are not
 	// compared.
 	Lock string
-	// Token grows with every holder of the lock. A stale token, lower than the
-	// last one of the same lock that wrote to the pool, is rejected.
+	// Token grows with every holder of the lock. A stale token, lower than the last one
+	// of the same lock that wrote to the pool, is rejected.
 	Token int64
-	// Reset lets a stale token pass: the lock has lost its count and begins
-	// again from below.
+	// Reset accepts a stale token: the lock has lost its count and starts again from a
+	// lower one.
 	Reset bool
 }
 
-// TokenMax is the highest token that a write with this fence may replace.
+// TokenMax returns the highest token that a write with this fence may replace.
 func (f Fence) TokenMax() int64 {
 	if f.Reset {
 		return math.MaxInt64
@@ -37,61 +37,59 @@ func (f Fence) TokenMax() int64 {
 	return f.Token
 }
 
-// Past is what an attempt asks of a pool's history.
+// Past reads a pool's history for an attempt.
 type Past interface {
-	// Draws finds the draws among ids that the pool's log holds, as it is after
-	// the read. Error: an *Error with its class; ClassUnavailable on a server
-	// that cannot be written, because what it lacks may be elsewhere.
+	// Draws finds the draws among ids that the pool's log holds after the read. Error:
+	// an *Error with its class; ClassUnavailable on a server that cannot be written to,
+	// because what it lacks may be on another server.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
-	// Turns reads what the rules need to know of users, as it is at the urn's
-	// head: where it returns no error, the pool is still at that head (law 8).
-	// Errors: ErrConflict when the pool has moved on, or an item of its agenda is
-	// due which the urn does not know to be; else as of Draws.
+	// Turns reads what the rules need to know of users, as it is at the urn's head: if
+	// it returns no error, the pool is still at that head (law 8). Errors: ErrConflict
+	// if the pool has changed, or an item of its agenda is due that the urn does not
+	// know to be due; otherwise those of Draws.
 	Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error)
 }
 
-// Tx is one attempt at deciding a batch, on a pool that was read. It ends with
-// Write or with Rollback.
+// Tx is one attempt at deciding a batch, on a pool that was read. It ends with Write or
+// with Rollback.
 type Tx interface {
 	Past
-	// Write is the guarded write (law 1): it commits the plan if the pool is
-	// open and still at the head that the plan was made from. The pool's head
-	// moves on, the prizes' issued are raised and the rows of awards, turns and
-	// redirects inserted, all or nothing. A plan without awards writes nothing:
-	// Write then makes sure that the draws that Draws has found are as safe as
-	// what is acknowledged.
-	// Who calls an engine has looked up what the plan refuses unasked (law 4).
-	// Errors: ErrConflict, ErrStaleToken, or an *Error with its class.
+	// Write is the guarded write (law 1): it commits the plan if the pool is open and
+	// still at the head that the plan was made from. The pool's head advances, the
+	// prizes' issued counts are raised and the rows of awards, turns and redirects
+	// inserted, all or nothing. A plan without awards writes nothing: Write then makes
+	// sure that the draws that Draws has found are as safe as what is acknowledged. The
+	// caller of an engine has looked up the plan's unasked refusals (law 4). Errors:
+	// ErrConflict, ErrStaleToken, or an *Error with its class.
 	Write(ctx context.Context, p *draw.Plan) error
-	// Rollback ends the attempt and gives the lock back. After Write it does
-	// nothing.
+	// Rollback ends the attempt and releases the lock. After Write it does nothing.
 	Rollback()
 }
 
-// SharedPool is a small batch that wants to share a transaction.
+// SharedPool is a small batch that may share a transaction.
 type SharedPool struct {
-	// Urn is that of the batch's pool; it was read before.
+	// Urn is the urn of the batch's pool; it was read before.
 	Urn *draw.Urn
 	// Keys are the names that callers chose for the batch's draws.
 	Keys []string
-	// Cached has ReadShared leave the urn as it is, without reading the pool:
-	// the plan is made from the cached copy.
+	// Cached makes ReadShared leave the urn unchanged, without reading the pool: the
+	// plan is made from the cached copy.
 	Cached bool
 }
 
-// SharedTx is one transaction for small batches of several pools, so that they
-// share the round trips and the commit. It ends with Write or with Rollback.
+// SharedTx is one transaction for small batches of several pools, so that they share
+// the round trips and the commit. It ends with Write or with Rollback.
 type SharedTx interface {
-	// Write writes the plans and commits. Each is written as Tx.Write does, or
-	// not at all: then its pool has moved on, another session holds its row, or
-	// its log knows a key of the batch, and written is false for it. With an
-	// error nothing was written, unless its class is ClassUnknown.
+	// Write writes the plans and commits. Each is written as by Tx.Write, or not at
+	// all: then its pool has changed, another session holds its row, or its log knows a
+	// key of the batch, and written is false for it. With an error nothing was written,
+	// unless its class is ClassUnknown.
 	Write(ctx context.Context, plans []*draw.Plan) (written []bool, err error)
 	// Rollback ends the transaction. After Write it does nothing.
 	Rollback()
 }
 
-// Sharers begins shared transactions in the way of its database.
+// Sharers begins shared transactions, implemented for its database.
 type Sharers interface {
 	// ReadShared implements stock.Store.ReadShared.
 	ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (SharedTx, []bool, error)
