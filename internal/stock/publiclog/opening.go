@@ -84,8 +84,8 @@ func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool,
 }
 
 // OpenBy replaces the opening of a pool with a beacon, which is one of the changes, by
-// what it needs: without a round, one is announced and the pool stays closed to draws;
-// with the announced round the pool opens. Errors: CodeInvalidRequest for a signature
+// what it needs: without a round, one is announced, and the pool does not open yet; with
+// the announced round the pool opens. Errors: CodeInvalidRequest for a signature
 // that is not the round's, CodeRoundNotAnnounced.
 func (s *Store) OpenBy(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c *draw.PoolChange, all []ledger.NewChange) ([]ledger.NewChange, error) {
 	if c.State == nil || *c.State != draw.StateOpen {
