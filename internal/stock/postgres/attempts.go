@@ -12,9 +12,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// attempts draw with pgx itself, whose pipeline makes a batch two round
-// trips, lock and read, write and commit, or one when it was planned from the
-// cached copy.
+// attempts draws with pgx itself, whose pipeline makes a batch two round trips, lock
+// and read, write and commit, or one if it was planned from the cached copy.
 type attempts struct {
 	pool    *pgxpool.Pool
 	waits   *engine.Waits
@@ -35,8 +34,8 @@ type attempt struct {
 	*attempts
 	conn    *pgxpool.Conn
 	options engine.TxOptions
-	// open says that a transaction is open on the connection, found that Draws
-	// has found any.
+	// open means that a transaction is open on the connection, found that Draws has
+	// found some draw.
 	open, found bool
 }
 
@@ -73,7 +72,7 @@ func (t *attempts) Read(ctx context.Context, urn *draw.Urn, o engine.TxOptions) 
 // Resume implements engine.Attempts. The first round trip is that of Turns.
 func (t *attempts) Resume(ctx context.Context, o engine.TxOptions) (engine.Tx, error) {
 	tx, err := t.acquire(ctx, o)
-	if err != nil { // and no interface around nil
+	if err != nil { // and not an interface around nil
 		return nil, err
 	}
 	return tx, nil
@@ -89,7 +88,7 @@ func (t *attempts) Write(ctx context.Context, p *draw.Plan, o engine.TxOptions) 
 	return tx.Write(ctx, p)
 }
 
-// checkWritable is nil on a server that can be written.
+// checkWritable returns nil on a server that can be written to.
 func (tx *attempt) checkWritable(ctx context.Context) error {
 	var writable bool
 	if err := tx.conn.QueryRow(ctx, tx.words.writable).Scan(&writable); err != nil {
@@ -102,7 +101,7 @@ func (tx *attempt) checkWritable(ctx context.Context) error {
 }
 
 // readSince reads the pool's row, the prizes that changed since, and the rules and the
-// pause where they are others.
+// pause if they are different.
 func (tx *attempt) readSince(ctx context.Context, urn *draw.Urn) (row engine.Row, prizes []draw.Prize, rules *draw.Rules, err error) {
 	if row, prizes, err = tx.readRows(ctx, urn); err != nil {
 		return row, nil, nil, err
@@ -160,14 +159,14 @@ func (tx *attempt) readRows(ctx context.Context, urn *draw.Urn) (row engine.Row,
 	return row, prizes, err
 }
 
-// begin puts the beginning of a transaction into a pipeline.
+// begin adds the beginning of a transaction to a pipeline.
 func (tx *attempt) begin(batch *pgx.Batch) {
 	batch.Queue(sqlBegin)
 	batch.Queue(tx.limits)
 	tx.open = true
 }
 
-// begun reads the answers to begin.
+// begun reads the responses to begin.
 func (tx *attempt) begun(results pgx.BatchResults) error {
 	for range 2 {
 		if _, err := results.Exec(); err != nil {
@@ -177,7 +176,7 @@ func (tx *attempt) begun(results pgx.BatchResults) error {
 	return nil
 }
 
-// beginLocked is begin, with the lock that the options ask for.
+// beginLocked is begin, with the lock that the options require.
 func (tx *attempt) beginLocked(batch *pgx.Batch, poolID string) {
 	tx.begin(batch)
 	if tx.options.Lock {
@@ -185,7 +184,7 @@ func (tx *attempt) beginLocked(batch *pgx.Batch, poolID string) {
 	}
 }
 
-// begunLocked reads the answers to beginLocked.
+// begunLocked reads the responses to beginLocked.
 func (tx *attempt) begunLocked(results pgx.BatchResults) error {
 	err := tx.begun(results)
 	if err == nil && tx.options.Lock {
@@ -194,15 +193,15 @@ func (tx *attempt) begunLocked(results pgx.BatchResults) error {
 	return err
 }
 
-// Draws implements engine.Tx. Without a lock it asks the server in the same round
-// trip whether it can be written.
+// Draws implements engine.Tx. Without a lock it asks the server in the same round trip
+// whether it can be written to.
 func (tx *attempt) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
 	draws, err := tx.draws(ctx, poolID, ids)
 	tx.found = tx.found || len(draws) > 0
 	return draws, engine.Classify(err, classify)
 }
 
-// draws is one round trip. Where no transaction is open, the pipeline is one.
+// draws is one round trip. If no transaction is open, the pipeline is one.
 func (tx *attempt) draws(ctx context.Context, poolID string, ids []string) (draws map[string]draw.Draw, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(tx.dialect.ByKey)
@@ -240,7 +239,7 @@ func (tx *attempt) Rollback() {
 	}
 	if tx.open && !tx.conn.Conn().IsClosed() {
 		ctx, cancel := context.WithTimeout(context.Background(), engine.RollbackMax)
-		// An error closes the connection, and that frees the lock as well.
+		// An error closes the connection, which frees the lock as well.
 		if _, err := tx.conn.Exec(ctx, `ROLLBACK`); err != nil {
 			_ = tx.conn.Conn().Close(ctx)
 		}

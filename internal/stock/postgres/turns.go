@@ -10,16 +10,16 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Turns implements engine.Tx. The head is read after the turns: where it is
-// still the urn's, nobody has made a turn since.
+// Turns implements engine.Tx. The head is read after the turns: if it is still the
+// urn's, nobody has made a turn since.
 func (tx *attempt) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
 	facts, err := tx.turns(ctx, urn, needs)
 	return facts, engine.Classify(err, classify)
 }
 
-// turns is one round trip, with the lock that the options ask for where the pool
-// was not read before. The turns are read by one statement and the head by
-// another: on a connection without a transaction each sees its own moment.
+// turns is one round trip, with the lock that the options require if the pool was not
+// read before. The turns are read by one statement and the head by another: on a
+// connection without a transaction each statement has its own snapshot.
 func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (facts *draw.Facts, err error) {
 	subjects, whats := make([]string, len(needs)), make([]string, len(needs))
 	most, units := make([]int64, len(needs)), make([]int64, len(needs))
@@ -56,7 +56,7 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 	var version, mark int64
 	var due, writable bool
 	if err := results.QueryRow().Scan(&version, &mark, &due, &writable); errors.Is(err, pgx.ErrNoRows) {
-		return nil, engine.ErrConflict // the next read says what has become of the pool
+		return nil, engine.ErrConflict // the next read shows what has happened to the pool
 	} else if err != nil {
 		return nil, err
 	}

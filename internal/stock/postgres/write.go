@@ -49,9 +49,9 @@ func (tx *attempt) Write(ctx context.Context, p *draw.Plan) error {
 	return nil
 }
 
-// queueWrite puts the guarded write into a pipeline, and behind it what the rules
-// count: for those the pool must be at the head that the write has made. It
-// returns how many statements the latter are.
+// queueWrite adds the guarded write to a pipeline, and after it what the rules count:
+// for those the pool must be at the head that the write has made. It returns the number
+// of the latter statements.
 func (tx *attempt) queueWrite(batch *pgx.Batch, p *draw.Plan) (extra int) {
 	batch.Queue(fault.Unguarded(tx.words.write), tx.arguments(p)...)
 	if p.IsPlain() {
@@ -73,7 +73,7 @@ func (tx *attempt) queueWrite(batch *pgx.Batch, p *draw.Plan) (extra int) {
 	return extra
 }
 
-// written reads the answers to queueWrite: how many pools were written, 0 or 1.
+// written reads the responses to queueWrite: how many pools were written, 0 or 1.
 func written(results pgx.BatchResults, extra int) (pools int64, err error) {
 	var one int64
 	err = results.QueryRow().Scan(&pools, &one)

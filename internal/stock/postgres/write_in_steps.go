@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// writeInSteps is Write with the commit in a round trip of its own, so that a
-// fault can come between. The released program does not have it.
+// writeInSteps is Write with the commit in a separate round trip, so that a fault can
+// happen in between. The released program does not have it.
 func (tx *attempt) writeInSteps(ctx context.Context, p *draw.Plan) error {
 	if !tx.open {
 		begin := &pgx.Batch{}
