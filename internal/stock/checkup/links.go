@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Links judges the URLs of the database and of the lock service: what goes to
-// another machine without TLS can be read and changed on the way. It repeats
-// host names alone, never a part of a URL that may hold a password.
+// Links checks the URLs of the database and of the lock service: what is sent to
+// another machine without TLS can be read and changed on the way. Findings contain only
+// host names, never a part of a URL that may contain a password.
 func Links(database, lock string) (found []Finding) {
 	for _, link := range []struct{ what, flag, url string }{{"database", "--database", database}, {"lock service", "--lock", lock}} {
 		remote := remoteHosts(link.url)
@@ -27,11 +27,11 @@ func Links(database, lock string) (found []Finding) {
 	return found
 }
 
-// plainLink says what to write for a verified connection, "" when there is one.
+// plainLink returns what to write for a verified connection, "" if there is one.
 func plainLink(raw string) string {
 	scheme, rest, _ := strings.Cut(raw, "://")
 	_, query, _ := strings.Cut(rest, "?")
-	values, _ := url.ParseQuery(query) // of a part that cannot be read, nothing is set
+	values, _ := url.ParseQuery(query) // a part that cannot be read sets nothing
 	switch scheme {
 	case "postgres", "postgresql":
 		if !slices.Contains([]string{"require", "verify-ca", "verify-full"}, values.Get("sslmode")) {
@@ -49,7 +49,7 @@ func plainLink(raw string) string {
 	return ""
 }
 
-// remoteHosts are the hosts of a URL that are not this machine.
+// remoteHosts returns the hosts of a URL that are not this machine.
 func remoteHosts(raw string) (remote []string) {
 	_, rest, hasHost := strings.Cut(raw, "://")
 	if !hasHost {
