@@ -9,21 +9,21 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Read begins an attempt at deciding a batch on the urn's pool. It reads the
-// pool row, and the prizes that have changed since the urn's version, into the
-// urn; with o.Lock the row stays locked until the attempt ends. Where the pool
-// does not follow from the cached copy, it is read again, whole. Errors:
-// CodePoolNotFound, CodeStoreUnavailable when the schema does not admit this
-// binary, or an *Error with its class.
+// Read begins an attempt at deciding a batch on the urn's pool. It reads the pool's
+// row, and the prizes that have changed since the urn's version, into the urn; with
+// o.Lock the row stays locked until the attempt ends. If the pool does not follow from
+// the cached copy, it is read again completely. Errors: CodePoolNotFound,
+// CodeStoreUnavailable if the schema does not admit this binary, or an *Error with its
+// class.
 func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
 	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
 	}
 	tx, err := s.engine.Attempts.Read(ctx, urn, o)
-	if errors.Is(err, engine.ErrDropped) || errors.Is(err, engine.ErrTorn) { // nobody was met, so it costs no attempt
+	if errors.Is(err, engine.ErrDropped) || errors.Is(err, engine.ErrTorn) { // no other session conflicted, so it does not count as an attempt
 		tx, err = s.engine.Attempts.Read(ctx, urn, o)
 	}
-	for n := 0; err == nil && urn.LacksSecrets(); n++ { // once for each opening and instance, and holding nothing
+	for n := 0; err == nil && urn.LacksSecrets(); n++ { // once for each opening and instance, while nothing is locked
 		tx.Rollback()
 		if n == suppliesMax {
 			return nil, s.notRead(engine.ErrDropped)
@@ -38,13 +38,13 @@ func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error
 	return nil, s.notRead(err, urn)
 }
 
-// suppliesMax is how often one read meets another opening of the pool.
+// suppliesMax is how often one read may find another opening of the pool.
 const suppliesMax = 3
 
-// Resume begins an attempt on a pool that was read before, without reading it
-// again. It is for plans that Turns comes first for, which finds out whether the
-// pool is still as it was read; with o.Lock Turns waits for the pool's row as
-// Read would. Errors: those of Read, save CodePoolNotFound.
+// Resume begins an attempt on a pool that was read before, without reading it again. It
+// is for plans for which Turns comes first and finds out whether the pool has changed;
+// with o.Lock Turns waits for the pool's row as Read would. Errors: those of Read,
+// except CodePoolNotFound.
 func (s *Store) Resume(ctx context.Context, o TxOptions) (Tx, error) {
 	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ func (s *Store) Resume(ctx context.Context, o TxOptions) (Tx, error) {
 	return &watchedTx{Tx: tx, store: s}, nil
 }
 
-// notRead returns the error of a read, after which the copies of the pools are
-// no longer trusted, unless it is a conflict.
+// notRead returns the error of a read; afterwards the copies of the pools are no longer
+// trusted, unless it is a conflict.
 func (s *Store) notRead(err error, urns ...*draw.Urn) error {
 	err = engine.Classify(err, s.engine.ByCode)
 	if class := ClassOf(err); class != ClassConflict && class != ClassStaleToken && class != ClassDue {
@@ -69,10 +69,10 @@ func (s *Store) notRead(err error, urns ...*draw.Urn) error {
 	return err
 }
 
-// Write is the guarded write (see [Tx]) of a plan that was made from a cached
-// copy, without reading the pool first. With o.Lock it waits for the pool's
-// row as Read would. Errors: those of the guarded write, and CodeStoreUnavailable
-// when the schema does not admit this binary.
+// Write is the guarded write (see [Tx]) of a plan that was made from a cached copy,
+// without reading the pool first. With o.Lock it waits for the pool's row as Read
+// would. Errors: those of the guarded write, and CodeStoreUnavailable if the schema
+// does not admit this binary.
 func (s *Store) Write(ctx context.Context, p *draw.Plan, o TxOptions) error {
 	if err := s.Admits(); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *Store) Write(ctx context.Context, p *draw.Plan, o TxOptions) error {
 	return err
 }
 
-// watchedTx notices at the write that the server can no longer be written.
+// watchedTx notices at the write that the server can no longer be written to.
 type watchedTx struct {
 	Tx
 	store  *Store
@@ -103,8 +103,8 @@ func (tx *watchedTx) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need
 	return facts, err
 }
 
-// Write implements Tx. Draws that the plan refuses unasked are looked up before, for
-// every engine (law 4), and replayed by the plan where the log holds them.
+// Write implements Tx. Draws that the plan refuses unasked are first looked up, for
+// every engine (law 4), and replayed by the plan if the log holds them.
 func (tx *watchedTx) Write(ctx context.Context, p *draw.Plan) error {
 	if names := p.Unasked(); len(names) > 0 {
 		known, err := tx.Draws(ctx, p.PoolID, names)
@@ -120,22 +120,21 @@ func (tx *watchedTx) Write(ctx context.Context, p *draw.Plan) error {
 // Rollback implements Tx.
 func (tx *watchedTx) Rollback() {
 	tx.Tx.Rollback()
-	tx.store.ledger.Observe(tx.failed) // now that the connection is given back
+	tx.store.ledger.Observe(tx.failed) // after the connection was given back
 	tx.failed = nil
 }
 
-// CanShare says whether batches of several pools can share a transaction. While
-// the schema does not admit this binary they cannot: each is refused by itself.
+// CanShare reports whether batches of several pools can share a transaction. While the
+// schema does not admit this binary they cannot: each is refused by itself.
 func (s *Store) CanShare() bool {
 	_, ok := s.engine.Attempts.(engine.Sharers)
 	return ok && s.Admits() == nil
 }
 
-// ReadShared is Read for several pools at once; CanShare must say so. It waits
-// for no row: ready is false for a pool whose row another session holds, and
-// for one that is not there any more. Those are for an attempt of their own.
-// Errors: CodeStoreUnavailable when the schema does not admit this binary, or an
-// *Error with its class.
+// ReadShared is Read for several pools at once; CanShare must report true. It waits for
+// no row: ready is false for a pool whose row another session holds, and for one that
+// no longer exists. Those need a separate attempt. Errors: CodeStoreUnavailable if the
+// schema does not admit this binary, or an *Error with its class.
 func (s *Store) ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (shared SharedTx, ready []bool, err error) {
 	if err := s.Admits(); err != nil {
 		return nil, nil, err
