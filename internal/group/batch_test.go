@@ -10,13 +10,13 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestTopUp: a batch takes in those who came after it was taken, in order and
+// TestTopUp: a batch adds the draws that arrived after it was taken, in order and
 // within its bounds, unless it is in doubt.
 func TestTopUp(t *testing.T) {
 	b := batchOf(urnOf(100), named("a"))
 	q := b.queue
 	q.pace.sizeMax = 3
-	q.working = true // nobody else takes
+	q.working = true // nobody else takes the batch
 	for _, id := range []string{"b", "c", "d", "e"} {
 		require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named(id)}, since: time.Now(), done: make(chan struct{})}))
 	}
@@ -37,9 +37,9 @@ func TestTopUp(t *testing.T) {
 	require.Equal(t, []string{"d", "e"}, b.Keys(), "what may be committed stays as it is")
 }
 
-// TestFactsAreOfOnePlan: a refusal rests on what the log says now, not on what
-// it said when the batch was planned before: meanwhile another instance may
-// have drawn under the key, and taken the last unit.
+// TestFactsAreOfOnePlan: a refusal depends on what the log says now, not on what it
+// said when the batch was planned before: meanwhile another instance may have drawn
+// with the key, and taken the last unit.
 func TestFactsAreOfOnePlan(t *testing.T) {
 	b := batchOf(urnOf(1), named("a"), named("b"))
 	p := planOf(t, b, nil)
@@ -51,12 +51,12 @@ func TestFactsAreOfOnePlan(t *testing.T) {
 	require.True(t, b.waiters[1].draw.Replayed)
 }
 
-// TestWhoJoinsIsAsked: a draw that joins a batch which was looked up before is
-// looked up itself before it is refused.
+// TestWhoJoinsIsAsked: a draw that joins a batch which was looked up before is looked
+// up itself before it is refused.
 func TestWhoJoinsIsAsked(t *testing.T) {
 	b := batchOf(urnOf(1), named("a"), named("b"))
 	q := b.queue
-	q.working = true // nobody else takes
+	q.working = true // nobody else takes the batch
 	b.Undo(planOf(t, b, nil))
 	require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named("old")}, since: time.Now(), done: make(chan struct{})}))
 	emptied(b.Urn)
@@ -66,8 +66,8 @@ func TestWhoJoinsIsAsked(t *testing.T) {
 	require.True(t, b.waiters[2].draw.Replayed)
 }
 
-// TestDoubtIsOfAName: two draws of one name are one draw. When its write is in
-// doubt, neither answer says that nothing happened, whatever a later attempt came to.
+// TestDoubtIsOfAName: two draws with one name are one draw. If its write is in doubt,
+// neither answer says that nothing happened, whatever the result of a later attempt.
 func TestDoubtIsOfAName(t *testing.T) {
 	b := batchOf(urnOf(9), named("a"), named("a"), named("b"))
 	b.InDoubt(planOf(t, b, nil))
@@ -88,8 +88,8 @@ func TestDoubtIsOfAName(t *testing.T) {
 	}
 }
 
-// TestDoubtTellsTheName: a caller who has named no key gets the one to ask with
-// again, whether its time ended or its batch was given up.
+// TestDoubtTellsTheName: a caller without a key is told the key to ask with again,
+// whether its time ended or its batch was given up.
 func TestDoubtTellsTheName(t *testing.T) {
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
 	ended, leave := context.WithCancel(t.Context())
@@ -108,20 +108,20 @@ func TestDoubtTellsTheName(t *testing.T) {
 	require.Contains(t, draw.DetailOf(err), `"made"`)
 }
 
-// readUsers is a log beside whose read of the users something happens.
+// readUsers is a log that calls a function while it reads the users.
 type readUsers struct {
 	lookUp
 	beside func()
 }
 
-// Turns implements Log: nobody has any.
+// Turns implements Log: no user has turns.
 func (l readUsers) Turns(_ context.Context, _ *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
 	l.beside()
 	return draw.NewFacts(needs), nil
 }
 
-// TestWhoComesDuringTheReadWaits: a draw that comes while the users of a batch
-// are looked up is not decided with it, whether its user was looked up or not.
+// TestWhoComesDuringTheReadWaits: a draw that arrives while the users of a batch are
+// looked up is not decided with it, whether or not its user was looked up.
 func TestWhoComesDuringTheReadWaits(t *testing.T) {
 	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":2,"per":"1h"}]}`))
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestWhoComesDuringTheReadWaits(t *testing.T) {
 	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: u.Next(1), Rules: rules})
 	b := batchOf(u, named("a"))
 	q := b.queue
-	q.working = true // nobody else takes
+	q.working = true // nobody else takes the batch
 	come := func(requests ...draw.Request) func() {
 		return func() {
 			for _, r := range requests {
@@ -150,8 +150,8 @@ func TestWhoComesDuringTheReadWaits(t *testing.T) {
 	}
 }
 
-// TestGivenUpBatchReplays: a batch that cannot be decided still answers the
-// draws that the log holds; the others wait on, or get the reason.
+// TestGivenUpBatchReplays: a batch that cannot be decided still answers the draws that
+// the log holds; the others continue to wait, or get the reason.
 func TestGivenUpBatchReplays(t *testing.T) {
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
 	b := batchOf(urnOf(9), named("new"), named("old"), unnamed, by(named("old"), "other"))
@@ -182,8 +182,8 @@ func TestGivenUpBatchReplays(t *testing.T) {
 	require.Equal(t, int64(9), b.Urn.Remaining())
 }
 
-// TestPlanCachedGrantsOnly: a plan from the cached copy refuses nothing and
-// replays nothing: it is none at all then, and the urn is full.
+// TestPlanCachedGrantsOnly: a plan from the cached copy refuses nothing and replays
+// nothing: then there is no plan, and the urn is full.
 func TestPlanCachedGrantsOnly(t *testing.T) {
 	cached := func(requests ...draw.Request) *Batch {
 		b := batchOf(urnOf(2), requests...)

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestBatcherBadApple: a draw that makes its batch fail or panic fails alone;
-// the others are served, and nobody hangs.
+// TestBatcherBadApple: if a draw makes its batch fail or panic, only that draw fails;
+// the others are served, and none hangs.
 func TestBatcherBadApple(t *testing.T) {
 	for name, spoil := range map[string]func() error{
 		"error":          func() error { return errors.New("nobody expected this") },
@@ -57,7 +57,7 @@ func TestBatcherBadApple(t *testing.T) {
 	}
 }
 
-// TestBatcherFailsTogether: an error that is not about one draw goes to all.
+// TestBatcherFailsTogether: an error that does not concern one draw is returned to all.
 func TestBatcherFailsTogether(t *testing.T) {
 	l, stop := newLedger(poolOf("p", 100)), newDoor()
 	l.before = func(p *draw.Plan) error {
@@ -80,7 +80,7 @@ func TestBatcherFailsTogether(t *testing.T) {
 	require.Equal(t, 2, seen.answered["ledger store-unavailable"])
 }
 
-// brokenLate panics when everybody has had an answer.
+// brokenLate panics after every draw was answered.
 type brokenLate struct{ *ledger }
 
 func (l *brokenLate) Issue(ctx context.Context, b *Batch) error {
@@ -90,8 +90,8 @@ func (l *brokenLate) Issue(ctx context.Context, b *Batch) error {
 	panic("a defect")
 }
 
-// TestBatcherPanicBehindTheAnswers: draws that were answered are not decided
-// again, least of all those that were refused.
+// TestBatcherPanicBehindTheAnswers: draws that were answered are not decided again, in
+// particular not those that were refused.
 func TestBatcherPanicBehindTheAnswers(t *testing.T) {
 	l, stop := newLedger(poolOf("p", 2)), newDoor()
 	l.before = stop.before

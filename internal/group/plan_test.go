@@ -11,10 +11,10 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// batchOf is a batch of requests that wait on an urn at version 10.
+// batchOf returns a batch of requests that wait on an urn at version 10.
 func batchOf(u *draw.Urn, requests ...draw.Request) *Batch {
 	q := newQueue(NewBatcher(nil, &watcher{}, Limits{BatchMax: 9, QueueMax: 9, Timeout: patience}), u.PoolID)
-	u.Version = 10 // at the mark of no write
+	u.Version = 10 // a mark that no write has
 	q.batch.Urn = u
 	var waiters []*waiter
 	for _, r := range requests {
@@ -51,7 +51,7 @@ func learn(ctx context.Context, p *draw.Plan, log Log) error {
 	return err
 }
 
-// lookUp is a log of draws alone.
+// lookUp is a log that finds draws.
 type lookUp func(ids []string) (map[string]draw.Draw, error)
 
 // Draws implements Log.
@@ -59,7 +59,7 @@ func (l lookUp) Draws(_ context.Context, _ string, ids []string) (map[string]dra
 	return l(ids)
 }
 
-// noTurns is a log of draws alone, whose turns cannot be read.
+// noTurns is a log of draws whose turns cannot be read.
 type noTurns struct{ lookUp }
 
 // Turns implements Log.
@@ -72,16 +72,15 @@ func (l lookUp) Turns(context.Context, *draw.Urn, []draw.Need) (*draw.Facts, err
 	return draw.NewFacts(nil), nil
 }
 
-// urnOf is the cached copy of an open pool at version 10, whose prizes p0, p1 …
-// hold the given units.
+// urnOf returns the cached copy of an open pool at version 10, whose prizes p0, p1 …
+// have the given units.
 func urnOf(stock ...int64) *draw.Urn {
 	u := draw.NewUrn("p")
 	restock(u, stock...)
 	return u
 }
 
-// restock has the urn read the pool again: at the next version, with the given
-// units.
+// restock makes the urn read the pool again: at the next version, with the given units.
 func restock(u *draw.Urn, stock ...int64) {
 	head := u.Head.Next(1)
 	if u.Version == 0 {
@@ -90,7 +89,7 @@ func restock(u *draw.Urn, stock ...int64) {
 	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: head, Prizes: poolOf("p", stock...).Prizes})
 }
 
-// emptied is a read of a pool whose only unit is issued.
+// emptied updates the urn to a pool whose only unit is issued.
 func emptied(u *draw.Urn) {
 	prizes := poolOf("p", 1).Prizes
 	prizes[0].Issued = 1
@@ -101,8 +100,8 @@ func wanting(r draw.Request, count int) draw.Request { r.Count = count; return r
 
 func by(r draw.Request, user string) draw.Request { r.UserID = user; return r }
 
-// TestPlanRepeats: a key that is twice in one batch is one draw, and one
-// caller alone is answered that it is new.
+// TestPlanRepeats: a key that is twice in one batch is one draw, and only one caller is
+// told that it is new.
 func TestPlanRepeats(t *testing.T) {
 	for name, lost := range map[string]bool{"answered": false, "answer lost": true} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +109,7 @@ func TestPlanRepeats(t *testing.T) {
 			b := batchOf(urnOf(10), two, two, by(two, "other"), wanting(two, 3), two, named("b"))
 			p := planOf(t, b, nil)
 			require.Len(t, p.Awards, 3)
-			if lost { // written all the same, as the next lookup in the log shows
+			if lost { // it was written, as the next lookup in the log shows
 				b.InDoubt(p)
 				require.True(t, b.IsInDoubt())
 				p = planOf(t, b, map[string]draw.Draw{
@@ -135,15 +134,15 @@ func TestPlanRepeats(t *testing.T) {
 	}
 }
 
-// TestPlanDoubtsOnlyItsOwn: a draw of another time, or of another service, is
-// a replay, also to a batch that is in doubt about its own attempt at the same key.
+// TestPlanDoubtsOnlyItsOwn: a draw of another time, or of another service, is a replay,
+// even if the batch is in doubt about its own attempt with the same key.
 func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
 	b := batchOf(urnOf(10), named("a"), named("b"))
 	p := planOf(t, b, nil)
 	mine, other := p.Awards[0], p.Awards[1]
 	other.At = other.At.Add(-time.Second)
 	b.InDoubt(p)
-	b.InDoubt(planOf(t, b, nil)) // the first attempt is seen only now
+	b.InDoubt(planOf(t, b, nil)) // the first attempt becomes visible only now
 	b.Settle(planOf(t, b, map[string]draw.Draw{
 		"a": {ID: "a", UserID: "u", Awards: []draw.Award{mine}}, "b": {ID: "b", UserID: "u", Awards: []draw.Award{other}},
 	}))
@@ -151,8 +150,8 @@ func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
 	require.True(t, b.waiters[1].draw.Replayed)
 }
 
-// TestPlanLooksUpOnlyWhatItMust: a key of the caller's is looked up before it is
-// refused, and after the write has met one; else never.
+// TestPlanLooksUpOnlyWhatItMust: a caller's key is looked up before it is refused, and
+// after the write has met a known key; otherwise never.
 func TestPlanLooksUpOnlyWhatItMust(t *testing.T) {
 	known := map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old", Version: 3}}}}
 	var asked []string
