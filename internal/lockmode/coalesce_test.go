@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// sharing counts what shared transactions did, and may spoil them.
+// sharing counts what shared transactions did, and may break them.
 type sharing struct {
 	lockmode.Sharer
 	applied *atomic.Int64
@@ -42,7 +42,7 @@ func (tx *sharingTx) Write(ctx context.Context, plans []*draw.Plan) ([]bool, err
 	return tx.store.spoil(n, plans, apply)
 }
 
-// spoils are what may become of a shared transaction.
+// spoils are the ways in which a shared transaction may fail.
 func spoils() map[string]func(int64, []*draw.Plan, func() ([]bool, error)) ([]bool, error) {
 	lost := &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}
 	return map[string]func(int64, []*draw.Plan, func() ([]bool, error)) ([]bool, error){
@@ -72,9 +72,9 @@ func spoils() map[string]func(int64, []*draw.Plan, func() ([]bool, error)) ([]bo
 // manyPools is how many pools a test draws from at the same time.
 const manyPools = 25
 
-// TestShared: many pools that are drawn from a little, at three services, are
-// each sold out exactly, with one draw per key, whatever becomes of the
-// transactions that they share; and they do share them.
+// TestShared: many pools with few draws each, at three services, are all sold out
+// exactly, with one draw per key, whatever happens to the transactions that they share;
+// and they do share them.
 func TestShared(t *testing.T) {
 	for _, mode := range []string{lockmode.ForUpdate, lockmode.Optimistic} {
 		for name, spoil := range spoils() {
@@ -91,9 +91,9 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSharedFailsAlone: one pool whose write fails for a reason of its own
-// leaves the others of its transaction as they were: they are decided alone,
-// and none of them is in doubt.
+// TestSharedFailsAlone: if the write of one pool fails for its own reason, the other
+// pools of its transaction are unchanged: they are decided separately, and none of them
+// is in doubt.
 func TestSharedFailsAlone(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "postgres"})
@@ -156,8 +156,8 @@ func (tx *lookingTx) Draws(ctx context.Context, poolID string, ids []string) (ma
 	return tx.Tx.Draws(ctx, poolID, ids)
 }
 
-// TestSharedNeverElsewhere: where the store cannot, and in external mode,
-// every pool goes its own way.
+// TestSharedNeverElsewhere: if the store cannot share, and in external mode, every pool
+// is decided separately.
 func TestSharedNeverElsewhere(t *testing.T) {
 	for _, c := range []cell{{lockmode.External, "postgres", "table"}, {lockmode.ForUpdate, "sqlite", ""}} {
 		a := newArena(t, c)
@@ -167,8 +167,8 @@ func TestSharedNeverElsewhere(t *testing.T) {
 	}
 }
 
-// drawFromMany asks for twice the stock of many pools, in no order, with keys
-// of which some are asked for twice, and returns how many draws won.
+// drawFromMany asks for twice the stock of many pools, in no order, with keys some of
+// which are used twice, and returns how many draws won.
 func drawFromMany(t *testing.T, a *arena, services []*service) (won int) {
 	const each = 10
 	pools := make([]string, manyPools)

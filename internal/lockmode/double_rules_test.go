@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// countingThenInserting is blindly, with the turns of the plan: those of the user
-// were counted before, and what others have inserted since changes nothing.
+// countingThenInserting is blindly, with the turns of the plan: the user's turns were
+// counted before, and what others have inserted since is ignored.
 func countingThenInserting(db *sql.DB) apply {
 	write := blindly(db)
 	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
@@ -35,8 +35,8 @@ func countingThenInserting(db *sql.DB) apply {
 	}
 }
 
-// TestLimitCondemnsCountingThenInserting: draws of one user at once, under a
-// limit of one.
+// TestLimitCondemnsCountingThenInserting: concurrent draws of one user under a limit of
+// one.
 func TestLimitCondemnsCountingThenInserting(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestLimitCondemnsCountingThenInserting(t *testing.T) {
 	}
 }
 
-// forgettingNoWins writes no draw that did not win, and says that it was written.
+// forgettingNoWins writes no draw that did not win, but reports that it was written.
 func forgettingNoWins(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
 	if !p.Awards[0].Win() {
 		tx.Rollback()
@@ -79,7 +79,8 @@ func forgettingNoWins(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
 	return applied(ctx, tx, p)
 }
 
-// TestNoWinsCondemnForgetting: who is not recorded may try again until he wins.
+// TestNoWinsCondemnForgetting: a user whose draw is not recorded may try again until he
+// wins.
 func TestNoWinsCondemnForgetting(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]apply{"forgetting": forgettingNoWins, "recorded": applied} {

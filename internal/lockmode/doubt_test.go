@@ -21,7 +21,7 @@ type mortal struct {
 }
 
 func (s *mortal) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
-	if s.empty.Load() { // it was put back to a time before the pool
+	if s.empty.Load() { // it was reset to a time before the pool
 		return nil, draw.Errorf(draw.CodePoolNotFound, "there is no pool %q", urn.PoolID)
 	}
 	if s.down.Load() {
@@ -38,9 +38,9 @@ func (s *mortal) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) err
 	return s.Store.Write(ctx, p, o)
 }
 
-// TestDoubtStaysDoubt: once a commit may have happened, no later trouble lets
-// the service say that nothing did. The key settles it afterwards, and so does a lookup
-// in the log that needs no lock.
+// TestDoubtStaysDoubt: once a commit may have happened, no later error makes the
+// service say that nothing did. The key settles it afterwards, and so does a lookup in
+// the log that needs no lock.
 func TestDoubtStaysDoubt(t *testing.T) {
 	t.Parallel()
 	other := lockmode.External
@@ -68,8 +68,8 @@ func TestDoubtStaysDoubt(t *testing.T) {
 		}},
 	} {
 		for committed, fault := range map[bool]apply{true: answerLost, false: commitLost} {
-			// A busy machine may spend its time before it writes: then nothing is
-			// in doubt yet, and it gets more.
+			// A busy machine may use up its time before it writes: then nothing is in
+			// doubt yet, and it gets more.
 			settle := 300 * time.Millisecond
 			if name == locked { // it ends at once, and the lookup has a part of this time
 				settle = patience / 4

@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// TestPolicy: what follows an attempt, by how it ended and what was spent.
+// TestPolicy: what follows an attempt, depending on how it ended and what was spent.
 func TestPolicy(t *testing.T) {
 	const budget = 500 * time.Millisecond
 	locking := policy{attempts: attemptsMax, budget: budget}
@@ -44,8 +44,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestSpent: an attempt that met a known key is not counted among those that
-// are bounded by their number.
+// TestSpent: an attempt that met a known key does not count towards the maximum number
+// of attempts.
 func TestSpent(t *testing.T) {
 	var s spent
 	for _, class := range []stock.Class{stock.ClassConflict, stock.ClassKnownKey, stock.ClassUnavailable, stock.ClassUnknown} {

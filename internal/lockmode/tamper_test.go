@@ -12,10 +12,10 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// apply stands in for the guarded write of an attempt.
+// apply replaces the guarded write of an attempt.
 type apply func(ctx context.Context, tx stock.Tx, p *draw.Plan) error
 
-// tampered is a store whose every plan is written otherwise.
+// tampered is a store whose plans are all written by another function.
 type tampered struct {
 	lockmode.Store
 	apply apply
@@ -59,7 +59,7 @@ func (tx *cachedTx) Write(ctx context.Context, p *draw.Plan) error {
 
 func (tx *cachedTx) Rollback() {}
 
-// Write lets plans that write nothing be: what they are about is done already.
+// Write does not change plans that write nothing: their draws are already made.
 func (tx *tamperedTx) Write(ctx context.Context, p *draw.Plan) error {
 	if len(p.Awards) == 0 {
 		return tx.Tx.Write(ctx, p)
@@ -67,7 +67,7 @@ func (tx *tamperedTx) Write(ctx context.Context, p *draw.Plan) error {
 	return tx.apply(ctx, tx.Tx, p)
 }
 
-// applying has a service's plans written otherwise.
+// applying replaces the writes of a service's plans.
 func applying(a apply) edit {
 	return func(s *settings) { s.Store = &tampered{s.Store, a} }
 }
@@ -76,7 +76,7 @@ func applied(ctx context.Context, tx stock.Tx, p *draw.Plan) error { return tx.W
 
 var errCut = errors.New("the link was cut")
 
-// answerLost commits, but the answer does not arrive.
+// answerLost commits, but the response is lost.
 func answerLost(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
 	if err := tx.Write(ctx, p); err != nil {
 		return err
@@ -84,13 +84,13 @@ func answerLost(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
 	return &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}
 }
 
-// commitLost commits nothing and does not say so.
+// commitLost commits nothing and does not report that.
 func commitLost(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
 	tx.Rollback()
 	return &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}
 }
 
-// outrun finds that somebody else was first.
+// outrun reports that another writer was first.
 func outrun(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
 	tx.Rollback()
 	return stock.ErrConflict
@@ -102,7 +102,7 @@ func unreached(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
 	return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 }
 
-// inTurn applies in one way after another; it is shared by services.
+// inTurn applies one function after another; it is shared by services.
 func inTurn(ways ...apply) apply {
 	var n atomic.Int64
 	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
@@ -110,12 +110,11 @@ func inTurn(ways ...apply) apply {
 	}
 }
 
-// door stops the first plan between its picks and its write, until it is
-// opened.
+// door stops the first plan between its picks and its write, until it is opened.
 type door struct {
 	arrived chan *draw.Plan
 	open    chan struct{}
-	written chan error // what became of the write
+	written chan error // the result of the write
 	once    sync.Once
 }
 
@@ -125,7 +124,7 @@ func newDoor() *door {
 
 func (d *door) release() { d.once.Do(func() { close(d.open) }) }
 
-// then applies every plan in the way of next, the first one after a stop.
+// then applies every plan by next, the first one after a stop.
 func (d *door) then(next apply) apply {
 	var used atomic.Bool
 	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
@@ -140,8 +139,8 @@ func (d *door) then(next apply) apply {
 	}
 }
 
-// rendezvous lets plans go on to their writes in groups that have all made
-// their picks, so that they contend.
+// rendezvous lets plans continue to their writes in groups that have all made their
+// picks, so that they contend.
 type rendezvous struct {
 	size     int
 	patience time.Duration
@@ -161,7 +160,7 @@ func (r *rendezvous) meet() {
 		r.goOn()
 	}
 	r.mu.Unlock()
-	// The last of a pool's draws may be fewer than make a group.
+	// The last of a pool's draws may be too few for a group.
 	late := time.NewTimer(r.patience)
 	defer late.Stop()
 	select {
@@ -170,7 +169,7 @@ func (r *rendezvous) meet() {
 	}
 }
 
-// goOn lets those who are here go on. r.mu is held.
+// goOn lets those that wait continue. r.mu is held.
 func (r *rendezvous) goOn() {
 	if r.group != nil {
 		close(r.group)
@@ -178,7 +177,7 @@ func (r *rendezvous) goOn() {
 	}
 }
 
-// open lets everybody go on from now.
+// open lets everybody continue from now on.
 func (r *rendezvous) open() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestTopUp: draws that come while a batch waits for the pool's row, or for
-// the lock, are decided with it.
+// TestTopUp: draws that arrive while a batch waits for the pool's row, or for the lock,
+// are decided with it.
 func TestTopUp(t *testing.T) {
 	t.Parallel()
 	const late = 20
@@ -47,7 +47,7 @@ func TestTopUp(t *testing.T) {
 	}
 }
 
-// hold is another session that has what the arena's mode waits for.
+// hold makes another session take what the arena's mode waits for.
 func hold(t *testing.T, a *arena, pool string) (release func()) {
 	t.Helper()
 	if a.mode == lockmode.ForUpdate {
