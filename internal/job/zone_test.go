@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/job"
 )
 
-// TestMidnight: each local day begins once, in order, and on itself, also where a
-// change of clocks skips midnight or repeats it.
+// TestMidnight: each local day begins once, in order, and on that day, also if a change
+// of clocks skips midnight or repeats it.
 func TestMidnight(t *testing.T) {
 	for _, name := range []string{
 		"UTC", "Europe/Berlin", "Africa/Cairo", "America/Havana", "America/Santiago", "America/Sao_Paulo", "America/Asuncion",
@@ -32,7 +32,7 @@ func TestMidnight(t *testing.T) {
 }
 
 // TestPatternsGoOn: a schedule whose hours are a pattern fires at intervals that no
-// change of clocks stretches by more than itself.
+// change of clocks extends by more than its length.
 func TestPatternsGoOn(t *testing.T) {
 	for _, zone := range []string{"UTC", "Europe/Berlin", "Africa/Cairo", "America/Santiago", "Australia/Lord_Howe", "Asia/Kathmandu"} {
 		for fields, hours := range map[string]float64{"30 * * * *": 1, "*/15 * * * *": 0.25, "0 */6 * * *": 6} {
