@@ -103,8 +103,8 @@ func sends(text string) nethttp.HandlerFunc {
 	}
 }
 
-// TestWholeOrNotAtAll: on every database, a source that misbehaves changes
-// nothing, and what was fetched before stays.
+// TestWholeOrNotAtAll: on every database, a misbehaving source changes nothing, and
+// what was fetched before remains.
 func TestWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -162,7 +162,7 @@ func TestWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// zipped sends a text as gzip, as a source may that is asked by Go.
+// zipped sends a text as gzip, as a source may to Go's client.
 func zipped(text string) nethttp.HandlerFunc {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -177,7 +177,7 @@ func sendZipped(w nethttp.ResponseWriter, packed []byte) {
 	_, _ = w.Write(packed)
 }
 
-// misbehaviour is what a source does wrong.
+// misbehaviour returns what a source may do wrong.
 func misbehaviour() map[string]nethttp.HandlerFunc {
 	return map[string]nethttp.HandlerFunc{
 		"500":     func(w nethttp.ResponseWriter, _ *nethttp.Request) { w.WriteHeader(nethttp.StatusInternalServerError) },
@@ -213,7 +213,7 @@ func misbehaviour() map[string]nethttp.HandlerFunc {
 	}
 }
 
-// hijacked answers with bytes as they are, and closes the connection.
+// hijacked answers with the given bytes, and closes the connection.
 func hijacked(w nethttp.ResponseWriter, text string) {
 	conn, _, err := nethttp.NewResponseController(w).Hijack()
 	if err != nil {
@@ -239,8 +239,8 @@ func TestFenced(t *testing.T) {
 	require.Nil(t, stored)
 }
 
-// TestWatch: an instance that did not fetch learns of a new catalogue, and keeps
-// the old one while the database is away.
+// TestWatch: an instance that did not fetch gets a new catalogue, and keeps the old one
+// while the database is unreachable.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "sqlite")
