@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFailedPass: a pass that could not write a file takes nothing away that is
-// published, and keeps no later pass from its work, whatever became of the files
-// that it wrote.
+// TestFailedPass: a pass that could not write a file removes nothing that is published,
+// and does not prevent later passes, whatever happened to the files that it wrote.
 func TestFailedPass(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")
 	at := func(name string) string { return filepath.Join(dir, "spring", "tile", filepath.FromSlash(name)) }

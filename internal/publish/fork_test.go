@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// forkable has published 700 entries, with a checkpoint of 300.
+// forkable returns a publisher of 700 entries, with a checkpoint of 300.
 func forkable(t *testing.T) (*Publisher, *rows, *int) {
 	dir := filepath.Join(t.TempDir(), "public")
 	r, forks := newRows(dir+".kept"), new(int)
@@ -20,9 +20,9 @@ func forkable(t *testing.T) (*Publisher, *rows, *int) {
 	return p, r, forks
 }
 
-// TestForks: where the rows are no longer those that were signed, nothing more is
-// signed, and the first version that differs is named, by this publisher and the
-// next. Rows that are put right are published again.
+// TestForks: if the rows differ from what was signed, nothing more is signed, and the
+// first version that differs is named, by this publisher and the next. Rows that are
+// repaired are published again.
 func TestForks(t *testing.T) {
 	t.Parallel()
 	for name, fork := range map[string]struct {
@@ -59,8 +59,8 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// TestEditedRows: a row behind which others follow is found by comparing again,
-// in passing or all at once.
+// TestEditedRows: a row that others follow is found by comparing again, in a normal
+// pass or in one that compares everything.
 func TestEditedRows(t *testing.T) {
 	t.Parallel()
 	p, r, _ := forkable(t)
@@ -71,8 +71,8 @@ func TestEditedRows(t *testing.T) {
 	require.ErrorContains(t, q.Pass(t.Context(), s, true), "version 699 is not the one that was signed")
 }
 
-// TestStandbyIsBehind: rows that a standby lacks are no fork, and those that it
-// has are published without a write to its database.
+// TestStandbyIsBehind: rows that a standby lacks are not a fork, and those that it has
+// are published without a write to its database.
 func TestStandbyIsBehind(t *testing.T) {
 	t.Parallel()
 	p, r, forks := forkable(t)
@@ -91,8 +91,8 @@ func TestStandbyIsBehind(t *testing.T) {
 	require.ErrorContains(t, p.Pass(t.Context(), r, false), "version 695 is not the one that was signed")
 }
 
-// TestOtherSigners: checkpoints that were signed elsewhere are compared and
-// published; one with another root is a fork.
+// TestOtherSigners: checkpoints that were signed elsewhere are compared and published;
+// one with another root is a fork.
 func TestOtherSigners(t *testing.T) {
 	t.Parallel()
 	p, r, _ := forkable(t)
@@ -117,7 +117,7 @@ func TestOtherSigners(t *testing.T) {
 	require.ErrorContains(t, p.Pass(t.Context(), r, false), "version 730 ends a log that was signed with another root")
 }
 
-// TestEvery: checkpoints keep their distance, but for changes.
+// TestEvery: checkpoints keep their minimum interval, except for changes.
 func TestEvery(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "public")

@@ -30,8 +30,8 @@ func (r roomy) Lines(ctx context.Context, from int64, limit int) (proof.Tail, er
 	return tail, err
 }
 
-// TestHeldByAPool: what a publisher holds of a pool between two passes is a few lines
-// and hashes, whatever it has published.
+// TestHeldByAPool: between two passes, a publisher holds a few lines and hashes of a
+// pool, whatever it has published.
 func TestHeldByAPool(t *testing.T) { //nolint:paralleltest // it measures the heap
 	const most = 1 << 20
 	heap := func() int64 {
