@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestLowPrizesAreWarnedOfOnce: a prize below the bound of the rules makes one line,
-// and another one only after it was above.
+// TestLowPrizesAreWarnedOfOnce: a prize below the warning level of the rules causes one
+// line, and another one only after it was above.
 func TestLowPrizesAreWarnedOfOnce(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
@@ -88,7 +88,8 @@ func TestUnreadableRulesAreSaid(t *testing.T) {
 	reads(2)
 }
 
-// TestPoolsWithMetricsAreBounded: the first have their own, and the others are one.
+// TestPoolsWithMetricsAreBounded: the first have their own metrics, and the others
+// share one.
 func TestPoolsWithMetricsAreBounded(t *testing.T) {
 	t.Parallel()
 	var levels []draw.Level
