@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOneLine: an error of several lines is one, and what it repeats is said once.
+// TestOneLine: an error of several lines becomes one, without repetitions.
 func TestOneLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
