@@ -16,7 +16,7 @@ import (
 
 const done = `{"id":"p"}`
 
-// TestDo: what is sent again, and what the caller learns.
+// TestDo: what is sent again, and what the caller is told.
 func TestDo(t *testing.T) {
 	t.Parallel()
 	read := client.Call{Method: "GET", Path: "/admin/pools"}
@@ -78,7 +78,7 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// TestDoAway: a service that cannot be reached is not waited for, and nothing
+// TestDoAway: Do does not wait for a service that cannot be reached, and nothing
 // happened.
 func TestDoAway(t *testing.T) {
 	t.Parallel()
@@ -92,8 +92,8 @@ func TestDoAway(t *testing.T) {
 	require.False(t, errors.As(err, &unsettled))
 }
 
-// TestDoInto: a body that is written as it comes is written once, whole or with an
-// error.
+// TestDoInto: a body that is written while it arrives is written once, completely or
+// with an error.
 func TestDoInto(t *testing.T) {
 	t.Parallel()
 	ok, busy := answer(200, done), problem(503, "contended")
@@ -126,11 +126,11 @@ func TestDoInto(t *testing.T) {
 	}
 }
 
-// TestServiceSpeaksHTTPS: a URL of the wrong scheme is an error of its own.
+// TestServiceSpeaksHTTPS: a URL with the wrong scheme has its own error.
 func TestServiceSpeaksHTTPS(t *testing.T) {
 	t.Parallel()
 	secured := httptest.NewUnstartedServer(answer(200, done))
-	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // it says what the test has done
+	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs what the test has done
 	secured.StartTLS()
 	t.Cleanup(secured.Close)
 	caller := &client.Client{URL: strings.Replace(secured.URL, "https:", "http:", 1)}
@@ -157,8 +157,8 @@ func endless(begin string) http.HandlerFunc {
 	}
 }
 
-// TestTooLongIsAnError: an answer without end is read to a bound, which the error says. It
-// is not asked for again, and settles nothing.
+// TestTooLongIsAnError: an endless response is read up to a limit, which the error
+// names. The call is not repeated, and settles nothing.
 func TestTooLongIsAnError(t *testing.T) {
 	t.Parallel()
 	var unsettled *client.Unsettled

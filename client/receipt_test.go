@@ -9,8 +9,8 @@ import (
 	"drawsvc/client"
 )
 
-// TestReceipt: a receipt is asked for where it is wanted, and is in the draw as it
-// came, also after a lost response.
+// TestReceipt: a receipt is requested only on demand, and is in the draw as it was
+// sent, also after a lost response.
 func TestReceipt(t *testing.T) {
 	t.Parallel()
 	with := strings.TrimSuffix(won, "}") + `,"receipt":{"note":"h/p/receipt\nline <é>\n\n— h/p AAAA\n","salt":"s","user_salt":"t"}}`
@@ -30,7 +30,7 @@ func TestReceipt(t *testing.T) {
 	require.JSONEq(t, `{"pool":"p","user":"u","count":1}`, bodies[0])
 }
 
-// TestTicket: a ticket is in the request, and in no other.
+// TestTicket: a ticket is in its request, and in no other.
 func TestTicket(t *testing.T) {
 	t.Parallel()
 	s, c := start(t, cut, answer(200, won))
