@@ -16,10 +16,10 @@ var (
 	ErrPlainHTTP = errors.New("the token would be sent without encryption: the service's URL must begin with https://")
 	// ErrRedirect means that the response is a redirect. Redirects are not followed:
 	// another address is not the service that was named.
-	ErrRedirect = errors.New("the answer is a redirect, which is not followed")
+	ErrRedirect = errors.New("the response is a redirect, which is not followed")
 	// ErrTooLong means that a response is longer than the maximum: 1 MiB for a draw, 64
 	// MiB for any other call. The call is not repeated.
-	ErrTooLong = errors.New("the answer is too long")
+	ErrTooLong = errors.New("the response is too long")
 )
 
 // httpClient returns the client that sends the requests. It follows no redirect, unless

@@ -56,7 +56,7 @@ func (c *Stored) IsFrom(source string) bool { return c.Source == digest([]byte(s
 // items returns the prizes of the body if its digest matches.
 func (c *Stored) items() (map[string]Item, error) {
 	if digest(c.Body) != c.Digest {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "the catalogue that is stored is not the one that was fetched")
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the stored catalogue is not the one that was fetched")
 	}
 	return Parse(c.Body)
 }
@@ -94,7 +94,7 @@ func (all *items) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 	}
 	begin, err := in.ReadToken()
 	if err == nil && begin.Kind() != '[' {
-		err = draw.Errorf(draw.CodeInvalidRequest, "the catalogue is not the JSON of a catalogue: prizes is no list")
+		err = draw.Errorf(draw.CodeInvalidRequest, "the catalogue is not the JSON of a catalogue: prizes is not a list")
 	}
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (i *Item) check() error {
 	for member, text := range map[string]string{"image": i.Image, "link": i.Link} {
 		u, err := url.Parse(text)
 		if err != nil || len(text) > LinkMax || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
-			return draw.Errorf(draw.CodeInvalidRequest, "the catalogue's %s of prize %q is no address of at most %d bytes by http or https", member, i.ID, LinkMax)
+			return draw.Errorf(draw.CodeInvalidRequest, "the catalogue's %s of prize %q is not an http or https address of at most %d bytes", member, i.ID, LinkMax)
 		}
 	}
 	return nil

@@ -39,7 +39,7 @@ type Saver interface {
 func CheckURL(source string) error {
 	u, err := url.Parse(source)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(source) > LinkMax {
-		return draw.Errorf(draw.CodeInvalidRequest, "the catalogue's URL must be an address by http or https")
+		return draw.Errorf(draw.CodeInvalidRequest, "the catalogue's URL must be an http or https address")
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (f *fetcher) fetch(ctx context.Context, before *Stored) (Stored, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, BodyMax+1))
 	if err != nil {
-		return Stored{}, fmt.Errorf("the catalogue's source broke off: %w", withoutURL(err))
+		return Stored{}, fmt.Errorf("the catalogue could not be read to its end: %w", withoutURL(err))
 	}
 	if len(body) > BodyMax {
 		return Stored{}, fmt.Errorf("the catalogue has more than %d bytes", BodyMax)

@@ -76,7 +76,7 @@ func (m *Memory) Watch(ctx context.Context, interval time.Duration) {
 		}
 		err := m.Load(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
-			m.log.Warn("the catalogue could not be loaded; the one in memory stays", "error", err)
+			m.log.Warn("the catalogue could not be loaded; the copy in memory is kept", "error", err)
 		}
 		failed = err != nil
 	}

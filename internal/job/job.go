@@ -182,7 +182,7 @@ func CheckHost(name string) error {
 	}
 	for _, c := range []byte(name) {
 		if c <= ' ' || c > '~' {
-			return draw.Errorf(draw.CodeInvalidRequest, "host must hold printable ASCII characters alone, and no blank")
+			return draw.Errorf(draw.CodeInvalidRequest, "host must have only printable ASCII characters, without spaces")
 		}
 	}
 	return nil
@@ -200,7 +200,7 @@ func ErrRunning(name string) error {
 // ErrNotFound returns the error of a call for a job without a row.
 func ErrNotFound(name string) error {
 	if name == AuditName || name == StatementName { // every service has these jobs
-		return draw.Errorf(draw.CodeJobNotFound, "there is no job %q yet: the first start of the service makes it", name)
+		return draw.Errorf(draw.CodeJobNotFound, "there is no job %q yet: the first start of the service creates it", name)
 	}
 	return draw.Errorf(draw.CodeJobNotFound, "there is no job %q", name)
 }

@@ -140,7 +140,7 @@ func (r *Runner) Run(ctx context.Context) {
 // there was none.
 func (r *Runner) heed(ctx context.Context, err error) bool {
 	if err != nil && !r.failing && ctx.Err() == nil {
-		r.Log.Warn("jobs stand still: the database does not give their rows", "error", err)
+		r.Log.Warn("jobs are stalled: their rows cannot be read from the database", "error", err)
 	}
 	r.failing = err != nil
 	return err == nil

@@ -49,14 +49,14 @@ func Parse(text string) (Schedule, error) {
 		name, after, _ := strings.Cut(rest, " ")
 		var err error
 		if s.zone, err = draw.ParseZone(name); err != nil {
-			return Schedule{}, draw.Errorf(draw.CodeInvalidRequest, "schedule %q names no time zone that is known, such as Europe/Berlin", text)
+			return Schedule{}, draw.Errorf(draw.CodeInvalidRequest, "schedule %q has an unknown time zone; use one such as Europe/Berlin", text)
 		}
 		fields = after
 	}
 	var err error
 	five := strings.Fields(fields)
 	if len(five) != 5 || strings.ContainsAny(fields, "@=") {
-		err = errors.New("it has not five fields")
+		err = errors.New("it does not have five fields")
 	} else {
 		s.hourly = strings.Contains(five[1], "*")
 		s.cron, err = cron.ParseStandard(fields)

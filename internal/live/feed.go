@@ -102,7 +102,7 @@ func (f *Feed) join() (*listener, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.listeners) >= f.limits.Listeners {
-		return nil, draw.Errorf(draw.CodeOverloaded, "%d pages listen already, which is the most at once", f.limits.Listeners)
+		return nil, draw.Errorf(draw.CodeOverloaded, "%d pages already listen, which is the maximum", f.limits.Listeners)
 	}
 	l := &listener{wake: make(chan struct{}, 1), at: len(f.listeners)}
 	f.listeners = append(f.listeners, l)

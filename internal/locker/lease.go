@@ -17,7 +17,7 @@ const (
 	// errLost means that a lease certainly no longer belongs to its holder.
 	errLost = refusal("the lease is no longer ours")
 	// errSilent means that a request got no response, not even after an interruption.
-	errSilent = refusal("the lock service left a question without an answer")
+	errSilent = refusal("the lock service did not answer a request")
 )
 
 // backend is what one kind of lock adds to the guard around it.

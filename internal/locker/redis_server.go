@@ -45,7 +45,7 @@ func redisOptions(rest string) ([]*redis.Options, error) {
 		o, err := redis.ParseURL("redis://" + account + name + "/" + path)
 		if name == "" || err != nil {
 			// The cause may contain the password.
-			return nil, draw.Errorf(draw.CodeInvalidRequest, "lock %q is not a Redis host of the form HOST:PORT with a database number behind", name)
+			return nil, draw.Errorf(draw.CodeInvalidRequest, "lock %q is not a Redis host of the form HOST:PORT followed by a database number", name)
 		}
 		all = append(all, o)
 	}
@@ -101,7 +101,7 @@ func (s *redisServer) claim(ctx context.Context, key, owner string, ttl time.Dur
 func (s *redisServer) asks(ctx context.Context, script *redis.Script, key, owner string, ttl time.Duration) (bool, int64, error) {
 	answer, err := script.Run(ctx, s.client, s.keys(key), owner, ttl.Milliseconds()).Int64Slice()
 	if err == nil && len(answer) != 2 {
-		err = errors.New("the Redis server answers something else")
+		err = errors.New("unexpected response from the Redis server")
 	}
 	if err != nil {
 		return false, 0, err

@@ -34,7 +34,7 @@ func zooKeeperPlace(rest string) (at zkPlace, err error) {
 		at.folder = "/drawsvc"
 	}
 	if !isWhole || !strings.HasPrefix(rest, "//") || slices.Contains(at.servers, "") || strings.ContainsAny(hosts+path, "@?#") || strings.Contains(at.folder, "//") {
-		return at, draw.Errorf(draw.CodeInvalidRequest, "lock must be zookeeper://HOST:PORT,HOST:PORT,…/PATH, maybe with USER:PASSWORD@ before the hosts")
+		return at, draw.Errorf(draw.CodeInvalidRequest, "lock must be zookeeper://HOST:PORT,HOST:PORT,…/PATH, optionally with USER:PASSWORD@ before the hosts")
 	}
 	return at, nil
 }
@@ -83,7 +83,7 @@ func (z *zookeeper) ready(ctx context.Context) error {
 	case err != nil:
 		return err
 	case slices.ContainsFunc(entries, isOpen):
-		return fmt.Errorf("everybody may change the nodes of ZooKeeper in %s: name another path, or close it", z.folder)
+		return fmt.Errorf("everybody may change the nodes of ZooKeeper in %s: use another path, or restrict it", z.folder)
 	}
 	z.isClosed.Store(true)
 	return nil

@@ -179,7 +179,7 @@ func (d *decider) giveUp(b *group.Batch, err error) error {
 	case class == stock.ClassUnavailable:
 		return stock.ErrorUnavailable(err)
 	default:
-		return draw.Wrap(draw.CodeContended, err, "the pool is busy and the attempts are spent; this request drew nothing")
+		return draw.Wrap(draw.CodeContended, err, "the pool is busy and no attempts are left; this request drew nothing")
 	}
 }
 

@@ -109,7 +109,7 @@ func (p *pool) keepCosigned(ctx context.Context, on Source, size int64, note []b
 		return
 	}
 	if err := on.Keep(ctx, size, note); err != nil {
-		p.log.Warn("the cosignatures of a checkpoint are in the folder alone", "size", size, "error", err)
+		p.log.Warn("the cosignatures of a checkpoint are only in the folder", "size", size, "error", err)
 	}
 }
 
@@ -144,7 +144,7 @@ func (p *pool) witness(ctx context.Context, note []byte) []byte {
 	var all sync.WaitGroup
 	for i, a := range p.witnesses {
 		all.Go(func() {
-			err := errors.New("the witness is left alone, or lacks what is before")
+			err := errors.New("the witness is not asked yet, or lacks an earlier checkpoint")
 			if a.lacks == 0 && !a.rests() {
 				lines[i], err = p.cosignature(ctx, a, note)
 			}

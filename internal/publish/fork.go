@@ -132,7 +132,7 @@ func (p *pool) fork(ctx context.Context, of *Pool, err error) error {
 		found = first
 	}
 	p.forked = fmt.Errorf("pool %s: %w: %w", p.id, ErrForked, found)
-	p.log.Error("the rows are not those that were signed: nothing more is signed of this pool", "version", found.version, "error", found)
+	p.log.Error("the rows are not those that were signed: nothing more is signed for this pool", "version", found.version, "error", found)
 	p.options.Forked()
 	return errors.Join(p.forked, p.disk.replace(forkName, []byte(found.Error()+"\n")), p.disk.settle())
 }
@@ -149,6 +149,6 @@ func (p *pool) mend(ctx context.Context, of *Pool) error {
 	if !p.wasForked() {
 		return nil
 	}
-	p.log.Info("the rows are again those that were signed")
+	p.log.Info("the rows match what was signed again")
 	return p.disk.root.Remove(p.disk.path(forkName))
 }

@@ -35,7 +35,7 @@ func followAgendas(s agendaStore, log *slog.Logger) (stop func()) {
 		defer done()
 		err := s.RunAllDue(round)
 		if err != nil && !failing && ctx.Err() == nil {
-			log.Warn("the agendas of the pools cannot be followed just now", "error", err)
+			log.Warn("the agendas of the pools cannot be carried out at the moment", "error", err)
 		}
 		failing = err != nil
 	})

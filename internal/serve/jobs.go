@@ -42,7 +42,7 @@ func (j *jobFlags) flags(cmd *cobra.Command) {
 		host = "localhost"
 	}
 	f.StringVar(&j.host, "host-name", host, "`name` of this instance, for jobs that are pinned to one")
-	j.lockSecret.Flag(f, "jobs-lock", "table:", "`URL` of the lock of jobs, as --lock takes it")
+	j.lockSecret.Flag(f, "jobs-lock", "table:", "`URL` of the lock of jobs, in the form of --lock")
 	j.catalogueSecret.Flag(f, "catalogue-url", "", "`URL` of the catalogue of prizes (default none)")
 	f.DurationVar(&j.catalogueEvery, "catalogue-every", 6*time.Hour, "time between two fetches of the catalogue")
 }
@@ -75,7 +75,7 @@ func (j *jobFlags) Validate() error {
 // warn logs a catalogue that anyone on the network path can change.
 func (j *jobFlags) warn(log *slog.Logger) {
 	if j.exposedCatalogue() != "" {
-		log.Warn("the catalogue comes without encryption, and whoever is on the way can change it; use https", "flag", "--catalogue-url")
+		log.Warn("the catalogue is fetched without encryption, and anyone on the network path can change it; use https", "flag", "--catalogue-url")
 	}
 }
 

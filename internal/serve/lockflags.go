@@ -24,7 +24,7 @@ type lockFlags struct {
 func (l *lockFlags) flags(f *pflag.FlagSet) {
 	l.secret.Flag(f, "lock", "table:", "`URL` of external mode's lock")
 	f.DurationVar(&l.ttl, "lock-ttl", 10*time.Second, "length of a lease")
-	f.DurationVar(&l.wait, lockWaitFlag, 2*time.Second, "longest wait for the lock, cut to half of --request-timeout, with a warning where it was set")
+	f.DurationVar(&l.wait, lockWaitFlag, 2*time.Second, "maximum wait for the lock, at most half of --request-timeout (a longer one is cut, with a warning)")
 }
 
 // lockWaitFlag is the name of the flag of the maximum wait.
@@ -40,7 +40,7 @@ func (l *lockFlags) fit(timeout time.Duration) {
 // warn logs that the wait is shorter than requested.
 func (l *lockFlags) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	if l.asked > l.wait && setting.SourceOf(flags, lockWaitFlag) != setting.ByNobody {
-		log.Warn("the wait for the lock is cut to half of --request-timeout, so that known keys behind it are answered",
+		log.Warn("the wait for the lock is limited to half of --request-timeout, so that known keys are answered after it",
 			"lock_wait", l.asked, "used", l.wait)
 	}
 }

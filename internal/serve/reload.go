@@ -58,7 +58,7 @@ func watch(ctx context.Context, asked <-chan os.Signal, all []*reloaded, log *sl
 		for _, r := range all {
 			switch changed, err := r.readAll(); {
 			case err != nil:
-				log.Warn("a changed file cannot be used, what was there before goes on", "flag", r.name, "error", err)
+				log.Warn("a changed file cannot be used; the previous content stays in use", "flag", r.name, "error", err)
 			case changed:
 				log.Info("a changed file is used from now on", "flag", r.name)
 				if r.warn != nil {

@@ -39,7 +39,7 @@ func (d *Database) Read(c *cobra.Command) (string, error) {
 	flags := c.Flags()
 	_, isSet := d.lookUp(Variable(ServerFlag))
 	if isSet && flags.Lookup(ServerFlag) == nil && c.Name() != "serve" && SourceOf(flags, DatabaseFlag, DatabaseFlag+FileSuffix) == ByNobody {
-		return "", AsUsage(fmt.Errorf("%s is set, and %s works on the database alone: name it with --database", Variable(ServerFlag), strings.TrimPrefix(c.CommandPath(), "drawsvc ")))
+		return "", AsUsage(fmt.Errorf("%s is set, and %s works only on the database: name it with --database", Variable(ServerFlag), strings.TrimPrefix(c.CommandPath(), "drawsvc ")))
 	}
 	return d.URL.ReadURL(flags)
 }

@@ -49,7 +49,7 @@ type RecipientsFlag struct{ path string }
 
 // Flag declares the flag.
 func (r *RecipientsFlag) Flag(f *pflag.FlagSet) {
-	f.StringVar(&r.path, RecipientsName, "", "`file` of the age recipients, one a line, that the seeds of pools are sealed to")
+	f.StringVar(&r.path, RecipientsName, "", "`file` of the age recipients, one per line, to which the seeds of pools are sealed")
 }
 
 // Read returns the recipients, nil if none are named.

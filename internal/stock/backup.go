@@ -102,16 +102,16 @@ func Restore(ctx context.Context, rawURL, file string, o Options) (found Examine
 		return found, err
 	}
 	if err := sqlite.CopyBackup(ctx, file, part); err != nil {
-		return found, draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s cannot be read; the database is as it was", file)
+		return found, draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s cannot be read; the database is unchanged", file)
 	}
 	if found, err = examine(ctx, part, o); err == nil && found.Schema.Current == 0 {
-		err = errors.New("it holds no tables of drawsvc")
+		err = errors.New("it has no tables of drawsvc")
 	}
 	if err == nil {
 		err = found.Schema.Check()
 	}
 	if err != nil {
-		return found, draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s is refused; the database is as it was", file)
+		return found, draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s is refused; the database is unchanged", file)
 	}
 	return found, database.Replace()
 }

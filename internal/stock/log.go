@@ -62,7 +62,7 @@ func (s *Store) confirm(ctx context.Context) error {
 	if s.ledger.Observe(err); err == nil {
 		return nil
 	}
-	return draw.Wrap(draw.CodeStoreUnavailable, err, "the draw was found, and the database does not say that it is safe")
+	return draw.Wrap(draw.CodeStoreUnavailable, err, "the draw was found, but the database does not confirm that it is safe")
 }
 
 // Awards returns at most limit awards of a pool in order of their versions, starting

@@ -217,7 +217,7 @@ func TestMigrateLock(t *testing.T) {
 			begun, ended := time.Now(), make(chan error, 1)
 			go func() { ended <- next.Migrate(t.Context()) }()
 			require.Eventually(t, func() bool {
-				return strings.Contains(log.String(), "waiting for another process that migrates this database; if it was killed, its lock runs out")
+				return strings.Contains(log.String(), "waiting for another process that migrates this database; if it was killed, its lock expires")
 			}, waitMax, tick)
 			runsOut := time.Now()
 			hold(fmt.Sprintf(in, 2))

@@ -43,7 +43,7 @@ func (s *Store) AddPrize(ctx context.Context, poolID string, p draw.Prize, actor
 func (s *Store) checkRoom(ctx context.Context, tx *sql.Tx, poolID string) error {
 	found, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("prizes", "COUNT(*)").Where(squirrel.Eq{"pool_id": poolID}), ledger.ScanInt)
 	if err == nil && found[0] >= draw.PrizesMax {
-		return draw.Errorf(draw.CodeInvalidRequest, "pool %q holds %d prizes, which is the most that a pool may hold", poolID, found[0])
+		return draw.Errorf(draw.CodeInvalidRequest, "pool %q holds %d prizes, which is the maximum", poolID, found[0])
 	}
 	return err
 }

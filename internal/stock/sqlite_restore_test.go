@@ -177,7 +177,7 @@ func TestRestoreRefuses(t *testing.T) {
 	before := content(t, path)
 	for want, file := range map[string]string{
 		"no such file":        filepath.Join(t.TempDir(), "none.db"),
-		"is no file":          t.TempDir(),
+		"is not a file":       t.TempDir(),
 		"the database itself": link,
 		"not a database": other(func(path string) {
 			require.NoError(t, os.WriteFile(path, []byte("some text, long enough to be read as a header of a file that is none, so that it is refused"), 0o600))

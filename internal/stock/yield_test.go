@@ -56,7 +56,7 @@ func migrateBehind(t *testing.T, dialect string, set migrations.Set) (drawn int)
 	require.NoError(t, reader.Rollback())
 	require.NoError(t, <-migrated)
 	if drawn > 0 {
-		require.Contains(t, log.String(), "a migration meets others at work")
+		require.Contains(t, log.String(), "migration blocked by another session")
 	}
 	stocktest.NoViolations(t, s, "p")
 	return drawn

@@ -92,7 +92,7 @@ func (k *Keeper) keyOf(t *jwt.Token) (any, error) {
 	case t.Method.Alg() != found.method.Alg():
 		return nil, errors.New("alg is not the key's")
 	case t.Header["crit"] != nil:
-		return nil, errors.New("crit names extensions, and none is known")
+		return nil, errors.New("crit names extensions, and none is supported")
 	}
 	return found.verifies, nil
 }

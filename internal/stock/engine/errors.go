@@ -221,7 +221,7 @@ func Public(err error) error {
 	case ClassUnavailable:
 		return ErrorUnavailable(err)
 	case ClassUnknown:
-		return draw.Wrap(draw.CodeOutcomeUnknown, err, "the answer of the database was lost; it may or may not have happened")
+		return draw.Wrap(draw.CodeOutcomeUnknown, err, "the response of the database was lost; it may or may not have happened")
 	default:
 		if e, ok := errors.AsType[*draw.Error](err); ok {
 			return e // the transaction ran, and was refused

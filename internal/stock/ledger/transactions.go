@@ -75,7 +75,7 @@ func Repeated(ctx context.Context, try func() error) error {
 // a draw.
 func (l *Ledger) Once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if l.ReadOnly {
-		return draw.Errorf(draw.CodeStoreUnavailable, "the database was opened for reading alone")
+		return draw.Errorf(draw.CodeStoreUnavailable, "the database is opened read-only")
 	}
 	if err := cmp.Or(l.Engine.Refusal(), l.Admits()); err != nil {
 		return err

@@ -114,7 +114,7 @@ func (s *Store) glance(ctx context.Context, poolID string, check func(*ledger.Lo
 func checkCommit(of *ledger.LockedPool) error {
 	switch {
 	case of.Committed != 0:
-		return draw.Errorf(draw.CodePoolCommitted, "pool %q is committed already, once and for ever", of.Pool.ID)
+		return draw.Errorf(draw.CodePoolCommitted, "pool %q is already committed, permanently", of.Pool.ID)
 	case of.Pool.State == draw.StateClosed:
 		return of.Pool.CheckNotClosed()
 	case of.Pool.State != draw.StatePaused:

@@ -120,7 +120,7 @@ const readAgainMax = 5
 
 // errMoved means that the pool has changed, and the part that was read may have changed
 // too.
-var errMoved = errors.New("stock: the pool moved on")
+var errMoved = errors.New("stock: the pool has changed")
 
 // withLog reads the public log of a pool and then runs fn in a transaction. fn locks
 // the pool's row, and calls behind to read what was added since.

@@ -76,7 +76,7 @@ func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool,
 	case promise.Beacon == nil:
 		return true, nil
 	case what == ledger.OpensByItem:
-		return false, draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q opens with a round of its beacon, which an item of the agenda does not bring", of.Pool.ID)
+		return false, draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q opens with a round of its beacon, which an item of the agenda does not have", of.Pool.ID)
 	case of.Pool.State == draw.StateOpen:
 		return false, draw.Errorf(draw.CodePoolOpen, "pool %q is open with a round of its beacon; pause it before %s, and open it with a new round", of.Pool.ID, what)
 	}

@@ -69,7 +69,7 @@ func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*pro
 	if beacon := own.Beacon(); beacon != nil && opening.Number != 0 {
 		mixed, err := beacon.Mixed(opening)
 		if err != nil {
-			return nil, draw.Errorf(draw.CodeSeedUnavailable, "the pool was opened with what is no round of its beacon: %s", draw.DetailOf(err))
+			return nil, draw.Errorf(draw.CodeSeedUnavailable, "the pool was opened with something that is not a round of its beacon: %s", draw.DetailOf(err))
 		}
 		own.Mix(mixed)
 	} else if beacon != nil {

@@ -82,7 +82,7 @@ func (k *Keeper) migrateUp(ctx context.Context) error {
 		if engine.ClassOf(engine.Classify(err, k.engine.ByCode)) != engine.ClassConflict || time.Since(begun) > k.wait {
 			return err
 		}
-		k.log.Warn("a migration meets others at work, for example a long audit, and is run again in a moment", "error", err)
+		k.log.Warn("migration blocked by another session (for example a long audit); retrying", "error", err)
 		select {
 		case <-ctx.Done():
 			return err
@@ -165,7 +165,7 @@ func (k *Keeper) migrateAlone(ctx context.Context, fn func() error) error {
 		return err // the lock expires, and makes others wait for what this one did not wait for
 	}
 	if unlocked := locker.Unlock(ctx, k.engine.Migrate); unlocked != nil { // and it expires by itself
-		k.log.Warn("the lock of the migration was not given back", "error", unlocked)
+		k.log.Warn("the lock of the migration was not released", "error", unlocked)
 	}
 	return err
 }
@@ -210,7 +210,7 @@ func (l *migrateLock) again(err error) bool {
 		return false
 	}
 	if !l.held && l.waits%migrateTold == 0 {
-		l.keeper.log.Info("waiting for another process that migrates this database; if it was killed, its lock runs out",
+		l.keeper.log.Info("waiting for another process that migrates this database; if it was killed, its lock expires",
 			"holder", l.holder(), "lease", migrateLease, "waited", time.Since(l.begun).Round(time.Second), "at_most", l.keeper.wait)
 	}
 	l.waits++

@@ -92,7 +92,7 @@ func (s *script) ExecContext(_ context.Context, query string, args ...any) (sql.
 	return nil, err
 }
 
-var errScript = errors.New("stock: a script answers no questions")
+var errScript = errors.New("stock: a script cannot answer queries")
 
 // QueryContext implements database.DBTxConn.
 func (s *script) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {

@@ -40,7 +40,7 @@ func Copy(ctx context.Context, from *sql.DB, path string) (err error) {
 			NewBackup(to string) (*sqlite.Backup, error)
 		})
 		if !ok {
-			return errors.New("sqlite: the driver makes no backups")
+			return errors.New("sqlite: the driver cannot make backups")
 		}
 		// The copy is flushed as a whole, and has no meaning before.
 		b, err := source.NewBackup(uri(path, "_pragma=journal_mode(OFF)", "_pragma=synchronous(OFF)"))
@@ -72,7 +72,7 @@ func Seal(ctx context.Context, path string) (err error) {
 		return err
 	}
 	if answer != "ok" {
-		return draw.Errorf(draw.CodeStoreUnavailable, "the database is damaged, there is no backup of it: %s", answer)
+		return draw.Errorf(draw.CodeStoreUnavailable, "the database is damaged and was not backed up: %s", answer)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func CheckBackup(path, file string) error {
 		return fmt.Errorf("the backup cannot be read: %w", err)
 	}
 	if !backup.Mode().IsRegular() {
-		return fmt.Errorf("the backup %s is no file", file)
+		return fmt.Errorf("the backup %s is not a file", file)
 	}
 	if database, err := os.Stat(path); err == nil && os.SameFile(backup, database) {
 		return draw.Errorf(draw.CodeInvalidRequest, "the backup %s is the database itself: move it to another name first", file)

@@ -67,7 +67,7 @@ func (g *guard) stop(reason string, err error) {
 	advice := "restart the service, which then examines the file"
 	if reason == reasonDamaged {
 		if err := g.file.Damaged(); err != nil {
-			g.log.Error("the damage could not be noted for the next start", "error", err)
+			g.log.Error("the damage could not be recorded for the next start", "error", err)
 		}
 		advice += "; if it is refused, restore a backup with `drawsvc restore FILE`"
 	}

@@ -68,7 +68,7 @@ func stamp(path string, journal byte) (err error) {
 		return err
 	}
 	if h == nil || !h.isDatabase() {
-		return fmt.Errorf("%s is no SQLite database", path)
+		return fmt.Errorf("%s is not an SQLite database", path)
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
