@@ -9,13 +9,14 @@ import (
 )
 
 // skipsQuietly reports whether a file of tests skips by itself. A pipeline that skips
-// stays green without having tested anything: servertest skips loudly, and fails under
-// CI=true.
+// stays green without having tested anything: servertest skips with a visible message,
+// and fails under CI=true.
 func skipsQuietly(source string) bool {
 	return regexp.MustCompile(`\b\w*(?:t|tb)\.Skip(?:f|Now)?\(`).MatchString(source)
 }
 
-// TestSkipsAreLoud: a test that lacks something on this machine says so by servertest.
+// TestSkipsAreLoud: a test that lacks something on this machine reports that through
+// servertest.
 func TestSkipsAreLoud(t *testing.T) {
 	own := map[string]string{
 		"internal/draw/fenwick_test.go":   "rapid leaves out a step that is not possible",

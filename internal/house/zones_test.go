@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readsZonesOfMachine reports whether a file of Go reads time zones otherwise than
-// by draw.ParseZone: Go's own function reads the files of the machine first.
+// readsZonesOfMachine reports whether a Go file reads time zones by other means than
+// draw.ParseZone: Go's own function reads the files of the machine first.
 func readsZonesOfMachine(source string) bool {
 	return regexp.MustCompile(`\btime\.LoadLocation\b|"time/tzdata"`).MatchString(source)
 }

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// sharing are the functions that give a test its part of a shared server.
+// sharing returns the functions that give a test its part of a shared server.
 func sharing() map[string]func(testing.TB) string {
 	return map[string]func(testing.TB) string{
 		"postgres": Postgres, "mysql": MySQL, "redis": Redis, "zookeeper": ZooKeeper, "etcd": Etcd,
@@ -28,7 +28,7 @@ func TestSharedServerIsStartedOnce(t *testing.T) {
 			require.NotNil(t, share)
 			first, second := share(t), share(t)
 			require.Equal(t, hostOf(t, first), hostOf(t, second))
-			if kind != "etcd" { // has no rooms to give
+			if kind != "etcd" { // has no separate parts
 				require.NotEqual(t, first, second)
 			}
 		})
@@ -72,8 +72,8 @@ func TestPostgresDatabasesAreApart(t *testing.T) {
 	require.Error(t, executePostgres(t.Context(), dropped, "SELECT 1"), "dropped with its test")
 }
 
-// TestPostgresAs: each database is as it was filled, and a database of its own; a
-// server that is named keeps nothing to copy.
+// TestPostgresAs: each database is as it was filled, and separate from the others; a
+// named server keeps nothing to copy.
 func TestPostgresAs(t *testing.T) {
 	filled := 0
 	fill := func(url string) error {
@@ -96,7 +96,7 @@ func TestPostgresAs(t *testing.T) {
 	require.Equal(t, 2, filled)
 }
 
-// TestServersAreApart: what they begin with is a copy, and theirs.
+// TestServersAreApart: they begin with a copy, which only they use.
 func TestServersAreApart(t *testing.T) {
 	t.Parallel()
 	for kind, execute := range map[string]func(ctx context.Context, base, statement string) error{"postgres": executePostgres, "mysql": executeMySQL} {
@@ -140,9 +140,9 @@ func TestRedisDatabasesAreApart(t *testing.T) {
 
 func TestDatabasesAreQuicklyMade(t *testing.T) {
 	for name, share := range map[string]func(testing.TB) string{"postgres": Postgres, "mysql": MySQL} {
-		first := share(t) // the server's own start is another matter
+		first := share(t) // the start of the server itself does not count
 		quickest := time.Hour
-		for range 5 { // the quickest, as a busy machine disturbs it least
+		for range 5 { // the quickest, which a busy machine affects least
 			start := time.Now()
 			require.Equal(t, hostOf(t, first), hostOf(t, share(t)), "no further server")
 			quickest = min(quickest, time.Since(start))
