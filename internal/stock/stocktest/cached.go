@@ -9,9 +9,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testCached: a plan that was made from a cached copy is written when the pool
-// is at the same head, and rejected when anything that a plan depends on has
-// changed.
+// testCached: a plan that was made from a cached copy is written if the pool is at the
+// same head, and rejected if anything that the plan depends on has changed.
 func testCached(t *testing.T, s *stock.Store) {
 	paused, mode := draw.StatePaused, "optimistic"
 	changes := map[string]func(id string) error{
@@ -49,7 +48,7 @@ func testCached(t *testing.T, s *stock.Store) {
 	}
 }
 
-// readUrn is a cached copy of the pool.
+// readUrn returns a cached copy of the pool.
 func readUrn(tb testing.TB, s *stock.Store, poolID string) *draw.Urn {
 	tb.Helper()
 	urn := draw.NewUrn(poolID)
@@ -59,8 +58,8 @@ func readUrn(tb testing.TB, s *stock.Store, poolID string) *draw.Urn {
 	return urn
 }
 
-// testHits: a pool that reads find unchanged is planned from its copy, until a
-// read finds it changed.
+// testHits: a pool that reads find unchanged is planned from its copy, until a read
+// finds it changed.
 func testHits(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	urn := draw.NewUrn("p")

@@ -33,9 +33,9 @@ func URL(tb testing.TB, dialect string) string {
 	return ""
 }
 
-// Migrated returns the URL of a new database of the given dialect that is migrated.
-// Where a database can be copied, one is migrated for the whole test process: a
-// migration costs more than many a test. Tests of migrations begin with [URL].
+// Migrated returns the URL of a new database of the given dialect that is migrated. If
+// databases can be copied, one is migrated for the whole test process: a migration
+// costs more than many tests. Tests of migrations begin with [URL].
 func Migrated(tb testing.TB, dialect string) string {
 	tb.Helper()
 	switch dialect {
@@ -53,7 +53,7 @@ func Migrated(tb testing.TB, dialect string) string {
 	return url
 }
 
-// migratedFile is what a file of SQLite holds that was migrated.
+// migratedFile returns the content of an SQLite file that was migrated.
 func migratedFile() (string, error) {
 	folder, err := os.MkdirTemp("", "drawsvc-stocktest-")
 	if err != nil {
@@ -77,8 +77,8 @@ func migrate(url string) error {
 	return errors.Join(s.Migrate(ctx), s.Close())
 }
 
-// Open opens the database that url names, migrates it where it is not, and closes
-// it with the test.
+// Open opens the database that url names, migrates it if necessary, and closes it when
+// the test ends.
 func Open(tb testing.TB, url string, o stock.Options) *stock.Store {
 	tb.Helper()
 	if o.Log == nil {
@@ -97,7 +97,7 @@ func New(tb testing.TB, dialect string) *stock.Store {
 	return Open(tb, Migrated(tb, dialect), stock.Options{})
 }
 
-// Pool makes a pool whose prizes p0, p1 … hold the given stock.
+// Pool creates a pool whose prizes p0, p1 … have the given stock.
 func Pool(tb testing.TB, s *stock.Store, id string, stocked ...int64) {
 	tb.Helper()
 	p := draw.Pool{ID: id, Name: "Pool " + id}
@@ -109,8 +109,8 @@ func Pool(tb testing.TB, s *stock.Store, id string, stocked ...int64) {
 	require.NoError(tb, err)
 }
 
-// Plan is a plan of draws of one unit each of one prize, made from version
-// from, when issued units of the prize are out already.
+// Plan returns a plan of draws of one unit each of one prize, made from version from,
+// when issued units of the prize are already out.
 func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...string) *draw.Plan {
 	p := &draw.Plan{PoolID: poolID, From: draw.Head{Version: from}, Raises: []draw.Raise{{PrizeID: prizeID, Issued: int64(len(drawIDs))}}}
 	for i, id := range drawIDs {
@@ -123,8 +123,8 @@ func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...st
 	return p
 }
 
-// On is the plan as it is made from an urn that was read: from the urn's mark,
-// at the version that the plan says.
+// On returns the plan as made from an urn that was read: from the urn's mark, at the
+// plan's version.
 func On(urn *draw.Urn, p *draw.Plan) *draw.Plan {
 	p.From.Mark, p.From.Trail = urn.Mark, urn.Trail
 	p.To = p.From.Next(len(p.Awards))
@@ -137,7 +137,7 @@ func Write(tb testing.TB, s *stock.Store, o stock.TxOptions, p *draw.Plan) error
 	return writeOn(tb, s, draw.NewUrn(p.PoolID), o, p)
 }
 
-// NoViolations audits the pool and fails the test with what is wrong.
+// NoViolations audits the pool and fails the test with its violations.
 func NoViolations(tb testing.TB, s *stock.Store, poolID string) draw.Audit {
 	tb.Helper()
 	a, err := s.Audit(tb.Context(), poolID)

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testPauses: draws hear what the pause says that is in force, whatever was read of the
-// pool before, and hear nothing of those before it.
+// testPauses: draws get what the current pause says, whatever was read of the pool
+// before, and nothing of earlier pauses.
 func testPauses(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	state := func(to draw.State, p *draw.Pause) int64 {
@@ -66,7 +66,7 @@ func testPauses(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err))
 }
 
-// refusedAs is the refusal of a draw from an urn that was read.
+// refusedAs returns the refusal of a draw from an urn that was read.
 func refusedAs(t *testing.T, urn *draw.Urn) *draw.Error {
 	t.Helper()
 	ask := &draw.Ask{Request: draw.Request{PoolID: urn.PoolID, UserID: "u", DrawID: "new", Count: 1}}

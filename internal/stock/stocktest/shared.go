@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// sharedPools are the pools of testShared. Of each, the first award is in the
-// log, under the key "d1".
+// sharedPools creates the pools of testShared. In each, the first award is in the log,
+// with the key "d1".
 func sharedPools(t *testing.T, s *stock.Store, name string) (ids []string, all []stock.SharedPool) {
 	for _, what := range []string{"good", "known", "behind", "turned", "restocked", "also-good"} {
 		id := name + "-" + what
@@ -34,7 +34,7 @@ func readShared(t *testing.T, s *stock.Store, all []stock.SharedPool, o stock.Tx
 	return shared, ready
 }
 
-// planned are the plans as they are made from the urns of their pools.
+// planned returns the plans as made from the urns of their pools.
 func planned(all []stock.SharedPool, plans ...*draw.Plan) []*draw.Plan {
 	for _, p := range plans {
 		for _, j := range all {
@@ -46,8 +46,8 @@ func planned(all []stock.SharedPool, plans ...*draw.Plan) []*draw.Plan {
 	return plans
 }
 
-// testShared: batches of several pools in one transaction are each written from
-// the version that they were planned from, or not at all.
+// testShared: batches of several pools in one transaction are each written from the
+// version that they were planned from, or not at all.
 func testShared(t *testing.T, s *stock.Store) {
 	if !s.CanShare() {
 		require.Contains(t, []string{"sqlite", "mysql"}, s.Dialect(), "these have nothing to gain by it as they are")
@@ -77,8 +77,8 @@ func testShared(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testSharedCached: pools that were not read are written when they are at the
-// head of their cached copies, beside others that were read.
+// testSharedCached: pools that were not read are written if they are at the head of
+// their cached copies, together with others that were read.
 func testSharedCached(t *testing.T, s *stock.Store) {
 	if !s.CanShare() {
 		return
@@ -111,8 +111,8 @@ func testSharedCached(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testSharedWaits: a shared transaction waits for no row, and what breaks a rule
-// of the schema undoes all of it.
+// testSharedWaits: a shared transaction waits for no row, and a violation of a rule of
+// the schema undoes all of it.
 func testSharedWaits(t *testing.T, s *stock.Store) {
 	if !s.CanShare() {
 		return
@@ -147,7 +147,7 @@ func testSharedWaits(t *testing.T, s *stock.Store) {
 	require.Equal(t, int64(4), NoViolations(t, s, ids[3]).Version)
 }
 
-// many are n names of draws.
+// many returns n names of draws.
 func many(n int) (ids []string) {
 	for i := range n {
 		ids = append(ids, string(rune('A'+i)))
