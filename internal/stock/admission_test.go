@@ -40,7 +40,7 @@ func TestSchemaCheck(t *testing.T) {
 	}
 }
 
-// begins says whether a draw may begin, by the code of the refusal.
+// begins returns the code of the refusal of a draw, "" if the draw may begin.
 func begins(t *testing.T, s *stock.Store) draw.Code {
 	tx, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{})
 	if err == nil {
@@ -49,9 +49,9 @@ func begins(t *testing.T, s *stock.Store) draw.Code {
 	return draw.CodeOf(err)
 }
 
-// TestAdmission: a schema that excludes the binary stops draws and changes, and
-// one that admits it again lets them go on: by a reading of the check of
-// readiness at once, and by themselves in about a second.
+// TestAdmission: a schema that excludes the binary stops draws and changes, and one
+// that admits it again lets them continue: at once by a reading of the readiness check,
+// and by themselves in about a second.
 func TestAdmission(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -89,7 +89,7 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// TestAdmissionWithoutDatabase: a verdict that cannot be read stops nobody.
+// TestAdmissionWithoutDatabase: a schema that cannot be read stops nothing.
 func TestAdmissionWithoutDatabase(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestAdmissionWithoutDatabase(t *testing.T) {
 	}
 }
 
-// TestWatchSchemaEnds with its store.
+// TestWatchSchemaEnds: it ends with its store.
 func TestWatchSchemaEnds(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	s, err := stock.Open(t.Context(), stocktest.URL(t, "sqlite"), stock.Options{})

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestChangedAndNotRead: a pool that was changed, and could not be read
-// afterwards, is not reported as one that nothing happened to.
+// TestChangedAndNotRead: a pool that was changed, and could not be read afterwards, is
+// not reported as unchanged.
 func TestChangedAndNotRead(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

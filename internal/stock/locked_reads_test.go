@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestLockedReads: who reads what another session keeps locked hears that the
-// database does not answer. A pool is contended for those alone who write to it.
+// TestLockedReads: a reader of what another session keeps locked is told that the
+// database does not answer. Only for writers is the pool contended.
 func TestLockedReads(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.Migrated(t, "postgres")+"&lock_timeout=20ms", stock.Options{LockWait: 20 * time.Millisecond})
@@ -40,8 +40,8 @@ func TestLockedReads(t *testing.T) {
 	require.Equal(t, draw.CodeContended, draw.CodeOf(err), "%v", err)
 }
 
-// TestLockedSeeds: a draw that another session keeps from the seeds of its pool has met
-// somebody, as at any other table: it is attempted again, and its key looked up.
+// TestLockedSeeds: if another session locks the seeds of a draw's pool, that is a
+// conflict, as at any other table: the draw is attempted again, and its key looked up.
 func TestLockedSeeds(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.Migrated(t, "postgres")+"&lock_timeout=20ms",

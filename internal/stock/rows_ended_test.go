@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestRowsBehindAnEnd: whoever reads rows behind the end of its session, of which it has
-// not heard, has an error, and does not wait for ever.
+// TestRowsBehindAnEnd: a read after the end of its session, which the client has not
+// noticed, gets an error, and does not wait forever.
 func TestRowsBehindAnEnd(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.URL(t, "postgres"), stock.Options{})

@@ -12,14 +12,14 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestTornRead: a pool's row and its prizes are read one after the other. Where
-// the pool is changed between the two, a reader without a lock reads it again: it
-// gets one of the states that the pool was in, and no mixture.
+// TestTornRead: a pool's row and its prizes are read one after the other. If the pool
+// is changed between the two, a reader without a lock reads it again: it gets one of
+// the states of the pool, and no mixture.
 func TestTornRead(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "postgres")
 	stocktest.Pool(t, s, "p", 1)
-	warm := readUrn(t, s, draw.NewUrn("p")) // what is prepared once waits for nobody later
+	warm := readUrn(t, s, draw.NewUrn("p")) // what is prepared once needs no wait later
 	require.Equal(t, int64(2), warm.Version)
 	holder, err := s.LockDB().Conn(t.Context())
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestTornRead(t *testing.T) {
 	require.Zero(t, urn.Remaining())
 }
 
-// readUrn brings the urn up to what is read without a lock.
+// readUrn updates the urn to what is read without a lock.
 func readUrn(t *testing.T, s *stock.Store, urn *draw.Urn) *draw.Urn {
 	tx, err := s.Read(context.Background(), urn, stock.TxOptions{})
 	if err == nil {
@@ -75,9 +75,9 @@ func readByHand(t *testing.T, s *stock.Store) (found [2]int64) {
 	return found
 }
 
-// TestReadsAreOfOneState: whoever reads a pool that is changed all the time finds
-// the stock that it had at the version. It has one unit at even versions, and two
-// at odd ones.
+// TestReadsAreOfOneState: a reader of a pool that changes all the time finds the stock
+// that the pool had at the version. It has one unit at even versions, and two at odd
+// ones.
 func TestReadsAreOfOneState(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestReadsAreOfOneState(t *testing.T) {
 				default:
 				}
 				for _, urn := range []*draw.Urn{readUrn(t, s, draw.NewUrn("p")), readUrn(t, s, kept)} {
-					if urn.Version > 0 { // else it was torn twice
+					if urn.Version > 0 { // otherwise it was torn twice
 						require.Equal(t, 1+urn.Version%2, urn.Remaining(), "version %d", urn.Version)
 					}
 				}
