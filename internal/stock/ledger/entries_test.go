@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// listed is a log in memory, whose reads are counted.
+// listed returns a log in memory whose reads are counted.
 func listed(versions []int64, after int64, reads *int) *pagedLog {
 	var page []int64
 	return &pagedLog{
@@ -26,8 +26,8 @@ func listed(versions []int64, after int64, reads *int) *pagedLog {
 	}
 }
 
-// TestMerge: every entry once, in the order of versions, however they are
-// spread over logs and pages.
+// TestMerge: every entry once, in the order of versions, however they are divided into
+// logs and pages.
 func TestMerge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		logs := make([][]int64, rapid.IntRange(1, 3).Draw(t, "logs"))
@@ -72,8 +72,8 @@ func TestMerge(t *testing.T) {
 	})
 }
 
-// TestMergeEnds: a caller that has seen enough reads no further page, and
-// neither does one that met an error.
+// TestMergeEnds: a caller that stops reads no further page, and neither does one that
+// got an error.
 func TestMergeEnds(t *testing.T) {
 	versions := make([]int64, 3*PageMax)
 	for i := range versions {

@@ -13,8 +13,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestLogIsReadOn: a log is read on from where it was read to, new prizes too. One
-// whose end is no longer there, because a server was lost with it, is not.
+// TestLogIsReadOn: reading a log continues where it stopped, including new prizes. It
+// does not continue if the end that was read no longer exists, because a server was
+// lost with it.
 func TestLogIsReadOn(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
@@ -37,8 +38,8 @@ func TestLogIsReadOn(t *testing.T) {
 	}
 }
 
-// TestLogIsOfOneTime: a log in which a user was erased between two parts is none
-// that a pool may be committed to: its first lines are no longer there.
+// TestLogIsOfOneTime: a pool may not be committed to a log in which a user was erased
+// between two parts: its first lines no longer exist.
 func TestLogIsOfOneTime(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUnwritable: not even root makes a file there.
+// TestUnwritable: not even root can create a file there.
 func TestUnwritable(t *testing.T) {
 	require.Empty(t, unwritable(t.TempDir()))
 	require.NotEmpty(t, unwritable(t.TempDir()+"/missing"))
