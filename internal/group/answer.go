@@ -74,7 +74,7 @@ func (t *tally) answers() int {
 	return n
 }
 
-// doubtSettled reports answers to draws that were in doubt to the observer.
+// doubtSettled tells the observer how many draws in doubt were answered.
 func (b *Batch) doubtSettled(t tally) {
 	if n := t.answers(); b.phase == inDoubt && n > 0 {
 		b.queue.batcher.observer.DoubtSettled(n)

@@ -64,8 +64,8 @@ func (p *pace) rest() { p.each = 0 }
 // wait returns how long draws wait for their turn, 0 if unknown.
 func (p *pace) wait(draws int) time.Duration { return time.Duration(draws) * p.each }
 
-// next returns the time that a batch of the maximum size is expected to take, at most
-// the time for which a caller may have to wait for its turn.
+// next returns the expected time of a batch of the maximum size, but at most the time
+// that a caller may have to wait for its turn.
 func (p *pace) next(limits *Limits) time.Duration {
 	return min(p.wait(p.sizeMax), part(limits.Timeout, waitPart))
 }

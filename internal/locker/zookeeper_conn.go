@@ -64,8 +64,8 @@ func (s *zkSession) dial(network, address string, limit time.Duration) (net.Conn
 // the protocol's version and the session's timeout, 32 bits each.
 const zkGreeting = 12
 
-// zkConn tells the session its timeout, which the client does not expose, and bounds
-// the wait for the greeting, for which the client waits many times as long.
+// zkConn gives the session its timeout, which the client does not expose, and shortens
+// the client's wait for the greeting, which is many times as long.
 type zkConn struct {
 	net.Conn
 	session *zkSession

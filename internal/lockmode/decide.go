@@ -14,7 +14,7 @@ import (
 )
 
 // decider decides a batch in one attempt after another, until one is committed or the
-// policy gives up. The modes have different settings of it.
+// policy gives up. Each mode has a decider with its own settings.
 type decider struct {
 	store    Store
 	replays  replayer
