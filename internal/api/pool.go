@@ -40,13 +40,13 @@ type Pool struct {
 	Prizes  []Prize  `json:"prizes"`
 }
 
-// Opening is an announced round, and when it comes.
+// Opening is an announced round, and its time.
 type Opening struct {
 	Round int64  `json:"round"`
 	At    string `json:"at"`
 }
 
-// Time reads At.
+// Time parses At.
 func (o *Opening) Time() (time.Time, error) { return readTime(o.At) }
 
 // ShowPool shows a pool.
@@ -109,12 +109,12 @@ type PoolChange struct {
 	RetryAfter *string `json:"retry_after,omitzero"`
 	Notice     *string `json:"notice,omitzero"`
 	Reason     *string `json:"reason,omitzero"`
-	// Round and Signature are those of the beacon that state open brings.
+	// Round and Signature are those of the beacon, for state open.
 	Round     *int64  `json:"round,omitzero"`
 	Signature *string `json:"signature,omitzero"`
 }
 
-// Read returns the change that the body asks for; checkMode judges a mode. Error:
+// Read returns the change that the body describes; checkMode checks a mode. Error:
 // CodeInvalidRequest.
 func (b *PoolChange) Read(checkMode func(mode string) error) (draw.PoolChange, error) {
 	change := draw.PoolChange{Archived: b.Archived}
@@ -151,7 +151,7 @@ func (b *PoolChange) Read(checkMode func(mode string) error) (draw.PoolChange, e
 	return change, change.Check()
 }
 
-// readPause reads what a pause says, nil where no member was sent.
+// readPause reads the members of a pause, nil if none was sent.
 func (b *PoolChange) readPause() (*draw.Pause, error) {
 	if b.RetryAfter == nil && b.Notice == nil && b.Reason == nil {
 		return nil, nil //nolint:nilnil // most changes are no pause
@@ -169,7 +169,7 @@ func (b *PoolChange) readPause() (*draw.Pause, error) {
 // SetState changes the state.
 func (b *PoolChange) SetState(s draw.State) { b.State = RawText((*string)(&s)) }
 
-// SetPause says more of a pause.
+// SetPause sets the members of a pause.
 func (b *PoolChange) SetPause(p *draw.Pause) {
 	after := p.RetryAfter.String()
 	b.RetryAfter, b.Notice, b.Reason = &after, orNil(p.Notice), orNil(p.Reason)
@@ -185,7 +185,7 @@ func (c *Client) Pool(ctx context.Context, poolID string) (Pool, error) {
 	return see[Pool](ctx, c, poolPath(poolID))
 }
 
-// Pools returns all pools, archived ones only where they are asked for.
+// Pools returns all pools; archived ones only on request.
 func (c *Client) Pools(ctx context.Context, archived bool) (all []Pool, err error) {
 	query := url.Values{"limit": {strconv.Itoa(PageUsual)}}
 	if archived {
@@ -206,7 +206,7 @@ func (c *Client) Pools(ctx context.Context, archived bool) (all []Pool, err erro
 	}
 }
 
-// PoolIDs returns the ids of all pools in order, archived ones among them.
+// PoolIDs returns the ids of all pools in order, including archived ones.
 func (c *Client) PoolIDs(ctx context.Context) ([]string, error) {
 	all, err := c.Pools(ctx, true)
 	return ShowEach(all, func(p *Pool) string { return p.ID }), err
