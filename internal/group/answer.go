@@ -17,7 +17,7 @@ func (b *Batch) Settle(p *draw.Plan) {
 		}
 	}
 	b.queue.noteSoldOut(b, p, t.refusals[draw.CodeSoldOut] > 0)
-	b.doubtSettled(t)
+	b.observeSettledDoubt(t)
 	b.queue.trouble.Store(nil)
 	b.release(true)
 	b.report(t)
@@ -34,7 +34,7 @@ func (b *Batch) SettleReplays(p *draw.Plan) {
 			w.answer()
 		}
 	}
-	b.doubtSettled(t)
+	b.observeSettledDoubt(t)
 	b.Undo(p)
 	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return !w.hasAnswer() }) {
 		b.release(true)
@@ -74,8 +74,8 @@ func (t *tally) answers() int {
 	return n
 }
 
-// doubtSettled tells the observer how many draws in doubt were answered.
-func (b *Batch) doubtSettled(t tally) {
+// observeSettledDoubt tells the observer how many draws in doubt were answered.
+func (b *Batch) observeSettledDoubt(t tally) {
 	if n := t.answers(); b.phase == inDoubt && n > 0 {
 		b.queue.batcher.observer.DoubtSettled(n)
 	}

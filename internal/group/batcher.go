@@ -164,13 +164,13 @@ func (b *Batcher) drop(q *queue) {
 // dropUnread drops a queue whose pool was never read, so that draws on pools
 // that do not exist leave nothing behind.
 func (b *Batcher) dropUnread(q *queue) {
-	if !q.unread() {
+	if !q.isUnread() {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	// Another worker may have dropped q already, and another queue may be at work.
-	if b.queues[q.batch.Urn.PoolID] == q && q.unread() {
+	if b.queues[q.batch.Urn.PoolID] == q && q.isUnread() {
 		b.drop(q)
 	}
 }
@@ -182,7 +182,7 @@ func (b *Batcher) Waiting() (draws int, oldest time.Duration) {
 	defer b.mu.RUnlock()
 	now := time.Now()
 	for _, q := range b.queues {
-		n, since := q.unanswered()
+		n, since := q.countUnanswered()
 		if draws += n; n > 0 {
 			oldest = max(oldest, now.Sub(since))
 		}

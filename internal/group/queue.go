@@ -207,9 +207,9 @@ func (q *queue) troubleOr(other *draw.Error) *draw.Error {
 	return draw.Errorf(e.Code, "draws before this one failed, and it drew nothing: %s", e.Detail)
 }
 
-// unanswered counts the draws without an answer; since is when the oldest of them
+// countUnanswered counts the draws without an answer; since is when the oldest of them
 // arrived.
-func (q *queue) unanswered() (draws int, since time.Time) {
+func (q *queue) countUnanswered() (draws int, since time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, line := range [2][]*waiter{q.flight, q.waiting} {
@@ -226,8 +226,8 @@ func (q *queue) unanswered() (draws int, since time.Time) {
 	return draws, since
 }
 
-// unread reports whether the queue is idle and its pool was never read.
-func (q *queue) unread() bool {
+// isUnread reports whether the queue is idle and its pool was never read.
+func (q *queue) isUnread() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return !q.working && !q.batch.Urn.WasRead()

@@ -93,7 +93,7 @@ func (e *etcdLock) acquire(ctx context.Context, key string, until time.Time) (*l
 	}
 	err := s.join(ctx)
 	if err == nil {
-		err = s.front(ctx, until)
+		err = s.awaitFront(ctx, until)
 	}
 	switch {
 	case err == nil:
@@ -130,7 +130,7 @@ type stand struct {
 
 // lease requests the lease that everything else is attached to.
 func (s *stand) lease(ctx context.Context, ttl time.Duration) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	since := time.Now()
 	granted, err := s.client.Grant(ctx, int64(math.Ceil(ttl.Seconds())))
@@ -143,7 +143,7 @@ func (s *stand) lease(ctx context.Context, ttl time.Duration) error {
 }
 
 func (s *stand) join(ctx context.Context) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	made, err := s.client.Put(ctx, s.key, "", etcd.WithLease(s.id))
 	if err != nil {
@@ -153,10 +153,10 @@ func (s *stand) join(ctx context.Context) error {
 	return nil
 }
 
-// front waits until no key is before this one.
-func (s *stand) front(ctx context.Context, until time.Time) error {
+// awaitFront waits until no key is before this one.
+func (s *stand) awaitFront(ctx context.Context, until time.Time) error {
 	for {
-		before, seen, err := s.before(ctx)
+		before, seen, err := s.findBefore(ctx)
 		if err != nil || before == "" {
 			return err
 		}
@@ -169,10 +169,10 @@ func (s *stand) front(ctx context.Context, until time.Time) error {
 	}
 }
 
-// before returns the key just before this one, "" when it is the first, and
+// findBefore returns the key just before this one, "" when it is the first, and
 // the revision at which that was so.
-func (s *stand) before(ctx context.Context) (key string, seen int64, err error) {
-	ctx, cancel := apart(ctx)
+func (s *stand) findBefore(ctx context.Context) (key string, seen int64, err error) {
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	options := append(etcd.WithLastCreate(), etcd.WithMaxCreateRev(s.revision-1), etcd.WithKeysOnly())
 	found, err := s.client.Get(ctx, s.folder, options...)
@@ -220,7 +220,7 @@ func isDelete(e *etcd.Event) bool { return e.Type == mvccpb.DELETE }
 
 // extend starts the lease's term again.
 func (s *stand) extend(ctx context.Context) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	since := time.Now()
 	_, err := s.client.KeepAliveOnce(ctx, s.id)
@@ -247,7 +247,7 @@ func (s *stand) prove(ctx context.Context) error {
 
 // leave ends the lease, which deletes the key.
 func (s *stand) leave(ctx context.Context) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	_, err := s.client.Revoke(ctx, s.id)
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {

@@ -96,7 +96,7 @@ func (g *guard) Close() error { return g.backend.close() }
 // renew asks the lock service to start l's term again. The term counts from before the
 // request.
 func renew(ctx context.Context, l *lease) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	asked := time.Now()
 	if err := l.renew(ctx); err != nil {

@@ -58,7 +58,7 @@ func (h *hold) release(ctx context.Context) {
 		h.stop()
 		<-h.watched
 	}
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	if err := h.lease.release(ctx); err != nil {
 		h.options.Log.Warn("a lock was not released and ends with its term", "key", h.key, "token", h.lease.token, "error", err)

@@ -58,8 +58,8 @@ func (l *lease) term(o *Options) time.Duration {
 // rates that differ by 1 %.
 func driftOf(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// apart returns a context for one request to a lock service. It outlives the caller's
+// detachContext returns a context for one request to a lock service. It outlives the caller's
 // context, so that no request is cancelled while its result is unknown.
-func apart(ctx context.Context) (context.Context, context.CancelFunc) {
+func detachContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
 }

@@ -73,17 +73,17 @@ type kind struct {
 
 func registry() map[string]kind {
 	return map[string]kind{
-		"table":     {nothingBehind("table"), openTable},
-		"row":       {nothingBehind("row"), openRow},
-		"session":   {nothingBehind("session"), openSession},
+		"table":     {checkEmptyRest("table"), openTable},
+		"row":       {checkEmptyRest("row"), openRow},
+		"session":   {checkEmptyRest("session"), openSession},
 		"redis":     {checkOf(redisOptions), openRedis},
 		"zookeeper": {checkOf(zooKeeperPlace), openZooKeeper},
 		"etcd":      {checkOf(etcdServers), openEtcd},
 	}
 }
 
-// nothingBehind checks the URL of a lock in the service's own database.
-func nothingBehind(scheme string) func(rest string) error {
+// checkEmptyRest checks the URL of a lock in the service's own database.
+func checkEmptyRest(scheme string) func(rest string) error {
 	return func(rest string) error {
 		if rest != "" {
 			return draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" takes nothing after the colon", scheme)

@@ -72,9 +72,9 @@ func (b *pinboard) pin(ctx context.Context, until time.Time) (*pinned, error) {
 // connect skips connections of the pool that were closed unnoticed: nothing has been
 // sent on them yet.
 func (b *pinboard) connect(ctx context.Context, until time.Time) (p *pinned, err error) {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
-	err = again(ctx, func() error {
+	err = retryStale(ctx, func() error {
 		conn, err := b.db.Conn(ctx)
 		if err != nil {
 			return err
@@ -94,10 +94,10 @@ const undoTries = 3
 
 // undo frees whatever the connection holds.
 func (p *pinned) undo(ctx context.Context) (err error) {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	for range undoTries {
-		if _, err = p.ExecContext(ctx, p.board.sql.Undo); !serverSays(err, p.board.sql.Interrupted) {
+		if _, err = p.ExecContext(ctx, p.board.sql.Undo); !hasServerCode(err, p.board.sql.Interrupted) {
 			break
 		}
 	}
@@ -117,7 +117,7 @@ func (p *pinned) back(ctx context.Context) error {
 // settings. If that fails the connection is closed, and the server frees what it held
 // as soon as it notices.
 func (p *pinned) restore(ctx context.Context) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	if p.board.sql.Restore != "" {
 		if _, err := p.ExecContext(ctx, p.board.sql.Restore); err != nil {
@@ -171,7 +171,7 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 		return p.settle(ctx, err)
 	}
 	stopped := <-interrupted
-	if stopped == nil && (err == nil || serverSays(err, p.board.sql.Interrupted)) {
+	if stopped == nil && (err == nil || hasServerCode(err, p.board.sql.Interrupted)) {
 		_ = p.back(ctx) // it may have been granted at that very moment
 	} else {
 		p.discard()
@@ -189,7 +189,7 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 func (p *pinned) settle(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
-	case clashed(err) || errors.Is(err, errBusy):
+	case isClash(err) || errors.Is(err, errBusy):
 		_ = p.back(ctx)
 		return errBusy
 	case errors.Is(err, sql.ErrNoRows):
@@ -222,9 +222,9 @@ func (p *pinned) interrupt(ctx context.Context, answered <-chan struct{}) error 
 
 // tell sends the server a statement about the connection, on another connection.
 func (p *pinned) tell(ctx context.Context, statement string) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
-	return again(ctx, func() error {
+	return retryStale(ctx, func() error {
 		_, err := p.board.db.ExecContext(ctx, fmt.Sprintf(statement, p.id))
 		return err
 	})
@@ -233,10 +233,10 @@ func (p *pinned) tell(ctx context.Context, statement string) error {
 // token counts key's holders, on another connection and committed at once, so that a
 // token is used up even if its holder dies.
 func (b *pinboard) token(ctx context.Context, key string) (token int64, err error) {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
-	err = again(ctx, func() (err error) {
-		token, err = changed(ctx, b.db, b.sql.ByInsertID, b.sql.Count, key)
+	err = retryStale(ctx, func() (err error) {
+		token, err = changeRow(ctx, b.db, b.sql.ByInsertID, b.sql.Count, key)
 		return err
 	})
 	return token, err

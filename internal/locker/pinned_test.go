@@ -43,7 +43,7 @@ func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
 				}
 				proxy.Hold()
 				cancel()
-				_, err = p.says(ctx, s.sql.Mine, s.sql.Name("k")) // as if the grant had not been received
+				_, err = p.askYesNo(ctx, s.sql.Mine, s.sql.Name("k")) // as if the grant had not been received
 				return err
 			})
 			require.ErrorIs(t, err, context.Canceled)

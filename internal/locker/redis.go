@@ -53,7 +53,7 @@ func (r *redisLock) acquire(ctx context.Context, key string, until time.Time) (*
 }
 
 func (r *redisLock) take(ctx context.Context, key, owner string) (*lease, time.Duration, error) {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	since := time.Now()
 	granted, n, err := r.server.take(ctx, key, owner, r.ttl)

@@ -55,7 +55,7 @@ func (b *ballot) claim(ctx context.Context) (granted []reply, left time.Duration
 			left = rest
 		}
 	}
-	return granted, left, b.m.granted(replies)
+	return granted, left, b.m.checkGranted(replies)
 }
 
 // seal makes a majority store the highest proposal.
@@ -70,18 +70,18 @@ func (b *ballot) seal(ctx context.Context, granted []reply) (int64, error) {
 		r.yes, r.err = b.m.servers[i].seal(ctx, b.key, b.owner, token)
 		return r
 	})
-	return token, b.m.granted(replies)
+	return token, b.m.checkGranted(replies)
 }
 
 func (b *ballot) renew(ctx context.Context) error {
-	return b.m.owned(b.m.vote(ctx, b.m.all(), func(ctx context.Context, i int) (r reply) {
+	return b.m.checkOwned(b.m.vote(ctx, b.m.all(), func(ctx context.Context, i int) (r reply) {
 		r.yes, r.err = b.m.servers[i].renew(ctx, b.key, b.owner, b.m.ttl)
 		return r
 	}))
 }
 
 func (b *ballot) release(ctx context.Context, loud bool) error {
-	return b.m.owned(b.m.vote(ctx, b.m.all(), func(ctx context.Context, i int) (r reply) {
+	return b.m.checkOwned(b.m.vote(ctx, b.m.all(), func(ctx context.Context, i int) (r reply) {
 		<-b.claimed[i]
 		r.yes, r.err = b.m.servers[i].release(context.WithoutCancel(ctx), b.key, b.owner, loud)
 		return r

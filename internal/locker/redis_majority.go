@@ -118,9 +118,9 @@ func tallied(replies []reply) (t tally) {
 	return t
 }
 
-// granted returns nil for a majority, errBusy while a later vote may give one, and an
+// checkGranted returns nil for a majority, errBusy while a later vote may give one, and an
 // error if too few servers reply.
-func (m *redisMajority) granted(replies []reply) error {
+func (m *redisMajority) checkGranted(replies []reply) error {
 	t := tallied(replies)
 	switch {
 	case t.yes >= m.quorum:
@@ -131,9 +131,9 @@ func (m *redisMajority) granted(replies []reply) error {
 	return errBusy
 }
 
-// owned returns nil for a majority, errLost if so many said no that the rest cannot
+// checkOwned returns nil for a majority, errLost if so many said no that the rest cannot
 // change it, and otherwise an error that leaves it open.
-func (m *redisMajority) owned(replies []reply) error {
+func (m *redisMajority) checkOwned(replies []reply) error {
 	t := tallied(replies)
 	switch {
 	case t.yes >= m.quorum:
@@ -153,7 +153,7 @@ func (m *redisMajority) all() []int {
 }
 
 func (m *redisMajority) ping(ctx context.Context) error {
-	return m.granted(m.vote(ctx, m.all(), func(ctx context.Context, i int) reply {
+	return m.checkGranted(m.vote(ctx, m.all(), func(ctx context.Context, i int) reply {
 		err := m.servers[i].client.Ping(ctx).Err()
 		return reply{yes: err == nil, err: err}
 	}))

@@ -90,15 +90,15 @@ func (s *redisServer) keys(key string) []string {
 }
 
 func (s *redisServer) take(ctx context.Context, key, owner string, ttl time.Duration) (granted bool, n int64, err error) {
-	return s.asks(ctx, s.scripts.take, key, owner, ttl)
+	return s.runScript(ctx, s.scripts.take, key, owner, ttl)
 }
 
 func (s *redisServer) claim(ctx context.Context, key, owner string, ttl time.Duration) (granted bool, n int64, err error) {
-	return s.asks(ctx, s.scripts.claim, key, owner, ttl)
+	return s.runScript(ctx, s.scripts.claim, key, owner, ttl)
 }
 
-// asks runs a script that returns yes or no and a number.
-func (s *redisServer) asks(ctx context.Context, script *redis.Script, key, owner string, ttl time.Duration) (bool, int64, error) {
+// runScript runs a script that returns yes or no and a number.
+func (s *redisServer) runScript(ctx context.Context, script *redis.Script, key, owner string, ttl time.Duration) (bool, int64, error) {
 	answer, err := script.Run(ctx, s.client, s.keys(key), owner, ttl.Milliseconds()).Int64Slice()
 	if err == nil && len(answer) != 2 {
 		err = errors.New("unexpected response from the Redis server")

@@ -22,7 +22,7 @@ type row struct {
 }
 
 func openRow(_ string, o Options) (backend, error) {
-	s, err := ofDatabase("row", o, func(s locksql.Statements) *locksql.Row { return s.Row })
+	s, err := findStatements("row", o, func(s locksql.Statements) *locksql.Row { return s.Row })
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +79,9 @@ func (r *row) lock(ctx context.Context, key string, until time.Time) (*lease, er
 }
 
 func (r *row) seed(ctx context.Context, key string) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
-	return again(ctx, func() error {
+	return retryStale(ctx, func() error {
 		_, err := r.board.db.ExecContext(ctx, r.sql.Seed, key)
 		return err
 	})

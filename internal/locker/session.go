@@ -25,7 +25,7 @@ type session struct {
 }
 
 func openSession(_ string, o Options) (backend, error) {
-	s, err := ofDatabase("session", o, func(s locksql.Statements) *locksql.Session { return s.Session })
+	s, err := findStatements("session", o, func(s locksql.Statements) *locksql.Session { return s.Session })
 	if err != nil {
 		return nil, err
 	}
@@ -44,14 +44,14 @@ func openSession(_ string, o Options) (backend, error) {
 func (s *session) ask(ctx context.Context, p *pinned, name any, left time.Duration) (bool, error) {
 	question, isAnswered := s.sql.Ask(left)
 	if isAnswered {
-		return p.says(ctx, question, name)
+		return p.askYesNo(ctx, question, name)
 	}
 	_, err := p.ExecContext(ctx, question, name)
 	return true, err
 }
 
-// says runs a query that returns 1 for yes.
-func (p *pinned) says(ctx context.Context, query string, args ...any) (bool, error) {
+// askYesNo runs a query that returns 1 for yes.
+func (p *pinned) askYesNo(ctx context.Context, query string, args ...any) (bool, error) {
 	var n sql.NullInt64
 	err := p.QueryRowContext(ctx, query, args...).Scan(&n)
 	return n.Int64 == 1, err
@@ -91,7 +91,7 @@ func (s *session) renew(ctx context.Context, p *pinned, name any) error {
 	// A session that does not answer does not keep the lock for long: the lock ends
 	// with its connection, and the driver closes a connection whose response it did not
 	// wait for.
-	mine, err := p.says(ctx, s.sql.Mine, name)
+	mine, err := p.askYesNo(ctx, s.sql.Mine, name)
 	if err != nil || !mine {
 		return errors.Join(errLost, err)
 	}
@@ -99,7 +99,7 @@ func (s *session) renew(ctx context.Context, p *pinned, name any) error {
 }
 
 func (s *session) release(ctx context.Context, p *pinned, name any) error {
-	freed, err := p.says(ctx, s.sql.Free, name)
+	freed, err := p.askYesNo(ctx, s.sql.Free, name)
 	if err != nil || !freed {
 		p.discard()
 		return errors.Join(errLost, err)

@@ -28,15 +28,15 @@ type table struct {
 }
 
 func openTable(_ string, o Options) (backend, error) {
-	statements, err := ofDatabase("table", o, func(s locksql.Statements) *locksql.Table { return s.Table })
+	statements, err := findStatements("table", o, func(s locksql.Statements) *locksql.Table { return s.Table })
 	if err != nil {
 		return nil, err
 	}
 	return &table{db: o.Database.LockDB(), sql: *statements, ttl: o.TTL}, nil
 }
 
-// apart is the function of that name with the table's own limit.
-func (t *table) apart(ctx context.Context) (context.Context, context.CancelFunc) {
+// detachContext is the function of that name with the table's own limit.
+func (t *table) detachContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(t.sql.Limit, opTimeout))
 }
 
@@ -49,7 +49,7 @@ func (t *table) acquire(ctx context.Context, key string, until time.Time) (*leas
 	return poll(ctx, until, p, nil, func(ctx context.Context) (*lease, time.Duration, error) {
 		if seen {
 			// Reading first avoids the lock of a useless UPDATE on a held row.
-			if left, err := t.rest(ctx, key); err == nil && left > 0 {
+			if left, err := t.readRest(ctx, key); err == nil && left > 0 {
 				return nil, left, errBusy
 			}
 		}
@@ -65,7 +65,7 @@ func (t *table) try(ctx context.Context, key, owner string) (*lease, time.Durati
 		if err == nil || !errors.Is(err, sql.ErrNoRows) {
 			return l, 0, err
 		}
-		left, err := t.rest(ctx, key)
+		left, err := t.readRest(ctx, key)
 		if err == nil {
 			return nil, max(left, 0), errBusy
 		}
@@ -80,22 +80,22 @@ func (t *table) try(ctx context.Context, key, owner string) (*lease, time.Durati
 }
 
 func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
-	ctx, cancel := t.apart(ctx)
+	ctx, cancel := t.detachContext(ctx)
 	defer cancel()
 	var token int64
 	var since time.Time
-	err := again(ctx, func() (err error) {
+	err := retryStale(ctx, func() (err error) {
 		if !since.IsZero() { // the last attempt may have been granted without a response
 			_ = t.exec(ctx, nil, t.sql.Release, key, owner)
 		}
 		since = time.Now()
-		token, err = changed(ctx, t.db, t.sql.ByInsertID, t.sql.Take, owner, t.ttl.Microseconds(), key)
+		token, err = changeRow(ctx, t.db, t.sql.ByInsertID, t.sql.Take, owner, t.ttl.Microseconds(), key)
 		return err
 	})
 	if err != nil {
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-		case clashed(err):
+		case isClash(err):
 			err = errBusy
 		default:
 			// The lock may have been granted all the same. The caller need not wait; if
@@ -114,20 +114,20 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 	}, nil
 }
 
-// rest reads the rest of the holder's term.
-func (t *table) rest(ctx context.Context, key string) (time.Duration, error) {
-	ctx, cancel := t.apart(ctx)
+// readRest reads the rest of the holder's term.
+func (t *table) readRest(ctx context.Context, key string) (time.Duration, error) {
+	ctx, cancel := t.detachContext(ctx)
 	defer cancel()
 	var left int64
-	err := again(ctx, func() error { return t.db.QueryRowContext(ctx, t.sql.Rest, key).Scan(&left) })
+	err := retryStale(ctx, func() error { return t.db.QueryRowContext(ctx, t.sql.Rest, key).Scan(&left) })
 	return time.Duration(left) * time.Microsecond, err
 }
 
 // exec runs a statement that changes one row; none is the error if it changed no row.
 func (t *table) exec(ctx context.Context, none error, query string, args ...any) error {
-	ctx, cancel := t.apart(ctx)
+	ctx, cancel := t.detachContext(ctx)
 	defer cancel()
-	return again(ctx, func() error {
+	return retryStale(ctx, func() error {
 		result, err := t.db.ExecContext(ctx, query, args...)
 		if err != nil {
 			return err

@@ -51,7 +51,7 @@ func openZooKeeper(rest string, o Options) (backend, error) {
 }
 
 func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
-	if err := z.ready(ctx); err != nil {
+	if err := z.awaitReady(ctx); err != nil {
 		return nil, err
 	}
 	p := &place{session: z.session, acl: z.acl(), folder: z.folder + "/key-" + url.PathEscape(key), name: rand.Text(), made: make(chan struct{})}
@@ -60,7 +60,7 @@ func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*
 		p.sweep()
 		return nil, err
 	}
-	token, err := p.front(ctx, until)
+	token, err := p.awaitFront(ctx, until)
 	switch {
 	case err == nil:
 	case errors.Is(err, errBusy) || ctx.Err() != nil:
@@ -80,7 +80,7 @@ func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*
 }
 
 func (z *zookeeper) ping(ctx context.Context) error {
-	if err := z.ready(ctx); err != nil {
+	if err := z.awaitReady(ctx); err != nil {
 		return naming(ctx, z.servers, err)
 	}
 	_, err := zkCall(z.session, func(c *zk.Conn) (bool, error) {
@@ -132,10 +132,10 @@ func (p *place) create(c *zk.Conn) (string, error) {
 	return c.Create(p.folder+"/"+p.name+"_", nil, zk.FlagEphemeralSequential, p.acl)
 }
 
-// front waits until no node is before this one and returns its token.
-func (p *place) front(ctx context.Context, until time.Time) (int64, error) {
+// awaitFront waits until no node is before this one and returns its token.
+func (p *place) awaitFront(ctx context.Context, until time.Time) (int64, error) {
 	for {
-		before, err := p.before()
+		before, err := p.findBefore()
 		if err != nil {
 			return 0, err
 		}
@@ -151,8 +151,8 @@ func (p *place) front(ctx context.Context, until time.Time) (int64, error) {
 	}
 }
 
-// before returns the node just before this one, "" when it is the first.
-func (p *place) before() (string, error) {
+// findBefore returns the node just before this one, "" when it is the first.
+func (p *place) findBefore() (string, error) {
 	nodes, err := zkCall(p.session, func(c *zk.Conn) ([]string, error) {
 		nodes, _, err := c.Children(p.folder)
 		return nodes, err

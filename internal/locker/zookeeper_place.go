@@ -57,10 +57,10 @@ func (at *zkPlace) acl() []zk.ACL {
 	return zk.DigestACL(zk.PermAll, at.user, at.password)
 }
 
-// ready waits briefly for a connection that has authenticated the user, and refuses a
+// awaitReady waits briefly for a connection that has authenticated the user, and refuses a
 // folder that everybody may change: others could take a lock away from its holder.
-func (z *zookeeper) ready(ctx context.Context) error {
-	if err := z.session.ready(ctx); err != nil || z.user == "" {
+func (z *zookeeper) awaitReady(ctx context.Context) error {
+	if err := z.session.awaitReady(ctx); err != nil || z.user == "" {
 		return err
 	}
 	if !z.isKnown.Load() { // the client does so itself on further connections

@@ -50,9 +50,9 @@ func (s *zkSession) timeout() time.Duration {
 
 func (s *zkSession) connected() bool { return s.conn.State() == zk.StateHasSession }
 
-// ready waits briefly for the connection, so that nothing is sent on a connection that
+// awaitReady waits briefly for the connection, so that nothing is sent on a connection that
 // is known to be down: it would be sent when the connection is restored.
-func (s *zkSession) ready(ctx context.Context) error {
+func (s *zkSession) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
 	for !s.connected() {
@@ -97,7 +97,7 @@ func (p *place) sweep() {
 		case <-s.quit:
 			return
 		}
-		for s.conn.SessionID() == session && !p.swept() {
+		for s.conn.SessionID() == session && !p.isSwept() {
 			select {
 			case <-s.quit:
 				return
@@ -107,9 +107,9 @@ func (p *place) sweep() {
 	})
 }
 
-// swept reports whether nothing was left at a moment after everything that the session
+// isSwept reports whether nothing was left at a moment after everything that the session
 // had sent before.
-func (p *place) swept() bool {
+func (p *place) isSwept() bool {
 	if !p.session.connected() {
 		return false
 	}

@@ -161,7 +161,7 @@ func (c *coalescer) attempt(entries []*entry) {
 	began := time.Now()
 	err := c.decideAll(ctx, entries, &all)
 	c.decider.observer.Attempted(c.decider.name, reasonOf(err), time.Since(began))
-	attempted(entries, began, err)
+	reportAttempt(entries, began, err)
 	if err != nil {
 		pools, requests := namesOf(entries)
 		level := slog.LevelWarn
@@ -177,8 +177,8 @@ func (c *coalescer) attempt(entries []*entry) {
 // did not fail.
 const leftOut = "left-out"
 
-// attempted reports a shared transaction to the batches that waited for it.
-func attempted(entries []*entry, began time.Time, err error) {
+// reportAttempt reports a shared transaction to the batches that waited for it.
+func reportAttempt(entries []*entry, began time.Time, err error) {
 	for _, e := range entries {
 		failure := ""
 		if !e.batch.IsSettled() {

@@ -53,7 +53,7 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 		fromCache, err := d.attempt(ctx, b, o, cached && d.policy.attempts > 1)
 		cached = false
 		if err == nil || errors.Is(err, errOtherMode) || errors.Is(err, stock.ErrStaleToken) {
-			d.attempted(b, began, err, err != nil)
+			d.reportAttempt(b, began, err, err != nil)
 			return err
 		}
 		class := stock.ClassOf(err)
@@ -67,10 +67,10 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 			if class == stock.ClassUnavailable && ctx.Err() != nil && conflict != nil {
 				err = conflict // the database answers; the time ran out while this waited again because of the conflict
 			}
-			d.attempted(b, began, err, false)
+			d.reportAttempt(b, began, err, false)
 			return d.giveUp(b, err)
 		}
-		d.attempted(b, began, err, true)
+		d.reportAttempt(b, began, err, true)
 		if d.replays.between(ctx, b, err) {
 			return nil
 		}
@@ -85,8 +85,8 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 	}
 }
 
-// attempted reports an attempt that ended with err, and whether another one follows.
-func (d *decider) attempted(b *group.Batch, began time.Time, err error, again bool) {
+// reportAttempt reports an attempt that ended with err, and whether another one follows.
+func (d *decider) reportAttempt(b *group.Batch, began time.Time, err error, again bool) {
 	reason := ""
 	if again {
 		reason = reasonOf(err)

@@ -47,7 +47,7 @@ var errLost = errors.New("lockmode: the lock was lost")
 func (m *external) issue(ctx context.Context, b *group.Batch) error {
 	stale, lost := 0, 0
 	for {
-		err := m.held(ctx, b, stale == staleMax-1)
+		err := m.decideHeld(ctx, b, stale == staleMax-1)
 		switch {
 		case errors.Is(err, stock.ErrStaleToken):
 			stale++
@@ -72,8 +72,8 @@ func (m *external) issue(ctx context.Context, b *group.Batch) error {
 	}
 }
 
-// held decides batches under one hold of the lock.
-func (m *external) held(ctx context.Context, b *group.Batch, reset bool) error {
+// decideHeld decides batches under one hold of the lock.
+func (m *external) decideHeld(ctx context.Context, b *group.Batch, reset bool) error {
 	return m.locker.WithLock(ctx, b.Urn.PoolID, func(ctx context.Context, token int64) error {
 		b.TopUp() // what has arrived while this waited for the lock
 		for n := 1; ; n++ {

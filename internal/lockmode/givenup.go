@@ -75,8 +75,8 @@ func (g *givenUp) note(mode string, b *group.Batch, err error) {
 	}
 }
 
-// settled records that a batch was decided.
-func (g *givenUp) settled() {
+// noteDecided records that a batch was decided.
+func (g *givenUp) noteDecided() {
 	if !g.isOpen.Load() {
 		return
 	}

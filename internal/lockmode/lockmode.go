@@ -179,7 +179,7 @@ func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 		b.SetMode(name)
 		if err := s.modes[name].issue(ctx, b); !errors.Is(err, errOtherMode) {
 			if err == nil {
-				s.givenUp.settled()
+				s.givenUp.noteDecided()
 				return nil
 			}
 			return s.giveUp(ctx, b, err)
@@ -194,7 +194,7 @@ func (s *Switch) giveUp(ctx context.Context, b *group.Batch, err error) error {
 	if b.IsInDoubt() && draw.CodeOf(err) != draw.CodeInternal && draw.CodeOf(err) != draw.CodeOutcomeUnknown {
 		err = errInDoubt(err) // an earlier attempt may have been committed
 	}
-	if waits(b, err) {
+	if mustWait(b, err) {
 		b.WaitedInVain()
 	}
 	if s.replays.between(ctx, b, err) {

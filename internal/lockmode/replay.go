@@ -37,7 +37,7 @@ func newReplayer(o Options) replayer { return replayer{o.Store, o.Settle / repla
 // draws that are not found end with it. A draw that was found but is not confirmed to
 // be safe is in doubt.
 func (r replayer) between(ctx context.Context, b *group.Batch, failed error) (isSettled bool) {
-	if !waits(b, failed) || !b.AsksLog() {
+	if !mustWait(b, failed) || !b.AsksLog() {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.max)
@@ -55,8 +55,8 @@ func endsBatch(failed error) bool {
 	return ok
 }
 
-// waits reports whether a batch has to wait for others after an error.
-func waits(b *group.Batch, failed error) bool {
+// mustWait reports whether a batch has to wait for others after an error.
+func mustWait(b *group.Batch, failed error) bool {
 	switch {
 	case failed == nil: // the batch before may have taken most of its draws' time
 		return b.IsBehindVain()

@@ -77,9 +77,9 @@ func demo(ctx context.Context, c *Config, w io.Writer, store *stock.Store, addr 
 func header(token, file, variable string) string {
 	switch {
 	case file != "":
-		return ` -H "Authorization: Bearer $(cat ` + quoted(file) + `)"`
+		return ` -H "Authorization: Bearer $(cat ` + quote(file) + `)"`
 	case token != "":
-		return " -H " + quoted("Authorization: Bearer "+token)
+		return " -H " + quote("Authorization: Bearer "+token)
 	}
 	return ` -H "Authorization: Bearer $` + variable + `"`
 }
@@ -104,8 +104,8 @@ A campaign, where one draw in four wins and a user has three draws a day:
 
 `
 
-// quoted returns s as a word of a shell.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// quote returns s as a word of a shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // reachable returns the address for a caller on this machine.
 func reachable(addr net.Addr) string {

@@ -127,31 +127,31 @@ func (c *Config) verifiable(pool, url, token string) string {
 	if pool == "" {
 		return noVerifiableLines
 	}
-	program := itself()
-	admin := "DRAWSVC_TOKEN=" + quoted(c.adminToken) + " " + program
+	program := findProgram()
+	admin := "DRAWSVC_TOKEN=" + quote(c.adminToken) + " " + program
 	switch {
 	case c.adminSecret.File != "":
-		admin = "DRAWSVC_TOKEN_FILE=" + quoted(c.adminSecret.File) + " " + program
+		admin = "DRAWSVC_TOKEN_FILE=" + quote(c.adminSecret.File) + " " + program
 	case c.adminToken == "":
 		admin = `DRAWSVC_TOKEN="$ADMIN_TOKEN" ` + program
 	}
 	return strings.NewReplacer("URL", url, " TOKEN", token, "ADMIN", admin, "PROGRAM", program, "POOL", pool).Replace(verifiableLines)
 }
 
-// itself returns the program as a word of a shell: by its name if that finds it.
-func itself() string {
+// findProgram returns the program as a word of a shell: by its name if that finds it.
+func findProgram() string {
 	path, err := os.Executable()
 	if err != nil {
 		return "drawsvc"
 	}
 	found, err := exec.LookPath("drawsvc")
 	if err != nil {
-		return quoted(path)
+		return quote(path)
 	}
 	own, ownErr := os.Stat(path)
 	other, otherErr := os.Stat(found)
 	if ownErr != nil || otherErr != nil || !os.SameFile(own, other) {
-		return quoted(path)
+		return quote(path)
 	}
 	return "drawsvc"
 }

@@ -117,15 +117,15 @@ func (m *poolMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge(m.low, float64(len(r.low)))
 	gauge(m.unread, float64(len(r.unreadable)))
 	gauge(m.ahead, float64(r.ahead))
-	for _, l := range bounded(r.levels, watchedPoolsMax) {
+	for _, l := range boundLevels(r.levels, watchedPoolsMax) {
 		gauge(m.remaining, float64(l.Remaining()), l.PoolID)
 		gauge(m.stocked, float64(l.Stocked), l.PoolID)
 		gauge(m.issued, float64(l.Issued), l.PoolID)
 	}
 }
 
-// bounded keeps the first pools and adds the others up as one.
-func bounded(levels []draw.Level, most int) []draw.Level {
+// boundLevels keeps the first pools and adds the others up as one.
+func boundLevels(levels []draw.Level, most int) []draw.Level {
 	kept := make([]draw.Level, 0, most+1)
 	rest := draw.Level{PoolID: otherPools}
 	hasRest := false

@@ -97,8 +97,8 @@ func TestPoolsWithMetricsAreBounded(t *testing.T) {
 		levels = append(levels, draw.Level{PoolID: fmt.Sprint("p", i), Stocked: 10, Issued: 1})
 	}
 	levels[3].PoolID = otherPools
-	shown := bounded(levels, watchedPoolsMax)
+	shown := boundLevels(levels, watchedPoolsMax)
 	require.Len(t, shown, watchedPoolsMax+1)
 	require.Equal(t, draw.Level{PoolID: otherPools, Stocked: 500, Issued: 50}, shown[watchedPoolsMax])
-	require.Equal(t, levels[:2], bounded(levels[:2], 2), "no pool is left for other")
+	require.Equal(t, levels[:2], boundLevels(levels[:2], 2), "no pool is left for other")
 }

@@ -77,7 +77,7 @@ func (d *Database) Opened(c *cobra.Command, o stock.Options, fn func(context.Con
 	if err != nil {
 		return err
 	}
-	defer closing(store, &err)
+	defer closeStore(store, &err)
 	return fn(c.Context(), store)
 }
 
@@ -104,8 +104,8 @@ func Prepare(ctx context.Context, store *stock.Store, migrate, readOnly bool) er
 	return schema.Check()
 }
 
-// closing closes the store; its error counts if there is no other.
-func closing(store *stock.Store, err *error) {
+// closeStore closes the store; its error counts if there is no other.
+func closeStore(store *stock.Store, err *error) {
 	if e := store.Close(); *err == nil {
 		*err = e
 	}
