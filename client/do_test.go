@@ -16,7 +16,7 @@ import (
 
 const done = `{"id":"p"}`
 
-// TestDo: what is sent again, and what the caller is told.
+// TestDo: what is sent again, and what the caller gets.
 func TestDo(t *testing.T) {
 	t.Parallel()
 	read := client.Call{Method: "GET", Path: "/admin/pools"}

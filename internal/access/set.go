@@ -37,7 +37,7 @@ func NewSet(tokens ...Token) (*Set, error) {
 }
 
 // Find returns the token of a digest, also an expired one; the caller must not change
-// it. Every token that is sent costs the same: one digest, and one look-up of it in a
+// it. Every token that is sent costs the same: one digest, and one lookup of it in a
 // map. What the time of that reveals of a digest reveals nothing of the token.
 func (s *Set) Find(d Digest) (t *Token, found bool) {
 	t, found = s.tokens[d]

@@ -88,7 +88,7 @@ func TestDoubtIsOfAName(t *testing.T) {
 	}
 }
 
-// TestDoubtTellsTheName: a caller without a key is told the key to ask with again,
+// TestDoubtTellsTheName: a caller without a key gets the key to ask with again,
 // whether its time ended or its batch was given up.
 func TestDoubtTellsTheName(t *testing.T) {
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}

@@ -58,7 +58,7 @@ func (p *pace) note(draws int, took time.Duration, isFull, isDecided bool, limit
 	}
 }
 
-// rest forgets the time of former batches, because nobody waits.
+// rest drops the time of former batches, because nobody waits.
 func (p *pace) rest() { p.each = 0 }
 
 // wait returns how long draws wait for their turn, 0 if unknown.

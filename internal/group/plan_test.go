@@ -101,7 +101,7 @@ func wanting(r draw.Request, count int) draw.Request { r.Count = count; return r
 func by(r draw.Request, user string) draw.Request { r.UserID = user; return r }
 
 // TestPlanRepeats: a key that is twice in one batch is one draw, and only one caller is
-// told that it is new.
+// answered that it is new.
 func TestPlanRepeats(t *testing.T) {
 	for name, lost := range map[string]bool{"answered": false, "answer lost": true} {
 		t.Run(name, func(t *testing.T) {

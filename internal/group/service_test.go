@@ -156,7 +156,7 @@ func TestDrawChecksItsRequest(t *testing.T) {
 	require.Empty(t, b.queues)
 }
 
-// TestSameKeyAtOnce: 200 callers with one key get one draw, and one of them is told
+// TestSameKeyAtOnce: 200 callers with one key get one draw, and one of them is answered
 // that it is new.
 func TestSameKeyAtOnce(t *testing.T) {
 	for _, limits := range []Limits{{}, {BatchMax: 1}} {

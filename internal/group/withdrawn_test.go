@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// withdrawEach makes the callers of a batch give up, and checks what each is told.
+// withdrawEach makes the callers of a batch give up, and checks what each gets.
 func withdrawEach(t *testing.T, b *Batch, codes ...draw.Code) {
 	t.Helper()
 	for i, want := range codes {

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/job"
 )
 
-// once is a lock that only its first caller gets. Later callers are told that another
+// once is a lock that only its first caller gets. Later callers are answered that another
 // instance has it.
 type once struct {
 	tries atomic.Int64

@@ -6,7 +6,7 @@
 // one gets the newest frame when it is ready again, and misses those between. Two
 // limits keep pages from slowing draws: the number of listeners, and what all of them
 // together are sent in a second. Beyond the second limit the listeners get frames less
-// often, in turns.
+// often, by turns.
 //
 //	                  first listener                    nobody listens
 //	asleep ──────────────────────────────> reading ──────────────────────> asleep

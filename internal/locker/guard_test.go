@@ -49,7 +49,7 @@ func newGuard(f *fake) *guard {
 	}
 }
 
-// A renewal that hangs does not hide the end of the term, and the holder is told before
+// A renewal that hangs does not hide the end of the term, and the holder is notified before
 // the lock service can grant the lock to another.
 func TestHungRenewalLoses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

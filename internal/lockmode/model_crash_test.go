@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// crash makes the service end between commit and answer: its caller is told that the
+// crash makes the service end between commit and answer: its caller is answered that the
 // outcome is unknown, and the next instance settles it.
 func (w *world) crash(rt *rapid.T) {
 	r := w.request(rt)

@@ -236,7 +236,7 @@ func (d *disk) settle() error {
 	return nil
 }
 
-// giveUp forgets what was written and not settled: the next pass writes it again, or
+// giveUp drops what was written and not settled: the next pass writes it again, or
 // something else. Files to be removed stay, because their replacement may not exist.
 func (d *disk) giveUp() {
 	d.fresh, d.stale = d.fresh[:0], d.stale[:0]

@@ -86,7 +86,7 @@ func TestClassify(t *testing.T) {
 }
 
 // TestWriteRefusals: a database that accepts no writes says why, before the commit and
-// at it, and callers are told why.
+// at it, and callers get the reason.
 func TestWriteRefusals(t *testing.T) {
 	t.Parallel()
 	pg := func(code string) error { return &pgconn.PgError{Code: code, SeverityUnlocalized: "ERROR"} }

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestLockedReads: a reader of what another session keeps locked is told that the
+// TestLockedReads: a reader of what another session keeps locked is answered that the
 // database does not answer. Only for writers is the pool contended.
 func TestLockedReads(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 // hostFailed is for how long a host that failed is tried last.
 const hostFailed = 10 * time.Second
 
-// Hosts remembers which of several hosts accepted the last connection and which failed,
+// Hosts records which of several hosts accepted the last connection and which failed,
 // for all pools of connections of a store, so that a host that hangs costs time
 // occasionally and not for every connection. The zero value knows nothing yet.
 type Hosts struct {

@@ -137,7 +137,7 @@ ORDER BY prizes.pool_id, prizes.added`
 	// the log meanwhile makes the insert fail. A row that another session is writing
 	// will not be at that version, and is not waited for, so that two of these
 	// statements never wait for each other. IS TRUE prevents the planner from using
-	// joins where a hash look-up is better: joins of two lists, without statistics,
+	// joins where a hash lookup is better: joins of two lists, without statistics,
 	// would be nested loops.
 	sqlWriteShared = `WITH known AS (
 	SELECT k.pool_id FROM unnest($13::text[], $14::text[]) AS k (pool_id, draw_id)
