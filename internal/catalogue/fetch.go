@@ -128,7 +128,7 @@ func (f *fetcher) fetch(ctx context.Context, before *Stored) (Stored, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, BodyMax+1))
 	if err != nil {
-		return Stored{}, fmt.Errorf("the catalogue could not be read to its end: %w", withoutURL(err))
+		return Stored{}, fmt.Errorf("the catalogue's source broke off: %w", withoutURL(err))
 	}
 	if len(body) > BodyMax {
 		return Stored{}, fmt.Errorf("the catalogue has more than %d bytes", BodyMax)

@@ -36,6 +36,6 @@ func TestLockWaitFits(t *testing.T) {
 		require.Equal(t, c.want, l.wait, "%v within %s", c.line, c.timeout)
 		var said bytes.Buffer
 		l.warn(f, slog.New(slog.NewTextHandler(&said, nil)))
-		require.Equal(t, c.warns, strings.Contains(said.String(), "cut to half of --request-timeout"), "%v within %s", c.line, c.timeout)
+		require.Equal(t, c.warns, strings.Contains(said.String(), "limited to half of --request-timeout"), "%v within %s", c.line, c.timeout)
 	}
 }

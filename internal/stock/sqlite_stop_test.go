@@ -241,7 +241,7 @@ func TestDamagedFile(t *testing.T) {
 	require.ErrorContains(t, refusal, "damaged")
 	require.Equal(t, refusal.Error(), started(t, path).refusal.Error(), "and again")
 	_, err = stock.Backup(t.Context(), "sqlite:"+path, backup+".bad", stock.Options{})
-	require.ErrorContains(t, err, "there is no backup of it")
+	require.ErrorContains(t, err, "was not backed up")
 	require.NoFileExists(t, backup+".bad")
 	_, err = stock.Restore(t.Context(), "sqlite:"+path, backup, stock.Options{})
 	require.NoError(t, err)
