@@ -27,11 +27,11 @@ const slack = 20
 func turns() []turn {
 	find := func(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + pattern) }
 	return []turn{
-		{instead: "only", pattern: find(`\balone\b`), left: 164},
+		{instead: "only", pattern: find(`\balone\b`), left: 158},
 		{instead: "again", pattern: find(`\banew\b`), left: 30},
 		{instead: "after", pattern: find(`\bbehind\b`), left: 213},
-		{instead: "reports whether (a boolean), or a verb that the actor does", pattern: regexp.MustCompile(`(?m)^\s*// \w+ says\b`), left: 234},
-		{instead: "is not", pattern: find(`\b(?:is|are|was|were) (?:no|none)\b`), left: 369},
+		{instead: "reports whether (a boolean), or a verb that the actor does", pattern: regexp.MustCompile(`(?m)^\s*// \w+ says\b`), left: 227},
+		{instead: "is not", pattern: find(`\b(?:is|are|was|were) (?:no|none)\b`), left: 364},
 		{instead: "a sentence of its own", pattern: find(`\bof which\b`), left: 47},
 		{instead: "per, in the form of", pattern: find(`\bas \w+ has it\b`), left: 2},
 		{instead: "pauses, stalls", pattern: find(`\b(?:stands|stood) still\b`), left: 11},
