@@ -13,56 +13,57 @@ import (
 	"github.com/google/uuid"
 )
 
-// Client calls one service. Its fields are not changed once it is used; its
-// methods may be called from any goroutine.
+// Client calls one service. Its fields must not change once it is used; its methods may
+// be called from any goroutine.
 type Client struct {
 	// URL is the address of the service, such as https://draws.example.
 	URL string
 	// Token is the bearer token, "" for none.
 	Token string
-	// AllowPlainHTTP sends the token also without encryption to another machine, as
-	// in a cluster whose network is trusted. Whoever sees the token can use it.
+	// AllowPlainHTTP allows sending the token without encryption to another machine, as
+	// in a cluster with a trusted network. Anyone who sees the token can use it.
 	AllowPlainHTTP bool
-	// HTTP makes the requests; nil is http.DefaultClient. No redirect is followed,
-	// unless its CheckRedirect is set and says so.
+	// HTTP sends the requests; nil means http.DefaultClient. No redirect is followed,
+	// unless its CheckRedirect is set and allows it.
 	HTTP *http.Client
 }
 
-// NewKey makes a key for one draw: a UUIDv7, which nobody can guess and which
-// rises with time. Store it before the first call.
+// NewKey creates a key for one draw: a UUIDv7, which nobody can guess and which
+// increases with time. Store it before the first call.
 func NewKey() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Request is a draw that is asked for.
+// Request is a request for a draw.
 type Request struct {
 	Pool string
 	User string
 	// Key names the draw: 1 to 128 printable ASCII characters.
 	Key string
-	// Count is the number of units, all or none, 1 to 100; 0 stands for 1.
+	// Count is the number of units, 1 to 100; the draw gives all of them or none; 0
+	// means 1.
 	Count int
-	// Ticket is a signed ticket, which some pools want; "" for none. Its id is the
-	// key, and its user the user.
+	// Ticket is a signed ticket, which some pools require; "" for none. The ticket's id
+	// is the key, and its user the user.
 	Ticket string
-	// Receipt asks for a signed receipt, which a pool that is committed to its
-	// numbers gives, and any other refuses.
+	// Receipt requests a signed receipt. A pool that is committed to its numbers gives
+	// one; any other pool refuses the request.
 	Receipt bool
 }
 
 // Draw is a draw that was made.
 type Draw struct {
-	// Key is the request's.
+	// Key is the request's key.
 	Key  string `json:"draw"`
 	Pool string `json:"pool"`
 	User string `json:"user"`
-	// Replayed says that an earlier request made the draw.
+	// Replayed means that an earlier request made the draw.
 	Replayed bool    `json:"replayed"`
 	Awards   []Award `json:"awards"`
-	// Receipt is nil where none was asked for.
+	// Receipt is nil if none was requested.
 	Receipt *Receipt `json:"receipt,omitempty"`
 }
 
-// Receipt is a pool's signed promise that its public log has the draw. Written as
-// JSON it is what drawsvc receipt verify takes.
+// Receipt is a pool's signed promise that its public log has the draw. Its JSON form is
+// the input of drawsvc receipt verify.
 type Receipt struct {
 	// Note is a signed note. The salts open its tags; UserSalt is empty under rules
 	// that count no users.
@@ -93,7 +94,7 @@ type Pool struct {
 	Prizes []Prize `json:"prizes"`
 }
 
-// Prize is one prize of a pool. The last three are empty without a catalogue.
+// Prize is one prize of a pool. The last three members are empty without a catalogue.
 type Prize struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
@@ -105,9 +106,9 @@ type Prize struct {
 	Link        string `json:"link"`
 }
 
-// Draw draws once, however often it has to send the request, and whatever was
-// sent with the key before. A ctx without a deadline gets one of a minute.
-// Errors: *Error, *Unsettled, ErrPlainHTTP, and that of a Request that cannot be sent.
+// Draw draws once, however often it has to send the request, and whatever was sent with
+// the key before. A ctx without a deadline gets one of a minute. Errors: *Error,
+// *Unsettled, ErrPlainHTTP, and the error of a Request that cannot be sent.
 func (c *Client) Draw(ctx context.Context, r Request) (*Draw, error) {
 	if !isKey(r.Key) {
 		return nil, errors.New("client: a draw needs a key of 1 to 128 printable ASCII characters, stored before the first call")
@@ -131,9 +132,8 @@ func (c *Client) Draw(ctx context.Context, r Request) (*Draw, error) {
 	return &made, nil
 }
 
-// DrawAgain reads a draw that was made. DrawNotFound settles nothing while a
-// request for the draw is under way: to settle, call Draw. Errors: *Error,
-// *Unsettled.
+// DrawAgain reads a draw that was made. DrawNotFound does not settle a draw while a
+// request for it is under way: to settle it, call Draw. Errors: *Error, *Unsettled.
 func (c *Client) DrawAgain(ctx context.Context, pool, key string) (*Draw, error) {
 	var made Draw
 	path := "/pools/" + url.PathEscape(pool) + "/draws/" + url.PathEscape(key)

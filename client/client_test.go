@@ -17,8 +17,8 @@ import (
 	"drawsvc/client"
 )
 
-// scripted is a service that answers requests one after another; the last
-// answer repeats. It keeps the keys.
+// scripted is a service that answers requests one after another; the last answer
+// repeats. It records the keys.
 type scripted struct {
 	mu      sync.Mutex
 	answers []http.HandlerFunc
@@ -58,7 +58,7 @@ func answer(status int, body string, headers ...string) http.HandlerFunc {
 			w.Header().Set(headers[i], headers[i+1])
 		}
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body) // the client notices a response that is cut
+		_, _ = io.WriteString(w, body) // the client notices a truncated response
 	}
 }
 
@@ -68,10 +68,10 @@ func problem(status int, code string, headers ...string) http.HandlerFunc {
 
 func cut(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// half begins a response and cuts the connection within its body.
+// half begins a response and closes the connection within its body.
 func half(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", "500")
-	_, _ = io.WriteString(w, won[:20]) // what follows is the point
+	_, _ = io.WriteString(w, won[:20]) // this is the point of the test
 	panic(http.ErrAbortHandler)
 }
 
@@ -80,8 +80,8 @@ const won = `{"draw":"k","pool":"p","user":"u","replayed":true,"new":1,"awards":
 
 func request() client.Request { return client.Request{Pool: "p", User: "u", Key: "k"} }
 
-// TestDrawSettles: whatever leaves the outcome open is sent again with the same
-// key, until the service has decided.
+// TestDrawSettles: whatever leaves the outcome open is sent again with the same key,
+// until the service has decided.
 func TestDrawSettles(t *testing.T) {
 	t.Parallel()
 	s, c := start(t, problem(503, "contended"), cut, half, problem(504, "outcome-unknown"), problem(500, "internal"),
@@ -99,7 +99,7 @@ func TestDrawSettles(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreFinal: one request, and an error by its code.
+// TestDecisionsAreFinal: one request, and an error that can be compared by its code.
 func TestDecisionsAreFinal(t *testing.T) {
 	t.Parallel()
 	for code, status := range map[client.Code]int{
@@ -117,8 +117,8 @@ func TestDecisionsAreFinal(t *testing.T) {
 	}
 }
 
-// TestUnknownStaysUnknown: after a request that may have happened only
-// the service's decision settles, not a proxy and not a token that expired.
+// TestUnknownStaysUnknown: after a request that may have happened only the service's
+// decision settles it, not a proxy's response and not that of an expired token.
 func TestUnknownStaysUnknown(t *testing.T) {
 	t.Parallel()
 	for _, last := range []http.HandlerFunc{problem(401, "unauthorized"), problem(403, "forbidden"), answer(404, "<html>")} {
@@ -136,7 +136,7 @@ func TestUnknownStaysUnknown(t *testing.T) {
 	require.False(t, isOpen)
 }
 
-// TestContextEndsTheLoop, and says whether the draw may have happened.
+// TestContextEndsTheLoop: the error says whether the draw may have happened.
 func TestContextEndsTheLoop(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -176,7 +176,7 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := c.RoundTripper.RoundTrip(r)
 	if *c.made++; *c.made == c.most {
 		defer c.end()
-		if err == nil { // read first, as the context ends the body too
+		if err == nil { // read first, because the context ends the body too
 			var body []byte
 			if body, err = io.ReadAll(response.Body); err == nil {
 				_ = response.Body.Close() // it was read to its end
@@ -187,7 +187,7 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// TestRetryAfterIsHonoured: no request earlier than the service said.
+// TestRetryAfterIsHonoured: no request comes earlier than the service said.
 func TestRetryAfterIsHonoured(t *testing.T) {
 	t.Parallel()
 	_, c := start(t, problem(503, "draining", "Retry-After", "1"), answer(200, won))
@@ -197,7 +197,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(begin), time.Second)
 }
 
-// TestRequestsThatCannotBeSent are no draws: nothing is sent.
+// TestRequestsThatCannotBeSent: nothing is sent.
 func TestRequestsThatCannotBeSent(t *testing.T) {
 	t.Parallel()
 	s, c := start(t, answer(200, won))
@@ -237,7 +237,7 @@ func TestReading(t *testing.T) {
 	require.ErrorIs(t, err, client.DrawNotFound)
 }
 
-// TestNewKey: random, in time order, and good for a header.
+// TestNewKey: random, in time order, and valid in a header.
 func TestNewKey(t *testing.T) {
 	t.Parallel()
 	last := ""

@@ -9,8 +9,7 @@ import (
 	"drawsvc/client"
 )
 
-// demo is a service of one prize, for the example. It has lost its first
-// response.
+// demo starts a service of one prize, for the example. Its first response is lost.
 func demo() (url string, stop func()) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

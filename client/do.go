@@ -10,42 +10,41 @@ import (
 	"time"
 )
 
-// Call is any call of the interface, such as those of an admin.
+// Call is any call of the interface, for example an admin's.
 type Call struct {
 	Method string
-	// Path begins with a slash; its parts are percent-encoded. The query is a
-	// part of it.
+	// Path begins with a slash; its parts are percent-encoded. It includes the query.
 	Path string
-	// Key is the Idempotency-Key, "" for none: with one, a call that takes it may
-	// be sent again after a lost answer.
+	// Key is the Idempotency-Key, "" for none: a call that accepts a key may be sent
+	// again with it after a lost response.
 	Key string
 	// IfMatch is the header of that name, "" for none.
 	IfMatch string
 	// ContentType is that of Body.
 	ContentType string
 	Body        []byte
-	// Into, where not nil, takes the body of a response 2xx, in place of memory. A
-	// call with it is sent again only where nothing happened.
+	// Into, if not nil, receives the body of a response 2xx, which then is not held in
+	// memory. Such a call is repeated only if nothing happened.
 	Into io.Writer
 	// AttemptMax bounds one request; 0 is 10 s.
 	AttemptMax time.Duration
 
-	bodyMax int64 // of the response; 0 is the usual one
+	bodyMax int64 // of the response; 0 means the default
 }
 
-// doPatience is how long [Client.Do] begins retries.
+// doPatience is how long [Client.Do] starts retries.
 const doPatience = 10 * time.Second
 
-// Do makes a call and returns the body of a response 2xx, unless [Call.Into] takes
-// it. It holds at most 64 MiB: ErrTooLong is the cause of an *Unsettled where the
+// Do makes a call and returns the body of a response 2xx, or writes it to [Call.Into].
+// A returned body has at most 64 MiB: ErrTooLong is the cause of an *Unsettled if the
 // response is longer. Reads and calls with a key are retried for 10 s after lost
-// connections, 429 and 5xx. A call that changes something without a key is retried
-// only where the service says that nothing happened. A service that cannot be reached
-// at first is not waited for. Errors: *Error, *Unsettled, ErrPlainHTTP, and that of a
+// connections, 429 and 5xx. A call that changes something without a key is retried only
+// if the service says that nothing happened. Do does not wait for a service that cannot
+// be reached at first. Errors: *Error, *Unsettled, ErrPlainHTTP, and the error of a
 // Call that cannot be sent.
 func (c *Client) Do(ctx context.Context, r Call) ([]byte, error) {
 	if _, err := c.request(ctx, &r); err != nil {
-		return nil, err // no retry makes it right
+		return nil, err // a retry does not help
 	}
 	until, cancel := context.WithTimeout(ctx, doPatience)
 	defer cancel()
@@ -68,15 +67,15 @@ func (c *Client) Do(ctx context.Context, r Call) ([]byte, error) {
 		}
 		if pause(until, attempt, answer) != nil {
 			if answer != nil && !unknown {
-				return nil, answer // the last of those that say that nothing happened
+				return nil, answer // the last response that says that nothing happened
 			}
 			return nil, &Unsettled{r.Key, unknown, err}
 		}
 	}
 }
 
-// isUnsent says whether a request has failed before it was sent: no connection,
-// or none that is trusted.
+// isUnsent reports whether a request failed before it was sent: without a connection,
+// or without a trusted one.
 func isUnsent(err error) bool {
 	dialled, isNetwork := errors.AsType[*net.OpError](err)
 	_, isUntrusted := errors.AsType[*tls.CertificateVerificationError](err)

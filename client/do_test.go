@@ -126,11 +126,11 @@ func TestDoWritesABodyOnce(t *testing.T) {
 	}
 }
 
-// TestServiceSpeaksHTTPS: a URL of the wrong scheme is an error of its own.
+// TestServiceSpeaksHTTPS: a URL with the wrong scheme has its own error.
 func TestServiceSpeaksHTTPS(t *testing.T) {
 	t.Parallel()
 	secured := httptest.NewUnstartedServer(answer(200, done))
-	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // it says what the test has done
+	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs what the test has done
 	secured.StartTLS()
 	t.Cleanup(secured.Close)
 	caller := &client.Client{URL: strings.Replace(secured.URL, "https:", "http:", 1)}
@@ -157,8 +157,8 @@ func endless(begin string) http.HandlerFunc {
 	}
 }
 
-// TestTooLongIsAnError: an answer without end is read to a bound, which the error says. It
-// is not asked for again, and settles nothing.
+// TestTooLongIsAnError: an endless response is read up to a limit, which the error
+// names. The call is not repeated, and settles nothing.
 func TestTooLongIsAnError(t *testing.T) {
 	t.Parallel()
 	var unsettled *client.Unsettled

@@ -1,7 +1,7 @@
 // Package client draws prizes from a drawsvc, each draw exactly once.
 //
-// A draw is named by a key. Make the key with [NewKey] and store it beside what
-// the draw is for, before the first call of [Client.Draw]:
+// A key names a draw. Create the key with [NewKey] and store it with what the draw is
+// for, before the first call of [Client.Draw]:
 //
 //	key := client.NewKey()
 //	// store key with the order, then
@@ -9,23 +9,23 @@
 //
 // Draw retries with the same key until the service has decided, or ctx ends. A
 // lost connection, 500 and 504 leave the outcome unknown; the same key settles
-// it. A request that is answered 503 or 429 drew nothing, and an earlier one with the
+// it. A request that is answered 503 or 429 drew nothing, but an earlier one with the
 // key may have; Draw waits as long as Retry-After says. Waits grow and are jittered.
 //
-// What comes back is one of three:
+// Draw returns one of three:
 //
-//   - a [Draw]: it is durable, and the key gets the same one from then on;
-//   - an [*Error]: the service has decided against it, and nothing happened. Compare
-//     by code: errors.Is(err, client.SoldOut);
-//   - an [*Unsettled]: nobody knows yet. Call again with the same key, also after a
-//     restart of the caller.
+//   - a [Draw]: it is durable, and the key always gets the same draw from then on;
+//   - an [*Error]: the service has refused it, and nothing happened. Compare by code:
+//     errors.Is(err, client.SoldOut);
+//   - an [*Unsettled]: the outcome is unknown. Call again with the same key, also after
+//     a restart of the caller.
 //
-// [Client.Do] makes any other call, such as those of an admin, and retries what is
-// safe to send again.
+// [Client.Do] makes any other call, for example an admin's, and retries it if that is
+// safe.
 //
 // The URL begins with https, except for a service on the same machine: a token is not
 // sent without encryption to another one ([ErrPlainHTTP]). No redirect is followed.
 //
 // A Timeout of [Client.HTTP] must be longer than the service's --request-timeout
-// (5 s): a caller that hangs up early makes work for its own retry.
+// (5 s): a caller that disconnects early slows down its own retry.
 package client

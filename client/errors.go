@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Code names a problem. GET /problems/CODE of the service explains it. A
-// service may have codes that are not listed here.
+// Code identifies a problem. GET /problems/CODE of the service explains it. A service
+// may have codes that are not listed here.
 type Code string
 
-// The codes of draws that the service decided against.
+// The codes of draws that the service refused.
 const (
 	SoldOut     Code = "sold-out"
 	PoolNotOpen Code = "pool-not-open"
@@ -34,13 +34,13 @@ const (
 )
 
 // The codes of draws that may be sent again, with the same key. Draw does so itself,
-// and returns them within [Unsettled].
+// and returns these codes within [Unsettled].
 const (
 	RequestTimeout Code = "request-timeout"
 	TooManyGuesses Code = "too-many-guesses"
 	Contended      Code = "contended"
 	Overloaded     Code = "overloaded"
-	// Paused: the pool opens again; Notice is for the player.
+	// Paused means that the pool will open again; Notice is for the player.
 	Paused           Code = "paused"
 	RulesUnreadable  Code = "rules-unreadable"
 	ClockLeapt       Code = "clock-leapt"
@@ -52,7 +52,7 @@ const (
 	OutcomeUnknown   Code = "outcome-unknown"
 )
 
-// Outcome says of a draw that is answered by a problem what became of it.
+// Outcome is what happened to a draw that is answered by a problem.
 type Outcome string
 
 // The outcomes. After OutcomeIsUnknown the same key settles the draw.
@@ -63,42 +63,41 @@ const (
 
 // Limit is one limit of a pool's rules.
 type Limit struct {
-	// Of is draws, wins or prize; Prize is "" but for the last.
+	// Of is draws, wins or prize; Prize is "" except for prize.
 	Of    string `json:"of"`
 	Prize string `json:"prize"`
 	Max   int64  `json:"max"`
-	// Per is hour, day, week, month or a duration, "" for ever.
+	// Per is hour, day, week, month or a duration, "" for unlimited time.
 	Per string `json:"per"`
 }
 
 // Error implements error, so that errors.Is compares an *Error by its code.
 func (c Code) Error() string { return string(c) }
 
-// Error is a response that is no success. The request that it answers drew nothing,
-// but for 500 and 504.
+// Error is a response other than 2xx. Its request drew nothing, except for 500 and 504.
 type Error struct {
 	// Status is the HTTP status.
 	Status int `json:"-"`
-	// Code is "" where a proxy answered and not the service, and for a redirect.
+	// Code is "" if a proxy responded instead of the service, and for a redirect.
 	Code   Code   `json:"code"`
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
-	// Notice is what the operator of a paused pool says to players, "" for nothing.
+	// Notice is what the operator of a paused pool tells players, "" for nothing.
 	Notice string `json:"notice"`
-	// Outcome of a draw is OutcomeIsNone where nothing has happened under its key, and
-	// OutcomeIsUnknown where an earlier request with the key may have drawn; "" of other
+	// Outcome of a draw is OutcomeIsNone if nothing has happened under its key, and
+	// OutcomeIsUnknown if an earlier request with the key may have drawn; "" for other
 	// calls.
 	Outcome Outcome `json:"outcome"`
-	// Limit is the one that was reached, nil but for LimitReached. RetryAt is when it
-	// lets the same draw pass, the zero time for never.
+	// Limit is the limit that was reached, nil except for LimitReached. RetryAt is when
+	// it allows the same draw, the zero time for never.
 	Limit   *Limit    `json:"limit"`
 	RetryAt time.Time `json:"retry_at"`
-	// RetryAfter is how long to wait before a retry, 0 where it was not said.
+	// RetryAfter is how long to wait before a retry, 0 if the response has none.
 	RetryAfter time.Duration `json:"-"`
-	// RequestID names the request in the service's log.
+	// RequestID identifies the request in the service's log.
 	RequestID string `json:"-"`
 
-	cause error // of a response that no service gave
+	cause error // of a response that did not come from a service
 }
 
 // Error implements error.
@@ -109,7 +108,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("drawsvc: %d %s: %s (request %s)", e.Status, e.Code, e.Detail, e.RequestID)
 }
 
-// Unwrap returns the code, or what is known of a response without one.
+// Unwrap returns the code, or the cause of a response without one.
 func (e *Error) Unwrap() error {
 	if e.cause != nil {
 		return e.cause
@@ -117,8 +116,8 @@ func (e *Error) Unwrap() error {
 	return e.Code
 }
 
-// causeOf is what the text of a response without a code gives away. Go's servers and
-// nginx answer so to what is not encrypted.
+// causeOf returns the cause that the text of a response without a code reveals. Go's
+// servers and nginx respond this way to unencrypted requests.
 func causeOf(status int, body []byte) error {
 	if status/100 == 3 {
 		return ErrRedirect
@@ -131,32 +130,32 @@ func causeOf(status int, body []byte) error {
 	return nil
 }
 
-// mayRetry says whether the same request may get another response soon.
+// mayRetry reports whether the same request may get another response soon.
 func (e *Error) mayRetry() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout
 }
 
-// isUnknown says whether the call may have happened. The service's own responses 503
+// isUnknown reports whether the call may have happened. The service's own responses 503
 // say whether an earlier request may have; a proxy's may hide one that was lost.
 func (e *Error) isUnknown() bool {
 	return e.Status >= 500 && (e.Code == "" || e.Status != http.StatusServiceUnavailable || e.Outcome == OutcomeIsUnknown)
 }
 
-// decides says whether the response also settles earlier requests with the key:
-// the service has searched for the key, or would never take the request. A
-// wrong token and the response of a proxy settle nothing.
+// decides reports whether the response also settles earlier requests with the key: the
+// service has searched for the key, or would never accept the request. A wrong token
+// and the response of a proxy settle nothing.
 func (e *Error) decides() bool {
 	return e.Code != "" && e.Status != http.StatusUnauthorized && e.Status != http.StatusForbidden
 }
 
-// Unsettled says that a call ended before the service had decided. Call again
-// with the same key.
+// Unsettled means that a call ended before the service had decided. Call again with the
+// same key.
 type Unsettled struct {
 	Key string
-	// MayHaveHappened is false where the service answered every request with 429, or with
+	// MayHaveHappened is false if the service answered every request with 429, or with
 	// 503 and the outcome none: nothing happened.
 	MayHaveHappened bool
-	// Err is the context's error, and that of the last request.
+	// Err joins the context's error and that of the last request.
 	Err error
 }
 

@@ -18,12 +18,13 @@ import (
 const (
 	// patience bounds a call whose context has no deadline.
 	patience = time.Minute
-	// attemptMax bounds one request: longer than the service's --request-timeout.
+	// attemptMax bounds one request: it is longer than the service's --request-timeout.
 	attemptMax = 10 * time.Second
 	// waitMin and waitMax bound the jittered wait before a retry.
 	waitMin, waitMax = 100 * time.Millisecond, 5 * time.Second
-	// bodyMax is the longest response that is held, in bytes. shortMax is the longest
-	// draw and the longest problem: a draw of 100 units takes a tenth of it.
+	// bodyMax is the maximum length of a response that is held, in bytes. shortMax is
+	// the maximum length of a draw and of a problem: a draw of 100 units takes a tenth
+	// of it.
 	bodyMax, shortMax = 64 << 20, 1 << 20
 	// itemsMax is the most items in the lists of a response: a pool has 100,000 prizes at
 	// most. An item of two bytes would be fifty times as long in memory.
@@ -34,11 +35,11 @@ const (
 type call struct {
 	method, path, key string
 	body              []byte
-	bodyMax           int64 // of the response; 0 is the usual one
+	bodyMax           int64 // of the response; 0 means the default
 }
 
-// settle sends a call until a response decides it. ours says whether into,
-// which a response 200 filled, belongs to this call.
+// settle sends a call until a response decides it. ours reports whether into, which a
+// response 200 filled, belongs to this call.
 func (c *Client) settle(ctx context.Context, r call, into any, ours func() bool) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -50,7 +51,7 @@ func (c *Client) settle(ctx context.Context, r call, into any, ours func() bool)
 		sent.ContentType = "application/json"
 	}
 	if _, err := c.request(ctx, &sent); err != nil {
-		return err // no retry makes it right
+		return err // a retry does not help
 	}
 	unknown := false // one of the requests may have happened
 	for attempt := 0; ; attempt++ {
@@ -143,8 +144,8 @@ func (c *Client) request(ctx context.Context, r *Call) (*http.Request, error) {
 	return request, nil
 }
 
-// attempt sends a call once and returns the body of a response 2xx. Its error
-// is an *Error where another response came.
+// attempt sends a call once and returns the body of a response 2xx. Its error is an
+// *Error for any other response.
 func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.AttemptMax, attemptMax))
 	defer cancel()
@@ -156,7 +157,7 @@ func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = response.Body.Close() }() // it was read to its end, or broke
+	defer func() { _ = response.Body.Close() }() // it was read to its end, or failed
 	if response.StatusCode/100 == 2 && r.Into != nil {
 		_, err := io.Copy(r.Into, response.Body)
 		return nil, err
@@ -169,7 +170,7 @@ func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
 		return nil, err
 	}
 	answer := &Error{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id")}
-	if answer.Status/100 == 3 || json.Unmarshal(body, answer) != nil { // a proxy's response is no problem document
+	if answer.Status/100 == 3 || json.Unmarshal(body, answer) != nil { // a proxy's response is not a problem document
 		answer.cause = causeOf(answer.Status, body)
 	}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
@@ -178,7 +179,7 @@ func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
 	return nil, answer
 }
 
-// readWhole reads a response that is not longer than a number of bytes. Error: ErrTooLong.
+// readWhole reads a response of at most that many bytes. Error: ErrTooLong.
 func readWhole(response io.Reader, lengthMax int64) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(response, lengthMax+1))
 	if err == nil && int64(len(body)) > lengthMax {

@@ -9,21 +9,21 @@ import (
 )
 
 var (
-	// ErrHTTPS says that the service speaks HTTPS, while the URL says http.
+	// ErrHTTPS means that the service uses HTTPS, while the URL says http.
 	ErrHTTPS = errors.New("the service speaks HTTPS: its URL must begin with https://")
-	// ErrPlainHTTP says that a token would be sent without encryption to another
-	// machine. Nothing was sent. [Client.AllowPlainHTTP] allows it.
+	// ErrPlainHTTP means that a token would have been sent without encryption to
+	// another machine. Nothing was sent. [Client.AllowPlainHTTP] allows it.
 	ErrPlainHTTP = errors.New("the token would be sent without encryption: the service's URL must begin with https://")
-	// ErrRedirect says that the answer is a redirect, which is not followed: another
-	// address is not the service that was named.
-	ErrRedirect = errors.New("the answer is a redirect, which is not followed")
-	// ErrTooLong is the error of an answer that is longer than what is read of one: 1 MiB of a draw,
-	// 64 MiB of any other call. It is not asked for again.
-	ErrTooLong = errors.New("the answer is too long")
+	// ErrRedirect means that the response is a redirect. Redirects are not followed:
+	// another address is not the service that was named.
+	ErrRedirect = errors.New("the response is a redirect, which is not followed")
+	// ErrTooLong means that a response is longer than the maximum: 1 MiB for a draw, 64
+	// MiB for any other call. The call is not repeated.
+	ErrTooLong = errors.New("the response is too long")
 )
 
-// httpClient returns what makes the requests. It follows no redirect, unless the
-// caller's own says which.
+// httpClient returns the client that sends the requests. It follows no redirect, unless
+// the caller's client allows it.
 func (c *Client) httpClient() *http.Client {
 	given := cmp.Or(c.HTTP, http.DefaultClient)
 	if given.CheckRedirect != nil {
@@ -34,7 +34,7 @@ func (c *Client) httpClient() *http.Client {
 	return &own
 }
 
-// checkURL reports whether a request may carry the token. Error: ErrPlainHTTP.
+// checkURL checks that a request may carry the token. Error: ErrPlainHTTP.
 func (c *Client) checkURL(to *url.URL) error {
 	if c.Token == "" || c.AllowPlainHTTP || to.Scheme != "http" || isLoopback(to.Hostname()) {
 		return nil
@@ -42,7 +42,7 @@ func (c *Client) checkURL(to *url.URL) error {
 	return ErrPlainHTTP
 }
 
-// isLoopback reports whether only this machine is at a host.
+// isLoopback reports whether host is this machine only.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -14,8 +14,8 @@ import (
 	"drawsvc/client"
 )
 
-// forger is where redirects lead: it answers every draw as won, and keeps the tokens
-// that it sees.
+// forger is the target of redirects: it answers every draw as won, and records the
+// tokens that it sees.
 type forger struct {
 	*httptest.Server
 	requests atomic.Int64
@@ -32,8 +32,8 @@ func startForger(t *testing.T) *forger {
 }
 
 // TestRedirectsAreNotFollowed: whatever status a redirect has, it is an error, and the
-// other address gets neither the token nor the draw. The default client is the double: it
-// follows, and takes the forged draw for won.
+// other address gets neither the token nor the draw. The double is the default client:
+// it follows, and accepts the forged draw as won.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	f := startForger(t)
@@ -57,14 +57,14 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	tls := httptest.NewTLSServer(answer(307, "", "Location", f.URL+"/draw"))
 	t.Cleanup(tls.Close)
 	following := tls.Client()
-	following.CheckRedirect = func(*http.Request, []*http.Request) error { return nil } // what net/http does by itself
+	following.CheckRedirect = func(*http.Request, []*http.Request) error { return nil } // net/http's default
 	made, err := (&client.Client{URL: tls.URL, Token: "secret", HTTP: following}).Draw(t.Context(), request())
 	require.NoError(t, err)
 	require.Equal(t, "Gold", made.Awards[0].Name)
 	require.Positive(t, f.requests.Load())
 }
 
-// TestRedirectAfterALostAnswer: a redirect settles nothing that was sent before.
+// TestRedirectAfterALostAnswer: a redirect does not settle what was sent before.
 func TestRedirectAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	_, c := start(t, cut, answer(302, "", "Location", "http://127.0.0.1:1/"))
@@ -74,7 +74,7 @@ func TestRedirectAfterALostAnswer(t *testing.T) {
 	require.True(t, u.MayHaveHappened)
 }
 
-// TestTokensStayEncrypted: a token goes to another machine by https only, unless the
+// TestTokensStayEncrypted: a token is sent to another machine only by https, unless the
 // caller allows otherwise.
 func TestTokensStayEncrypted(t *testing.T) {
 	t.Parallel()
@@ -117,8 +117,8 @@ func TestTokensStayEncrypted(t *testing.T) {
 	}
 }
 
-// TestLimitReachedSaysWhen: an error tells which limit was reached, and when it lets the
-// same draw pass.
+// TestLimitReachedSaysWhen: an error says which limit was reached, and when it allows
+// the same draw.
 func TestLimitReachedSaysWhen(t *testing.T) {
 	t.Parallel()
 	_, c := start(t,

@@ -1,12 +1,12 @@
 // Package migrations holds the schema of each database as embedded SQL, with
-// the same numbers in each folder. It keeps two laws of the house. Law 2, the
-// schema says it too: nothing is issued beyond stock, no two awards come from
-// one state of an urn, and a draw's name is used once. Law 10: the schema may
-// be one release ahead of the binary, so that an upgrade needs no outage.
+// the same numbers in each folder. It keeps two laws. Law 2, the schema enforces it
+// too: nothing is issued beyond stock, no two awards come from one state of an urn,
+// and a draw's name is used once. Law 10: the schema may be one release ahead of the
+// binary, so that an upgrade needs no outage.
 //
 // # Rules for a new migration
 //
-// Add first, take away a release later. During an upgrade the previous release
+// Add first, remove a release later. During an upgrade the previous release
 // draws on the new schema. A new column is nullable or has a default, because
 // old binaries do not fill it. What old binaries read or write is renamed or
 // dropped only when no release that is still in use needs it.
@@ -14,22 +14,22 @@
 // State who may work on the result. Each migration sets
 // schema_admits.binaries_from, the lowest schema version that a binary must
 // know to work on the new schema. A migration that only adds repeats the number
-// of the migration before it. One that takes away raises the number, in its
+// of the migration before it. One that removes something raises the number, in its
 // first statement: MySQL commits each statement, and old binaries must stop
 // before the change.
 //
 // State what this binary can work on. [OldestSchema] is raised together with
 // the first code that needs what a migration adds.
 //
-// Never let draws wait. A statement that waits for a table's lock keeps every
-// draw waiting behind it, so each migration bounds that wait: PostgreSQL with
+// Never make draws wait. A statement that waits for a table's lock makes all later
+// draws wait for it, so each migration bounds that wait: PostgreSQL with
 // SET LOCAL lock_timeout = '1s', MySQL with SET SESSION lock_wait_timeout = 1.
-// `drawsvc migrate up` runs a migration again that did not get its lock. Long
+// `drawsvc migrate up` retries a migration that did not get its lock. Long
 // rewrites and scans under a lock are forbidden: on PostgreSQL add constraints
 // as NOT VALID and indexes in a NO TRANSACTION migration of their own, on MySQL
 // name LOCK = NONE.
 //
-// Let it be killed anywhere. PostgreSQL and SQLite roll a migration back. MySQL
+// Allow a kill at any point. PostgreSQL and SQLite roll a migration back. MySQL
 // commits each statement, so its migrations are marked NO TRANSACTION and each
 // statement can be run again: CREATE TABLE IF NOT EXISTS, INSERT … ON DUPLICATE
 // KEY UPDATE. MySQL has no IF NOT EXISTS for columns and indexes (MariaDB has),
@@ -45,6 +45,6 @@
 // There is no way down: old binaries work on the new schema instead.
 //
 // The tests of this package hold every migration to these rules. Those of
-// internal/stock kill each one behind every statement. Those of internal/cli run
+// internal/stock kill each one after every statement. Those of internal/cli run
 // the previous release on the result. docs/upgrading.md is for operators.
 package migrations

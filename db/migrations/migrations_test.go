@@ -14,15 +14,15 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// statedAdmission is the statement in which a migration says who may work on
-// the result; the first migration makes the row.
+// statedAdmission is the statement in which a migration states who may work on the
+// result; the first migration creates the row.
 var statedAdmission = regexp.MustCompile(`(?m)^(?:UPDATE schema_admits SET binaries_from = (\d+);|` +
 	`INSERT INTO schema_admits \(one, binaries_from\) VALUES \(1, (\d+)\))`)
 
-// ofMariaDB is what MariaDB, on which the tests run, understands and MySQL not.
+// ofMariaDB is what MariaDB, on which the tests run, supports and MySQL does not.
 var ofMariaDB = regexp.MustCompile(`(?i)((ADD|DROP|MODIFY|CHANGE)( COLUMN| INDEX| KEY| CONSTRAINT)?|(CREATE|DROP) INDEX) IF (NOT )?EXISTS`)
 
-// faults are the rules of this package that a set breaks.
+// faults returns the rules of this package that a set breaks.
 func faults(set migrations.Set) (found []string) {
 	var folders = []string{"postgres", "mysql", "sqlite"}
 	var names, stated []string
@@ -58,8 +58,8 @@ func faults(set migrations.Set) (found []string) {
 	return found
 }
 
-// admissionOf is the number that a migration states, 0 when it states none or
-// more than one.
+// admissionOf returns the number that a migration states, 0 if it states none or more
+// than one.
 func admissionOf(text string) (from int) {
 	all := statedAdmission.FindAllStringSubmatch(text, -1)
 	if len(all) == 1 {
@@ -68,7 +68,7 @@ func admissionOf(text string) (from int) {
 	return from
 }
 
-// wording are the faults of one file.
+// wording returns the faults of one file.
 func wording(folder, file, text string) (found []string) {
 	begins := map[string]string{
 		"postgres": "-- +goose Up\nSET LOCAL lock_timeout = '1s';\n",
@@ -76,7 +76,7 @@ func wording(folder, file, text string) (found []string) {
 		"sqlite":   "-- +goose Up\n",
 	}[folder]
 	if folder == "postgres" && strings.HasPrefix(text, "-- +goose NO TRANSACTION\n") {
-		begins = "" // an index that is made beside the draws
+		begins = "" // an index that is created concurrently with draws
 	}
 	if !strings.HasPrefix(text, begins) {
 		found = append(found, fmt.Sprintf("%s: does not begin with %q", file, begins))

@@ -80,7 +80,7 @@ func TestFilesThatCannotBe(t *testing.T) {
 }
 
 // TestEntriesOfALaterRelease: an entry with a role or a member that this release does
-// not know is left out whole, and the others are used.
+// not know is ignored completely, and the others are used.
 func TestEntriesOfALaterRelease(t *testing.T) {
 	t.Parallel()
 	_, own := line(t, "ci", Admin, time.Time{})

@@ -1,5 +1,4 @@
-// Package access knows the bearer tokens of the service: their names, their
-// roles and their end. It keeps digests only, so that no token can be read from
-// a file or from memory. A Set never changes; a Keeper replaces it by the next
-// one while requests are answered.
+// Package access holds the bearer tokens of the service: their names, roles and expiry.
+// It keeps only digests, so that no token can be read from a file or from memory. A Set
+// never changes; a Keeper replaces it by the next one while requests are answered.
 package access

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// FileMax is the most tokens of a file.
+	// FileMax is the maximum number of tokens in a file.
 	FileMax = 64
-	// FileBytesMax is the largest file that is read, in bytes.
+	// FileBytesMax is the maximum size of a file that is read, in bytes.
 	FileBytesMax = 64 << 10
 )
 
@@ -36,9 +36,9 @@ var errLater = errors.New("has a member or a role that this release does not kno
 
 // ParseFile reads the text of a token file:
 // {"tokens":[{"name","role","sha256","until"?}]}, 1 to FileMax entries. Entries with a
-// member or a role of a later release are left out whole, because what they do not
-// allow is not known either; unread describes them. An error says which entry is wrong.
-// Neither holds anything of a digest.
+// member or a role of a later release are ignored, because what they forbid is unknown
+// too; unread describes them. An error says which entry is wrong. Neither contains
+// anything of a digest.
 func ParseFile(text []byte) (tokens []Token, unread []string, err error) {
 	var f file
 	if err := json.Unmarshal(text, &f, json.RejectUnknownMembers(true)); err != nil {
@@ -74,8 +74,8 @@ func errNotTokens() error {
 	return errors.New(`must be JSON such as {"tokens":[{"name":"ci","role":"admin","sha256":"…"}]}`)
 }
 
-// parseEntry reads one entry. Errors: errLater, with the name where there is one, or
-// that of errNotTokens.
+// parseEntry reads one entry. Errors: errLater, with the name if there is one, or that
+// of errNotTokens.
 func parseEntry(value jsontext.Value) (e entry, err error) {
 	err = json.Unmarshal(value, &e, json.RejectUnknownMembers(true))
 	if !errors.Is(err, json.ErrUnknownName) {
@@ -115,8 +115,8 @@ func (e *entry) token() (Token, error) {
 	return t, nil
 }
 
-// isOfNothing reports whether d is the digest of an empty text, with or without
-// the end of a line. It comes from a command such as `printf %s "$UNSET" | sha256sum`.
+// isOfNothing reports whether d is the digest of an empty text, with or without a line
+// break. Such a digest comes from a command such as `printf %s "$UNSET" | sha256sum`.
 func isOfNothing(d Digest) bool {
 	return slices.Contains([]Digest{DigestOf(""), DigestOf("\n"), DigestOf("\r\n")}, d)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Set holds the tokens that are valid side by side. It is never changed.
+// Set holds the tokens that are valid at the same time. It never changes.
 type Set struct {
 	tokens map[Digest]*Token
 	// Unread describes the entries of the token file that were left out because another
@@ -14,9 +14,9 @@ type Set struct {
 	Unread []string
 }
 
-// NewSet returns a set of the tokens. Several tokens may have one name, so that
-// the next one can be handed out before the last one ends; their role is the
-// same then. An error says which two contradict each other.
+// NewSet returns a set of the tokens. Several tokens may have the same name, so that
+// the next one can be handed out before the last one expires; then they must have the
+// same role. An error says which two contradict each other.
 func NewSet(tokens ...Token) (*Set, error) {
 	s := &Set{tokens: make(map[Digest]*Token, len(tokens))}
 	roles := map[string]Role{}
@@ -36,16 +36,15 @@ func NewSet(tokens ...Token) (*Set, error) {
 	return s, nil
 }
 
-// Find returns the token of a digest, an expired one too, which is not to be
-// changed. The work is the same
-// for every token that is sent: one digest, and one access to a map by it. What
-// the time of that tells of a digest tells nothing of the token.
+// Find returns the token of a digest, also an expired one; the caller must not change
+// it. Every token that is sent costs the same: one digest, and one lookup of it in a
+// map. What the time of that reveals of a digest reveals nothing of the token.
 func (s *Set) Find(d Digest) (t *Token, found bool) {
 	t, found = s.tokens[d]
 	return t, found
 }
 
-// Has says whether any token has the role, an expired one too.
+// Has reports whether any token has the role, also an expired one.
 func (s *Set) Has(r Role) bool {
 	for _, t := range s.tokens {
 		if t.Role == r {
@@ -55,7 +54,7 @@ func (s *Set) Has(r Role) bool {
 	return false
 }
 
-// HasValid says whether a token has the role at the moment now.
+// HasValid reports whether a token has the role at the moment now.
 func (s *Set) HasValid(r Role, now time.Time) bool {
 	for _, t := range s.tokens {
 		if t.Role == r && !t.Expired(now) {
@@ -65,7 +64,7 @@ func (s *Set) HasValid(r Role, now time.Time) bool {
 	return false
 }
 
-// Keeper holds the set of the moment.
+// Keeper holds the current set.
 type Keeper struct {
 	set   atomic.Pointer[Set]
 	draws atomic.Bool
@@ -78,14 +77,14 @@ func NewKeeper(s *Set) *Keeper {
 	return k
 }
 
-// Set returns the set of the moment.
+// Set returns the current set.
 func (k *Keeper) Set() *Set { return k.set.Load() }
 
-// Closed says whether draws need a token: they do from the first set on that
-// has one of role draw.
+// Closed reports whether draws need a token: they do as soon as a set had a token of
+// role draw.
 func (k *Keeper) Closed() bool { return k.draws.Load() }
 
-// Replace makes s the set of the moment, for the next request.
+// Replace makes s the current set, starting with the next request.
 func (k *Keeper) Replace(s *Set) {
 	k.set.Store(s)
 	if s.Has(Draw) {

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Role is what a token may be used for.
+// Role is what a token allows.
 type Role string
 
 // The roles of tokens.
@@ -24,7 +24,7 @@ const (
 	Stock Role = "stock"
 	// Auditor allows every admin GET and /metrics.
 	Auditor Role = "auditor"
-	// Draw allows to draw and to read what those who draw may read.
+	// Draw allows draws, and the calls that read what those who draw may read.
 	Draw Role = "draw"
 	// Metrics allows /metrics.
 	Metrics Role = "metrics"
@@ -50,24 +50,24 @@ type Digest [sha256.Size]byte
 
 // DigestOf returns the digest of a token.
 func DigestOf(token string) Digest {
-	var usual [64]byte // a token of usual length needs no memory of its own
+	var usual [64]byte // a token of usual length needs no allocation
 	return sha256.Sum256(append(usual[:0], token...))
 }
 
 // String returns the digest in 64 hexadecimal digits.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// Token is what is known of a token.
+// Token describes a token.
 type Token struct {
-	// Name says who acts with it.
+	// Name identifies who uses it.
 	Name   string
 	Role   Role
 	Digest Digest
-	// Until is the moment from which on it is rejected; zero is never.
+	// Until is when it expires; zero means never.
 	Until time.Time
 }
 
-// Expired says whether the token is rejected at the moment now.
+// Expired reports whether the token is rejected at the moment now.
 func (t *Token) Expired(now time.Time) bool { return !t.Until.IsZero() && !now.Before(t.Until) }
 
 func (t *Token) check() error {
@@ -78,8 +78,8 @@ func (t *Token) check() error {
 	return err
 }
 
-// Generate returns a new token and what is to be known of it. The token has 130
-// bits of randomness. An error says that name, role or until cannot be.
+// Generate returns a new token and its description. The token has 130 bits of
+// randomness. An error means that name, role or until is invalid.
 func Generate(name string, role Role, until time.Time) (string, Token, error) {
 	token := rand.Text()
 	t := Token{Name: name, Role: role, Digest: DigestOf(token), Until: until}

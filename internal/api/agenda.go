@@ -20,7 +20,7 @@ type Item struct {
 	State draw.State `json:"state,omitzero"`
 	Prize string     `json:"prize,omitzero"`
 	Delta int64      `json:"delta,omitzero"`
-	// Reason is that of a stock item.
+	// Reason is the reason of a stock item.
 	Reason string `json:"reason,omitzero"`
 	// Rules are null for an item that removes the rules.
 	Rules jsontext.Value `json:"rules,omitzero"`
@@ -47,7 +47,7 @@ func ShowItem(i *draw.Item) Item {
 	return shown
 }
 
-// showDocument is a rules document as a member, null for no rules.
+// showDocument returns a rules document as a member, null for no rules.
 func showDocument(r *draw.Rules) jsontext.Value {
 	if r == nil {
 		return rawNull()
@@ -78,7 +78,7 @@ func (b *Item) Read() (i draw.Item, err error) {
 	return i, nil
 }
 
-// PlannedItem is what is said of an item that was planned.
+// PlannedItem is the answer to planning an item.
 type PlannedItem struct {
 	Item
 	Replayed bool `json:"replayed"`
@@ -135,7 +135,7 @@ func (b *NewItem) Read() (i draw.Item, err error) {
 	return i, i.Check()
 }
 
-// Planned is what is said of items that were planned together.
+// Planned is the answer to planning items together.
 type Planned struct {
 	Item     int64  `json:"item"`
 	Count    int    `json:"count"`
@@ -145,13 +145,13 @@ type Planned struct {
 	Replayed bool   `json:"replayed"`
 }
 
-// ShowPlanned shows what was planned.
+// ShowPlanned shows planned items.
 func ShowPlanned(p *draw.Planned) Planned {
 	return Planned{p.First, p.Count, p.Version, p.Seal.SHA256, p.Seal.Salt, p.Replayed}
 }
 
-// NewSpread is the body of POST …/agenda/spread: every is left out where the instants
-// are random.
+// NewSpread is the body of POST …/agenda/spread: every is omitted if the instants are
+// random.
 type NewSpread struct {
 	Prize  string  `json:"prize"`
 	Units  int64   `json:"units"`
@@ -186,8 +186,9 @@ func (b *NewSpread) Read() (s draw.Spread, err error) {
 	return s, err
 }
 
-// PlanItem plans an item, under a key once. Without a key a retry is not reported as a
-// replay. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolClosed, CodeKeyReused.
+// PlanItem plans an item, once for each key. Without a key, a retry is not reported as
+// a replay. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolClosed,
+// CodeKeyReused.
 func (c *Client) PlanItem(ctx context.Context, poolID, key string, item *NewItem) (PlannedItem, error) {
 	call := newCall(http.MethodPost, poolPath(poolID, "agenda"))
 	call.Key, call.IsNamed = key, true
@@ -203,7 +204,7 @@ func (c *Client) RemoveItem(ctx context.Context, poolID string, item int64) erro
 	return err
 }
 
-// Agenda returns the items of a pool, in order of their numbers; open leaves out those
+// Agenda returns the items of a pool, in order of their numbers; open excludes those
 // that are done. Error: CodePoolNotFound.
 func (c *Client) Agenda(ctx context.Context, poolID string, open bool) (all []Item, err error) {
 	for after := int64(0); ; {
@@ -226,9 +227,9 @@ func (c *Client) Agenda(ctx context.Context, poolID string, open bool) (all []It
 // ReadItems returns the items that are shown.
 func ReadItems(items []Item) ([]draw.Item, error) { return readEach(items, (*Item).Read) }
 
-// ImportAgenda plans the moves of a file, under a key once. Without a key a retry is not
-// reported as a replay. Errors: CodeInvalidRequest, CodePoolNotFound, CodeKeyReused,
-// CodeBodyTooLarge, CodeOverloaded.
+// ImportAgenda plans the moves of a file, once for each key. Without a key, a retry is
+// not reported as a replay. Errors: CodeInvalidRequest, CodePoolNotFound,
+// CodeKeyReused, CodeBodyTooLarge, CodeOverloaded.
 func (c *Client) ImportAgenda(ctx context.Context, poolID, key string, file io.Reader) (Planned, error) {
 	call := newImport(poolPath(poolID, "agenda", "import"), key, file)
 	call.IsNamed = true

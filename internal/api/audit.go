@@ -18,7 +18,7 @@ type Audit struct {
 	Violations []Violation  `json:"violations"`
 }
 
-// PrizeAudit is what it has counted of a prize.
+// PrizeAudit is what the audit has counted for a prize.
 type PrizeAudit struct {
 	Prize      string `json:"prize"`
 	Stocked    *int64 `json:"stocked"` // null: endless
@@ -28,7 +28,7 @@ type PrizeAudit struct {
 	OverIssued int64  `json:"over_issued"`
 }
 
-// Violation is a rule that is broken.
+// Violation is a violation of a rule.
 type Violation struct {
 	Rule   string `json:"rule"`
 	Detail string `json:"detail"`
@@ -60,7 +60,7 @@ func (a *Audit) Found() (found int64) {
 // the service's own limit.
 const wholeLogMax = 90 * time.Second
 
-// Audit holds the rows of a pool against each other. Error: CodePoolNotFound.
+// Audit compares the rows of a pool with each other. Error: CodePoolNotFound.
 func (c *Client) Audit(ctx context.Context, poolID string) (Audit, error) {
 	call := newCall(http.MethodGet, poolPath(poolID, "audit"))
 	call.AttemptMax = wholeLogMax

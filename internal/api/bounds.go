@@ -11,20 +11,22 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// What a command reads of a service, which may be hostile. The client bounds the length of
-// an answer.
+// Limits of what a command reads from a service, which may be hostile. The client
+// bounds the length of a response.
 const (
-	// itemsMax is the most items in the lists of an answer: of 64 MiB, each has 134 bytes.
-	// An item of two bytes would be a hundred times as long in memory.
+	// itemsMax is the maximum number of items in the lists of a response: at 64 MiB,
+	// each item has 134 bytes. Items of two bytes would take a hundred times as much
+	// memory.
 	itemsMax = 500_000
-	// membersMax is the most members of an object that do not count as items.
+	// membersMax is the maximum number of members of an object that do not count as
+	// items.
 	membersMax = 1000
-	// listsMax is the longest list that a command keeps of many answers, in bytes. An item
-	// counts as its text and itemSize: a million open items of an agenda may be kept.
+	// listsMax bounds the list that a command collects from many responses, in bytes.
+	// An item counts as its text and itemSize: a million open items of an agenda fit.
 	listsMax, itemSize = 256 << 20, 128
 )
 
-// bound reports whether an answer can be decoded and kept.
+// bound returns an error if a response cannot be decoded and kept.
 func (r *Remote) bound(body []byte, isList bool) error {
 	items := countItems(body)
 	if items > itemsMax {
@@ -53,14 +55,15 @@ func countItems(text []byte) (n int) {
 	}
 }
 
-// seeList is see for one answer of a list that is kept.
+// seeList is see for one response of a list that is kept.
 func seeList[Out any](ctx context.Context, c *Client, path string) (Out, error) {
 	call := newCall(http.MethodGet, path)
 	call.IsList = true
 	return fetch[Out](ctx, c, call)
 }
 
-// checkNext reports whether a page comes after the one before, so that a list has an end.
+// checkNext returns an error unless a page comes after the one before, so that a list
+// has an end.
 func checkNext[K cmp.Ordered](after, next K) error {
 	if next <= after {
 		return draw.Errorf(draw.CodeStoreUnavailable, "unexpected response: the pages of a list do not go on")

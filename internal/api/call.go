@@ -10,32 +10,33 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Caller makes calls. It returns the body of an answer 2xx, unless [client.Call.Into]
-// takes it, and any other answer as an error.
+// Caller makes calls. It returns the body of a response 2xx, or writes it to
+// [client.Call.Into]; any other response is an error.
 type Caller interface {
 	Do(ctx context.Context, c Call) ([]byte, error)
-	// Close gives back what the calls have used.
+	// Close releases what the calls have used.
 	Close() error
 }
 
 // Call is a call of the interface.
 type Call struct {
 	client.Call
-	// From, where not nil, is read in place of Body.
+	// From, if not nil, is read in place of Body.
 	From io.Reader
-	// IsList says that the caller keeps the answer beside those of the calls before.
+	// IsList means that the caller keeps the response together with those of earlier
+	// calls.
 	IsList bool
-	// IsNamed says that the call is one that a key names: it may be sent again.
+	// IsNamed means that a key names the call: it may be sent again.
 	IsNamed bool
 }
 
 func newCall(method, path string) Call { return Call{Call: client.Call{Method: method, Path: path}} }
 
-// Remote calls a service over the network. What is lost on the way is sent again, as
-// [client.Client.Do] describes. The service may be hostile: what it answers is bounded.
+// Remote calls a service over the network. Lost calls are sent again, as
+// [client.Client.Do] describes. The service may be hostile: its responses are bounded.
 type Remote struct {
 	Client *client.Client
-	listed int64 // what was read of lists that are kept, as listsMax counts
+	listed int64 // the size of lists that are kept, as counted for listsMax
 }
 
 // Close implements Caller.
@@ -44,8 +45,8 @@ func (r *Remote) Close() error {
 	return nil
 }
 
-// Do implements Caller. A named call without a key is given one, so that a lost answer
-// can be asked for again. A file is held in memory. Errors: those of the service by
+// Do implements Caller. A named call without a key gets one, so that it can be repeated
+// after a lost response. A file is held in memory. Errors: those of the service by
 // their codes, CodeBodyTooLarge, CodeStoreUnavailable, CodeOutcomeUnknown.
 func (r *Remote) Do(ctx context.Context, c Call) (body []byte, err error) {
 	if c.From != nil {
@@ -62,7 +63,7 @@ func (r *Remote) Do(ctx context.Context, c Call) (body []byte, err error) {
 	return body, r.bound(body, c.IsList)
 }
 
-// readFile reads a file that a service takes. Error: CodeBodyTooLarge.
+// readFile reads a file that is sent to a service. Error: CodeBodyTooLarge.
 func readFile(file io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(file, FileMax+1))
 	if err == nil && len(text) > FileMax {
@@ -71,9 +72,9 @@ func readFile(file io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// CheckScheme returns an error where the service speaks HTTPS, and the URL does not.
-// It asks by a read, to which such a service answers in clear text; to others it may
-// just close the connection, as if an answer were lost.
+// CheckScheme returns an error if the service uses HTTPS, but the URL does not. It
+// makes a read, to which such a service responds in clear text; other calls may only
+// see the connection closed, as after a lost response.
 func (r *Remote) CheckScheme(ctx context.Context) error {
 	_, err := r.Client.Do(ctx, client.Call{Method: http.MethodGet, Path: "/livez"})
 	if errors.Is(err, client.ErrHTTPS) {
@@ -82,7 +83,7 @@ func (r *Remote) CheckScheme(ctx context.Context) error {
 	return nil
 }
 
-// foreign is the error of a call as the service itself knows it, nil for none.
+// foreign converts the error of a call to an error of the service, nil for none.
 func foreign(err error) error {
 	if err == nil {
 		return nil

@@ -16,8 +16,8 @@ type Clock struct {
 	LeaptSeconds float64 `json:"leapt_seconds"`
 }
 
-// AcceptClock makes the service take the database's clock to be right, and returns by
-// how much it had leapt.
+// AcceptClock makes the service accept the database's clock, and returns by how much it
+// had leapt.
 func (c *Client) AcceptClock(ctx context.Context) (time.Duration, error) {
 	done, err := send[Clock](ctx, c, newCall(http.MethodPost, "/admin/clock"), &ClockChange{Accept: true})
 	return time.Duration(done.LeaptSeconds * float64(time.Second)), err

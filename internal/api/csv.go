@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// The values of formulas, which makes an export safe for spreadsheets: fields as they
-// are, or with an apostrophe before formulas.
+// The treatment of formulas, for exports that are opened in spreadsheets: fields
+// unchanged, or with an apostrophe before formulas.
 const (
 	FormulasExact   = "exact"
 	FormulasEscaped = "escaped"
 )
 
-// Rows writes entries as CSV: a header, and a row for each. Fields are written exactly
-// as they are, quoted as CSV needs and nothing more.
+// Rows writes entries as CSV: a header, and a row for each. Fields are written
+// unchanged, quoted only as CSV requires.
 type Rows[E any] struct {
 	out *csv.Writer
-	// row makes a row of an entry; text is for what callers chose.
+	// row makes a row of an entry; text is for fields that callers chose.
 	row  func(e *E, text func(string) string) []string
 	text func(string) string
 }
@@ -36,20 +36,20 @@ func newRows[E any](w io.Writer, header string, escaped bool, row func(e *E, tex
 // Write adds the row of an entry.
 func (r *Rows[E]) Write(e *E) { _ = r.out.Write(r.row(e, r.text)) } // Flush returns the error
 
-// Flush passes all rows on. Errors are those of the writer, also of rows before.
+// Flush writes all rows. It returns the writer's errors, also those of earlier rows.
 func (r *Rows[E]) Flush() error {
 	r.out.Flush()
 	return r.out.Error()
 }
 
-// NewAwardRows writes awards, as GET …/awards does; escaped is for formulas.
+// NewAwardRows writes awards in the form of GET …/awards; escaped is for formulas.
 func NewAwardRows(w io.Writer, escaped bool) *Rows[Award] {
 	return newRows(w, "version,at,draw,ordinal,user,prize,name,value,unit", escaped, func(a *Award, text func(string) string) []string {
 		return []string{number(a.Version), a.At, text(a.Draw), strconv.Itoa(a.Ordinal), text(a.User), a.Prize, text(a.Name), a.Value, number(a.Unit)}
 	})
 }
 
-// NewMoveRows writes moves, as GET …/moves does; escaped is for formulas.
+// NewMoveRows writes moves in the form of GET …/moves; escaped is for formulas.
 func NewMoveRows(w io.Writer, escaped bool) *Rows[Move] {
 	return newRows(w, "version,at,prize,delta,reason,actor,stocked,issued", escaped, func(m *Move, text func(string) string) []string {
 		return []string{
@@ -58,15 +58,15 @@ func NewMoveRows(w io.Writer, escaped bool) *Rows[Move] {
 	})
 }
 
-// NewStatementRows writes the lines of statements, as GET …/statements does. They
-// hold nothing that a caller chose.
+// NewStatementRows writes the lines of statements in the form of GET …/statements. They
+// contain nothing that a caller chose.
 func NewStatementRows(w io.Writer) *Rows[Statement] {
 	return newRows(w, "day,prize,issued,remaining,value,to_version", false, func(l *Statement, _ func(string) string) []string {
 		return []string{l.Day, l.Prize, number(l.Issued), numberOrEndless(l.Remaining), l.Value, number(l.ToVersion)}
 	})
 }
 
-// numberOrEndless is a number of units in a CSV file, nil for an endless blank.
+// numberOrEndless returns a number of units for a CSV file, nil for an endless blank.
 func numberOrEndless(n *int64) string {
 	if n == nil {
 		return "endless"
@@ -76,8 +76,8 @@ func numberOrEndless(n *int64) string {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// escapeFormula puts an apostrophe before a field that a spreadsheet would take
-// for a formula, also in the wide letters of East Asian ones.
+// escapeFormula puts an apostrophe before a field that a spreadsheet would interpret as
+// a formula, also if it begins with a full-width character.
 func escapeFormula(field string) string {
 	first, _ := utf8.DecodeRuneInString(field)
 	if strings.ContainsRune("=+-@\t\r\uff1d\uff0b\uff0d\uff20", first) {

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// ReadPool reads a pool as POST /admin/pools takes it. Its mode is not checked. Error:
-// CodeInvalidRequest.
+// ReadPool reads a pool from a body of POST /admin/pools. It does not check the mode.
+// Error: CodeInvalidRequest.
 func ReadPool(document []byte) (draw.Pool, error) {
 	var body NewPool
 	if err := json.Unmarshal(document, &body, json.RejectUnknownMembers(true)); err != nil {
@@ -23,7 +23,7 @@ func ReadPool(document []byte) (draw.Pool, error) {
 	return body.Read()
 }
 
-// DecodeDetail says in one sentence which member of a body is wrong and why.
+// DecodeDetail returns one sentence that says which member of a body is wrong and why.
 func DecodeDetail(err error) string {
 	semantic, _ := errors.AsType[*json.SemanticError](err)
 	syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
@@ -46,7 +46,7 @@ func DecodeDetail(err error) string {
 // in bytes.
 const nameMax = 100
 
-// member writes a JSON pointer as people write members: prizes[2].stock.
+// member writes a JSON pointer in the usual notation: prizes[2].stock.
 func member(p jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range p.Tokens() {
@@ -62,7 +62,7 @@ func member(p jsontext.Pointer) string {
 	return Quote(b.String())
 }
 
-// Quote repeats a name that the caller chose, up to nameMax of it.
+// Quote quotes at most nameMax bytes of a name that the caller chose.
 func Quote(name string) string {
 	if len(name) > nameMax {
 		name = strings.ToValidUTF8(name[:nameMax], "") + "…"
@@ -70,7 +70,7 @@ func Quote(name string) string {
 	return strconv.Quote(name)
 }
 
-// wanted says what should have stood in place of a value.
+// wanted returns what was expected in place of a value.
 func wanted(e *json.SemanticError) string {
 	if e.GoType == nil {
 		return "something else"

@@ -1,8 +1,8 @@
-// Package api is the wire of the operator: the types of its bodies and answers, once,
+// Package api is the operator's interface: the types of its bodies and responses, once,
 // and the typed client. The server encodes these types, and the commands print them.
-// A type that is answered is made of the domain by a function Show…; a type that is
-// sent is read into the domain by its method Read.
+// Functions Show… convert the domain to types of responses; methods Read convert types
+// of requests to the domain.
 //
-// A [Client] makes its calls by a [Caller]: [Remote] asks a service over the network,
-// [Local] the handlers of a service in the same process.
+// A [Client] makes its calls through a [Caller]: [Remote] calls a service over the
+// network, [Local] the handlers of a service in the same process.
 package api

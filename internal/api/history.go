@@ -90,8 +90,8 @@ func ShowStatement(l *job.Line) Statement {
 	return Statement{l.Day, l.Prize, l.Issued, unlessEndless(l.Remaining, l.IsEndless), l.Value.StringFixed(2), l.ToVersion}
 }
 
-// Awards returns a page of the awards that f wants, with versions above after, in order.
-// Errors: CodeInvalidRequest, CodePoolNotFound.
+// Awards returns a page of the awards that match f, with versions above after, in
+// order. Errors: CodeInvalidRequest, CodePoolNotFound.
 func (c *Client) Awards(ctx context.Context, poolID string, f *draw.AwardFilter, after int64) (Awards, error) {
 	query := pageOf(after)
 	for name, value := range map[string]string{"user": f.UserID, "prize": f.PrizeID, "draw": f.DrawID} {
@@ -120,9 +120,8 @@ func (c *Client) Statements(ctx context.Context, poolID, after string) (Statemen
 	return page, checkPage(err, after, page.Next)
 }
 
-// WriteLog writes the history of a pool after a version, a line of JSON for each
-// entry, up to what it holds when the method begins. Errors: CodePoolNotFound,
-// and those of w.
+// WriteLog writes the history of a pool after a version, one line of JSON per entry, up
+// to its end when the method begins. Errors: CodePoolNotFound, and those of w.
 func (c *Client) WriteLog(ctx context.Context, poolID string, after int64, w io.Writer) error {
 	p, err := c.Pool(ctx, poolID)
 	if err != nil {
@@ -162,7 +161,7 @@ func (c *Client) WriteLog(ctx context.Context, poolID string, after int64, w io.
 	return out.Flush()
 }
 
-// CheckDay reports what is no day. Error: CodeInvalidRequest.
+// CheckDay returns an error for an invalid day. Error: CodeInvalidRequest.
 func CheckDay(what, day string) error {
 	if _, err := time.Parse(time.DateOnly, day); err != nil || strings.ContainsAny(day, " ") {
 		return draw.Errorf(draw.CodeInvalidRequest, "%s must be a day, such as 2026-03-01", what)

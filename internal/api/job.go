@@ -32,7 +32,7 @@ type JobChange struct {
 	StaleAfter jsontext.Value `json:"stale_after,omitzero"`
 }
 
-// Read returns the change that the body asks for. Error: CodeInvalidRequest.
+// Read returns the change that the body describes. Error: CodeInvalidRequest.
 func (b *JobChange) Read() (job.Change, error) {
 	c := job.Change{Enabled: b.Enabled}
 	var err error
@@ -60,7 +60,7 @@ func (b *JobChange) Read() (job.Change, error) {
 	return c, c.Check()
 }
 
-// Pin makes one host run the job, every one for "".
+// Pin makes only one host run the job, every host for "".
 func (b *JobChange) Pin(host string) {
 	if b.Host = RawText(&host); host == "" {
 		b.Host = rawNull()
@@ -90,7 +90,7 @@ func (c *Client) ChangeJob(ctx context.Context, name string, change *JobChange) 
 	return err
 }
 
-// RunJob asks for a run of a job. Errors: CodeJobNotFound, CodeJobRunning.
+// RunJob requests a run of a job. Errors: CodeJobNotFound, CodeJobRunning.
 func (c *Client) RunJob(ctx context.Context, name string) error {
 	_, err := fetch[job.View](ctx, c, newCall(http.MethodPost, pathOf("admin", "jobs", name, "run")))
 	return err

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Local calls the handlers of a service in this process. Nothing is lost on the way,
-// so that nothing is sent again, and an error is the handler's own.
+// Local calls the handlers of a service in this process. Nothing is lost on the way, so
+// nothing is sent again, and an error is the handler's own.
 type Local struct {
 	Handler http.Handler
-	// Token is a token that the handlers let in.
+	// Token is a token that the handlers accept.
 	Token string
-	// Closing, where not nil, is called by Close.
+	// Closing, if not nil, is called by Close.
 	Closing func() error
 }
 
@@ -55,8 +55,8 @@ func (l Local) Do(ctx context.Context, c Call) ([]byte, error) {
 	return body.Bytes(), w.err
 }
 
-// serve has the handler answer. One that gives up within its answer panics, as
-// net/http wants it, and has kept its error.
+// serve calls the handler. A handler that gives up within its response panics, as
+// net/http requires, and has stored its error.
 func (l Local) serve(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		reason := recover()
@@ -67,7 +67,7 @@ func (l Local) serve(w http.ResponseWriter, r *http.Request) {
 	l.Handler.ServeHTTP(w, r)
 }
 
-// quoteKey is a key as its header has it, "" for none.
+// quoteKey returns a key in the form of its header, "" for none.
 func quoteKey(key string) string {
 	if key == "" {
 		return ""
@@ -75,7 +75,7 @@ func quoteKey(key string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
 }
 
-// bodyOf is the body of a call. That of a file has no known length.
+// bodyOf returns the body of a call. The length of a file's body is unknown.
 func bodyOf(c *Call) io.Reader {
 	if c.From != nil {
 		return struct{ io.Reader }{c.From}
@@ -83,12 +83,12 @@ func bodyOf(c *Call) io.Reader {
 	return strings.NewReader(string(c.Body))
 }
 
-// failureKey is that of the place, in the context of a request, where the error of its
-// handler is kept.
+// failureKey is the key, in the context of a request, of the place for the handler's
+// error.
 type failureKey struct{}
 
-// KeepFailure keeps the error of a handler for who has called it in this process: its
-// cause is not for the network.
+// KeepFailure keeps the error of a handler for its caller in this process: the cause
+// must not be sent over the network.
 func KeepFailure(r *http.Request, err error) {
 	if place, ok := r.Context().Value(failureKey{}).(*error); ok {
 		*place = err
@@ -124,5 +124,5 @@ func (a *answer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Flush implements http.Flusher. All is passed on at once.
+// Flush implements http.Flusher. Everything is passed on at once.
 func (a *answer) Flush() {}

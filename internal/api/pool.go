@@ -41,13 +41,13 @@ type Pool struct {
 	Prizes  []Prize  `json:"prizes"`
 }
 
-// Opening is an announced round, and when it comes.
+// Opening is an announced round, and its time.
 type Opening struct {
 	Round int64  `json:"round"`
 	At    string `json:"at"`
 }
 
-// Time reads At.
+// Time parses At.
 func (o *Opening) Time() (time.Time, error) { return readTime(o.At) }
 
 // ShowPool shows a pool.
@@ -110,12 +110,12 @@ type PoolChange struct {
 	RetryAfter *string `json:"retry_after,omitzero"`
 	Notice     *string `json:"notice,omitzero"`
 	Reason     *string `json:"reason,omitzero"`
-	// Round and Signature are those of the beacon that state open brings.
+	// Round and Signature are those of the beacon, for state open.
 	Round     *int64  `json:"round,omitzero"`
 	Signature *string `json:"signature,omitzero"`
 }
 
-// Read returns the change that the body asks for; checkMode judges a mode. Error:
+// Read returns the change that the body describes; checkMode checks a mode. Error:
 // CodeInvalidRequest.
 func (b *PoolChange) Read(checkMode func(mode string) error) (draw.PoolChange, error) {
 	change := draw.PoolChange{Archived: b.Archived}
@@ -152,7 +152,7 @@ func (b *PoolChange) Read(checkMode func(mode string) error) (draw.PoolChange, e
 	return change, change.Check()
 }
 
-// readPause reads what a pause says, nil where no member was sent.
+// readPause reads the members of a pause, nil if none was sent.
 func (b *PoolChange) readPause() (*draw.Pause, error) {
 	if b.RetryAfter == nil && b.Notice == nil && b.Reason == nil {
 		return nil, nil //nolint:nilnil // most changes are no pause
@@ -170,7 +170,7 @@ func (b *PoolChange) readPause() (*draw.Pause, error) {
 // SetState changes the state.
 func (b *PoolChange) SetState(s draw.State) { b.State = RawText((*string)(&s)) }
 
-// SetPause says more of a pause.
+// SetPause sets the members of a pause.
 func (b *PoolChange) SetPause(p *draw.Pause) {
 	after := p.RetryAfter.String()
 	b.RetryAfter, b.Notice, b.Reason = &after, orNil(p.Notice), orNil(p.Reason)

@@ -44,18 +44,19 @@ type Kept struct {
 }
 
 const (
-	// ZonesFile is the one of [ProofFiles] that names the release of the time zones that
-	// the service went by.
+	// ZonesFile is the one of [ProofFiles] that names the release of the time zones
+	// that the service used.
 	ZonesFile = "zones"
-	// ZonesComment begins the comment of an archive, which has the content of ZonesFile:
-	// commands of 0.1.0 refuse an archive with a further file.
+	// ZonesComment begins the comment of an archive, which contains the content of
+	// ZonesFile: commands of 0.1.0 refuse an archive with a further file.
 	ZonesComment = "time zones: "
 )
 
-// ProofFiles are the files by which outsiders verify a pool, the log first.
+// ProofFiles returns the names of the files by which outsiders verify a pool, the log
+// first.
 func ProofFiles() []string { return append(archiveNames(), ZonesFile) }
 
-// archiveNames are the names of the files that an archive has.
+// archiveNames returns the names of the files of an archive.
 func archiveNames() []string {
 	return []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint", "reveal"}
 }
@@ -88,7 +89,7 @@ func (c *Client) CheckSeeds(ctx context.Context, poolID string) error {
 	if err != nil || p.State == draw.StateClosed {
 		return err
 	}
-	if _, err = c.Reveal(ctx, poolID); draw.CodeOf(err) == draw.CodePoolOpen { // nothing else is in the way
+	if _, err = c.Reveal(ctx, poolID); draw.CodeOf(err) == draw.CodePoolOpen { // only the open pool prevents it
 		return nil
 	}
 	return err
@@ -104,7 +105,7 @@ func (c *Client) SkipVersions(ctx context.Context, poolID string, to int64, reas
 	return done.Skipped, err
 }
 
-// KeepCheckpoint hands a checkpoint that was signed elsewhere to the service. Errors:
+// KeepCheckpoint passes a checkpoint that was signed elsewhere to the service. Errors:
 // CodeInvalidRequest, CodePoolNotFound, CodeNotFound, CodeLogForked.
 func (c *Client) KeepCheckpoint(ctx context.Context, poolID string, note []byte) error {
 	call := newCall(http.MethodPut, poolPath(poolID, "proof", "checkpoint"))
@@ -113,20 +114,21 @@ func (c *Client) KeepCheckpoint(ctx context.Context, poolID string, note []byte)
 	return err
 }
 
-// What an archive may hold, so that a service that is another, or broken, does not
-// fill the disk.
+// Limits of an archive, so that another service, or a broken one, does not fill the
+// disk.
 const (
-	// archiveMax is the longest archive, in bytes: three hundred million awards.
+	// archiveMax is the maximum length of an archive, in bytes: three hundred million
+	// awards.
 	archiveMax = 16 << 30
-	// packedMax is how many times as long as the archive its files may be. Those of a
-	// pool are four times as long, and more where draws are of many units.
+	// packedMax is the maximum ratio of the files' length to the archive's. The files
+	// of a pool are four times as long, and more if draws have many units.
 	packedMax = 200
-	// smallMax is the longest of the small files, in bytes.
+	// smallMax is the maximum length of the small files, in bytes.
 	smallMax = 1 << 20
 )
 
-// ExportProof writes each of [ProofFiles] that is there to what create returns for its
-// name. The archive is kept in a temporary file until it is whole, so that an error
+// ExportProof writes each existing one of [ProofFiles] to what create returns for its
+// name. The archive is kept in a temporary file until it is complete, so that an error
 // before the first call of create has exported nothing. Errors: CodePoolNotFound,
 // CodeNotFound, CodeSeedUnavailable, CodeLogForked.
 func (c *Client) ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) (err error) {
@@ -150,7 +152,7 @@ func (c *Client) ExportProof(ctx context.Context, poolID string, create func(nam
 	return unpackAll(kept, size, create)
 }
 
-// unpackAll writes the files of an archive, which must be all of a pool's.
+// unpackAll writes the files of an archive, which must contain all files of a pool.
 func unpackAll(from io.ReaderAt, size int64, create func(name string) (io.Writer, error)) error {
 	archive, err := zip.NewReader(from, size)
 	if err != nil {
@@ -173,7 +175,7 @@ func unpackAll(from io.ReaderAt, size int64, create func(name string) (io.Writer
 	return err
 }
 
-// checkArchive reports whether an archive has the files of a pool, each once.
+// checkArchive returns an error unless an archive has the files of a pool, each once.
 func checkArchive(files []*zip.File) error {
 	missing := archiveNames()
 	for _, f := range files {
@@ -193,7 +195,7 @@ func checkArchive(files []*zip.File) error {
 	return nil
 }
 
-// unpackFiles writes files of an archive, which have no more than left bytes together.
+// unpackFiles writes files of an archive, which together have at most left bytes.
 func unpackFiles(files []*zip.File, left int64, create func(name string) (io.Writer, error)) error {
 	for _, f := range files {
 		longest := left
@@ -209,8 +211,7 @@ func unpackFiles(files []*zip.File, left int64, create func(name string) (io.Wri
 	return nil
 }
 
-// unpack writes a file of an archive and returns its length, which is not above the
-// longest.
+// unpack writes a file of an archive and returns its length, which is at most longest.
 func unpack(f *zip.File, longest int64, create func(name string) (io.Writer, error)) (int64, error) {
 	w, err := create(f.Name)
 	if err != nil {
@@ -224,7 +225,7 @@ func unpack(f *zip.File, longest int64, create func(name string) (io.Writer, err
 	return n, errors.Join(err, r.Close())
 }
 
-// atMost writes some bytes, and no more.
+// atMost writes a limited number of bytes.
 type atMost struct {
 	to   io.Writer
 	left int64

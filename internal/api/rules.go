@@ -45,7 +45,8 @@ func (b *Rules) Read() *draw.Rules {
 	return rules.Read(b.Rules)
 }
 
-// Limit is a limit as the rules document has it; without per it is ever.
+// Limit is a limit in the form of the rules document; without per it is unlimited in
+// time.
 type Limit struct {
 	Of    draw.LimitOf `json:"of"`
 	Prize string       `json:"prize,omitempty"`
@@ -73,7 +74,7 @@ type Odds struct {
 	Guarantee *Guarantee `json:"guarantee"`
 }
 
-// Chance is that of one prize, as a fraction.
+// Chance is the chance of one prize, as a fraction.
 type Chance struct {
 	Prize  string `json:"prize"`
 	Chance string `json:"chance"`
@@ -83,7 +84,7 @@ type Chance struct {
 type Guarantee struct {
 	After int64  `json:"after"`
 	Prize string `json:"prize"`
-	// Rate is null where it has no exact value.
+	// Rate is null if it has no exact value.
 	Rate *string `json:"rate"`
 }
 
@@ -102,7 +103,7 @@ func ShowOdds(o *odds.Statement) Odds {
 	return shown
 }
 
-// ReadFraction reads a chance of an answer.
+// ReadFraction parses a chance in a response.
 func ReadFraction(text string) (*big.Rat, error) {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
@@ -111,21 +112,22 @@ func ReadFraction(text string) (*big.Rat, error) {
 	return r, nil
 }
 
-// Refused says what would refuse a user's draw now.
+// Refused is the refusal that a user's draw would get now.
 type Refused struct {
 	Refused draw.Code `json:"refused"`
 	Detail  string    `json:"detail"`
-	// Limit and RetryAt belong to limit-reached; RetryAt is null for ever.
+	// Limit and RetryAt belong to limit-reached; RetryAt is null for never.
 	Limit   *Limit  `json:"limit"`
 	RetryAt *string `json:"retry_at"`
 }
 
-// gates are the codes of what may refuse a draw.
+// gates returns the codes of what may refuse a draw.
 func gates() []draw.Code {
 	return []draw.Code{draw.CodePoolNotOpen, draw.CodePaused, draw.CodeTicketRequired, draw.CodeTicketExpired, draw.CodeUserBlocked, draw.CodeLimitReached, draw.CodeSoldOut}
 }
 
-// ShowRefused shows the refusal of a gate that err is; ok is false for any other error.
+// ShowRefused shows err if it is the refusal of a gate; ok is false for any other
+// error.
 func ShowRefused(err error) (shown Refused, ok bool) {
 	e, isNamed := errors.AsType[*draw.Error](err)
 	if !isNamed || !slices.Contains(gates(), e.Code) {
@@ -138,7 +140,7 @@ func ShowRefused(err error) (shown Refused, ok bool) {
 	return shown, true
 }
 
-// OddsOrRefusal is what GET …/odds answers: a refusal where it names a code.
+// OddsOrRefusal is the response of GET …/odds: a refusal if it has a code.
 type OddsOrRefusal struct {
 	Odds
 	Refused
@@ -157,9 +159,9 @@ func (c *Client) Rules(ctx context.Context, poolID string, version int64) (Rules
 	return see[Rules](ctx, c, path)
 }
 
-// SetRules puts a document in force, "" removes the rules. versions, where not nil, are
-// those that the rules in force may have. Errors: CodeInvalidRequest, CodePoolNotFound,
-// CodeNotFound, CodeRulesChanged.
+// SetRules puts a document in force; "" removes the rules. versions, if not nil, are
+// the allowed versions of the current rules. Errors: CodeInvalidRequest,
+// CodePoolNotFound, CodeNotFound, CodeRulesChanged.
 func (c *Client) SetRules(ctx context.Context, poolID, document string, versions []int64) (Rules, error) {
 	call := newCall(http.MethodDelete, poolPath(poolID, "rules"))
 	if document != "" {
@@ -169,7 +171,7 @@ func (c *Client) SetRules(ctx context.Context, poolID, document string, versions
 	return fetch[Rules](ctx, c, call)
 }
 
-// Odds states the chances of a pool's next draw, of anybody for userID "". Error:
+// Odds returns the chances of a pool's next draw, for anybody if userID is "". Error:
 // CodePoolNotFound.
 func (c *Client) Odds(ctx context.Context, poolID, userID string) (OddsOrRefusal, error) {
 	path := poolPath(poolID, "odds")

@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// ShowTime returns a time as answers have it.
+// ShowTime returns a time in the form of responses.
 func ShowTime(t time.Time) string { return t.UTC().Format(draw.TimeFormat) }
 
 // ShowTimeOrNull is ShowTime, nil for the zero time.
@@ -30,7 +30,7 @@ func ShowEach[In, Out any](list []In, show func(*In) Out) []Out {
 	return out
 }
 
-// WriteLine writes v as a line of JSON, as the service answers it. Errors are those of w.
+// WriteLine writes v as a line of JSON, in the service's form. Errors are those of w.
 func WriteLine(w io.Writer, v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
@@ -40,7 +40,7 @@ func WriteLine(w io.Writer, v any) error {
 	return err
 }
 
-// readTime reads a time of an answer.
+// readTime parses a time in a response.
 func readTime(text string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -61,7 +61,7 @@ func readEach[In, Out any](list []In, read func(*In) (Out, error)) ([]Out, error
 	return out, nil
 }
 
-// unlessEndless is a number of units, nil where it is that of an endless blank.
+// unlessEndless returns a number of units, nil for an endless blank.
 func unlessEndless(n int64, isEndless bool) *int64 {
 	if isEndless {
 		return nil
@@ -81,7 +81,7 @@ func readText(member string, raw jsontext.Value) (*string, error) {
 	return &value, nil
 }
 
-// RawText is a string as a member of a body that null and absent differ in; nil is
+// RawText returns a string for a member that distinguishes null and absent; nil is
 // absent.
 func RawText(s *string) jsontext.Value {
 	if s == nil {
@@ -91,7 +91,7 @@ func RawText(s *string) jsontext.Value {
 	return quoted
 }
 
-// rawNull is a null as such a member.
+// rawNull returns a null for such a member.
 func rawNull() jsontext.Value { return jsontext.Value("null") }
 
 func orEmpty(s *string) string {

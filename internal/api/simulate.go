@@ -13,22 +13,22 @@ import (
 // not explain.
 const zMax = 5
 
-// Simulated is what came of a simulation, as JSON.
+// Simulated is the result of a simulation, as JSON.
 type Simulated struct {
 	Draws     int64               `json:"draws"`
 	Prizes    []SimulatedPrize    `json:"prizes"`
 	Redirects map[draw.Why]int64  `json:"redirects"`
 	Refusals  map[draw.Code]int64 `json:"refusals"`
 	Spent     string              `json:"spent"`
-	// Unlikely says that chance does not explain a share.
+	// Unlikely means that chance does not explain a share.
 	Unlikely bool `json:"unlikely"`
-	// Failed are the items of the agenda that could not be done.
+	// Failed are the items of the agenda that could not be carried out.
 	Failed    []draw.ItemDone     `json:"failed,omitempty"`
 	Guarantee *SimulatedGuarantee `json:"guarantee,omitempty"`
 }
 
-// SimulatedPrize is what it did with one prize; null is what is not known,
-// or did not happen.
+// SimulatedPrize is the result for one prize; null is what is unknown, or did not
+// happen.
 type SimulatedPrize struct {
 	Prize        string   `json:"prize"`
 	Count        int64    `json:"count"`
@@ -77,6 +77,6 @@ func isUnlikely(s *odds.Simulated) bool {
 	return slices.ContainsFunc(s.Prizes, func(p odds.SimulatedPrize) bool { return p.Z != nil && math.Abs(*p.Z) > zMax })
 }
 
-// finite keeps a distance within what JSON can say: where the mean leaves no
-// choice, any other outcome is infinitely far.
+// finite limits a distance to what JSON can represent: if the mean leaves no choice,
+// any other outcome is infinitely far.
 func finite(z float64) float64 { return max(-math.MaxFloat64, min(z, math.MaxFloat64)) }

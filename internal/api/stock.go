@@ -30,7 +30,7 @@ func ShowPrize(p *draw.Prize) Prize {
 	}
 }
 
-// KindOf is the kind of a prize as answers show it.
+// KindOf returns the kind of a prize in the form of responses.
 func KindOf(p *draw.Prize) draw.Kind {
 	if p.IsWin() {
 		return draw.KindPrize
@@ -51,7 +51,7 @@ func (p *Prize) Read() (draw.Prize, error) {
 	return read, nil
 }
 
-// ReadPrizes returns the prizes that the pool has.
+// ReadPrizes returns the pool's prizes.
 func (p *Pool) ReadPrizes() ([]draw.Prize, error) { return readEach(p.Prizes, (*Prize).Read) }
 
 // NewPrize is one prize of a new pool, and the body of POST …/prizes.
@@ -60,7 +60,7 @@ type NewPrize struct {
 	Name  string  `json:"name"`
 	Value *string `json:"value"`
 	Kind  *string `json:"kind"`
-	// Stock may be left out for a blank, which is then endless.
+	// Stock may be omitted for a blank, which is then endless.
 	Stock *int64 `json:"stock,omitzero"`
 }
 
@@ -97,7 +97,7 @@ type PrizeChange struct {
 	Value *string `json:"value,omitzero"`
 }
 
-// Read returns the change that the body asks for. Error: CodeInvalidRequest.
+// Read returns the change that the body describes. Error: CodeInvalidRequest.
 func (b *PrizeChange) Read() (draw.PrizeChange, error) {
 	change := draw.PrizeChange{Name: b.Name}
 	if b.Value != nil {

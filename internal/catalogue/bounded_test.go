@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestParseIsBounded: a catalogue of the largest length takes little memory, whatever its
-// items are. A list that is decoded whole before it is counted is the double: it takes a
+// TestParseIsBounded: a catalogue of the maximum length takes little memory, whatever
+// its items are. The double decodes the whole list before counting it, which takes a
 // hundred times its length.
 func TestParseIsBounded(t *testing.T) { //nolint:paralleltest // it measures the heap
 	filled := func(item string) []byte {

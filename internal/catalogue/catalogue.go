@@ -16,17 +16,17 @@ import (
 
 // Limits of a catalogue.
 const (
-	// BodyMax is the longest catalogue, in bytes.
+	// BodyMax is the maximum length of a catalogue, in bytes.
 	BodyMax = 8 << 20
-	// PrizesMax is the most prizes that it describes.
+	// PrizesMax is the maximum number of prizes that it describes.
 	PrizesMax = 100_000
-	// TextMax is the longest text of a prize, in characters.
+	// TextMax is the maximum length of a prize's text, in characters.
 	TextMax = 4000
-	// LinkMax is the longest address of an image or a link, in bytes.
+	// LinkMax is the maximum length of the address of an image or a link, in bytes.
 	LinkMax = 2000
 )
 
-// Item is what the catalogue says of a prize. All but the ID may be empty.
+// Item is what the catalogue says of a prize. All members but the ID may be empty.
 type Item struct {
 	ID          string `json:"id"`
 	Name        string `json:"name,omitempty"`
@@ -35,35 +35,34 @@ type Item struct {
 	Link        string `json:"link,omitempty"`
 }
 
-// Stored is a catalogue as the database holds it.
+// Stored is a catalogue in the database.
 type Stored struct {
-	// Source is a digest of the address that it came from, which may hold a
+	// Source is a digest of the address of the source: the address itself may contain a
 	// secret.
 	Source string
 	// Body is what the source sent, Digest its SHA-256 in hex.
 	Body   []byte
 	Digest string
-	// ETag and LastModified are what the source said of it; "" for nothing.
+	// ETag and LastModified are the source's headers; "" for none.
 	ETag, LastModified string
-	// FetchedAt is when the source sent it, CheckedAt when the source last said
-	// that it still holds.
+	// FetchedAt is when the source sent it, CheckedAt when the source last confirmed
+	// it.
 	FetchedAt, CheckedAt time.Time
 }
 
-// IsFrom says whether the catalogue came from an address.
+// IsFrom reports whether the catalogue came from an address.
 func (c *Stored) IsFrom(source string) bool { return c.Source == digest([]byte(source)) }
 
-// items are the prizes of the body, if it is the one that was fetched.
+// items returns the prizes of the body if its digest matches.
 func (c *Stored) items() (map[string]Item, error) {
 	if digest(c.Body) != c.Digest {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "the catalogue that is stored is not the one that was fetched")
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the stored catalogue is not the one that was fetched")
 	}
 	return Parse(c.Body)
 }
 
-// Parse reads and checks a catalogue: {"prizes":[{"id",…}]}. Members that are not
-// known are left out, and none is there twice. Error: CodeInvalidRequest, with what
-// is wrong.
+// Parse reads and checks a catalogue: {"prizes":[{"id",…}]}. Unknown members are
+// ignored, repeated ones are refused. Error: CodeInvalidRequest, with the reason.
 func Parse(body []byte) (map[string]Item, error) {
 	if len(body) > BodyMax {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the catalogue has more than %d bytes", BodyMax)
@@ -83,19 +82,19 @@ func Parse(body []byte) (map[string]Item, error) {
 	return whole.Prizes, nil
 }
 
-// items are the prizes of a catalogue by id, nil for none.
+// items holds the prizes of a catalogue by id, nil for none.
 type items map[string]Item
 
-// UnmarshalJSONFrom reads a list of prizes one by one, and ends at the first that is wrong
-// or too many: a list that is not kept may be a hundred times as large in memory as it is
-// long. Error: CodeInvalidRequest.
+// UnmarshalJSONFrom reads a list of prizes one by one, and stops at the first that is
+// invalid or too many: in memory, a list may take a hundred times its length in bytes.
+// Error: CodeInvalidRequest.
 func (all *items) UnmarshalJSONFrom(in *jsontext.Decoder) error {
-	if in.PeekKind() == 'n' { // null, which is no list
+	if in.PeekKind() == 'n' { // null, which is not a list
 		return in.SkipValue()
 	}
 	begin, err := in.ReadToken()
 	if err == nil && begin.Kind() != '[' {
-		err = draw.Errorf(draw.CodeInvalidRequest, "the catalogue is not the JSON of a catalogue: prizes is no list")
+		err = draw.Errorf(draw.CodeInvalidRequest, "the catalogue is not the JSON of a catalogue: prizes is not a list")
 	}
 	if err != nil {
 		return err
@@ -140,13 +139,13 @@ func (i *Item) check() error {
 	for member, text := range map[string]string{"image": i.Image, "link": i.Link} {
 		u, err := url.Parse(text)
 		if err != nil || len(text) > LinkMax || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
-			return draw.Errorf(draw.CodeInvalidRequest, "the catalogue's %s of prize %q is no address of at most %d bytes by http or https", member, i.ID, LinkMax)
+			return draw.Errorf(draw.CodeInvalidRequest, "the catalogue's %s of prize %q is not an http or https address of at most %d bytes", member, i.ID, LinkMax)
 		}
 	}
 	return nil
 }
 
-// digest is the SHA-256 of data, in hex.
+// digest returns the SHA-256 of data, in hex.
 func digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])

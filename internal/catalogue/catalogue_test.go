@@ -162,7 +162,7 @@ func TestFailedFetchChangesNothing(t *testing.T) {
 	}
 }
 
-// zipped sends a text as gzip, as a source may that is asked by Go.
+// zipped sends a text as gzip, as a source may to Go's client.
 func zipped(text string) nethttp.HandlerFunc {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -177,7 +177,7 @@ func sendZipped(w nethttp.ResponseWriter, packed []byte) {
 	_, _ = w.Write(packed)
 }
 
-// misbehaviour is what a source does wrong.
+// misbehaviour returns what a source may do wrong.
 func misbehaviour() map[string]nethttp.HandlerFunc {
 	return map[string]nethttp.HandlerFunc{
 		"500":     func(w nethttp.ResponseWriter, _ *nethttp.Request) { w.WriteHeader(nethttp.StatusInternalServerError) },
@@ -213,7 +213,7 @@ func misbehaviour() map[string]nethttp.HandlerFunc {
 	}
 }
 
-// hijacked answers with bytes as they are, and closes the connection.
+// hijacked answers with the given bytes, and closes the connection.
 func hijacked(w nethttp.ResponseWriter, text string) {
 	conn, _, err := nethttp.NewResponseController(w).Hijack()
 	if err != nil {

@@ -15,37 +15,37 @@ import (
 	"drawsvc/internal/job"
 )
 
-// FetchMax is the longest that a fetch may take.
+// FetchMax is the maximum time of a fetch.
 const FetchMax = 2 * time.Minute
 
-// retryAfter is how soon a failed fetch is made up for.
+// retryAfter is how soon a failed fetch is repeated.
 const retryAfter = 5 * time.Minute
 
 // JobName is the name of the job that fetches the catalogue.
 const JobName = "catalogue"
 
-// Saver is the database, as the job writes it. What it writes is fenced by the run.
+// Saver is what the job writes to the database. The run fences the writes.
 type Saver interface {
-	// Catalogue returns the one that is stored, nil for none. When its digest is
-	// the one that the caller has, Body is left out.
+	// Catalogue returns the stored catalogue, nil for none. If its digest is the
+	// caller's, Body is left out.
 	Catalogue(ctx context.Context, digest string) (*Stored, error)
-	// SaveCatalogue stores c with the database's time as FetchedAt and
-	// CheckedAt; with a nil Body it says that the one there still holds.
+	// SaveCatalogue stores c with the database's time as FetchedAt and CheckedAt; a nil
+	// Body means that the stored one is still current.
 	SaveCatalogue(ctx context.Context, run job.Run, c Stored) error
 }
 
-// CheckURL returns CodeInvalidRequest for what is no source: an address by http or
-// https, with a host.
+// CheckURL returns CodeInvalidRequest for what cannot be a source: a source is an http
+// or https address with a host.
 func CheckURL(source string) error {
 	u, err := url.Parse(source)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(source) > LinkMax {
-		return draw.Errorf(draw.CodeInvalidRequest, "the catalogue's URL must be an address by http or https")
+		return draw.Errorf(draw.CodeInvalidRequest, "the catalogue's URL must be an http or https address")
 	}
 	return nil
 }
 
-// Job is the job that fetches the catalogue from source at an interval. It is due
-// at once where it has never run. A failed run is made up for after 5 minutes.
+// Job returns the job that fetches the catalogue from source at an interval. It is due
+// at once if it has never run. A failed run is repeated after 5 minutes.
 func Job(store Saver, source string, interval time.Duration) job.Definition {
 	f := &fetcher{store: store, source: source, client: newClient()}
 	return job.Definition{
@@ -54,8 +54,8 @@ func Job(store Saver, source string, interval time.Duration) job.Definition {
 	}
 }
 
-// newClient follows no redirects: the operator named the address. It keeps no
-// connections between fetches, which are hours apart.
+// newClient returns a client that follows no redirects, because the operator named the
+// address, and keeps no connections between fetches, which are hours apart.
 func newClient() *nethttp.Client {
 	return &nethttp.Client{
 		Transport:     &nethttp.Transport{Proxy: nethttp.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
@@ -76,7 +76,7 @@ func (f *fetcher) run(ctx context.Context, run job.Run) ([]byte, error) {
 	}
 	if before != nil {
 		if _, err := before.items(); err != nil || !before.IsFrom(f.source) {
-			before = nil // of no use, or its ETag is another server's
+			before = nil // unusable, or its ETag is from another server
 		}
 	}
 	got, err := f.fetch(ctx, before)
@@ -98,7 +98,8 @@ func (f *fetcher) run(ctx context.Context, run job.Run) ([]byte, error) {
 	return fmt.Appendf(nil, `{"changed":%t,"prizes":%d,"bytes":%d,"digest":%q}`, got.Body != nil, max(prizes, 0), len(got.Body), got.Digest), nil
 }
 
-// fetch asks the source once. A nil Body says that the one before still holds.
+// fetch asks the source once. A nil Body means that the stored catalogue is still
+// current.
 func (f *fetcher) fetch(ctx context.Context, before *Stored) (Stored, error) {
 	ctx, cancel := context.WithTimeout(ctx, FetchMax)
 	defer cancel()
@@ -142,7 +143,8 @@ func (f *fetcher) fetch(ctx context.Context, before *Stored) (Stored, error) {
 	return got, nil
 }
 
-// isConditional says that a request may be answered with 304: it names what is held.
+// isConditional reports whether a request may be answered with 304: it names what is
+// stored.
 func isConditional(h nethttp.Header) bool {
 	return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != ""
 }
@@ -158,7 +160,7 @@ func isJSON(contentType string) bool {
 	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
 }
 
-// withoutURL leaves the address out of an error: it may hold a secret.
+// withoutURL removes the address from an error: it may contain a secret.
 func withoutURL(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Loader is the database, as the memory reads it.
+// Loader is what the memory reads of the database.
 type Loader interface {
 	// Catalogue is as in [Saver].
 	Catalogue(ctx context.Context, digest string) (*Stored, error)
 }
 
-// WatchDefault is how often an instance asks the database whether there is a new
+// WatchDefault is the interval at which an instance asks the database for a new
 // catalogue.
 const WatchDefault = 4 * time.Second
 
@@ -38,15 +38,16 @@ func NewMemory(store Loader, log *slog.Logger) *Memory {
 	return m
 }
 
-// Items returns what the catalogue says, by the prizes' ids, to be read alone: one
-// catalogue whole, also when there is a new one meanwhile. It asks nobody.
+// Items returns the catalogue's items by the prizes' ids. The map is read-only and
+// always one whole catalogue, also if a new one arrives meanwhile. It is read from
+// memory.
 func (m *Memory) Items() map[string]Item { return m.held.Load().items }
 
-// CheckedAt is when the source last said what is held; zero when nothing is.
+// CheckedAt returns when the source last confirmed the copy; zero if there is none.
 func (m *Memory) CheckedAt() time.Time { return m.held.Load().checkedAt }
 
-// Load copies the catalogue from the database, if it has changed. What is held
-// stays after an error.
+// Load copies the catalogue from the database if it has changed. After an error the
+// copy remains.
 func (m *Memory) Load(ctx context.Context) error {
 	before := m.held.Load()
 	stored, err := m.store.Catalogue(ctx, before.digest)
@@ -75,7 +76,7 @@ func (m *Memory) Watch(ctx context.Context, interval time.Duration) {
 		}
 		err := m.Load(ctx)
 		if err != nil && !failed && ctx.Err() == nil {
-			m.log.Warn("the catalogue could not be loaded; the one in memory stays", "error", err)
+			m.log.Warn("the catalogue could not be loaded; the copy in memory is kept", "error", err)
 		}
 		failed = err != nil
 	}

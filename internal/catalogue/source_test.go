@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestUnaskedNotModified: "not modified" says nothing to a request that named no
-// state, and the catalogue is not taken for confirmed.
+// TestUnaskedNotModified: "not modified" means nothing for a request that named no
+// state, and the catalogue does not count as confirmed.
 func TestUnaskedNotModified(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "sqlite")
@@ -35,7 +35,7 @@ func TestUnaskedNotModified(t *testing.T) {
 	require.Equal(t, before, after)
 }
 
-// TestNewETag: the same catalogue under another ETag is asked for by that one next.
+// TestNewETag: the same catalogue with another ETag is next requested with that one.
 func TestNewETag(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "sqlite")
@@ -56,8 +56,8 @@ func TestNewETag(t *testing.T) {
 	require.NoError(t, f.run(t.Context(), t))
 }
 
-// TestDamagedCatalogue: what is stored and is not what was fetched is not served,
-// and is fetched whole.
+// TestDamagedCatalogue: a stored catalogue that is not the fetched one is not served,
+// and is fetched completely.
 func TestDamagedCatalogue(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "sqlite")
@@ -98,7 +98,7 @@ func TestSourcePasswordStaysOutOfErrors(t *testing.T) {
 	require.False(t, stored.IsFrom(f.address))
 	for about, h := range misbehaviour() {
 		if about == "silence" || about == "drips" {
-			continue // they take their time
+			continue // they take time
 		}
 		f.answers(h)
 		require.NotContains(t, f.run(t.Context(), t).Error(), "secret", about)

@@ -187,7 +187,7 @@ func bothWays() []struct {
 		{"pool commit nowhere --origin draws.example.org", exitFailure, "nowhere"},
 		{"pool commit deck --origin draws.example.org --epochs 9 --epoch-length 7 --receipts", exitOK, "origin draws.example.org/deck"},
 		{"log --pool deck", exitOK, `"receipts":true`},
-		{"pool commit deck --origin draws.example.org", exitFailure, "is committed already"},
+		{"pool commit deck --origin draws.example.org", exitFailure, "is already committed"},
 		{"pool skip deck", exitUsage, "--to is missing"},
 		{"pool skip deck --to -1", exitUsage, "to must be a version"},
 		{"pool skip deck --to 9 --reason restored", exitOK, "pool deck: 6 versions skipped"},

@@ -254,7 +254,7 @@ func TestEveryCommandBothWays(t *testing.T) {
 			require.True(t, slices.ContainsFunc(tested, func(line string) bool { return strings.HasPrefix(line, name+" ") }), "%s is not tested both ways", name)
 		case c.Flags().Lookup(setting.DatabaseFlag) != nil:
 			p := program{tb: t, vars: map[string]string{}}
-			p.refused(exitUsage, name+" works on the database alone", append(strings.Fields(name), "--server", "http://127.0.0.1:1")...)
+			p.refused(exitUsage, name+" works only on the database", append(strings.Fields(name), "--server", "http://127.0.0.1:1")...)
 		}
 	}
 }

@@ -296,7 +296,7 @@ func onlyOnDatabase(c *cobra.Command, t *target, what string, fn func(context.Co
 // alone is the error of a command that was to ask a service and cannot; what is
 // its path.
 func alone(what string) error {
-	return setting.AsUsage(fmt.Errorf("%s works on the database alone, not with --server: name the database with --database", strings.TrimPrefix(what, "drawsvc ")))
+	return setting.AsUsage(fmt.Errorf("%s works only on the database, not with --server: name the database with --database", strings.TrimPrefix(what, "drawsvc ")))
 }
 
 // actor is who acts: --actor, or the user of the operating system.

@@ -27,7 +27,7 @@ func (p program) migrateUp() {
 	p.tb.Helper()
 	o := p.run("migrate", "up")
 	for line := range strings.Lines(o.stderr) {
-		require.Regexp(p.tb, "waiting for another process that migrates this database|a migration meets others at work", line)
+		require.Regexp(p.tb, "waiting for another process that migrates this database|migration blocked by another session", line)
 	}
 	o.stderr = ""
 	require.Equal(p.tb, outcome{stdout: p.standsAt(p.knows(), "up to date")}, o)

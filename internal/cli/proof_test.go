@@ -35,7 +35,7 @@ func TestVerifiableDraws(t *testing.T) {
 			note := p.ok("pool", "commit", "spring", "--origin=draws.example.org", "--seed-recipients", recipients, "--epochs=9", "--epoch-length=7")
 			require.Contains(t, note, "origin draws.example.org/spring\n")
 			require.Contains(t, note, "\nlog 4 ")
-			p.refused(exitFailure, "is committed already", "pool", "commit", "spring", "--origin=a.example", "--seed-recipients", recipients)
+			p.refused(exitFailure, "is already committed", "pool", "commit", "spring", "--origin=a.example", "--seed-recipients", recipients)
 			p.ok("pool", "open", "spring", "--seed-identity-file", identity)
 			s := p.serve("--seed-identity-file", identity, "--seed-recipients", recipients)
 			for i := range 20 {

@@ -48,7 +48,7 @@ func TestJobsBeforeTheFirstStart(t *testing.T) {
 	t.Parallel()
 	p := on(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
 	p.ok("migrate", "up")
-	p.refused(exitFailure, `there is no job "audit" yet: the first start of the service makes it`, "job", "show", "audit")
+	p.refused(exitFailure, `there is no job "audit" yet: the first start of the service creates it`, "job", "show", "audit")
 	p.refused(exitFailure, `there is no job "audit" yet`, "job", "run", "audit")
 	p.refused(exitFailure, `there is no job "frob"`, "job", "show", "frob")
 }

@@ -175,7 +175,7 @@ func TestMigrateKilledWithLock(t *testing.T) {
 			o := next.run("migrate", "up")
 			require.Equal(t, exitOK, o.code, o.message)
 			require.Equal(t, next.standsAt(next.knows(), "up to date"), o.stdout)
-			require.Contains(t, o.stderr, "waiting for another process that migrates this database; if it was killed, its lock runs out")
+			require.Contains(t, o.stderr, "waiting for another process that migrates this database; if it was killed, its lock expires")
 			require.Contains(t, o.stderr, fmt.Sprintf("-%d-", up.Process.Pid))
 			old.ok("audit")
 		})

@@ -49,10 +49,10 @@ func TestServerRefuses(t *testing.T) {
 		{none, exitUsage, "--server holds a user or a password", "pool list --server http://ann:" + secret + "@draws.example"},
 		{none, exitUsage, "a token is for --server", "pool list --database sqlite:x --token-file " + wrong},
 		{none, exitUsage, "--actor is for the database", "pool pause mono --actor ann --server " + url},
-		{none, exitUsage, "audit --deep works on the database alone", "audit --deep --server " + url},
+		{none, exitUsage, "audit --deep works only on the database", "audit --deep --server " + url},
 		{none, exitUsage, "--token-file: open ", "pool list --server " + url + " --token-file " + filepath.Join(w.files, "nowhere")},
-		{w.as("ci"), exitUsage, "DRAWSVC_SERVER is set, and doctor works on the database alone", "doctor"},
-		{w.as("ci"), exitUsage, "DRAWSVC_SERVER is set, and backup works on the database alone", "backup " + filepath.Join(w.files, "copy")},
+		{w.as("ci"), exitUsage, "DRAWSVC_SERVER is set, and doctor works only on the database", "doctor"},
+		{w.as("ci"), exitUsage, "DRAWSVC_SERVER is set, and backup works only on the database", "backup " + filepath.Join(w.files, "copy")},
 	} {
 		require.NotContains(t, c.p.refused(c.code, c.part, w.args(c.line)...), secret)
 	}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// At does what is armed for the point, once; slow holds for all who come to it.
+// At runs the fault that is armed for the point, once; slow applies to all that reach
+// it.
 func At(p Point) {
 	if !Armed(p) {
 		return
@@ -43,7 +44,7 @@ func sleep(text string) {
 	}
 }
 
-// Armed says whether something is armed for the point.
+// Armed reports whether a fault is armed for the point.
 func Armed(p Point) bool {
 	file := os.Getenv("DRAWSVC_FAULTS")
 	if file == "" {
@@ -54,8 +55,8 @@ func Armed(p Point) bool {
 	return err == nil && len(words) > 1 && words[0] == string(p)
 }
 
-// Unguarded leaves the check of version and mark out of a statement when the
-// environment says so; the parameters stay in their places.
+// Unguarded removes the check of version and mark from a statement if the environment
+// says so; the parameters keep their places.
 func Unguarded(statement string) string {
 	if os.Getenv("DRAWSVC_UNGUARDED") != "1" {
 		return statement
@@ -64,8 +65,8 @@ func Unguarded(statement string) string {
 	return strings.Replace(statement, " AND version = ? AND mark = ?", " AND ? IS NOT NULL AND ? IS NOT NULL", 1)
 }
 
-// Moved is the machine's time, moved by what the file says that the environment
-// names, such as "-3600s".
+// Moved returns the machine's time, moved by the content of the file that the
+// environment names, such as "-3600s".
 func Moved(t time.Time) time.Time {
 	file := os.Getenv("DRAWSVC_CLOCK")
 	if file == "" {
@@ -73,7 +74,7 @@ func Moved(t time.Time) time.Time {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		panic(err) // an experiment that moves no clock would show nothing
+		panic(err) // an experiment that does not move the clock would show nothing
 	}
 	moved, err := time.ParseDuration(strings.TrimPrefix(strings.TrimSpace(string(text)), "+"))
 	if err != nil {

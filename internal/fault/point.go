@@ -1,20 +1,22 @@
 package fault
 
-// Point names a place in the way of a draw, or of a run of a job.
+// Point names a place on the path of a draw, or of a run of a job.
 type Point string
 
-// The points, in the order in which a batch comes to them.
+// The points, in the order in which a batch reaches them.
 const (
-	// BeforeWrite: the batch is planned, and the lock, if any, is held.
+	// BeforeWrite means that the batch is planned, and the lock, if any, is held.
 	BeforeWrite Point = "before-write"
-	// BeforeCommit: the rows are written in a transaction that is open.
+	// BeforeCommit means that the rows are written in an open transaction.
 	BeforeCommit Point = "before-commit"
-	// AfterCommit: the batch is durable and nobody has been answered.
+	// AfterCommit means that the batch is durable and nobody has been answered.
 	AfterCommit Point = "after-commit"
-	// DueBeforeCommit: items of an agenda are done in a transaction that is open.
+	// DueBeforeCommit means that items of an agenda are carried out in an open
+	// transaction.
 	DueBeforeCommit Point = "due-before-commit"
-	// DueAfterCommit: items of an agenda are done, and nobody knows it yet.
+	// DueAfterCommit means that items of an agenda are carried out, and nobody knows it
+	// yet.
 	DueAfterCommit Point = "due-after-commit"
-	// InRun: a run of the audit or the statement has read, and not written.
+	// InRun means that a run of the audit or the statement has read, but not written.
 	InRun Point = "in-run"
 )

@@ -23,25 +23,25 @@ type Batch struct {
 	waiters []*waiter
 	asks    []*urn.Ask // of the waiters, as they are planned
 	phase   phase
-	// asksFirst: the log is asked before the next plan, because a write is in doubt, or
-	// met a known key, of this batch or of one before it: a large batch that holds one
-	// would be written twice.
+	// asksFirst means that the log is asked before the next plan, because a write is in
+	// doubt, or because a write of this batch or of an earlier one met a known key: a
+	// large batch that contains a known key would be written twice.
 	asksFirst bool
-	// asOf is a moment before the pool was read for the last plan, or at which
-	// its row was locked: what was found was so then, or came later.
+	// asOf is a moment before the pool was read for the last plan, or at which its row
+	// was locked: what was found was true then, or came later.
 	asOf time.Time
 	// lookedUp is how many users' turns were read last.
 	lookedUp int
-	// waited is how long the first of the draws waited to be taken.
+	// waited is how long the first of the draws waited until it was taken.
 	waited time.Duration
-	// taken is when the batch was taken, the zero time for a draw that is tried alone;
-	// isFull says that it left draws waiting.
+	// taken is when the batch was taken; it is zero for a draw that is retried by
+	// itself. isFull means that the batch left draws waiting.
 	taken  time.Time
 	isFull bool
-	// stockings is the queue's count when the batch was gathered.
+	// stockings is the queue's count at the time when the batch was gathered.
 	stockings int64
-	// waitedInVain: it was given up in doubt, or because of others; behindVain:
-	// so was the one before it.
+	// waitedInVain means that the batch was given up in doubt, or because of others;
+	// behindVain means that the batch before it was.
 	waitedInVain, behindVain bool
 	mode                     atomic.Pointer[string]
 	// span is nil while no draw of the batch is traced; attempts counts its
@@ -50,22 +50,22 @@ type Batch struct {
 	attempts int
 }
 
-// phase is how far a batch has come; see the package's documentation.
+// phase is the progress of a batch; see the package's documentation.
 type phase int
 
 const (
-	// open: no write of the batch can have been committed.
+	// open means that no write of the batch can have been committed.
 	open phase = iota
-	// inDoubt: a write of the batch may have been committed.
+	// inDoubt means that a write of the batch may have been committed.
 	inDoubt
-	// settled: every draw of the batch has its answer.
+	// settled means that every draw of the batch has been answered.
 	settled
 )
 
 // Draws is the number of draws in the batch.
 func (b *Batch) Draws() int { return len(b.waiters) }
 
-// RequestIDs are those of the batch's requests, at most the first ones.
+// RequestIDs returns the ids of the batch's first requests, at most that many.
 func (b *Batch) RequestIDs(most int) []string {
 	ids := make([]string, 0, min(most, len(b.waiters)))
 	for _, w := range b.waiters {
@@ -79,8 +79,8 @@ func (b *Batch) RequestIDs(most int) []string {
 	return ids
 }
 
-// Next replaces a settled batch by the draws that wait now. It returns false
-// when there are none, or when the batch is not settled.
+// Next replaces a settled batch by the draws that wait now. It returns false if no draw
+// waits, or if the batch is not settled.
 func (b *Batch) Next() bool {
 	if b.phase != settled {
 		return false
@@ -93,8 +93,8 @@ func (b *Batch) Next() bool {
 	return true
 }
 
-// TopUp adds the draws that have come since the batch was taken: while it waited
-// for a lock or to retry, many may have. A batch in doubt stays as it is. It comes
+// TopUp adds the draws that have arrived since the batch was taken: while it waited for
+// a lock or to retry, many may have. A batch in doubt is not changed. TopUp is called
 // before the pool or the log is read for the plan, or in Plan on a row that is locked.
 func (b *Batch) TopUp() {
 	b.asOf = time.Now()
@@ -105,8 +105,8 @@ func (b *Batch) TopUp() {
 	}
 }
 
-// Mode is the name of the mode that decides the pool's batches, "" before the
-// first.
+// Mode returns the name of the mode that decides the pool's batches, "" before the
+// first batch.
 func (b *Batch) Mode() string {
 	if name := b.mode.Load(); name != nil {
 		return *name
@@ -114,14 +114,14 @@ func (b *Batch) Mode() string {
 	return ""
 }
 
-// SetMode notes the name of the mode that decides the batch.
+// SetMode records the name of the mode that decides the batch.
 func (b *Batch) SetMode(name string) {
 	if b.Mode() != name {
 		b.mode.Store(&name)
 	}
 }
 
-// fill starts the batch anew with other waiters.
+// fill resets the batch and gives it other waiters.
 func (b *Batch) fill(waiters []*waiter) {
 	clear(b.waiters)
 	b.waiters = append(b.waiters[:0], waiters...)
@@ -130,40 +130,39 @@ func (b *Batch) fill(waiters []*waiter) {
 	b.taken, b.isFull = time.Time{}, false
 }
 
-// IsSettled says that every draw of the batch has its answer.
+// IsSettled reports whether every draw of the batch has been answered.
 func (b *Batch) IsSettled() bool { return b.phase == settled }
 
-// IsInDoubt says that a write of this batch may have been committed.
+// IsInDoubt reports whether a write of this batch may have been committed.
 func (b *Batch) IsInDoubt() bool { return b.phase == inDoubt }
 
-// WaitedInVain says that the batch was given up because of others, who may keep
-// the next one waiting too.
+// WaitedInVain records that the batch was given up because of others, who may keep the
+// next one waiting too.
 func (b *Batch) WaitedInVain() { b.waitedInVain = true }
 
-// IsBehindVain says that the batch before this one waited in vain, or was given
-// up in doubt. That may have taken nearly all the time that the draws of this one
-// have.
+// IsBehindVain reports whether the batch before this one waited in vain, or was given up
+// in doubt. That may have taken nearly all the time that the draws of this one have.
 func (b *Batch) IsBehindVain() bool { return b.behindVain }
 
-// IsPlain says that the batch's pool was read before, and that no draw of it
-// has to be looked up in the log before it is planned.
+// IsPlain reports whether the batch's pool was read before and no draw of it has to be
+// looked up in the log before it is planned.
 func (b *Batch) IsPlain() bool { return b.phase == open && b.Urn.Version > 0 && !b.asksFirst }
 
-// CountsUsers says that turns of users are read before the batch is planned: the
+// CountsUsers reports whether turns of users are read before the batch is planned: the
 // rules of its pool, as it was read last, count some.
 func (b *Batch) CountsUsers() bool {
 	return b.Urn.State == draw.StateOpen && len(b.Urn.Rules().Counted()) > 0
 }
 
-// IsPlainAt is IsPlain for a batch that may be planned from the cached copy of
-// its pool at a time: nobody else seems to write to it, and its agenda has
-// nothing due.
+// IsPlainAt is IsPlain for a batch that may be planned from the cached copy of its pool
+// at a time: it seems that nobody else writes to the pool, and no item of its agenda is
+// due.
 func (b *Batch) IsPlainAt(now time.Time) bool {
 	return b.IsPlain() && b.Urn.IsCached() && !b.Urn.IsDueAt(now)
 }
 
-// doubt says that writes of the batch may have been committed: every draw is
-// looked up before it is planned again, and nobody joins the batch.
+// doubt records that writes of the batch may have been committed: every draw is looked
+// up before it is planned again, and no draw joins the batch.
 func (b *Batch) doubt() { b.phase, b.asksFirst = inDoubt, true }
 
 // Undo puts the units of a plan that wrote nothing back into the urn. Its

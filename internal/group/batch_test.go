@@ -18,7 +18,7 @@ func TestBatchAdmitsLateDraws(t *testing.T) {
 	b := batchOf(urnOf(100), named("a"))
 	q := b.queue
 	q.pace.sizeMax = 3
-	q.working = true // nobody else takes
+	q.working = true // nobody else takes the batch
 	for _, id := range []string{"b", "c", "d", "e"} {
 		require.NoError(t, q.push(&waiter{Ask: urn.Ask{Request: named(id)}, since: time.Now(), done: make(chan struct{})}))
 	}
@@ -58,7 +58,7 @@ func TestRefusalUsesTheLatestLookup(t *testing.T) {
 func TestJoiningDrawIsLookedUp(t *testing.T) {
 	b := batchOf(urnOf(1), named("a"), named("b"))
 	q := b.queue
-	q.working = true // nobody else takes
+	q.working = true // nobody else takes the batch
 	b.Undo(planOf(t, b, nil))
 	require.NoError(t, q.push(&waiter{Ask: urn.Ask{Request: named("old")}, since: time.Now(), done: make(chan struct{})}))
 	emptied(b.Urn)
@@ -110,7 +110,7 @@ func TestDoubtReturnsTheKeyToRetry(t *testing.T) {
 	require.Contains(t, draw.DetailOf(err), `"made"`)
 }
 
-// readUsers is a log beside whose read of the users something happens.
+// readUsers is a log that calls a function while it reads the users.
 type readUsers struct {
 	lookUp
 	beside func()
@@ -122,8 +122,8 @@ func (l readUsers) Turns(_ context.Context, _ *urn.Urn, needs []urn.Need) (*urn.
 	return urn.NewFacts(needs), nil
 }
 
-// TestWhoComesDuringTheReadWaits: a draw that comes while the users of a batch
-// are looked up is not decided with it, whether its user was looked up or not.
+// TestWhoComesDuringTheReadWaits: a draw that arrives while the users of a batch are
+// looked up is not decided with it, whether or not its user was looked up.
 func TestWhoComesDuringTheReadWaits(t *testing.T) {
 	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":2,"per":"1h"}]}`))
 	require.NoError(t, err)
@@ -131,7 +131,7 @@ func TestWhoComesDuringTheReadWaits(t *testing.T) {
 	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: u.Next(1), Rules: rules})
 	b := batchOf(u, named("a"))
 	q := b.queue
-	q.working = true // nobody else takes
+	q.working = true // nobody else takes the batch
 	come := func(requests ...draw.Request) func() {
 		return func() {
 			for _, r := range requests {
@@ -152,8 +152,8 @@ func TestWhoComesDuringTheReadWaits(t *testing.T) {
 	}
 }
 
-// TestGivenUpBatchReplays: a batch that cannot be decided still answers the
-// draws that the log holds; the others wait on, or get the reason.
+// TestGivenUpBatchReplays: a batch that cannot be decided still answers the draws that
+// the log holds; the others continue to wait, or get the reason.
 func TestGivenUpBatchReplays(t *testing.T) {
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
 	b := batchOf(urnOf(9), named("new"), named("old"), unnamed, by(named("old"), "other"))
@@ -184,8 +184,8 @@ func TestGivenUpBatchReplays(t *testing.T) {
 	require.Equal(t, int64(9), b.Urn.Remaining())
 }
 
-// TestPlanCachedGrantsOnly: a plan from the cached copy refuses nothing and
-// replays nothing: it is none at all then, and the urn is full.
+// TestPlanCachedGrantsOnly: a plan from the cached copy refuses nothing and replays
+// nothing: then there is no plan, and the urn is full.
 func TestPlanCachedGrantsOnly(t *testing.T) {
 	cached := func(requests ...draw.Request) *Batch {
 		b := batchOf(urnOf(2), requests...)

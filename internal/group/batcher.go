@@ -13,70 +13,72 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Issuer decides batches: a lock mode. Issue plans b, applies and settles it,
-// and may go on with b.Next while it holds what it holds. An error means that
-// the batch it was at is not settled.
+// Issuer decides batches: it is a lock mode. Issue plans b, applies and settles it, and
+// may continue with b.Next while it holds its lock. An error means that the current
+// batch is not settled.
 type Issuer interface {
 	Issue(ctx context.Context, b *Batch) error
 }
 
 // Observer is notified of batches and answers, for metrics.
 type Observer interface {
-	// Gathered is called when a batch is decided: its draws, the users whose
-	// turns were read for them, and how long the first draw had waited when it
-	// was taken.
+	// Gathered is called when a batch is decided, with the number of its draws, the
+	// number of users whose turns were read for them, and how long the first draw had
+	// waited when it was taken.
 	Gathered(draws, users int, waited time.Duration)
-	// Answered is called with the number of draws of one mode that ended in
-	// one outcome: OutcomeWon, OutcomeBlank, OutcomeReplayed or the code of a refusal.
+	// Answered is called with the number of draws of one mode that had one outcome:
+	// OutcomeWon, OutcomeBlank, OutcomeReplayed or the code of a refusal.
 	Answered(mode, outcome string, draws int)
-	// DoubtSettled is called when draws that were in doubt, because the response
-	// to a commit was lost, have got their answers.
+	// DoubtSettled is called when draws have been answered that were in doubt because
+	// the response to a commit was lost.
 	DoubtSettled(draws int)
 }
 
-// The outcomes of a draw that are not a refusal.
+// The outcomes of draws that are not refused.
 const (
 	OutcomeWon = "won"
-	// OutcomeBlank is a draw that gave blanks alone.
+	// OutcomeBlank is a draw that gave only blanks.
 	OutcomeBlank    = "blank"
 	OutcomeReplayed = "replayed"
 )
 
 // Limits bound a Batcher.
 type Limits struct {
-	// BatchMax is the most draws in one transaction, at least 1.
+	// BatchMax is the maximum number of draws in one transaction, at least 1.
 	BatchMax int
-	// QueueMax is the most draws that wait on one pool, at least 1.
+	// QueueMax is the maximum number of draws that wait on one pool, at least 1.
 	QueueMax int
 	// Timeout is the longest that a caller waits for its answer.
 	Timeout time.Duration
 }
 
 const (
-	// batchUnitsMax bounds the rows of one transaction: no draw joins a batch
-	// that asks for this many units already.
+	// batchUnitsMax bounds the rows of one transaction: no draw joins a batch that
+	// already asks for this many units.
 	batchUnitsMax = 8192
-	// queuesMax and cachedPrizesMax bound what is kept of pools that nobody draws
-	// from just now, so that the next draw need not read them whole.
+	// queuesMax and cachedPrizesMax bound what is cached of idle pools, so that the
+	// next draw need not read a whole pool.
 	queuesMax       = 4096
 	cachedPrizesMax = 2_000_000
 )
 
-// Batcher gathers the draws that wait on a pool while its last batch commits,
-// and has them decided together. There is one queue for each active pool and
-// no timer: an idle pool decides a draw at once, a busy one as many as came.
+// Batcher gathers the draws that wait on a pool while its last batch commits, and
+// passes them to the issuer as one batch. There is one queue for each active pool and
+// no timer: an idle pool decides a draw at once, a busy one decides all that have
+// arrived.
 type Batcher struct {
 	issuer   Issuer
 	observer Observer
 	limits   Limits
-	// tracer follows draws and batches; nil follows none.
+	// tracer traces draws and batches; nil traces none.
 	tracer trace.Tracer
 	// prizesMax is cachedPrizesMax.
 	prizesMax int64
 
 	mu     sync.RWMutex // guards queues and draining; taken before a queue's
 	queues map[string]*queue
-	// prizes are those that the queues keep, each counted when it came to rest.
+	// prizes counts the prizes that the queues cache; each queue is counted when it
+	// becomes idle.
 	prizes   atomic.Int64
 	draining bool
 	working  sync.WaitGroup
@@ -88,11 +90,10 @@ func NewBatcher(issuer Issuer, observer Observer, limits Limits) *Batcher {
 }
 
 // Draw decides r and returns its answer once that is durable, or gives up when
-// Limits.Timeout has passed or ctx ends. Its errors are
-// all *Error: CodeInvalidRequest; those of the pool's state (CodePoolNotFound,
-// CodePoolNotOpen, CodeSoldOut); CodeKeyReused; the busy ones, after which
-// nothing happened (CodeContended, CodeOverloaded, CodeDraining,
-// CodeStoreUnavailable, CodeLockUnavailable); and CodeOutcomeUnknown.
+// Limits.Timeout has passed or ctx ends. Its errors are all *Error: CodeInvalidRequest;
+// those of the pool's state (CodePoolNotFound, CodePoolNotOpen, CodeSoldOut);
+// CodeKeyReused; those after which nothing happened (CodeContended, CodeOverloaded,
+// CodeDraining, CodeStoreUnavailable, CodeLockUnavailable); and CodeOutcomeUnknown.
 func (b *Batcher) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
 	if err := r.Check(); err != nil {
 		return draw.Draw{}, err
@@ -100,8 +101,8 @@ func (b *Batcher) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
 	return b.DrawFor(ctx, "", r)
 }
 
-// DrawFor is Draw for a request that its caller has checked, and that has an id,
-// which the log names when the draw's batch fails.
+// DrawFor is Draw for a request that its caller has checked, with the request's id: the
+// log names it if the draw's batch fails.
 func (b *Batcher) DrawFor(ctx context.Context, requestID string, r draw.Request) (draw.Draw, error) {
 	w := &waiter{Ask: urn.Ask{Request: r}, requestID: requestID, since: time.Now(), done: make(chan struct{})}
 	b.follow(ctx, w)
@@ -133,9 +134,9 @@ func (b *Batcher) enqueue(w *waiter) error {
 	return q.push(w)
 }
 
-// evict drops the idle half of the pools, those used longest ago first,
-// when more is kept than the bounds allow. Within them it visits no pool, so
-// that draws on pools that do not exist cost no more where many are kept.
+// evict drops the idle queues in the least recently used half if more is cached than
+// the bounds allow. Within the bounds it visits no queue, so that draws on pools that
+// do not exist do not become slower when many are cached.
 func (b *Batcher) evict() {
 	if len(b.queues) < queuesMax && b.prizes.Load() < b.prizesMax {
 		return
@@ -164,25 +165,25 @@ func (b *Batcher) drop(q *queue) {
 // dropUnread drops a queue whose pool was never read, so that draws on pools
 // that do not exist leave nothing behind.
 func (b *Batcher) dropUnread(q *queue) {
-	if !q.unread() {
+	if !q.isUnread() {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// Another worker may have dropped q already, and another queue be at work.
-	if b.queues[q.batch.Urn.PoolID] == q && q.unread() {
+	// Another worker may have dropped q already, and another queue may be at work.
+	if b.queues[q.batch.Urn.PoolID] == q && q.isUnread() {
 		b.drop(q)
 	}
 }
 
-// Waiting returns how many draws have no answer yet, those under way among
-// them, and how long the oldest of them has waited.
+// Waiting returns the number of draws without an answer, including those under way, and
+// how long the oldest of them has waited.
 func (b *Batcher) Waiting() (draws int, oldest time.Duration) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	now := time.Now()
 	for _, q := range b.queues {
-		n, since := q.unanswered()
+		n, since := q.countUnanswered()
 		if draws += n; n > 0 {
 			oldest = max(oldest, now.Sub(since))
 		}
@@ -190,8 +191,8 @@ func (b *Batcher) Waiting() (draws int, oldest time.Duration) {
 	return draws, oldest
 }
 
-// Changed says that this process changed the pool by other means than a draw:
-// the next draw sees the change, also of a pool that was sold out.
+// Changed records that this process changed the pool by other means than a draw: the
+// next draw sees the change, also if the pool was sold out.
 func (b *Batcher) Changed(poolID string) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -200,8 +201,8 @@ func (b *Batcher) Changed(poolID string) {
 	}
 }
 
-// Drain refuses new draws and waits for those under way, as long as ctx lasts;
-// then it returns ctx's error.
+// Drain refuses new draws and waits for those under way until ctx ends; then it returns
+// ctx's error.
 func (b *Batcher) Drain(ctx context.Context) error {
 	b.mu.Lock()
 	b.draining = true

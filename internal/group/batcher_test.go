@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// answer is what a Draw returned.
+// answer is the result of a Draw.
 type answer struct {
 	draw draw.Draw
 	err  error
@@ -60,7 +60,7 @@ func waitingOn(t *testing.T, b *Batcher, poolID string, n int) {
 	}, patience, time.Millisecond)
 }
 
-// TestBatcherSellsOutExactly: 64 callers ask for twice what is there.
+// TestBatcherSellsOutExactly: 64 callers ask for twice the stock.
 func TestBatcherSellsOutExactly(t *testing.T) {
 	for _, limits := range []Limits{{}, {BatchMax: 1}, {BatchMax: 7}} {
 		l := newLedger(poolOf("p", 400, 99, 1))
@@ -83,7 +83,7 @@ func TestBatcherSellsOutExactly(t *testing.T) {
 		}
 		require.Equal(t, map[draw.Code]int{"": 500, draw.CodeSoldOut: 500}, count)
 		require.Equal(t, 500, l.issued("p"))
-		drain(t, b) // what is counted is counted behind the answers
+		drain(t, b) // counts are updated after the answers
 		require.Equal(t, 500, seen.answered["ledger won"])
 		require.Equal(t, 500, seen.answered["ledger sold-out"])
 		for _, n := range append(l.batches, seen.gathered...) {
@@ -93,8 +93,8 @@ func TestBatcherSellsOutExactly(t *testing.T) {
 	}
 }
 
-// TestBatcherGathers: what waits while a batch is written is the next batch,
-// as far as the limits go, in order of arrival.
+// TestBatcherGathers: what waits while a batch is written is the next batch, within the
+// limits and in order of arrival.
 func TestBatcherGathers(t *testing.T) {
 	for _, goesOn := range []bool{false, true} {
 		l, stop := newLedger(poolOf("p", 1_000_000)), newDoor()
@@ -115,7 +115,7 @@ func TestBatcherGathers(t *testing.T) {
 			require.NoError(t, receive(t, a).err)
 		}
 		drain(t, b)
-		// 82 draws of 100 units reach the bound on units, then 100 the one on draws
+		// 82 draws of 100 units reach the bound on units, then 100 the bound on draws
 		require.Equal(t, []int{1, 82, 38}, l.batches)
 		require.Equal(t, l.batches, seen.gathered)
 		last := l.draws["p/small0"].Awards[0].Version
@@ -127,7 +127,7 @@ func TestBatcherGathers(t *testing.T) {
 	}
 }
 
-// TestBatcherOverload: a full queue refuses at once, and only what is too much.
+// TestBatcherOverload: a full queue refuses at once, and only what exceeds it.
 func TestBatcherOverload(t *testing.T) {
 	l, stop := newLedger(poolOf("p", 100), poolOf("q", 1)), newDoor()
 	l.before = stop.before
@@ -161,8 +161,8 @@ func TestBatcherOverload(t *testing.T) {
 	require.Equal(t, 4, l.issued("p"))
 }
 
-// timeIsOver ends the time of draws that are under way or come later, at a moment of
-// the test's choice.
+// timeIsOver ends the time of draws that are under way or arrive later, when the test
+// calls it.
 func timeIsOver(b *Batcher, poolID string) {
 	b.mu.RLock()
 	q := b.queues[poolID]
@@ -173,8 +173,8 @@ func timeIsOver(b *Batcher, poolID string) {
 	q.arm()
 }
 
-// TestBatcherGivesUp: a caller that goes while its draw waits has not drawn;
-// one that goes while it is being written retries and gets the answer.
+// TestBatcherGivesUp: a caller that leaves while its draw waits has not drawn; one that
+// leaves while it is being written retries and gets the answer.
 func TestBatcherGivesUp(t *testing.T) {
 	for name, isLeft := range map[string]bool{"caller disconnected": true, "timeout": false} {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestBatcherGivesUp(t *testing.T) {
 				timeIsOver(b, "p")
 			}
 			code(t, draw.CodeOutcomeUnknown, receive(t, under).err)
-			// one that has left already waits not at all
+			// a caller that has already left does not wait
 			code(t, draw.CodeContended, receive(t, ask(ctx, b, named("waits"))).err)
 			close(stop.open)
 			// The next batch begins after the first one was answered.
@@ -208,7 +208,7 @@ func TestBatcherGivesUp(t *testing.T) {
 	}
 }
 
-// TestBatcherMemoryOfSoldOut: it refuses names that the service made, for a
+// TestBatcherMemoryOfSoldOut: the memory refuses names that the service created, for a
 // second, until it is invalidated; keys of callers are always looked up.
 func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	l := newLedger(poolOf("p", 2))
@@ -243,9 +243,9 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	require.Equal(t, map[string]int{"ledger won": 4, "ledger replayed": 1, "ledger sold-out": 6}, seen.answered)
 }
 
-// TestSoldOutIsAsOldAsItsRead: the second of the memory begins when the pool was
-// read. Here the log takes longer than that to answer, and another process has
-// restocked the pool by then.
+// TestSoldOutIsAsOldAsItsRead: the second of the memory begins when the pool was read.
+// Here the log takes longer than that to answer, and another process has restocked the
+// pool by then.
 func TestSoldOutIsAsOldAsItsRead(t *testing.T) {
 	l := newLedger(poolOf("p", 0, 1))
 	b, _ := newTestBatcher(t, l, Limits{})

@@ -58,7 +58,7 @@ func TestFailingDrawFailsAlone(t *testing.T) {
 	}
 }
 
-// TestBatcherFailsTogether: an error that is not about one draw goes to all.
+// TestBatcherFailsTogether: an error that does not concern one draw is returned to all.
 func TestBatcherFailsTogether(t *testing.T) {
 	l, stop := newLedger(poolOf("p", 100)), newDoor()
 	l.before = func(p *urn.Plan) error {
@@ -81,7 +81,7 @@ func TestBatcherFailsTogether(t *testing.T) {
 	require.Equal(t, 2, seen.answered["ledger store-unavailable"])
 }
 
-// brokenLate panics when everybody has had an answer.
+// brokenLate panics after every draw was answered.
 type brokenLate struct{ *ledger }
 
 func (l *brokenLate) Issue(ctx context.Context, b *Batch) error {
@@ -91,8 +91,8 @@ func (l *brokenLate) Issue(ctx context.Context, b *Batch) error {
 	panic("a defect")
 }
 
-// TestBatcherPanicBehindTheAnswers: draws that were answered are not decided
-// again, least of all those that were refused.
+// TestBatcherPanicBehindTheAnswers: draws that were answered are not decided again, in
+// particular not those that were refused.
 func TestBatcherPanicBehindTheAnswers(t *testing.T) {
 	l, stop := newLedger(poolOf("p", 2)), newDoor()
 	l.before = stop.before

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestQueuesAreBounded: pools that nobody draws from any more are dropped,
-// the ones used longest ago first, and are read again when they come back.
+// TestQueuesAreBounded: pools from which nobody draws any more are dropped, the least
+// recently used first, and are read again when they are used.
 func TestQueuesAreBounded(t *testing.T) {
 	l := newLedger(poolOf("p", 10), poolOf("q", 10), poolOf("new", 10))
 	b, _ := newTestBatcher(t, l, Limits{})
@@ -43,7 +43,7 @@ func TestQueuesAreBounded(t *testing.T) {
 	require.Equal(t, int64(3), on("p", "b").Awards[0].Version)
 	require.True(t, on("p", "a").Replayed)
 
-	b.mu.Lock() // few pools of very many prizes are too much as well
+	b.mu.Lock() // few pools of very many prizes are also too much
 	b.prizesMax = 8
 	for i := range 9 {
 		large := newQueue(b, fmt.Sprint("large", i))
@@ -61,9 +61,9 @@ func TestQueuesAreBounded(t *testing.T) {
 	require.NotContains(t, b.queues, "large0")
 }
 
-// TestUnknownPoolsLookAtNoOther: a draw on a pool that does not exist costs the
-// same however many pools are kept. Here one of those is locked for good, and
-// the draw is refused all the same.
+// TestUnknownPoolsLookAtNoOther: a draw on a pool that does not exist costs the same
+// however many pools are kept. Here one of those is locked permanently, and the draw is
+// still refused.
 func TestUnknownPoolsLookAtNoOther(t *testing.T) {
 	b, _ := newTestBatcher(t, newLedger(poolOf("p", 10)), Limits{})
 	_, err := b.Draw(t.Context(), named("a"))
@@ -89,6 +89,6 @@ func TestUnknownPoolsLookAtNoOther(t *testing.T) {
 	require.Eventually(t, func() bool {
 		b.mu.RLock()
 		defer b.mu.RUnlock()
-		return b.queues["absent"] == nil && b.prizes.Load() == 1 // the one prize of p, counted after its draw was answered
+		return b.queues["absent"] == nil && b.prizes.Load() == 1 // the only prize of p, counted after its draw was answered
 	}, patience, time.Millisecond)
 }

@@ -14,13 +14,13 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// ledger decides batches in memory, as a mode does on a database. before, when
-// set, runs ahead of each write and may stop, fail or break it.
+// ledger decides batches in memory, as a mode does on a database. before, if set, runs
+// before each write and may stop, fail or break it.
 type ledger struct {
 	before func(*urn.Plan) error
 	// asked, when set, runs ahead of each lookup in the log.
 	asked func()
-	// goesOn has a batch followed by the next ones under one Issue.
+	// goesOn makes one Issue decide the following batches too.
 	goesOn bool
 
 	mu      sync.Mutex
@@ -31,8 +31,8 @@ type ledger struct {
 	lookups int
 }
 
-// What before may say: the plan is written and its answer lost; or somebody
-// else was there first. Any other error ends the batch.
+// What before may return: the plan is written and its response lost; or another writer
+// was first. Any other error ends the batch.
 var (
 	errLostAnswer = errors.New("written, but not answered")
 	errTooLate    = errors.New("not written")
@@ -48,7 +48,7 @@ func newLedger(pools ...draw.Pool) *ledger {
 	return l
 }
 
-// poolOf is a pool whose prizes p0, p1 … hold the given stock.
+// poolOf returns a pool whose prizes p0, p1 … have the given stock.
 func poolOf(id string, stock ...int64) draw.Pool {
 	p := draw.Pool{ID: id, Name: id}
 	for i, n := range stock {
@@ -183,7 +183,7 @@ func (l *ledger) set(poolID string, change func(*draw.Pool)) {
 	change(l.pools[poolID])
 }
 
-// issued is the number of units that the pool gave out, by the log.
+// issued returns the number of units that the pool gave out according to the log.
 func (l *ledger) issued(poolID string) (units int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,7 +195,7 @@ func (l *ledger) issued(poolID string) (units int) {
 	return units
 }
 
-// watcher is an Observer that adds up.
+// watcher is an Observer that counts.
 type watcher struct {
 	mu       sync.Mutex
 	gathered []int
@@ -227,10 +227,10 @@ func (y *watcher) DoubtSettled(draws int) {
 	y.settled += draws
 }
 
-// patience bounds every wait of a test; none of them is ever waited out.
+// patience bounds every wait of a test; normally no wait takes that long.
 const patience = 2 * time.Minute
 
-// newTestBatcher drains the batcher with the test, so that nothing is left.
+// newTestBatcher drains the batcher when the test ends, so that nothing is left.
 func newTestBatcher(t *testing.T, issuer Issuer, limits Limits) (*Batcher, *watcher) {
 	if limits.BatchMax == 0 {
 		limits.BatchMax = 512
@@ -255,7 +255,7 @@ func drain(t *testing.T, b *Batcher) {
 	require.NoError(t, b.Drain(ctx))
 }
 
-// named is a request of one unit under a key of the caller's.
+// named returns a request for one unit with a caller's key.
 func named(id string) draw.Request {
 	return draw.Request{PoolID: "p", UserID: "u", DrawID: id, Named: true, Count: 1}
 }
@@ -266,7 +266,7 @@ func code(t *testing.T, want draw.Code, err error) {
 	require.Equal(t, want, draw.CodeOf(err), "%v", err)
 }
 
-// receive takes from a channel, or fails when nothing comes.
+// receive takes from a channel, or fails if nothing arrives.
 func receive[T any](t *testing.T, from <-chan T) T {
 	t.Helper()
 	select {

@@ -8,16 +8,16 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Log says what the pool's history holds of draws and users.
+// Log reads what the pool's history holds of draws and users.
 type Log interface {
-	// Draws finds the draws among ids that the pool's log holds already. No id
-	// is there twice.
+	// Draws finds the draws among ids that the pool's log already holds. The ids are
+	// distinct.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
 	// Turns reads what the rules need to know of users, at the urn's head.
 	Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error)
 }
 
-// Keys are the names that callers chose for draws of the batch.
+// Keys returns the names that callers chose for draws of the batch.
 func (b *Batch) Keys() []string {
 	var keys []string
 	for _, w := range b.waiters {
@@ -28,9 +28,8 @@ func (b *Batch) Keys() []string {
 	return keys
 }
 
-// KnownKey tells the batch that a write met a key that the log holds: the
-// draws whose callers chose their names are looked up before they are planned
-// again.
+// KnownKey records that a write met a key that the log holds: the draws whose callers
+// chose their names are looked up before they are planned again.
 func (b *Batch) KnownKey() {
 	b.asksFirst, b.queue.asksFirst = true, askedFirstFor
 	for _, w := range b.waiters {
@@ -54,7 +53,7 @@ func (b *Batch) turns(ctx context.Context, log Log) (*urn.Facts, error) {
 		return nil, nil //nolint:nilnil // every draw of the batch is known
 	}
 	b.lookedUp = 0
-	for i := range needs { // those of a subject follow each other
+	for i := range needs { // needs of one subject are adjacent
 		if i == 0 || needs[i].Subject != needs[i-1].Subject {
 			b.lookedUp++
 		}
@@ -75,19 +74,19 @@ func (b *Batch) PlanReplays(ctx context.Context, err error, log Log) (*urn.Plan,
 	return b.Urn.PlanReplays(b.line(), err), nil
 }
 
-// AsksLog reports whether some draw of the batch may be in the log already.
+// AsksLog reports whether the log may already hold some draw of the batch.
 func (b *Batch) AsksLog() bool {
 	return slices.ContainsFunc(b.waiters, b.mayHold)
 }
 
 // mayHold reports whether the log may hold a draw that still waits: its caller chose
 // the name, or a write of it may have been committed. A name that the service has just
-// made is new.
+// created is new.
 func (b *Batch) mayHold(w *waiter) bool {
 	return (w.Named || b.phase == inDoubt) && !w.hasAnswer()
 }
 
-// ageLog keeps the next plan from what the log said for the plan before: it may hold
+// ageLog marks the answers of the log as old before the next plan: the log may hold
 // more by now.
 func (b *Batch) ageLog() {
 	for _, w := range b.waiters {
@@ -96,7 +95,7 @@ func (b *Batch) ageLog() {
 	}
 }
 
-// ask notes what the log says of the draws that it may hold.
+// ask looks up the draws that the log may hold, and records the answers.
 func (b *Batch) ask(ctx context.Context, log Log) error {
 	ids := make([]string, 0, len(b.waiters))
 	for _, w := range b.waiters {
@@ -109,7 +108,8 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		return nil
 	}
 	slices.Sort(ids)
-	known, err := log.Draws(ctx, b.Urn.PoolID, slices.Compact(ids)) // asked for twice, a draw's awards would come twice
+	// Once each: a draw that is asked for twice would get its awards twice.
+	known, err := log.Draws(ctx, b.Urn.PoolID, slices.Compact(ids))
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		}
 		if w.Learn(known); w.Log.Known() != nil {
 			b.queue.asksFirst = askedFirstFor
-			w.state.CompareAndSwap(waiting, planned) // nobody says any more that nothing happened
+			w.state.CompareAndSwap(waiting, planned) // nobody may report any more that nothing happened
 		}
 	}
 	return nil

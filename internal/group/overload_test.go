@@ -32,8 +32,8 @@ func (c cost) of(draws int, random *rand.Rand) time.Duration {
 // batchTimeMax ends a batch that takes longer, as the modes do.
 const batchTimeMax = 4500 * time.Millisecond
 
-// slowed is a ledger that takes its time for what it writes, and gives a batch up
-// that takes too long.
+// slowed returns a ledger that delays its writes, and gives up a batch that takes too
+// long.
 func slowed(c cost) *ledger {
 	l := newLedger(poolOf("p", 1_000_000_000))
 	random := rand.New(rand.NewPCG(1, 2))
@@ -49,13 +49,14 @@ func slowed(c cost) *ledger {
 	return l
 }
 
-// flood is callers who draw again and again, each for as long as it has time.
+// flood is callers who draw repeatedly, each for as long as it has time.
 type flood struct {
 	callers int
-	// time of a caller, which the batcher knows of, unless isBlind.
+	// time of a caller, which the batcher knows unless isBlind is set.
 	time    time.Duration
 	isBlind bool
-	// knownEvery is after how many draws one has a key that the log holds, 0 for never.
+	// knownEvery is the number of draws after which one has a key that the log holds, 0
+	// for never.
 	knownEvery int64
 	drawn      atomic.Int64
 
@@ -65,7 +66,7 @@ type flood struct {
 
 const warmUp, counted = 15 * time.Second, 60 * time.Second
 
-// goodput is the draws per second that are answered in time.
+// goodput returns the draws per second that are answered in time.
 func (f *flood) goodput(t *testing.T, c cost) float64 {
 	f.codes = map[draw.Code]int{}
 	synctest.Test(t, func(t *testing.T) {
@@ -110,8 +111,8 @@ func (f *flood) draw(t *testing.T, b *Batcher, key string, counts bool, random *
 	}
 }
 
-// TestGoodputUnderOverload: whatever number of callers comes, the queue decides nearly
-// as many draws in time as it does at its best.
+// TestGoodputUnderOverload: for any number of callers, the queue decides nearly as many
+// draws in time as at its best.
 func TestGoodputUnderOverload(t *testing.T) {
 	for name, c := range map[string]struct {
 		cost

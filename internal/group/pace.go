@@ -6,35 +6,37 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// pace is how fast the batches of a queue are decided, and how large the next one
-// may be.
+// pace is how fast the batches of a queue are decided, and the maximum size of the next
+// one.
 type pace struct {
 	// sizeMax is the maximum number of draws of the next batch.
 	sizeMax int
-	// each is how long a draw takes in a full batch, the later batches counting for more;
-	// 0 where that is not known, as in a queue that was idle.
+	// each is the time per draw in a full batch, weighted towards later batches; 0 if
+	// unknown, as in a queue that was idle.
 	each time.Duration
 }
 
 const (
-	// batchPart of a caller's time is what a batch may take before the next ones are
-	// smaller: a caller waits for the batch before its own, and for its own.
+	// batchPart is the part of a caller's time that a batch may take before the next
+	// batches become smaller: a caller waits for the batch before its own, and for its
+	// own.
 	batchPart = 0.3
-	// waitPart of a caller's time is what it may have to wait for its turn.
+	// waitPart is the part of a caller's time for which it may have to wait for its
+	// turn.
 	waitPart = 0.5
-	// slowSizeMin is the size below which a batch that was decided is not too large,
-	// however long it took: its time is that of a lock or a link.
+	// slowSizeMin is the size below which a decided batch is not too large, however
+	// long it took: a lock or a connection took that time.
 	slowSizeMin = 16
 )
 
 func part(of time.Duration, p float64) time.Duration { return time.Duration(float64(of) * p) }
 
-// note takes in a batch: its draws, how long it took, whether it left draws
-// waiting, and whether it was decided.
+// note records a batch: its draws, how long it took, whether it left draws waiting, and
+// whether it was decided.
 func (p *pace) note(draws int, took time.Duration, isFull, isDecided bool, limits *Limits) {
 	size := draws
 	if !isFull {
-		size = max(draws, p.sizeMax) // so many would hardly have taken longer
+		size = max(draws, p.sizeMax) // that many would hardly have taken longer
 	}
 	each := took / time.Duration(max(size, 1))
 	if p.each > 0 {
@@ -50,25 +52,25 @@ func (p *pace) note(draws int, took time.Duration, isFull, isDecided bool, limit
 	case !isDecided || p.sizeMax > slowSizeMin:
 		half := max(p.sizeMax/2, 1)
 		if draws < p.sizeMax {
-			half = max(half, draws) // fewer than its maximum were too many already
+			half = max(half, draws) // fewer than the maximum were already too many
 		}
 		p.sizeMax = half
 	}
 }
 
-// rest drops the time of former batches: nobody waits.
+// rest drops the time of former batches, because nobody waits.
 func (p *pace) rest() { p.each = 0 }
 
-// wait is how long draws wait for their turn, 0 where that is not known.
+// wait returns how long draws wait for their turn, 0 if unknown.
 func (p *pace) wait(draws int) time.Duration { return time.Duration(draws) * p.each }
 
-// next is how long a batch of the maximum size is expected to take, at most what a
-// caller may have to wait for its turn.
+// next returns the expected time of a batch of the maximum size, but at most the time
+// that a caller may have to wait for its turn.
 func (p *pace) next(limits *Limits) time.Duration {
 	return min(p.wait(p.sizeMax), part(limits.Timeout, waitPart))
 }
 
-// notePace takes in a batch that has come to its end.
+// notePace records a batch that has ended.
 func (q *queue) notePace(b *Batch, isDecided bool) {
 	if b.taken.IsZero() {
 		return
@@ -85,8 +87,8 @@ func (q *queue) canDecide() bool {
 	return len(q.waiting) < limits.QueueMax && wait <= part(limits.Timeout, waitPart)
 }
 
-// overloaded is the refusal of a draw that could not be decided in time: after as long
-// as others wait there is place. q.mu is held.
+// overloaded refuses a draw that could not be decided in time, until the draws that
+// wait now are answered. q.mu is held.
 func (q *queue) overloaded() *draw.Error {
 	err := draw.Errorf(draw.CodeOverloaded, "more draws wait on pool %q than can be decided in time; this request drew nothing", q.batch.Urn.PoolID)
 	err.RetryAfter = q.pace.wait(len(q.waiting))

@@ -45,7 +45,7 @@ func TestPaceOfBatches(t *testing.T) {
 	}
 }
 
-// refusedOf asks n draws at once, and counts the refusals that are overload.
+// refusedOf requests n draws at once, and counts the refusals by overload.
 func refusedOf(t *testing.T, b *Batcher, n int) (refused int) {
 	all := make(chan answer, n)
 	for i := range n {
@@ -62,8 +62,8 @@ func refusedOf(t *testing.T, b *Batcher, n int) (refused int) {
 	return refused
 }
 
-// TestNoFalseOverload: a queue that is cold, idle, or busy and fast refuses nobody, nor
-// does one whose last batch, of one draw, waited for somebody else.
+// TestNoFalseOverload: a queue that is cold, idle, or busy and fast refuses nothing,
+// nor does one whose last batch, of one draw, waited for others.
 func TestNoFalseOverload(t *testing.T) {
 	limits := Limits{Timeout: 5 * time.Second}
 	for name, before := range map[string]func(t *testing.T, b *Batcher, l *ledger){
@@ -99,13 +99,14 @@ func TestNoFalseOverload(t *testing.T) {
 	}
 }
 
-// TestOverloadIsHonest: who comes to a queue that is too slow is refused at once, and
-// hears how long the queue is. Of a key nobody knows what an earlier request did.
+// TestOverloadIsHonest: a draw that arrives at a queue that is too slow is refused at
+// once, with the length of the queue. For a key, the refusal does not say what an
+// earlier request did.
 func TestOverloadIsHonest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := slowed(cost{0, 10 * time.Millisecond, 1}) // 100 draws a second
 		b, _ := newTestBatcher(t, l, Limits{Timeout: 5 * time.Second, BatchMax: 100})
-		for i := range 701 { // the first alone, 100 and 100 after it, 100 are under way
+		for i := range 701 { // one first, 100 and 100 after it, 100 are under way
 			go func() { _, _ = b.Draw(t.Context(), named(fmt.Sprint(i))) }()
 		}
 		time.Sleep(2500 * time.Millisecond)
@@ -131,7 +132,7 @@ func TestBatchLeavesOutExpiredDraws(t *testing.T) {
 	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: draw.NewHead().Next(10), Prizes: poolOf("p", 9).Prizes, Rules: rules})
 	b := batchOf(u, by(named("first"), "first"))
 	q := b.queue
-	q.working = true // nobody else takes
+	q.working = true // nobody else takes the batch
 	q.pace.each = 40 * time.Second / time.Duration(q.pace.sizeMax)
 	came := map[string]time.Duration{"left": time.Second, "late": patience - 30*time.Second, "in time": patience - 50*time.Second}
 	all := map[string]*waiter{}
@@ -152,7 +153,7 @@ func TestBatchLeavesOutExpiredDraws(t *testing.T) {
 	require.Equal(t, []string{"in time"}, log.users)
 }
 
-// turnsRead is a log that keeps whose turns were read. Nobody has any.
+// turnsRead is a log that records whose turns were read. No user has turns.
 type turnsRead struct {
 	lookUp
 	users []string

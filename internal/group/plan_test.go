@@ -15,7 +15,7 @@ import (
 // batchOf is a batch of requests that wait on an urn at version 10.
 func batchOf(u *urn.Urn, requests ...draw.Request) *Batch {
 	q := newQueue(NewBatcher(nil, &watcher{}, Limits{BatchMax: 9, QueueMax: 9, Timeout: patience}), u.PoolID)
-	u.Version = 10 // at the mark of no write
+	u.Version = 10 // a mark that no write has
 	q.batch.Urn = u
 	var waiters []*waiter
 	for _, r := range requests {
@@ -52,7 +52,7 @@ func learn(ctx context.Context, p *urn.Plan, log Log) error {
 	return err
 }
 
-// lookUp is a log of draws alone.
+// lookUp is a log that finds draws.
 type lookUp func(ids []string) (map[string]draw.Draw, error)
 
 // Draws implements Log.
@@ -60,7 +60,7 @@ func (l lookUp) Draws(_ context.Context, _ string, ids []string) (map[string]dra
 	return l(ids)
 }
 
-// noTurns is a log of draws alone, whose turns cannot be read.
+// noTurns is a log of draws whose turns cannot be read.
 type noTurns struct{ lookUp }
 
 // Turns implements Log.
@@ -102,8 +102,8 @@ func wanting(r draw.Request, count int) draw.Request { r.Count = count; return r
 
 func by(r draw.Request, user string) draw.Request { r.UserID = user; return r }
 
-// TestPlanRepeats: a key that is twice in one batch is one draw, and one
-// caller alone is answered that it is new.
+// TestPlanRepeats: a key that is twice in one batch is one draw, and only one caller is
+// answered that it is new.
 func TestPlanRepeats(t *testing.T) {
 	for name, lost := range map[string]bool{"answered": false, "answer lost": true} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestPlanRepeats(t *testing.T) {
 			b := batchOf(urnOf(10), two, two, by(two, "other"), wanting(two, 3), two, named("b"))
 			p := planOf(t, b, nil)
 			require.Len(t, p.Awards, 3)
-			if lost { // written all the same, as the next lookup in the log shows
+			if lost { // it was written, as the next lookup in the log shows
 				b.InDoubt(p)
 				require.True(t, b.IsInDoubt())
 				p = planOf(t, b, map[string]draw.Draw{
@@ -136,15 +136,15 @@ func TestPlanRepeats(t *testing.T) {
 	}
 }
 
-// TestPlanDoubtsOnlyItsOwn: a draw of another time, or of another service, is
-// a replay, also to a batch that is in doubt about its own attempt at the same key.
+// TestPlanDoubtsOnlyItsOwn: a draw of another time, or of another service, is a replay,
+// even if the batch is in doubt about its own attempt with the same key.
 func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
 	b := batchOf(urnOf(10), named("a"), named("b"))
 	p := planOf(t, b, nil)
 	mine, other := p.Awards[0], p.Awards[1]
 	other.At = other.At.Add(-time.Second)
 	b.InDoubt(p)
-	b.InDoubt(planOf(t, b, nil)) // the first attempt is seen only now
+	b.InDoubt(planOf(t, b, nil)) // the first attempt becomes visible only now
 	b.Settle(planOf(t, b, map[string]draw.Draw{
 		"a": {ID: "a", UserID: "u", Awards: []draw.Award{mine}}, "b": {ID: "b", UserID: "u", Awards: []draw.Award{other}},
 	}))
@@ -152,8 +152,8 @@ func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
 	require.True(t, b.waiters[1].draw.Replayed)
 }
 
-// TestPlanLooksUpOnlyWhatItMust: a key of the caller's is looked up before it is
-// refused, and after the write has met one; else never.
+// TestPlanLooksUpOnlyWhatItMust: a caller's key is looked up before it is refused, and
+// after the write has met a known key; otherwise never.
 func TestPlanLooksUpOnlyWhatItMust(t *testing.T) {
 	known := map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old", Version: 3}}}}
 	var asked []string

@@ -13,32 +13,32 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// queue is what waits on one pool.
+// queue holds what waits on one pool.
 type queue struct {
 	batcher *Batcher
 
 	mu      sync.Mutex
 	waiting []*waiter
-	// working says that a goroutine decides the queue's batches. It alone
-	// touches batch, held, asksFirst, lastUsed and prizes.
+	// working means that a goroutine decides the queue's batches. Only that goroutine
+	// uses batch, held, asksFirst, lastUsed and prizes.
 	working  bool
 	lastUsed time.Time
-	// prizes are those of the pool, as the batcher counts them.
+	// prizes is the number of the pool's prizes, as the batcher counts them.
 	prizes int64
-	// flight are the draws that were taken last. deadline, armed while the
-	// queue works, gives up those whose time is over: one timer for all.
+	// flight holds the draws that were taken last. deadline, armed while the queue
+	// works, gives up those whose time is over: one timer serves all.
 	flight   []*waiter
 	deadline *time.Timer
 	armed    bool
 
 	pace  pace
 	batch *Batch
-	// trouble is what the last batch failed for, nil when it was decided.
+	// trouble is the error of the last batch, nil if it was decided.
 	trouble atomic.Pointer[draw.Error]
-	// held are draws of a batch that failed as a whole, to be tried one by one.
+	// held holds the draws of a batch that failed as a whole, to be tried one by one.
 	held []*waiter
 	// asksFirst is how many of the next large batches ask the log for their keys before
-	// they are planned, because one before them held a known key.
+	// they are planned, because an earlier batch contained a known key.
 	asksFirst int
 
 	soldOut atomic.Pointer[soldOut]
@@ -52,7 +52,7 @@ func newQueue(b *Batcher, poolID string) *queue {
 	return q
 }
 
-// push lets w wait, unless it can be refused at once.
+// push adds w to the draws that wait, unless it can be refused at once.
 func (q *queue) push(w *waiter) error {
 	if seen := q.soldOut.Load(); seen.refuses(w) {
 		q.batcher.observer.Answered(q.batch.Mode(), string(draw.CodeSoldOut), 1)
@@ -97,7 +97,7 @@ func (q *queue) arm() {
 	}
 }
 
-// expire gives up the draws whose time is over. They do not wait any more.
+// expire gives up the draws whose time is over. They stop waiting.
 func (q *queue) expire() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -127,9 +127,9 @@ func (q *queue) work() {
 	}
 }
 
-// rest ends the worker, unless somebody waits. Only the worker itself may say
-// so: an issuer for which nobody waits any more is still on its way back, and
-// a second worker would take the batch out of its hands.
+// rest ends the worker unless somebody waits, and reports whether it did. Only the
+// worker itself may decide that: if nobody waits any more, the issuer may still be
+// returning, and a second worker would use its batch.
 func (q *queue) rest() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -145,15 +145,15 @@ func (q *queue) rest() bool {
 	return true
 }
 
-// count tells the batcher how many prizes the queue keeps from now on.
+// count reports to the batcher how many prizes the queue caches from now on.
 func (q *queue) count() {
 	prizes := int64(q.batch.Urn.Prizes())
 	q.batcher.prizes.Add(prizes - q.prizes)
 	q.prizes = prizes
 }
 
-// issue runs the issuer and turns a panic into an error, so that a defect met
-// by one draw does not end the pool's service.
+// issue runs the issuer and turns a panic into an error, so that a defect that one draw
+// triggers does not end the pool's service.
 func (q *queue) issue() (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -164,13 +164,13 @@ func (q *queue) issue() (err error) {
 	return q.batcher.issuer.Issue(context.Background(), q.batch)
 }
 
-// giveUp answers a batch that could not be decided. Where the reason may lie
-// in one of its draws, they are tried again one by one; each is looked up
-// first, because how far the batch came is not known.
+// giveUp answers a batch that could not be decided. If one of its draws may be the
+// reason, the draws are retried one by one; each is looked up first, because it is not
+// known how far the batch came.
 func (q *queue) giveUp(err error) {
 	b := q.batch
 	if b.IsSettled() {
-		return // a panic behind the last answer has nobody left to tell
+		return // after a panic that followed the last answer, nobody waits
 	}
 	if draw.CodeOf(err) == draw.CodeInternal && len(b.waiters) > 1 {
 		q.held = append(q.held, b.waiters...)
@@ -183,8 +183,8 @@ func (q *queue) giveUp(err error) {
 	b.fail(err)
 }
 
-// noteTrouble keeps what a batch failed for: the draws that wait after it, and are
-// never taken, wait for the same reason.
+// noteTrouble records the error of a batch: draws that wait after it and are never
+// taken wait for the same reason.
 func (q *queue) noteTrouble(err error) {
 	e, ok := errors.AsType[*draw.Error](err)
 	if ok && e.Code == draw.CodeOutcomeUnknown {
@@ -209,9 +209,9 @@ func (q *queue) troubleOr(other *draw.Error) *draw.Error {
 	return draw.Errorf(e.Code, "draws before this one failed, and it drew nothing: %s", e.Detail)
 }
 
-// unanswered counts the draws without an answer; since is when the oldest of
-// them came.
-func (q *queue) unanswered() (draws int, since time.Time) {
+// countUnanswered counts the draws without an answer; since is when the oldest of them
+// arrived.
+func (q *queue) countUnanswered() (draws int, since time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, line := range [2][]*waiter{q.flight, q.waiting} {
@@ -228,8 +228,8 @@ func (q *queue) unanswered() (draws int, since time.Time) {
 	return draws, since
 }
 
-// unread says that the queue is idle and that its pool was never read.
-func (q *queue) unread() bool {
+// isUnread reports whether the queue is idle and its pool was never read.
+func (q *queue) isUnread() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return !q.working && !q.batch.Urn.WasRead()

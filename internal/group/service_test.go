@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// TestDrainFinishesWhatIsUnderWay: from the first moment of a drain new draws
-// are refused, and those that came before have their answers at its end.
+// TestDrainFinishesWhatIsUnderWay: from the first moment of a drain new draws are
+// refused, and those that arrived before are answered at its end.
 func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 	l, stop := newLedger(poolOf("p", 100)), newDoor()
 	l.before = stop.before
@@ -50,8 +50,7 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 	require.NoError(t, b.Drain(t.Context()), "again")
 }
 
-// TestDrainUnderLoad: each draw is either made and answered or refused, none
-// is lost on the way.
+// TestDrainUnderLoad: each draw is either made and answered, or refused; none is lost.
 func TestDrainUnderLoad(t *testing.T) {
 	l := newLedger(poolOf("p", 1_000_000))
 	b, _ := newTestBatcher(t, l, Limits{})
@@ -100,8 +99,8 @@ func TestUnknownPoolsLeaveNothing(t *testing.T) {
 	require.Len(t, b.queues, 1)
 }
 
-// slowIssuer goes on with whoever waits, and when nobody does it takes its time
-// to come back: it gives a lock back, for example.
+// slowIssuer continues with draws that wait, and if none do it returns late, for
+// example because it releases a lock.
 type slowIssuer struct {
 	*ledger
 	inside  atomic.Int32
@@ -158,8 +157,8 @@ func TestDrawChecksItsRequest(t *testing.T) {
 	require.Empty(t, b.queues)
 }
 
-// TestSameKeyAtOnce: 200 callers with one key get one draw, and one of them
-// is answered that it is new.
+// TestSameKeyAtOnce: 200 callers with one key get one draw, and one of them is answered
+// that it is new.
 func TestSameKeyAtOnce(t *testing.T) {
 	for _, limits := range []Limits{{}, {BatchMax: 1}} {
 		l := newLedger(poolOf("p", 100))
@@ -191,8 +190,8 @@ func TestSameKeyAtOnce(t *testing.T) {
 	}
 }
 
-// TestOneQueuePerPool: a queue that was dropped and made anew by another worker
-// is not dropped by the first one: a pool never has two workers.
+// TestOneQueuePerPool: a queue that was dropped and created again by another worker is
+// not dropped by the first one: a pool never has two workers.
 func TestOneQueuePerPool(t *testing.T) {
 	b, _ := newTestBatcher(t, newLedger(), Limits{})
 	former, present := newQueue(b, "p"), newQueue(b, "p")
@@ -203,8 +202,8 @@ func TestOneQueuePerPool(t *testing.T) {
 	require.Empty(t, b.queues)
 }
 
-// TestInvalidatedPoolIsKept: the queue of a pool whose copy was dropped stays,
-// because its deck has to give the same picks again.
+// TestInvalidatedPoolIsKept: the queue of a pool whose copy was dropped stays, because
+// its deck has to give the same picks again.
 func TestInvalidatedPoolIsKept(t *testing.T) {
 	l := newLedger(poolOf("p", 1))
 	l.before = func(*urn.Plan) error { return errors.New("nobody expected this") }

@@ -9,20 +9,21 @@ import (
 const (
 	// soldOutFor is how long "sold out" is answered from memory.
 	soldOutFor = time.Second
-	// dueBefore is how long before an item of the pool's agenda that ends: the
+	// dueBefore is how long before the next item of the pool's agenda that ends: the
 	// item's time is by another clock.
 	dueBefore = 100 * time.Millisecond
 )
 
-// soldOut says that a pool was seen to hold only this many units.
+// soldOut records that a pool was seen to hold only this many units.
 type soldOut struct {
 	remaining int64
-	// until is when the memory ends.
+	// until is when the record expires.
 	until time.Time
 }
 
-// refuses answers a draw from the memory of having sold out. A key that its
-// caller chose may be known to the log, which only the log can tell.
+// refuses refuses a draw because the pool was recently sold out, and reports whether it
+// did. A key that its caller chose may be in the log, so such a draw is not refused
+// from memory.
 func (s *soldOut) refuses(w *waiter) bool {
 	return s != nil && !w.Named && int64(w.Count) > s.remaining && w.since.Before(s.until)
 }

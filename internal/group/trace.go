@@ -11,12 +11,11 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Trace has t follow the batches of draws that are traced: draws whose context
-// has a span that is recorded. It is called before the first draw, if at all;
-// nil follows none.
+// Trace makes t trace the batches of draws whose context has a recorded span. It is
+// called before the first draw, if at all; nil traces none.
 func (b *Batcher) Trace(t trace.Tracer) { b.tracer = t }
 
-// followed is what is traced of a draw.
+// followed holds the trace of a draw.
 type followed struct {
 	// request is the span that the draw belongs to.
 	request trace.SpanContext
@@ -24,7 +23,7 @@ type followed struct {
 	queue trace.Span
 }
 
-// follow begins the span of a draw's wait, where the draw is traced.
+// follow begins the span of a draw's wait if the draw is traced.
 func (b *Batcher) follow(ctx context.Context, w *waiter) {
 	if b.tracer == nil {
 		return
@@ -40,13 +39,13 @@ func (b *Batcher) follow(ctx context.Context, w *waiter) {
 // leave ends the wait of a draw that no batch has taken.
 func (w *waiter) leave() {
 	if w.followed != nil {
-		w.followed.queue.End() // for the second time, in most cases, which does nothing
+		w.followed.queue.End() // usually ended already, then this does nothing
 	}
 }
 
-// follow links the batch with the draws that it has taken, from the given one on.
-// The batch is a child of the first of them, so that a draw alone is one
-// trace, and is recorded as that is.
+// follow links the batch with the draws that it has taken, starting at the given one.
+// The batch is a child of the first of them, so that a single draw is one trace, and is
+// recorded if that draw is.
 func (b *Batch) follow(from int) {
 	tracer := b.queue.batcher.tracer
 	if tracer == nil {
@@ -68,7 +67,7 @@ func (b *Batch) follow(from int) {
 	}
 }
 
-// Context carries the batch's span, if it has one, to the log.
+// Context returns a context that carries the batch's span, if it has one, to the log.
 func (b *Batch) Context() context.Context {
 	if b.span == nil {
 		return context.Background()
@@ -76,9 +75,8 @@ func (b *Batch) Context() context.Context {
 	return trace.ContextWithSpan(context.Background(), b.span)
 }
 
-// Attempted says that one attempt at the batch, a transaction, has come to its
-// end: when it began, what it failed for, "" for nothing, and whether another
-// one follows.
+// Attempted records that one attempt at the batch, a transaction, has ended: when it
+// began, why it failed, "" if it did not, and whether another one follows.
 func (b *Batch) Attempted(began time.Time, failure string, again bool) {
 	if b.span == nil {
 		return
@@ -95,8 +93,8 @@ func (b *Batch) Attempted(began time.Time, failure string, again bool) {
 	span.End()
 }
 
-// spanFails notes on the batch's span what its draws failed for. It is the code
-// alone: errors may hold keys.
+// spanFails records on the batch's span why its draws failed. It records only the code:
+// errors may hold keys.
 func (b *Batch) spanFails(err error) {
 	if b.span != nil {
 		b.span.SetStatus(codes.Error, string(draw.CodeOf(err)))

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// TestUntracedIsFree: without a tracer no step of a draw allocates for traces.
-// The double is a tracer that is there.
+// TestUntracedIsFree: without a tracer no step of a draw allocates for traces. The
+// double has a tracer.
 func TestUntracedIsFree(t *testing.T) {
 	provider := sdktrace.NewTracerProvider()
 	ctx, span := provider.Tracer("").Start(t.Context(), "request")
@@ -40,8 +40,8 @@ func TestUntracedIsFree(t *testing.T) {
 	}
 }
 
-// TestTracedBatches: every draw that is recorded has one wait and a link to its
-// batch, whatever becomes of that; draws that are not recorded leave nothing.
+// TestTracedBatches: every recorded draw has one wait and a link to its batch, whatever
+// the result; draws that are not recorded leave nothing.
 func TestTracedBatches(t *testing.T) {
 	for _, goesOn := range []bool{false, true} {
 		recorded := tracetest.NewSpanRecorder()
@@ -94,8 +94,8 @@ func TestTracedBatches(t *testing.T) {
 	}
 }
 
-// TestRefusedDrawsLeaveNoSpanOpen: a draw that no batch takes has waited all the
-// same, and that wait ends.
+// TestRefusedDrawsLeaveNoSpanOpen: a draw that no batch takes has also waited, and that
+// wait ends.
 func TestRefusedDrawsLeaveNoSpanOpen(t *testing.T) {
 	recorded := tracetest.NewSpanRecorder()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorded)).Tracer("")

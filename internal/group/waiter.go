@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// waiter is a request and the place where its answer is left.
+// waiter is a request and the place for its answer.
 type waiter struct {
 	urn.Ask
 	// requestID names the request in the log, "" for nothing.
@@ -23,15 +23,15 @@ type waiter struct {
 	state atomic.Int32
 	// followed is nil for a draw that is not traced.
 	followed *followed
-	// done is closed once there is an answer, or none is to be expected.
+	// done is closed once there is an answer, or when none is expected any more.
 	done chan struct{}
 	draw draw.Draw
 	err  error
 }
 
-// The states of a waiter. One that gives up waiting has drawn nothing. Once it
-// is planned it may be committed at any moment, and only a retry with the same
-// key settles it.
+// The states of a waiter. If it gives up while waiting, nothing was drawn. Once it is
+// planned it may be committed at any moment, and only a retry with the same key settles
+// it.
 const (
 	waiting int32 = iota
 	planned
@@ -47,7 +47,7 @@ func (w *waiter) mayBeLogged() bool {
 	return logged == urn.LogAsking || logged == urn.LogKnown
 }
 
-// giveUp ends the wait without an answer; false when there is one.
+// giveUp ends the wait without an answer; it returns false if there is one.
 func (w *waiter) giveUp() bool {
 	for {
 		switch w.state.Load() {
@@ -65,17 +65,19 @@ func (w *waiter) giveUp() bool {
 	}
 }
 
-// inDoubt is the error of a draw that may have happened, for a reason. It tells the
-// draw's name: where the service has made it, nobody else could ask for it again.
+// inDoubt returns the error of a draw that may have happened, with a reason. The error
+// has the draw's name: if the service created the name, nobody else could ask for the
+// draw again.
 func (w *waiter) inDoubt(reason error) error {
 	detail := fmt.Sprintf("the draw may or may not have happened; a retry with the key %q settles it", w.DrawID)
 	return &draw.Error{Code: draw.CodeOutcomeUnknown, Detail: detail, Err: reason}
 }
 
-// failure is what becomes of the draw where no plan could be written. Of one that
-// the log was seen to hold nobody says that nothing happened, nor that the pool is
-// contended where the log was asked for the key and has never answered, or not since
-// a write met a known key. The other codes say nothing of the key.
+// failure returns the error of a draw for which no plan could be written. If the log
+// was seen to hold the draw, the error does not say that nothing happened. It does not
+// say that the pool is contended either if the log was asked for the key and never
+// answered, or has not answered since a write met a known key. The other codes say
+// nothing of the key.
 func (w *waiter) failure(err error) error {
 	switch draw.CodeOf(err) {
 	case draw.CodeOutcomeUnknown:
@@ -96,8 +98,8 @@ func (w *waiter) failure(err error) error {
 	return err
 }
 
-// unasked is the refusal of a draw for which no plan was made. Of a key that the log
-// was not asked for, or has not answered, nobody knows what an earlier request did.
+// unasked returns the refusal of a draw for which no plan was made. If the log was not
+// asked for the key, or has not answered, nobody knows what an earlier request did.
 func (w *waiter) unasked(err *draw.Error) *draw.Error {
 	if !w.Named || w.Log.State() == urn.LogAbsent || err.Code == draw.CodePoolNotFound {
 		return err
@@ -107,10 +109,10 @@ func (w *waiter) unasked(err *draw.Error) *draw.Error {
 	return &refusal
 }
 
-// hasAnswer says that nobody waits any more.
+// hasAnswer reports whether the waiter no longer waits.
 func (w *waiter) hasAnswer() bool { return w.state.Load() >= answered }
 
-// answer lets the caller go with draw and err, if it still waits.
+// answer gives draw and err to the caller if it still waits.
 func (w *waiter) answer() {
 	for s := w.state.Load(); s < answered; s = w.state.Load() {
 		if w.state.CompareAndSwap(s, answered) {
@@ -119,8 +121,8 @@ func (w *waiter) answer() {
 	}
 }
 
-// wait returns the answer, or what is known without one when the queue's time
-// is over or ctx ends.
+// wait returns the answer, or what is known without one if the queue's time is over or
+// ctx ends.
 func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	if done := ctx.Done(); done == nil {
 		<-w.done

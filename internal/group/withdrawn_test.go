@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// withdrawEach has the callers of a batch give up, and wants what each hears.
+// withdrawEach makes the callers of a batch give up, and checks what each gets.
 func withdrawEach(t *testing.T, b *Batch, codes ...draw.Code) {
 	t.Helper()
 	for i, want := range codes {
@@ -25,8 +25,8 @@ func withdrawEach(t *testing.T, b *Batch, codes ...draw.Code) {
 	}
 }
 
-// TestFoundByTheWriteIsNotWithdrawn: a write that found a draw in the log and failed all
-// the same leaves nobody saying that the draw did not happen.
+// TestFoundByTheWriteIsNotWithdrawn: if a write found a draw in the log but failed, no
+// answer says that the draw did not happen.
 func TestFoundByTheWriteIsNotWithdrawn(t *testing.T) {
 	b := batchOf(urnOf(0), named("old"), named("new"))
 	p := planOf(t, b, map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}})
@@ -34,7 +34,7 @@ func TestFoundByTheWriteIsNotWithdrawn(t *testing.T) {
 	withdrawEach(t, b, draw.CodeOutcomeUnknown, draw.CodeContended)
 }
 
-// TestPlanSkipsTheWithdrawn: who gave up while waiting takes nothing.
+// TestPlanSkipsTheWithdrawn: a draw that was given up while waiting takes nothing.
 func TestPlanSkipsTheWithdrawn(t *testing.T) {
 	b := batchOf(urnOf(2), named("a"), named("b"), named("c"))
 	b.waiters[0].state.Store(withdrawn)
@@ -51,8 +51,8 @@ func TestPlanSkipsTheWithdrawn(t *testing.T) {
 	require.Equal(t, int64(1), b.Urn.Remaining())
 }
 
-// TestFoundIsNotWithdrawn: of a draw that the log was seen to hold nobody says that it
-// was withdrawn and nothing happened, however its attempt ended.
+// TestFoundIsNotWithdrawn: if the log was seen to hold a draw, no answer says that it
+// was withdrawn and nothing happened, whatever the result of its attempt.
 func TestFoundIsNotWithdrawn(t *testing.T) {
 	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":9}]}`))
 	require.NoError(t, err)
@@ -67,8 +67,8 @@ func TestFoundIsNotWithdrawn(t *testing.T) {
 	withdrawEach(t, b, draw.CodeOutcomeUnknown, draw.CodeContended)
 }
 
-// TestFoundWhileGivingUp: a caller that gives up after the log's answer was noted, and
-// before its draw counts as planned, is in doubt.
+// TestFoundWhileGivingUp: a caller that gives up after the log's answer was recorded,
+// and before its draw counts as planned, is in doubt.
 func TestFoundWhileGivingUp(t *testing.T) {
 	b := batchOf(urnOf(9), named("old"))
 	b.waiters[0].Learn(map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}})

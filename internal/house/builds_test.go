@@ -9,7 +9,7 @@ import (
 )
 
 // untaggedBuilds returns the lines of a file that build the program without the tag
-// nomsgpack. A file that sets GOFLAGS to it has set it for all.
+// nomsgpack. A file that sets GOFLAGS to it has set it for all its lines.
 func untaggedBuilds(text string) (found []string) {
 	if regexp.MustCompile(`(?m)^\s*(?:export )?GOFLAGS\b.*-tags=nomsgpack`).MatchString(text) {
 		return nil
@@ -23,7 +23,7 @@ func untaggedBuilds(text string) (found []string) {
 }
 
 // TestBuildsLeaveMessagePackOut: every documented and shipped way to build the program
-// has the tag, without which gin brings an eighth more of code that nothing here calls.
+// has the tag; without it gin adds an eighth more of code that is never called here.
 func TestBuildsLeaveMessagePackOut(t *testing.T) {
 	for _, name := range append(pages(t), "Makefile", ".ko.yaml", "deploy/packages/build", "deploy/packages/release", "deploy/image/Dockerfile") {
 		require.Empty(t, untaggedBuilds(read(t, name)), name)

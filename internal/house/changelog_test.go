@@ -17,10 +17,10 @@ var (
 	kindsOfChange = []string{"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 )
 
-// changelogFaults are what is wrong with the shape of a changelog, beside the file of
-// releases: what is not released comes first, releases follow with their dates, the
-// newest first, and each kind of change is there once. The first release has nothing
-// to have changed.
+// changelogFaults returns what is wrong with the form of a changelog, compared with the
+// file of releases: unreleased changes come first, releases follow with their dates,
+// the newest first, and each kind of change occurs once. The first release cannot have
+// changed anything.
 func changelogFaults(changelog, releases string) (faults []string) {
 	var versions, kinds []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -73,7 +73,7 @@ func changelogFaults(changelog, releases string) (faults []string) {
 	return faults
 }
 
-// TestChangelog: its shape is that of Keep a Changelog, and each release has a section.
+// TestChangelog: its form is that of Keep a Changelog, and each release has a section.
 func TestChangelog(t *testing.T) {
 	require.Empty(t, changelogFaults(read(t, "CHANGELOG.md"), read(t, "RELEASES")))
 }

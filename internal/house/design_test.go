@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// missingTests are the tests that a page names in code and that no file has.
+// missingTests returns the tests that a page names in code and that no file has.
 func missingTests(page string, sources []string) (missing []string) {
 	for _, named := range regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllStringSubmatch(page, -1) {
 		declared := "func " + named[1] + "("
@@ -27,8 +27,8 @@ func missingTests(page string, sources []string) (missing []string) {
 	return missing
 }
 
-// missingParts are the subtests that a page names in parentheses behind a test,
-// and that no file has at the end of a string.
+// missingParts returns the subtests that a page names in parentheses after a test, and
+// that no file has at the end of a string.
 func missingParts(page string, sources []string) (missing []string) {
 	for _, named := range regexp.MustCompile("`Test\\w+` \\(([^)]+)\\)").FindAllStringSubmatch(page, -1) {
 		for part := range strings.SplitSeq(named[1], ", ") {
@@ -40,8 +40,8 @@ func missingParts(page string, sources []string) (missing []string) {
 	return missing
 }
 
-// TestPromisesNameTheirTests: every test that the design page names is there, and
-// every subtest.
+// TestPromisesNameTheirTests: every test that the design page names exists, and every
+// subtest.
 func TestPromisesNameTheirTests(t *testing.T) {
 	var sources, suites []string
 	for _, path := range files(t, ".go") {
@@ -60,7 +60,7 @@ func TestPromisesNameTheirTests(t *testing.T) {
 	require.Equal(t, []string{absent}, missingParts("`TestMatrix` (fresh, "+absent+")", suites), "what is not there is missed")
 }
 
-// TestLawsAreOnThePage: a comment that cites a law cites one of the page.
+// TestLawsAreOnThePage: a comment that cites a law cites one that is on the page.
 func TestLawsAreOnThePage(t *testing.T) {
 	page := read(t, "docs/design.md")
 	cited := regexp.MustCompile(`\blaws? (\d+)\b`)
@@ -79,7 +79,7 @@ func TestLawsAreOnThePage(t *testing.T) {
 	require.Positive(t, citations)
 }
 
-// rooms are the packages of a page's table of rooms, each with what it imports of
+// rooms returns the packages of a page's table of rooms, each with what it imports of
 // ours: a row of several packages has what any of them imports.
 func rooms(page string) map[string]string {
 	all := map[string]string{}

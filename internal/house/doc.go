@@ -1,4 +1,4 @@
-// Package house holds the rules of the repository that no linter knows: links
-// resolve, sentences and files are short, words that were given up stay out, and
-// the design page is true: its tests exist, and packages import what it says. It has tests alone.
+// Package house checks the rules of the repository that no linter knows: links resolve,
+// sentences and files are short, banned words do not return, and the design page is
+// true: its tests exist, and packages import what it says. It contains only tests.
 package house

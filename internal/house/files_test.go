@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// root is the top of the repository, seen from this package.
+// root is the top of the repository, relative to this package.
 const root = "../.."
 
-// files are the paths of the repository's files with one of the suffixes, from
-// its top. What a build or a run leaves behind is none of them.
+// files returns the paths of the repository's files with one of the suffixes, relative
+// to its top, except for what a build or a run leaves behind.
 func files(t *testing.T, suffixes ...string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -42,7 +42,7 @@ func files(t *testing.T, suffixes ...string) (found []string) {
 	return found
 }
 
-// withoutIgnored leaves out the files that git ignores: other targets of the Makefile
+// withoutIgnored removes the files that git ignores: other targets of the Makefile
 // write them. Without git or its folder nothing is ignored.
 func withoutIgnored(t *testing.T, names []string) []string {
 	t.Helper()
@@ -53,14 +53,14 @@ func withoutIgnored(t *testing.T, names []string) []string {
 	cmd.Stdin = strings.NewReader(strings.Join(names, "\n"))
 	output, err := cmd.Output()
 	if exit, isExit := errors.AsType[*exec.ExitError](err); isExit && exit.ExitCode() == 1 || errors.Is(err, exec.ErrNotFound) {
-		return names // none of them is
+		return names // none of them is ignored
 	}
 	require.NoError(t, err)
 	ignored := strings.Split(string(output), "\n")
 	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(ignored, name) })
 }
 
-// TestIgnoredFilesAreNotRead: what a run of the load tests leaves is no page.
+// TestIgnoredFilesAreNotRead: what a run of the load tests leaves is not a page.
 func TestIgnoredFilesAreNotRead(t *testing.T) {
 	require.Equal(t, []string{"README.md", "loadtest/results/matrix.md"},
 		withoutIgnored(t, []string{"README.md", "loadtest/results/part/matrix.md", "loadtest/results/matrix.md", "bin/x.md"}))
@@ -75,7 +75,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// pages are the pages of the documentation.
+// pages returns the pages of the documentation.
 func pages(t *testing.T) (found []string) {
 	t.Helper()
 	for _, path := range files(t, ".md") {

@@ -8,13 +8,14 @@ import (
 )
 
 var (
-	// exampleKey is a key that a page has somebody send: in a header, or in a ticket.
+	// exampleKey is a key that a page tells a reader to send: in a header, or in a
+	// ticket.
 	exampleKey = regexp.MustCompile(`(?:Idempotency-Key: |jti=["']|"jti": ?")([^"'\s\\]+)`)
 	// randomKey is a UUID, or a variable.
 	randomKey = regexp.MustCompile(`^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\$.*)$`)
 )
 
-// guessable are the keys of a page that somebody else could guess.
+// guessable returns the keys of a page that somebody else could guess.
 func guessable(page string) (found []string) {
 	for _, key := range exampleKey.FindAllStringSubmatch(page, -1) {
 		if !randomKey.MatchString(key[1]) {
@@ -24,8 +25,8 @@ func guessable(page string) (found []string) {
 	return found
 }
 
-// TestExampleKeysAreRandom: pages are copied from, and a key that can be guessed can
-// be used first by somebody else, who reads the draw besides.
+// TestExampleKeysAreRandom: readers copy from pages, and a key that can be guessed can
+// be used first by somebody else, who can then also read the draw.
 func TestExampleKeysAreRandom(t *testing.T) {
 	for _, name := range pages(t) {
 		require.Empty(t, guessable(read(t, name)), name)
@@ -33,7 +34,7 @@ func TestExampleKeysAreRandom(t *testing.T) {
 	require.NotEmpty(t, exampleKey.FindAllString(read(t, "README.md"), -1))
 }
 
-// TestExampleKeysAreRandomCatches numbers of orders.
+// TestExampleKeysAreRandomCatches: it catches numbers of orders.
 func TestExampleKeysAreRandomCatches(t *testing.T) {
 	page := "-H 'Idempotency-Key: order-4711' \"Idempotency-Key: $key\" ticket(jti=\"o-1\", x) jti=str(uuid.uuid4()) {\"jti\":\"7\"}\n" +
 		"-H 'Idempotency-Key: 1c8e0b7a-5a53-4a1e-9d0b-6f0a2f3c7f11'"

@@ -7,10 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// linesMax is the most lines of a file of Go, tests included.
+// linesMax is the maximum number of lines of a Go file, including tests.
 const linesMax = 500
 
-// TestFilesAreShort: the linter holds the code to linesMax, this all files of Go.
+// TestFilesAreShort: the linter checks the code for linesMax, this test checks all Go
+// files.
 func TestFilesAreShort(t *testing.T) {
 	for _, path := range files(t, ".go") {
 		require.LessOrEqual(t, strings.Count(read(t, path), "\n"), linesMax, path)

@@ -17,7 +17,7 @@ var (
 	codeBlock = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 )
 
-// anchors are the addresses of a page's headings, as GitHub makes them.
+// anchors returns the addresses of a page's headings, as GitHub makes them.
 func anchors(page string) map[string]bool {
 	found := map[string]bool{}
 	for _, h := range heading.FindAllStringSubmatch(codeBlock.ReplaceAllString(page, ""), -1) {
@@ -26,8 +26,8 @@ func anchors(page string) map[string]bool {
 	return found
 }
 
-// deadLinks are the relative links of a page that lead nowhere: to no file, or
-// to no heading of a page.
+// deadLinks returns the relative links of a page that lead nowhere: to no file, or to
+// no heading of a page.
 func deadLinks(t *testing.T, name, page string) (dead []string) {
 	t.Helper()
 	for _, found := range link.FindAllStringSubmatch(codeBlock.ReplaceAllString(page, ""), -1) {
@@ -57,15 +57,15 @@ func deadLinks(t *testing.T, name, page string) (dead []string) {
 	return dead
 }
 
-// TestLinksResolve: every relative link of every page leads to a file, and to a
-// heading where it names one.
+// TestLinksResolve: every relative link of every page leads to a file, and to a heading
+// if it names one.
 func TestLinksResolve(t *testing.T) {
 	for _, name := range files(t, ".md") {
 		require.Empty(t, deadLinks(t, name, read(t, name)))
 	}
 }
 
-// TestLinksResolveCatches: links that lead nowhere.
+// TestLinksResolveCatches: it catches links that lead nowhere.
 func TestLinksResolveCatches(t *testing.T) {
 	const page = "# A `b` c\n[x](#a-b-c) [y](../README.md) [z](https://example.org/x) [w](../README.md#modes)\n```text\n[in code](x.md)\n```\n"
 	require.Empty(t, deadLinks(t, "docs/x.md", page))

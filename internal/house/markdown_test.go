@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// prose is what people wrote on a page, line by line: blocks of code, tables,
-// pictures and generated parts are empty lines in it.
+// prose is the hand-written text of a page, line by line: blocks of code, tables,
+// pictures and generated parts are replaced by empty lines.
 type prose []string
 
 var (
@@ -15,8 +15,8 @@ var (
 	comment   = regexp.MustCompile(`^ *<!--.*-->$`)
 )
 
-// handWritten are the lines of a page. Those that a program writes are empty:
-// the program has them.
+// handWritten returns the lines of a page. Lines that a program writes are empty: the
+// program has them.
 func handWritten(page string) []string {
 	lines, filled := strings.Split(page, "\n"), false
 	for i, line := range lines {

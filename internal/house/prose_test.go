@@ -11,25 +11,26 @@ import (
 )
 
 const (
-	// sentenceMax is the most words of a sentence.
+	// sentenceMax is the maximum number of words in a sentence.
 	sentenceMax = 25
-	// lineMax is the most characters of a line, the addresses of links left out.
+	// lineMax is the maximum number of characters in a line, without the addresses of
+	// links.
 	lineMax = 120
-	// readmeMax is the most lines of the README.
+	// readmeMax is the maximum number of lines of the README.
 	readmeMax = 120
 )
 
 var (
-	// item begins a paragraph of its own: a list's item or a heading.
+	// item begins a separate paragraph: a list's item or a heading.
 	item = regexp.MustCompile(`^ *(?:[-*] |\d+\. |#+ )`)
 	code = regexp.MustCompile("`[^`]*`")
-	// sentenceEnd is a full stop, a question mark or an exclamation mark, with
-	// what closes behind it, before a space.
+	// sentenceEnd is a full stop, a question mark or an exclamation mark, with what
+	// closes after it, before a space.
 	sentenceEnd = regexp.MustCompile(`[.!?][)*_"'”]*(?:\s+|$)`)
 	word        = regexp.MustCompile(`\p{L}|\p{N}`)
 )
 
-// paragraphs joins the lines of prose, and gives each its first line's number.
+// paragraphs joins the lines of prose, and returns each with its first line's number.
 func (p prose) paragraphs() (texts []string, lines []int) {
 	for i, line := range p {
 		begins := i == 0 || strings.TrimSpace(p[i-1]) == "" || item.MatchString(line)
@@ -44,8 +45,8 @@ func (p prose) paragraphs() (texts []string, lines []int) {
 	return texts, lines
 }
 
-// faults are the long sentences and lines of a page. A piece of code is one
-// word, a link counts as its text.
+// faults returns the long sentences and lines of a page. A piece of code is one word, a
+// link counts as its text.
 func (p prose) faults(name string) (found []string) {
 	for i, line := range p {
 		if n := utf8.RuneCountInString(link.ReplaceAllString(line, "[$1]")); n > lineMax {
@@ -70,8 +71,8 @@ func (p prose) faults(name string) (found []string) {
 	return found
 }
 
-// TestProseIsShort: sentences and lines of the documentation. Tables, blocks of
-// code, pictures, addresses of links and generated parts are left out.
+// TestProseIsShort: sentences and lines of the documentation. Tables, blocks of code,
+// pictures, addresses of links and generated parts are left out.
 func TestProseIsShort(t *testing.T) {
 	for _, name := range pages(t) {
 		for _, fault := range proseOf(read(t, name)).faults(name) {
@@ -81,8 +82,8 @@ func TestProseIsShort(t *testing.T) {
 	require.LessOrEqual(t, strings.Count(read(t, "README.md"), "\n"), readmeMax, "lines of the README")
 }
 
-// TestProseIsShortCatches: a long sentence, over two lines and in a list's
-// item, and a long line; and what is left out.
+// TestProseIsShortCatches: it catches a long sentence, over two lines and in a list's
+// item, and a long line, but not what is left out.
 func TestProseIsShortCatches(t *testing.T) {
 	long := strings.Repeat("w ", sentenceMax)
 	wide := strings.Repeat("x", lineMax+1)

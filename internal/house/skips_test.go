@@ -9,8 +9,8 @@ import (
 )
 
 // skipsQuietly reports whether a file of tests skips by itself. A pipeline that skips
-// stays green without having tested anything: servertest skips loudly, and fails under
-// CI=true.
+// stays green without having tested anything: servertest skips with a visible message,
+// and fails under CI=true.
 func skipsQuietly(source string) bool {
 	return regexp.MustCompile(`\b\w*(?:t|tb)\.Skip(?:f|Now)?\(`).MatchString(source)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wrongSlow says what is wrong with the list of slow tests, of all tests as
-// "./PACKAGE NAME": a line that names none, and a test that is left out by its name
-// and whose package is not in the list, so that nothing runs it.
+// wrongSlow returns what is wrong with the list of slow tests, given all tests as
+// "./PACKAGE NAME": a line that names none, and a test that is excluded by its name and
+// whose package is not in the list, so that nothing runs it.
 func wrongSlow(list string, tests []string) (wrong []string) {
 	var names, packages []string
 	for line := range strings.Lines(list) {

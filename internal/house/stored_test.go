@@ -32,7 +32,7 @@ func callersOf(t *testing.T, source string) map[string][]*ast.CallExpr {
 	return calls
 }
 
-// nameOf is the last part of the name of an expression, "" for others.
+// nameOf returns the last part of the name of an expression, "" for others.
 func nameOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -44,8 +44,8 @@ func nameOf(e ast.Expr) string {
 }
 
 // blames lists the functions of a file that give an internal error by the function that
-// passes the code of its cause: of what is stored, that is the code for a caller. With
-// reads, it lists also those that parse what is stored and wrap nothing.
+// passes on the code of its cause: for stored data, that code would blame a caller.
+// With reads, it also lists those that parse stored data and wrap nothing.
 func blames(t *testing.T, source string, reads bool) (bad []string) {
 	t.Helper()
 	parsers := []string{"ParsePublished", "ParseValue", "ParseCommitment", "ParseZone", "Verifier", "Open", "Parse"}
@@ -67,7 +67,7 @@ func blames(t *testing.T, source string, reads bool) (bad []string) {
 	return bad
 }
 
-// TestStoredThingsBlameNobody: what is stored and cannot be read is no caller's fault.
+// TestStoredThingsBlameNobody: stored data that cannot be read is not a caller's fault.
 func TestStoredThingsBlameNobody(t *testing.T) {
 	for _, path := range files(t, ".go") {
 		if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/stocktest/") {

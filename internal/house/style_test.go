@@ -18,12 +18,12 @@ type turn struct {
 	left    int
 }
 
-// slack is by how many a number of turns may be too high: small changes need not
-// touch the list.
+// slack is by how much a number of turns may be too high: small changes need not change
+// the list.
 const slack = 20
 
-// turns are the turns that become fewer. Where one is written by its right meaning
-// (a place behind a proxy, a test alone on a machine) it counts too.
+// turns returns the turns that become fewer. Places with the literal meaning (a place
+// behind a proxy, a test alone on a machine) count too.
 func turns() []turn {
 	find := func(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + pattern) }
 	return []turn{
@@ -40,8 +40,8 @@ func turns() []turn {
 	}
 }
 
-// count returns the number of places of text that have the turn. A turn may go over
-// the end of a line.
+// count returns the number of places of text that have the turn. A turn may continue on
+// the next line.
 func (t turn) count(name, text string) int {
 	if strings.HasSuffix(name, ".md") {
 		text = strings.Join(handWritten(text), "\n")
@@ -53,8 +53,8 @@ func (t turn) count(name, text string) int {
 	return len(regexp.MustCompile(spaced).FindAllString(margin.ReplaceAllString(text, "\n"), -1))
 }
 
-// TestTurnsBecomeFewer: new lines have none of the turns, and whoever rewrites an old
-// one lowers the number. History and lists of words are left out.
+// TestTurnsBecomeFewer: new lines have none of the turns, and a change that rewrites an
+// old one lowers the number. History and lists of words are left out.
 func TestTurnsBecomeFewer(t *testing.T) {
 	found := map[string]int{}
 	for _, name := range files(t, ".go", ".md", ".js", ".py", ".sql", "openapi.yaml") {
@@ -76,8 +76,8 @@ func TestTurnsBecomeFewer(t *testing.T) {
 	}
 }
 
-// TestTurnsAreFound: each turn in a comment, over the end of a line and in a page, and
-// not in other words.
+// TestTurnsAreFound: each turn is found in a comment, across a line end and in a page,
+// but not in other words.
 func TestTurnsAreFound(t *testing.T) {
 	byWord := func(instead string) turn {
 		for _, turn := range turns() {
@@ -95,7 +95,7 @@ func TestTurnsAreFound(t *testing.T) {
 		count("x.go", "// IsSettled says that.\nfunc x() {}\n// It is what x says\n"))
 }
 
-// subjectMax is the most characters of a commit's subject.
+// subjectMax is the maximum number of characters in a commit's subject.
 const subjectMax = 72
 
 // styledSince is the commit after which subjects are checked.
@@ -103,7 +103,7 @@ const styledSince = "a7371d9388059794539c2cece9e56d98b2bbff43"
 
 var subjectForm = regexp.MustCompile(`^[\w./*-]+(?:, [\w./*-]+)*: [a-z]\S*`)
 
-// wrongSubject returns what is wrong with a commit's subject, or nothing.
+// wrongSubject returns what is wrong with a commit's subject, "" if nothing is.
 func wrongSubject(subject string) string {
 	verb := strings.TrimRight(subjectForm.FindString(subject), ",.")
 	_, verb, _ = strings.Cut(verb, ": ")
@@ -121,7 +121,7 @@ func wrongSubject(subject string) string {
 }
 
 // TestCommitSubjects: `area: imperative`, at most 72 characters. Merges are left out. A
-// clone without the history since then has nothing to check, and says so.
+// clone without the history since then has nothing to check, and logs that.
 func TestCommitSubjects(t *testing.T) {
 	output, err := exec.CommandContext(t.Context(), "git", "-C", root, "log", "--no-merges", "--format=%h %s", styledSince+"..HEAD").Output()
 	if err != nil {
@@ -136,7 +136,7 @@ func TestCommitSubjects(t *testing.T) {
 	}
 }
 
-// TestWrongSubjectsAreFound, and right ones are not.
+// TestWrongSubjectsAreFound: wrong subjects are found, and right ones are not.
 func TestWrongSubjectsAreFound(t *testing.T) {
 	for subject, wrong := range map[string]bool{
 		"loadtest/faults: classify late job runs as late, not lost": false,

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// givenUp are words that were given up, by the word to use in their place. Each
-// stands for itself, as a whole word, in any case.
+// givenUp returns banned words, by the word to use in their place. Each counts only as
+// a whole word, in any case.
 func givenUp() map[string][]string {
 	return map[string][]string{
 		"another session, another program":  {"stranger", "strangers"},
@@ -35,7 +35,7 @@ func givenUp() map[string][]string {
 	}
 }
 
-// fine are phrases that hold such a word and are the field's own, or the name of
+// fine returns phrases that contain such a word and are the field's own, or the name of
 // a published cell of loadtest/faults, by which its results are found again.
 func fine() []string {
 	return []string{
@@ -45,11 +45,10 @@ func fine() []string {
 	}
 }
 
-// wordless are the places that the words are not kept out of. This file names
-// them.
+// wordless returns the places where the words are allowed. This file names them.
 func wordless() []string { return []string{"internal/house/words_test.go"} }
 
-// vocabulary finds the words that were given up.
+// vocabulary finds the banned words.
 type vocabulary struct{ bad, good *regexp.Regexp }
 
 func newVocabulary() vocabulary {
@@ -65,11 +64,11 @@ func anyOf(phrases []string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:` + strings.ReplaceAll(strings.Join(phrases, "|"), " ", `\s+`) + `)\b`)
 }
 
-// margin is what a comment has before the text of its next line.
+// margin is the beginning of a comment's next line, before its text.
 var margin = regexp.MustCompile(`\n[ \t]*(?://|#|--|\*)[ \t]*`)
 
-// faults are the words of a text that were given up, each with its line. A
-// phrase may go over the end of a line.
+// faults returns the banned words of a text, each with its line. A phrase may continue
+// on the next line.
 func (v vocabulary) faults(name, text string) (found []string) {
 	if strings.HasSuffix(name, ".md") {
 		text = strings.Join(handWritten(text), "\n")
@@ -86,7 +85,8 @@ func (v vocabulary) faults(name, text string) (found []string) {
 	return found
 }
 
-// TestGivenUpWordsStayOut of code, comments, pages, help and messages.
+// TestGivenUpWordsStayOut: the banned words are in no code, comment, page, help or
+// message.
 func TestGivenUpWordsStayOut(t *testing.T) {
 	v := newVocabulary()
 	for _, name := range files(t, ".go", ".md", ".sql", ".js", ".lua", ".sh", ".py", ".yml", "Makefile", ".ci/run", ".ci/packages", ".ci/fuzz") {
@@ -100,8 +100,8 @@ func TestGivenUpWordsStayOut(t *testing.T) {
 	}
 }
 
-// TestGivenUpWordsStayOutCatches each of the words, in any case and over the
-// end of a line, and leaves alone what is fine.
+// TestGivenUpWordsStayOutCatches: it catches each of the words, in any case and across
+// a line end, and accepts what is fine.
 func TestGivenUpWordsStayOutCatches(t *testing.T) {
 	v := newVocabulary()
 	for _, words := range givenUp() {

@@ -13,20 +13,20 @@ import (
 // AuditName is the name of the job that audits every pool.
 const AuditName = "audit"
 
-// Audited is the database, as the audit reads it.
+// Audited is the database that the audit reads.
 type Audited interface {
 	// PoolIDs returns the ids of all pools: their prizes are read one pool at a time.
 	PoolIDs(ctx context.Context) ([]string, error)
 	Audit(ctx context.Context, poolID string) (draw.Audit, error)
 }
 
-// AuditReport is the last report of the job, as JSON.
+// AuditReport is the job's last report, as JSON.
 type AuditReport struct {
 	OK bool `json:"ok"`
-	// Pools is how many were audited, Violations how many violations they have.
+	// Pools is the number of audited pools, Violations the number of their violations.
 	Pools      int   `json:"pools"`
 	Violations int64 `json:"violations"`
-	// Broken are the pools that have any, at most BrokenMax.
+	// Broken lists the pools that have any, at most BrokenMax.
 	Broken []BrokenPool `json:"broken"`
 }
 
@@ -38,14 +38,14 @@ type BrokenPool struct {
 	First      string `json:"first"`
 }
 
-// BrokenMax is the most pools that a report names.
+// BrokenMax is the maximum number of pools that a report names.
 const BrokenMax = 100
 
-// auditMax is the longest that an audit of all pools may take.
+// auditMax is the maximum time for an audit of all pools.
 const auditMax = 6 * time.Hour
 
-// Audit is the job that audits every pool each quarter of an hour. Violations are
-// in its report; a run fails only when the rows could not be read.
+// Audit returns the job that audits every pool every 15 minutes. Violations are in its
+// report; a run fails only if the rows could not be read.
 func Audit(store Audited) Definition {
 	return Definition{
 		Name: AuditName, Schedule: "every 15m", Per: PerRun, Max: auditMax,

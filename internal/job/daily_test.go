@@ -39,7 +39,7 @@ func TestPinnedJobRunsOnItsHost(t *testing.T) {
 	})
 }
 
-// forgetting is a database in which an instance keeps the day of a success to
+// forgetting is a database in which an instance records the day of a success only for
 // itself.
 type forgetting struct {
 	*stock.Store
@@ -69,9 +69,9 @@ func (f *forgetting) FinishJob(ctx context.Context, run job.Run, o job.Outcome) 
 	return err
 }
 
-// aDay runs a daily job that fires every second and fails once, until its success.
-// Then the instance is replaced by another one, with another lock. It returns how
-// often the job was run on that day; 0 over midnight.
+// aDay runs a daily job that fires every second and fails once, until its success. Then
+// the instance is replaced by another one, with another lock. It returns how often the
+// job was run on that day; 0 over midnight.
 func aDay(t *testing.T, f *fleet, edit func(n int, o *job.Options)) int64 {
 	t.Helper()
 	var tries atomic.Int64
@@ -137,7 +137,7 @@ func (l failing) WithLock(ctx context.Context, _ string, fn func(context.Context
 	return fn(ctx, 1)
 }
 
-// TestLockOutage: a firing during an outage of the lock is made up for.
+// TestLockOutage: a firing during an outage of the lock is repeated.
 func TestLockOutage(t *testing.T) {
 	t.Parallel()
 	f, o := newFleet(t, "sqlite", "table", 1), &overlaps{}

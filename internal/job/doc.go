@@ -5,21 +5,21 @@
 //
 // A job has a row in the database. A run begins with one write of that row,
 // which raises the row's token, and only while no other run is under way. The
-// external lock around it keeps instances from meeting there; safety does not
-// rest on it. Whatever a run writes is written only while the row holds the
-// run's token and beginning ([ErrLost] otherwise), so a runner that wakes up after
-// another one has taken over writes nothing.
+// external lock around it keeps instances from colliding there; safety does not
+// depend on it. A run can write only while the row holds the run's token and
+// beginning ([ErrLost] otherwise), so a runner that wakes up after another one has
+// taken over writes nothing.
 //
-//	         Begun: due, and held by nobody
+//	         Begun: due, and nobody holds it
 //	idle ───────────────────────────────────> running
-//	 ^                                          │  │ heard of every StaleAfter/5, 30 s at most
+//	 ^                                          │  │ reports every StaleAfter/5, 30 s at most
 //	 │   Finished: ok, failed, lost             │  │
 //	 └──────────────────────────────────────────┘  │ silent for StaleAfter
 //	                                               └──> due: the next runner begins, this run is lost
 //
 // # Time
 //
-// All times of a row are of the database's clock, so that a fleet has one clock.
-// A row names the instant from which the job is due. It is moved on when a run
-// begins, past all firings that were missed: they are made up for by one run.
+// All times of a row are by the database's clock, so that a fleet has one clock.
+// A row has the instant from which the job is due. When a run begins, it moves that
+// instant past all firings that were missed: one run makes up for them.
 package job

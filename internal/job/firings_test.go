@@ -27,13 +27,13 @@ import (
 // [TestFiringsAreNeitherMissedNorRepeated] makes.
 const firingsVariable = "DRAWSVC_TEST_FIRINGS"
 
-// campaign is a daily job of a fleet whose instances are killed, over years of
-// time that passes as fast as the machine can.
+// campaign is a daily job of a fleet whose instances are killed, over years of time
+// that passes as fast as the machine can.
 type campaign struct {
 	t        *testing.T
 	rng      *rand.Rand
 	schedule job.Schedule
-	alive    atomic.Int64 // runs at work on instances that have not been killed
+	alive    atomic.Int64 // runs under way on instances that have not been killed
 	overlaps atomic.Int64
 
 	mu        sync.Mutex
@@ -45,7 +45,7 @@ type campaign struct {
 	kill map[string]func()
 }
 
-// work takes up to two minutes. It fails or is killed twice a day at most.
+// work takes up to two minutes. It fails or is killed at most twice a day.
 func (c *campaign) work(ctx context.Context, run job.Run) ([]byte, error) {
 	if c.alive.Add(1) > 1 {
 		c.overlaps.Add(1)
@@ -74,7 +74,7 @@ func (c *campaign) work(ctx context.Context, run job.Run) ([]byte, error) {
 	return nil, nil
 }
 
-// mortal is the database of an instance that may be killed: from then on it
+// mortal is the database of an instance that may be killed: from then on the instance
 // writes nothing.
 type mortal struct {
 	job.Runs
@@ -112,7 +112,7 @@ func (m *mortal) FinishJob(ctx context.Context, run job.Run, o job.Outcome) erro
 	return err
 }
 
-// forgetful is a database that keeps the day of a success to itself.
+// forgetful is a database that does not record the day of a success.
 type forgetful struct{ job.Runs }
 
 func (f forgetful) FinishJob(ctx context.Context, run job.Run, o job.Outcome) error {
@@ -122,8 +122,8 @@ func (f forgetful) FinishJob(ctx context.Context, run job.Run, o job.Outcome) er
 	return f.Runs.FinishJob(ctx, run, o)
 }
 
-// passes runs a fleet of three for as many firings, of which there are three a
-// day, and kills an instance now and then.
+// passes runs a fleet of three for that many firings, three a day, and kills an
+// instance now and then.
 func (c *campaign) passes(firings int, edit func(job.Runs) job.Runs) {
 	url := stocktest.Migrated(c.t, "sqlite")
 	s, err := stock.Open(c.t.Context(), url, stock.Options{Log: slog.New(slog.DiscardHandler)})
@@ -160,10 +160,10 @@ func (c *campaign) passes(firings int, edit func(job.Runs) job.Runs) {
 	require.NoError(c.t, s.Close())
 }
 
-// judge says what is wrong: overlaps, days with two successes, days with none.
+// judge returns what is wrong: overlaps, days with two successes, days with none.
 func (c *campaign) judge(firings int) string {
 	days := firings / 3
-	missed := days - 2 - len(c.successes) // neither the first day nor the last is whole
+	missed := days - 2 - len(c.successes) // the first day and the last are not complete
 	twice := 0
 	for _, n := range c.successes {
 		if n > 1 {

@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what must come.
+	// patience is how long a test waits for what must happen.
 	patience = 2 * time.Minute
 	poll     = 50 * time.Millisecond
-	// stale is how soon a run is taken over in tests. One that works gives itself up
-	// when it was not heard of for three fifths of it.
+	// stale is how soon a run is taken over in tests. A working run gives up if it
+	// could not report for three fifths of that.
 	stale = 5 * time.Second
-	// lease is long enough for a holder that stands still on a busy machine.
+	// lease is long enough for a holder that is paused on a busy machine.
 	lease = 20 * time.Second
 )
 
-// fleet is one database with the instances that run jobs on it. They have stores
-// and locks of their own; an SQLite file has one store, as it has one process.
+// fleet is one database with the instances that run jobs on it. They have separate
+// stores and locks; an SQLite file has one store, because it has one process.
 type fleet struct {
 	t      *testing.T
 	url    string
@@ -64,7 +64,7 @@ func (f *fleet) openLock(n int) locker.Lock {
 	return l
 }
 
-// options are those of one instance; a test edits what it needs otherwise.
+// options returns those of one instance; a test edits what it needs.
 func (f *fleet) options(n int, jobs ...job.Definition) job.Options {
 	return job.Options{
 		Rows: f.stores[n], Runs: f.stores[n], Locker: f.locks[n], Observer: quiet{}, Log: slog.New(slog.DiscardHandler),
@@ -106,7 +106,7 @@ func eventually(t *testing.T, about string, is func() bool) {
 	require.Eventually(t, is, patience, 20*time.Millisecond, about)
 }
 
-// row is the job's row, a zero one as long as no instance has made it.
+// row returns the job's row, a zero one if no instance has added it.
 func (f *fleet) row(name string) job.Row {
 	r, _, err := f.stores[0].Job(f.t.Context(), name)
 	if err != nil && draw.CodeOf(err) != draw.CodeJobNotFound {
@@ -148,8 +148,8 @@ func (o *overlaps) work(context.Context, job.Run) ([]byte, error) {
 	return nil, nil
 }
 
-// TestOneAtATime: whoever asks, however often, runs do not overlap, and the
-// history has each, in every lock.
+// TestOneAtATime: however often and by whomever runs are requested, they do not
+// overlap, and the history has each, with every lock.
 func TestOneAtATime(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range locker.Schemes() {
@@ -176,8 +176,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// nobody is a lock that keeps nobody away, as every lock service does now and
-// then.
+// nobody is a lock that excludes nobody, as every lock service occasionally fails to.
 type nobody struct{}
 
 func (nobody) WithLock(ctx context.Context, _ string, fn func(context.Context, int64) error) error {
@@ -191,8 +190,8 @@ func (u unguarded) BeginJob(_ context.Context, name, host string) (job.Run, bool
 	return job.Run{Job: name, Host: host, StaleAfter: time.Minute}, true, nil
 }
 
-// TestOneAtATimeWithoutALock: the row alone keeps runs apart. The double that
-// does not read it is caught.
+// TestOneAtATimeWithoutALock: the row is enough to keep runs apart. The double that
+// does not read it is detected.
 func TestOneAtATimeWithoutALock(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}

@@ -19,10 +19,10 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// idleMax is the share of a core that the jobs of an idle instance may take.
+// idleMax is the part of a core that the jobs of an idle instance may use.
 const idleMax = 0.001
 
-// used is the processor time of this process.
+// used returns the processor time of this process.
 func used(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
@@ -31,9 +31,9 @@ func used(t *testing.T) time.Duration {
 }
 
 // TestIdleCost: an instance that waits for its jobs reads their rows and looks for a
-// new catalogue, which costs next to nothing. It runs beside no other test, as it
-// reads the processor time of the whole process. That of a database server is not
-// in it, that of SQLite is.
+// new catalogue, which costs almost nothing. It runs in parallel with no other test,
+// because it reads the processor time of the whole process. That includes SQLite's, but
+// not a database server's.
 func TestIdleCost(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestIdleCost(t *testing.T) {
 	}
 }
 
-// productJobs are the jobs of the product, none of which is due: the statement
+// productJobs returns the jobs of the product, none of which is due: the statement
 // waits for the night, and the others have run.
 func productJobs(t *testing.T, f *fleet) []job.Definition {
 	t.Helper()

@@ -10,30 +10,30 @@ import (
 
 // Limits of a job.
 const (
-	// StaleAfterDefault is how long a runner may be silent before another takes
-	// its run over, unless the row says otherwise.
+	// StaleAfterDefault is how long a runner may be silent before another instance
+	// takes its run over, unless the row sets another time.
 	StaleAfterDefault = 30 * time.Minute
-	// StaleAfterMin and StaleAfterMax bound it.
+	// StaleAfterMin and StaleAfterMax bound that time.
 	StaleAfterMin = time.Second
 	StaleAfterMax = 7 * 24 * time.Hour
-	// HostMax is the longest name of a host, in bytes.
+	// HostMax is the maximum length of a host's name, in bytes.
 	HostMax = 128
-	// ErrorMax is the longest text of an error that a row keeps, in bytes.
+	// ErrorMax is the maximum length of an error's text in a row, in bytes.
 	ErrorMax = 1000
-	// ReportMax is the longest report that a row keeps, in bytes.
+	// ReportMax is the maximum length of a report in a row, in bytes.
 	ReportMax = 256 << 10
-	// RunsKept is how many runs of a job the history holds.
+	// RunsKept is the number of runs of a job that the history keeps.
 	RunsKept = 200
 )
 
-// Per says how often a job may succeed.
+// Per is how often a job may succeed.
 type Per string
 
 // The two rules.
 const (
-	// PerRun: every firing is a run.
+	// PerRun makes every firing a run.
 	PerRun Per = "run"
-	// PerDay: one success for each local day, however often the schedule fires.
+	// PerDay allows one success for each local day, however often the schedule fires.
 	PerDay Per = "day"
 )
 
@@ -49,8 +49,8 @@ const (
 // Result of a run.
 type Result string
 
-// The results of a run. Lost means that the runner died, stalled, was stopped or
-// could lose its lock: the work is due again at once.
+// The results of a run. Lost means that the runner died, stalled, was stopped or may
+// have lost its lock: the job is due again at once.
 const (
 	ResultOK     Result = "ok"
 	ResultFailed Result = "failed"
@@ -59,30 +59,29 @@ const (
 
 // Definition is a job as the program knows it.
 type Definition struct {
-	// Name is an id as pools have it.
+	// Name is an id like those of pools.
 	Name string
-	// Schedule and Per are those of a new row; see [Parse].
+	// Schedule and Per are the values of a new row; see [Parse].
 	Schedule string
 	Per      Per
-	// Max is the longest that a run may take.
+	// Max is the maximum time of a run.
 	Max time.Duration
-	// Retry is when a failed run is made up for, where that is before the next
+	// Retry is how long after a failure the run is repeated, if that is before the next
 	// firing; 0 waits for the firing.
 	Retry time.Duration
-	// Do does the work. Its context ends when the run may be lost. What it
-	// returns, JSON of at most ReportMax bytes, is the job's last report; nil
-	// leaves the one before.
+	// Do does the work. Its context ends when the run may be lost. Its result, at most
+	// ReportMax bytes of JSON, is the job's last report; nil keeps the report before.
 	Do func(ctx context.Context, run Run) (report []byte, err error)
 }
 
-// Row is a job as the database knows it.
+// Row is a job in the database.
 type Row struct {
 	Name    string
 	Enabled bool
-	// Schedule is a text that Parse reads, Per a rule that it is read with.
+	// Schedule is a text for Parse, Per the rule that it is read with.
 	Schedule string
 	Per      Per
-	// Host is the only one that may run the job; "" allows all.
+	// Host is the only host that may run the job; "" allows all.
 	Host string
 	// StaleAfter is how long a runner may be silent.
 	StaleAfter time.Duration
@@ -91,26 +90,26 @@ type Row struct {
 	Holder string
 	// Token is the number of the last run.
 	Token int64
-	// StartedAt is when the last run began, HeardAt when it was last heard of.
+	// StartedAt is when the last run began, HeardAt when its runner last reported.
 	StartedAt, HeardAt time.Time
 	// DueAt is when the job is to run next; while it runs, after that run.
 	DueAt time.Time
-	// WantedBy is the actor who asked for a run, whatever the schedule says, until
-	// one has succeeded or failed; "" for nobody.
+	// WantedBy is the actor who asked for a run, independent of the schedule, until a
+	// run has succeeded or failed; "" if nobody did.
 	WantedBy    string
 	LastSuccess time.Time
 	// LastDay is the local day of the last success, as 2006-01-02.
 	LastDay   string
 	LastError string
-	// Report is what the last run that reported left, JSON; Rows leaves it out.
+	// Report is the last report of a run, as JSON; Rows leaves it out.
 	Report []byte
 	// ChangedBy is the actor of the last change, ChangedAt its time.
 	ChangedBy string
 	ChangedAt time.Time
 }
 
-// Run names one run: Token is its number in the job's history, and the fence of
-// what it writes.
+// Run identifies a run: Token is its number in the job's history, and fences what the
+// run writes.
 type Run struct {
 	Job   string
 	Token int64
@@ -118,25 +117,25 @@ type Run struct {
 	// Began is when it began, by the database's clock. StaleAfter is the row's.
 	Began      time.Time
 	StaleAfter time.Duration
-	// Zone is that of the row's schedule.
+	// Zone is the time zone of the row's schedule.
 	Zone *time.Location
 }
 
 // Past is a run in the history of a job.
 type Past struct {
 	Run
-	// Finished is zero while it is under way, and Result empty.
+	// Finished is zero while the run is under way, and Result empty.
 	Finished time.Time
 	Result   Result
 	Error    string
-	// AskedBy is the actor who asked for it; "" when the schedule did.
+	// AskedBy is the actor who asked for the run, "" for a run of the schedule.
 	AskedBy string
 }
 
 // Outcome is how a run ended.
 type Outcome struct {
 	Result Result
-	// Error says why it failed or was lost, at most ErrorMax bytes.
+	// Error is why the run failed or was lost, at most ErrorMax bytes.
 	Error string
 	// Report replaces the job's report, unless nil.
 	Report []byte
@@ -144,7 +143,7 @@ type Outcome struct {
 	Retry time.Duration
 }
 
-// Change is what an operator changes of a row; nil leaves a part as it is.
+// Change is an operator's change of a row; nil leaves a part unchanged.
 type Change struct {
 	Enabled  *bool
 	Schedule *string
@@ -153,8 +152,8 @@ type Change struct {
 	StaleAfter *time.Duration
 }
 
-// Check returns CodeInvalidRequest for a part that is out of its range, and for no
-// part at all.
+// Check returns CodeInvalidRequest for a value that is out of range, and for a change
+// without any part.
 func (c Change) Check() error {
 	if c == (Change{}) {
 		return draw.Errorf(draw.CodeInvalidRequest, "nothing to change: give enabled, schedule, host or stale_after")
@@ -175,38 +174,38 @@ func (c Change) Check() error {
 	return nil
 }
 
-// CheckHost returns CodeInvalidRequest for what cannot be the name of a host: 1
-// to HostMax printable ASCII characters without a blank.
+// CheckHost returns CodeInvalidRequest for an invalid host name: valid ones have 1 to
+// HostMax printable ASCII characters without a space.
 func CheckHost(name string) error {
 	if name == "" || len(name) > HostMax {
 		return draw.Errorf(draw.CodeInvalidRequest, "host must have 1 to %d characters", HostMax)
 	}
 	for _, c := range []byte(name) {
 		if c <= ' ' || c > '~' {
-			return draw.Errorf(draw.CodeInvalidRequest, "host must hold printable ASCII characters alone, and no blank")
+			return draw.Errorf(draw.CodeInvalidRequest, "host must have only printable ASCII characters, without spaces")
 		}
 	}
 	return nil
 }
 
-// ErrLost says that a later run has begun, or that the row says that none is
-// under way: nothing was written.
+// ErrLost means that a later run has begun, or that no run is under way according to
+// the row: nothing was written.
 var ErrLost = draw.Errorf(draw.CodeContended, "the run is lost: another one has begun")
 
-// ErrRunning answers the request for a run while one is under way.
+// ErrRunning returns the error of a request for a run while one is under way.
 func ErrRunning(name string) error {
 	return draw.Errorf(draw.CodeJobRunning, "job %q is running", name)
 }
 
-// ErrNotFound answers a question about a job without a row.
+// ErrNotFound returns the error of a call for a job without a row.
 func ErrNotFound(name string) error {
-	if name == AuditName || name == StatementName { // every service has them
-		return draw.Errorf(draw.CodeJobNotFound, "there is no job %q yet: the first start of the service makes it", name)
+	if name == AuditName || name == StatementName { // every service has these jobs
+		return draw.Errorf(draw.CodeJobNotFound, "there is no job %q yet: the first start of the service creates it", name)
 	}
 	return draw.Errorf(draw.CodeJobNotFound, "there is no job %q", name)
 }
 
-// FormatDuration writes a duration as people do: 30m, not 30m0s.
+// FormatDuration formats a duration without zero units: 30m, not 30m0s.
 func FormatDuration(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {

@@ -52,8 +52,8 @@ func (l breaking) WithLock(ctx context.Context, _ string, fn func(context.Contex
 	return fn(held, 1)
 }
 
-// TestRunEndsWithItsLock: the context of a run ends when its lock may be lost. The
-// run is lost, and due at once.
+// TestRunEndsWithItsLock: the context of a run ends when its lock may be lost. The run
+// is lost, and the job due at once.
 func TestRunEndsWithItsLock(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		lost := make(chan struct{})
@@ -62,7 +62,7 @@ func TestRunEndsWithItsLock(t *testing.T) {
 				return nil, nil
 			}
 			lost <- struct{}{}
-			<-ctx.Done() // or the test never ends
+			<-ctx.Done() // otherwise the test never ends
 			return nil, ctx.Err()
 		}))
 		options.Jobs[0].Schedule, options.Locker = "every 6h", breaking{lost}
@@ -105,8 +105,8 @@ func TestRunnersOfOneNameRunOneAtATime(t *testing.T) {
 	})
 }
 
-// TestStaleAfterIsLowered: a runner that was to be heard of every 30 s is not
-// taken over because its silence may be a second from now on.
+// TestStaleAfterIsLowered: a runner that had to report every 30 s is not taken over
+// when its maximum silence becomes one second.
 func TestStaleAfterIsLowered(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		begun, end := make(chan struct{}), make(chan struct{})
@@ -132,7 +132,7 @@ func TestStaleAfterIsLowered(t *testing.T) {
 		<-begun
 		_, err := f.stores[0].ChangeJob(t.Context(), "work", job.Change{StaleAfter: new(job.StaleAfterMin)}, "ann")
 		require.NoError(t, err)
-		time.Sleep(2 * job.StaleAfterMin) // nobody hears of the runner meanwhile
+		time.Sleep(2 * job.StaleAfterMin) // nobody hears from the runner meanwhile
 		polled.again(t)
 		close(end)
 		eventually(t, "the success", func() bool { return !f.row("work").LastSuccess.IsZero() })

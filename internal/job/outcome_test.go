@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestStopGivesTheRunBack: an instance that shuts down leaves its run to another
-// one, at once.
+// TestStopGivesTheRunBack: an instance that shuts down leaves its run to another one,
+// at once.
 func TestStopGivesTheRunBack(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		begun := make(chan struct{})
@@ -63,7 +63,7 @@ func TestFailingWorkEndsTheRunOnly(t *testing.T) {
 	}
 }
 
-// TestHistoryIsBounded: the row's history holds the last runs alone.
+// TestHistoryIsBounded: the row's history contains only the last runs.
 func TestHistoryIsBounded(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

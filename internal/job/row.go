@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Verdict says whether a job is to be run now, and if not, why.
+// Verdict is whether a job is to be run now, and if not, why.
 type Verdict string
 
 // The verdicts.
@@ -20,8 +20,8 @@ const (
 	DoneToday Verdict = "done-today"
 )
 
-// NewRow is the row of a job that the database has not held before: it is due at
-// once, save one that succeeds once a day, which waits for its schedule.
+// NewRow returns the first row of a job: the job is due at once, except one that
+// succeeds once a day, which waits for its schedule.
 func NewRow(d Definition, now time.Time) (Row, error) {
 	s, err := Parse(d.Schedule)
 	if err != nil {
@@ -37,8 +37,8 @@ func NewRow(d Definition, now time.Time) (Row, error) {
 	return r, nil
 }
 
-// Verdict says whether host is to run the job at an instant of the database's
-// clock. A run that has been silent for StaleAfter may be taken over.
+// Verdict returns whether host is to run the job at an instant of the database's clock.
+// A run that has been silent for StaleAfter may be taken over.
 func (r *Row) Verdict(now time.Time, host string) Verdict {
 	switch {
 	case r.isHeld(now):
@@ -50,7 +50,7 @@ func (r *Row) Verdict(now time.Time, host string) Verdict {
 	case !r.Enabled:
 		return Off
 	case r.Status == StatusRunning:
-		return Due // its runner has died, whatever the schedule says
+		return Due // its runner has died: due, independent of the schedule
 	case r.isEarly(now):
 		return Early
 	case r.Per == PerDay && r.LastDay == r.day(now):
@@ -59,16 +59,16 @@ func (r *Row) Verdict(now time.Time, host string) Verdict {
 	return Due
 }
 
-// isHeld says that a run is under way whose runner may still be at work. A clock
-// that was far ahead for a while keeps nobody waiting for it.
+// isHeld reports whether a run is under way whose runner may still be working. After a
+// clock that was far ahead for a while, nobody has to wait for it.
 func (r *Row) isHeld(now time.Time) bool {
 	//double:no-takeover && now.Sub(r.HeardAt).Abs() < r.silenceMax() =>
 	return r.Status == StatusRunning && now.Sub(r.HeardAt).Abs() < r.silenceMax()
 }
 
-// silenceMax is how long the runner may be silent. One that was not heard of since
-// the row was changed may not know of the change, and still be heard of at the
-// interval of before.
+// silenceMax returns how long the runner may be silent. A runner that has not reported
+// since the row was changed may not know the change, and may still report at the
+// earlier interval.
 func (r *Row) silenceMax() time.Duration {
 	if r.ChangedAt.After(r.HeardAt) {
 		return max(r.StaleAfter, 2*hearMax)
@@ -76,20 +76,20 @@ func (r *Row) silenceMax() time.Duration {
 	return r.StaleAfter
 }
 
-// isEarly says that the job is not due yet. The instant stands for nothing when
-// the clock was set back since: the last run was seen in the future, or the
-// schedule names an earlier instant from now on.
+// isEarly reports whether the job is not due yet. DueAt is ignored if the clock was set
+// back since: then the last run is in the future, or the schedule's next firing is
+// before DueAt.
 func (r *Row) isEarly(now time.Time) bool {
 	ahead := now.Add(clockSlack)
 	return now.Before(r.DueAt) && !r.StartedAt.After(ahead) && !r.HeardAt.After(ahead) && !r.DueAt.After(r.dueMax(ahead))
 }
 
-// dueMax is the last instant that can have been counted from one that is not after
-// now: for a job that has succeeded today, a firing of tomorrow.
+// dueMax returns the latest instant that can have been computed from one that is not
+// after now: for a job that has succeeded today, a firing of tomorrow.
 func (r *Row) dueMax(now time.Time) time.Time {
 	s, err := Parse(r.Schedule)
 	if err != nil {
-		return r.DueAt // a newer instance may know more schedules
+		return r.DueAt // a newer instance may know further schedules
 	}
 	if r.Per == PerDay {
 		now = now.Add(longestDay)
@@ -97,23 +97,23 @@ func (r *Row) dueMax(now time.Time) time.Time {
 	return s.Next(now)
 }
 
-// longestDay is the one on which clocks are set back.
+// longestDay is the length of the day on which clocks are set back.
 const longestDay = 25 * time.Hour
 
 // clockSlack is how far the clocks of two database servers of a fleet may differ
-// without a word.
+// unnoticed.
 const clockSlack = time.Minute
 
 func (r *Row) day(t time.Time) string {
 	s, err := Parse(r.Schedule)
 	if err != nil {
-		return t.UTC().Format(time.DateOnly) // a newer instance may know more schedules
+		return t.UTC().Format(time.DateOnly) // a newer instance may know further schedules
 	}
 	return s.Day(t)
 }
 
-// Begun is the row after host has begun a run. The caller has checked the
-// Verdict on the same row.
+// Begun returns the row after host has begun a run. The caller has checked the Verdict
+// on the same row.
 func (r Row) Begun(now time.Time, host string) (Row, error) {
 	s, err := Parse(r.Schedule)
 	if err != nil {
@@ -125,7 +125,7 @@ func (r Row) Begun(now time.Time, host string) (Row, error) {
 	return r, nil
 }
 
-// Run is the run that Begun has begun.
+// Run returns the run that Begun has begun.
 func (r *Row) Run() Run {
 	run := Run{Job: r.Name, Token: r.Token, Host: r.Holder, Began: r.StartedAt, StaleAfter: r.StaleAfter, Zone: time.UTC}
 	if s, err := Parse(r.Schedule); err == nil {
@@ -134,14 +134,14 @@ func (r *Row) Run() Run {
 	return run
 }
 
-// Holds says that a run is the one under way. Its number alone does not name it: a
-// database that has lost its last commits gives the number again.
+// Holds reports whether a run is the one under way. The number is not enough to
+// identify it: a database that has lost its last commits assigns the number again.
 func (r *Row) Holds(run Run) bool {
 	return r.Status == StatusRunning && r.Token == run.Token && r.StartedAt.Equal(run.Began)
 }
 
-// Finished is the row after its run has ended. A schedule that a newer instance wrote
-// meanwhile, and this one cannot read, keeps the firing that Begun found.
+// Finished returns the row after its run has ended. If a newer instance meanwhile wrote
+// a schedule that this one cannot read, the row keeps the firing that Begun computed.
 func (r Row) Finished(now time.Time, o Outcome) Row {
 	r.Status, r.LastError = StatusIdle, ""
 	if o.Report != nil {
@@ -155,7 +155,7 @@ func (r Row) Finished(now time.Time, o Outcome) Row {
 		}
 		return r
 	case ResultLost:
-		r.DueAt = now // and still wanted by whoever asked for it
+		r.DueAt = now // the actor who asked for it still waits
 	default:
 		r.WantedBy = ""
 		if retry := now.Add(o.Retry); o.Retry > 0 && retry.Before(r.DueAt) {
@@ -166,7 +166,7 @@ func (r Row) Finished(now time.Time, o Outcome) Row {
 	return r
 }
 
-// Changed is the row after an operator's change.
+// Changed returns the row after an operator's change.
 func (r Row) Changed(now time.Time, c Change, actor string) (Row, error) {
 	if err := c.Check(); err != nil {
 		return r, err
@@ -191,7 +191,7 @@ func (r Row) Changed(now time.Time, c Change, actor string) (Row, error) {
 	return r, nil
 }
 
-// Asked is the row after an actor asked for a run. Error: CodeJobRunning.
+// Asked returns the row after an actor asked for a run. Error: CodeJobRunning.
 func (r Row) Asked(now time.Time, actor string) (Row, error) {
 	if r.isHeld(now) {
 		return r, ErrRunning(r.Name)
@@ -200,8 +200,8 @@ func (r Row) Asked(now time.Time, actor string) (Row, error) {
 	return r, nil
 }
 
-// Overdue is how long the job has been waiting for somebody to run it; 0 while it
-// is off, early, done or held.
+// Overdue returns how long the job has been due without a run; 0 while it is off,
+// early, done or held.
 func (r *Row) Overdue(now time.Time) time.Duration {
 	switch r.Verdict(now, r.Host) {
 	case Due:
@@ -215,8 +215,8 @@ func (r *Row) Overdue(now time.Time) time.Duration {
 	}
 }
 
-// shorten makes a text one that every database takes: UTF-8 without NUL, cut to
-// ErrorMax bytes between two characters.
+// shorten makes a text that every database accepts: UTF-8 without NUL, cut to ErrorMax
+// bytes between two characters.
 func shorten(text string) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
 	if len(text) <= ErrorMax {

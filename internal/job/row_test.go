@@ -26,12 +26,13 @@ func TestSchedules(t *testing.T) {
 		{"0 1,2,3 * * *", "2026-03-01T03:00:00Z", "2026-03-02T01:00:00Z"},
 		{"CRON_TZ=Europe/Berlin 0 1 * * *", "2026-01-10T12:00:00Z", "2026-01-11T00:00:00Z"},
 		{"CRON_TZ=Europe/Berlin 0 1 * * *", "2026-07-10T12:00:00Z", "2026-07-10T23:00:00Z"},
-		// The clocks go from 2 to 3 on 2026-03-29: what is skipped fires within the hour.
+		// The clocks change from 2 to 3 on 2026-03-29: a skipped time fires within the
+		// hour.
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-29T01:30:00Z"},
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"},
 		{"CRON_TZ=Europe/Berlin 0 */2 * * *", "2026-03-29T00:30:00Z", "2026-03-29T01:00:00Z"},
 		{"CRON_TZ=Africa/Cairo 0 */6 * * *", "2026-04-23T16:30:00Z", "2026-04-23T22:00:00Z"},
-		// They go from 3 to 2 on 2026-10-25: what is repeated fires once.
+		// They change from 3 to 2 on 2026-10-25: a repeated time fires once.
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
 		{"CRON_TZ=Europe/Berlin 30 * * * *", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
@@ -52,8 +53,8 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestDailyFiresOnceADay: whatever the zone does with its clocks, a
-// daily job fires once on each local day.
+// TestDailyFiresOnceADay: whatever the zone does with its clocks, a daily job fires
+// once on each local day.
 func TestDailyFiresOnceADay(t *testing.T) {
 	for _, zone := range []string{"UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Australia/Lord_Howe", "Asia/Kathmandu"} {
 		for _, fields := range []string{"0 1 * * *", "30 2 * * *", "0 0 * * *", "15 3 * * *"} {
@@ -163,7 +164,7 @@ func TestRowTransitions(t *testing.T) {
 	require.Equal(t, job.Due, lost.Verdict(later, "b"))
 	require.LessOrEqual(t, len(lost.LastError), job.ErrorMax)
 
-	// A run that somebody asked for on a day with a success is made up for when it is lost.
+	// A run that was requested on a day with a success is repeated when it is lost.
 	asked, err := ok.Asked(later, "ann")
 	require.NoError(t, err)
 	require.True(t, asked.View(later).Requested)
@@ -182,7 +183,7 @@ func TestRowTransitions(t *testing.T) {
 	_, err = ended.Begun(later, "a")
 	require.Equal(t, draw.CodeInternal, draw.CodeOf(err))
 
-	// A week of downtime is made up for by one run.
+	// One run makes up for a week of downtime.
 	week := later.AddDate(0, 0, 7)
 	again, err := failed.Begun(week, "a")
 	require.NoError(t, err)
@@ -213,8 +214,8 @@ func TestOverdue(t *testing.T) {
 	require.Equal(t, time.Minute, r.Overdue(now.Add(2*time.Minute)))
 }
 
-// TestClockSetBack: a job that was scheduled while the clock was a year ahead does
-// not wait for that year, and does not run all the time either.
+// TestClockSetBack: a job that was scheduled while the clock was a year ahead does not
+// wait for that year, and does not run continuously either.
 func TestClockSetBack(t *testing.T) {
 	now := at(t, "2026-03-01T12:00:00Z")
 	for _, d := range []job.Definition{

@@ -12,46 +12,45 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Rows is the database, as the runner reads it.
+// Rows is what the runner reads of the database.
 type Rows interface {
-	// AddJobs makes the rows that are missing. Those that no operator has changed
-	// get the schedule of the definition.
+	// AddJobs adds the missing rows. Rows that no operator has changed get the schedule
+	// of the definition.
 	AddJobs(ctx context.Context, all []Definition) error
-	// Jobs returns all rows without their reports, in order of their names, and
-	// the database's time.
+	// Jobs returns all rows without their reports, ordered by name, and the database's
+	// time.
 	Jobs(ctx context.Context) (rows []Row, now time.Time, err error)
 }
 
-// Runs is the database, as a run writes it.
+// Runs is what a run writes to the database.
 type Runs interface {
-	// BeginJob begins a run for host, if the row's Verdict is Due at that
-	// moment. The run before, if it has not ended, is lost. Without a run,
-	// begun is false.
+	// BeginJob begins a run for host if the row's Verdict is Due at that moment. An
+	// earlier run that has not ended is lost. begun is false if no run has begun.
 	BeginJob(ctx context.Context, name, host string) (run Run, begun bool, err error)
-	// HearJob says that the runner is alive, and returns the row's StaleAfter,
-	// which an operator may have changed. Error: ErrLost.
+	// HearJob reports that the runner is alive, and returns the row's StaleAfter, which
+	// an operator may have changed. Error: ErrLost.
 	HearJob(ctx context.Context, run Run) (staleAfter time.Duration, err error)
 	// FinishJob ends the run. Error: ErrLost.
 	FinishJob(ctx context.Context, run Run, o Outcome) error
 }
 
-// Locker is an external lock, as package locker has them.
+// Locker is an external lock; package locker provides them.
 type Locker interface {
 	// WithLock runs fn while the lock on key is held. fn's context ends when the
 	// lock may be lost.
 	WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error
 }
 
-// Observer gets what the runner sees. Its methods are called by one goroutine
-// at a time for each job.
+// Observer is notified of what the runner sees. For each job, its methods are called by
+// one goroutine at a time.
 type Observer interface {
-	// Seen is called with all rows about every Poll, and with the database's time.
+	// Seen is called about every Poll, with all rows and the database's time.
 	Seen(ctx context.Context, rows []Row, now time.Time)
 	// Ended is called when a run of this instance has ended.
 	Ended(job string, r Result)
 }
 
-// Options of a Runner. All are needed.
+// Options of a Runner. All are required.
 type Options struct {
 	Rows     Rows
 	Runs     Runs
@@ -60,18 +59,18 @@ type Options struct {
 	Log      *slog.Logger
 	// Host is the name of this instance; see CheckHost.
 	Host string
-	// Jobs are those that this instance can run.
+	// Jobs are the jobs that this instance can run.
 	Jobs []Definition
-	// Poll is the longest time between two reads of the rows.
+	// Poll is the maximum time between two reads of the rows.
 	Poll time.Duration
 }
 
-// PollDefault is how often an instance reads the rows. A run that somebody
-// asks for begins within this time.
+// PollDefault is the interval at which an instance reads the rows. A requested run
+// begins within this time.
 const PollDefault = 5 * time.Second
 
-// pollMin is the shortest time between two reads of the rows, so that a job that is
-// due and cannot begin is not tried without a pause.
+// pollMin returns the minimum time between two reads of the rows, so that a job that is
+// due and cannot begin is not retried without a pause.
 func (r *Runner) pollMin() time.Duration { return min(time.Second, r.Poll/4) }
 
 // finishMax bounds the last write of a run.
@@ -82,17 +81,17 @@ type Runner struct {
 	Options
 	jobs map[string]Definition
 	wake chan struct{}
-	// failing says that the last read met an error.
+	// failing means that the last read failed.
 	failing bool
 
 	mu sync.Mutex
-	// here are the jobs that this instance works on or tries to begin.
+	// here holds the jobs that this instance runs or tries to begin.
 	here map[string]bool
 	work sync.WaitGroup
 }
 
-// New returns a Runner, or CodeInvalidRequest when the name of the host or a
-// schedule cannot be read.
+// New returns a Runner. Error: CodeInvalidRequest if the name of the host or a schedule
+// is invalid.
 func New(o Options) (*Runner, error) {
 	if err := CheckHost(o.Host); err != nil {
 		return nil, err
@@ -111,13 +110,13 @@ func New(o Options) (*Runner, error) {
 func (r *Runner) Wake() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // it is about to
+	default: // a read is already pending
 	}
 }
 
-// Run runs jobs until ctx ends, and returns when the runs of this instance have
-// ended. The first poll is at a random moment within Poll, so that the instances
-// of a fleet that starts do not meet.
+// Run runs jobs until ctx ends, and returns when the runs of this instance have ended.
+// The first poll is at a random moment within Poll, so that the instances of a fleet do
+// not poll together when they start.
 func (r *Runner) Run(ctx context.Context) {
 	defer r.work.Wait()
 	added, wait := false, rand.N(r.Poll)
@@ -137,19 +136,19 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// heed logs an error of the database, once until it has passed, and says whether
+// heed logs an error of the database, once until it has passed, and reports whether
 // there was none.
 func (r *Runner) heed(ctx context.Context, err error) bool {
 	if err != nil && !r.failing && ctx.Err() == nil {
-		r.Log.Warn("jobs stand still: the database does not give their rows", "error", err)
+		r.Log.Warn("jobs are stalled: their rows cannot be read from the database", "error", err)
 	}
 	r.failing = err != nil
 	return err == nil
 }
 
-// poll begins what is due and returns the time until the next poll.
+// poll begins the due jobs and returns the time until the next poll.
 func (r *Runner) poll(ctx context.Context) time.Duration {
-	next := r.Poll - rand.N(r.Poll/4) // instances drift apart
+	next := r.Poll - rand.N(r.Poll/4) // so that instances drift apart
 	rows, now, err := r.Rows.Jobs(ctx)
 	if !r.heed(ctx, err) {
 		return next
@@ -169,10 +168,9 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	return max(next, r.pollMin())
 }
 
-// begin tries to run a job, unless this instance is at it. After a run it reads the
-// rows again, because the job may be due sooner than the next poll. After a try that
-// began none it does not: another instance has the lock, and would be asked without a
-// pause.
+// begin tries to run a job, unless this instance already does. After a run it reads the
+// rows again, because the job may be due before the next poll. If no run began it does
+// not: another instance has the lock, which would be requested without a pause.
 func (r *Runner) begin(ctx context.Context, d Definition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,11 +189,10 @@ func (r *Runner) begin(ctx context.Context, d Definition) {
 	})
 }
 
-// LockKey is the key of a job in the lock. No pool's id holds a colon.
+// LockKey returns the key of a job in the lock. No pool's id contains a colon.
 func LockKey(name string) string { return "job:" + name }
 
-// try runs a job once, if the lock and the row let this instance, and reports
-// whether it did.
+// try runs a job once, if the lock and the row allow it, and reports whether it did.
 func (r *Runner) try(ctx context.Context, d Definition) (ran bool) {
 	err := r.Locker.WithLock(ctx, LockKey(d.Name), func(ctx context.Context, _ int64) error {
 		run, begun, err := r.Runs.BeginJob(ctx, d.Name, r.Host)
@@ -212,7 +209,7 @@ func (r *Runner) try(ctx context.Context, d Definition) (ran bool) {
 	return ran
 }
 
-// run does the work of a run that has begun, and ends it.
+// run does the work of a run that has begun, and ends the run.
 func (r *Runner) run(ctx context.Context, d Definition, run Run) {
 	log := r.Log.With("job", d.Name, "run", run.Token)
 	log.Debug("job began")
@@ -240,7 +237,7 @@ func (r *Runner) run(ctx context.Context, d Definition, run Run) {
 	log.Log(last, level, "job ended", "result", o.Result, "error", o.Error, "duration_ms", time.Since(begun).Milliseconds())
 }
 
-// do runs the work while the runner is heard of.
+// do does the work while the runner reports that it is alive.
 func (r *Runner) do(ctx context.Context, d Definition, run Run) (report []byte, err error) {
 	//double:unfenced ctx, d.Max, fmt => context.WithoutCancel(ctx), 10*d.Max, fmt
 	bounded, cancel := context.WithTimeoutCause(ctx, d.Max, fmt.Errorf("the run took longer than %s", d.Max))
@@ -264,12 +261,12 @@ func (r *Runner) do(ctx context.Context, d Definition, run Run) (report []byte, 
 	return d.Do(work, run)
 }
 
-// hearMax is the longest time between two signs of life.
+// hearMax is the maximum time between two reports that the runner is alive.
 const hearMax = 30 * time.Second
 
-// hear tells the row that the runner is alive, until the work has ended. When it
-// could not for most of StaleAfter, another instance may be about to take over:
-// the run is lost.
+// hear reports to the row that the runner is alive, until the work has ended. If it
+// could not for most of StaleAfter, another instance may be about to take over: the run
+// is lost.
 func (r *Runner) hear(ctx context.Context, lose context.CancelCauseFunc, run Run) {
 	stale, heard := run.StaleAfter, time.Now()
 	for {

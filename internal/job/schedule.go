@@ -12,28 +12,27 @@ import (
 )
 
 const (
-	// ScheduleMax is the longest text of a schedule, in bytes.
+	// ScheduleMax is the maximum length of a schedule, in bytes.
 	ScheduleMax = 200
-	// EveryMin is the shortest interval of a schedule.
+	// EveryMin is the minimum interval of a schedule.
 	EveryMin = time.Second
 	every    = "every "
 	zone     = "CRON_TZ="
 )
 
-// Schedule says when a job is due.
+// Schedule is when a job is due.
 type Schedule struct {
 	cron cron.Schedule
 	zone *time.Location
-	// hourly says that the hours are a pattern, or that there are none: what a
+	// hourly means that the hours are a pattern, or that there are no hours: what a
 	// change of clocks repeats fires again.
 	hourly bool
 }
 
-// Parse reads a schedule: "every 6h", or the five fields of cron in UTC, such as
-// "0 1,2,3 * * *", or in a time zone, with "CRON_TZ=Europe/Berlin" before them.
-// A time that a change of clocks skips fires within the hour after it. One that it
-// repeats fires once, unless the hours are a pattern such as "*". Error:
-// CodeInvalidRequest.
+// Parse reads a schedule: "every 6h", or the five fields of cron in UTC, such as "0
+// 1,2,3 * * *", or in a time zone, with "CRON_TZ=Europe/Berlin" before them. A time
+// that a change of clocks skips fires within the hour after it. A time that it repeats
+// fires once, unless the hours are a pattern such as "*". Error: CodeInvalidRequest.
 func Parse(text string) (Schedule, error) {
 	if len(text) > ScheduleMax {
 		return Schedule{}, draw.Errorf(draw.CodeInvalidRequest, "schedule must have at most %d characters", ScheduleMax)
@@ -58,7 +57,7 @@ func Parse(text string) (Schedule, error) {
 	var err error
 	five := strings.Fields(fields)
 	if len(five) != 5 || strings.ContainsAny(fields, "@=") {
-		err = errors.New("it has not five fields")
+		err = errors.New("it does not have five fields")
 	} else {
 		s.hourly = strings.Contains(five[1], "*")
 		s.cron, err = cron.ParseStandard(fields)
@@ -73,8 +72,8 @@ func Parse(text string) (Schedule, error) {
 	return s, nil
 }
 
-// Next returns the first firing after t, in UTC; zero when there is none within
-// five years.
+// Next returns the first firing after t, in UTC; zero if there is none within five
+// years.
 func (s Schedule) Next(t time.Time) time.Time {
 	next := s.nextOnWall(t)
 	if !s.hourly {
@@ -86,8 +85,8 @@ func (s Schedule) Next(t time.Time) time.Time {
 	return next
 }
 
-// nextOnWall is Next by what a clock on the wall shows. UTC skips and repeats
-// nothing, so each firing on the wall is one instant.
+// nextOnWall is Next by local time. It computes in UTC, which skips and repeats
+// nothing, so each local firing is one instant.
 func (s Schedule) nextOnWall(t time.Time) time.Time {
 	for wall := asUTC(t.In(s.zone)); ; {
 		if wall = s.cron.Next(wall); wall.IsZero() {
@@ -99,12 +98,12 @@ func (s Schedule) nextOnWall(t time.Time) time.Time {
 	}
 }
 
-// asUTC is the instant at which a clock in UTC shows what t shows.
+// asUTC returns the instant at which a clock in UTC shows what t shows.
 func asUTC(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// firstOn is the first instant at which a clock in the zone shows what one in UTC
+// firstOn returns the first instant at which a clock in the zone shows what one in UTC
 // shows at wall, or would show it if its last change did not skip that.
 func firstOn(wall time.Time, zone *time.Location) time.Time {
 	offset := func(t time.Time) time.Duration {
@@ -119,23 +118,22 @@ func firstOn(wall time.Time, zone *time.Location) time.Time {
 	return after
 }
 
-// Midnight is when a local day begins in a zone: later than at midnight, where a
-// change of clocks skips it. A day that is out of its month counts as in
-// [time.Date].
+// Midnight returns when a local day begins in a zone: later than midnight if a change
+// of clocks skips it. A day outside its month is normalized as in [time.Date].
 func Midnight(year int, month time.Month, day int, zone *time.Location) time.Time {
 	return firstOn(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), zone).In(zone)
 }
 
-// Day is the local day of t, as 2006-01-02.
+// Day returns the local day of t, as 2006-01-02.
 func (s Schedule) Day(t time.Time) string { return t.In(s.zone).Format(time.DateOnly) }
 
-// Zone is the schedule's time zone.
+// Zone returns the schedule's time zone.
 func (s Schedule) Zone() *time.Location { return s.zone }
 
 // nextDay returns the first firing after t that is on a later local day than t.
 func (s Schedule) nextDay(t time.Time) time.Time {
 	next := s.Next(t)
-	for s.Day(next) == s.Day(t) && !next.IsZero() { // cron fires once a minute at most; an interval of a second takes 86,400 steps
+	for s.Day(next) == s.Day(t) && !next.IsZero() { // cron fires at most once a minute; an interval of a second takes 86,400 steps
 		next = s.Next(next)
 	}
 	return next

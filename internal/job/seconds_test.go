@@ -12,11 +12,11 @@ import (
 	"drawsvc/internal/job"
 )
 
-// once is a lock that is given to its first caller only. Later callers hear
-// that another instance has it.
+// once is a lock that only its first caller gets. Later callers are answered that another
+// instance has it.
 type once struct {
 	tries atomic.Int64
-	// tried is called after each refusal; nil is not.
+	// tried is called after each refusal, unless nil.
 	tried func()
 }
 
@@ -47,9 +47,9 @@ func TestSchedulesOfASecondAreKept(t *testing.T) {
 	})
 }
 
-// TestATakenLockIsNotTriedWithoutPause: the runner that is woken by its run finds
-// the lock with another instance, and tries it once more at its next poll only. The double,
-// which wakes after every try, is caught.
+// TestATakenLockIsNotTriedWithoutPause: the runner that its run wakes finds that
+// another instance has the lock, and tries it again only at its next poll. The double,
+// which wakes after every try, is detected.
 func TestATakenLockIsNotTriedWithoutPause(t *testing.T) {
 	t.Parallel()
 	for _, double := range []bool{false, true} {

@@ -24,7 +24,7 @@ func (*polls) Ended(string, job.Result)                     {}
 // seen are the polls of a fleet.
 type seen [3]polls
 
-// again waits until each instance has read the rows a few times more.
+// again waits until each instance has read the rows a few more times.
 func (s *seen) again(t *testing.T) {
 	t.Helper()
 	for n := range s {
@@ -52,8 +52,8 @@ func TestStartingFleetRunsADueJobOnce(t *testing.T) {
 	})
 }
 
-// arriving is a database that notes when instances come to it. Its job is due at
-// one instant, and no longer there when somebody has seen that.
+// arriving is a database that records when instances read it. Its job is due at one
+// instant, and no longer when an instance has seen that.
 type arriving struct {
 	job.Runs
 	due time.Time
@@ -82,7 +82,7 @@ func (a *arriving) Jobs(context.Context) ([]job.Row, time.Time, error) {
 	return nil, now, nil
 }
 
-// crowded says whether more than a third of the instances come within a tenth of
+// crowded reports whether more than a third of the instances arrive within a tenth of
 // the time that they have.
 func crowded(at []time.Time, span time.Duration) bool {
 	slices.SortFunc(at, time.Time.Compare)
@@ -94,7 +94,7 @@ func crowded(at []time.Time, span time.Duration) bool {
 	return false
 }
 
-// arrive starts 60 instances at one instant on a job that is due two polls later.
+// arrive starts 60 instances at one instant with a job that is due two polls later.
 func arrive(t *testing.T, edit func(*job.Runner)) (started, fired []time.Time) {
 	t.Helper()
 	const instances, poll = 60, 4 * time.Second
@@ -117,9 +117,9 @@ func arrive(t *testing.T, edit func(*job.Runner)) (started, fired []time.Time) {
 	return a.started, a.fired
 }
 
-// TestFleetDoesNotComeAtOnce: instances that start at one moment, and those that
-// wait for one firing, come to the database one after another. A fleet that polls
-// as it starts is caught.
+// TestFleetDoesNotComeAtOnce: instances that start at one moment, and those that wait
+// for one firing, read the database one after another. A fleet that polls when it
+// starts is detected.
 func TestFleetDoesNotComeAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

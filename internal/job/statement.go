@@ -14,41 +14,41 @@ import (
 // StatementName is the name of the job that writes statements.
 const StatementName = "statement"
 
-// Line is what a statement says of one prize on one local day.
+// Line is a statement's line for one prize on one local day.
 type Line struct {
 	Pool string
 	// Day is a local day in the zone of the job's schedule, as 2006-01-02.
 	Day   string
 	Prize string
-	// Issued is how many units were issued on that day, Remaining how many were
-	// left at its end, Value what those issued are worth.
+	// Issued is the number of units issued on that day, Remaining the number left at
+	// its end, Value the worth of the issued units.
 	Issued    int64
 	Remaining int64
-	// IsEndless says that the prize is an endless blank: Remaining is no number to show.
+	// IsEndless means that the prize is an endless blank: Remaining is not to be shown.
 	IsEndless bool
 	Value     decimal.Decimal
 	// ToVersion is the last version of the pool that the day counts.
 	ToVersion int64
 }
 
-// DaysMax is the most days of a pool that are written at once.
+// DaysMax is the maximum number of days of a pool that are written at once.
 const DaysMax = 400
 
-// Stated is the database, as the statement writes it.
+// Stated is what the statement writes to the database.
 type Stated interface {
 	PoolIDs(ctx context.Context) ([]string, error)
-	// StateDays writes the lines of a pool's days, local to the run's zone, that
-	// are over and have none, fenced by the run. It returns the number of days, at
-	// most DaysMax: 0 when none is left.
+	// StateDays writes the lines of a pool's finished days that have none yet; days are
+	// local to the run's zone, and the run fences the writes. It returns the number of
+	// days, at most DaysMax: 0 when none is left.
 	StateDays(ctx context.Context, run Run, poolID string) (int, error)
 }
 
-// statementMax is the longest that a run may take.
+// statementMax is the maximum time of a run.
 const statementMax = time.Hour
 
-// Statement is the job that writes a line for each pool, local day and prize. It
-// fires at 01:00, 02:00 and 03:00 and succeeds once a day. Each award is counted
-// by one day: days are cut between two versions.
+// Statement returns the job that writes a line for each pool, local day and prize. It
+// fires at 01:00, 02:00 and 03:00 and succeeds once a day. Each award is counted on one
+// day: days are divided between two versions.
 func Statement(store Stated) Definition {
 	return Definition{
 		Name: StatementName, Schedule: "0 1,2,3 * * *", Per: PerDay, Max: statementMax,
@@ -77,7 +77,7 @@ func Statement(store Stated) Definition {
 	}
 }
 
-// stateAll states the days of a pool that are over, and returns their number.
+// stateAll writes the statements of a pool's finished days, and returns their number.
 func stateAll(ctx context.Context, store Stated, run Run, poolID string) (days int, err error) {
 	for ctx.Err() == nil {
 		n, err := store.StateDays(ctx, run, poolID)

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// deaf is a database that a runner cannot reach any more, save for reading: its
-// signs of life get lost, as those of a machine that stands still.
+// deaf is a database that a runner can only read: its reports get lost, like those of a
+// paused machine.
 type deaf struct {
 	job.Runs
 	is *atomic.Bool
@@ -45,8 +45,8 @@ func (u unfenced) FinishJob(ctx context.Context, run job.Run, o job.Outcome) err
 	return u.Runs.FinishJob(ctx, run, o)
 }
 
-// takeover has one runner stand still in its work, and returns when another has
-// taken over and is at work, and then the first has woken up and ended.
+// takeover pauses one runner in its work, and returns when another has taken over and
+// works, and then the first has woken up and ended.
 func takeover(t *testing.T, f *fleet, edit func(*job.Options)) {
 	t.Helper()
 	asleep, taken, woken, done := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -100,8 +100,8 @@ type endings struct{ ended func() }
 func (endings) Seen(context.Context, []job.Row, time.Time) {}
 func (e endings) Ended(string, job.Result)                 { e.ended() }
 
-// judgeTakeover says what is wrong after a takeover: the first run is lost, and
-// what it wrote late is nowhere.
+// judgeTakeover returns what is wrong after a takeover: the first run must be lost, and
+// nothing that it wrote late may be stored.
 func judgeTakeover(f *fleet) string {
 	runs, r := f.runs("work"), f.row("work")
 	switch {
@@ -130,8 +130,7 @@ func TestPausedRunnerIsReplacedAndFenced(t *testing.T) {
 	})
 }
 
-// hasty is a database whose runs are taken over whenever their runners were
-// heard of.
+// hasty is a database whose runs are taken over even if their runners have reported.
 type hasty struct{ *stock.Store }
 
 func (h hasty) Jobs(ctx context.Context) ([]job.Row, time.Time, error) {
@@ -149,11 +148,12 @@ func (h hasty) BeginJob(ctx context.Context, name, host string) (job.Run, bool, 
 	return h.Store.BeginJob(ctx, name, host)
 }
 
-// staleLong is a time whose three fifths no busy machine keeps a sign of life back.
+// staleLong is long enough that a busy machine never delays a report by three fifths of
+// it.
 const staleLong = 10 * time.Second
 
-// works starts three instances on a job that takes longer than staleLong, and
-// returns the count of its runs.
+// works starts three instances with a job that takes longer than staleLong, and returns
+// the count of its runs.
 func works(t *testing.T, f *fleet, edit func(n int, o *job.Options)) *atomic.Int64 {
 	t.Helper()
 	var runs atomic.Int64
@@ -178,8 +178,8 @@ func works(t *testing.T, f *fleet, edit func(n int, o *job.Options)) *atomic.Int
 	return &runs
 }
 
-// TestHolderThatRenewsIsNotTakenOver: however long it works. Whoever does
-// not ask when it was heard of takes it over.
+// TestHolderThatRenewsIsNotTakenOver: however long it works. An instance that does not
+// check when it last reported takes it over.
 func TestHolderThatRenewsIsNotTakenOver(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		runs := works(t, f, func(int, *job.Options) {})

@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// View is a row as JSON, for the wire and the command line. Times are RFC 3339 in
-// UTC, null where there is none.
+// View is a row as JSON, for the interface and the command line. Times are RFC 3339 in
+// UTC, null for none.
 type View struct {
 	Name     string  `json:"name"`
 	Enabled  bool    `json:"enabled"`
@@ -18,25 +18,25 @@ type View struct {
 	Per      Per     `json:"per"`
 	Host     *string `json:"host"`
 	Status   Status  `json:"status"`
-	// Holder runs the job, or ran it last.
+	// Holder is the host that runs the job, or ran it last.
 	Holder     *string `json:"holder"`
 	StartedAt  *string `json:"started_at"`
 	StaleAfter string  `json:"stale_after"`
 	Token      int64   `json:"token"`
 	DueAt      string  `json:"due_at"`
-	// OverdueSeconds is how long nobody has run the job although it was due.
+	// OverdueSeconds is how long the job has been due without a run.
 	OverdueSeconds int64 `json:"overdue_seconds"`
-	// Requested says that somebody asked for a run that has not begun.
+	// Requested means that an actor asked for a run that has not begun.
 	Requested   bool    `json:"requested"`
 	LastSuccess *string `json:"last_success"`
 	LastError   *string `json:"last_error"`
 	ChangedBy   *string `json:"changed_by"`
 	ChangedAt   string  `json:"changed_at"`
-	// Report is what the last run that reported left; absent where it was not read.
+	// Report is the last report of a run; absent if it was not read.
 	Report json.RawMessage `json:"report,omitempty"`
 }
 
-// View shows the row at an instant of the database's clock.
+// View returns the row's view at an instant of the database's clock.
 func (r *Row) View(now time.Time) View {
 	report := json.RawMessage(r.Report)
 	if !jsontext.Value(report).IsValid() {
@@ -53,7 +53,7 @@ func (r *Row) View(now time.Time) View {
 
 // RunView is a run of the history as JSON.
 type RunView struct {
-	// ID is the number of the run among those of the job.
+	// ID is the number of the run in the job's history.
 	ID         int64   `json:"id"`
 	Job        string  `json:"job"`
 	Host       string  `json:"host"`
@@ -65,7 +65,7 @@ type RunView struct {
 	AskedBy *string `json:"asked_by"`
 }
 
-// View shows the run.
+// View returns the run's view.
 func (p *Past) View() RunView {
 	return RunView{
 		ID: p.Token, Job: p.Job, Host: p.Host, StartedAt: formatTime(p.Began), FinishedAt: timeOrNull(p.Finished),
@@ -73,7 +73,7 @@ func (p *Past) View() RunView {
 	}
 }
 
-// orNull is nil for the zero value.
+// orNull returns nil for the zero value.
 func orNull[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -1,12 +1,12 @@
-// Package live tells many pages what the pools hold, from one reader. The reader
-// works only while somebody listens. It reads once a second at most, and
-// for a tenth of the time at most.
+// Package live sends many pages what the pools hold, from one reader. The reader
+// works only while somebody listens. It reads at most once a second, and spends at
+// most a tenth of the time on reading.
 //
-// A frame is encoded once and shared by all. A listener has no queue: one that is
-// slow gets the newest frame when it comes back, and misses those between. Two
-// limits keep pages from slowing draws: the number of listeners, and what all of
-// them together are sent in a second. Beyond the second limit each listener gets
-// frames less often, in its turn.
+// A frame is encoded once and shared by all listeners. A listener has no queue: a slow
+// one gets the newest frame when it is ready again, and misses those between. Two
+// limits keep pages from slowing draws: the number of listeners, and what all of them
+// together are sent in a second. Beyond the second limit the listeners get frames less
+// often, by turns.
 //
 //	                  first listener                    nobody listens
 //	asleep ──────────────────────────────> reading ──────────────────────> asleep

@@ -10,16 +10,16 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Limits bound a Feed. The zero value of a member means its default.
+// Limits bound a Feed. A zero member means its default.
 type Limits struct {
-	// Listeners is how many may listen at once; 2048.
+	// Listeners is the maximum number of listeners; default 2048.
 	Listeners int
-	// Every is the least time between two readings; 1 s.
+	// Every is the minimum time between two readings; default 1 s.
 	Every time.Duration
-	// ReadMax bounds one reading; 10 s.
+	// ReadMax bounds one reading; default 10 s.
 	ReadMax time.Duration
-	// Frames and Bytes are the most that all listeners together are sent for one
-	// reading; 1000 and 8 MiB. A listener's first frame does not count.
+	// Frames and Bytes are the maximum that all listeners together are sent for one
+	// reading; default 1000 and 8 MiB. A listener's first frame does not count.
 	Frames, Bytes int
 }
 
@@ -30,11 +30,11 @@ func (l *Limits) withDefaults() Limits {
 	}
 }
 
-// restPerRead is how many times as long as a reading the time until the next
-// one is, at least: many pools cost a tenth of one connection, not all of it.
+// restPerRead is the minimum time until the next reading, as a multiple of the
+// reading's time: many pools use a tenth of one connection, not all of it.
 const restPerRead = 9
 
-// Read returns the pools as they are, at most PoolsMax of them.
+// Read returns the pools, at most PoolsMax of them.
 type Read func(ctx context.Context) ([]draw.Overview, error)
 
 // Feed shows the pools to many listeners.
@@ -45,28 +45,27 @@ type Feed struct {
 	ended  sync.WaitGroup
 	frame  atomic.Pointer[[]byte]
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	listeners []*listener
-	// turn is the listener that is next to be woken.
+	// turn is the listener that is woken next.
 	turn    int
 	reading bool
 }
 
-// listener is one of those who watch. wake has a token when there is a frame
-// for him.
+// listener is one caller of Watch. wake has a token when there is a frame for it.
 type listener struct {
 	wake chan struct{}
-	at   int // in listeners
-	// served says that he has had a frame.
+	at   int // index in listeners
+	// served means that the listener has had a frame.
 	served bool
 }
 
-// New returns a feed of what read returns. It must be closed.
+// New returns a feed of the pools that read returns. It must be closed.
 func New(read Read, limits Limits) *Feed {
 	return &Feed{read: read, limits: limits.withDefaults(), closed: make(chan struct{})}
 }
 
-// Close ends the reader, and all that listen. It is called once.
+// Close ends the reader and all calls of Watch. It is called once.
 func (f *Feed) Close() error {
 	f.mu.Lock()
 	close(f.closed)
@@ -76,9 +75,9 @@ func (f *Feed) Close() error {
 }
 
 // Watch calls write with frames until ctx ends, write returns an error, which it
-// returns, or the feed is closed. A frame is one event of text/event-stream, shared with other
-// listeners: write must not change it. Error: CodeOverloaded when Limits.Listeners
-// listen already.
+// returns, or the feed is closed. A frame is one event of text/event-stream, shared
+// with other listeners: write must not change it. Error: CodeOverloaded if there are
+// already Limits.Listeners listeners.
 func (f *Feed) Watch(ctx context.Context, write func(frame []byte) error) error {
 	l, err := f.join()
 	if err != nil {
@@ -103,7 +102,7 @@ func (f *Feed) join() (*listener, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.listeners) >= f.limits.Listeners {
-		return nil, draw.Errorf(draw.CodeOverloaded, "%d pages listen already, which is the most at once", f.limits.Listeners)
+		return nil, draw.Errorf(draw.CodeOverloaded, "%d pages already listen, which is the maximum", f.limits.Listeners)
 	}
 	l := &listener{wake: make(chan struct{}, 1), at: len(f.listeners)}
 	f.listeners = append(f.listeners, l)
@@ -111,7 +110,7 @@ func (f *Feed) join() (*listener, error) {
 	case f.isClosed():
 	case !f.reading:
 		f.reading = true
-		f.frame.Store(nil) // of a time long past
+		f.frame.Store(nil) // its time is long past
 		f.ended.Go(f.run)
 	case f.frame.Load() != nil:
 		l.notify()
@@ -119,7 +118,7 @@ func (f *Feed) join() (*listener, error) {
 	return l, nil
 }
 
-// leave drops a listener; the last one takes his place.
+// leave drops a listener; the last one takes its place.
 func (f *Feed) leave(l *listener) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,7 +131,7 @@ func (l *listener) notify() {
 	l.served = true
 	select {
 	case l.wake <- struct{}{}:
-	default: // he has not taken the frame before; he will find the newest
+	default: // it has not taken the frame before; it will find the newest one
 	}
 }
 
@@ -173,7 +172,7 @@ func (f *Feed) run() {
 	}
 }
 
-// isWanted says whether somebody listens; where not, the reader ends.
+// isWanted reports whether somebody listens; if not, the reader ends.
 func (f *Feed) isWanted() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -194,8 +193,8 @@ func (f *Feed) next(ctx context.Context, past *past) []byte {
 	return encode(pools, past, now)
 }
 
-// wake notifies those whose turn it is of a frame of so many bytes, and all who
-// have had none.
+// wake wakes the listeners whose turn it is for a frame of that many bytes, and all
+// that have had none.
 func (f *Feed) wake(bytes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// some are the pools of these tests.
+// some returns the pools of these tests.
 func some() []draw.Overview {
 	return []draw.Overview{{
 		Pool:       draw.Pool{ID: "spring", Name: "Spring", State: draw.StateOpen, Version: 7, Prizes: []draw.Prize{{ID: "gold", Name: "Gold", Stocked: 10, Issued: 4}}},
@@ -38,7 +38,7 @@ func (s *source) read(context.Context) ([]draw.Overview, error) {
 	return some(), nil
 }
 
-// watchers has so many watch until end is called, and counts their frames.
+// watchers makes that many watch until end is called, and counts their frames.
 func watchers(t *testing.T, f *Feed, n int) (frames []atomic.Int64, end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -62,7 +62,7 @@ func total(frames []atomic.Int64) (sum int64) {
 	return sum
 }
 
-// each says that all have had a frame.
+// each reports whether all have had a frame.
 func each(frames []atomic.Int64) bool {
 	for i := range frames {
 		if frames[i].Load() == 0 {
@@ -72,8 +72,8 @@ func each(frames []atomic.Int64) bool {
 	return true
 }
 
-// TestOneReaderFeedsAll: ten thousand listeners cost as many readings as one, and
-// no reading when they have left.
+// TestOneReaderFeedsAll: ten thousand listeners cost as many readings as one, and none
+// when they have left.
 func TestOneReaderFeedsAll(t *testing.T) {
 	const many = 10_000
 	s := &source{}
@@ -110,8 +110,8 @@ func TestListenersAreBounded(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// TestASlowListenerHoldsNobody: it misses frames, and finds the newest when it
-// comes back; others get all meanwhile.
+// TestASlowListenerHoldsNobody: it misses frames, and gets the newest when it is ready;
+// others get all meanwhile.
 func TestASlowListenerHoldsNobody(t *testing.T) {
 	var reads atomic.Int64
 	f := New(func(context.Context) ([]draw.Overview, error) {
@@ -154,7 +154,7 @@ func versionIn(t *testing.T, frame string) int64 {
 	return f.Pools[0].Version
 }
 
-// TestCloseEndsAll who listen, and a reading that hangs.
+// TestCloseEndsAll: it ends all listeners, and a reading that hangs.
 func TestCloseEndsAll(t *testing.T) {
 	hangs := make(chan struct{})
 	f := New(func(ctx context.Context) ([]draw.Overview, error) {
@@ -170,13 +170,13 @@ func TestCloseEndsAll(t *testing.T) {
 }
 
 // TestFailuresAreShown: a frame says why there are no pools, and the next reading
-// comes all the same.
+// follows nevertheless.
 func TestFailuresAreShown(t *testing.T) {
 	fails, taken := true, make(chan struct{}, 2)
 	taken <- struct{}{}
 	f := New(func(ctx context.Context) ([]draw.Overview, error) {
 		select {
-		case <-taken: // or a listener that is slow would miss the frame before
+		case <-taken: // otherwise a slow listener would miss the frame before
 		case <-ctx.Done():
 		}
 		defer func() { fails = !fails }()

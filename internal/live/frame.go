@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// PoolsMax is the most pools of a frame.
+	// PoolsMax is the maximum number of pools in a frame.
 	PoolsMax = 100
-	// PrizesMax is the most prizes that a pool is shown with.
+	// PrizesMax is the maximum number of prizes that a pool is shown with.
 	PrizesMax = 50
-	// frameMax is the longest frame with prizes, in bytes. A longer one goes out
-	// without them.
+	// frameMax is the maximum length of a frame with prizes, in bytes. A longer one is
+	// sent without them.
 	frameMax = 256 << 10
 )
 
 type (
 	frameJSON struct {
 		At string `json:"at"`
-		// Code says why there are no pools; "" where they were read.
+		// Code is why there are no pools; "" if they were read.
 		Code  draw.Code  `json:"code,omitempty"`
 		Pools []poolJSON `json:"pools"`
 	}
@@ -36,16 +36,16 @@ type (
 		Rules    int64      `json:"rules"`
 		// Committed is the version of the pool's commitment, 0 for none.
 		Committed int64 `json:"committed"`
-		// Stocked, Issued and Remaining leave endless blanks out; Awards has them.
+		// Stocked, Issued and Remaining exclude endless blanks; Awards includes them.
 		Stocked   int64 `json:"stocked"`
 		Issued    int64 `json:"issued"`
 		Remaining int64 `json:"remaining"`
 		Awards    int64 `json:"awards"`
-		// Rate is awards per second.
+		// Rate is the number of awards per second.
 		Rate float64 `json:"rate"`
-		// EndsAt is null where nothing is drawn.
+		// EndsAt is null if nothing is drawn.
 		EndsAt *string `json:"ends_at"`
-		// Prizes is null where there are too many.
+		// Prizes is null if there are too many.
 		Prizes []prizeJSON `json:"prizes"`
 	}
 	prizeJSON struct {
@@ -76,16 +76,16 @@ func encode(pools []draw.Overview, past *past, now time.Time) []byte {
 	return frame
 }
 
-// encodeFailure makes a frame that says that the pools could not be read.
+// encodeFailure makes a frame that reports that the pools could not be read.
 func encodeFailure(err error, now time.Time) []byte {
 	return event(&frameJSON{At: format(now), Code: draw.CodeOf(err)})
 }
 
 func format(t time.Time) string { return t.UTC().Format(draw.TimeFormat) }
 
-// event is a frame as an event of text/event-stream. JSON has no line breaks.
+// event returns a frame as an event of text/event-stream. JSON has no line breaks.
 func event(f *frameJSON) []byte {
-	text, _ := json.Marshal(f, json.FormatNilSliceAsNull(true)) // of numbers and valid UTF-8: cannot fail
+	text, _ := json.Marshal(f, json.FormatNilSliceAsNull(true)) // numbers and valid UTF-8: cannot fail
 	return append(append([]byte("data: "), text...), "\n\n"...)
 }
 

@@ -56,7 +56,7 @@ func TestFrameEstimatesRateAndEndOfStock(t *testing.T) {
 	require.Zero(t, show(416).Rate, "made again under the same name")
 }
 
-// TestFramesAreBounded: what would be too long goes out without its prizes.
+// TestFramesAreBounded: a frame that would be too long is sent without its prizes.
 func TestFramesAreBounded(t *testing.T) {
 	var pools []draw.Overview
 	for range PoolsMax {
@@ -78,8 +78,7 @@ func TestFramesAreBounded(t *testing.T) {
 	require.EqualValues(t, 6, f.Pools[0].Remaining)
 }
 
-// TestEndlessBlanks: they have no stock, and a pool of too many prizes has none
-// that are shown.
+// TestEndlessBlanks: they have no stock, and a pool with too many prizes shows none.
 func TestEndlessBlanks(t *testing.T) {
 	p := newPrize(&draw.Prize{ID: "none", Kind: draw.KindBlank, Stocked: draw.EndlessStock, Issued: 3})
 	require.Nil(t, p.Stocked)

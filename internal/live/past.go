@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// rateOver is the time that a rate is of, and forecastOver that of a
-	// forecast: the first follows what happens, the second does not jump.
+	// rateOver is the period of a rate, forecastOver that of a forecast: the rate
+	// follows what happens, the forecast does not jump.
 	rateOver     = 10 * time.Second
 	forecastOver = 5 * time.Minute
 )
 
-// past is what was read within forecastOver.
+// past holds what was read within forecastOver.
 type past struct{ readings []reading }
 
 type reading struct {
@@ -21,13 +21,13 @@ type reading struct {
 	of map[string]counts
 }
 
-// counts are of one pool.
+// counts are those of one pool.
 type counts struct{ awards, issued int64 }
 
 func newPast() *past { return &past{} }
 
-// add keeps a reading, and drops those that are too old. One that is exactly
-// forecastOver old or older stays, so that a rate spans all of it.
+// add keeps a reading, and drops those that are too old. The newest one that is at
+// least forecastOver old stays, so that a rate spans the whole period.
 func (p *past) add(pools []draw.Overview, now time.Time) {
 	r := reading{at: now, of: make(map[string]counts, len(pools))}
 	for i := range pools {
@@ -39,16 +39,16 @@ func (p *past) add(pools []draw.Overview, now time.Time) {
 	}
 }
 
-// rate is awards per second of a pool, over the last rateOver.
+// rate returns a pool's awards per second over the last rateOver.
 func (p *past) rate(poolID string) float64 {
 	return p.over(poolID, rateOver, func(c counts) int64 { return c.awards })
 }
 
-// winless is how many awards without a unit of stock end a forecast.
+// winless is the number of awards without a unit of stock that end a forecast.
 const winless = 200
 
 // isWinless reports whether the last awards of a pool took no unit of its stock, as
-// when a budget is used up: the units of before say nothing of the time from now on.
+// when a budget is used up: earlier units then do not predict the future.
 func (p *past) isWinless(poolID string) bool {
 	last := p.readings[len(p.readings)-1].of[poolID]
 	awards := last.awards
@@ -62,14 +62,14 @@ func (p *past) isWinless(poolID string) bool {
 	return last.awards-awards >= winless
 }
 
-// end is when a pool's stock ends if units go on being issued as they were over
-// the last forecastOver; zero where none were, and where draws have ceased to win.
+// end returns when a pool's stock ends if units continue to be issued as over the last
+// forecastOver; zero if none were, or if draws no longer win.
 func (p *past) end(o *draw.Overview, now time.Time) time.Time {
 	rate := p.over(o.ID, forecastOver, func(c counts) int64 { return c.issued })
 	if rate <= 0 || o.Remaining() <= 0 || o.State != draw.StateOpen || p.isWinless(o.ID) {
 		return time.Time{}
 	}
-	const longest = 10 * 365 * 24 * 3600 // seconds; who knows what comes after
+	const longest = 10 * 365 * 24 * 3600 // seconds; a longer forecast means nothing
 	seconds := float64(o.Remaining()) / rate
 	if seconds > longest {
 		return time.Time{}
@@ -77,8 +77,8 @@ func (p *past) end(o *draw.Overview, now time.Time) time.Time {
 	return now.Add(time.Duration(seconds * float64(time.Second)))
 }
 
-// over is how fast a count has risen over the last d, per second; 0 before there
-// are two readings. A pool that was made again under its name begins anew.
+// over returns how fast a count has risen over the last d, per second; 0 before there
+// are two readings. A pool that was created again under its name starts at 0.
 func (p *past) over(poolID string, d time.Duration, count func(counts) int64) float64 {
 	last := p.readings[len(p.readings)-1]
 	first := last

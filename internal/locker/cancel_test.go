@@ -17,15 +17,15 @@ import (
 // silentMax is how often a lock service may be too busy to answer.
 const silentMax = 10
 
-// TestCallerGoneAtAnyMoment: a caller that gives up before, while or just after
-// its question reaches the lock service leaves nothing behind that could be
-// given the lock later: after the holder's end, the next one who tries has it.
+// TestCallerGoneAtAnyMoment: a caller that gives up before, while or just after its
+// request reaches the lock service leaves nothing behind that could get the lock later:
+// after the holder's end, the next one that tries gets it.
 func TestCallerGoneAtAnyMoment(t *testing.T) {
 	for _, s := range lockertest.Registered(t) {
 		t.Run(s.Name(), func(t *testing.T) {
 			parallel(t)
 			s := s.On(t, s.Shared(t))
-			s.TTL = time.Minute // a busy machine loses no lease here
+			s.TTL = time.Minute // no lease is lost on a busy machine
 			open := func(wait time.Duration) locker.Lock {
 				l, err := lockertest.Open(t.Context(), s, wait)
 				require.NoError(t, err)
@@ -34,7 +34,7 @@ func TestCallerGoneAtAnyMoment(t *testing.T) {
 			}
 			holder, waiter, next := open(time.Minute), open(time.Minute), open(0)
 			nothing := func(context.Context, int64) error { return nil }
-			for _, l := range []locker.Lock{waiter, next} { // connects, which a busy machine takes long for
+			for _, l := range []locker.Lock{waiter, next} { // connects, which takes long on a busy machine
 				err := l.WithLock(t.Context(), "late", nothing)
 				for n := 0; n < 30 && draw.CodeOf(err) == draw.CodeLockUnavailable; n++ {
 					err = l.WithLock(t.Context(), "late", nothing)

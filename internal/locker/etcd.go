@@ -22,23 +22,23 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// etcdLock is a queue of keys under a prefix for each lock, in the order of
-// the revisions that made them. The first has the lock; each waiter watches
-// the one before it, so that a release wakes one. The revision is the token.
+// etcdLock is a queue of keys under a prefix for each lock, in the order of the
+// revisions that created them. The first key has the lock; each waiter watches the key
+// before its own, so that a release wakes one waiter. The revision is the token.
 //
-// Each hold has an etcd lease of its own, not the process's: it ends with
-// everything that hangs on it, also where an answer got lost, and two holders
-// in one process can never pass for one. etcd counts leases in whole seconds
-// and has a minimum of its own; where that is longer than was asked for, a
-// dead holder keeps the lock for so long.
+// Each hold has an etcd lease of its own instead of one for the process: the lease ends
+// with everything attached to it, also if a response was lost, and two holders in one
+// process can never be taken for one. etcd counts leases in whole seconds and has a
+// minimum of its own; if that is longer than requested, a dead holder keeps the lock
+// for that long.
 type etcdLock struct {
 	client *etcd.Client
 	ttl    time.Duration
-	// late are leases being ended whose last question was not answered.
+	// late counts leases that are being ended and whose last request was not answered.
 	late sync.WaitGroup
 }
 
-// etcdFolder is before the names of all keys.
+// etcdFolder is the prefix of the names of all keys.
 const etcdFolder = "drawsvc/lock/"
 
 // openEtcd reads //HOST[:PORT][,HOST[:PORT]…].
@@ -65,7 +65,7 @@ func openEtcd(rest string, o Options) (backend, error) {
 	return &etcdLock{client: client, ttl: o.TTL}, nil
 }
 
-// etcdServers are the hosts of a URL, each with its port.
+// etcdServers returns the hosts of a URL, each with its port.
 func etcdServers(rest string) ([]string, error) {
 	const usualPort = "2379"
 	malformed := draw.Errorf(draw.CodeInvalidRequest, "lock must be etcd://HOST:PORT,HOST:PORT,…")
@@ -93,12 +93,12 @@ func (e *etcdLock) acquire(ctx context.Context, key string, until time.Time) (*l
 	}
 	err := s.join(ctx)
 	if err == nil {
-		err = s.front(ctx, until)
+		err = s.awaitFront(ctx, until)
 	}
 	switch {
 	case err == nil:
 	case errors.Is(err, errBusy) || ctx.Err() != nil:
-		_ = s.leave(ctx) // the next one in the queue need not wait for the term
+		_ = s.leave(ctx) // the next holder in the queue need not wait for the term
 		return nil, err
 	default:
 		e.late.Go(func() { _ = s.leave(ctx) })
@@ -121,16 +121,16 @@ func (e *etcdLock) close() error {
 type stand struct {
 	client   *etcd.Client
 	folder   string
-	key      string // of this stand alone
+	key      string // only of this stand
 	id       etcd.LeaseID
 	ttl      time.Duration
 	since    time.Time // before the lease was last granted or kept
-	revision int64     // that made the key
+	revision int64     // that created the key
 }
 
-// lease asks for the lease that everything else hangs on.
+// lease requests the lease that everything else is attached to.
 func (s *stand) lease(ctx context.Context, ttl time.Duration) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	since := time.Now()
 	granted, err := s.client.Grant(ctx, int64(math.Ceil(ttl.Seconds())))
@@ -143,7 +143,7 @@ func (s *stand) lease(ctx context.Context, ttl time.Duration) error {
 }
 
 func (s *stand) join(ctx context.Context) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	made, err := s.client.Put(ctx, s.key, "", etcd.WithLease(s.id))
 	if err != nil {
@@ -153,10 +153,10 @@ func (s *stand) join(ctx context.Context) error {
 	return nil
 }
 
-// front waits until no key is before this one.
-func (s *stand) front(ctx context.Context, until time.Time) error {
+// awaitFront waits until no key is before this one.
+func (s *stand) awaitFront(ctx context.Context, until time.Time) error {
 	for {
-		before, seen, err := s.before(ctx)
+		before, seen, err := s.findBefore(ctx)
 		if err != nil || before == "" {
 			return err
 		}
@@ -169,10 +169,10 @@ func (s *stand) front(ctx context.Context, until time.Time) error {
 	}
 }
 
-// before returns the key just before this one, "" when it is the first, and
+// findBefore returns the key just before this one, "" when it is the first, and
 // the revision at which that was so.
-func (s *stand) before(ctx context.Context) (key string, seen int64, err error) {
-	ctx, cancel := apart(ctx)
+func (s *stand) findBefore(ctx context.Context) (key string, seen int64, err error) {
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	options := append(etcd.WithLastCreate(), etcd.WithMaxCreateRev(s.revision-1), etcd.WithKeysOnly())
 	found, err := s.client.Get(ctx, s.folder, options...)
@@ -185,7 +185,7 @@ func (s *stand) before(ctx context.Context) (key string, seen int64, err error) 
 	return string(found.Kvs[0].Key), found.Header.Revision, nil
 }
 
-// await waits for the end of the key before, and keeps the lease meanwhile.
+// await waits for the deletion of the key before, and keeps the lease alive meanwhile.
 func (s *stand) await(ctx context.Context, until time.Time, before string, seen int64) error {
 	watching, stop := context.WithCancel(etcd.WithRequireLeader(ctx))
 	defer stop()
@@ -199,7 +199,7 @@ func (s *stand) await(ctx context.Context, until time.Time, before string, seen 
 		case e, open := <-events:
 			switch {
 			case !open || e.Err() != nil:
-				return pause(ctx, 10*time.Millisecond, nil) // and read again
+				return pause(ctx, 10*time.Millisecond, nil) // then read again
 			case slices.ContainsFunc(e.Events, isDelete):
 				return nil
 			}
@@ -220,7 +220,7 @@ func isDelete(e *etcd.Event) bool { return e.Type == mvccpb.DELETE }
 
 // extend starts the lease's term again.
 func (s *stand) extend(ctx context.Context) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	since := time.Now()
 	_, err := s.client.KeepAliveOnce(ctx, s.id)
@@ -245,9 +245,9 @@ func (s *stand) prove(ctx context.Context) error {
 	return err
 }
 
-// leave ends the lease and with it the key.
+// leave ends the lease, which deletes the key.
 func (s *stand) leave(ctx context.Context) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	_, err := s.client.Revoke(ctx, s.id)
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {

@@ -8,15 +8,15 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// guard is what all locks have in common: the queue in front, re-entrance by
-// context, the watch over the lease, and the release.
+// guard is what all locks share: the queue in this process, re-entrance by context, the
+// watch over the lease, and the release.
 type guard struct {
 	backend backend
 	options Options
 	queue   *queue
 }
 
-// holdKey finds the hold of one key of one lock in a context.
+// holdKey identifies the hold of one key of one lock in a context.
 type holdKey struct {
 	guard *guard
 	key   string
@@ -48,7 +48,7 @@ func (g *guard) WithLock(ctx context.Context, key string, fn func(ctx context.Co
 	return fn(h.watch(ctx, g), l.token)
 }
 
-// take acquires a lease that has most of its term ahead.
+// take acquires a lease with most of its term left.
 func (g *guard) take(ctx context.Context, key string, until time.Time) (*lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (g *guard) take(ctx context.Context, key string, until time.Time) (*lease, 
 		return nil, err
 	}
 	if err = ctx.Err(); err == nil && time.Since(l.since) > l.term(&g.options)/4 {
-		// The lock service counts the term from some moment of a long wait.
+		// The lock service counts the term from some moment during a long wait.
 		err = renew(ctx, l)
 	}
 	if err != nil {
@@ -68,9 +68,8 @@ func (g *guard) take(ctx context.Context, key string, until time.Time) (*lease, 
 	return l, nil
 }
 
-// refused gives an error its code. A context error counts as the caller's only
-// when the caller's context has ended: the questions have deadlines of their
-// own.
+// refused gives an error its code. A context error counts as the caller's only if the
+// caller's context has ended: requests to the lock service have deadlines of their own.
 func refused(ctx context.Context, err error) error {
 	if errors.Is(err, errBusy) {
 		return draw.Wrap(draw.CodeContended, err, "the lock stayed taken for the whole wait")
@@ -94,10 +93,10 @@ func (g *guard) Ping(ctx context.Context) error {
 // Close implements [Lock].
 func (g *guard) Close() error { return g.backend.close() }
 
-// renew asks the lock service to start l's term again. The term counts from
-// before the question.
+// renew asks the lock service to start l's term again. The term counts from before the
+// request.
 func renew(ctx context.Context, l *lease) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	asked := time.Now()
 	if err := l.renew(ctx); err != nil {

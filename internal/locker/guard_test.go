@@ -14,8 +14,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// fake is a lock service whose answers a test chooses. Time is that of
-// synctest.
+// fake is a lock service whose answers a test chooses. Time is that of synctest.
 type fake struct {
 	renew    func(ctx context.Context) error
 	age      time.Duration // of the leases that it grants
@@ -50,8 +49,8 @@ func newGuard(f *fake) *guard {
 	}
 }
 
-// A renewal that hangs does not hide the end of the term, and the holder hears
-// of it before the lock service can give the lock away.
+// A renewal that hangs does not hide the end of the term, and the holder is notified before
+// the lock service can grant the lock to another.
 func TestHungRenewalLoses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{renew: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
@@ -68,7 +67,7 @@ func TestHungRenewalLoses(t *testing.T) {
 	})
 }
 
-// A service that says no ends the holder's context with the next renewal.
+// A service that says no ends the holder's context at the next renewal.
 func TestLostLeaseCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{renew: func(context.Context) error { return errLost }}
@@ -81,7 +80,7 @@ func TestLostLeaseCancels(t *testing.T) {
 	})
 }
 
-// A renewal that fails once is tried again within the term.
+// A renewal that fails once is retried within the term.
 func TestFailedRenewalIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -99,8 +98,8 @@ func TestFailedRenewalIsRepeated(t *testing.T) {
 	})
 }
 
-// The end of the caller's context does not end the lease while the work goes
-// on: what was begun is committed under the lock.
+// The end of the caller's context does not end the lease while the work continues: what
+// was begun is committed under the lock.
 func TestCallerGoneLeaseStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -118,7 +117,7 @@ func TestCallerGoneLeaseStays(t *testing.T) {
 	})
 }
 
-// A lease whose term began long ago is renewed before anybody relies on it.
+// A lease whose term began long ago is renewed before it is used.
 func TestOldLeaseIsRenewedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{age: time.Hour}
@@ -136,8 +135,8 @@ func TestOldLeaseIsRenewedFirst(t *testing.T) {
 	})
 }
 
-// Whatever becomes of the holder's function, the lock is released and the next
-// caller has it.
+// Whatever happens in the holder's function, the lock is released and the next caller
+// gets it.
 func TestPanicReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -150,7 +149,7 @@ func TestPanicReleases(t *testing.T) {
 	})
 }
 
-// A context that outlives its hold gives no more than any other.
+// A context that outlives its hold gives no more rights than any other.
 func TestContextOutlivesHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -167,7 +166,7 @@ func TestContextOutlivesHold(t *testing.T) {
 	})
 }
 
-// The release waits for what is nested in the hold.
+// The release waits for nested holds.
 func TestReleaseWaitsForNested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -189,8 +188,8 @@ func TestReleaseWaitsForNested(t *testing.T) {
 	})
 }
 
-// Callers behind a holder that goes on are refused at their limit, those whose
-// context ends at its end, and neither leaves a place in the line.
+// Callers that wait for a holder are refused at their limit, those whose context ends
+// at its end, and neither leaves a place in the line.
 func TestQueueBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}

@@ -9,15 +9,15 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// hold is a lease in use, with those that are nested in it.
+// hold is a lease in use, with the nested callers that share it.
 type hold struct {
 	lease   *lease
 	options *Options
 	key     string
 
-	// cancel ends the context of the holder's work, stop the watch. The watch
-	// goes on when the caller's context has ended, because the work may: a
-	// commit is not the caller's to cancel.
+	// cancel ends the context of the holder's work, stop ends the watch. The watch
+	// continues after the caller's context has ended, because the work may: the caller
+	// cannot cancel a commit.
 	cancel  context.CancelCauseFunc
 	stop    context.CancelFunc
 	watched chan struct{}
@@ -27,8 +27,8 @@ type hold struct {
 	nested sync.WaitGroup
 }
 
-// enter joins a nested caller, unless the hold is over: a context may live
-// longer than the lock that was held in it.
+// enter adds a nested caller, unless the hold is over: a context may live longer than
+// the lock that was held in it.
 func (h *hold) enter() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,7 +41,7 @@ func (h *hold) enter() bool {
 
 func (h *hold) leave() { h.nested.Done() }
 
-// end lets no more nested callers in and waits for those that are.
+// end admits no more nested callers and waits for those that are in.
 func (h *hold) end() {
 	h.mu.Lock()
 	h.over = true
@@ -49,8 +49,8 @@ func (h *hold) end() {
 	h.nested.Wait()
 }
 
-// release ends the hold: first its context, then what is nested in it, then
-// the watch, so that no renewal can follow the release.
+// release ends the hold: first its context, then the nested callers, then the watch, so
+// that no renewal can follow the release.
 func (h *hold) release(ctx context.Context) {
 	if h.watched != nil {
 		h.cancel(nil)
@@ -58,16 +58,15 @@ func (h *hold) release(ctx context.Context) {
 		h.stop()
 		<-h.watched
 	}
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	if err := h.lease.release(ctx); err != nil {
 		h.options.Log.Warn("a lock was not released and ends with its term", "key", h.key, "token", h.lease.token, "error", err)
 	}
 }
 
-// watch keeps the lease until it is released, and returns the context for the
-// holder's work, which ends when the lease is lost or its term has passed
-// unrenewed.
+// watch renews the lease until it is released, and returns the context for the holder's
+// work, which ends when the lease is lost or its term has passed without renewal.
 func (h *hold) watch(ctx context.Context, g *guard) context.Context {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	within, cancel := context.WithCancelCause(context.WithValue(ctx, holdKey{g, h.key}, h))
@@ -82,7 +81,7 @@ func (h *hold) watch(ctx context.Context, g *guard) context.Context {
 func (h *hold) keep(life context.Context) {
 	ttl := h.lease.term(h.options)
 	term := ttl - driftOf(ttl)
-	// The end of the term has a timer of its own: a renewal may hang.
+	// The end of the term has a separate timer: a renewal may hang.
 	expiry := time.AfterFunc(time.Until(h.lease.since.Add(term)), func() { h.lose("its term passed unrenewed", nil) })
 	defer expiry.Stop()
 	next := time.NewTimer(time.Until(h.lease.since.Add(ttl / 3)))

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// refusal is an error that needs no more words than its own.
+// refusal is an error that is complete without further context.
 type refusal string
 
 // Error implements error.
 func (r refusal) Error() string { return string(r) }
 
 const (
-	// errBusy says that somebody else has the lock and the wait is spent.
+	// errBusy means that another holder has the lock and the wait has timed out.
 	errBusy = refusal("the lock is held by another")
-	// errLost says for certain that a lease is no longer its holder's.
+	// errLost means that a lease certainly no longer belongs to its holder.
 	errLost = refusal("the lease is no longer ours")
-	// errSilent says that a question got no answer, not even an interrupted one.
-	errSilent = refusal("the lock service left a question without an answer")
+	// errSilent means that a request got no response, not even after an interruption.
+	errSilent = refusal("the lock service did not answer a request")
 )
 
 // backend is what one kind of lock adds to the guard around it.
 type backend interface {
-	// acquire asks once and, while until is ahead, waits for the lock. It
-	// fails with errBusy, with ctx's error, or with what the lock service
-	// did wrong; then nothing of it stays behind. The lease's holder learns
-	// apart from every other, also from others in this process.
+	// acquire asks once and, while until is ahead, waits for the lock. It fails with
+	// errBusy, with ctx's error, or with the error of the lock service; then it leaves
+	// nothing behind. The lease's holder can be distinguished from every other holder,
+	// also in the same process.
 	acquire(ctx context.Context, key string, until time.Time) (*lease, error)
 	ping(ctx context.Context) error
 	close() error
@@ -34,14 +34,14 @@ type backend interface {
 // lease is one hold of a lock.
 type lease struct {
 	token int64
-	// ttl is the term, where the lock service set one shorter than was asked
-	// for; 0 is the one that was.
+	// ttl is the term if the lock service set one shorter than requested; 0 means the
+	// requested one.
 	ttl time.Duration
-	// since is a moment before the lock service began to count the term: just
-	// before it was asked the question that it granted.
+	// since is a moment before the lock service began to count the term: just before
+	// the request that it granted.
 	since time.Time
-	// renew proves owner and term and starts the term again. errLost says
-	// that it is over, any other error that the answer is not known.
+	// renew proves owner and term and starts the term again. errLost means that the
+	// term is over, any other error that this is not known.
 	renew func(ctx context.Context) error
 	// release frees the lock if it is still this holder's.
 	release func(ctx context.Context) error
@@ -54,12 +54,12 @@ func (l *lease) term(o *Options) time.Duration {
 	return o.TTL
 }
 
-// driftOf is taken off every term, because two clocks may run at rates that
-// differ by 1 %.
+// driftOf returns what is subtracted from every term, because two clocks may run at
+// rates that differ by 1 %.
 func driftOf(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
-// apart returns a context for one question to a lock service. It outlives the
-// caller's, so that no question is cut off with its answer unknown.
-func apart(ctx context.Context) (context.Context, context.CancelFunc) {
+// detachContext returns a context for one request to a lock service. It outlives the caller's
+// context, so that no request is cancelled while its result is unknown.
+func detachContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
 }

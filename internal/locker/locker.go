@@ -17,56 +17,55 @@ import (
 const (
 	// TTLMin is the shortest lease.
 	TTLMin = 100 * time.Millisecond
-	// KeyMax is the longest key, in bytes.
+	// KeyMax is the maximum length of a key, in bytes.
 	KeyMax = 128
-	// opTimeout bounds every single question to a lock service, so that a
-	// silent one is distinguished from a slow one within a second.
+	// opTimeout bounds every single request to a lock service, so that a silent service
+	// is distinguished from a slow one within a second.
 	opTimeout = time.Second
 )
 
-// Options are what all locks share.
+// Options are shared by all locks.
 type Options struct {
-	// TTL is the length of a lease: after the death of its holder the lock
-	// is free at the latest by then. At least TTLMin; some services round it
-	// up to whole seconds or to a minimum of their own.
+	// TTL is the length of a lease: after its holder has died, the lock is free after
+	// at most this time. At least TTLMin; some services round it up to whole seconds or
+	// to a minimum of their own.
 	TTL time.Duration
-	// Wait is the longest wait for the lock; 0 tries once.
+	// Wait is the maximum wait for the lock; 0 tries once.
 	Wait time.Duration
-	// Log gets what no caller sees, such as a release that failed. nil
-	// discards it.
+	// Log records what no caller sees, such as a release that failed. nil discards it.
 	Log *slog.Logger
 	// Database is the service's own, for the locks that live in it. The
 	// others ignore it.
 	Database Database
 }
 
-// Database is the service's own database, as the locks in it need it.
+// Database is the service's own database, for the locks in it.
 type Database interface {
-	// LockStatements are those of the database's locks.
+	// LockStatements returns the statements of the database's locks.
 	LockStatements() locksql.Statements
-	// LockDB is a pool of connections for locks alone; on SQLite the one
-	// write connection, which no lock holds while its holder works.
+	// LockDB is a pool of connections only for locks; on SQLite it is the one write
+	// connection, which no lock holds while its holder works.
 	LockDB() *sql.DB
-	// SharesSessions says that what belongs to a session cannot be relied on,
-	// because a proxy hands sessions around.
+	// SharesSessions reports whether sessions cannot be relied on, because a proxy
+	// shares them between clients.
 	SharesSessions() bool
 }
 
 // Lock is an open lock service. It satisfies lockmode.Locker.
 type Lock interface {
-	// WithLock runs fn while the lock on key (1 to KeyMax bytes) is held, as
-	// lockmode.Locker says. A nested call for the same key in fn's own
-	// context runs at once, with the same token.
+	// WithLock runs fn while the lock on key (1 to KeyMax bytes) is held; see
+	// lockmode.Locker. A nested call for the same key in fn's own context runs at once,
+	// with the same token.
 	WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error
-	// Ping asks the lock service whether it answers; it takes a second at most.
+	// Ping checks that the lock service answers; it takes at most a second.
 	Ping(ctx context.Context) error
-	// Close ends the connections that the lock opened, never the database's.
-	// No WithLock may run or follow.
+	// Close ends the connections that the lock opened, never the database's. No
+	// WithLock may be running or follow.
 	Close() error
 }
 
-// kind is one kind of lock: both judge what follows the scheme in its URL, check
-// without a database and without a question to anybody.
+// kind is one kind of lock. Both functions take what follows the scheme in its URL;
+// check needs no database and no network.
 type kind struct {
 	check func(rest string) error
 	open  func(rest string, o Options) (backend, error)
@@ -74,17 +73,17 @@ type kind struct {
 
 func registry() map[string]kind {
 	return map[string]kind{
-		"table":     {nothingBehind("table"), openTable},
-		"row":       {nothingBehind("row"), openRow},
-		"session":   {nothingBehind("session"), openSession},
+		"table":     {checkEmptyRest("table"), openTable},
+		"row":       {checkEmptyRest("row"), openRow},
+		"session":   {checkEmptyRest("session"), openSession},
 		"redis":     {checkOf(redisOptions), openRedis},
 		"zookeeper": {checkOf(zooKeeperPlace), openZooKeeper},
 		"etcd":      {checkOf(etcdServers), openEtcd},
 	}
 }
 
-// nothingBehind is the check of a lock in the service's own database.
-func nothingBehind(scheme string) func(rest string) error {
+// checkEmptyRest checks the URL of a lock in the service's own database.
+func checkEmptyRest(scheme string) func(rest string) error {
 	return func(rest string) error {
 		if rest != "" {
 			return draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" takes nothing after the colon", scheme)
@@ -93,7 +92,7 @@ func nothingBehind(scheme string) func(rest string) error {
 	}
 }
 
-// checkOf is the check by what reads a URL.
+// checkOf makes a check of a function that reads a URL.
 func checkOf[T any](read func(rest string) (T, error)) func(rest string) error {
 	return func(rest string) error {
 		_, err := read(rest)
@@ -101,7 +100,7 @@ func checkOf[T any](read func(rest string) (T, error)) func(rest string) error {
 	}
 }
 
-// Check judges the URL of a lock as far as that goes without the database. Error:
+// Check checks the URL of a lock as far as is possible without the database. Error:
 // CodeInvalidRequest.
 func Check(url string) error {
 	_, _, err := find(url)
@@ -117,13 +116,12 @@ func find(url string) (kind, string, error) {
 	return k, rest, k.check(rest)
 }
 
-// Schemes lists the kinds of lock, sorted: the parts of a URL before the colon.
+// Schemes returns the kinds of lock, sorted: the parts of a URL before the colon.
 func Schemes() []string { return slices.Sorted(maps.Keys(registry())) }
 
-// Open makes the lock that url names. It asks no server anything, so that a
-// lock service that is down is found by Ping and by draws, not here. An
-// unknown scheme, a malformed URL or a lock that the database cannot give is
-// draw.CodeInvalidRequest.
+// Open creates the lock that url names. It sends no request, so that Ping and draws
+// find a lock service that is down, not Open. An unknown scheme, a malformed URL or a
+// lock that the database does not have is draw.CodeInvalidRequest.
 func Open(_ context.Context, url string, o Options) (Lock, error) {
 	k, rest, err := find(url)
 	if err != nil {

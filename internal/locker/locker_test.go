@@ -12,15 +12,15 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(lockertest.Main(m)) }
 
-// parallel lets a test run beside others, unless it is measured. Most of its
-// time goes by waiting for leases to end.
+// parallel runs a test in parallel, unless it is measured. Most of its time is spent
+// waiting for leases to end.
 func parallel(t *testing.T) {
 	if !lockertest.Measuring() {
 		t.Parallel()
 	}
 }
 
-// TestLocks holds every lock of the registry to the contract.
+// TestLocks checks every lock of the registry against the contract.
 func TestLocks(t *testing.T) {
 	for _, s := range lockertest.Registered(t) {
 		t.Run(s.Name(), func(t *testing.T) {
@@ -30,11 +30,11 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// TestFaults breaks the server of every lock, and the way to it.
+// TestFaults breaks the server of every lock, and the connection to it.
 func TestFaults(t *testing.T) {
 	for _, s := range lockertest.Registered(t) {
 		if s.Kind == "sqlite" {
-			continue // no server, no way
+			continue // no server, no connection
 		}
 		t.Run(s.Name(), func(t *testing.T) {
 			parallel(t)
@@ -43,7 +43,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestSuiteCatchesFlaws: a suite that passes a broken lock proves nothing.
+// TestSuiteCatchesFlaws: a suite that accepts a broken lock proves nothing.
 func TestSuiteCatchesFlaws(t *testing.T) {
 	for flaw, check := range lockertest.Flaws() {
 		t.Run(flaw, func(t *testing.T) {

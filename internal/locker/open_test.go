@@ -18,7 +18,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// dialect is a database that nobody asks anything.
+// dialect is a database that is never queried.
 type dialect struct {
 	name string
 	db   *sql.DB
@@ -96,7 +96,7 @@ func TestClosedLockLeavesNothing(t *testing.T) {
 	for _, s := range lockertest.Registered(t) {
 		t.Run(s.Name(), func(t *testing.T) {
 			s := s.On(t, s.Shared(t))
-			s.TTL = time.Minute // a busy machine loses no lease here
+			s.TTL = time.Minute // no lease is lost on a busy machine
 			leaks := goleak.IgnoreCurrent()
 			l, err := lockertest.Open(t.Context(), s, 50*time.Millisecond)
 			require.NoError(t, err)

@@ -12,13 +12,13 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// slotsMax is the most pinned connections where the pool itself has no limit.
+// slotsMax is the maximum number of pinned connections if the pool itself has no limit.
 const slotsMax = 8
 
-// pinboard hands out connections that stay with one holder for as long as it
-// holds. It leaves the last connection of the pool alone: a holder needs that
-// one, for a moment, to count its token and to interrupt a wait, and would
-// otherwise wait for holders that wait for it.
+// pinboard gives out connections that stay with one holder for as long as it holds its
+// lock. It always leaves one connection of the pool free: a holder briefly needs it to
+// count its token and to interrupt a wait, and would otherwise wait for holders that
+// wait for it.
 type pinboard struct {
 	db    *sql.DB
 	slots chan struct{}
@@ -26,7 +26,7 @@ type pinboard struct {
 	ttl   time.Duration
 }
 
-// newPinboard needs a pool of two connections at least.
+// newPinboard needs a pool of at least two connections.
 func newPinboard(scheme string, o Options, statements locksql.Pinned) (*pinboard, error) {
 	db := o.Database.LockDB()
 	slots := slotsMax
@@ -39,16 +39,15 @@ func newPinboard(scheme string, o Options, statements locksql.Pinned) (*pinboard
 	return &pinboard{db: db, slots: make(chan struct{}, slots), sql: statements, ttl: o.TTL}, nil
 }
 
-// pinned is a connection with one user. Whoever has it must give it back or
-// discard it.
+// pinned is a connection with one user, who must give it back or discard it.
 type pinned struct {
 	*sql.Conn
 	board *pinboard
 	id    int64
 }
 
-// pin takes a connection for a holder that waits until then for its lock, and
-// fails with errBusy when too many locks are held.
+// pin takes a connection for a holder that waits until then for its lock, and fails
+// with errBusy if too many locks are held.
 func (b *pinboard) pin(ctx context.Context, until time.Time) (*pinned, error) {
 	limit := time.NewTimer(time.Until(until))
 	defer limit.Stop()
@@ -70,12 +69,12 @@ func (b *pinboard) pin(ctx context.Context, until time.Time) (*pinned, error) {
 	return p, err
 }
 
-// connect passes over connections of the pool that died unseen: nothing has
-// been asked on them yet.
+// connect skips connections of the pool that were closed unnoticed: nothing has been
+// sent on them yet.
 func (b *pinboard) connect(ctx context.Context, until time.Time) (p *pinned, err error) {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
-	err = again(ctx, func() error {
+	err = retryStale(ctx, func() error {
 		conn, err := b.db.Conn(ctx)
 		if err != nil {
 			return err
@@ -89,23 +88,23 @@ func (b *pinboard) connect(ctx context.Context, until time.Time) (p *pinned, err
 	return p, err
 }
 
-// undoTries is how often the undo of a question that was interrupted is asked:
-// an interruption that comes late ends the first.
+// undoTries is how often undo is attempted after a statement was interrupted: an
+// interruption that arrives late ends the first attempt.
 const undoTries = 3
 
 // undo frees whatever the connection holds.
 func (p *pinned) undo(ctx context.Context) (err error) {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	for range undoTries {
-		if _, err = p.ExecContext(ctx, p.board.sql.Undo); !serverSays(err, p.board.sql.Interrupted) {
+		if _, err = p.ExecContext(ctx, p.board.sql.Undo); !hasServerCode(err, p.board.sql.Interrupted) {
 			break
 		}
 	}
 	return err
 }
 
-// back frees what the connection holds and returns it to the pool.
+// back frees what the connection holds and returns the connection to the pool.
 func (p *pinned) back(ctx context.Context) error {
 	if err := p.undo(ctx); err != nil {
 		p.discard()
@@ -114,11 +113,11 @@ func (p *pinned) back(ctx context.Context) error {
 	return p.restore(ctx)
 }
 
-// restore returns the connection, which holds nothing, to the pool as it came.
-// Where that fails the connection is closed, and the server frees what it held
+// restore returns the connection, which holds nothing, to the pool with its original
+// settings. If that fails the connection is closed, and the server frees what it held
 // as soon as it notices.
 func (p *pinned) restore(ctx context.Context) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	if p.board.sql.Restore != "" {
 		if _, err := p.ExecContext(ctx, p.board.sql.Restore); err != nil {
@@ -137,17 +136,17 @@ func (p *pinned) discard() {
 	<-p.board.slots
 }
 
-// drop closes the connection itself, which the pool would take back.
+// drop closes the connection itself, which the pool would otherwise reuse.
 func (p *pinned) drop() {
 	_ = p.Raw(func(any) error { return driver.ErrBadConn })
 	_ = p.Close()
 }
 
-// wait asks a question that the server may answer late, and gives up when
-// until has passed or ctx ends. It then tells the server to stop: one that
-// merely sees its client go waits on, and holds if it is served. errBusy says
-// that the lock is another's. After an error the connection is not the
-// caller's any more; it holds nothing, unless the server cannot be reached.
+// wait sends a statement that the server may answer late, and gives up when until has
+// passed or ctx ends. It then tells the server to stop: a server that only sees its
+// client disconnect continues to wait, and then holds the lock. errBusy means that
+// another session has the lock. After an error the caller must not use the connection
+// any more; it holds nothing, unless the server cannot be reached.
 func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context.Context) error) error {
 	if err := ctx.Err(); err != nil { // while it connected
 		_ = p.back(ctx)
@@ -155,7 +154,7 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 	}
 	limit := opTimeout / 2
 	if left := time.Until(until); left > 0 {
-		limit = left + 10*time.Millisecond // the server's own limit comes first
+		limit = left + 10*time.Millisecond // the server's own limit ends first
 	}
 	waiting, over := context.WithTimeout(ctx, limit)
 	defer over()
@@ -172,8 +171,8 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 		return p.settle(ctx, err)
 	}
 	stopped := <-interrupted
-	if stopped == nil && (err == nil || serverSays(err, p.board.sql.Interrupted)) {
-		_ = p.back(ctx) // it may have been granted in that very moment
+	if stopped == nil && (err == nil || hasServerCode(err, p.board.sql.Interrupted)) {
+		_ = p.back(ctx) // it may have been granted at that very moment
 	} else {
 		p.discard()
 	}
@@ -186,11 +185,11 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 	return errBusy
 }
 
-// settle takes the connection back after a question that failed by itself.
+// settle takes the connection back after a statement that failed by itself.
 func (p *pinned) settle(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
-	case clashed(err) || errors.Is(err, errBusy):
+	case isClash(err) || errors.Is(err, errBusy):
 		_ = p.back(ctx)
 		return errBusy
 	case errors.Is(err, sql.ErrNoRows):
@@ -201,10 +200,9 @@ func (p *pinned) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// interrupt ends the question that waits on the connection, and returns when it
-// is answered. One interruption is not enough: the server drops it when it
-// comes before the question. A question that stays without an answer is ended
-// together with its connection.
+// interrupt ends the statement that waits on the connection, and returns when it is
+// answered. One interruption is not enough: the server drops it if it arrives before
+// the statement. If a statement stays unanswered, its connection is closed.
 func (p *pinned) interrupt(ctx context.Context, answered <-chan struct{}) error {
 	limit := time.NewTimer(opTimeout / 2)
 	defer limit.Stop()
@@ -222,23 +220,23 @@ func (p *pinned) interrupt(ctx context.Context, answered <-chan struct{}) error 
 	}
 }
 
-// tell says something about the connection to the server, on another one.
+// tell sends the server a statement about the connection, on another connection.
 func (p *pinned) tell(ctx context.Context, statement string) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
-	return again(ctx, func() error {
+	return retryStale(ctx, func() error {
 		_, err := p.board.db.ExecContext(ctx, fmt.Sprintf(statement, p.id))
 		return err
 	})
 }
 
-// token counts key's holders, on another connection and committed at once, so
-// that a token is spent even when its holder dies.
+// token counts key's holders, on another connection and committed at once, so that a
+// token is used up even if its holder dies.
 func (b *pinboard) token(ctx context.Context, key string) (token int64, err error) {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
-	err = again(ctx, func() (err error) {
-		token, err = changed(ctx, b.db, b.sql.ByInsertID, b.sql.Count, key)
+	err = retryStale(ctx, func() (err error) {
+		token, err = changeRow(ctx, b.db, b.sql.ByInsertID, b.sql.Count, key)
 		return err
 	})
 	return token, err

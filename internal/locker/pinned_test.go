@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestSilentQuestionEndsWithItsConnection: a question whose answer does not
-// come, interrupted or not, may have been granted. The link of its connection
-// is silent, so that the server does not see it closed either.
+// TestSilentQuestionEndsWithItsConnection: a statement whose response is lost,
+// interrupted or not, may have been granted. The link of its connection is silent, so
+// that the server does not see it closed either.
 func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
 				}
 				proxy.Hold()
 				cancel()
-				_, err = p.says(ctx, s.sql.Mine, s.sql.Name("k")) // as if the grant had not been heard
+				_, err = p.askYesNo(ctx, s.sql.Mine, s.sql.Name("k")) // as if the grant had not been received
 				return err
 			})
 			require.ErrorIs(t, err, context.Canceled)
@@ -56,9 +56,9 @@ func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
 	}
 }
 
-// TestLateQuestionEndsItsSession: where this process stands still until the time for a
-// question is over, the driver does not ask it. What the session holds is free all the
-// same, and nobody is given the session.
+// TestLateQuestionEndsItsSession: if this process is paused until the time for a
+// statement is over, the driver does not send it. What the session holds is still
+// freed, and nobody gets the session.
 func TestLateQuestionEndsItsSession(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// attempt asks a lock service once. With errBusy it also says how long the
-// present holder's term still runs, 0 for unknown.
+// attempt asks a lock service once. With errBusy it also returns how much of the
+// present holder's term is left, 0 if unknown.
 type attempt func(ctx context.Context) (l *lease, left time.Duration, err error)
 
-// pace is how often a lock service is polled: after delays that double
-// from the shortest to the longest.
+// pace is how often a lock service is polled: after delays that double from the
+// shortest to the longest.
 type pace struct{ shortest, longest time.Duration }
 
-// delay is a random time around the n-th step, from 0.
+// delay returns a random time around the n-th step, counted from 0.
 func (p pace) delay(n int) time.Duration {
 	d := p.longest
 	if n < 16 {
@@ -24,9 +24,9 @@ func (p pace) delay(n int) time.Duration {
 	return d/2 + rand.N(d) //nolint:gosec // spreads load, guards nothing
 }
 
-// poll asks until the lock is granted, the service fails, or until has passed:
-// at once, then whenever woken, when the holder's term ends, or p says so.
-// wake may be nil.
+// poll asks until the lock is granted, the service fails, or until has passed: at once,
+// then whenever it is woken, the holder's term ends, or the delay of p has passed. wake
+// may be nil.
 func poll(ctx context.Context, until time.Time, p pace, wake <-chan struct{}, ask attempt) (*lease, error) {
 	for n := 0; ; n++ {
 		if err := ctx.Err(); err != nil {

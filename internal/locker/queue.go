@@ -7,24 +7,23 @@ import (
 	"time"
 )
 
-// queueMax is the most callers that wait for one key in this process.
+// queueMax is the maximum number of callers that wait for one key in this process.
 const queueMax = 4096
 
-// queue lets one caller per key through to the lock service, first come first
-// served. Without it the callers of one process would crowd the service, and
-// those that share a connection or session would pass as its one owner.
+// queue lets one caller per key through to the lock service, in order of arrival.
+// Without it the callers of one process would crowd the service, and those that share a
+// connection or session would be taken for one owner.
 type queue struct {
 	mu sync.Mutex
-	// lines has an entry for each key that somebody holds or asks for: the
-	// turns of those that wait behind.
+	// lines has an entry for each key that a caller holds or asks for: the turns of the
+	// callers that wait after it.
 	lines map[string][]chan struct{}
 }
 
 func newQueue() *queue { return &queue{lines: make(map[string][]chan struct{})} }
 
-// enter waits for the caller's turn on key. It fails with errBusy when until
-// has passed, or when too many wait, and with ctx's error; after nil the
-// caller must leave.
+// enter waits for the caller's turn on key. It fails with errBusy if until has passed,
+// or if too many wait, and with ctx's error; after nil the caller must call leave.
 func (q *queue) enter(ctx context.Context, key string, until time.Time) error {
 	turn := q.join(key)
 	if turn == nil {
@@ -50,8 +49,8 @@ func (q *queue) enter(ctx context.Context, key string, until time.Time) error {
 	return err
 }
 
-// join takes a place in the line; the channel is closed when its turn has
-// come. nil says that the line is full.
+// join takes a place in the line; the channel is closed when its turn has come. nil
+// means that the line is full.
 func (q *queue) join(key string) chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -69,7 +68,7 @@ func (q *queue) join(key string) chan struct{} {
 	return turn
 }
 
-// quit gives a place up; a turn that came in the same instant is passed on.
+// quit gives up a place; a turn that came at the same instant is passed on.
 func (q *queue) quit(key string, turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -10,21 +10,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redisLock is a key on one Redis server, set only where there is none, with
-// the holder's random name as its value and a lease as its life. Scripts renew
-// and release it for its owner alone. A release is published, so that waiters
-// need not poll; they still read again from time to time, because a published
-// message may get lost.
+// redisLock is a key on one Redis server, set only if it does not exist, with the
+// holder's random name as its value and a lease as its expiry. Scripts renew and
+// release it only for its owner. A release is published, so that waiters need not poll;
+// they still check from time to time, because a published message may get lost.
 //
-// The token comes from a key of its own that never expires: one more than the
-// last, or the server's time in microseconds where that is more. So it goes on
-// growing even when the server has lost its data or a replica without the last
-// writes took over, unless the clock went back meanwhile. Then two may hold the
-// lock at once, and the token tells which of them is the later.
+// The token comes from a separate key that never expires: it is one more than the last
+// token, or the server's time in microseconds if that is more. So it continues to grow
+// even if the server has lost its data or a replica without the last writes took over,
+// unless the clock was set back meanwhile. Then two may hold the lock at once, and the
+// token shows which of them is later.
 type redisLock struct {
 	server *redisServer
 	ttl    time.Duration
-	// late are keys being freed that may have been set.
+	// late counts keys that are being freed because they may have been set.
 	late sync.WaitGroup
 }
 
@@ -54,13 +53,13 @@ func (r *redisLock) acquire(ctx context.Context, key string, until time.Time) (*
 }
 
 func (r *redisLock) take(ctx context.Context, key, owner string) (*lease, time.Duration, error) {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
 	since := time.Now()
 	granted, n, err := r.server.take(ctx, key, owner, r.ttl)
 	if err != nil {
-		// It may have been granted all the same. The caller need not wait;
-		// where this cannot free it, its life does.
+		// The lock may have been granted all the same. The caller need not wait; if
+		// this cannot free it, the key expires.
 		r.late.Go(func() { _, _ = r.server.release(context.WithoutCancel(ctx), key, owner, true) })
 		return nil, 0, err
 	}
@@ -77,7 +76,7 @@ func (r *redisLock) take(ctx context.Context, key, owner string) (*lease, time.D
 	}, 0, nil
 }
 
-// lostUnless makes errLost of a server's no.
+// lostUnless returns errLost for a server's no.
 func lostUnless(yes bool, err error) error {
 	if err == nil && !yes {
 		return errLost
@@ -92,12 +91,12 @@ func (r *redisLock) close() error {
 	return r.server.close()
 }
 
-// redisScripts are what a server does in one step. KEYS are the lock and the
+// redisScripts are the scripts that a server runs atomically. KEYS are the lock and the
 // counter of tokens, ARGV the owner and what else is named.
 type redisScripts struct {
-	// take answers {1, token}, or {0, rest of the holder's life in ms}.
+	// take returns {1, token}, or {0, rest of the holder's term in ms}.
 	take *redis.Script // ms
-	// claim answers like take, but only proposes a token.
+	// claim returns the same as take, but only proposes a token.
 	claim *redis.Script // ms
 	// seal raises the counter to a token that a majority has agreed on.
 	seal    *redis.Script // token

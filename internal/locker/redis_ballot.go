@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// ballot is one attempt at a majority, under a name of its own.
+// ballot is one attempt at a majority, with a name of its own.
 type ballot struct {
 	m          *redisMajority
 	key, owner string
-	// claimed is closed for each server when its claim has an outcome: a
-	// release that overtook the claim would leave it behind.
+	// claimed is closed for each server when its claim has a result: a release that
+	// overtook the claim would leave the lock held.
 	claimed []chan struct{}
 }
 
-// hold claims the lock, and seals its token. Where either fails, nothing of it
-// stays.
+// hold claims the lock and seals its token. If either fails, nothing of it remains.
 func (b *ballot) hold(ctx context.Context) (l *lease, left time.Duration, err error) {
 	since := time.Now()
 	granted, left, err := b.claim(ctx)
@@ -30,13 +29,13 @@ func (b *ballot) hold(ctx context.Context) (l *lease, left time.Duration, err er
 			}, 0, nil
 		}
 	}
-	// Nobody waited for this attempt, so its end is not published: those who
-	// were would try, fail and tell others.
+	// Nobody waited for this attempt, so its end is not published: waiters would try,
+	// fail and wake others.
 	_ = b.release(ctx, false)
 	return nil, left, err
 }
 
-// claim returns the answers of the servers that gave the lock, a majority.
+// claim returns the replies of the servers that granted the lock, a majority.
 func (b *ballot) claim(ctx context.Context) (granted []reply, left time.Duration, err error) {
 	for i := range b.claimed {
 		b.claimed[i] = make(chan struct{})
@@ -56,10 +55,10 @@ func (b *ballot) claim(ctx context.Context) (granted []reply, left time.Duration
 			left = rest
 		}
 	}
-	return granted, left, b.m.granted(replies)
+	return granted, left, b.m.checkGranted(replies)
 }
 
-// seal makes the highest proposal known to a majority.
+// seal makes a majority store the highest proposal.
 func (b *ballot) seal(ctx context.Context, granted []reply) (int64, error) {
 	token := int64(0)
 	servers := make([]int, 0, len(granted))
@@ -71,18 +70,18 @@ func (b *ballot) seal(ctx context.Context, granted []reply) (int64, error) {
 		r.yes, r.err = b.m.servers[i].seal(ctx, b.key, b.owner, token)
 		return r
 	})
-	return token, b.m.granted(replies)
+	return token, b.m.checkGranted(replies)
 }
 
 func (b *ballot) renew(ctx context.Context) error {
-	return b.m.owned(b.m.vote(ctx, b.m.all(), func(ctx context.Context, i int) (r reply) {
+	return b.m.checkOwned(b.m.vote(ctx, b.m.all(), func(ctx context.Context, i int) (r reply) {
 		r.yes, r.err = b.m.servers[i].renew(ctx, b.key, b.owner, b.m.ttl)
 		return r
 	}))
 }
 
 func (b *ballot) release(ctx context.Context, loud bool) error {
-	return b.m.owned(b.m.vote(ctx, b.m.all(), func(ctx context.Context, i int) (r reply) {
+	return b.m.checkOwned(b.m.vote(ctx, b.m.all(), func(ctx context.Context, i int) (r reply) {
 		<-b.claimed[i]
 		r.yes, r.err = b.m.servers[i].release(context.WithoutCancel(ctx), b.key, b.owner, loud)
 		return r

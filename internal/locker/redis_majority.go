@@ -9,31 +9,30 @@ import (
 	"time"
 )
 
-// redisMajority holds a lock that more than half of several independent Redis
-// servers have given it. The term counts from before the first was asked, so
-// the time that asking took is off it, as is the drift between two clocks.
+// redisMajority holds a lock that more than half of several independent Redis servers
+// have granted. The term counts from before the first request, so the time of the
+// requests is subtracted from it, and so is the drift between two clocks.
 //
-// How a growing token comes out of a majority: each server that gives the lock
-// proposes a token, above the last one that it knows of and not below its
-// clock. The highest proposal is the token, and before it is used it is sealed:
-// written back to a majority of servers, each of which still holds the lock for
-// this owner. Whoever holds next has a majority too, so one server has sealed
-// the old token before it gave the lock again, and its proposal is above it.
+// How a majority yields a growing token: each server that grants the lock proposes a
+// token, above the last one that it knows and not below its clock. The highest proposal
+// is the token, and before it is used it is sealed: written back to a majority of
+// servers, each of which still holds the lock for this owner. The next holder has a
+// majority too, so one server has sealed the old token before it granted the lock
+// again, and its proposal is above it.
 //
-// What that guarantees: as long as the servers keep their data, every token is
-// above that of every holder before it, whoever paused, died or ran out of time
-// meanwhile. Not guaranteed: that only one holds at a time. A server that
-// restarts without its data may give the lock a second time, and where the
-// clocks of the servers differ as well, even the token may be too low. The
-// guarded write has the last word.
+// What that guarantees: as long as the servers keep their data, every token is above
+// that of every holder before it, also if holders pause, die or run out of time
+// meanwhile. It does not guarantee that only one holds the lock at a time. A server
+// that restarts without its data may grant the lock a second time, and if the clocks of
+// the servers differ as well, even the token may be too low. The guarded write decides.
 type redisMajority struct {
 	servers []*redisServer
 	quorum  int
 	ttl     time.Duration
-	// limit bounds a question to one server: short beside the term, of which
-	// a silent server would otherwise cost the others much.
+	// limit bounds a request to one server: it is short compared to the term, because a
+	// silent server would otherwise use up much of the others' term.
 	limit time.Duration
-	// late are questions whose answers nobody needed to wait for.
+	// late counts requests whose replies are not waited for.
 	late sync.WaitGroup
 }
 
@@ -62,7 +61,7 @@ func (m *redisMajority) acquire(ctx context.Context, key string, until time.Time
 	})
 }
 
-// reply is one server's answer.
+// reply is one server's reply.
 type reply struct {
 	server int
 	yes    bool
@@ -70,8 +69,8 @@ type reply struct {
 	err    error
 }
 
-// vote asks servers, all at once, and returns their answers as soon as a
-// majority has said yes or cannot any more. The slow ones answer to nobody.
+// vote asks all servers at once, and returns their replies as soon as a majority has
+// said yes or no longer can. Later replies are ignored.
 func (m *redisMajority) vote(ctx context.Context, servers []int, ask func(ctx context.Context, i int) reply) []reply {
 	answers := make(chan reply, len(servers))
 	for _, i := range servers {
@@ -99,10 +98,10 @@ func (m *redisMajority) vote(ctx context.Context, servers []int, ask func(ctx co
 	return replies
 }
 
-// tally is what a vote came to.
+// tally is the result of a vote.
 type tally struct {
 	yes, no, failed int
-	err             error // one of those that failed
+	err             error // one of the errors
 }
 
 func tallied(replies []reply) (t tally) {
@@ -119,9 +118,9 @@ func tallied(replies []reply) (t tally) {
 	return t
 }
 
-// granted is nil for a majority, errBusy while a later vote may give one, and
-// an error when too few servers answer.
-func (m *redisMajority) granted(replies []reply) error {
+// checkGranted returns nil for a majority, errBusy while a later vote may give one, and an
+// error if too few servers reply.
+func (m *redisMajority) checkGranted(replies []reply) error {
 	t := tallied(replies)
 	switch {
 	case t.yes >= m.quorum:
@@ -132,9 +131,9 @@ func (m *redisMajority) granted(replies []reply) error {
 	return errBusy
 }
 
-// owned is nil for a majority, errLost when so many said no that the rest
-// cannot change it, and otherwise an error that leaves it open.
-func (m *redisMajority) owned(replies []reply) error {
+// checkOwned returns nil for a majority, errLost if so many said no that the rest cannot
+// change it, and otherwise an error that leaves it open.
+func (m *redisMajority) checkOwned(replies []reply) error {
 	t := tallied(replies)
 	switch {
 	case t.yes >= m.quorum:
@@ -154,7 +153,7 @@ func (m *redisMajority) all() []int {
 }
 
 func (m *redisMajority) ping(ctx context.Context) error {
-	return m.granted(m.vote(ctx, m.all(), func(ctx context.Context, i int) reply {
+	return m.checkGranted(m.vote(ctx, m.all(), func(ctx context.Context, i int) reply {
 		err := m.servers[i].client.Ping(ctx).Err()
 		return reply{yes: err == nil, err: err}
 	}))

@@ -28,8 +28,8 @@ type redisServer struct {
 	heard     sync.WaitGroup
 }
 
-// redisOptions reads //[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/DB]. Two hosts
-// are refused: a majority of two survives the loss of none.
+// redisOptions reads //[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/DB]. Two hosts are
+// refused: a majority of two cannot lose any.
 func redisOptions(rest string) ([]*redis.Options, error) {
 	authority, path, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "/")
 	account, hosts := "", authority
@@ -44,21 +44,21 @@ func redisOptions(rest string) ([]*redis.Options, error) {
 	for _, name := range names {
 		o, err := redis.ParseURL("redis://" + account + name + "/" + path)
 		if name == "" || err != nil {
-			// The cause may hold the password.
-			return nil, draw.Errorf(draw.CodeInvalidRequest, "lock %q is not a Redis host of the form HOST:PORT with a database number behind", name)
+			// The cause may contain the password.
+			return nil, draw.Errorf(draw.CodeInvalidRequest, "lock %q is not a Redis host of the form HOST:PORT followed by a database number", name)
 		}
 		all = append(all, o)
 	}
 	return all, nil
 }
 
-// redisServers are those of a URL.
+// redisServers returns the servers of a URL.
 func redisServers(rest string) ([]*redisServer, error) {
 	all, err := redisOptions(rest)
 	if err != nil {
 		return nil, err
 	}
-	logging.Disable() // every error comes back to its caller
+	logging.Disable() // callers get every error
 	w := newWakes()
 	servers := make([]*redisServer, 0, len(all))
 	for _, o := range all {
@@ -73,8 +73,8 @@ func redisServers(rest string) ([]*redisServer, error) {
 	return servers, nil
 }
 
-// boundRedis gives every question a limit and asks it once: a SET NX that is
-// sent again finds its own key and takes it for another's.
+// boundRedis gives every request a limit and disables retries: a SET NX that is sent
+// again finds its own key and mistakes it for another holder's.
 func boundRedis(o *redis.Options) {
 	o.MaxRetries = -1
 	o.DialerRetries = 1
@@ -85,23 +85,23 @@ func boundRedis(o *redis.Options) {
 }
 
 func (s *redisServer) keys(key string) []string {
-	// The braces keep the two in one slot of a cluster.
+	// The braces keep both keys in one slot of a cluster.
 	return []string{"drawsvc:lock:{" + key + "}", "drawsvc:token:{" + key + "}"}
 }
 
 func (s *redisServer) take(ctx context.Context, key, owner string, ttl time.Duration) (granted bool, n int64, err error) {
-	return s.asks(ctx, s.scripts.take, key, owner, ttl)
+	return s.runScript(ctx, s.scripts.take, key, owner, ttl)
 }
 
 func (s *redisServer) claim(ctx context.Context, key, owner string, ttl time.Duration) (granted bool, n int64, err error) {
-	return s.asks(ctx, s.scripts.claim, key, owner, ttl)
+	return s.runScript(ctx, s.scripts.claim, key, owner, ttl)
 }
 
-// asks runs a script that answers yes or no and a number.
-func (s *redisServer) asks(ctx context.Context, script *redis.Script, key, owner string, ttl time.Duration) (bool, int64, error) {
+// runScript runs a script that returns yes or no and a number.
+func (s *redisServer) runScript(ctx context.Context, script *redis.Script, key, owner string, ttl time.Duration) (bool, int64, error) {
 	answer, err := script.Run(ctx, s.client, s.keys(key), owner, ttl.Milliseconds()).Int64Slice()
 	if err == nil && len(answer) != 2 {
-		err = errors.New("the Redis server answers something else")
+		err = errors.New("unexpected response from the Redis server")
 	}
 	if err != nil {
 		return false, 0, err
@@ -117,7 +117,7 @@ func (s *redisServer) renew(ctx context.Context, key, owner string, ttl time.Dur
 	return s.scripts.renew.Run(ctx, s.client, s.keys(key), owner, ttl.Milliseconds()).Bool()
 }
 
-// release frees the lock if it is the owner's; loud wakes those that wait.
+// release frees the lock if it belongs to owner; loud wakes the waiters.
 func (s *redisServer) release(ctx context.Context, key, owner string, loud bool) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
@@ -128,7 +128,7 @@ func (s *redisServer) release(ctx context.Context, key, owner string, loud bool)
 	return s.scripts.release.Run(ctx, s.client, s.keys(key), owner, channel, key).Bool()
 }
 
-// listen begins to hear of releases, from the first time that somebody waits.
+// listen subscribes to releases when somebody waits for the first time.
 func (s *redisServer) listen() {
 	s.listening.Do(func() {
 		s.listener = s.client.Subscribe(context.Background())
@@ -137,20 +137,20 @@ func (s *redisServer) listen() {
 }
 
 func (s *redisServer) hear() {
-	// Where this fails, the client tries again by itself.
+	// If this fails, the client retries by itself.
 	_ = s.listener.Subscribe(context.Background(), s.channel)
 	for message := range s.listener.ChannelWithSubscriptions() {
 		switch m := message.(type) {
 		case *redis.Message:
 			s.wakes.wake(m.Payload)
 		case *redis.Subscription:
-			// What was published while nobody listened is lost.
+			// What was published before the subscription is lost.
 			s.wakes.wakeAll()
 		}
 	}
 }
 
-// close ends the connections; nothing may be under way.
+// close ends the connections; no call may be under way.
 func (s *redisServer) close() error {
 	s.listening.Do(func() {})
 	if s.listener != nil {
@@ -161,7 +161,7 @@ func (s *redisServer) close() error {
 	return err
 }
 
-// wakes holds what each waiting key's one waiter is woken by.
+// wakes holds the channel that wakes the one waiter of each key.
 type wakes struct {
 	mu      sync.Mutex
 	waiters map[string]chan struct{}
@@ -198,7 +198,8 @@ func (w *wakes) wakeAll() {
 	}
 }
 
-// knock wakes a waiter once, however often it is called before it reads the signal.
+// knock wakes a waiter once, however often it is called before the waiter reads the
+// signal.
 func knock(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -9,20 +9,20 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// row holds a lock row FOR UPDATE, in a transaction of its own on a pinned
-// connection. The server queues the waiters and frees the row when the
-// holder's connection ends; it ends one that was silent for a lease itself, so
-// that a holder that stands still cannot keep the row. The token is counted
-// outside that transaction, which a dying holder would roll back.
+// row holds a lock row FOR UPDATE, in a separate transaction on a pinned connection.
+// The server queues the waiters and frees the row when the holder's connection ends;
+// the server itself ends a connection that was silent for a lease, so that a paused
+// holder cannot keep the row. The token is counted outside that transaction, which is
+// rolled back if its holder dies.
 //
-// On a Galera cluster the row is locked on one node only.
+// On a Galera cluster the row is locked on only one node.
 type row struct {
 	board *pinboard
 	sql   *locksql.Row
 }
 
 func openRow(_ string, o Options) (backend, error) {
-	s, err := ofDatabase("row", o, func(s locksql.Statements) *locksql.Row { return s.Row })
+	s, err := findStatements("row", o, func(s locksql.Statements) *locksql.Row { return s.Row })
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (r *row) acquire(ctx context.Context, key string, until time.Time) (*lease,
 	return r.lock(ctx, key, until)
 }
 
-// lock fails with sql.ErrNoRows when the row is not there yet.
+// lock fails with sql.ErrNoRows if the row does not exist yet.
 func (r *row) lock(ctx context.Context, key string, until time.Time) (*lease, error) {
 	p, err := r.board.pin(ctx, until)
 	if err != nil {
@@ -79,9 +79,9 @@ func (r *row) lock(ctx context.Context, key string, until time.Time) (*lease, er
 }
 
 func (r *row) seed(ctx context.Context, key string) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := detachContext(ctx)
 	defer cancel()
-	return again(ctx, func() error {
+	return retryStale(ctx, func() error {
 		_, err := r.board.db.ExecContext(ctx, r.sql.Seed, key)
 		return err
 	})

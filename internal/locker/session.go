@@ -10,22 +10,22 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// session is a lock that belongs to a database session: GET_LOCK on MySQL and
-// MariaDB, a session advisory lock on PostgreSQL (14 or newer). The session is
-// a pinned connection, which goes back to the pool only when the database has
-// said that the lock is free; in doubt it is closed. The server ends a session
-// that was silent for a lease.
+// session is a lock that belongs to a database session: GET_LOCK on MySQL and MariaDB,
+// a session advisory lock on PostgreSQL (14 or newer). The session is a pinned
+// connection, which returns to the pool only when the database has confirmed that the
+// lock is free; in doubt it is closed. The server ends a session that was silent for a
+// lease.
 //
-// Keys are hashed: two keys whose hashes were equal would only wait for each
-// other. A renewal asks whether the lock is held by this very session, which
-// finds a pooler in between that gives each statement another one.
+// Keys are hashed: two keys with equal hashes would only wait for each other. A renewal
+// asks whether this very session holds the lock, which detects a pooler that uses
+// another session for each statement.
 type session struct {
 	board *pinboard
 	sql   *locksql.Session
 }
 
 func openSession(_ string, o Options) (backend, error) {
-	s, err := ofDatabase("session", o, func(s locksql.Statements) *locksql.Session { return s.Session })
+	s, err := findStatements("session", o, func(s locksql.Statements) *locksql.Session { return s.Session })
 	if err != nil {
 		return nil, err
 	}
@@ -40,18 +40,18 @@ func openSession(_ string, o Options) (backend, error) {
 	return &session{board: board, sql: s}, nil
 }
 
-// ask takes the lock and waits for it as long as there is time left.
+// ask requests the lock and waits for it as long as there is time left.
 func (s *session) ask(ctx context.Context, p *pinned, name any, left time.Duration) (bool, error) {
 	question, isAnswered := s.sql.Ask(left)
 	if isAnswered {
-		return p.says(ctx, question, name)
+		return p.askYesNo(ctx, question, name)
 	}
 	_, err := p.ExecContext(ctx, question, name)
 	return true, err
 }
 
-// says asks a question that is answered with 1 for yes.
-func (p *pinned) says(ctx context.Context, query string, args ...any) (bool, error) {
+// askYesNo runs a query that returns 1 for yes.
+func (p *pinned) askYesNo(ctx context.Context, query string, args ...any) (bool, error) {
 	var n sql.NullInt64
 	err := p.QueryRowContext(ctx, query, args...).Scan(&n)
 	return n.Int64 == 1, err
@@ -88,10 +88,10 @@ func (s *session) acquire(ctx context.Context, key string, until time.Time) (*le
 }
 
 func (s *session) renew(ctx context.Context, p *pinned, name any) error {
-	// A session that does not answer is not ours for long: its lock ends
-	// with its connection, and the driver closes a connection whose answer
-	// it did not wait for.
-	mine, err := p.says(ctx, s.sql.Mine, name)
+	// A session that does not answer does not keep the lock for long: the lock ends
+	// with its connection, and the driver closes a connection whose response it did not
+	// wait for.
+	mine, err := p.askYesNo(ctx, s.sql.Mine, name)
 	if err != nil || !mine {
 		return errors.Join(errLost, err)
 	}
@@ -99,7 +99,7 @@ func (s *session) renew(ctx context.Context, p *pinned, name any) error {
 }
 
 func (s *session) release(ctx context.Context, p *pinned, name any) error {
-	freed, err := p.says(ctx, s.sql.Free, name)
+	freed, err := p.askYesNo(ctx, s.sql.Free, name)
 	if err != nil || !freed {
 		p.discard()
 		return errors.Join(errLost, err)

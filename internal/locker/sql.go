@@ -18,9 +18,9 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// changed runs a statement that changes one row and answers with a number, by a row or
-// through LAST_INSERT_ID. Where it changed nothing it fails with sql.ErrNoRows.
-func changed(ctx context.Context, db *sql.DB, byInsertID bool, query string, args ...any) (n int64, err error) {
+// changeRow runs a statement that changes one row and returns a number, in a row or
+// through LAST_INSERT_ID. If it changed nothing it fails with sql.ErrNoRows.
+func changeRow(ctx context.Context, db *sql.DB, byInsertID bool, query string, args ...any) (n int64, err error) {
 	if !byInsertID {
 		err = db.QueryRowContext(ctx, query, args...).Scan(&n)
 		return n, err
@@ -40,12 +40,12 @@ func changed(ctx context.Context, db *sql.DB, byInsertID bool, query string, arg
 }
 
 func pingDB(ctx context.Context, db *sql.DB) error {
-	return again(ctx, func() error { return db.PingContext(ctx) })
+	return retryStale(ctx, func() error { return db.PingContext(ctx) })
 }
 
-// serverSays reports whether err is the database's answer with one of the
-// given codes: a SQLSTATE of PostgreSQL or a number of MySQL.
-func serverSays(err error, codes ...string) bool {
+// hasServerCode reports whether err is the database's response with one of the given
+// codes: a SQLSTATE of PostgreSQL or a number of MySQL.
+func hasServerCode(err error, codes ...string) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return slices.Contains(codes, e.Code)
 	}
@@ -55,19 +55,20 @@ func serverSays(err error, codes ...string) bool {
 	return false
 }
 
-// clashed says that the database gave the row to another: serialization,
-// deadlock, lock wait or NOWAIT refused.
-func clashed(err error) bool {
-	return serverSays(err, "40001", "40P01", "55P03", "1213", "1205", "1020", "3572")
+// isClash reports whether the database gave the row to another session: serialization
+// failure, deadlock, lock wait timeout or NOWAIT refused.
+func isClash(err error) bool {
+	return hasServerCode(err, "40001", "40P01", "55P03", "1213", "1205", "1020", "3572")
 }
 
-// staleMax is the most dead connections of a pool that one question may meet.
+// staleMax is the maximum number of broken connections of a pool that one query may
+// meet.
 const staleMax = 16
 
-// again asks a question that may be asked twice, and asks it again while the
-// pool hands out connections that died unseen: one server that started again
-// has ended all of them at once.
-func again(ctx context.Context, ask func() error) error {
+// retryStale runs a query that may be repeated, and repeats it while the pool returns
+// connections that were closed unnoticed: a server that restarted has closed all of
+// them at once.
+func retryStale(ctx context.Context, ask func() error) error {
 	for n := 0; ; n++ {
 		err := ask()
 		if err == nil || n == staleMax || ctx.Err() != nil || !isStale(err) {
@@ -76,7 +77,8 @@ func again(ctx context.Context, ask func() error) error {
 	}
 }
 
-// isStale says that a connection had ended, and not that none could be made.
+// isStale reports whether a connection had ended, as opposed to one that could not be
+// opened.
 func isStale(err error) bool {
 	if _, refused := errors.AsType[*pgconn.ConnectError](err); refused {
 		return false
@@ -88,12 +90,12 @@ func isStale(err error) bool {
 			return true
 		}
 	}
-	// Sessions that the server has ended say so to the next question.
-	return pgconn.SafeToRetry(err) || serverSays(err, "57P01", "57P02", "57P05", "25P03", "1053", "1927", "4031")
+	// Sessions that the server has ended return these codes to the next query.
+	return pgconn.SafeToRetry(err) || hasServerCode(err, "57P01", "57P02", "57P05", "25P03", "1053", "1927", "4031")
 }
 
-// ofDatabase returns the statements of a lock in the service's database.
-func ofDatabase[T any](scheme string, o Options, pick func(locksql.Statements) *T) (*T, error) {
+// findStatements returns the statements of a lock in the service's database.
+func findStatements[T any](scheme string, o Options, pick func(locksql.Statements) *T) (*T, error) {
 	if o.Database == nil {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" needs the service's database", scheme)
 	}

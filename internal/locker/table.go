@@ -12,44 +12,44 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// table is a lease row in the service's own database, timed by that database's
-// clock. Every statement commits by itself and proves in its own WHERE clause
-// what it relies on: a lease is taken only where its row has expired, renewed
-// only by its owner within its term, and released only by its owner. The row
-// stays when it is free, so that its token never repeats.
+// table is a lease row in the service's own database, timed by that database's clock.
+// Every statement commits by itself and checks its preconditions in its own WHERE
+// clause: a lease is taken only if its row has expired, renewed only by its owner
+// within its term, and released only by its owner. The row remains when it is free, so
+// that its token never repeats.
 //
-// Waiters in other processes find it free by polling.
+// Waiters in other processes poll for it.
 type table struct {
 	db  *sql.DB
 	sql locksql.Table
 	ttl time.Duration
-	// late are leases being freed that may have been granted.
+	// late counts leases that are being freed because they may have been granted.
 	late sync.WaitGroup
 }
 
 func openTable(_ string, o Options) (backend, error) {
-	statements, err := ofDatabase("table", o, func(s locksql.Statements) *locksql.Table { return s.Table })
+	statements, err := findStatements("table", o, func(s locksql.Statements) *locksql.Table { return s.Table })
 	if err != nil {
 		return nil, err
 	}
 	return &table{db: o.Database.LockDB(), sql: *statements, ttl: o.TTL}, nil
 }
 
-// apart is like the function of that name, with the table's own limit.
-func (t *table) apart(ctx context.Context) (context.Context, context.CancelFunc) {
+// detachContext is the function of that name with the table's own limit.
+func (t *table) detachContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(t.sql.Limit, opTimeout))
 }
 
 func (t *table) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
-	// The owner is new for each hold: a lease that was granted in an answer
-	// that got lost can be distinguished from every other.
+	// The owner is new for each hold: a lease whose response was lost can be
+	// distinguished from every other.
 	owner := rand.Text()
 	p := pace{shortest: 2 * time.Millisecond, longest: 25 * time.Millisecond}
 	seen := false
 	return poll(ctx, until, p, nil, func(ctx context.Context) (*lease, time.Duration, error) {
 		if seen {
-			// A read first spares a held row the lock of a vain UPDATE.
-			if left, err := t.rest(ctx, key); err == nil && left > 0 {
+			// Reading first avoids the lock of a useless UPDATE on a held row.
+			if left, err := t.readRest(ctx, key); err == nil && left > 0 {
 				return nil, left, errBusy
 			}
 		}
@@ -58,14 +58,14 @@ func (t *table) acquire(ctx context.Context, key string, until time.Time) (*leas
 	})
 }
 
-// try takes the row if it is free, and makes it if it is not there.
+// try takes the row if it is free, and creates it if it does not exist.
 func (t *table) try(ctx context.Context, key, owner string) (*lease, time.Duration, error) {
 	for range 2 {
 		l, err := t.take(ctx, key, owner)
 		if err == nil || !errors.Is(err, sql.ErrNoRows) {
 			return l, 0, err
 		}
-		left, err := t.rest(ctx, key)
+		left, err := t.readRest(ctx, key)
 		if err == nil {
 			return nil, max(left, 0), errBusy
 		}
@@ -80,26 +80,26 @@ func (t *table) try(ctx context.Context, key, owner string) (*lease, time.Durati
 }
 
 func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
-	ctx, cancel := t.apart(ctx)
+	ctx, cancel := t.detachContext(ctx)
 	defer cancel()
 	var token int64
 	var since time.Time
-	err := again(ctx, func() (err error) {
-		if !since.IsZero() { // the last attempt may have been granted unheard
+	err := retryStale(ctx, func() (err error) {
+		if !since.IsZero() { // the last attempt may have been granted without a response
 			_ = t.exec(ctx, nil, t.sql.Release, key, owner)
 		}
 		since = time.Now()
-		token, err = changed(ctx, t.db, t.sql.ByInsertID, t.sql.Take, owner, t.ttl.Microseconds(), key)
+		token, err = changeRow(ctx, t.db, t.sql.ByInsertID, t.sql.Take, owner, t.ttl.Microseconds(), key)
 		return err
 	})
 	if err != nil {
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-		case clashed(err):
+		case isClash(err):
 			err = errBusy
 		default:
-			// It may have been granted all the same. The caller need not wait;
-			// where this cannot free it, its term does.
+			// The lock may have been granted all the same. The caller need not wait; if
+			// this cannot free it, its term ends.
 			t.late.Go(func() { _ = t.exec(ctx, nil, t.sql.Release, key, owner) })
 		}
 		return nil, err
@@ -114,20 +114,20 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 	}, nil
 }
 
-// rest reads the rest of the holder's term.
-func (t *table) rest(ctx context.Context, key string) (time.Duration, error) {
-	ctx, cancel := t.apart(ctx)
+// readRest reads the rest of the holder's term.
+func (t *table) readRest(ctx context.Context, key string) (time.Duration, error) {
+	ctx, cancel := t.detachContext(ctx)
 	defer cancel()
 	var left int64
-	err := again(ctx, func() error { return t.db.QueryRowContext(ctx, t.sql.Rest, key).Scan(&left) })
+	err := retryStale(ctx, func() error { return t.db.QueryRowContext(ctx, t.sql.Rest, key).Scan(&left) })
 	return time.Duration(left) * time.Microsecond, err
 }
 
-// exec runs a statement that changes one row; none is the error for no row.
+// exec runs a statement that changes one row; none is the error if it changed no row.
 func (t *table) exec(ctx context.Context, none error, query string, args ...any) error {
-	ctx, cancel := t.apart(ctx)
+	ctx, cancel := t.detachContext(ctx)
 	defer cancel()
-	return again(ctx, func() error {
+	return retryStale(ctx, func() error {
 		result, err := t.db.ExecContext(ctx, query, args...)
 		if err != nil {
 			return err

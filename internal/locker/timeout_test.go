@@ -15,9 +15,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestServersTimeLimits: what `drawsvc doctor` says of the time limits of a
-// server. The idle ones are the locks' own; a limit of statements cuts a wait,
-// and one of idle transactions a hold whose renewals come later.
+// TestServersTimeLimits: what `drawsvc doctor` says about the time limits of a server.
+// The idle ones are the locks' own; a limit of statements ends a wait early, and one of
+// idle transactions ends a hold whose renewals come later.
 func TestServersTimeLimits(t *testing.T) {
 	t.Parallel()
 	type limit struct {
@@ -41,7 +41,7 @@ func TestServersTimeLimits(t *testing.T) {
 	} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			url := servertest.Start(t, dialect).URL() // its limits are everybody's
+			url := servertest.Start(t, dialect).URL() // its limits apply to everybody
 			words := map[string]string{"postgres": "ALTER DATABASE postgres SET ", "mysql": "SET GLOBAL "}[dialect]
 			for _, c := range limits {
 				t.Run(c.about+" "+c.lock, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestServersTimeLimits(t *testing.T) {
 					}
 					execute(c.set)
 					defer execute(c.undo)
-					// Where a limit comes first, nothing but that ends what is waited for.
+					// If a limit comes first, only that ends the wait or the hold.
 					wait, hold := 700*time.Millisecond, 2500*time.Millisecond // past the first renewal
 					if !c.waits {
 						wait = time.Minute
@@ -68,8 +68,8 @@ func TestServersTimeLimits(t *testing.T) {
 	}
 }
 
-// underLimit holds a lock for a time, and waits for it meanwhile for another. It
-// returns whether the wait went to its end, and whether the hold was lost.
+// underLimit holds a lock for a time, and meanwhile waits for it from another session.
+// It returns whether the wait lasted to its end, and whether the hold was lost.
 func underLimit(t *testing.T, url, lock string, wait, hold time.Duration) (waits, lost bool) {
 	open := func(wait time.Duration) locker.Lock {
 		l, err := locker.Open(t.Context(), lock, locker.Options{TTL: 6 * time.Second, Wait: wait, Database: stocktest.Open(t, url, stock.Options{})})

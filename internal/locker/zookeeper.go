@@ -16,28 +16,28 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// zookeeper is a queue of ephemeral sequential nodes in a folder for each key.
-// The first node has the lock; each waiter watches the one before it, so that
-// a release wakes one. The token is the transaction that made the node, which
+// zookeeper is a queue of ephemeral sequential nodes in a folder for each key. The
+// first node has the lock; each waiter watches the node before its own, so that a
+// release wakes one waiter. The token is the transaction that created the node, which
 // grows with the queue.
 //
-// All holders of a process share one session, which ZooKeeper ends when it has
-// not heard of the process for the session's timeout: ZooKeeper's own limits
-// may make that longer than the lease asked for. Because the session goes on
-// when one of its holders fails, every node has a random name and is removed
-// on every way out, also one whose making was never answered.
+// All holders of a process share one session, which ZooKeeper ends when it has not
+// heard from the process for the session's timeout: ZooKeeper's own limits may make
+// that longer than the requested lease. Because the session continues when one of its
+// holders fails, every node has a random name and is removed on every way out, also one
+// whose creation was never answered.
 type zookeeper struct {
 	zkPlace
 	session *zkSession
 	ttl     time.Duration
-	// isKnown says that this session has named its user.
+	// isKnown means that this session has authenticated its user.
 	isKnown atomic.Bool
-	// isClosed says that the folder was seen, and is closed to others.
+	// isClosed means that the folder was seen, and others cannot change it.
 	isClosed atomic.Bool
 }
 
-// openZooKeeper reads //[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/PATH]; the path is
-// /drawsvc where there is none.
+// openZooKeeper reads //[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/PATH]; without a path
+// it is /drawsvc.
 func openZooKeeper(rest string, o Options) (backend, error) {
 	at, err := zooKeeperPlace(rest)
 	if err != nil {
@@ -51,7 +51,7 @@ func openZooKeeper(rest string, o Options) (backend, error) {
 }
 
 func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
-	if err := z.ready(ctx); err != nil {
+	if err := z.awaitReady(ctx); err != nil {
 		return nil, err
 	}
 	p := &place{session: z.session, acl: z.acl(), folder: z.folder + "/key-" + url.PathEscape(key), name: rand.Text(), made: make(chan struct{})}
@@ -60,11 +60,11 @@ func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*
 		p.sweep()
 		return nil, err
 	}
-	token, err := p.front(ctx, until)
+	token, err := p.awaitFront(ctx, until)
 	switch {
 	case err == nil:
 	case errors.Is(err, errBusy) || ctx.Err() != nil:
-		_ = p.leave() // the next one in the queue need not wait for a sweep
+		_ = p.leave() // the next holder in the queue need not wait for a sweep
 		return nil, err
 	default:
 		p.sweep()
@@ -80,7 +80,7 @@ func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*
 }
 
 func (z *zookeeper) ping(ctx context.Context) error {
-	if err := z.ready(ctx); err != nil {
+	if err := z.awaitReady(ctx); err != nil {
 		return naming(ctx, z.servers, err)
 	}
 	_, err := zkCall(z.session, func(c *zk.Conn) (bool, error) {
@@ -102,11 +102,11 @@ type place struct {
 	folder  string
 	name    string // random, the start of the node's name
 	node    string // the node's whole name, with its number
-	// made is closed when the making of the node has an outcome.
+	// made is closed when the creation of the node has a result.
 	made chan struct{}
 }
 
-// join makes the node, and the folders above it when they are not there.
+// join creates the node, and the folders above it if they do not exist.
 func (p *place) join() error {
 	path, err := zkCall(p.session, func(c *zk.Conn) (string, error) {
 		defer close(p.made)
@@ -132,10 +132,10 @@ func (p *place) create(c *zk.Conn) (string, error) {
 	return c.Create(p.folder+"/"+p.name+"_", nil, zk.FlagEphemeralSequential, p.acl)
 }
 
-// front waits until no node is before this one and returns its token.
-func (p *place) front(ctx context.Context, until time.Time) (int64, error) {
+// awaitFront waits until no node is before this one and returns its token.
+func (p *place) awaitFront(ctx context.Context, until time.Time) (int64, error) {
 	for {
-		before, err := p.before()
+		before, err := p.findBefore()
 		if err != nil {
 			return 0, err
 		}
@@ -151,8 +151,8 @@ func (p *place) front(ctx context.Context, until time.Time) (int64, error) {
 	}
 }
 
-// before returns the node just before this one, "" when it is the first.
-func (p *place) before() (string, error) {
+// findBefore returns the node just before this one, "" when it is the first.
+func (p *place) findBefore() (string, error) {
 	nodes, err := zkCall(p.session, func(c *zk.Conn) ([]string, error) {
 		nodes, _, err := c.Children(p.folder)
 		return nodes, err
@@ -163,7 +163,7 @@ func (p *place) before() (string, error) {
 	slices.SortFunc(nodes, func(a, b string) int { return int(number(a) - number(b)) })
 	i := slices.Index(nodes, p.node)
 	if i < 0 {
-		return "", errLost // with the session
+		return "", errLost // ended with the session
 	}
 	if i == 0 {
 		return "", nil
@@ -171,8 +171,8 @@ func (p *place) before() (string, error) {
 	return nodes[i-1], nil
 }
 
-// number is what ZooKeeper put behind a node's name. It counts in 32 bits and
-// goes on below zero, so that only differences tell.
+// number returns the number that ZooKeeper appended to a node's name. It counts in 32
+// bits and continues below zero, so that only differences can be compared.
 func number(node string) int32 {
 	n, err := strconv.ParseInt(node[strings.LastIndex(node, "_")+1:], 10, 32)
 	if err != nil {
@@ -181,11 +181,11 @@ func number(node string) int32 {
 	return int32(n)
 }
 
-// await waits for the end of the node before. A watch that is left behind ends
-// with that node.
+// await waits for the deletion of the node before. A watch that is left over ends with
+// that node.
 func (p *place) await(ctx context.Context, until time.Time, before string) error {
 	deleted, err := zkCall(p.session, func(c *zk.Conn) (<-chan zk.Event, error) {
-		// Get, not Exists, which would watch for a node that never comes.
+		// Get, not Exists, which would watch for a node that is never created.
 		_, _, deleted, err := c.GetW(p.folder + "/" + before)
 		return deleted, err
 	})
@@ -210,7 +210,7 @@ func (p *place) await(ctx context.Context, until time.Time, before string) error
 	return errBusy
 }
 
-// token reads the transaction that made the node.
+// token reads the transaction that created the node.
 func (p *place) token() (int64, error) {
 	stat, err := zkCall(p.session, func(c *zk.Conn) (*zk.Stat, error) {
 		found, stat, err := c.Exists(p.folder + "/" + p.node)
@@ -225,8 +225,8 @@ func (p *place) token() (int64, error) {
 	return stat.Czxid, nil
 }
 
-// prove writes to the node: unlike a read, which a server may answer from what
-// it knew before it was cut off, a write asks a majority.
+// prove writes to the node: a server that was cut off may still answer a read from old
+// data, but a write needs a majority.
 func (p *place) prove() error {
 	_, err := zkCall(p.session, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(p.folder+"/"+p.node, nil, -1) })
 	if errors.Is(err, zk.ErrNoNode) {
@@ -235,7 +235,7 @@ func (p *place) prove() error {
 	return err
 }
 
-// leave removes the node, later if not now.
+// leave removes the node, later if that is not possible now.
 func (p *place) leave() error {
 	_, err := zkCall(p.session, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(p.folder+"/"+p.node, -1) })
 	switch {

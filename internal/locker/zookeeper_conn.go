@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// zkServers is the client's list of servers. The client's own pauses a second
-// before it goes back to the only server that it has, in which a session may
-// end, and asks for addresses only once.
+// zkServers is the client's list of servers. The client's own list pauses for a second
+// before it reconnects to its only server, in which a session may end, and resolves
+// addresses only once.
 type zkServers struct {
 	mu      sync.Mutex
 	servers []string
 	next    int
-	// tries counts the servers handed out since one was connected.
+	// tries counts the servers returned since the last connection.
 	tries     int
 	connected time.Time
 }
@@ -29,14 +29,14 @@ func (z *zkServers) Init(servers []string) error {
 // Len implements zk.HostProvider.
 func (z *zkServers) Len() int { return len(z.servers) }
 
-// Next implements zk.HostProvider: the client pauses a second when pause is
-// true, once all servers were tried twice or where one fails as soon as it is
+// Next implements zk.HostProvider: the client pauses for a second if pause is true,
+// which it is once all servers were tried twice or if a server fails as soon as it is
 // connected.
 func (z *zkServers) Next() (server string, pause bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	// Once round is not enough: the first server may only have said that the
-	// session has expired.
+	// One round is not enough: the first server may only have reported that the session
+	// has expired.
 	pause = (z.tries > len(z.servers) && z.tries%len(z.servers) == 0) || time.Since(z.connected) < opTimeout
 	server = z.servers[z.next]
 	z.next = (z.next + 1) % len(z.servers)
@@ -51,7 +51,7 @@ func (z *zkServers) Connected() {
 	z.tries, z.connected = 0, time.Now()
 }
 
-// dial opens a connection that listens in to its greeting.
+// dial opens a connection that reads along with its greeting.
 func (s *zkSession) dial(network, address string, limit time.Duration) (net.Conn, error) {
 	conn, err := (&net.Dialer{Timeout: min(limit, opTimeout)}).DialContext(context.Background(), network, address)
 	if err != nil {
@@ -60,12 +60,12 @@ func (s *zkSession) dial(network, address string, limit time.Duration) (net.Conn
 	return &zkConn{Conn: conn, session: s}, nil
 }
 
-// zkGreeting is how much of the server's first answer is read: its length, the
-// protocol's version and the session's timeout, 32 bits each.
+// zkGreeting is the length of what is read of the server's first response: its length,
+// the protocol's version and the session's timeout, 32 bits each.
 const zkGreeting = 12
 
-// zkConn gives the session its timeout, which the client keeps to itself, and
-// bounds the wait for the greeting, for which the client takes many times that.
+// zkConn gives the session its timeout, which the client does not expose, and shortens
+// the client's wait for the greeting, which is many times as long.
 type zkConn struct {
 	net.Conn
 	session *zkSession
@@ -84,7 +84,7 @@ func (c *zkConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// SetReadDeadline implements net.Conn; the greeting is not waited for as long.
+// SetReadDeadline implements net.Conn; the deadline of the greeting is shorter.
 func (c *zkConn) SetReadDeadline(t time.Time) error {
 	if soon := time.Now().Add(opTimeout); len(c.greeted) < zkGreeting && t.After(soon) {
 		t = soon

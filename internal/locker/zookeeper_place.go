@@ -13,12 +13,12 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// zkPlace are the servers of a URL, the folder that keeps the locks there, and who
-// may touch it.
+// zkPlace holds the servers of a URL, the folder for the locks there, and its user.
 type zkPlace struct {
 	servers []string
 	folder  string
-	// user and password are empty where anybody who reaches the servers may.
+	// user and password are empty if anybody who reaches the servers may use the
+	// folder.
 	user, password string
 }
 
@@ -34,12 +34,13 @@ func zooKeeperPlace(rest string) (at zkPlace, err error) {
 		at.folder = "/drawsvc"
 	}
 	if !isWhole || !strings.HasPrefix(rest, "//") || slices.Contains(at.servers, "") || strings.ContainsAny(hosts+path, "@?#") || strings.Contains(at.folder, "//") {
-		return at, draw.Errorf(draw.CodeInvalidRequest, "lock must be zookeeper://HOST:PORT,HOST:PORT,…/PATH, maybe with USER:PASSWORD@ before the hosts")
+		return at, draw.Errorf(draw.CodeInvalidRequest, "lock must be zookeeper://HOST:PORT,HOST:PORT,…/PATH, optionally with USER:PASSWORD@ before the hosts")
 	}
 	return at, nil
 }
 
-// readUser reads USER:PASSWORD, percent-encoded, and reports whether it is that.
+// readUser reads USER:PASSWORD, percent-encoded, and reports whether text has that
+// form.
 func (at *zkPlace) readUser(text string) bool {
 	user, password, isPair := strings.Cut(text, ":")
 	var wrong, wrongToo error
@@ -48,7 +49,7 @@ func (at *zkPlace) readUser(text string) bool {
 	return isPair && wrong == nil && wrongToo == nil && at.user != "" && at.password != "" && !strings.Contains(at.user, ":")
 }
 
-// acl says who may touch the nodes: the user only, where there is one.
+// acl returns who may change the nodes: only the user, if there is one.
 func (at *zkPlace) acl() []zk.ACL {
 	if at.user == "" {
 		return zk.WorldACL(zk.PermAll)
@@ -56,10 +57,10 @@ func (at *zkPlace) acl() []zk.ACL {
 	return zk.DigestACL(zk.PermAll, at.user, at.password)
 }
 
-// ready waits a moment for a connection that knows the user, and refuses a folder that
-// everybody may change: others could take a lock away from its holder.
-func (z *zookeeper) ready(ctx context.Context) error {
-	if err := z.session.ready(ctx); err != nil || z.user == "" {
+// awaitReady waits briefly for a connection that has authenticated the user, and refuses a
+// folder that everybody may change: others could take a lock away from its holder.
+func (z *zookeeper) awaitReady(ctx context.Context) error {
+	if err := z.session.awaitReady(ctx); err != nil || z.user == "" {
 		return err
 	}
 	if !z.isKnown.Load() { // the client does so itself on further connections
@@ -78,11 +79,11 @@ func (z *zookeeper) ready(ctx context.Context) error {
 	})
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return nil // it will be created closed
+		return nil // it will be created with a closed access list
 	case err != nil:
 		return err
 	case slices.ContainsFunc(entries, isOpen):
-		return fmt.Errorf("everybody may change the nodes of ZooKeeper in %s: name another path, or close it", z.folder)
+		return fmt.Errorf("everybody may change the nodes of ZooKeeper in %s: use another path, or restrict it", z.folder)
 	}
 	z.isClosed.Store(true)
 	return nil

@@ -13,16 +13,16 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// zkSession is a session with ZooKeeper; the client's connection, which makes
-// itself anew, with limits that the client does not keep.
+// zkSession is a session with ZooKeeper: the client's connection, which reconnects by
+// itself, with limits that the client does not enforce.
 type zkSession struct {
 	conn *zk.Conn
-	// granted is the timeout in ms that the server gave the session.
+	// granted is the session's timeout in ms, as the server granted it.
 	granted atomic.Int32
 	quit    chan struct{}
 	// events is closed when the client has ended.
 	events <-chan zk.Event
-	// late are calls that nobody waits for any more, and sweeps.
+	// late counts sweeps, and calls that nobody waits for any more.
 	late sync.WaitGroup
 }
 
@@ -36,22 +36,23 @@ func newZKSession(servers []string, o Options) (*zkSession, error) {
 	return s, nil
 }
 
-// zkLog hands the client's words on. It speaks of every attempt to connect.
+// zkLog forwards the client's log lines at debug level: the client logs every attempt
+// to connect.
 type zkLog struct{ log *slog.Logger }
 
 // Printf implements zk.Logger.
 func (l zkLog) Printf(format string, args ...any) { l.log.Debug(fmt.Sprintf(format, args...)) }
 
-// timeout is that of the session, 0 when none is known.
+// timeout returns the session's timeout, 0 if unknown.
 func (s *zkSession) timeout() time.Duration {
 	return time.Duration(s.granted.Load()) * time.Millisecond
 }
 
 func (s *zkSession) connected() bool { return s.conn.State() == zk.StateHasSession }
 
-// ready waits a moment for the connection, so that nothing is sent into one
-// that is known to be down: it would be sent when the connection is back.
-func (s *zkSession) ready(ctx context.Context) error {
+// awaitReady waits briefly for the connection, so that nothing is sent on a connection that
+// is known to be down: it would be sent when the connection is restored.
+func (s *zkSession) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
 	for !s.connected() {
@@ -62,8 +63,8 @@ func (s *zkSession) ready(ctx context.Context) error {
 	return nil
 }
 
-// zkCall makes a call, which takes no context and may take long, and waits for
-// a limited time. What becomes of it later is the caller's to sweep.
+// zkCall makes a call, which takes no context and may take long, and waits for a
+// limited time. If the call succeeds later, the caller has to sweep.
 func zkCall[T any](s *zkSession, call func(c *zk.Conn) (T, error)) (T, error) {
 	type outcome struct {
 		value T
@@ -85,8 +86,8 @@ func zkCall[T any](s *zkSession, call func(c *zk.Conn) (T, error)) (T, error) {
 	}
 }
 
-// sweep removes, in the background, what may be left of a place: until it has
-// seen that nothing is, or the session has ended, which removes it too.
+// sweep removes, in the background, what may be left of a place: until it has seen that
+// nothing is left, or the session has ended, which removes it too.
 func (p *place) sweep() {
 	s := p.session
 	session := s.conn.SessionID()
@@ -96,7 +97,7 @@ func (p *place) sweep() {
 		case <-s.quit:
 			return
 		}
-		for s.conn.SessionID() == session && !p.swept() {
+		for s.conn.SessionID() == session && !p.isSwept() {
 			select {
 			case <-s.quit:
 				return
@@ -106,9 +107,9 @@ func (p *place) sweep() {
 	})
 }
 
-// swept reports whether nothing was left at a moment after everything that the
-// session had sent before.
-func (p *place) swept() bool {
+// isSwept reports whether nothing was left at a moment after everything that the session
+// had sent before.
+func (p *place) isSwept() bool {
 	if !p.session.connected() {
 		return false
 	}
@@ -134,7 +135,7 @@ func (s *zkSession) close() {
 	close(s.quit)
 	s.conn.Close()
 	s.late.Wait()
-	limit := time.After(2 * opTimeout) // it may be in the middle of connecting
+	limit := time.After(2 * opTimeout) // it may be connecting
 	for {
 		select {
 		case _, more := <-s.events:

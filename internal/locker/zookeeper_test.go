@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// anonymous is a connection to the ZooKeeper server of a URL that says no user.
+// anonymous opens a connection to the ZooKeeper server of a URL without a user.
 func anonymous(t *testing.T, address string) *zk.Conn {
 	t.Helper()
 	conn, _, err := zk.Connect([]string{address}, 10*time.Second, zk.WithLogInfo(false))
@@ -23,8 +23,8 @@ func anonymous(t *testing.T, address string) *zk.Conn {
 	return conn
 }
 
-// takesAway tries what takes a lock away from its holder: to remove the holder's node,
-// or to change who may.
+// takesAway tries what takes a lock away from its holder: removing the holder's node,
+// or changing its access list.
 func takesAway(t *testing.T, conn *zk.Conn, folder string) (refusals []error) {
 	t.Helper()
 	keys, _, err := conn.Children(folder)
@@ -43,7 +43,7 @@ func takesAway(t *testing.T, conn *zk.Conn, folder string) (refusals []error) {
 }
 
 // TestZooKeeperUser: with a user in the URL nobody else takes a lock away, and those
-// who give the user share it. The control is a lock without a user.
+// with the same user share it. The control is a lock without a user.
 func TestZooKeeperUser(t *testing.T) {
 	t.Parallel()
 	open := func(url string) locker.Lock {

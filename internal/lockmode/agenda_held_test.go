@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestAgendaThatCannotRun: while the row is held by somebody else, draws behind
-// an item are busy, and known ones are answered.
+// TestAgendaThatCannotRun: while another session holds the row, draws after an item are
+// busy, and known ones are answered.
 func TestAgendaThatCannotRun(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.Optimistic, dialect: "postgres"})
@@ -21,7 +21,7 @@ func TestAgendaThatCannotRun(t *testing.T) {
 	hasty := stocktest.Open(t, a.url, stock.Options{LockWait: 200 * time.Millisecond})
 	s := a.serve(t, 0, func(s *settings) {
 		s.Store, s.Agendas, s.Sharer = hasty, hasty, nil
-		s.Budget, s.Settle = time.Second, patience/2 // a lookup may take a part of the latter
+		s.Budget, s.Settle = time.Second, patience/2 // a lookup may take a part of Settle
 	})
 	first := receive(t, ask(t, s, named(pool, "first")))
 	require.NoError(t, first.err)

@@ -18,20 +18,20 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// lead is how far ahead the first item of an agenda is planned: the items
-// behind it are planned meanwhile, on a busy machine too.
+// lead is how far ahead the first item of an agenda is planned: the items after it are
+// planned meanwhile, even on a busy machine.
 const lead = 2500 * time.Millisecond
 
 // drawnBefore is how long before the first item draws begin: each of them would be
-// refused, at the cost of one that is not.
+// refused, and costs as much as one that is not.
 const drawnBefore = 250 * time.Millisecond
 
-// drawPause is the rest of a caller who draws again and again.
+// drawPause is the pause of a caller who draws repeatedly.
 const drawPause = 5 * time.Millisecond
 
-// testAgenda: draws never stop, while the agenda opens the pool, stocks it,
-// changes its rules and shuts it. By the history, no draw passes an item; and
-// whoever asks behind an item sees what it did, at once.
+// testAgenda: draws never stop while the agenda opens the pool, stocks it, changes its
+// rules and closes it. According to the history, no draw passes an item; and a caller
+// that asks after an item sees its effect at once.
 func testAgenda(t *testing.T, a *arena) {
 	pool := a.ruled(t, 3, 3, `{"fallback":"none","win":"1/1000000","limits":[{"of":"draws","max":1000000}]}`)
 	paused := draw.StatePaused
@@ -59,7 +59,7 @@ func testAgenda(t *testing.T, a *arena) {
 		require.GreaterOrEqual(t, done, i+1, "a draw behind %d items sees all of them", i+1)
 		if i == 3 {
 			require.Equal(t, draw.CodePoolNotOpen, draw.CodeOf(err), "%v", err)
-		} else if done < 4 { // else this machine has slept past the end
+		} else if done < 4 { // otherwise this machine has slept past the end
 			require.NoError(t, err)
 		}
 	}
@@ -95,8 +95,7 @@ func (a *arena) done(t *testing.T, pool string) (n int) {
 	return n
 }
 
-// keepDrawing draws from a pool on all services until the function that it
-// returns is called.
+// keepDrawing draws from a pool on all services until the returned function is called.
 func (a *arena) keepDrawing(t *testing.T, services []*service, pool string) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -107,7 +106,7 @@ func (a *arena) keepDrawing(t *testing.T, services []*service, pool string) (sto
 				for ctx.Err() == nil {
 					r := named(pool, fmt.Sprint("kept-", i, "-", drawn.Add(1)))
 					_, _ = s.Draw(ctx, r)
-					time.Sleep(drawPause) // nine callers have no need of all processors
+					time.Sleep(drawPause) // nine callers do not need all processors
 				}
 			})
 		}
@@ -115,8 +114,8 @@ func (a *arena) keepDrawing(t *testing.T, services []*service, pool string) (sto
 	return func() { cancel(); all.Wait() }
 }
 
-// testAgendaOfSoldOut: a pool that was sold out a moment ago gives the units of
-// its next item at once.
+// testAgendaOfSoldOut: a pool that was recently sold out gives the units of its next
+// item at once.
 func testAgendaOfSoldOut(t *testing.T, a *arena) {
 	pool := a.pool(t, 1)
 	services := a.three(t)
@@ -124,7 +123,7 @@ func testAgendaOfSoldOut(t *testing.T, a *arena) {
 		_ = receive(t, ask(t, s, named(pool, fmt.Sprint("first-", i))))
 	}
 	at := a.planOne(t, pool, func(at time.Time) draw.Item {
-		return stocktest.StockAt(at, "a", 1000) // a draw from before may come late and win, too
+		return stocktest.StockAt(at, "a", 1000) // an earlier draw may arrive late and win, too
 	})
 	stop := a.keepSoldOut(t, services, pool, at.Add(-150*time.Millisecond))
 	stocktest.Await(t, a.store(0), at)
@@ -138,8 +137,7 @@ func testAgendaOfSoldOut(t *testing.T, a *arena) {
 	stocktest.NoViolations(t, a.store(0), pool)
 }
 
-// keepSoldOut has every instance see the pool sold out, again and again, until
-// a time.
+// keepSoldOut makes every instance see the pool sold out repeatedly, until a time.
 func (a *arena) keepSoldOut(t *testing.T, services []*service, pool string, until time.Time) (wait func()) {
 	var all sync.WaitGroup
 	for i, s := range services {
@@ -155,13 +153,13 @@ func (a *arena) keepSoldOut(t *testing.T, services []*service, pool string, unti
 	return all.Wait
 }
 
-// TestAgendaOfThousands: ten thousand items due within one second, three
-// instances that are drawn from, one of which is cut off again and again in
-// the middle of its work. Each item is done once and in order, the stock adds
-// up, and a draw behind them all sees it.
+// TestAgendaOfThousands: ten thousand items are due within one second, on three
+// instances from which draws are made and one of which is interrupted repeatedly. Each
+// item is carried out once and in order, the stock adds up, and a draw after all items
+// sees it.
 //
-// By itself it plans ten thousand in each mode and on each dialect once, and a
-// tenth where the other mode has them; `make test-all` plans all of them everywhere.
+// By default it plans ten thousand items in each mode and on each dialect once, and a
+// tenth in the other combinations; `make test-all` plans all of them everywhere.
 func TestAgendaOfThousands(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -205,27 +203,27 @@ func (a *arena) planThousands(t *testing.T, pool string, n int) time.Time {
 		}
 		_, err := a.store(0).PlanItems(t.Context(), pool, planned, "salt", "test")
 		if draw.CodeOf(err) == draw.CodeInvalidRequest && lead < time.Minute {
-			continue // this machine took longer than the items lie ahead
+			continue // planning took longer than the lead time
 		}
 		require.NoError(t, err)
 		return from
 	}
 }
 
-// runAll does what is due on one instance until nothing is. The last instance is
-// cut off in the middle each time.
+// runAll carries out what is due on one instance until nothing is. The last instance is
+// interrupted each time.
 func (a *arena) runAll(t *testing.T, i int, pool string) {
 	for n := 1; a.open(t, pool); n++ {
 		ctx, cancel := t.Context(), context.CancelFunc(func() {})
 		if i == instances-1 {
 			ctx, cancel = context.WithTimeout(ctx, time.Duration(n%20)*time.Millisecond)
 		}
-		_ = a.store(i).RunAllDue(ctx) // whatever it says, the rows are judged
+		_ = a.store(i).RunAllDue(ctx) // the error does not matter; the rows are checked
 		cancel()
 	}
 }
 
-// open says whether items are open.
+// open reports whether items are open.
 func (a *arena) open(t *testing.T, pool string) bool {
 	found, err := a.store(0).Agenda(t.Context(), pool, 0, 1, true)
 	return err != nil && t.Context().Err() == nil || len(found) > 0
@@ -259,9 +257,9 @@ func (a *arena) checkThousands(t *testing.T, services []*service, pool string, n
 	lawful(t, a.store(0), pool)
 }
 
-// TestAgendaCondemnsALateTicker: with the time of the next item hidden from
-// draws, as a service would have it that leaves the agenda to its ticker, the
-// audit tells of the draws that passed it.
+// TestAgendaCondemnsALateTicker: if the time of the next item is hidden from draws, as
+// in a service that leaves the agenda to its ticker, the audit reports the draws that
+// passed it.
 func TestAgendaCondemnsALateTicker(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})

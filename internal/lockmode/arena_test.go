@@ -20,20 +20,20 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// cell is one square of the matrix. lock is a scheme of package locker, or
-// nobody; it is "" outside external mode.
+// cell is one cell of the matrix. lock is a scheme of package locker, or nobody; it is
+// "" except in external mode.
 type cell struct{ mode, dialect, lock string }
 
-// nobody is a lock that keeps nobody away, as every lock service does now and
-// then. Its tokens grow.
+// nobody is a lock that excludes nobody, as every lock service occasionally fails to.
+// Its tokens grow.
 const nobody = "nobody"
 
 func (c cell) String() string {
 	return strings.TrimSuffix(c.mode+" "+c.lock, " ") + " on " + c.dialect
 }
 
-// cells are all squares that the registries make, except those of a lock that
-// the dialect cannot have.
+// cells returns all cells that the registries make, except those of a lock that the
+// dialect does not have.
 func cells() []cell {
 	var all []cell
 	for _, dialect := range stock.Dialects() {
@@ -52,12 +52,11 @@ func cells() []cell {
 	return all
 }
 
-// instances is the number of services that meet on one database.
+// instances is the number of services that share one database.
 const instances = 3
 
-// arena is one database with what several services need to meet on it. They
-// have stores and locks of their own; an SQLite file has one store, as it has
-// one process.
+// arena is one database and what several services need to share it. They have separate
+// stores and locks; an SQLite file has one store, because it has one process.
 type arena struct {
 	cell
 	url    string
@@ -65,8 +64,8 @@ type arena struct {
 	locks  []lockmode.Locker
 }
 
-// fewConnections has each instance draw on a few connections, which is more than batches
-// that it has under way: PostgreSQL takes as long to begin one as for fifty draws.
+// fewConnections limits each instance to a few connections, which are more than its
+// concurrent batches: PostgreSQL takes as long to open one as for fifty draws.
 const fewConnections = "&pool_max_conns=6"
 
 func newArena(t *testing.T, c cell) *arena {
@@ -88,7 +87,7 @@ func newArenaOn(t *testing.T, c cell, url string) *arena {
 	return a
 }
 
-// lockTTL and lockWait are long enough for a test that stands still on a busy machine.
+// lockTTL and lockWait are long enough for a test that is paused on a busy machine.
 const (
 	lockTTL  = 20 * time.Second
 	lockWait = 8 * time.Second
@@ -111,8 +110,7 @@ func (a *arena) openLocks(t *testing.T) {
 
 func (a *arena) store(i int) *stock.Store { return a.stores[i%len(a.stores)] }
 
-// pool makes a pool with a name of its own: some lock services are shared by
-// all tests.
+// pool creates a pool with a unique name: some lock services are shared by all tests.
 func (a *arena) pool(t *testing.T, stocked ...int64) string {
 	t.Helper()
 	id := "pool-" + strings.ToLower(rand.Text())
@@ -120,7 +118,7 @@ func (a *arena) pool(t *testing.T, stocked ...int64) string {
 	return id
 }
 
-// settings are those of one service; a test edits what it needs otherwise.
+// settings are those of one service; a test edits what it needs.
 type settings struct {
 	lockmode.Options
 	group.Limits
@@ -135,7 +133,7 @@ type service struct {
 	seen   *watch
 }
 
-// serve starts the i-th instance, and drains it with the test.
+// serve starts the i-th instance, and drains it when the test ends.
 func (a *arena) serve(t *testing.T, i int, edits ...edit) *service {
 	t.Helper()
 	seen := newWatch()
@@ -158,7 +156,7 @@ func (a *arena) serve(t *testing.T, i int, edits ...edit) *service {
 	return &service{Batcher: b, issuer: issuer, seen: seen}
 }
 
-// three starts as many instances as meet.
+// three starts all instances.
 func (a *arena) three(t *testing.T, edits ...edit) []*service {
 	var all []*service
 	for i := range instances {
@@ -167,7 +165,7 @@ func (a *arena) three(t *testing.T, edits ...edit) []*service {
 	return all
 }
 
-// patience bounds every wait of a test; none of them is waited out in order.
+// patience bounds every wait of a test; normally no wait takes that long.
 const patience = 2 * time.Minute
 
 func drain(t *testing.T, b *group.Batcher) {

@@ -22,8 +22,8 @@ func (taken) WithLock(context.Context, string, func(context.Context, int64) erro
 	return draw.Errorf(draw.CodeContended, "the lock is held by others; nothing happened")
 }
 
-// swapped is one lock after another. The next one comes when nobody is in the last
-// one any more: a holder decides the draws that come soon behind others, too.
+// swapped is one lock after another. The next one is used when nobody holds the last
+// one any more: a holder also decides the draws that arrive soon after others.
 type swapped struct {
 	mu     sync.RWMutex
 	locker lockmode.Locker
@@ -35,7 +35,7 @@ func (s *swapped) WithLock(ctx context.Context, pool string, fn func(context.Con
 	return s.locker.WithLock(ctx, pool, fn)
 }
 
-// swap puts next in the place of the lock, and returns that one.
+// swap replaces the lock by next, and returns the former one.
 func (s *swapped) swap(next lockmode.Locker) (last lockmode.Locker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,8 +43,8 @@ func (s *swapped) swap(next lockmode.Locker) (last lockmode.Locker) {
 	return last
 }
 
-// swap is an instance whose lock a test swaps for another, and a pool from which it
-// has made draws, whose keys are known-0 and so on.
+// swap is an instance whose lock a test replaces, and a pool from which it has made
+// draws with the keys known-0 and so on.
 type swap struct {
 	*arena
 	*service

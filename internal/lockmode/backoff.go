@@ -11,9 +11,9 @@ const (
 	backoffMax = 50 * time.Millisecond
 )
 
-// backoff waits before attempt n+1, or until ctx ends: a random time up to a bound
-// that doubles with each attempt, so that those who collided do not meet again.
-// This is "full jitter" of Marc Brooker, "Exponential Backoff And Jitter", 2015.
+// backoff waits before attempt n+1, or until ctx ends: a random time up to a bound that
+// doubles with each attempt, so that attempts that collided do not meet again. This is
+// "full jitter" of Marc Brooker, "Exponential Backoff And Jitter", 2015.
 func backoff(ctx context.Context, n int) {
 	bound := min(backoffMax, backoffMin<<min(n, 10))
 	timer := time.NewTimer(rand.N(bound))

@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// blind is a pool that is committed to a beacon, and open.
+// blind creates an open pool that is committed to a beacon.
 func (a *arena) blind(t *testing.T, stocked ...int64) (string, *drand.Chain) {
 	t.Helper()
 	pool, chain := a.pool(t, stocked...), stocktest.NewChain(t)
@@ -41,9 +41,9 @@ func (a *arena) proven(t *testing.T, pool string, granted int) string {
 	return dir
 }
 
-// testBeacon: three instances draw from one pool that is opened again and again,
-// each time with a round of its beacon, while they draw. Every version gives what
-// the seed and the round of its opening give it, for both verifiers.
+// testBeacon: three instances draw from one pool that is opened repeatedly, each time
+// with a round of its beacon, while they draw. Every version gives what the seed and
+// the round of its opening determine, according to both verifiers.
 func testBeacon(t *testing.T, a *arena) {
 	pool, chain := a.blind(t, 400, 900)
 	services := a.three(t)
@@ -70,7 +70,7 @@ func testBeacon(t *testing.T, a *arena) {
 			}
 			granted += len(got.draw.Awards)
 		}
-		for i, s := range services { // each instance meets the new round, whatever it had cached
+		for i, s := range services { // each instance finds the new round, whatever it had cached
 			got := receive(t, ask(t, s, named(pool, fmt.Sprint("behind-", round, "-", i))))
 			require.NoError(t, got.err)
 			granted++
@@ -79,9 +79,9 @@ func testBeacon(t *testing.T, a *arena) {
 	a.secondVerifies(t, a.proven(t, pool, granted))
 }
 
-// testBeaconCached: picks from the cached copy that are held while the pool is
-// paused and opened with another round are not written, and the draw gets what the
-// new round gives it.
+// testBeaconCached: picks from the cached copy that are held while the pool is paused
+// and opened with another round are not written, and the draw gets what the new round
+// determines.
 func testBeaconCached(t *testing.T, a *arena) {
 	pool, chain := a.blind(t, 400, 900)
 	stop := newDoor()
@@ -109,7 +109,7 @@ func testBeaconCached(t *testing.T, a *arena) {
 	stop.release()
 	require.Equal(t, stock.ClassConflict, stock.ClassOf(receive(t, stop.written)))
 	require.NoError(t, receive(t, first).err)
-	for i := range 20 { // a new round is met by an idle instance too
+	for i := range 20 { // an idle instance finds a new round too
 		require.NoError(t, receive(t, ask(t, s, named(pool, fmt.Sprint("idle-", i)))).err)
 	}
 	a.proven(t, pool, before+21)

@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// slowlyTaken is a lock that others hold for longer than anybody waits. waiting
-// gets a value as each wait begins; it lasts until ends gives one.
+// slowlyTaken is a lock that others hold for longer than anybody waits. waiting gets a
+// value when a wait begins; the wait lasts until ends gives one.
 type slowlyTaken struct{ waiting, ends chan struct{} }
 
 func (l *slowlyTaken) WithLock(context.Context, string, func(context.Context, int64) error) error {
@@ -32,9 +32,9 @@ func waitingOn(t *testing.T, s *service, n int) {
 	require.Eventually(t, func() bool { waiting, _ := s.Waiting(); return waiting == n }, patience, time.Millisecond)
 }
 
-// TestReplaysBehindALock: while others hold the pool's lock and new draws wait for
-// it, a known key is answered, also where its time does not suffice to wait behind
-// them and then for itself.
+// TestReplaysBehindALock: while others hold the pool's lock and new draws wait for it,
+// a known key is answered, even if its time is too short to wait after them and then
+// for the lock itself.
 func TestReplaysBehindALock(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestReplaysBehindALock(t *testing.T) {
 				known = append(known, once(t, w.service, named(w.pool, fmt.Sprint("known-", n))))
 			}
 			waitingOn(t, w.service, 1+len(known))
-			taken.ends <- struct{}{} // who waits for the next one waits in vain
+			taken.ends <- struct{}{} // those that wait for the next one wait in vain
 			for _, from := range known {
 				got := receive(t, from)
 				require.NoError(t, got.err)
@@ -76,8 +76,8 @@ func (s *failedReads) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions)
 	return s.Store.Read(ctx, urn, o)
 }
 
-// TestReplaysWhileReadsAreTorn: a known key is answered also where others write so
-// often that the pool is met between two of its states.
+// TestReplaysWhileReadsAreTorn: a known key is answered even if others write so often
+// that reads find the pool between two states.
 func TestReplaysWhileReadsAreTorn(t *testing.T) {
 	t.Parallel()
 	store := &failedReads{err: stock.ErrConflict}

@@ -16,9 +16,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestReplaysBehindDoubt: known keys that waited behind a batch which was given up
-// in doubt are answered while another session holds the pool's row, also where
-// their time does not suffice to wait for that.
+// TestReplaysBehindDoubt: known keys that waited after a batch which was given up in
+// doubt are answered while another session holds the pool's row, even if their time is
+// too short to wait for that.
 func TestReplaysBehindDoubt(t *testing.T) {
 	for _, c := range []cell{
 		{mode: lockmode.ForUpdate, dialect: "postgres"}, {mode: lockmode.Optimistic, dialect: "postgres"},
@@ -46,7 +46,7 @@ func TestReplaysBehindDoubt(t *testing.T) {
 			patient := stocktest.Open(t, a.url, stock.Options{LockWait: 5 * time.Second})
 			s := a.serve(t, 0, func(s *settings) {
 				missing.Store, s.Store = patient, missing
-				s.Settle, s.Timeout = patience/2, 4*time.Second // a lookup may take a part of the first
+				s.Settle, s.Timeout = patience/2, 4*time.Second // a lookup may take a part of Settle
 			}, applying(cut))
 			draws(t, s, pool, "known", 5)
 			unknown := make(chan error, 1)
@@ -73,7 +73,7 @@ func TestReplaysBehindDoubt(t *testing.T) {
 	}
 }
 
-// heldPool is a session that holds the pool's row.
+// heldPool makes a session hold the pool's row.
 func heldPool(t *testing.T, a *arena, pool string) (clear func()) {
 	tx, err := a.store(1).LockDB().BeginTx(t.Context(), nil)
 	require.NoError(t, err)

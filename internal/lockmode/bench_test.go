@@ -29,8 +29,7 @@ import (
 //	benchstat old.txt new.txt
 func BenchmarkEngine(b *testing.B) { benchmarkEngines(b, false) }
 
-// BenchmarkEngineCommitted is the same with pools that are committed to their
-// numbers.
+// BenchmarkEngineCommitted is the same with committed pools.
 func BenchmarkEngineCommitted(b *testing.B) { benchmarkEngines(b, true) }
 
 func benchmarkEngines(b *testing.B, committed bool) {
@@ -44,8 +43,8 @@ func benchmarkEngines(b *testing.B, committed bool) {
 	}
 }
 
-// engineURL is an empty database that is durable, and has the memory that a
-// machine of its own would give it.
+// engineURL returns the URL of an empty database that is durable, and has as much
+// memory as on a dedicated machine.
 func engineURL(b *testing.B, dialect string) string {
 	switch dialect {
 	case "postgres":
@@ -110,7 +109,7 @@ func drawOnce(b *testing.B, batcher *group.Batcher, poolID string) {
 	}
 }
 
-// blind observes nothing: metrics are the service's.
+// blind observes nothing: metrics belong to the service.
 type blind struct{}
 
 func (blind) Gathered(int, int, time.Duration)        {}

@@ -38,7 +38,8 @@ func unheard(ctx context.Context, tx stock.Tx, _ *urn.Plan) error {
 	return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: ctx.Err()}
 }
 
-// moreMax is how many times its usual time a test gives a busy machine at most.
+// moreMax is the maximum factor by which a test extends its usual time on a busy
+// machine.
 const moreMax = 16
 
 // TestAttemptsAreBounded: whatever keeps happening, a draw ends with the right
@@ -50,7 +51,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 		fault    apply
 		edit     edit
 		code     draw.Code
-		attempts [2]int64 // from, to
+		attempts [2]int64 // minimum and maximum
 	}{
 		"optimistic by attempts": {lockmode.Optimistic, outrun, func(s *settings) { s.OptimisticAttempts = 4; s.OptimisticBudget = patience }, draw.CodeContended, [2]int64{4, 4}},
 		"optimistic by time":     {lockmode.Optimistic, outrun, func(s *settings) { s.OptimisticAttempts = 1e9; s.OptimisticBudget = 60 * time.Millisecond }, draw.CodeContended, [2]int64{1, 1000}},
@@ -59,7 +60,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 		"external by attempts":   {lockmode.External, outrun, nil, draw.CodeContended, [2]int64{10, 10}},
 		"database down":          {lockmode.ForUpdate, unreached, nil, draw.CodeStoreUnavailable, [2]int64{3, 3}},
 		"optimistic, down":       {lockmode.Optimistic, unreached, nil, draw.CodeStoreUnavailable, [2]int64{3, 3}},
-		// Seen by a fault experiment: another session holds the row lock for 5 s.
+		// Found by a fault experiment: another session holds the row lock for 5 s.
 		"out of time in a wait": {lockmode.ForUpdate, inTurn(outrun, unheard), func(s *settings) { s.Settle = 400 * time.Millisecond }, draw.CodeContended, [2]int64{2, 2}},
 		"out of time unheard":   {lockmode.ForUpdate, unheard, func(s *settings) { s.Settle = 200 * time.Millisecond }, draw.CodeStoreUnavailable, [2]int64{1, 1}},
 		"nobody expected":       {lockmode.Optimistic, unexpected, nil, draw.CodeInternal, [2]int64{1, 1}},
@@ -69,7 +70,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 		var pool string
 		var attempts atomic.Int64
 		var err error
-		// A busy machine may spend its time before it comes as far, and gets more.
+		// A busy machine may use up its time before that, and gets more.
 		for more := time.Duration(1); more <= moreMax && attempts.Load() < c.attempts[0]; more *= 2 {
 			attempts.Store(0)
 			pool = a.pool(t, 5)
@@ -90,7 +91,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-// turning shows the pool's mode as another one at every read.
+// turning shows another mode of the pool at every read.
 type turning struct {
 	lockmode.Store
 	reads atomic.Int64
@@ -100,13 +101,13 @@ func (s *turning) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (st
 	tx, err := s.Store.Read(ctx, urn, o)
 	urn.Mode = lockmode.Names()[int(s.reads.Add(1))%len(lockmode.Names())]
 	if urn.Mode == lockmode.Optimistic && !o.Lock && o.Fence.Lock == "" {
-		urn.Mode = lockmode.ForUpdate // never the one that is at work
+		urn.Mode = lockmode.ForUpdate // never the current mode
 	}
 	return tx, err
 }
 
-// TestModeThatNeverRests: a batch follows a pool's mode a few times, then its
-// the answer is that the pool is busy.
+// TestModeThatNeverRests: a batch follows a pool's mode a few times, then the answer is
+// that the pool is busy.
 func TestModeThatNeverRests(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)
@@ -114,7 +115,7 @@ func TestModeThatNeverRests(t *testing.T) {
 	store := &turning{Store: a.store(0)}
 	s := a.serve(t, 0, func(s *settings) { s.Store = store })
 	_, err := s.Draw(t.Context(), named(pool, "k"))
-	if err != nil { // it may have met a read that named the mode at work
+	if err != nil { // it may have read the current mode
 		require.Equal(t, draw.CodeContended, draw.CodeOf(err), "%v", err)
 		require.Equal(t, int64(2), stocktest.NoViolations(t, a.store(0), pool).Version)
 	}
@@ -127,7 +128,7 @@ func TestModesByName(t *testing.T) {
 	_, err := lockmode.New(lockmode.Options{Mode: "pessimistic"})
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err))
 
-	// A pool may name a mode of a newer version: the service's own decides.
+	// A pool may name a mode of a newer version: the service's own mode decides.
 	a := optimisticOnSQLite(t)
 	pool := a.pool(t, 5)
 	newer := "consensus"
@@ -139,11 +140,11 @@ func TestModesByName(t *testing.T) {
 	s.seen.in(func() { require.Positive(t, s.seen.modes[lockmode.Optimistic]) })
 }
 
-// spy is a lock under a test's control.
+// spy is a lock that a test controls.
 type spy struct {
 	token atomic.Int64
 	holds atomic.Int64
-	// refuse, when set, answers instead of the lock, by the number of the hold.
+	// refuse, if set, answers instead of the lock, by the number of the hold.
 	refuse func(hold int64) error
 	// lose ends the holder's context.
 	lose atomic.Pointer[context.CancelFunc]
@@ -166,8 +167,8 @@ func locking(l lockmode.Locker) edit {
 	return func(s *settings) { s.Mode, s.Locker, s.LockName = lockmode.External, l, "spy" }
 }
 
-// TestHoldsAreBounded: a holder decides a few batches while draws keep coming,
-// and then lets others have their turn.
+// TestHoldsAreBounded: a holder decides a few batches while draws keep arriving, and
+// then lets others have their turn.
 func TestHoldsAreBounded(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)
@@ -197,8 +198,8 @@ func TestLockErrorReachesTheCaller(t *testing.T) {
 	}
 }
 
-// TestLockLost: a holder that loses its lock before the write takes it again;
-// one that loses it again and again says that nothing happened.
+// TestLockLost: a holder that loses its lock before the write takes it again; one that
+// loses it repeatedly answers that nothing happened.
 func TestLockLost(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)
@@ -227,8 +228,8 @@ func TestLockLost(t *testing.T) {
 	require.Equal(t, int64(1), stocktest.NoViolations(t, a.store(0), pool).Prizes[0].Awards)
 }
 
-// TestLockThatLostItsCount: a lock service that begins to count its tokens
-// anew is refused at first, and taken up again.
+// TestLockThatLostItsCount: a lock service that restarts the count of its tokens is
+// refused at first, and then accepted again.
 func TestLockThatLostItsCount(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -251,7 +252,7 @@ func TestLockThatLostItsCount(t *testing.T) {
 	}
 }
 
-// TestErrorsKeepTheirCause: the log has what the caller does not see.
+// TestErrorsKeepTheirCause: the log has the cause that the caller does not see.
 func TestErrorsKeepTheirCause(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// reads counts the attempts that read the pool first, and those that did not:
-// planned from the cached copy alone, or after their users were read.
+// reads counts the attempts that read the pool first, and those that did not: planned
+// only from the cached copy, or after their users were read.
 type reads struct {
 	lockmode.Store
 	reads, cached, resumed atomic.Int64
@@ -36,11 +36,11 @@ func (s *reads) Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) error
 	return s.Store.Write(ctx, p, o)
 }
 
-// readsFirst are made before a pool is planned from its cached copy: one fills
-// the copy, two find the pool unchanged.
+// readsFirst is the number of reads before a pool is planned from its cached copy: one
+// fills the copy, two find the pool unchanged.
 const readsFirst = 3
 
-// known is a service that plans the pool from its cached copy.
+// known returns a service that plans the pool from its cached copy.
 func known(t *testing.T, a *arena, pool string, edits ...edit) (*service, *reads) {
 	t.Helper()
 	store := &reads{Store: a.store(0)}
@@ -53,7 +53,7 @@ func known(t *testing.T, a *arena, pool string, edits ...edit) (*service, *reads
 	return s, store
 }
 
-// testCached: the cached copy of a pool never decides against what has
+// testCached: a decision from the cached copy of a pool never contradicts what has
 // happened to the pool meanwhile.
 func testCached(t *testing.T, a *arena) {
 	pool := a.pool(t, readsFirst+4)
@@ -90,8 +90,7 @@ func testCached(t *testing.T, a *arena) {
 }
 
 // testCachedFresh: picks from the cached copy that are held while another draw is
-// committed are not written after it, also where the mode would have kept the
-// other waiting.
+// committed are not written after it, even if the mode would have made the other wait.
 func testCachedFresh(t *testing.T, a *arena) {
 	pool := a.pool(t, 100)
 	stop := newDoor()
@@ -108,7 +107,7 @@ func testCachedFresh(t *testing.T, a *arena) {
 	first := ask(t, s, named(pool, "first"))
 	receive(t, stop.arrived)
 	if a.mode == lockmode.External && a.lock != nobody {
-		stop.release() // the lock keeps everybody else waiting
+		stop.release() // the lock makes everybody else wait
 		require.NoError(t, receive(t, stop.written))
 		require.NoError(t, receive(t, first).err)
 		return
@@ -123,9 +122,9 @@ func testCachedFresh(t *testing.T, a *arena) {
 	require.NoError(t, audited(t, a.store(0), pool))
 }
 
-// testCachedCounts: under rules that count users, the read of the turns says
-// whether the cached copy is the pool as it is. Where it is not, the pool is
-// read, and no limit is passed; where it is, a refusal is as good as after a read.
+// testCachedCounts: under rules that count users, reading the turns shows whether the
+// cached copy is current. If not, the pool is read, and no limit is exceeded; if so, a
+// refusal is as good as after a read.
 func testCachedCounts(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":8}]}`)
 	store := &reads{Store: a.store(0)}

@@ -12,7 +12,7 @@ import (
 )
 
 // testClockLeapt: while the database's clock has leapt, pools with rules or an agenda
-// give no new draws, and known keys are answered. Other pools are drawn from.
+// give no new draws, and known keys are answered. Draws from other pools continue.
 func testClockLeapt(t *testing.T, a *arena) {
 	ruled, planned, plain := a.ruled(t, 500, 500, `{"fallback":"none","limits":[{"of":"draws","max":1000}]}`), a.pool(t, 100), a.pool(t, 100)
 	stocktest.PlanAll(t, a.store(0), planned, stocktest.StockAt(a.store(0).Now().Add(time.Hour), "a", 1))

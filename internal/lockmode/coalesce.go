@@ -14,20 +14,19 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// coalescer lets small batches of several pools share transactions, where the
-// store can: it is group commit across pools. A thousand pools that are drawn
-// from a little would otherwise pay two round trips and a commit for each
-// draw. When only one small batch is under way, or a batch is large, it is
-// committed by itself; so is every batch that a shared transaction left out.
-// A shared transaction waits for no row, so that nobody waits for another
-// pool's.
+// coalescer lets small batches of several pools share transactions if the store can: it
+// is group commit across pools. Without it, a thousand pools with few draws each would
+// pay two round trips and a commit for each draw. If only one small batch is under way,
+// or a batch is large, it is committed by itself; so is every batch that a shared
+// transaction left out. A shared transaction waits for no row, so that no batch waits
+// for the row of another pool.
 type coalescer struct {
 	decider *decider
 	sharer  Sharer
 	options stock.TxOptions
 
 	mu sync.Mutex
-	// alone counts the small batches that are decided by themselves just now.
+	// alone counts the small batches that are being decided by themselves.
 	alone   int
 	waiting []*entry
 	groups  int
@@ -40,16 +39,15 @@ type entry struct {
 }
 
 const (
-	// smallMax is the most draws of a batch that joins others: a larger one
-	// has enough to share its own transaction.
+	// smallMax is the maximum number of draws in a batch that joins others: a larger
+	// batch has enough draws to share its own transaction.
 	smallMax = 16
-	// aloneMax is how many small batches are decided by themselves before
-	// others join.
+	// aloneMax is how many small batches are decided by themselves before others join.
 	aloneMax = 1
-	// groupsMax is how many shared transactions are at work at once: while one
-	// commits, another is decided.
+	// groupsMax is how many shared transactions run at once: while one commits, another
+	// is decided.
 	groupsMax = 2
-	// entriesMax is the most batches of one shared transaction.
+	// entriesMax is the maximum number of batches in one shared transaction.
 	entriesMax = 256
 )
 
@@ -57,8 +55,8 @@ func newCoalescer(d *decider, s Sharer, o stock.TxOptions) *coalescer {
 	return &coalescer{decider: d, sharer: s, options: o}
 }
 
-// decide decides b as decider.decide does, after an attempt together with others
-// where there are any.
+// decide decides b as decider.decide does, after an attempt together with other batches
+// if there are any.
 func (c *coalescer) decide(ctx context.Context, b *group.Batch) error {
 	shared := false
 	if b.Draws() <= smallMax && b.IsPlain() && !b.CountsUsers() && c.sharer != nil && c.sharer.CanShare() {
@@ -74,7 +72,7 @@ func (c *coalescer) decide(ctx context.Context, b *group.Batch) error {
 	return c.decider.decide(ctx, b, c.options, !shared)
 }
 
-// enter says that a small batch may be decided by itself; leave follows.
+// enter reports whether a small batch may be decided by itself; then leave must follow.
 func (c *coalescer) enter() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +102,7 @@ func (c *coalescer) wait(b *group.Batch) {
 	<-e.done
 }
 
-// work attempts group after group until nobody waits.
+// work attempts group after group until no batch waits.
 func (c *coalescer) work() {
 	for {
 		entries := c.take()
@@ -118,7 +116,7 @@ func (c *coalescer) work() {
 	}
 }
 
-// take returns those who wait; when there are none, the group is over.
+// take returns the batches that wait; if there are none, it ends the group.
 func (c *coalescer) take() []*entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,12 +136,12 @@ type planned struct {
 	plan  *urn.Plan
 }
 
-// attempt is one shared transaction. Batches that it does not settle are as if it
-// had not been, or are in doubt.
+// attempt runs one shared transaction. Batches that it does not settle are unchanged,
+// or are in doubt.
 func (c *coalescer) attempt(entries []*entry) {
 	var all []*planned
 	defer func() {
-		if v := recover(); v != nil { // attempted alone, each is answered for itself
+		if v := recover(); v != nil { // when attempted alone, each is answered for itself
 			pools, requests := namesOf(entries)
 			c.decider.log.Error("a shared transaction panicked", "pools", pools, "requests", requests, "error", fmt.Errorf("panic: %v", v))
 			for _, p := range all {
@@ -163,11 +161,11 @@ func (c *coalescer) attempt(entries []*entry) {
 	began := time.Now()
 	err := c.decideAll(ctx, entries, &all)
 	c.decider.observer.Attempted(c.decider.name, reasonOf(err), time.Since(began))
-	attempted(entries, began, err)
+	reportAttempt(entries, began, err)
 	if err != nil {
 		pools, requests := namesOf(entries)
 		level := slog.LevelWarn
-		if c.decider.givenUp.isOpen.Load() { // batches that fail by themselves are summed up
+		if c.decider.givenUp.isOpen.Load() { // batches that fail by themselves are logged as a sum
 			level = slog.LevelDebug
 		}
 		c.decider.log.Log(context.Background(), level, "a shared transaction failed, its batches are attempted alone",
@@ -175,12 +173,12 @@ func (c *coalescer) attempt(entries []*entry) {
 	}
 }
 
-// leftOut is why a batch that a shared transaction did not decide is attempted
-// alone, when nothing failed.
+// leftOut is the reason why a batch is attempted alone after a shared transaction that
+// did not fail.
 const leftOut = "left-out"
 
-// attempted reports a shared transaction to the batches that waited for it.
-func attempted(entries []*entry, began time.Time, err error) {
+// reportAttempt reports a shared transaction to the batches that waited for it.
+func reportAttempt(entries []*entry, began time.Time, err error) {
 	for _, e := range entries {
 		failure := ""
 		if !e.batch.IsSettled() {
@@ -190,7 +188,7 @@ func attempted(entries []*entry, began time.Time, err error) {
 	}
 }
 
-// namesOf are the first pools and requests of batches, for the log.
+// namesOf returns the first pools and requests of batches, for the log.
 func namesOf(entries []*entry) (pools, requests []string) {
 	for _, e := range entries {
 		if len(pools) < namesMax {
@@ -211,7 +209,7 @@ func (c *coalescer) decideAll(ctx context.Context, entries []*entry, all *[]*pla
 		return err
 	}
 	defer tx.Rollback()
-	now := c.decider.now() // one for all
+	now := c.decider.now() // one time for all
 	for i, e := range entries {
 		if !ready[i] || c.decider.resolve(e.batch.Urn.Mode) != c.decider.name {
 			continue
@@ -247,11 +245,11 @@ func (c *coalescer) writeAll(ctx context.Context, tx stock.SharedTx, all []*plan
 		case err == nil && written[i]:
 			p.batch.Settle(p.plan)
 		case stock.ClassOf(err) == stock.ClassUnknown || stock.ClassOf(err) == stock.ClassUnavailable:
-			_ = c.decider.finish(p.batch, p.plan, err) // it goes to all at once
-		default: // what one pool failed for is none of the others' business
+			_ = c.decider.finish(p.batch, p.plan, err) // the error concerns all batches
+		default: // a failure in one pool does not affect the others
 			p.batch.Undo(p.plan)
 		}
-		p.plan = nil // behind it: who panics in the middle is in doubt
+		p.plan = nil // set last: after a panic before this, the batch is in doubt
 	}
 	return err
 }
@@ -268,7 +266,7 @@ func planShared(b *group.Batch, now time.Time, cached bool) *urn.Plan {
 	switch {
 	case plan == nil:
 		return nil
-	case !plan.IsPlain(): // what rules count is written in a transaction of its own
+	case !plan.IsPlain(): // what rules count is written in a separate transaction
 		b.Undo(plan)
 		return nil
 	case len(plan.Awards) == 0:

@@ -14,9 +14,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestPanicBehindASharedCommit: a defect that is met when a shared transaction
-// is committed, and its draws are about to have their answers, gives none of them
-// a second unit, also where the service has made their names.
+// TestPanicBehindASharedCommit: if a panic happens after a shared transaction is
+// committed, and before its draws are answered, none of them gets a second unit, even
+// if the service created their names.
 func TestPanicBehindASharedCommit(t *testing.T) {
 	t.Parallel()
 	const pools, each = 30, 20

@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// sharing counts what shared transactions did, and may spoil them.
+// sharing counts what shared transactions did, and may break them.
 type sharing struct {
 	lockmode.Sharer
 	applied *atomic.Int64
@@ -157,8 +157,8 @@ func (tx *lookingTx) Draws(ctx context.Context, poolID string, ids []string) (ma
 	return tx.Tx.Draws(ctx, poolID, ids)
 }
 
-// TestSharedNeverElsewhere: where the store cannot, and in external mode,
-// every pool goes its own way.
+// TestSharedNeverElsewhere: if the store cannot share, and in external mode, every pool
+// is decided separately.
 func TestSharedNeverElsewhere(t *testing.T) {
 	for _, c := range []cell{{lockmode.External, "postgres", "table"}, {lockmode.ForUpdate, "sqlite", ""}} {
 		a := newArena(t, c)
@@ -168,8 +168,8 @@ func TestSharedNeverElsewhere(t *testing.T) {
 	}
 }
 
-// drawFromMany asks for twice the stock of many pools, in no order, with keys
-// of which some are asked for twice, and returns how many draws won.
+// drawFromMany asks for twice the stock of many pools, in no order, with keys some of
+// which are used twice, and returns how many draws won.
 func drawFromMany(t *testing.T, a *arena, services []*service) (won int) {
 	const each = 10
 	pools := make([]string, manyPools)

@@ -38,8 +38,8 @@ func (a *arena) committed(t *testing.T, epochs, length int64) string {
 	return pool
 }
 
-// testCommitted: three instances draw from one committed pool while stock and
-// rules change. Every version gives what the seed gives it, for both verifiers.
+// testCommitted: three instances draw from one committed pool while stock and rules
+// change. Every version gives what the seed determines, according to both verifiers.
 func testCommitted(t *testing.T, a *arena) {
 	pool := a.committed(t, 40, 50)
 	services := a.three(t)
@@ -84,7 +84,7 @@ func testCommitted(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// testCommittedPools: pools that share transactions have each their own numbers.
+// testCommittedPools: pools that share transactions each have their own numbers.
 func testCommittedPools(t *testing.T, a *arena) {
 	pools := make([]string, 5)
 	for i := range pools {
@@ -115,10 +115,10 @@ func testCommittedPools(t *testing.T, a *arena) {
 	}
 }
 
-// isVerifiedTwice says whether the second verifier judges what the cell publishes. It
-// is in Python, and takes longer than all that it judges took to make: by itself it
-// judges each promise in each mode and on each dialect, and not with each lock, as
-// locks have nothing to do with what is published.
+// isVerifiedTwice reports whether the second verifier checks what the cell publishes.
+// It is in Python, and takes longer than making all that it checks: by default it
+// checks each promise in each mode and on each dialect, but not with each lock, because
+// locks do not affect what is published.
 func (c cell) isVerifiedTwice() bool { return c.lock == "" || c.lock == nobody || servertest.Every() }
 
 // secondVerifies runs the second verifier.
@@ -131,11 +131,11 @@ func (a *arena) secondVerifies(t *testing.T, dir string) {
 	require.Zero(t, code, said)
 }
 
-// testSeedAway: an instance that cannot unseal a pool's seed refuses the pool's
-// draws, answers those that are known, and draws from all other pools.
+// testSeedAway: an instance that cannot unseal a pool's seed refuses the pool's draws,
+// answers the known ones, and draws from all other pools.
 func testSeedAway(t *testing.T, a *arena) {
 	if a.dialect == "sqlite" {
-		return // one process has the file, and either has the identity or not
+		return // one process has the file, and it either has the identity or not
 	}
 	pool, other := a.committed(t, 4, 1000), a.pool(t, 10)
 	able := a.serve(t, 0)
@@ -155,8 +155,8 @@ func testSeedAway(t *testing.T, a *arena) {
 	require.NoError(t, receive(t, ask(t, able, named(pool, "away-after"))).err)
 }
 
-// testSeedWrong: with a sealed seed that the pool is not committed to nobody draws,
-// and nothing is awarded. Other pools are drawn from, and so is this one once the
+// testSeedWrong: with a sealed seed to which the pool is not committed, there are no
+// draws and no awards. Draws from other pools continue, and from this one once the
 // right seed is back.
 func testSeedWrong(t *testing.T, a *arena) {
 	pool, other := a.deck(t), a.pool(t, 10)
@@ -176,10 +176,10 @@ func testSeedWrong(t *testing.T, a *arena) {
 	require.False(t, a.store(0).SeedsAway())
 }
 
-// testSeedsSpent: behind the last version that a seed is for, draws are refused,
-// and known ones are answered.
+// testSeedsSpent: after the last version that a seed is for, draws are refused, and
+// known ones are answered.
 func testSeedsSpent(t *testing.T, a *arena) {
-	pool := a.committed(t, 2, 5) // ten versions, of which one opens the pool
+	pool := a.committed(t, 2, 5) // ten versions; one of them opens the pool
 	s := a.serve(t, 0)
 	for i := range 9 {
 		require.NoError(t, receive(t, ask(t, s, named(pool, fmt.Sprint("spent-", i)))).err)

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestContendedIsRare: three optimistic instances with 64 callers on one pool
-// tell at most one draw in a thousand that the pool is busy, and no replay.
+// TestContendedIsRare: three optimistic instances with 64 callers on one pool answer at
+// most one draw in a thousand, and no replay, that the pool is busy.
 func TestContendedIsRare(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -59,8 +59,8 @@ func TestContendedIsRare(t *testing.T) {
 	}
 }
 
-// TestKnownKeyWhateverIsSpent: a known key is answered although one attempt is
-// all that is allowed, and those in its batch are served.
+// TestKnownKeyWhateverIsSpent: a known key is answered although only one attempt is
+// allowed, and the others in its batch are served.
 func TestKnownKeyWhateverIsSpent(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -87,8 +87,8 @@ func TestKnownKeyWhateverIsSpent(t *testing.T) {
 	}
 }
 
-// TestReplayNeedsNoLock: while a session holds the pool's row, or the lock
-// service is down, new draws get its error and known ones are answered.
+// TestReplayNeedsNoLock: while a session holds the pool's row, or the lock service is
+// down, new draws get that error and known ones are answered.
 func TestReplayNeedsNoLock(t *testing.T) {
 	t.Parallel()
 	for _, c := range []cell{

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// decider decides a batch in one attempt after another, until one is committed
-// or the policy gives up. The modes differ in its settings.
+// decider decides a batch in one attempt after another, until one is committed or the
+// policy gives up. Each mode has a decider with its own settings.
 type decider struct {
 	store    Store
 	replays  replayer
@@ -28,7 +28,7 @@ type decider struct {
 	now      func() time.Time
 	leapt    func() error
 	policy   policy
-	// settle is the time to find out what became of a commit whose answer was
+	// settle is the time for finding out whether a commit succeeded whose response was
 	// lost.
 	settle time.Duration
 }
@@ -40,22 +40,21 @@ func newDecider(o Options, name string) *decider {
 	}
 }
 
-// decide attempts b until it is settled, in transactions of the given options.
-// The first attempt may be made from the cached copy of the pool; those after
-// it read the pool. Its error is a *draw.Error, errOtherMode or
-// stock.ErrStaleToken.
+// decide attempts b until it is settled, in transactions of the given options. The
+// first attempt may be planned from the cached copy of the pool; later attempts read
+// the pool. Its error is a *draw.Error, errOtherMode or stock.ErrStaleToken.
 func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions, cached bool) error {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, d.settle)
 	defer cancel()
 	var s spent
-	var conflict error // the last one
+	var conflict error // the last conflict
 	for {
 		began := time.Now()
 		fromCache, err := d.attempt(ctx, b, o, cached && d.policy.attempts > 1)
 		cached = false
 		if err == nil || errors.Is(err, errOtherMode) || errors.Is(err, stock.ErrStaleToken) {
-			d.attempted(b, began, err, err != nil)
+			d.reportAttempt(b, began, err, err != nil)
 			return err
 		}
 		class := stock.ClassOf(err)
@@ -67,12 +66,12 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 		next := d.policy.next(class, s)
 		if next == giveUp || ctx.Err() != nil {
 			if class == stock.ClassUnavailable && ctx.Err() != nil && conflict != nil {
-				err = conflict // the database answers, and the time ran out while it let this wait again
+				err = conflict // the database answers; the time ran out while this waited again because of the conflict
 			}
-			d.attempted(b, began, err, false)
+			d.reportAttempt(b, began, err, false)
 			return d.giveUp(b, err)
 		}
-		d.attempted(b, began, err, true)
+		d.reportAttempt(b, began, err, true)
 		if d.replays.between(ctx, b, err) {
 			return nil
 		}
@@ -80,15 +79,15 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 			o.Lock = true
 			s.locked++
 		}
-		if next == retryLater && !fromCache { // a copy that is out of date is read anew at once
+		if next == retryLater && !fromCache { // an outdated copy is read again at once
 			backoff(ctx, s.attempts)
 		}
-		b.TopUp() // what came meanwhile
+		b.TopUp() // what has arrived meanwhile
 	}
 }
 
-// attempted reports an attempt that ended in err, and whether another one follows.
-func (d *decider) attempted(b *group.Batch, began time.Time, err error, again bool) {
+// reportAttempt reports an attempt that ended with err, and whether another one follows.
+func (d *decider) reportAttempt(b *group.Batch, began time.Time, err error, again bool) {
 	reason := ""
 	if again {
 		reason = reasonOf(err)
@@ -97,14 +96,14 @@ func (d *decider) attempted(b *group.Batch, began time.Time, err error, again bo
 	b.Attempted(began, failureOf(err), again)
 }
 
-// attempt is one transaction: read, plan, write, settle. From the cached copy of
-// the pool, where it can decide the batch, it is planned without reading the pool.
-// Where rules count users, the read of their turns says whether the copy is the
-// pool as it is: then the plan is as good as one from a pool that was read.
+// attempt runs one transaction: read, plan, write, settle. If the cached copy of the
+// pool can decide the batch, the batch is planned without reading the pool. Where rules
+// count users, reading their turns also shows whether the copy is current: then the
+// plan is as good as one from a pool that was read.
 func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions, cached bool) (fromCache bool, err error) {
 	b.Urn.ClockLeapt = d.leapt()
 	if fromCache = cached && b.IsPlainAt(d.now()); fromCache {
-		b.TopUp() // whether the copy is still the pool is seen later
+		b.TopUp() // whether the copy is still current is checked later
 	}
 	if fromCache && !b.CountsUsers() {
 		if plan := b.PlanCached(d.now()); plan != nil {
@@ -130,9 +129,9 @@ func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions
 	if err != nil {
 		return fromCache, err
 	}
-	if plan.IsDue() { // what the agenda has comes first, and another attempt behind it
+	if plan.IsDue() { // due items of the agenda come first, then another attempt
 		b.Undo(plan)
-		tx.Rollback() // else the items would wait for this attempt
+		tx.Rollback() // otherwise the items would wait for this attempt
 		return fromCache, cmp.Or(d.agendas.RunDue(ctx, b.Urn.PoolID), error(stock.ErrDue))
 	}
 	if len(plan.Awards) > 0 {
@@ -167,7 +166,7 @@ func (d *decider) finish(b *group.Batch, p *urn.Plan, err error) error {
 	return err
 }
 
-// giveUp is the answer to draws that could not be decided.
+// giveUp returns the error of draws that could not be decided.
 func (d *decider) giveUp(b *group.Batch, err error) error {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		return e
@@ -181,11 +180,11 @@ func (d *decider) giveUp(b *group.Batch, err error) error {
 	case class == stock.ClassUnavailable:
 		return stock.ErrorUnavailable(err)
 	default:
-		return draw.Wrap(draw.CodeContended, err, "the pool is busy and the attempts are spent; this request drew nothing")
+		return draw.Wrap(draw.CodeContended, err, "the pool is busy and no attempts are left; this request drew nothing")
 	}
 }
 
-// errInDoubt is the error of a batch that may have been committed.
+// errInDoubt returns the error of a batch that may have been committed.
 func errInDoubt(err error) error {
 	return &draw.Error{
 		Code:   draw.CodeOutcomeUnknown,
@@ -194,8 +193,7 @@ func errInDoubt(err error) error {
 	}
 }
 
-// namesMax is the most requests, and the most pools, that a line of the log
-// names.
+// namesMax is the maximum number of requests, and of pools, that a log line names.
 const namesMax = 10
 
 func reasonOf(err error) string {
@@ -208,8 +206,8 @@ func reasonOf(err error) string {
 	return "mode"
 }
 
-// failureOf is what an attempt failed for, in one word: its reason, or the code
-// that its draws get.
+// failureOf returns why an attempt failed, in one word: its reason, or the code that
+// its draws get.
 func failureOf(err error) string {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		return string(e.Code)

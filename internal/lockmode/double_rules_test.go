@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// countingThenInserting is blindly, with the turns of the plan: those of the user
-// were counted before, and what others have inserted since changes nothing.
+// countingThenInserting is blindly, with the turns of the plan: the user's turns were
+// counted before, and what others have inserted since is ignored.
 func countingThenInserting(db *sql.DB) apply {
 	write := blindly(db)
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
@@ -36,8 +36,8 @@ func countingThenInserting(db *sql.DB) apply {
 	}
 }
 
-// TestLimitCondemnsCountingThenInserting: draws of one user at once, under a
-// limit of one.
+// TestLimitCondemnsCountingThenInserting: concurrent draws of one user under a limit of
+// one.
 func TestLimitCondemnsCountingThenInserting(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -80,7 +80,8 @@ func forgettingNoWins(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 	return applied(ctx, tx, p)
 }
 
-// TestNoWinsCondemnForgetting: who is not recorded may try again until he wins.
+// TestNoWinsCondemnForgetting: a user whose draw is not recorded may try again until he
+// wins.
 func TestNoWinsCondemnForgetting(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]apply{"forgetting": forgettingNoWins, "recorded": applied} {

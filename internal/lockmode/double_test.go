@@ -16,12 +16,12 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// The doubles here are broken on purpose, each in a way that others have
-// shipped. The tests show that the assertions of the matrix condemn them, and
-// that they pass what is right in the same circumstances.
+// The doubles here are broken on purpose, each in a way that others have shipped. The
+// tests show that the assertions of the matrix detect them, and that they accept
+// correct behaviour in the same circumstances.
 
-// onRows runs fn in a transaction of its own on the rows of an SQLite store,
-// past package stock.
+// onRows runs fn in a separate transaction on the rows of an SQLite store, bypassing
+// package stock.
 func onRows(ctx context.Context, db *sql.DB, fn func(tx *sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -69,9 +69,9 @@ func blindly(db *sql.DB) apply {
 	}
 }
 
-// perPrize guards each prize's row by that row's own count, and lets a draw
-// that came too late to it pick again: the trap of law 3. Every unit it gives
-// out is there, and no unit twice; only the odds are wrong.
+// perPrize guards each prize's row by that row's own count, and lets a draw that lost
+// the race for it pick again: the trap of law 3. Every unit that it gives out exists,
+// and no unit is given twice; only the odds are wrong.
 func perPrize(db *sql.DB) apply {
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		tx.Rollback()
@@ -102,7 +102,7 @@ func perPrize(db *sql.DB) apply {
 	}
 }
 
-// hasty takes a busy pool for one that is sold out.
+// hasty reports a busy pool as sold out.
 type hasty struct{ group.Issuer }
 
 func (h *hasty) Issue(ctx context.Context, b *group.Batch) error {
@@ -117,8 +117,7 @@ func optimisticOnSQLite(t *testing.T) *arena {
 	return newArena(t, cell{mode: lockmode.Optimistic, dialect: "sqlite"})
 }
 
-// TestFreshCondemnsABlindWrite: picks that were held are written over another
-// draw's.
+// TestFreshCondemnsABlindWrite: picks that were held overwrite another draw's.
 func TestFreshCondemnsABlindWrite(t *testing.T) {
 	t.Parallel()
 	for _, units := range []int64{100, 1} {
@@ -131,7 +130,7 @@ func TestFreshCondemnsABlindWrite(t *testing.T) {
 	}
 }
 
-// TestSellOutCondemnsABlindWrite: the sums may be right, the log is not.
+// TestSellOutCondemnsABlindWrite: the sums may be right, but the log is not.
 func TestSellOutCondemnsABlindWrite(t *testing.T) {
 	t.Parallel()
 	for name, condemned := range map[string]bool{"blind": true, "guarded": false} {

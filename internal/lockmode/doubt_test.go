@@ -69,8 +69,8 @@ func TestDoubtfulCommitStaysInDoubt(t *testing.T) {
 		}},
 	} {
 		for committed, fault := range map[bool]apply{true: answerLost, false: commitLost} {
-			// A busy machine may spend its time before it writes: then nothing is
-			// in doubt yet, and it gets more.
+			// A busy machine may use up its time before it writes: then nothing is in
+			// doubt yet, and it gets more.
 			settle := 300 * time.Millisecond
 			if name == locked { // it ends at once, and the lookup has a part of this time
 				settle = patience / 4

@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// external takes a lock outside the prize rows first. The lock keeps others
-// away as long as it can be trusted; because none can, the write checks the
-// lock's token against the last one that wrote, and the pool's version.
+// external first takes a lock outside the prize rows. The lock keeps others away as
+// long as it can be trusted; because no lock can, the write compares the lock's token
+// with the last one that wrote, and checks the pool's version.
 type external struct {
 	decider  *decider
 	locker   Locker
@@ -23,7 +23,7 @@ type external struct {
 
 func newExternal(o Options) mode {
 	d := newDecider(o, External)
-	d.policy.lockLast = true // changes of stock do not ask the lock, and may be first each time
+	d.policy.lockLast = true // changes of stock do not take the lock, and may win each time
 	return &external{decider: d, locker: o.Locker, name: o.LockName, observer: o.Observer, log: o.Log}
 }
 
@@ -31,24 +31,23 @@ const (
 	// heldBatchesMax is how many batches one hold of the lock may decide while
 	// draws keep coming, before others get their turn.
 	heldBatchesMax = 16
-	// staleMax is how often a batch takes the lock again after the write
-	// rejected its token as stale. Each time it gets a new, higher token. When
-	// all of them are below the fence, the lock service has lost its count (it
-	// was emptied, or replaced), and the last attempt starts the count anew: the
-	// version of the pool still guards the write.
+	// staleMax is how often a batch takes the lock again after the write rejected its
+	// token as stale. Each time it gets a new, higher token. If all of them are below
+	// the fence, the lock service has lost its count (it was emptied, or replaced), and
+	// the last attempt restarts the count: the version of the pool still guards the
+	// write.
 	staleMax = 4
-	// lostMax is how often a batch takes the lock again after it was lost under
-	// the batch.
+	// lostMax is how often a batch takes the lock again after losing it.
 	lostMax = 4
 )
 
-// errLost: the lock was lost while the batch was decided.
+// errLost means that the lock was lost while the batch was decided.
 var errLost = errors.New("lockmode: the lock was lost")
 
 func (m *external) issue(ctx context.Context, b *group.Batch) error {
 	stale, lost := 0, 0
 	for {
-		err := m.held(ctx, b, stale == staleMax-1)
+		err := m.decideHeld(ctx, b, stale == staleMax-1)
 		switch {
 		case errors.Is(err, stock.ErrStaleToken):
 			stale++
@@ -73,10 +72,10 @@ func (m *external) issue(ctx context.Context, b *group.Batch) error {
 	}
 }
 
-// held decides batches under one hold of the lock.
-func (m *external) held(ctx context.Context, b *group.Batch, reset bool) error {
+// decideHeld decides batches under one hold of the lock.
+func (m *external) decideHeld(ctx context.Context, b *group.Batch, reset bool) error {
 	return m.locker.WithLock(ctx, b.Urn.PoolID, func(ctx context.Context, token int64) error {
-		b.TopUp() // what came while this waited for the lock
+		b.TopUp() // what has arrived while this waited for the lock
 		for n := 1; ; n++ {
 			fence := stock.Fence{Lock: m.name, Token: token, Reset: reset}
 			err := m.decider.decide(ctx, b, stock.TxOptions{Fence: fence}, true)

@@ -15,15 +15,15 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// crowd holds one draw between its picks and its write, and has size others
-// wait behind it, so that they are decided together. It returns the answers to
-// come by the draws' names, that of the held one as "held".
+// crowd holds one draw between its picks and its write, and makes size others wait
+// after it, so that they are decided together. It returns the pending answers by the
+// draws' names, that of the held one as "held".
 func crowd(t *testing.T, s *service, stop *door, poolID string, size int) map[string]<-chan answer {
 	t.Helper()
 	t.Cleanup(stop.release)
 	answers := map[string]<-chan answer{"held": once(t, s, named(poolID, "held"))}
 	receive(t, stop.arrived)
-	// The queue holds size draws: when the one more is refused, they are there.
+	// The queue holds size draws: when one more is refused, they are there.
 	all := make(chan answerTo, size+1)
 	for i := range size + 1 {
 		id := fmt.Sprint("d", i)
@@ -56,7 +56,7 @@ type answerTo struct {
 	answer
 }
 
-// once draws in the background, and takes whatever answer there is.
+// once draws in the background, and accepts any answer.
 func once(t *testing.T, s *service, r draw.Request) <-chan answer {
 	to := make(chan answer, 1)
 	go func() {
@@ -66,11 +66,11 @@ func once(t *testing.T, s *service, r draw.Request) <-chan answer {
 	return to
 }
 
-// queueOf is room for the draws of a crowd.
+// queueOf makes room for the draws of a crowd.
 func queueOf(size int) edit { return func(s *settings) { s.QueueMax = size } }
 
-// testAnswerLost: the callers of draws whose commit was not heard of, or was
-// not made, get their 200 once, as new draws.
+// testAnswerLost: the callers of draws whose commit got no response, or was not made,
+// get their 200 once, as new draws.
 func testAnswerLost(t *testing.T, a *arena) {
 	for name, fault := range map[string]apply{"answer": answerLost, "commit": commitLost} {
 		pool := a.pool(t, 50)
@@ -95,8 +95,8 @@ func testAnswerLost(t *testing.T, a *arena) {
 	}
 }
 
-// testBadApple: a draw that breaks its batch, whenever it does, fails alone or
-// not at all; those beside it are served.
+// testBadApple: a draw that breaks its batch, at any moment, fails alone or not at all;
+// the other draws are served.
 func testBadApple(t *testing.T, a *arena) {
 	for name, c := range map[string]struct {
 		spoil  apply
@@ -143,7 +143,7 @@ func testBadApple(t *testing.T, a *arena) {
 	}
 }
 
-// spoiling applies plans that hold the bad draw in the way of spoil.
+// spoiling applies plans that contain the bad draw by spoil.
 func spoiling(bad *atomic.Value, spoil apply) apply {
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		for _, award := range p.Awards {
@@ -155,8 +155,8 @@ func spoiling(bad *atomic.Value, spoil apply) apply {
 	}
 }
 
-// testGivenUp: who leaves while waiting has not drawn; who leaves while its
-// draw is written retries and gets the answer.
+// testGivenUp: a caller that leaves while waiting has not drawn; one that leaves while
+// its draw is written retries and gets the answer.
 func testGivenUp(t *testing.T, a *arena) {
 	pool := a.pool(t, 50)
 	stop := newDoor()
@@ -183,8 +183,8 @@ func testGivenUp(t *testing.T, a *arena) {
 	require.Equal(t, int64(1), stocktest.NoViolations(t, a.store(0), pool).Prizes[0].Awards)
 }
 
-// testDrained: a drain in the middle of a storm loses nothing that was
-// answered and leaves nothing that was not.
+// testDrained: a drain during a storm loses nothing that was answered and leaves
+// nothing that was not.
 func testDrained(t *testing.T, a *arena) {
 	pool := a.pool(t, 1000)
 	s := a.serve(t, 0)

@@ -7,10 +7,10 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// forUpdate holds the pool's row from the read to the commit, so that whoever
-// comes second waits: SELECT … FOR UPDATE on PostgreSQL (where FOR NO KEY
-// UPDATE is enough) and MySQL, BEGIN IMMEDIATE on SQLite, which locks the whole
-// file. A plan from the cached copy of the pool locks the row at the write.
+// forUpdate holds the pool's row from the read to the commit, so that a second session
+// waits: SELECT … FOR UPDATE on PostgreSQL (where FOR NO KEY UPDATE is enough) and
+// MySQL, BEGIN IMMEDIATE on SQLite, which locks the whole file. A plan from the cached
+// copy of the pool locks the row at the write.
 type forUpdate struct{ coalescer *coalescer }
 
 func newForUpdate(o Options) mode {

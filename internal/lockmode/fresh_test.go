@@ -14,13 +14,13 @@ import (
 	"drawsvc/internal/lockmode"
 )
 
-// answer is what a Draw returned.
+// answer is the result of a Draw.
 type answer struct {
 	draw draw.Draw
 	err  error
 }
 
-// ask draws in the background, and again while the service is busy.
+// ask draws in the background, and repeats while the service is busy.
 func ask(t *testing.T, s *service, r draw.Request) <-chan answer {
 	to := make(chan answer, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -32,7 +32,7 @@ func ask(t *testing.T, s *service, r draw.Request) <-chan answer {
 	return to
 }
 
-// receive takes from a channel, or fails when nothing comes.
+// receive takes from a channel, or fails if nothing arrives.
 func receive[T any](t *testing.T, from <-chan T) T {
 	t.Helper()
 	select {
@@ -44,23 +44,23 @@ func receive[T any](t *testing.T, from <-chan T) T {
 	}
 }
 
-// named is a draw of one unit under a key of its caller's.
+// named returns a draw of one unit with a caller's key.
 func named(poolID, id string) draw.Request {
 	return draw.Request{PoolID: poolID, UserID: "u", DrawID: id, Named: true, Count: 1}
 }
 
-// meeting is two draws on one pool: the first was held between its picks and
-// its write while the second was asked for.
+// meeting is two draws on one pool: the first was held between its picks and its write
+// while the second was requested.
 type meeting struct {
-	// overtook: the second was answered while the first was held.
+	// overtook means that the second was answered while the first was held.
 	overtook bool
-	// written is what became of the write that was held.
+	// written is the result of the held write.
 	written       error
 	first, second answer
 	violations    error
 }
 
-// meet makes a meeting of two services on a pool of the given units.
+// meet makes a meeting of two services on a pool with the given units.
 func meet(t *testing.T, a *arena, units int64, first, second *service, stop *door) meeting {
 	t.Helper()
 	return meetOn(t, a, a.pool(t, units), letsIn(a.cell), first, second, stop)
@@ -80,8 +80,8 @@ func meetOn(t *testing.T, a *arena, pool string, lets bool, first, second *servi
 	}
 	other := ask(t, second, named(pool, "second"))
 	receive(t, begun)
-	// A mode that keeps others away is given a moment to let somebody in; one
-	// that does not has all the time it needs.
+	// A mode that excludes others gets a moment to let one in; a mode that does not has
+	// all the time it needs.
 	window := 150 * time.Millisecond
 	if lets {
 		window = patience
@@ -101,18 +101,17 @@ func meetOn(t *testing.T, a *arena, pool string, lets bool, first, second *servi
 	return m
 }
 
-// letsIn says that the cell lets a draw begin while another is under way, and
-// leaves it to the write who is first.
+// letsIn reports whether the cell lets a draw begin while another is under way, so that
+// the write decides which is first.
 func letsIn(c cell) bool { return c.mode == lockmode.Optimistic || c.lock == nobody }
 
-// keepsOut says that the cell is known to let nobody in.
+// keepsOut reports whether the cell certainly lets nobody in.
 func keepsOut(c cell) bool {
 	return c.mode == lockmode.ForUpdate || c.mode == lockmode.External && c.lock != nobody
 }
 
-// fresh says what is wrong with a meeting on a pool of the given units: the
-// mode must have kept the second draw waiting, or refused what the first had
-// picked before it.
+// fresh returns what is wrong with a meeting on a pool with the given units: the mode
+// must have made the second draw wait, or rejected what the first had picked before it.
 func (m meeting) fresh(units int64) error {
 	if m.overtook && m.written == nil {
 		return errors.New("picks that were made before another draw was committed were written after it")
@@ -141,7 +140,7 @@ func testFresh(t *testing.T, a *arena) { testFreshOf(t, a, 100) }
 // testFreshAtTheLast: both pick the same unit, one gets it.
 func testFreshAtTheLast(t *testing.T, a *arena) { testFreshOf(t, a, 1) }
 
-// testFreshCounted: both draws are of a user who has one left. On SQLite his turns
+// testFreshCounted: both draws are of a user who has one turn left. On SQLite his turns
 // are read in the transaction that writes, which lets nobody in.
 func testFreshCounted(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":1}]}`)

@@ -11,28 +11,31 @@ import (
 	"drawsvc/internal/repeats"
 )
 
-// givenUpEvery is how often batches that are given up are summed up in the log.
+// givenUpEvery is the interval at which batches that are given up are summed up in the
+// log.
 const givenUpEvery = time.Second
 
-// givenUpPoolsMax is the most pools of one sum that are counted.
+// givenUpPoolsMax is the maximum number of pools that are counted in one sum.
 const givenUpPoolsMax = 1000
 
-// givenUp logs batches that could not be decided: the first of a reason with its pool
-// and requests, those that follow as one line a second, and one line when they have
-// ended, which is when a second brought none and another batch was decided.
+// givenUp logs batches that could not be decided: the first batch of a reason with its
+// pool and requests, later ones as one line a second, and one line at the end of the
+// series. The series has ended when no batch was given up for a second and another
+// batch was decided.
 type givenUp struct {
 	log   *slog.Logger
 	every time.Duration
 	kinds repeats.Counter[string, gaveUp]
 
-	// isOpen says that a row has begun, and not ended.
+	// isOpen means that a series has begun and not ended.
 	isOpen atomic.Bool
 
 	mu sync.Mutex
-	// began is when the first of a row was given up, last the last one.
+	// began is when the first batch of the series was given up, last is when the last
+	// one was.
 	began, last time.Time
-	// batches and draws are those of the row. decided says that a batch was decided
-	// behind them, ticks that a sum is to come.
+	// batches and draws count those of the series. decided means that a batch was
+	// decided after them, ticks that a sum is scheduled.
 	batches, draws int
 	decided, ticks bool
 }
@@ -45,7 +48,7 @@ type gaveUp struct {
 
 func newGivenUp(log *slog.Logger) *givenUp { return &givenUp{log: log, every: givenUpEvery} }
 
-// note logs or counts a batch that is given up. A line names no key and no user.
+// note logs or counts a batch that is given up. A log line names no key and no user.
 func (g *givenUp) note(mode string, b *group.Batch, err error) {
 	pool, draws := b.Urn.PoolID, b.Draws()
 	isFirst := g.kinds.Note(failureOf(err), func(c *gaveUp) {
@@ -72,8 +75,8 @@ func (g *givenUp) note(mode string, b *group.Batch, err error) {
 	}
 }
 
-// settled notes that a batch was decided.
-func (g *givenUp) settled() {
+// noteDecided records that a batch was decided.
+func (g *givenUp) noteDecided() {
 	if !g.isOpen.Load() {
 		return
 	}
@@ -85,7 +88,7 @@ func (g *givenUp) settled() {
 	}
 }
 
-// tick has a sum made soon. mu is held.
+// tick schedules the next sum. mu is held.
 func (g *givenUp) tick() {
 	if !g.ticks {
 		g.ticks = true
@@ -93,7 +96,7 @@ func (g *givenUp) tick() {
 	}
 }
 
-// sumUp logs what was counted since the last time, or the end of the row.
+// sumUp logs what was counted since the last sum, or the end of the series.
 func (g *givenUp) sumUp() {
 	var all gaveUp
 	pools, reasons := map[string]bool{}, map[string]int{}

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// hedge has the answers to keys that were sent to two instances at once,
-// as a proxy does that retries.
+// hedge has the answers to keys that were sent to two instances at once, as by a proxy
+// that retries.
 type hedge struct {
 	mu        sync.Mutex
 	won, sold map[string]bool
@@ -20,8 +20,8 @@ type hedge struct {
 	errs      []error
 }
 
-// hedgedPools and hedgedKeys make enough races at the edge of a sell-out that
-// a service which refuses known keys is caught every time.
+// hedgedPools and hedgedKeys make enough races near a sell-out to detect a service that
+// refuses known keys every time.
 const (
 	hedgedPools = 12
 	hedgedUnits = 40
@@ -74,8 +74,8 @@ func (h *hedge) contradictions() (n int) {
 	return n
 }
 
-// testHedged: a key that the log holds is never refused, also where the last
-// unit goes to another instance between two attempts.
+// testHedged: a key that the log holds is never refused, even if the last unit goes to
+// another instance between two attempts.
 func testHedged(t *testing.T, a *arena) {
 	all := a.three(t)
 	bad := 0

@@ -18,7 +18,7 @@ import (
 // obstacle makes writes of one prize of the pool fail until it is cleared.
 type obstacle func(t *testing.T, a *arena, pool, prize string) (clear func())
 
-// heldRow is a session that holds the prize's row.
+// heldRow makes a session hold the prize's row.
 func heldRow(t *testing.T, a *arena, pool, prize string) (clear func()) {
 	t.Helper()
 	tx, err := a.store(1).LockDB().BeginTx(t.Context(), nil)
@@ -29,7 +29,7 @@ func heldRow(t *testing.T, a *arena, pool, prize string) (clear func()) {
 	return func() { require.NoError(t, tx.Rollback()) }
 }
 
-// rule is a rule of the schema that only one prize of one pool meets.
+// rule adds a constraint that only one prize of one pool violates.
 func rule(t *testing.T, a *arena, pool, prize string) (clear func()) {
 	t.Helper()
 	name := "rule_" + pool[len("pool-"):]
@@ -64,9 +64,9 @@ func issuedOf(t *testing.T, a *arena, pool, prize string) int64 {
 	return 0
 }
 
-// picksOf says whether a pool whose prize a cannot be written keeps to its
-// picks: it stops at the version that takes a, and that version takes a when
-// the obstacle is cleared. An error says what went otherwise.
+// picksOf returns an error unless a pool whose prize a cannot be written keeps its
+// picks: it stops at the version that takes a, and that version takes a when the
+// obstacle is cleared.
 func picksOf(t *testing.T, a *arena, s *service, o obstacle, round int) error {
 	t.Helper()
 	pool := a.pool(t, 1000, 1000)
@@ -79,7 +79,7 @@ func picksOf(t *testing.T, a *arena, s *service, o obstacle, round int) error {
 	}()
 	stuck := ""
 	for n := 0; stuck == ""; n++ {
-		if n == 64 { // a's turn comes within 64 draws, but for 2^-64
+		if n == 64 { // a's turn comes within 64 draws, except with probability 2^-64
 			return fmt.Errorf("round %d: 64 draws in a row went to the other prize", round)
 		}
 		id := fmt.Sprint("d", n)
@@ -106,13 +106,13 @@ func picksOf(t *testing.T, a *arena, s *service, o obstacle, round int) error {
 	return audited(t, a.store(0), pool)
 }
 
-// soon gives up after a moment, so that a pool that stops is seen to stop.
+// soon gives up after a moment, so that a pool that stops is detected.
 func soon(s *settings) {
 	s.Budget, s.OptimisticBudget, s.OptimisticAttempts, s.Settle = 30*time.Millisecond, 30*time.Millisecond, 3, patience
 }
 
-// heldRounds is how often a pick is compared: a service that picks again goes
-// unnoticed with probability 2^-64 in each.
+// heldRounds is how often a pick is compared: in each round, a service that picks again
+// is not detected with probability 2^-64.
 const heldRounds = 2
 
 func obstacles(dialect string) map[string]obstacle {
@@ -128,7 +128,7 @@ func TestFailedWritesDoNotChangePicks(t *testing.T) {
 	t.Parallel()
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {
-			continue // the lock has nothing to do with picks
+			continue // the lock does not affect picks
 		}
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +151,7 @@ func (f *forgetful) Read(ctx context.Context, u *urn.Urn, o stock.TxOptions) (st
 }
 
 // TestPicksCondemnsPickingAgain: a service that picks again after a failure is
-// caught, whatever made the write fail.
+// detected, whatever made the write fail.
 func TestPicksCondemnsPickingAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []cell{{mode: lockmode.ForUpdate, dialect: "postgres"}, {mode: lockmode.Optimistic, dialect: "sqlite"}} {
@@ -167,9 +167,9 @@ func TestPicksCondemnsPickingAgain(t *testing.T) {
 	}
 }
 
-// picksBesideDeadlocks draws one after another until so many draws were ended as
-// victims of deadlocks over prize a. Draws that pick the other prize meet none, so that
-// each of these takes a in the end. An error names one that went otherwise.
+// picksBesideDeadlocks draws one after another until that many draws were ended as
+// victims of deadlocks over prize a. Draws that pick the other prize have no deadlock,
+// so that each of these takes a in the end. An error names a draw that did not.
 func picksBesideDeadlocks(t *testing.T, victims int, edits ...edit) error {
 	t.Helper()
 	c := cell{mode: lockmode.ForUpdate, dialect: "postgres"}
@@ -200,17 +200,17 @@ func picksBesideDeadlocks(t *testing.T, victims int, edits ...edit) error {
 	return audited(t, a.store(0), pool)
 }
 
-// TestDeadlocksDoNotChangePicks: of draws that are ended as victims of
-// deadlocks over one prize, each takes the same unit in the end. A service that
-// picks again is caught; it goes unnoticed with probability 2^-40.
+// TestDeadlocksDoNotChangePicks: draws that are ended as victims of deadlocks over one
+// prize all take the same unit in the end. A service that picks again is detected,
+// except with probability 2^-40.
 func TestDeadlocksDoNotChangePicks(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, picksBesideDeadlocks(t, 10))
 	require.ErrorContains(t, picksBesideDeadlocks(t, 40, func(s *settings) { s.Store = &forgetful{s.Store} }), "and took b")
 }
 
-// deadlocks takes the row of prize a and then that of the pool, which draws
-// take the other way round, again and again.
+// deadlocks repeatedly takes the row of prize a and then that of the pool, in the
+// opposite order to draws.
 func deadlocks(t *testing.T, a *arena, pool string, stop <-chan struct{}) {
 	for {
 		select {

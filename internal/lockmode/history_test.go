@@ -16,13 +16,13 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestRowsPutBack: rows that are put back to a former state under living
-// instances are drawn from as they are: no unit twice, no draw fails, and each
-// prize has the odds of what is there, whatever the instances had cached.
+// TestRowsPutBack: after the rows are reset to a former state under running instances,
+// draws use them as they are: no unit twice, no draw fails, and each prize has the odds
+// of what is left, whatever the instances had cached.
 func TestRowsPutBack(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {
-			continue // the lock has nothing to do with histories
+			continue // the lock does not affect histories
 		}
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
@@ -34,7 +34,7 @@ func TestRowsPutBack(t *testing.T) {
 				kept := stocktest.Keep(t, a.store(0), pool)
 				draws(t, first, pool, "lost", 20)
 				kept.PutBack(t, a.store(0))
-				draws(t, second, pool, "second", 20-round) // to the version that the first one knows, and short of it
+				draws(t, second, pool, "second", 20-round) // to the version that the first one knows, and before it
 				draws(t, first, pool, "first", 20)
 				draws(t, first, pool, "lost", 10+round) // keys that were lost are new again
 				_, err := first.Draw(t.Context(), named(pool, "none left"))
@@ -45,7 +45,7 @@ func TestRowsPutBack(t *testing.T) {
 	}
 }
 
-// draws draws n times, and every draw is new and wins.
+// draws draws n times, and checks that every draw is new and wins.
 func draws(t *testing.T, s *service, pool, prefix string, n int) {
 	t.Helper()
 	for i := range n {
@@ -55,8 +55,8 @@ func draws(t *testing.T, s *service, pool, prefix string, n int) {
 	}
 }
 
-// TestLastUnitsPutBack: an instance that has cached other prizes than those that
-// are left does not fail draws for it.
+// TestLastUnitsPutBack: an instance that has cached other prizes than those that are
+// left does not fail draws for that.
 func TestLastUnitsPutBack(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
@@ -75,8 +75,8 @@ func TestLastUnitsPutBack(t *testing.T) {
 	}
 }
 
-// unmarked is a store to which a history is its version: it takes the mark that
-// it finds for the one that it knows.
+// unmarked is a store that identifies a history by its version: it replaces the mark
+// that it finds by the one that it knows.
 type unmarked struct {
 	lockmode.Store
 	db *sql.DB
@@ -105,14 +105,14 @@ func (u *unmarked) Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) er
 	return u.Store.Write(ctx, p, o)
 }
 
-// TestRowsPutBackCondemnsVersionsAlone: instances that know a history by its
-// version alone draw from what is no longer there.
+// TestRowsPutBackCondemnsVersionsAlone: instances that identify a history only by its
+// version draw from units that no longer exist.
 func TestRowsPutBackCondemnsVersionsAlone(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})
 	broken := func(s *settings) { s.Store = &unmarked{s.Store, a.store(0).LockDB()} }
 	first, second := a.serve(t, 0, broken), a.serve(t, 1, broken)
-	pool := a.pool(t, slices.Repeat([]int64{50}, 12)...) // of few prizes, as many of each may be lost as are drawn again
+	pool := a.pool(t, slices.Repeat([]int64{50}, 12)...) // with few prizes, as many of each may be lost as are drawn again
 	draws(t, first, pool, "before", 10)
 	kept := stocktest.Keep(t, a.store(0), pool)
 	draws(t, first, pool, "lost", 60)

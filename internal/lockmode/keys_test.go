@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// testSameKey: one key 200 times at three services is one draw with 200 equal
-// answers, and new to one caller alone.
+// testSameKey: one key sent 200 times to three services is one draw with 200 equal
+// answers, and only one of them says that it is new.
 func testSameKey(t *testing.T, a *arena) {
 	pool := a.pool(t, 50, 50)
 	services := a.three(t)
@@ -42,8 +42,8 @@ func testSameKey(t *testing.T, a *arena) {
 	require.Equal(t, int64(3+3), audit.Version)
 }
 
-// testKeyAgain: a key with another user or count is refused and changes
-// nothing; in another pool it is another draw.
+// testKeyAgain: a key with another user or count is refused and changes nothing; in
+// another pool it is another draw.
 func testKeyAgain(t *testing.T, a *arena) {
 	pool, other := a.pool(t, 50), a.pool(t, 50)
 	services := a.three(t)
@@ -74,7 +74,7 @@ func testKeyAgain(t *testing.T, a *arena) {
 	require.Equal(t, int64(2+1), stocktest.NoViolations(t, a.store(0), other).Version)
 }
 
-// testTens: draws of ten units are whole, or nothing.
+// testTens: draws of ten units get all of them or none.
 func testTens(t *testing.T, a *arena) {
 	pool := a.pool(t, 200, 95, 9)
 	y := storm{services: a.three(t), poolID: pool, prefix: "ten", asked: 50, count: func(int) int { return 10 }}.run(t)
@@ -91,8 +91,8 @@ func testTens(t *testing.T, a *arena) {
 	require.Equal(t, int64(4), remaining(stocktest.NoViolations(t, a.store(0), pool)))
 }
 
-// testShut: a known key is answered when its pool is sold out, paused or
-// closed; a new one is refused for what it is.
+// testShut: a known key is answered when its pool is sold out, paused or closed; a new
+// one is refused with the right code.
 func testShut(t *testing.T, a *arena) {
 	pool := a.pool(t, 2)
 	s := a.serve(t, 0)
@@ -140,7 +140,7 @@ func testShut(t *testing.T, a *arena) {
 func TestRestartedServiceReplays(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {
-			continue // the lock is not asked about draws of the past
+			continue // the lock is not used for past draws
 		}
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
@@ -150,7 +150,7 @@ func TestRestartedServiceReplays(t *testing.T) {
 			y := storm{services: services, poolID: pool, prefix: "k", asked: 30}.run(t)
 			require.Len(t, y.won, 30)
 			for _, s := range services {
-				drain(t, s.Batcher) // the lock is released behind the answers; a lease that nobody can release lasts its term
+				drain(t, s.Batcher) // the lock is released after the answers; a lease that nobody can release lasts its term
 			}
 			for _, s := range a.stores {
 				require.NoError(t, s.Close())

@@ -17,42 +17,42 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// race is the order of wins under contention: several instances, which decide
-// one draw at a time, take the first tenth of pools of 90, 9 and 1 %.
+// race is the order of wins under contention: several instances, which decide one draw
+// at a time, take the first tenth of pools with prizes of 90, 9 and 1 %.
 type race struct {
 	*arena
-	// pools is how many pools are drawn from, units what each holds.
+	// pools is how many pools are drawn from, units how many units each has.
 	pools, units int
-	// write, when set, stands in for the Apply of every attempt.
+	// write, if set, replaces the Apply of every attempt.
 	write apply
-	// meet has picks made in groups before any is written.
+	// meet makes picks in groups before any is written.
 	meet bool
 }
 
 const (
 	// rivals is the number of instances that contend for a pool.
 	rivals = 12
-	// together is how many picks are made before any of them is written, where
-	// the mode lets so many in. The more, the fewer wins it takes to see a
-	// prize that is favoured.
+	// together is how many picks are made before any of them is written, if the mode
+	// allows that many. The more, the fewer wins are needed to detect a prize that is
+	// favoured.
 	together = 10
-	// further draws keep every caller at work until the last win that counts,
-	// so that no instance is missed where picks meet.
+	// further draws keep every caller busy until the last win that counts, so that no
+	// instance is missing where picks meet.
 	further = callers + 2*rivals
-	// poolsAtOnce keeps the callers of one pool from waiting for those of too
-	// many others.
+	// poolsAtOnce keeps the callers of one pool from waiting for those of too many
+	// others.
 	poolsAtOnce = 4
 )
 
-// unlocked keeps optimistic instances from the last attempt, which holds the
-// pool's row: under it no picks meet.
+// unlocked keeps optimistic instances from the last attempt, which holds the pool's
+// row: under it no picks meet.
 func unlocked(s *settings) { s.OptimisticAttempts, s.OptimisticBudget = 1000, patience }
 
 // results of a race.
 type results struct {
 	samples []drawtest.Sample
-	// met counts the batches that began while another instance had one of the
-	// same pool under way, retries the tries that came too late.
+	// met counts the batches that began while another instance had one of the same pool
+	// under way, retries the attempts that lost.
 	met, retries int
 }
 
@@ -60,7 +60,7 @@ func (r race) run(t *testing.T) results {
 	t.Helper()
 	met := &meetings{under: map[string]int{}}
 	var services []*service
-	tamper := r.tamper() // shared: picks of several instances meet
+	tamper := r.tamper() // picks of several instances meet
 	for i := range rivals {
 		s := r.serve(t, i, oneByOne, tamper, unlocked)
 		s.seen.issuing = met.enter
@@ -108,8 +108,7 @@ func firstWins(t *testing.T, s *stock.Store, poolID string, n int) []int64 {
 	return wins
 }
 
-// tamper has picks of one pool meet before any is written, as long as it
-// counts.
+// tamper makes picks of one pool meet before any is written, while wins count.
 func (r race) tamper() edit {
 	write := r.write
 	if write == nil {
@@ -157,17 +156,16 @@ func (m *meetings) enter(poolID string) (back func()) {
 	}
 }
 
-// TestLaw: which prize is won next depends on the units that remain and on
-// nothing else, also when draws contend: the first tenth of a pool holds as
-// many rare prizes as chance gives it.
+// TestLaw: which prize is won next depends only on the units that remain, also when
+// draws contend: the first tenth of a pool contains as many rare prizes as chance gives
+// it.
 //
-// The judgement blames draws that keep the law with probability 1e-9 at most;
-// package drawtest says why. It condemns a version per prize every time: when
-// ten rivals pick from one state, each prize that somebody picked is won once
-// in that round, which gave the 9 % prize 30 to 32 % of the wins and the 1 %
-// prize 5 to 6 %. For the 400 wins of each race here G was then 187 to 204 in six
-// races with a database, with a deviation of 17: seven deviations above the bound
-// of 57.
+// The test rejects draws that keep the law with probability 1e-9 at most; package
+// drawtest explains why. It rejects a version per prize every time: when ten rivals
+// pick from one state, each prize that somebody picked is won once in that round, which
+// gave the 9 % prize 30 to 32 % of the wins and the 1 % prize 5 to 6 %. For the 400
+// wins of each race here G was then 187 to 204 in six races with a database, with a
+// deviation of 17: seven deviations above the bound of 57.
 func TestLaw(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {
@@ -191,8 +189,8 @@ func TestLaw(t *testing.T) {
 	}
 }
 
-// TestLawCondemnsAVersionPerPrize: the same judgement of the same race, with
-// prizes that are guarded one by one.
+// TestLawCondemnsAVersionPerPrize: the same judgement of the same race, with prizes
+// that are guarded one by one.
 func TestLawCondemnsAVersionPerPrize(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -202,7 +200,7 @@ func TestLawCondemnsAVersionPerPrize(t *testing.T) {
 	require.Error(t, drawtest.Judge(got.samples...))
 }
 
-// shares are the parts of the wins that went to each prize.
+// shares returns the parts of the wins that went to each prize.
 func shares(samples []drawtest.Sample) string {
 	var wins [3]float64
 	var all float64

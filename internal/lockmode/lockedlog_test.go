@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// lockedLog is a session that keeps everybody from the awards, as work on their
-// table does.
+// lockedLog makes a session lock everybody out of the awards, like maintenance of their
+// table.
 func lockedLog(t *testing.T, a *arena) (clear func()) {
 	t.Helper()
 	conn, err := a.store(1).LockDB().Conn(t.Context())
@@ -38,8 +38,8 @@ func lockedLog(t *testing.T, a *arena) (clear func()) {
 	}
 }
 
-// TestTheLogCannotBeAsked: while the log is kept from everybody, a known key is in
-// doubt or the database unavailable, and the pool is not said to be busy.
+// TestTheLogCannotBeAsked: while the log is locked for everybody, a known key is in
+// doubt or the database unavailable, and the answer is not that the pool is busy.
 func TestTheLogCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
@@ -59,7 +59,7 @@ func testLockedLog(t *testing.T, a *arena) {
 	testKnownInDoubt(t, a, short, lockedLog, draw.CodeOutcomeUnknown, draw.CodeStoreUnavailable)
 }
 
-// asked is a store that notes the draws for which its log is asked.
+// asked is a store that records the draws for which its log is asked.
 type asked struct {
 	lockmode.Store
 	mu  sync.Mutex
@@ -86,16 +86,16 @@ func (tx *askedTx) Draws(ctx context.Context, poolID string, ids []string) (map[
 	return tx.Tx.Draws(ctx, poolID, ids)
 }
 
-// has says whether the log was asked for a draw.
+// has reports whether the log was asked for a draw.
 func (s *asked) has(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Contains(s.ids, id)
 }
 
-// testKnownInDoubt: known keys have one of the codes while something is held, and
-// are replayed once it is free. One for which the log was not asked in its time may
-// be withdrawn: then the machine was busy, and they get more time.
+// testKnownInDoubt: known keys get one of the codes while something is held, and are
+// replayed once it is free. A key for which the log was not asked in time may be
+// withdrawn: then the machine was busy, and the keys get more time.
 func testKnownInDoubt(t *testing.T, a *arena, short edit, hold func(*testing.T, *arena) (clear func()), codes ...draw.Code) {
 	t.Helper()
 	for more := time.Duration(1); !knownInDoubt(t, a, short, more, hold, codes); more *= 2 {
@@ -103,7 +103,7 @@ func testKnownInDoubt(t *testing.T, a *arena, short edit, hold func(*testing.T, 
 	}
 }
 
-// knownInDoubt says whether the log was asked for every draw that was withdrawn.
+// knownInDoubt reports whether the log was asked for every draw that was withdrawn.
 func knownInDoubt(t *testing.T, a *arena, short edit, more time.Duration, hold func(*testing.T, *arena) (clear func()), codes []draw.Code) bool {
 	t.Helper()
 	pool, log := a.pool(t, 50), &asked{}

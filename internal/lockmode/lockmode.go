@@ -15,45 +15,43 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// Locker is a lock outside the prize rows, one of package locker.
+// Locker is a lock outside the prize rows; package locker provides them.
 type Locker interface {
-	// WithLock waits for the lock on key, within its own limit and ctx, and
-	// runs fn while it is held. fn's context ends when the lock may be lost;
-	// token grows with every holder of key and never repeats. fn's error is
-	// returned as it is; draw.CodeContended says that the wait was spent,
-	// draw.CodeLockUnavailable that the lock service did not answer, and in
-	// both cases fn did not run.
+	// WithLock waits for the lock on key, within its own limit and ctx, and runs fn
+	// while the lock is held. fn's context ends when the lock may be lost; token grows
+	// with every holder of key and never repeats. fn's error is returned unchanged.
+	// draw.CodeContended means that the wait timed out, draw.CodeLockUnavailable that
+	// the lock service did not answer; in both cases fn did not run.
 	WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error
 }
 
 // Observer is notified of attempts, for metrics.
 type Observer interface {
-	// Attempted is called after each attempt: the mode, how long the transaction
-	// took, and the reason for another one, "" when it was the last.
+	// Attempted is called after each attempt with the mode, the duration of the
+	// transaction, and the reason for another attempt, "" if none follows.
 	Attempted(mode, reason string, took time.Duration)
-	// StaleToken is called when the write rejected the holder of a lock because
+	// StaleToken is called when the write rejected the token of a lock's holder because
 	// a later holder had written.
 	StaleToken()
 }
 
-// Store reads pools, and writes plans that were made from them or from cached
-// copies of them.
+// Store reads pools, and writes plans that were made from them or from cached copies.
 type Store interface {
 	Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error)
 	Resume(ctx context.Context, o stock.TxOptions) (stock.Tx, error)
 	Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) error
 }
 
-// Agendas does what was planned for pools.
+// Agendas carries out what was planned for pools.
 type Agendas interface {
-	// RunDue does the items of a pool's agenda that are due. Errors: a
-	// *draw.Error, or a *stock.Error with its class.
+	// RunDue carries out the due items of a pool's agenda. Errors: a *draw.Error, or a
+	// *stock.Error with its class.
 	RunDue(ctx context.Context, poolID string) error
 }
 
 // Sharer begins transactions that batches of several pools share.
 type Sharer interface {
-	// CanShare says whether ReadShared may be called.
+	// CanShare reports whether ReadShared may be called.
 	CanShare() bool
 	ReadShared(ctx context.Context, all []stock.SharedPool, o stock.TxOptions) (stock.SharedTx, []bool, error)
 }
@@ -61,44 +59,43 @@ type Sharer interface {
 // Options of the modes.
 type Options struct {
 	Store Store
-	// Agendas does what comes before the draws.
+	// Agendas carries out due items before the draws.
 	Agendas Agendas
 	// Sharer, when set, lets small batches of several pools share transactions.
 	Sharer   Sharer
 	Observer Observer
 	Log      *slog.Logger
-	// Now is the time that awards get; nil means this machine's clock.
+	// Now returns the time that awards get; nil means this machine's clock.
 	Now func() time.Time
-	// ClockLeapt returns why draws that go by time cannot be decided now, nil where they
-	// can; nil means that they always can.
+	// ClockLeapt returns why draws that depend on time cannot be decided now, nil if
+	// they can; a nil function means that they always can.
 	ClockLeapt func() error
-	// Mode is the service's own, for pools that name none.
+	// Mode is the service's own mode, for pools that name none.
 	Mode string
-	// Budget is the time after which a batch that met others is not attempted
-	// again, in any mode.
+	// Budget is the time after which a batch that met conflicts is not attempted again,
+	// in any mode.
 	Budget time.Duration
-	// Settle is the longest that a batch takes: it bounds the attempt under way
-	// when Budget ends, and the time to find out what became of a commit whose
-	// answer was lost. It is longer than Budget.
+	// Settle is the maximum time that a batch takes: it bounds the attempt under way
+	// when Budget ends, and the time for finding out whether a commit succeeded whose
+	// response was lost. It is longer than Budget.
 	Settle time.Duration
-	// OptimisticAttempts and OptimisticBudget bound the optimistic mode,
-	// whichever ends first.
+	// OptimisticAttempts and OptimisticBudget bound the optimistic mode; whichever ends
+	// first applies.
 	OptimisticAttempts int
 	OptimisticBudget   time.Duration
-	// Locker is external mode's lock. LockName, at most 64 characters of ASCII,
-	// tells it from other locks: tokens are compared only with those of the
-	// same lock.
+	// Locker is external mode's lock. LockName, at most 64 ASCII characters, identifies
+	// it: only tokens of the same lock are compared.
 	Locker   Locker
 	LockName string
 
-	// resolve is Switch.name, which New passes on to the modes.
+	// resolve is Switch.name, which New passes to the modes.
 	resolve func(ofPool string) string
-	// givenUp logs what no mode could decide.
+	// givenUp logs batches that no mode could decide.
 	givenUp *givenUp
 }
 
-// mode is one way of keeping two draws on one pool apart. issue returns
-// errOtherMode when the pool names another.
+// mode is one kind of concurrency control. issue returns errOtherMode if the pool names
+// another mode.
 type mode interface {
 	issue(ctx context.Context, b *group.Batch) error
 }
@@ -139,7 +136,7 @@ type Switch struct {
 	givenUp *givenUp
 }
 
-// New returns a Switch. Error: CodeInvalidRequest for a mode that is not one.
+// New returns a Switch. Error: CodeInvalidRequest for an unknown mode.
 func New(o Options) (*Switch, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -156,23 +153,22 @@ func New(o Options) (*Switch, error) {
 	return s, nil
 }
 
-// errOtherMode: the pool's row, just read, names another mode than the one
-// that is at work.
+// errOtherMode means that the pool's row, just read, names another mode than the
+// current one.
 var errOtherMode = errors.New("lockmode: the pool names another mode")
 
-// switchesMax bounds how often a batch follows a pool whose mode is changed
-// under it.
+// switchesMax bounds how often a batch follows a pool whose mode changes meanwhile.
 const switchesMax = 5
 
-// Issue decides b in the mode that its pool names. The mode is known from the
-// last read of the pool; when the row says otherwise, nothing has been written
-// yet and the batch goes over to the other mode.
+// Issue decides b in the mode that its pool names. The mode is known from the last read
+// of the pool; if the row names another, nothing has been written yet and the batch
+// changes to that mode.
 func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 	defer func() {
 		if v := recover(); v != nil {
 			s.log.ErrorContext(b.Context(), "a batch panicked", "mode", b.Mode(), "pool", b.Urn.PoolID, "draws", b.Draws(), "requests", b.RequestIDs(namesMax),
 				"error", fmt.Errorf("panic: %v", v), "stack", string(debug.Stack()))
-			panic(v) // the group answers its draws
+			panic(v) // the group answers the batch's draws
 		}
 	}()
 	b.SetMode(s.name(b.Urn.Mode))
@@ -184,7 +180,7 @@ func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 		b.SetMode(name)
 		if err := s.modes[name].issue(ctx, b); !errors.Is(err, errOtherMode) {
 			if err == nil {
-				s.givenUp.settled()
+				s.givenUp.noteDecided()
 				return nil
 			}
 			return s.giveUp(ctx, b, err)
@@ -193,13 +189,13 @@ func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 	return s.giveUp(ctx, b, draw.Errorf(draw.CodeContended, "the pool's mode is being changed; this request drew nothing"))
 }
 
-// giveUp is the end of a batch that no mode decided. Its draws that the log holds are
-// answered all the same.
+// giveUp ends a batch that no mode decided. Draws that the log holds are still
+// answered.
 func (s *Switch) giveUp(ctx context.Context, b *group.Batch, err error) error {
 	if b.IsInDoubt() && draw.CodeOf(err) != draw.CodeInternal && draw.CodeOf(err) != draw.CodeOutcomeUnknown {
 		err = errInDoubt(err) // an earlier attempt may have been committed
 	}
-	if waits(b, err) {
+	if mustWait(b, err) {
 		b.WaitedInVain()
 	}
 	if s.replays.between(ctx, b, err) {
@@ -208,9 +204,9 @@ func (s *Switch) giveUp(ctx context.Context, b *group.Batch, err error) error {
 	return err
 }
 
-// name is the mode to use for a pool that names the given one. A name that
-// this version does not know, written by a newer one, is the service's own:
-// all modes are safe side by side.
+// name returns the mode to use for a pool that names the given one. For a name that
+// this version does not know, written by a newer one, it is the service's own: all
+// modes are safe side by side.
 func (s *Switch) name(ofPool string) string {
 	if s.modes[ofPool] != nil {
 		return ofPool

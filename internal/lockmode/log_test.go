@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// asLogged says where the answers differ from the log: every answered draw is
-// there with the same awards, and nothing else is.
+// asLogged returns how the answers differ from the log: every answered draw is there
+// with the same awards, and nothing else is.
 func (y *tally) asLogged(t *testing.T, s *stock.Store, poolID string) error {
 	t.Helper()
 	awards, err := s.Awards(t.Context(), poolID, 0, 1_000_000)
@@ -49,7 +49,7 @@ func sameAwards(a, b []draw.Award) error {
 	return nil
 }
 
-// audited says which rules the rows break.
+// audited returns the rules that the rows violate.
 func audited(t *testing.T, s *stock.Store, poolID string) (err error) {
 	t.Helper()
 	audit, failed := s.Audit(t.Context(), poolID)

@@ -8,7 +8,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestMain looks for goroutines that are left at the end.
+// TestMain checks that no goroutines are left at the end.
 func TestMain(m *testing.M) {
 	servertest.ManyAtOnce()
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("drawsvc/internal/servertest.(*process).keep"))

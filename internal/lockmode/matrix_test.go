@@ -64,12 +64,12 @@ func promises() []promise {
 	}
 }
 
-// TestMatrix holds every mode, with every lock, on every dialect, to the same
-// promises. A further mode, lock or dialect is in it by being registered.
+// TestMatrix checks every mode, with every lock, on every dialect, for the same
+// promises. A further mode, lock or dialect is included by being registered.
 //
-// By itself it runs a choice in which each two of them meet: every cell is
-// there, and every promise with each mode, each lock and each dialect. The
-// promise with this lock on that dialect is left to `make test-all`.
+// By default it runs a pairwise selection: every cell occurs, and every promise with
+// each mode, each lock and each dialect. A promise with one lock on one dialect is left
+// to `make test-all`.
 func TestMatrix(t *testing.T) {
 	all, run := 0, 0
 	for _, c := range cells() {
@@ -86,7 +86,7 @@ func TestMatrix(t *testing.T) {
 	t.Logf("%d of %d promises of cells", run, all)
 }
 
-// chosenFor are the promises that the cell has to keep.
+// chosenFor returns the promises that the cell has to keep.
 func chosenFor(c cell, every bool) (chosen []promise) {
 	row, layer, layers := place(c)
 	for column, p := range promises() {
@@ -97,8 +97,8 @@ func chosenFor(c cell, every bool) (chosen []promise) {
 	return chosen
 }
 
-// place is where the cell is among all cells: row is that of its mode and lock,
-// and layer that of its dialect among the dialects that these work on.
+// place returns the place of the cell among all cells: row is that of its mode and
+// lock, and layer that of its dialect among the dialects on which these work.
 func place(c cell) (row, layer, layers int) {
 	var ways [][2]string
 	var dialects []string
@@ -114,8 +114,8 @@ func place(c cell) (row, layer, layers int) {
 	return slices.Index(ways, [2]string{c.mode, c.lock}), slices.Index(dialects, c.dialect), len(dialects)
 }
 
-// TestMatrixChoice: in the choice each two meet, and whoever asks for every
-// combination has it.
+// TestMatrixChoice: the selection contains each pair, and with every combination
+// requested, all are run.
 func TestMatrixChoice(t *testing.T) {
 	type pair [2]string
 	met, could, twice := map[pair]bool{}, map[pair]bool{}, map[pair]bool{}

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// crash has the service end between commit and answer: its caller's answer is that
-// the outcome is unknown, and the next instance settles it.
+// crash makes the service end between commit and answer: its caller is answered that the
+// outcome is unknown, and the next instance settles it.
 func (w *world) crash(rt *rapid.T) {
 	r := w.request(rt)
 	if _, known := w.model.draws[r.DrawID]; known || w.model.state != draw.StateOpen || w.model.remaining() < int64(r.Count) {
@@ -38,7 +38,7 @@ func (w *world) crash(rt *rapid.T) {
 	w.restart(rt)
 	d, err := w.service.Draw(w.t.Context(), r)
 	require.NoError(rt, err)
-	if dying.cut.Load() { // else its time was over within the commit, which may have happened or not
+	if dying.cut.Load() { // otherwise its time was over within the commit, which may have happened or not
 		require.Equal(rt, committed, d.Replayed)
 	}
 	d.Replayed = false
@@ -52,8 +52,8 @@ const modelSettle = 50 * time.Millisecond
 type dying struct {
 	lockmode.Store
 	committed bool
-	// down is set with the write, inDoubt when its answer was lost, cut when that
-	// was this store's doing.
+	// down is set with the write, inDoubt if its response was lost, cut if this store
+	// caused that.
 	down, inDoubt, cut atomic.Bool
 }
 

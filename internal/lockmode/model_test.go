@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// model is what a pool must hold, in maps.
+// model is what a pool must contain, in maps.
 type model struct {
 	state           draw.State
 	mode            string
@@ -33,7 +33,7 @@ func (m *model) remaining() (n int64) {
 	return n
 }
 
-// isBare says that the pool holds no unit and has issued none.
+// isBare reports whether the pool has no unit and has issued none.
 func (m *model) isBare() bool {
 	for _, n := range m.stocked {
 		if n > 0 {
@@ -43,7 +43,7 @@ func (m *model) isBare() bool {
 	return true
 }
 
-// world is a model beside the real thing.
+// world is a model and the real pool.
 type world struct {
 	t       *testing.T
 	arena   *arena
@@ -68,7 +68,7 @@ func newWorld(t *testing.T, rt *rapid.T, a *arena) *world {
 	return w
 }
 
-// restart is a new instance on the same database: its cache is empty.
+// restart starts a new instance on the same database: its cache is empty.
 func (w *world) restart(rt *rapid.T) {
 	mode := rapid.SampledFrom(lockmode.Names()).Draw(rt, "service's mode")
 	w.service = w.arena.serve(w.t, 0, func(s *settings) {
@@ -85,7 +85,7 @@ func (w *world) restart(rt *rapid.T) {
 	})
 }
 
-// ask draws and holds the answer to what the model says.
+// ask draws and compares the answer with the model.
 func (w *world) ask(rt *rapid.T, r draw.Request) {
 	d, err := w.service.Draw(w.t.Context(), r)
 	known, isKnown := w.model.draws[r.DrawID]
@@ -107,7 +107,7 @@ func (w *world) ask(rt *rapid.T, r draw.Request) {
 	}
 }
 
-// won enters a new draw into the model: versions and units count up.
+// won adds a new draw to the model: versions and units count up.
 func (w *world) won(rt *rapid.T, r draw.Request, d draw.Draw) {
 	require.Len(rt, d.Awards, r.Count)
 	for i, a := range d.Awards {
@@ -143,7 +143,7 @@ func (w *world) request(rt *rapid.T) draw.Request {
 	}
 }
 
-// move stocks or withdraws, and holds the answer to what the model says.
+// move stocks or withdraws, and compares the answer with the model.
 func (w *world) move(rt *rapid.T) {
 	s := draw.Stocking{
 		PoolID: w.pool, PrizeID: rapid.SampledFrom([]string{"a", "b", "zz"}).Draw(rt, "prize"), Reason: "model",
@@ -151,7 +151,7 @@ func (w *world) move(rt *rapid.T) {
 		Key:   rapid.SampledFrom([]string{"", "", "m1", "m2"}).Draw(rt, "move's key"),
 	}
 	m, err := w.arena.store(0).Stock(w.t.Context(), s, "test")
-	w.service.Changed(w.pool) // as the store does where both are one process
+	w.service.Changed(w.pool) // as the store does if both are one process
 	known, isKnown := w.model.moves[s.Key]
 	stocked, isPrize := w.model.stocked[s.PrizeID]
 	switch {
@@ -203,8 +203,7 @@ func (w *world) check(rt *rapid.T) {
 	}
 }
 
-// modelRuns is how many sequences a dialect is put through; a server takes
-// longer for each.
+// modelRuns is how many sequences a dialect runs; a server takes longer for each.
 func modelRuns(dialect string) int64 {
 	if dialect == "sqlite" {
 		return 40
@@ -212,9 +211,9 @@ func modelRuns(dialect string) int64 {
 	return 8
 }
 
-// TestModel: whatever is asked, in whatever order, the pool does what a few
-// maps say: draws, retries, stock moves, pauses, modes, instances that come and
-// go, and writes that are lost on the way.
+// TestModel: for any sequence of requests, the pool does what a few maps predict:
+// draws, retries, stock moves, pauses, modes, instances that start and stop, and writes
+// that are lost.
 func TestModel(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -227,7 +226,7 @@ func TestModel(t *testing.T) {
 					return
 				}
 				finished := false
-				defer func() { failed = failed || !finished }() // what failed is run again, smaller and smaller
+				defer func() { failed = failed || !finished }() // a failed sequence is run again, smaller and smaller
 				w := newWorld(t, rt, a)
 				rt.Repeat(map[string]func(*rapid.T){
 					"":        w.check,

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestDrawsBesideMoves: an operator's tool that moves stock without a pause,
-// which asks no external lock, does not keep draws from their turn.
+// TestDrawsBesideMoves: an operator's tool that moves stock without a pause, and takes
+// no external lock, does not keep draws from their turn.
 func TestDrawsBesideMoves(t *testing.T) {
 	for _, c := range []cell{
 		{mode: lockmode.Optimistic, dialect: "sqlite"}, {lockmode.External, "sqlite", "table"},
@@ -34,7 +34,8 @@ func TestDrawsBesideMoves(t *testing.T) {
 				moves.Go(func() { moveStock(ctx, t, a, pool) })
 			}
 			var won, contended atomic.Int64
-			// A second, and longer where that is too short for as many draws as tell much.
+			// A second, and longer if that is too short for a meaningful number of
+			// draws.
 			time.AfterFunc(time.Second, func() {
 				for won.Load()+contended.Load() < 100 && !t.Failed() && t.Context().Err() == nil {
 					time.Sleep(time.Millisecond)
@@ -65,7 +66,7 @@ func TestDrawsBesideMoves(t *testing.T) {
 	}
 }
 
-// moveStock puts a unit into the pool and takes it out, until ctx ends.
+// moveStock adds a unit to the pool and removes it, until ctx ends.
 func moveStock(ctx context.Context, t *testing.T, a *arena, pool string) {
 	for n := 0; ctx.Err() == nil; n++ {
 		w := draw.Stocking{PoolID: pool, PrizeID: "a", Delta: int64(1 - 2*(n%2)), Reason: "to and fro"}

@@ -7,11 +7,11 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// optimistic reads without a lock and writes only if the pool's version is
-// still the one it read; whoever comes second reads again and picks again from
-// the whole urn. The version is the pool's and not the prize's: with a version
-// for each prize, "conflict, so pick again" favours the rare prizes. A batch
-// that keeps coming too late locks the row for its last attempts.
+// optimistic reads without a lock and writes only if the pool's version is still the
+// one it read; otherwise it reads again and picks again from the whole urn. The version
+// is the pool's and not the prize's: with a version for each prize, "conflict, so pick
+// again" would favour the rare prizes. A batch that keeps losing locks the row for its
+// last attempts.
 type optimistic struct{ coalescer *coalescer }
 
 func newOptimistic(o Options) mode {

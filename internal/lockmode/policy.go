@@ -6,51 +6,49 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// policy bounds the attempts at a batch. It knows nothing of batches and
-// databases: what to do next follows from how the last attempt ended and from
-// what was spent.
+// policy bounds the attempts at a batch. It does not know batches and databases: what
+// to do next depends only on how the last attempt ended and on what was spent.
 type policy struct {
-	// attempts and budget bound what is repeated, whichever ends first.
+	// attempts and budget bound the retries; whichever ends first applies.
 	attempts int
 	budget   time.Duration
-	// lockLast has the last attempts wait for the pool's row and hold it, so
-	// that whoever came too late so often gets a turn.
+	// lockLast means that the last attempts wait for the pool's row and hold it, so
+	// that a batch that lost so often gets a turn.
 	lockLast bool
 }
 
 const (
-	// attemptsMax bounds the attempts of modes that wait for a lock, where a
-	// conflict is the exception.
+	// attemptsMax bounds the attempts of modes that wait for a lock, where conflicts
+	// are rare.
 	attemptsMax = 10
-	// unavailableMax bounds the attempts at a database that does not answer: a
-	// second one finds out whether just one connection was dead.
+	// unavailableMax bounds the attempts at a database that does not answer: a second
+	// attempt shows whether only one connection was broken.
 	unavailableMax = 3
-	// lockedMax bounds the attempts that hold the pool's row where attempts are
-	// made without it before: one that waited for the row in vain is repeated.
+	// lockedMax bounds the attempts that hold the pool's row, in modes whose earlier
+	// attempts do not: one that waited for the row in vain is repeated.
 	lockedMax = 2
-	// knownKeysMax bounds the attempts that met a known key: one finds the key
-	// in the log, and a second one a key that came into it meanwhile.
+	// knownKeysMax bounds the attempts that met a known key: one finds the key in the
+	// log, and a second one a key that was added to it meanwhile.
 	knownKeysMax = 3
-	// duesMax bounds the attempts that met items of the agenda, of which each
-	// does as many as a transaction takes. Their time is bounded by the budget.
+	// duesMax bounds the attempts that met due items of the agenda; each of them
+	// carries out as many as fit in a transaction. Their time is bounded by the budget.
 	duesMax = 200
 )
 
-// spent is what a batch has cost so far.
+// spent is what a batch has used so far.
 type spent struct {
-	// attempts are those that count: the ones that met a known key do not,
-	// because their keys are found at the next, nor do those that did items of
-	// the agenda.
+	// attempts counts the attempts, except those that met a known key, because the next
+	// attempt finds that key, and those that carried out items of the agenda.
 	attempts, unavailable, knownKeys, dues int
 	elapsed                                time.Duration
-	// inDoubt says that a write of the batch may have been committed.
+	// inDoubt means that a write of the batch may have been committed.
 	inDoubt bool
-	// locked counts the attempts that waited for the pool's row, where those
-	// before them did not.
+	// locked counts the attempts that waited for the pool's row, in modes whose earlier
+	// attempts do not.
 	locked int
 }
 
-// add counts an attempt that ended in the class.
+// add counts an attempt that ended with the class.
 func (s *spent) add(class stock.Class) {
 	switch class {
 	case stock.ClassKnownKey:
@@ -71,17 +69,17 @@ func (s *spent) add(class stock.Class) {
 type verdict int
 
 const (
-	// giveUp: the batch cannot be decided.
+	// giveUp means that the batch cannot be decided.
 	giveUp verdict = iota
-	// retryNow: what the last attempt lacked can be had at once.
+	// retryNow means that what the last attempt needed is available at once.
 	retryNow
-	// retryLater: wait, so that those who collided do not meet again.
+	// retryLater means to wait, so that attempts that collided do not meet again.
 	retryLater
-	// retryLocked: wait for the pool's row, and hold it.
+	// retryLocked means to wait for the pool's row and hold it.
 	retryLocked
 )
 
-// next says what follows an attempt that ended in the class.
+// next returns what follows an attempt that ended with the class.
 func (p policy) next(class stock.Class, s spent) verdict {
 	switch class {
 	case stock.ClassConflict, stock.ClassUnavailable, stock.ClassKnownKey:
@@ -98,7 +96,7 @@ func (p policy) next(class stock.Class, s spent) verdict {
 		return giveUp
 	}
 	switch {
-	case s.inDoubt: // worth more attempts: somebody may have won
+	case s.inDoubt: // worth more attempts: a draw may have been made
 		return retryLater
 	case class == stock.ClassKnownKey && s.knownKeys < knownKeysMax:
 		return retryNow

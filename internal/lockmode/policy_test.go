@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// TestPolicy: what follows an attempt, by how it ended and what was spent.
+// TestPolicy: what follows an attempt, depending on how it ended and what was spent.
 func TestPolicy(t *testing.T) {
 	const budget = 500 * time.Millisecond
 	locking := policy{attempts: attemptsMax, budget: budget}

@@ -12,12 +12,13 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// pooledShare is the part, one in so many, of the promises that a cell has to
-// keep behind the proxy. With every way the promises are others, so that each is kept.
+// pooledShare is the divisor that gives the part of the promises that a cell checks
+// behind the proxy. The parts differ between pooling modes, so that each promise is
+// checked.
 const pooledShare = 3
 
-// TestPgBouncer: behind a proxy that gives each transaction another session
-// every mode keeps its promises, with every lock that is possible there.
+// TestPgBouncer: behind a proxy that gives each transaction another session every mode
+// keeps its promises, with every lock that is possible there.
 func TestPgBouncer(t *testing.T) {
 	cases := []promise{
 		{"sells out exactly", testSellOut},

@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// promisedIn reads receipts of a pool: of each draw the lines, as the pool's log should
+// promisedIn reads receipts of a pool: the lines of each draw, as the pool's log should
 // have them.
 func promisedIn(t *testing.T, s *stock.Store, pool string) func(*stock.Store, *draw.Draw) []byte {
 	t.Helper()
@@ -32,7 +32,7 @@ func promisedIn(t *testing.T, s *stock.Store, pool string) func(*stock.Store, *d
 	}
 }
 
-// receiptOf is the receipt that a service answers a draw with.
+// receiptOf returns the receipt with which a service answers a draw.
 func receiptOf(t *testing.T, s *stock.Store, d *draw.Draw) (r proof.Receipt) {
 	t.Helper()
 	if d.Signer == nil {
@@ -54,9 +54,9 @@ func keyOf(t *testing.T, s *stock.Store, pool string) note.Verifier {
 	return key
 }
 
-// testReceipts: what a receipt promises is what the log has, byte for byte: of a
-// draw just made and of one made again, whoever answers, and under the rules that
-// it was made under, whichever are in force by then.
+// testReceipts: what a receipt promises is what the log contains, byte for byte: for a
+// new draw and for a replay, from any instance, and under the rules that it was made
+// under, whichever are in force by then.
 func testReceipts(t *testing.T, a *arena) {
 	pool := a.committed(t, 40, 100)
 	services := a.three(t)
@@ -102,7 +102,7 @@ func testReceipts(t *testing.T, a *arena) {
 		require.Nil(t, again.draw.Signer)
 		require.Equal(t, string(lines[d.ID]), string(promised(a.store(i+2), &again.draw)))
 		redirects += bytes.Count(lines[d.ID], []byte(`"why":`))
-		// The double: a receipt under the rules of now.
+		// The double: a receipt under the current rules.
 		again.draw.Signer, again.draw.Awards = signer, d.Awards
 		if r := receiptOf(t, a.store(i), &again.draw); !strings.Contains(r.Note, string(lines[d.ID])) {
 			before++
@@ -122,8 +122,8 @@ func testReceipts(t *testing.T, a *arena) {
 	a.provenAndErased(t, pool, made, lines, log)
 }
 
-// provenAndErased: the receipts are proven to be in the log, and the log is what it
-// was once a user is erased, of whom nothing else is left.
+// provenAndErased: the receipts are proven to be in the log, and the log does not
+// change when a user is erased, of whom nothing else remains.
 func (a *arena) provenAndErased(t *testing.T, pool string, made []draw.Draw, lines map[string][]byte, log []byte) {
 	ctx, key := t.Context(), keyOf(t, a.store(0), pool)
 	hold := func(i int) {
@@ -171,7 +171,7 @@ func (a *arena) provenAndErased(t *testing.T, pool string, made []draw.Draw, lin
 }
 
 // testReceiptsOfMany: draws that share a transaction with those of other pools have
-// the receipts of their own.
+// their own receipts.
 func testReceiptsOfMany(t *testing.T, a *arena) {
 	pools := make([]string, 4)
 	for i := range pools {

@@ -14,10 +14,10 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// testReceiptsForAll: a pool that gives receipts gives one with every draw, whoever
-// asks whichever instance, also when the draw shares a transaction with those of
-// other pools, and with every replay. An instance that cannot sign does not draw,
-// and replays without one. The log keeps what they all promise.
+// testReceiptsForAll: a pool that gives receipts gives one with every draw, from every
+// instance, also if the draw shares a transaction with those of other pools, and with
+// every replay. An instance that cannot sign does not draw, and replays without one.
+// The log contains what they all promise.
 func testReceiptsForAll(t *testing.T, a *arena) {
 	pool, plain := a.pool(t, 100, 200), a.pool(t, 300)
 	a.setState(t, 0, pool, draw.StatePaused)
@@ -77,11 +77,11 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// withoutKeys: an instance that cannot unseal the key of a pool that gives
-// receipts refuses its draws, and replays those that are known.
+// withoutKeys: an instance that cannot unseal the key of a pool that gives receipts
+// refuses its draws, and replays the known ones.
 func (a *arena) withoutKeys(t *testing.T, pool, known string) {
 	if a.dialect == "sqlite" {
-		return // one process has the file, and either has the identity or not
+		return // one process has the file, and it either has the identity or not
 	}
 	blind := stocktest.Open(t, a.url, stock.Options{Log: slog.New(slog.DiscardHandler)})
 	without := a.serve(t, 0, func(s *settings) { s.Store, s.Sharer = blind, blind })

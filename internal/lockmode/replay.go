@@ -15,15 +15,15 @@ import (
 
 const (
 	// replayReadsMax is how often a pool is read before its log is asked for keys.
-	// Without a lock, a read conflicts with whoever writes meanwhile, and there is no
-	// later one.
+	// Without a lock, a read conflicts with concurrent writes, and no later attempt
+	// follows.
 	replayReadsMax = 8
-	// replayPart is the part of Options.Settle that one lookup may take.
+	// replayPart is the divisor of Options.Settle that gives the time for one lookup.
 	replayPart = 9
 )
 
 // replayer answers known keys while their batch waits for others: a known key is
-// answered whatever else is spent, busy or away (law 4), and needs no lock.
+// answered whatever else is exhausted, busy or unreachable (law 4), and needs no lock.
 type replayer struct {
 	store Store
 	max   time.Duration
@@ -31,14 +31,14 @@ type replayer struct {
 
 func newReplayer(o Options) replayer { return replayer{o.Store, o.Settle / replayPart} }
 
-// between answers the draws of b that the log holds already, where the batch has to wait
-// for others or gets no further attempt. It stands before, between and after the
-// attempts, and reports whether the batch is settled. failed is what the last attempt
-// ended in, nil before the first, and a *draw.Error where the batch is given up: then
-// the draws that are not found end with it. A draw that was found and is not said to be
-// safe is in doubt.
+// between answers the draws of b that the log already holds, if the batch has to wait
+// for others or gets no further attempt. It is called before, between and after the
+// attempts, and reports whether the batch is settled. failed is the error of the last
+// attempt, nil before the first, and a *draw.Error if the batch is given up: then the
+// draws that are not found end with it. A draw that was found but is not confirmed to
+// be safe is in doubt.
 func (r replayer) between(ctx context.Context, b *group.Batch, failed error) (isSettled bool) {
-	if !waits(b, failed) || !b.AsksLog() {
+	if !mustWait(b, failed) || !b.AsksLog() {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.max)
@@ -56,10 +56,10 @@ func endsBatch(failed error) bool {
 	return ok
 }
 
-// waits reports whether a batch has to wait for others after an error.
-func waits(b *group.Batch, failed error) bool {
+// mustWait reports whether a batch has to wait for others after an error.
+func mustWait(b *group.Batch, failed error) bool {
 	switch {
-	case failed == nil: // the batch before may have taken most of the time that its draws have
+	case failed == nil: // the batch before may have taken most of its draws' time
 		return b.IsBehindVain()
 	case endsBatch(failed):
 		return slices.Contains([]draw.Code{draw.CodeContended, draw.CodeLockUnavailable, draw.CodeRulesUnreadable, draw.CodeClockLeapt}, draw.CodeOf(failed))
@@ -85,12 +85,12 @@ func (r replayer) replay(ctx context.Context, b *group.Batch, failed error, sett
 	if err != nil || plan == nil {
 		return
 	}
-	if tx.Write(ctx, plan) != nil { // what was found may not be as safe as what is acknowledged
+	if tx.Write(ctx, plan) != nil { // what was found may be less safe than what is acknowledged
 		b.Undo(plan)
 		return
 	}
 	settle(plan)
 }
 
-// errNotPlanned keeps a plan of replays from giving units to the other draws.
+// errNotPlanned prevents a plan of replays from giving units to the other draws.
 var errNotPlanned = errors.New("lockmode: the draw is planned later")

@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// ruled makes a pool of gold and silver with an endless blank, under rules.
+// ruled creates a pool of gold and silver with an endless blank, under rules.
 func (a *arena) ruled(t *testing.T, gold, silver int64, rules string) string {
 	t.Helper()
 	pool := a.pool(t)
@@ -44,7 +44,8 @@ func (a *arena) setRules(t *testing.T, i int, pool, document string) {
 	require.NoError(t, err)
 }
 
-// lawful folds the whole history of a pool: nothing in it is against its rules.
+// lawful folds the whole history of a pool and checks that nothing in it violates its
+// rules.
 func lawful(t *testing.T, s *stock.Store, pool string) draw.Audit {
 	t.Helper()
 	audit, err := s.AuditDeep(t.Context(), pool)
@@ -61,8 +62,8 @@ func awardsOf(t *testing.T, s *stock.Store, pool string) []draw.Award {
 	return all
 }
 
-// testLimit: of a user's draws at once, under keys of their own, as many are
-// granted as the limit says, and all others are refused for it alone.
+// testLimit: of a user's concurrent draws, with different keys, as many are granted as
+// the limit allows, and all others are refused only because of the limit.
 func testLimit(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":3,"per":"day"}]}`)
 	services := a.three(t)
@@ -91,8 +92,8 @@ func testLimit(t *testing.T, a *arena) {
 	require.Equal(t, [2]int64{3, 0}, [2]int64{st.Limits[0].Used, st.Limits[0].Left})
 }
 
-// testLimits: users draw many units at once; nobody passes a limit, and whoever
-// was refused had too few left for what he asked.
+// testLimits: users draw many units at once; nobody exceeds a limit, and a refused user
+// had too few left for the request.
 func testLimits(t *testing.T, a *arena) {
 	const users, most = 20, 7
 	pool := a.ruled(t, 40, 40, `{"fallback":"none","limits":[{"of":"draws","max":7},{"of":"draws","max":7,"per":"1h"},{"of":"wins","max":4}]}`)
@@ -134,8 +135,8 @@ func testLimits(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// testRedirects: what a limit or the budget withholds becomes the fallback, and
-// the draw is granted.
+// testRedirects: what a limit or the budget withholds becomes the fallback, and the
+// draw is granted.
 func testRedirects(t *testing.T, a *arena) {
 	pool := a.ruled(t, 60, 60, `{"fallback":"none","limits":[{"of":"prize","prize":"gold","max":2}],"budget":{"max":"40.00"}}`)
 	services := a.three(t)
@@ -163,9 +164,8 @@ func testRedirects(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// noWinsOf asks for draws that seldom win, each under one key at all services at
-// once, and again later. It is an error where a key has two answers, or none that
-// is new.
+// noWinsOf requests draws that seldom win, each with one key at all services at once,
+// and again later. It returns an error if a key has two answers, or none that is new.
 func noWinsOf(t *testing.T, pool string, services []*service) error {
 	t.Helper()
 	const keys, times = 10, 9
@@ -202,7 +202,7 @@ func noWinsOf(t *testing.T, pool string, services []*service) error {
 	return nil
 }
 
-// testNoWins: a no-win is the answer to its key for ever, as a win is.
+// testNoWins: a no-win is the permanent answer to its key, as a win is.
 func testNoWins(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","win":"1/10"}`)
 	require.NoError(t, noWinsOf(t, pool, a.three(t)))
@@ -210,7 +210,7 @@ func testNoWins(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// testRulesReplaced: every award is lawful by the rules in force at its version.
+// testRulesReplaced: every award is lawful under the rules in force at its version.
 func testRulesReplaced(t *testing.T, a *arena) {
 	pool := a.ruled(t, 100, 100, `{"fallback":"none"}`)
 	services := a.three(t)

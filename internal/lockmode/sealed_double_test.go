@@ -36,7 +36,7 @@ func (s *seeded) Read(ctx context.Context, u *urn.Urn, o stock.TxOptions) (stock
 	return tx, err
 }
 
-// dice are the numbers of a service that ignores what its pool is committed to.
+// dice are the numbers of a service that ignores its pool's commitment.
 type dice struct{ *proof.Numbers }
 
 func (d dice) Of(int64) urn.Numbers { return d }
@@ -46,8 +46,8 @@ func (d dice) Below(limit int64) int64 {
 	return n.Int64()
 }
 
-// counted are numbers that are used up where a plan is undone: the next plan goes
-// on behind them. While nothing is undone they are the right ones.
+// counted are numbers that are used up when a plan is undone: the next plan continues
+// after them. While nothing is undone they are the right ones.
 type counted struct {
 	*proof.Numbers
 	next int64
@@ -58,8 +58,8 @@ func (c *counted) Of(version int64) urn.Numbers {
 	return c.Numbers.Of(min(c.next, c.Last()))
 }
 
-// TestSealedDeckCondemns: one instance of three on dice is found, and so is an undo
-// that keeps the number.
+// TestSealedDeckCondemns: one instance of three that uses dice is detected, and so is
+// an undo that uses up the number.
 func TestSealedDeckCondemns(t *testing.T) {
 	t.Parallel()
 	rigged := func(other func() urn.Seeds) edit {

@@ -21,14 +21,14 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// deckCommitment is the commitment of all sealed decks: with its seed, it fixes
+// deckCommitment is the commitment of all sealed decks: with its seed, it determines
 // what each version gives. Epochs end within the script's draws.
 var deckCommitment = func() *proof.Commitment {
 	return &proof.Commitment{Origin: "draws.example.org/deck", Anchor: deckSeed().Before(30), Epochs: 30, EpochLength: 37, Size: deckVersion - 1}
 }()
 
-// deckVersion is the version of the commitment's entry: behind the one that makes
-// the pool, three prizes, and a pause.
+// deckVersion is the version of the commitment's entry: after the one that creates the
+// pool, three prizes, and a pause.
 const deckVersion = 6
 
 func deckSeed() (s proof.Seed) {
@@ -44,8 +44,8 @@ func deckNumbers(t *testing.T) *proof.Numbers {
 	return numbers
 }
 
-// deckStep is one line of the script of a sealed deck: what an operator does, and
-// the same for a recomputation that no database has seen. Then units are drawn.
+// deckStep is one line of the script of a sealed deck: an operator's action, and the
+// same for a recomputation without a database. Then units are drawn.
 type deckStep struct {
 	stock draw.Stocking
 	prize draw.Prize
@@ -75,7 +75,7 @@ func deckScript() []deckStep {
 	}
 }
 
-// do has an operator do the step.
+// do makes an operator do the step.
 func (s *deckStep) do(t *testing.T, a *arena, i int, pool string) {
 	var err error
 	switch {
@@ -115,7 +115,7 @@ func (s *deckStep) redo(t *testing.T, r *fold.Recomputation) bool {
 	return true
 }
 
-// deckReplayed is what the versions of the script give, decided by one thread.
+// deckReplayed returns what the versions of the script give, decided by one thread.
 func deckReplayed(t *testing.T) (all []string) {
 	var documents []*draw.Rules
 	for _, s := range deckScript() {
@@ -151,7 +151,7 @@ func outcome(a *draw.Award) string {
 	return fmt.Sprintf("%d %s-%d", a.Version, a.PrizeID, a.Unit)
 }
 
-// deck makes an open pool that is committed to the deck.
+// deck creates an open pool that is committed to the deck.
 func (a *arena) deck(t *testing.T) string {
 	t.Helper()
 	pool := a.pool(t)
@@ -171,7 +171,7 @@ func failed(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	return &stock.Error{Class: stock.ClassOther, Reason: "unexpected", Err: errors.New("nobody expected this")}
 }
 
-// drawUnits draws units in draws of one to three, from many callers at once, until
+// drawUnits draws units in draws of one to three, from many concurrent callers, until
 // all have been granted.
 func drawUnits(t *testing.T, services []*service, pool, prefix string, units int) {
 	t.Helper()
@@ -230,15 +230,15 @@ func (a *arena) play(t *testing.T, services []*service, pool string) (all []stri
 	return all
 }
 
-// deckFaults are in turn conflicts, lost answers and commits, a database that is
-// away, and writes that fail.
+// deckFaults produce in turn conflicts, lost responses and commits, an unreachable
+// database, and writes that fail.
 func deckFaults() edit {
 	return applying(inTurn(outrun, applied, answerLost, applied, commitLost, outrun, applied, unreached, applied, failed, applied))
 }
 
-// testSealedDeck: what each version gives is what one thread makes of the seed and
-// the script, whatever batches, instances, conflicts, held rows and failed writes
-// bring draws to it. It is the same for every mode, lock and database.
+// testSealedDeck: what each version gives is what one thread computes from the seed and
+// the script, whatever batches, instances, conflicts, held rows and failed writes the
+// draws meet. It is the same for every mode, lock and database.
 func testSealedDeck(t *testing.T, a *arena) {
 	want := deckReplayed(t)
 	few := func(s *settings) { s.BatchMax = 8 }

@@ -36,8 +36,8 @@ func testSellOut(t *testing.T, a *arena) {
 	}
 }
 
-// testSellOutInDraws: draws of one to nine units get all or none, down to
-// nothing.
+// testSellOutInDraws: draws of one to nine units get all or none, until nothing is
+// left.
 func testSellOutInDraws(t *testing.T, a *arena) {
 	pool := a.pool(t, 200, 90, 10)
 	counts := make([]int, 150)
@@ -86,8 +86,8 @@ func testSellOutOneByOne(t *testing.T, a *arena) {
 	}
 }
 
-// testSellOutThroughFaults: commits that are lost, answers that are lost,
-// conflicts and a database that is not reached, all in turn.
+// testSellOutThroughFaults: lost commits, lost responses, conflicts and an unreachable
+// database, all in turn.
 func testSellOutThroughFaults(t *testing.T, a *arena) {
 	pool := a.pool(t, 100, 49, 1)
 	faults := applying(inTurn(outrun, answerLost, applied, commitLost, unreached, applied, answerLost))
@@ -110,8 +110,8 @@ func testSellOutThroughFaults(t *testing.T, a *arena) {
 	}
 }
 
-// testRestock: units put in and taken out while draws run are all accounted
-// for, and all won in the end.
+// testRestock: units that are added and removed during draws are all accounted for, and
+// all won in the end.
 func testRestock(t *testing.T, a *arena) {
 	pool := a.pool(t, 30, 30)
 	services := a.three(t)
@@ -160,8 +160,8 @@ func testRestock(t *testing.T, a *arena) {
 	require.Len(t, y.won, 300-len(y.refused[draw.CodeSoldOut]), "%v", y.codes())
 }
 
-// TestMixedModes: three services in three modes on one pool at once, and the
-// pool's own mode changed while draws run.
+// TestMixedModes: three services in three modes on one pool at once, and the pool's own
+// mode changes during draws.
 func TestMixedModes(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -209,7 +209,7 @@ func testSwitched(t *testing.T, a *arena, modes []string) {
 	require.NoError(t, y.asLogged(t, a.store(0), pool))
 	stocktest.NoViolations(t, a.store(0), pool)
 
-	// Each mode takes over as soon as the pool names it, on every instance.
+	// Each mode is used as soon as the pool names it, on every instance.
 	_, err := a.store(0).Stock(t.Context(), draw.Stocking{PoolID: pool, PrizeID: "a", Delta: 100, Reason: "more"}, "test")
 	require.NoError(t, err)
 	for i, mode := range wanted {

@@ -15,16 +15,16 @@ import (
 // callers is how many ask at the same time.
 const callers = 64
 
-// storm is many callers who ask several services for draws of one pool.
+// storm is many callers who request draws of one pool from several services.
 type storm struct {
 	services []*service
 	poolID   string
 	prefix   string // of the draws' names
 	asked    int
 	count    func(i int) int // units of the i-th draw; nil for one
-	before   func(i int)     // runs ahead of the i-th draw
-	// stay keeps each caller at one service, and has callers of fast services
-	// ask more often than those of slow ones.
+	before   func(i int)     // runs before the i-th draw
+	// stay keeps each caller at one service, and makes callers of fast services draw
+	// more often than those of slow ones.
 	stay bool
 }
 
@@ -36,7 +36,7 @@ type tally struct {
 	busy    map[draw.Code]int
 }
 
-// run asks for every draw until it has a final answer.
+// run requests every draw until it has a final answer.
 func (s storm) run(t *testing.T) *tally {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -58,8 +58,8 @@ func (s storm) run(t *testing.T) *tally {
 	return y
 }
 
-// ask asks for one draw. Three of four begin without a key of its caller's,
-// as the service's own names do.
+// ask requests one draw. Three of four begin without a caller's key, with names that
+// the service creates.
 func (s storm) ask(ctx context.Context, caller, i int, y *tally) {
 	r := draw.Request{PoolID: s.poolID, UserID: fmt.Sprint("user-", i%7), DrawID: fmt.Sprintf("%s-%d", s.prefix, i), Named: i%4 == 0, Count: 1}
 	if s.count != nil {
@@ -84,8 +84,8 @@ func (s storm) ask(ctx context.Context, caller, i int, y *tally) {
 	y.won[r.DrawID] = d
 }
 
-// insist repeats a draw that met a busy service at the next one, under the
-// same name, until its answer is final or ctx ends.
+// insist repeats a draw that met a busy service at the next one, with the same name,
+// until its answer is final or ctx ends.
 func insist(ctx context.Context, services []*service, r draw.Request, busy func(draw.Code)) (draw.Draw, error) {
 	for i := 0; ; i++ {
 		d, err := services[i%len(services)].Draw(ctx, r)
@@ -117,8 +117,8 @@ func (y *tally) units() map[string]int64 {
 	return units
 }
 
-// soldOutExactly says what is wrong with draws of one unit that asked for more
-// than the stock, which is given by prize.
+// soldOutExactly returns what is wrong with draws of one unit that asked for more than
+// the stock, which is given by prize.
 func (y *tally) soldOutExactly(asked int, stocked ...int64) error {
 	var total int64
 	units := y.units()

@@ -15,7 +15,7 @@ import (
 // apply stands in for the guarded write of an attempt.
 type apply func(ctx context.Context, tx stock.Tx, p *urn.Plan) error
 
-// tampered is a store whose every plan is written otherwise.
+// tampered is a store whose plans are all written by another function.
 type tampered struct {
 	lockmode.Store
 	apply apply
@@ -67,7 +67,7 @@ func (tx *tamperedTx) Write(ctx context.Context, p *urn.Plan) error {
 	return tx.apply(ctx, tx.Tx, p)
 }
 
-// applying has a service's plans written otherwise.
+// applying replaces the writes of a service's plans.
 func applying(a apply) edit {
 	return func(s *settings) { s.Store = &tampered{s.Store, a} }
 }
@@ -102,7 +102,7 @@ func unreached(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 }
 
-// inTurn applies in one way after another; it is shared by services.
+// inTurn applies one function after another; it is shared by services.
 func inTurn(ways ...apply) apply {
 	var n atomic.Int64
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
@@ -110,12 +110,11 @@ func inTurn(ways ...apply) apply {
 	}
 }
 
-// door stops the first plan between its picks and its write, until it is
-// opened.
+// door stops the first plan between its picks and its write, until it is opened.
 type door struct {
 	arrived chan *urn.Plan
 	open    chan struct{}
-	written chan error // what became of the write
+	written chan error // the result of the write
 	once    sync.Once
 }
 
@@ -125,7 +124,7 @@ func newDoor() *door {
 
 func (d *door) release() { d.once.Do(func() { close(d.open) }) }
 
-// then applies every plan in the way of next, the first one after a stop.
+// then applies every plan by next, the first one after a stop.
 func (d *door) then(next apply) apply {
 	var used atomic.Bool
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
@@ -140,8 +139,8 @@ func (d *door) then(next apply) apply {
 	}
 }
 
-// rendezvous lets plans go on to their writes in groups that have all made
-// their picks, so that they contend.
+// rendezvous lets plans continue to their writes in groups that have all made their
+// picks, so that they contend.
 type rendezvous struct {
 	size     int
 	patience time.Duration
@@ -161,7 +160,7 @@ func (r *rendezvous) meet() {
 		r.goOn()
 	}
 	r.mu.Unlock()
-	// The last of a pool's draws may be fewer than make a group.
+	// The last of a pool's draws may be too few for a group.
 	late := time.NewTimer(r.patience)
 	defer late.Stop()
 	select {
@@ -170,7 +169,7 @@ func (r *rendezvous) meet() {
 	}
 }
 
-// goOn lets those who are here go on. r.mu is held.
+// goOn lets those that wait continue. r.mu is held.
 func (r *rendezvous) goOn() {
 	if r.group != nil {
 		close(r.group)
@@ -178,7 +177,7 @@ func (r *rendezvous) goOn() {
 	}
 }
 
-// open lets everybody go on from now.
+// open lets everybody continue from now on.
 func (r *rendezvous) open() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,9 +17,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// unreadableFaults lists what an instance does wrong where it cannot read what is
-// stored of a pool: new draws are refused for that, a known key is answered, and
-// another pool is drawn from.
+// unreadableFaults lists what an instance does wrong if it cannot read what is stored
+// of a pool: new draws are refused for that, a known key is answered, and draws from
+// another pool continue.
 func unreadableFaults(t *testing.T, s *service, pool, known, other, name string) (faults []string) {
 	t.Helper()
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -56,9 +56,10 @@ func testRulesUnreadable(t *testing.T, a *arena) {
 	}
 }
 
-// testItemUnreadable: a planned item of a later release is passed by no draw. It stops
-// the new draws of an instance that cannot read it until it is removed, or done by an
-// instance that can read it, or has been due for a minute: then it is done as failed.
+// testItemUnreadable: no draw passes a planned item of a later release. It stops the
+// new draws of an instance that cannot read it until it is removed, or carried out by
+// an instance that can read it, or has been due for a minute: then it is done as
+// failed.
 func testItemUnreadable(t *testing.T, a *arena) {
 	pool, other := a.ruled(t, 500, 500, `{"fallback":"none"}`), a.pool(t, 100)
 	parsed, err := rules.Parse([]byte(`{"fallback":"none","win":"1/2"}`))
@@ -69,7 +70,7 @@ func testItemUnreadable(t *testing.T, a *arena) {
 		"removed": func(item int64) { require.NoError(t, a.store(0).RemoveItem(t.Context(), pool, item, "test")) },
 		"read":    func(int64) { stocktest.ReadableItems(t, a.store(0), pool) },
 		"old": func(int64) {
-			stocktest.NoViolations(t, a.store(0), pool) // for the awards of before, the item becomes too old
+			stocktest.NoViolations(t, a.store(0), pool) // for the earlier awards, the item becomes too old
 			stocktest.AgeItems(t, a.store(0), pool, 2*time.Minute)
 		},
 	}
@@ -91,8 +92,8 @@ func testItemUnreadable(t *testing.T, a *arena) {
 	require.Equal(t, items[0].Done, ruling.Version, "the item that was read has put its rules in force, the failed one none")
 }
 
-// blamingStore reads pools like the store below it, but has the error of a parser for
-// rules that cannot be read, as if the caller had written them.
+// blamingStore reads pools like the store below it, but gives rules that cannot be read
+// the error of a parser, as if the caller had written them.
 type blamingStore struct{ lockmode.Store }
 
 func (s blamingStore) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
@@ -105,7 +106,7 @@ func (s blamingStore) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions)
 }
 
 // TestUnreadableCondemns: an instance that blames the caller for what is stored is
-// caught.
+// detected.
 func TestUnreadableCondemns(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})

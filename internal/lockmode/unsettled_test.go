@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// heldSettling is a session that holds every row which MySQL and MariaDB write to
-// wait for the disk, and the places of those that are not there yet.
+// heldSettling makes a session hold every row that MySQL and MariaDB write to wait for
+// the disk, and the places of those that do not exist yet.
 func heldSettling(t *testing.T, a *arena) (clear func()) {
 	t.Helper()
 	tx, err := a.store(1).LockDB().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
@@ -49,7 +49,7 @@ func TestUnsafeKeyStaysInDoubt(t *testing.T) {
 	}
 }
 
-// lostLock is a lock that comes late, and is lost each time.
+// lostLock is a lock that is granted late, and is lost each time.
 type lostLock struct{ wait time.Duration }
 
 func (l *lostLock) WithLock(ctx context.Context, _ string, fn func(context.Context, int64) error) error {
@@ -59,8 +59,8 @@ func (l *lostLock) WithLock(ctx context.Context, _ string, fn func(context.Conte
 	return fn(ctx, 1)
 }
 
-// TestReplaysWhileTheLockIsLost: a known key does not wait for a lock that is lost
-// again and again, for longer than it has time.
+// TestReplaysWhileTheLockIsLost: a known key waits for a lock that is lost repeatedly
+// no longer than it has time.
 func TestReplaysWhileTheLockIsLost(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
@@ -92,8 +92,8 @@ func (s *hung) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock
 	return s.Store.Read(ctx, urn, o)
 }
 
-// TestReplaysOfAHungStore: whoever looks for a known key between two holds of a lock does
-// not wait for ever for a database that does not answer.
+// TestReplaysOfAHungStore: a lookup of a known key between two holds of a lock does not
+// wait forever for a database that does not answer.
 func TestReplaysOfAHungStore(t *testing.T) {
 	t.Parallel()
 	store := &hung{}

@@ -8,8 +8,7 @@ import (
 	"drawsvc/internal/group"
 )
 
-// watch sees what a service does: it is its Observer, and stands around its
-// Issuer.
+// watch sees what a service does: it is its Observer, and wraps its Issuer.
 type watch struct {
 	mu       sync.Mutex
 	gathered []int
@@ -18,11 +17,11 @@ type watch struct {
 	retries  map[string]int
 	stale    int
 	settled  int
-	// issuing, when set, is called as a batch goes to its mode, and what it
-	// returns as the mode comes back.
+	// issuing, if set, is called when a batch goes to its mode, and its result when the
+	// mode returns.
 	issuing func(poolID string) (back func())
-	// settling, when set, is called as a batch is settled, before its draws have
-	// their answers.
+	// settling, if set, is called when a batch is settled, before its draws are
+	// answered.
 	settling func()
 }
 
@@ -73,7 +72,7 @@ func (w *watch) in(check func()) {
 	check()
 }
 
-// around is an Issuer that tells the watch first.
+// around returns an Issuer that notifies the watch first.
 func (w *watch) around(issuer group.Issuer) group.Issuer { return &watched{issuer, w} }
 
 type watched struct {
@@ -88,7 +87,7 @@ func (w *watched) Issue(ctx context.Context, b *group.Batch) error {
 	return w.Issuer.Issue(ctx, b)
 }
 
-// most is the highest of some numbers, 0 when there are none.
+// most returns the highest of some numbers, 0 if there are none.
 func most(numbers []int) (n int) {
 	for _, m := range numbers {
 		n = max(n, m)

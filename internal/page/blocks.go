@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// blockMark and blockEnd are around a block of shell commands that has a name.
+// blockMark and blockEnd surround a named block of shell commands.
 var (
 	blockMark = regexp.MustCompile("^( *)<!-- ([a-z-]+) -->$")
 	blockEnd  = regexp.MustCompile("^ *```$")
 )
 
-// Blocks returns the shell commands of a page by the name in the comment above
-// each block: <!-- name -->. It fails where a name stands twice, or has no
-// block.
+// Blocks returns the shell commands of a page by the name in the comment above each
+// block: <!-- name -->. It fails if a name occurs twice, or has no block.
 func Blocks(content string) (map[string]string, error) {
 	blocks := map[string]string{}
 	name, indent, inside := "", "", false

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Filled returns content, whose part between the lines <!-- section:begin --> and
-// <!-- section:end --> is replaced by text. It fails when there are not both.
+// Filled returns content with the part between the lines <!-- section:begin --> and
+// <!-- section:end --> replaced by text. It fails if one of them is missing.
 func Filled(content, section, text string) (string, error) {
 	begin, end := "<!-- "+section+":begin -->\n", "<!-- "+section+":end -->"
 	before, rest, found := strings.Cut(content, begin)
@@ -22,8 +22,8 @@ func Filled(content, section, text string) (string, error) {
 	return before + begin + text + end + after, nil
 }
 
-// Fill replaces a section of a file, as Filled does. Where it fails, the file is
-// as it was.
+// Fill replaces a section of a file, as Filled does. If it fails, the file is
+// unchanged.
 func Fill(file, section, text string) error {
 	old, err := os.ReadFile(file)
 	if err != nil {
@@ -36,7 +36,7 @@ func Fill(file, section, text string) error {
 	return os.WriteFile(file, []byte(filled), 0o644)
 }
 
-// WriteJSON writes content to a file as people can read it, ended by a line feed.
+// WriteJSON writes content to a file as indented JSON that ends with a line feed.
 func WriteJSON(file string, content any) error {
 	text, err := json.MarshalIndent(content, "", " ")
 	if err != nil {

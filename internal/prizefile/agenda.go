@@ -10,12 +10,12 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// AgendaHeader is the first line of a file of stock items. Its columns may stand
-// in any order and case.
+// AgendaHeader is the first line of a file of stock items. Its columns may be in any
+// order and case.
 const AgendaHeader = "at,prize,delta,reason"
 
-// ReadAgenda reads and checks a file of stock items, as far as that goes without
-// the pool. Error: CodeInvalidRequest, or that of the reader.
+// ReadAgenda reads and checks a file of stock items, as far as is possible without the
+// pool. Error: CodeInvalidRequest, or that of the reader.
 func ReadAgenda(file io.Reader) ([]draw.Item, error) {
 	var f agendaFile
 	if err := readRows(file, &f.bad, f.row); err != nil {
@@ -27,14 +27,14 @@ func ReadAgenda(file io.Reader) ([]draw.Item, error) {
 	return f.items, f.bad.Err()
 }
 
-// agendaFile is a file on its way into items.
+// agendaFile is a file that is being parsed into items.
 type agendaFile struct {
 	places []int // of the columns of AgendaHeader, nil until the header is read
 	items  []draw.Item
 	bad    BadLines
 }
 
-// row takes one row. It returns false when nothing behind the row can be read.
+// row reads one row. It returns false if nothing after the row can be read.
 func (f *agendaFile) row(number int, fields []string) (goOn bool) {
 	switch {
 	case f.places == nil:

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// Header is the first line of a file. Its columns may stand in any order and
-// case; kind may be left out.
+// Header is the first line of a file. Its columns may be in any order and case; kind is
+// optional.
 const Header = "prize,name,value,stock[,kind]"
 
-// columnNames are the columns of a file. The last one may be missing.
+// columnNames returns the columns of a file. The last one is optional.
 func columnNames() []string { return []string{"prize", "name", "value", "stock", "kind"} }
 
 // headerMax is how much of a file is searched for its separator, in bytes.
 const headerMax = 1024
 
-// begin skips the byte order mark and finds the separator in the header.
-// Error: CodeInvalidRequest for a file that is no UTF-8 text.
+// begin skips the byte order mark and finds the separator in the header. Error:
+// CodeInvalidRequest for a file that is not UTF-8 text.
 func begin(file *bufio.Reader) (separator rune, err error) {
 	head, err := file.Peek(headerMax)
 	if err != nil && err != io.EOF {
@@ -33,7 +33,7 @@ func begin(file *bufio.Reader) (separator rune, err error) {
 	}
 	const mark = "\uFEFF"
 	if bytes.HasPrefix(head, []byte(mark)) {
-		_, _ = file.Discard(len(mark)) // is in the buffer
+		_, _ = file.Discard(len(mark)) // it is in the buffer
 		head = head[len(mark):]
 	}
 	header, _, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
@@ -43,12 +43,12 @@ func begin(file *bufio.Reader) (separator rune, err error) {
 	return ',', nil
 }
 
-// columns are the columns of a file by the order of columnNames: the place of
-// each, -1 for one that is missing. The last number is how many there are.
+// columns are the columns of a file in the order of columnNames: the index of each, -1
+// for one that is missing. The last number is how many there are.
 type columns []int
 
-// readHeader reads the names of the columns. Separators without a name at the
-// end are no columns.
+// readHeader reads the names of the columns. Separators without a name at the end are
+// not columns.
 func readHeader(fields []string) (columns, error) {
 	for len(fields) > 0 && fields[len(fields)-1] == "" {
 		fields = fields[:len(fields)-1]
@@ -77,7 +77,7 @@ func readHeader(fields []string) (columns, error) {
 // count is the number of columns.
 func (c columns) count() int { return c[len(c)-1] }
 
-// of returns the field of a column, "" when the file does not have it.
+// of returns the field of a column, "" if the file does not have the column.
 func (c columns) of(fields []string, name string) string {
 	place := c[slices.Index(columnNames(), name)]
 	if place < 0 {

@@ -14,41 +14,40 @@ import (
 )
 
 const (
-	// bytesMax is the longest file; a million usual lines are a sixth of
-	// it.
+	// bytesMax is the maximum size of a file; a million usual lines take a sixth of it.
 	bytesMax = 256 << 20
-	// badLinesMax is how many bad lines are listed. A file is read no further than
-	// to the last of them.
+	// badLinesMax is how many bad lines are listed. A file is read only up to the last
+	// of them.
 	badLinesMax = 10
-	// fieldMax is how much of a field an error repeats, in bytes.
+	// fieldMax is how much of a field an error message repeats, in bytes.
 	fieldMax = 40
 )
 
 // Line is one prize of a file: its stock is what is to be added.
 type Line struct {
-	// Number is the line's, from 1, which is the header's.
+	// Number is the line's number; the header is line 1.
 	Number int
 	Prize  draw.Prize
-	// HasValue says that the line gave a value, be it 0.
+	// HasValue means that the line gave a value, even 0.
 	HasValue bool
-	// HasKind says that the line gave a kind.
+	// HasKind means that the line gave a kind.
 	HasKind bool
 }
 
-// BadLines collects what is wrong with a file, until it is full.
+// BadLines collects the errors of a file, until it is full.
 type BadLines struct{ list []string }
 
-// Add notes what is wrong with a line.
+// Add adds the error of a line.
 func (b *BadLines) Add(number int, format string, args ...any) {
 	if !b.IsFull() {
 		b.list = append(b.list, fmt.Sprintf("line %d: %s", number, fmt.Sprintf(format, args...)))
 	}
 }
 
-// IsFull reports whether so many lines are bad that the others need not be read.
+// IsFull reports whether there are so many bad lines that the others need not be read.
 func (b *BadLines) IsFull() bool { return len(b.list) == badLinesMax }
 
-// Err is nil when there was no bad line, else CodeInvalidRequest.
+// Err returns nil if there was no bad line, otherwise CodeInvalidRequest.
 func (b *BadLines) Err() error {
 	if len(b.list) == 0 {
 		return nil
@@ -60,8 +59,8 @@ func (b *BadLines) Err() error {
 	return draw.Errorf(draw.CodeInvalidRequest, "%s; nothing was imported", text)
 }
 
-// Read reads and checks a whole file, as far as that goes without the pool. An error of
-// admit, which is called with each good line, ends it. Errors: CodeInvalidRequest, and
+// Read reads and checks a whole file, as far as is possible without the pool. admit is
+// called with each good line; an error of it ends Read. Errors: CodeInvalidRequest, and
 // those of admit and of the reader.
 func Read(file io.Reader, admit func(*Line) error) ([]Line, error) {
 	f := reading{seen: map[string]int{}, admit: admit}
@@ -77,8 +76,8 @@ func Read(file io.Reader, admit func(*Line) error) ([]Line, error) {
 	return f.lines, f.bad.Err()
 }
 
-// readRows calls row with the line and the fields of each row of a file that is
-// not blank, until it returns false or bad is full. What is no CSV, or too long,
+// readRows calls row with the line number and the fields of each row of a file that is
+// not blank, until it returns false or bad is full. What is not CSV, or too long,
 // becomes a bad line. Error: that of the reader.
 func readRows(file io.Reader, bad *BadLines, row func(line int, fields []string) (goOn bool)) error {
 	limited := &io.LimitedReader{R: file, N: bytesMax + 1}
@@ -106,7 +105,7 @@ func readRows(file io.Reader, bad *BadLines, row func(line int, fields []string)
 		for i := range fields {
 			fields[i] = strings.TrimSpace(fields[i])
 		}
-		if !isBlank(fields) && !row(line, fields) { // spreadsheets write rows of separators alone
+		if !isBlank(fields) && !row(line, fields) { // spreadsheets write rows that contain only separators
 			return nil
 		}
 	}
@@ -116,7 +115,7 @@ func readRows(file io.Reader, bad *BadLines, row func(line int, fields []string)
 	return nil
 }
 
-// reading is a file on its way into lines.
+// reading is a file that is being parsed into lines.
 type reading struct {
 	columns columns // nil until the header is read
 	seen    map[string]int
@@ -127,7 +126,7 @@ type reading struct {
 	refused error
 }
 
-// row takes one row. It returns false when nothing behind the row can be read.
+// row reads one row. It returns false if nothing after the row can be read.
 func (f *reading) row(number int, fields []string) (goOn bool) {
 	var err error
 	if f.columns == nil {
@@ -198,7 +197,7 @@ func (c columns) line(number int, fields []string) (line Line, err error) {
 	}
 	checked := line.Prize
 	if checked.Name == "" {
-		checked.Name = checked.ID // a prize that is there need not be named again
+		checked.Name = checked.ID // a prize that exists need not be named again
 	}
 	return line, checked.Check()
 }
@@ -211,7 +210,7 @@ func parseStock(field string) (int64, error) {
 	return stock, nil
 }
 
-// clipped quotes a field, up to fieldMax of it.
+// clipped quotes at most fieldMax bytes of a field.
 func clipped(field string) string {
 	if len(field) > fieldMax {
 		field = strings.ToValidUTF8(field[:fieldMax], "") + "…"

@@ -9,9 +9,9 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// batch publishes the next entries, and compares the last that is published.
+// batch publishes the next entries, and compares the last published one.
 func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
-	before, err := p.others(ctx, of) // before the rows, which then have all that it covers
+	before, err := p.others(ctx, of) // before the rows, which then contain all that it covers
 	if err != nil {
 		return false, err
 	}
@@ -24,7 +24,7 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	if err := p.same(from, &tail); err != nil {
 		return false, p.fork(ctx, of, err)
 	}
-	others, err := p.others(ctx, of) // whoever signs holds the pool: those below the last row are there by now
+	others, err := p.others(ctx, of) // a signer holds the pool: checkpoints below the last row exist by now
 	if err != nil {
 		return false, err
 	}
@@ -60,7 +60,8 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	return tail.Ended, err
 }
 
-// agrees compares the tree, as it is grown, with what another signer signed of it.
+// agrees compares the tree, as far as it has grown, with what another signer signed of
+// it.
 func (p *pool) agrees(c *signed) error {
 	if p.tiles.grown.Root() != c.Root {
 		return errOtherRoot(c.Size)
@@ -72,7 +73,7 @@ func errOtherRoot(version int64) error {
 	return &difference{version, "ends a log that was signed with another root"}
 }
 
-// others are the checkpoints behind the published ones that others have signed.
+// others returns the checkpoints after the published ones that others have signed.
 func (p *pool) others(ctx context.Context, of *Pool) (all []*signed, err error) {
 	found, err := of.Signed(ctx, p.size())
 	for _, note := range found {
@@ -85,8 +86,8 @@ func (p *pool) others(ctx context.Context, of *Pool) (all []*signed, err error) 
 	return all, err
 }
 
-// publish publishes the log up to the last of lines, which are behind what is
-// published. note is a checkpoint of it where there is one.
+// publish publishes the log up to the last of lines, which follow what is published.
+// note is a checkpoint of it if there is one.
 func (p *pool) publish(ctx context.Context, of *Pool, lines [][]byte, note []byte) error {
 	size, root := p.tiles.size, p.tiles.grown.Root()
 	if err := p.tiles.save(size); err != nil {
@@ -122,7 +123,7 @@ func (p *pool) publish(ctx context.Context, of *Pool, lines [][]byte, note []byt
 	return nil
 }
 
-// keep keeps a checkpoint in the database, where it can be written.
+// keep stores a checkpoint in the database, if that can be written to.
 func (p *pool) keep(ctx context.Context, of *Pool, size int64, note []byte) error {
 	if !p.writable {
 		return nil

@@ -29,7 +29,7 @@ func (p *pool) attend() error {
 	return nil
 }
 
-// lacking says that a checkpoint lacks a cosignature that can be asked for now.
+// lacking reports whether a checkpoint lacks a cosignature that can be requested now.
 func (p *pool) lacking() bool {
 	for _, a := range p.witnesses {
 		if a.lacks > 0 && !a.rests() {
@@ -39,11 +39,12 @@ func (p *pool) lacking() bool {
 	return false
 }
 
-// backlogMax is how many checkpoints that lack a cosignature are held at once.
+// backlogMax is the maximum number of checkpoints without a cosignature that are held
+// at once.
 const backlogMax = 500
 
-// makeUp asks witnesses that were away for what they have not cosigned, in the
-// order of the sizes, because a witness goes forward alone.
+// makeUp requests what is missing from witnesses that were unavailable, in the order of
+// the sizes, because a witness only moves forward.
 func (p *pool) makeUp(outer context.Context, on Source) error {
 	ctx, cancel := context.WithTimeout(outer, p.options.patience)
 	defer cancel()
@@ -91,7 +92,7 @@ func (p *pool) makeUp(outer context.Context, on Source) error {
 	return p.keepGained(outer, on, gained)
 }
 
-// keepGained keeps the checkpoints with the signatures that they gained.
+// keepGained stores the checkpoints with the signatures that they gained.
 func (p *pool) keepGained(ctx context.Context, on Source, gained map[int64]string) error {
 	return p.notes.each(func(note []byte) bool {
 		if gained[sizeOf(note)] != "" {
@@ -101,19 +102,19 @@ func (p *pool) keepGained(ctx context.Context, on Source, gained map[int64]strin
 	})
 }
 
-// keepCosigned keeps a checkpoint that is kept without cosignatures already, so
-// that the folder is enough.
+// keepCosigned stores a checkpoint again that is stored without cosignatures, so that
+// the folder is enough.
 func (p *pool) keepCosigned(ctx context.Context, on Source, size int64, note []byte) {
 	if !p.writable {
 		return
 	}
 	if err := on.Keep(ctx, size, note); err != nil {
-		p.log.Warn("the cosignatures of a checkpoint are in the folder alone", "size", size, "error", err)
+		p.log.Warn("the cosignatures of a checkpoint are only in the folder", "size", size, "error", err)
 	}
 }
 
-// cosignature is the line of a witness for a checkpoint, "" where it has one and
-// where it can have none.
+// cosignature returns the line of a witness for a checkpoint, "" if the checkpoint has
+// one or cannot get one.
 func (p *pool) cosignature(ctx context.Context, a *attendance, note []byte) (string, error) {
 	c, err := p.notes.parse(note)
 	if err != nil {
@@ -134,8 +135,8 @@ func (p *pool) cosignature(ctx context.Context, a *attendance, note []byte) (str
 	return line, err
 }
 
-// witness asks all witnesses that have cosigned what is before for the new
-// checkpoint, and returns it with their lines.
+// witness requests cosignatures of the new checkpoint from all witnesses that have
+// cosigned the one before, and returns it with their lines.
 func (p *pool) witness(ctx context.Context, note []byte) []byte {
 	ctx, cancel := context.WithTimeout(ctx, p.options.patience)
 	defer cancel()
@@ -143,7 +144,7 @@ func (p *pool) witness(ctx context.Context, note []byte) []byte {
 	var all sync.WaitGroup
 	for i, a := range p.witnesses {
 		all.Go(func() {
-			err := errors.New("the witness is left alone, or lacks what is before")
+			err := errors.New("the witness is not asked yet, or lacks an earlier checkpoint")
 			if a.lacks == 0 && !a.rests() {
 				lines[i], err = p.cosignature(ctx, a, note)
 			}

@@ -14,17 +14,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// disk is the folder of one pool. What it writes is for everybody. No link leads it out
-// of the publisher's folder: whoever owns the folder of a web server could lead a publisher
-// to files of others.
+// disk is the folder of one pool. Everybody may read what it writes. No link leads out
+// of the publisher's folder: otherwise the owner of a web server's folder could direct
+// a publisher to files of others.
 type disk struct {
 	root *os.Root // the publisher's folder
-	dir  string   // the pool's, in it
-	// names are the folders whose names are not on the disk yet, fresh the files
-	// whose content is not, and stale what goes once they are.
+	dir  string   // the pool's folder, in it
+	// names are the folders whose names are not on the disk yet, fresh the files whose
+	// content is not, and stale the files to remove once they are.
 	names        map[string]bool
 	fresh, stale []string
-	// step, in tests, is called before and after whatever changes a file.
+	// step, in tests, is called before and after each change of a file.
 	step func()
 }
 
@@ -33,7 +33,7 @@ func newDisk(root *os.Root, dir string, step func()) (*disk, error) {
 	return d, d.folder(dir)
 }
 
-// openRoot opens the publisher's folder. It makes the folder, and those above it.
+// openRoot opens the publisher's folder. It creates the folder, and those above it.
 func openRoot(path string) (*os.Root, error) {
 	if err := makeFolder(path); err != nil {
 		return nil, err
@@ -54,10 +54,10 @@ func makeFolder(path string) error {
 	return os.Chmod(path, 0o755) //nolint:gosec // whatever the umask
 }
 
-// path is where a file is in the publisher's folder.
+// path returns the path of a file in the publisher's folder.
 func (d *disk) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
 
-// fullPath is path for people.
+// fullPath returns the path to show to people.
 func (d *disk) fullPath(name string) string { return filepath.Join(d.root.Name(), d.path(name)) }
 
 func (d *disk) at() {
@@ -66,7 +66,7 @@ func (d *disk) at() {
 	}
 }
 
-// folder makes a folder, and those above it.
+// folder creates a folder, and those above it.
 func (d *disk) folder(path string) error {
 	if _, err := d.root.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -82,11 +82,11 @@ func (d *disk) folder(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Chmod(0o755), f.Close()) // whatever the umask
+	return errors.Join(f.Chmod(0o755), f.Close()) // whatever the umask is
 }
 
-// write writes a file that nothing refers to yet. It is on the disk after settle,
-// which waits once for many.
+// write writes a file that nothing refers to yet. The file is on the disk after settle,
+// which waits once for many files.
 func (d *disk) write(name string, content []byte) error {
 	if err := d.put(name, whole(content), func(*os.File) error { return nil }); err != nil {
 		return err
@@ -95,8 +95,8 @@ func (d *disk) write(name string, content []byte) error {
 	return nil
 }
 
-// replace writes a file by a rename: it is never half of one. Its name is on the
-// disk after settle.
+// replace writes a file by a rename: no reader sees half of it. Its name is on the disk
+// after settle.
 func (d *disk) replace(name string, content []byte) error { return d.replaceBy(name, whole(content)) }
 
 // replaceBy is replace with what write writes.
@@ -104,7 +104,7 @@ func (d *disk) replaceBy(name string, write func(io.Writer) error) error {
 	return d.put(name, write, (*os.File).Sync)
 }
 
-// whole writes a content.
+// whole returns a function that writes content.
 func whole(content []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -112,8 +112,7 @@ func whole(content []byte) func(io.Writer) error {
 	}
 }
 
-// put makes a file with what write writes, and gives it its name when it has come
-// through end.
+// put creates a file with what write writes, and renames it after end has succeeded.
 func (d *disk) put(name string, write func(io.Writer) error, end func(*os.File) error) error {
 	path := d.path(name)
 	if err := d.folder(filepath.Dir(path)); err != nil {
@@ -133,7 +132,7 @@ func (d *disk) put(name string, write func(io.Writer) error, end func(*os.File) 
 	return d.root.Rename(path+".new", path)
 }
 
-// createNew creates a file in place of one that is there, and follows no link.
+// createNew creates a file, removes an existing one first, and follows no link.
 func (d *disk) createNew(path string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	f, err := d.root.OpenFile(path, flags, 0o644)
@@ -143,14 +142,14 @@ func (d *disk) createNew(path string) (*os.File, error) {
 	if info, err := d.root.Lstat(path); err != nil || info.IsDir() {
 		return nil, errors.Join(err, fmt.Errorf("publish: %s is in the way", path))
 	}
-	if err := d.root.Remove(path); err != nil { // of a publisher that was killed
+	if err := d.root.Remove(path); err != nil { // left by a publisher that was killed
 		return nil, err
 	}
 	return d.root.OpenFile(path, flags, 0o644)
 }
 
-// checkOwn reports whether a file may be changed in place: it is not there, or it is
-// regular and no link.
+// checkOwn checks that a file may be changed in place: it does not exist, or it is a
+// regular file and not a link.
 func (d *disk) checkOwn(path string) error {
 	info, err := d.root.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,7 +158,7 @@ func (d *disk) checkOwn(path string) error {
 	return checkRegular(info, err, path)
 }
 
-// checkRegular reports whether what was asked for is a regular file.
+// checkRegular checks that a file is regular.
 func checkRegular(info fs.FileInfo, err error, path string) error {
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("publish: %s is not a regular file", path)
@@ -167,7 +166,7 @@ func checkRegular(info fs.FileInfo, err error, path string) error {
 	return err
 }
 
-// extend appends to a file, which is on the disk then.
+// extend appends to a file; the content is on the disk when it returns.
 func (d *disk) extend(name string, content []byte) error {
 	path := d.path(name)
 	if err := d.checkOwn(path); err != nil {
@@ -180,7 +179,7 @@ func (d *disk) extend(name string, content []byte) error {
 	}
 	d.names[filepath.Dir(path)] = true
 	half := 0
-	if d.step != nil { // a kill may come in the middle
+	if d.step != nil { // a kill may happen in the middle
 		half = len(content) / 2
 	}
 	_, err = f.Write(content[:half])
@@ -191,7 +190,7 @@ func (d *disk) extend(name string, content []byte) error {
 	return errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
 }
 
-// cut cuts a file to a length.
+// cut truncates a file to a length.
 func (d *disk) cut(name string, length int64) error {
 	if err := d.checkOwn(d.path(name)); err != nil {
 		return err
@@ -204,8 +203,8 @@ func (d *disk) cut(name string, length int64) error {
 	return errors.Join(f.Truncate(length), f.Sync(), f.Close())
 }
 
-// syncsMax is how many files wait for the disk at once: a file system flushes those
-// that wait together by one turn of its journal, where each alone costs one.
+// syncsMax is how many files are synced at once: a file system flushes concurrent syncs
+// with one write of its journal, but separate ones with one each.
 const syncsMax = 64
 
 // settle returns when all files and names are on the disk.
@@ -237,14 +236,13 @@ func (d *disk) settle() error {
 	return nil
 }
 
-// giveUp gives up what was written and not settled: the next pass writes it again,
-// or something else. What was to go stays, since what it was to make place for may
-// not be there.
+// giveUp drops what was written and not settled: the next pass writes it again, or
+// something else. Files to be removed stay, because their replacement may not exist.
 func (d *disk) giveUp() {
 	d.fresh, d.stale = d.fresh[:0], d.stale[:0]
 }
 
-// flush returns when what a file or folder holds is on the disk.
+// flush returns when the content of a file or folder is on the disk.
 func (d *disk) flush(path string) error {
 	f, err := d.root.Open(path)
 	if err != nil {
@@ -253,7 +251,7 @@ func (d *disk) flush(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// has reports whether there is a file of a name.
+// has reports whether a file of that name exists.
 func (d *disk) has(name string) bool {
 	_, err := d.root.Stat(d.path(name))
 	return err == nil
@@ -268,7 +266,7 @@ func (d *disk) open(name string) (*os.File, error) {
 	return d.root.Open(d.path(name))
 }
 
-// readWhole returns a file. Error: fs.ErrNotExist.
+// readWhole returns the content of a file. Error: fs.ErrNotExist.
 func (d *disk) readWhole(name string) ([]byte, error) {
 	f, err := d.open(name)
 	if err != nil {
@@ -278,7 +276,7 @@ func (d *disk) readWhole(name string) ([]byte, error) {
 	return b, errors.Join(err, f.Close())
 }
 
-// read returns a file, nil where there is none.
+// read returns the content of a file, nil if it does not exist.
 func (d *disk) read(name string) ([]byte, error) {
 	b, err := d.readWhole(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// diskOf is the folder of the pool spring in a publisher's.
+// diskOf returns the folder of the pool spring in a publisher's folder.
 func diskOf(tb testing.TB, dir string, step func()) *disk {
 	tb.Helper()
 	root, err := openRoot(dir)
@@ -26,9 +26,9 @@ func diskOf(tb testing.TB, dir string, step func()) *disk {
 	return d
 }
 
-// TestPlantedLinks: a link that the owner of the folder planted is not followed, whether
-// for a file that is about to be replaced or for one that grows. A link that is opened as
-// it is, the double, overwrites the file that it leads to.
+// TestPlantedLinks: a link that the owner of the folder planted is not followed,
+// neither for a file that is replaced nor for one that grows. The double opens a link
+// without a check, and overwrites its target.
 func TestPlantedLinks(t *testing.T) {
 	t.Parallel()
 	precious := filepath.Join(t.TempDir(), "precious")
@@ -88,7 +88,7 @@ func newElsewhere(t *testing.T) elsewhere {
 	return elsewhere{t, path}
 }
 
-// isUntouched reports whether the folder is as it was.
+// isUntouched reports whether the folder is unchanged.
 func (e elsewhere) isUntouched() bool {
 	e.t.Helper()
 	var found []string
@@ -106,8 +106,8 @@ func (e elsewhere) isUntouched() bool {
 }
 
 // TestPlantedFolderLinks: a link in the place of a folder is not followed out of the
-// publisher's, whether it was there before, leads to nothing yet, or is put there between
-// two steps. TestPlantedTopLinks has plain paths, the double.
+// publisher's folder, whether it existed before, leads to nothing yet, or is put there
+// between two steps. TestPlantedTopLinks has the double, plain paths.
 func TestPlantedFolderLinks(t *testing.T) {
 	t.Parallel()
 	// Each act needs the folder tile, which is planted.

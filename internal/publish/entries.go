@@ -21,18 +21,18 @@ const logName = "log.jsonl"
 // (c2sp.org/tlog-tiles).
 type entries struct {
 	disk *disk
-	// isOpen says that they are published; size is how many of them are.
+	// isOpen means that the lines are published; size is how many of them are.
 	isOpen bool
 	size   int64
-	// block are the lines behind the last whole bundle.
+	// block holds the lines after the last complete bundle.
 	block [][]byte
 }
 
-// exist says that lines were published already.
+// exist reports whether lines were already published.
 func (e *entries) exist() bool { return e.disk.has(logName) }
 
-// open finds how many lines the file has, and cuts off what is behind the first
-// most, and a line that was not finished.
+// open counts the lines of the file, and removes what follows the first most lines, and
+// an incomplete line.
 func (e *entries) open(most int64) error {
 	e.isOpen, e.size, e.block = true, 0, nil
 	f, err := e.disk.open(logName)
@@ -67,8 +67,8 @@ func (e *entries) open(most int64) error {
 	return e.disk.cut(logName, length)
 }
 
-// tailOf reads the end of the log, from the line on that begins the bundle of the
-// last of the first most lines. at is where it begins.
+// tailOf reads the end of the log, starting with the line that begins the bundle of the
+// last of the first most lines. at is where that line begins.
 func tailOf(f *os.File, most int64) (tail []byte, at int64, err error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -95,8 +95,8 @@ func tailOf(f *os.File, most int64) (tail []byte, at int64, err error) {
 	}
 }
 
-// versionOf is the version that a line begins with, 0 where there is none; whole
-// says that the line has its end.
+// versionOf returns the version with which a line begins, 0 for none; whole means that
+// the line is complete.
 func versionOf(line []byte) (v int64, whole bool) {
 	rest, is := bytes.CutPrefix(line, []byte(`{"v":`))
 	digits, _, found := bytes.Cut(rest, []byte(","))
@@ -107,9 +107,9 @@ func versionOf(line []byte) (v int64, whole bool) {
 	return v, err == nil && bytes.HasSuffix(line, []byte("\n"))
 }
 
-// add appends lines, which follow those that are there. Their whole bundles come
-// first: the length of the log says how far both have come. Lines share memory with
-// many others: those of the block are copied, as they stay until it is whole.
+// add appends lines, which follow the existing ones. Their complete bundles come first:
+// the length of the log says how far both are. Lines share memory with many others:
+// those of the block are copied, because they stay until it is complete.
 func (e *entries) add(lines [][]byte) error {
 	for _, line := range lines {
 		e.size++
@@ -130,8 +130,8 @@ func (e *entries) add(lines [][]byte) error {
 	return e.disk.extend(logName, bytes.Join(lines, nil))
 }
 
-// bundle writes the bundle of the last lines. One with a line that is longer than
-// bundles can say is left out: log.jsonl has it.
+// bundle writes the bundle of the last lines. A bundle with a line that is too long for
+// the format is left out: log.jsonl has the line.
 func (e *entries) bundle() error {
 	if len(e.block) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// difference is an entry whose rows are not those that were signed.
+// difference is an entry whose row differs from what was signed.
 type difference struct {
 	version int64
 	what    string
@@ -19,7 +19,7 @@ type difference struct {
 // Error implements error.
 func (d *difference) Error() string { return fmt.Sprintf("version %d %s", d.version, d.what) }
 
-// same compares lines, which begin at from, with what is published of them.
+// same compares lines, starting at from, with what is published of them.
 func (p *pool) same(from int64, tail *proof.Tail) error {
 	to := min(p.size(), from+int64(len(tail.Lines))-1)
 	var hashes []tlog.Hash
@@ -45,7 +45,7 @@ func (p *pool) same(from int64, tail *proof.Tail) error {
 		next++
 	}
 	if next <= p.size() && tail.Ended {
-		if !tail.Writable { // a standby may have it later
+		if !tail.Writable { // a standby may get it later
 			return fmt.Errorf("the rows end before version %d, which was signed: the standby is behind", next)
 		}
 		return &difference{next, "is missing, and was signed"}
@@ -53,8 +53,8 @@ func (p *pool) same(from int64, tail *proof.Tail) error {
 	return nil
 }
 
-// compare compares a batch of what is published from the entry on with its rows,
-// and returns the last that was compared.
+// compare compares a batch of published entries, starting at from, with their rows, and
+// returns the last one that it compared.
 func (p *pool) compare(ctx context.Context, of *Pool, from int64, limit int, each func([]proof.Numbered) error) (int64, error) {
 	tail, err := of.Lines(ctx, from, limit)
 	if err == nil {
@@ -70,7 +70,7 @@ func (p *pool) compare(ctx context.Context, of *Pool, from int64, limit int, eac
 	return from + int64(len(lines)) - 1, err
 }
 
-// compareAll compares all that is published with its rows.
+// compareAll compares everything that is published with its rows.
 func (p *pool) compareAll(ctx context.Context, of *Pool) error {
 	for last := int64(0); last < p.size(); {
 		var err error
@@ -81,7 +81,7 @@ func (p *pool) compareAll(ctx context.Context, of *Pool) error {
 	return nil
 }
 
-// fill publishes the lines of what is published, as far as they are not yet.
+// fill publishes the lines of published entries that are not published yet.
 func (p *pool) fill(ctx context.Context, of *Pool) error {
 	for p.entries.size < p.size() {
 		_, err := p.compare(ctx, of, p.entries.size+1, batchMax, func(found []proof.Numbered) error {
@@ -101,11 +101,11 @@ func (p *pool) fill(ctx context.Context, of *Pool) error {
 	return p.disk.settle()
 }
 
-// recheckMax is how many entries are compared again in one pass.
+// recheckMax is the maximum number of entries that are compared again in one pass.
 const recheckMax = 2000
 
-// recheck compares the next of the published entries with their rows: rows that
-// were edited show so in time.
+// recheck compares the next of the published entries with their rows: so edited rows
+// are found after some time.
 func (p *pool) recheck(ctx context.Context, of *Pool) error {
 	if p.size() == 0 {
 		return nil
@@ -121,8 +121,8 @@ func (p *pool) recheck(ctx context.Context, of *Pool) error {
 	return nil
 }
 
-// fork returns err, and where it is a difference stops the pool: nothing more is
-// signed of it. It finds the first entry that differs.
+// fork returns err, and if it is a difference stops the pool: nothing more is signed
+// for it. It finds the first entry that differs.
 func (p *pool) fork(ctx context.Context, of *Pool, err error) error {
 	found, is := errors.AsType[*difference](err)
 	if !is {
@@ -132,16 +132,16 @@ func (p *pool) fork(ctx context.Context, of *Pool, err error) error {
 		found = first
 	}
 	p.forked = fmt.Errorf("pool %s: %w: %w", p.id, ErrForked, found)
-	p.log.Error("the rows are not those that were signed: nothing more is signed of this pool", "version", found.version, "error", found)
+	p.log.Error("the rows are not those that were signed: nothing more is signed for this pool", "version", found.version, "error", found)
 	p.options.Forked()
 	return errors.Join(p.forked, p.disk.replace(forkName, []byte(found.Error()+"\n")), p.disk.settle())
 }
 
-// wasForked says that a fork was found in the folder.
+// wasForked reports whether a fork was found in the folder.
 func (p *pool) wasForked() bool { return p.disk.has(forkName) }
 
-// mend compares everything, where a fork was found or where it is asked for. The
-// note of a fork that is mended goes.
+// mend compares everything, if a fork was found or if that is requested. It removes the
+// record of a fork that has been repaired.
 func (p *pool) mend(ctx context.Context, of *Pool) error {
 	if err := p.compareAll(ctx, of); err != nil {
 		return p.fork(ctx, of, err)
@@ -149,6 +149,6 @@ func (p *pool) mend(ctx context.Context, of *Pool) error {
 	if !p.wasForked() {
 		return nil
 	}
-	p.log.Info("the rows are again those that were signed")
+	p.log.Info("the rows match what was signed again")
 	return p.disk.root.Remove(p.disk.path(forkName))
 }

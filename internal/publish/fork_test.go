@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// forkable has published 700 entries, with a checkpoint of 300.
+// forkable returns a publisher of 700 entries, with a checkpoint of 300.
 func forkable(t *testing.T) (*Publisher, *rows, *int) {
 	dir := filepath.Join(t.TempDir(), "public")
 	r, forks := newRows(dir+".kept"), new(int)
@@ -20,9 +20,9 @@ func forkable(t *testing.T) (*Publisher, *rows, *int) {
 	return p, r, forks
 }
 
-// TestForks: where the rows are no longer those that were signed, nothing more is
-// signed, and the first version that differs is named, by this publisher and the
-// next. Rows that are put right are published again.
+// TestForks: if the rows differ from what was signed, nothing more is signed, and the
+// first version that differs is named, by this publisher and the next. Rows that are
+// repaired are published again.
 func TestForks(t *testing.T) {
 	t.Parallel()
 	for name, fork := range map[string]struct {
@@ -59,8 +59,8 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// TestEditedRows: a row behind which others follow is found by comparing again,
-// in passing or all at once.
+// TestEditedRows: a row that others follow is found by comparing again, in a normal
+// pass or in one that compares everything.
 func TestEditedRows(t *testing.T) {
 	t.Parallel()
 	p, r, _ := forkable(t)

@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/publish/witnesstest"
 )
 
-// outside reads a folder by c2sp.org/tlog-tiles, with nothing of ours.
+// outside reads a folder by c2sp.org/tlog-tiles, without our code.
 type outside struct{ dir string }
 
 func (outside) Height() int                     { return 8 }
@@ -83,8 +83,8 @@ func TestInterop(t *testing.T) {
 	require.EqualValues(t, size, strings.Count(string(all), "\n"))
 }
 
-// TestPages: what a publisher holds grows with its pages and not with the
-// log, also while it makes up for all.
+// TestPages: what a publisher holds grows with its pages and not with the log, even
+// while it catches up.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "public")

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// killAt, in the environment, makes the test's binary a publisher that ends itself
-// by SIGKILL at this step of its files.
+// killAt, in the environment, makes the test's binary a publisher that kills itself by
+// SIGKILL at this step of its files.
 const killAt = "DRAWSVC_TEST_KILL_AT"
 
 func TestMain(m *testing.M) {
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stages are the heads at which the publisher that is killed makes its passes: an
-// open pool, one whose bundles get full, and one that is revealed.
+// stages are the heads at which the publisher that is killed makes its passes: an open
+// pool, one whose bundles become full, and one that is revealed.
 func stages() []Head {
 	return []Head{
 		{PoolID: "spring", Version: 3, Mark: 3}, {PoolID: "spring", Version: 255, Mark: 255},
@@ -58,7 +58,7 @@ func beKilled(at int) {
 	os.Exit(0)
 }
 
-// killed runs a publisher that is killed at a step, and says whether it was.
+// killed runs a publisher that is killed at a step, and reports whether it was.
 func killed(t *testing.T, dir string, live bool, at int) bool {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), killAt+"="+strconv.Itoa(at), "TEST_DIR="+dir, "TEST_LIVE="+map[bool]string{true: "yes"}[live])
@@ -71,10 +71,10 @@ func killed(t *testing.T, dir string, live bool, at int) bool {
 	return true
 }
 
-// TestKilledAnywhere: a publisher that is killed at any step of its files leaves
-// a folder from which the next goes on to the same tree; no checkpoint is ever
-// smaller or another than one before, and each was in the database first. What
-// was written and not signed binds nobody: the rows behind it may be lost.
+// TestKilledAnywhere: a publisher that is killed at any step of its files leaves a
+// folder from which the next continues to the same tree; no checkpoint is ever smaller
+// than or different from an earlier one, and each was in the database first. What was
+// written and not signed is not binding: its rows may be lost.
 func TestKilledAnywhere(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -87,7 +87,7 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// killedAndWell says whether there is such a step.
+// killedAndWell reports whether there is such a step.
 func killedAndWell(t *testing.T, live bool, at int) bool {
 	dir := filepath.Join(t.TempDir(), "public")
 	was := killed(t, dir, live, at)
@@ -131,8 +131,8 @@ func killedAndWell(t *testing.T, live bool, at int) bool {
 	return was
 }
 
-// cutTorn is a folder whose last checkpoint, if the kill came in its middle, is
-// left out: a reader without --live may wait for it.
+// cutTorn returns a folder without its last checkpoint if the kill happened while that
+// was written: a reader without --live may wait for it.
 func cutTorn(t *testing.T, dir string) string {
 	own := t.TempDir()
 	b, err := os.ReadFile(filepath.Join(dir, "spring", allName))

@@ -25,7 +25,7 @@ type notes struct {
 	key    note.Verifier
 }
 
-// signed is a checkpoint as it stands in a file.
+// signed is a checkpoint as it is in a file.
 type signed struct {
 	proof.Checkpoint
 	text string
@@ -45,11 +45,11 @@ func (n *notes) parse(b []byte) (*signed, error) {
 	return &signed{*c, text, b}, nil
 }
 
-// noteMax is more than the longest note of a checkpoint.
+// noteMax is more than the maximum length of a checkpoint's note.
 const noteMax = 1 << 16
 
-// recover returns the last checkpoint, nil where there is none. One that was not
-// finished is cut off: nobody has seen it.
+// recover returns the last checkpoint, nil if there is none. It removes an incomplete
+// one: nobody has seen it.
 func (n *notes) recover() (*signed, error) {
 	f, err := n.disk.open(allName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +86,7 @@ func (n *notes) recover() (*signed, error) {
 	return nil, n.disk.cut(allName, 0)
 }
 
-// lastBegin is where the last note begins, -1 where none does.
+// lastBegin returns where the last note begins, -1 if none does.
 func (n *notes) lastBegin(b []byte) int {
 	begin := []byte("\n\n" + n.origin + "\n")
 	if i := bytes.LastIndex(b, begin); i >= 0 {
@@ -110,8 +110,7 @@ func (n *notes) add(note []byte, isFirst bool) error {
 	return n.settleLatest(note)
 }
 
-// settleLatest makes the last of all checkpoints, which is on the disk, the
-// latest.
+// settleLatest makes the last of all checkpoints, which is on the disk, the latest.
 func (n *notes) settleLatest(note []byte) error {
 	if err := n.disk.settle(); err != nil {
 		return err
@@ -126,7 +125,7 @@ func (n *notes) settleLatest(note []byte) error {
 	return n.disk.settle()
 }
 
-// each calls fn with each note, until it says that it is enough.
+// each calls fn with each note, until fn returns false.
 func (n *notes) each(fn func(note []byte) (more bool)) error {
 	f, err := n.disk.open(allName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +146,7 @@ func (n *notes) each(fn func(note []byte) (more bool)) error {
 	return nil
 }
 
-// amend writes all checkpoints anew: lines are the signatures that some of them
+// amend writes all checkpoints again: lines are the signatures that some of them
 // gained, by their sizes.
 func (n *notes) amend(lines map[int64]string) error {
 	var last []byte
@@ -171,10 +170,10 @@ func (n *notes) amend(lines map[int64]string) error {
 	return n.settleLatest(last)
 }
 
-// sizeOf is the size that a note says, 0 for none.
+// sizeOf returns the size in a note, 0 for none.
 func sizeOf(note []byte) int64 {
 	_, rest, _ := bytes.Cut(note, []byte("\n"))
 	digits, _, _ := bytes.Cut(rest, []byte("\n"))
-	size, _ := strconv.ParseInt(string(digits), 10, 64) // 0 is of none
+	size, _ := strconv.ParseInt(string(digits), 10, 64) // no note has size 0
 	return size
 }

@@ -20,40 +20,40 @@ import (
 type Source interface {
 	// Lines returns lines of the log from a version on, about limit of them.
 	Lines(ctx context.Context, from int64, limit int) (proof.Tail, error)
-	// Signed returns checkpoints that were signed of more than after entries, in
-	// order of their sizes, a page of them.
+	// Signed returns signed checkpoints of more than after entries, in order of their
+	// sizes, a page of them.
 	Signed(ctx context.Context, after int64) ([][]byte, error)
 	// Keep stores a checkpoint before it is published, or the same one with more
-	// signatures. Error: ErrForked where another was signed of its size.
+	// signatures. Error: ErrForked if another was signed for its size.
 	Keep(ctx context.Context, size int64, note []byte) error
 }
 
 // Pool is a committed pool.
 type Pool struct {
-	// Origin is HOST/POOL. Commitment is the signed note, Key the verifier key's
-	// line, Sign signs by that key.
+	// Origin is HOST/POOL. Commitment is the signed note, Key the verifier key's line,
+	// Sign signs with that key.
 	Origin          string
 	Commitment, Key []byte
 	Sign            func(text string) ([]byte, error)
 	Source
 }
 
-// Head is how far a pool has come. Mark tells its version from the same one of
-// another history. Revision is the version of the last change, Reveal the
-// seed's line, empty before the reveal.
+// Head is the state of a pool. Mark distinguishes its version from the same version of
+// another history. Revision is the version of the last change, Reveal the seed's line,
+// empty before the reveal.
 type Head struct {
 	PoolID                  string
 	Version, Mark, Revision int64
 	Reveal                  []byte
 }
 
-// ErrForked says that the rows are not those that were signed.
+// ErrForked means that the rows differ from what was signed.
 var ErrForked = errors.New("publish: the rows of a pool are not those that were signed")
 
 // batchMax is how many entries are read, and signed, at once.
 const batchMax = 1 << 16
 
-// forkName is the file of a folder in which a fork was found.
+// forkName is the file that marks a folder in which a fork was found.
 const forkName = ".fork"
 
 // pool is the folder of one pool.
@@ -68,14 +68,14 @@ type pool struct {
 	notes   notes
 
 	witnesses []*attendance
-	// seen is the head that is published, at when its checkpoint was signed.
+	// seen is the published head, at when its checkpoint was signed.
 	seen Head
 	at   time.Time
 	// checked is the last entry that was compared again.
 	checked int64
-	// writable says that the rows come from a server that could have been written.
+	// writable means that the rows come from a server that could have been written to.
 	writable bool
-	// forked is not nil once the rows are others than those that were signed.
+	// forked is not nil once the rows differ from what was signed.
 	forked error
 }
 
@@ -139,7 +139,7 @@ func (p *pool) keys() error {
 	return p.disk.replace("witnesses", b)
 }
 
-// zones writes which release of the time zones this publisher goes by.
+// zones writes which release of the time zones this publisher uses.
 func (p *pool) zones() error {
 	const name = "zones"
 	there, err := p.disk.read(name)
@@ -149,10 +149,10 @@ func (p *pool) zones() error {
 	return p.disk.replace(name, proof.Zones())
 }
 
-// size is how many entries are published.
+// size returns how many entries are published.
 func (p *pool) size() int64 { return p.tiles.signed.N }
 
-// due says that a head has something to publish, and that it is time for it: an
+// due reports whether a head has something to publish, and it is time for that: an
 // opening and the end are published at once.
 func (p *pool) due(head *Head) bool {
 	if p.forked != nil {
@@ -165,8 +165,8 @@ func (p *pool) due(head *Head) bool {
 	return isNew && (time.Since(p.at) >= p.options.Every || head.Revision > p.size())
 }
 
-// follow publishes what a pool has got behind what is published. Errors:
-// ErrForked, and those of the source and of files.
+// follow publishes what was added to a pool since it was published. Errors: ErrForked,
+// and those of the source and of files.
 func (p *pool) follow(ctx context.Context, of *Pool, head *Head) (err error) {
 	defer func() {
 		if err != nil {

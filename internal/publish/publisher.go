@@ -20,28 +20,28 @@ import (
 type Options struct {
 	// Dir is the folder of the pools' folders.
 	Dir string
-	// Every is the shortest time between two checkpoints of a pool, openings and
-	// its end apart.
+	// Every is the minimum time between two checkpoints of a pool, except for openings
+	// and its end.
 	Every time.Duration
 	// Witnesses cosign the checkpoints.
 	Witnesses []Witness
 	// Live publishes the log before the reveal.
 	Live bool
 	Log  *slog.Logger
-	// Forked is called for each pool whose rows are found to be others than those
-	// that were signed.
+	// Forked is called for each pool whose rows are found to differ from what was
+	// signed.
 	Forked func()
 
 	step func()
-	// patience is how long a checkpoint waits for its witnesses; 0 is the usual.
+	// patience is how long a checkpoint waits for its witnesses; 0 means the default.
 	patience time.Duration
 }
 
 // Database holds committed pools.
 type Database interface {
-	// Heads are those of all pools that are published.
+	// Heads returns the heads of all pools that are published.
 	Heads(ctx context.Context) ([]Head, error)
-	// Pool is what the log of a pool is made from.
+	// Pool returns what the log of a pool is made from.
 	Pool(ctx context.Context, id string) (*Pool, error)
 }
 
@@ -52,11 +52,11 @@ type Publisher struct {
 	lock    *flock.Flock
 	client  *http.Client
 	pools   map[string]*pool
-	// turn is the place of the pool that is checked again next.
+	// turn is the index of the pool that is compared again next.
 	turn int
 }
 
-// New takes a folder for this publisher alone. Errors: another publisher has it;
+// New takes a folder exclusively for this publisher. Errors: another publisher has it;
 // those of files.
 func New(o Options) (*Publisher, error) {
 	root, err := openRoot(o.Dir)
@@ -74,8 +74,8 @@ func New(o Options) (*Publisher, error) {
 	return &Publisher{options: o, root: root, lock: lock, client: &http.Client{}, pools: map[string]*pool{}}, nil
 }
 
-// takeLock locks a folder for this process. The lock's file is made within the folder, and
-// what opens it makes none: a link in its place creates nothing elsewhere.
+// takeLock locks a folder for this process. The lock's file is created within the
+// folder, and opening it creates none: a link in its place creates nothing elsewhere.
 func takeLock(root *os.Root) (*flock.Flock, error) {
 	const name = ".lock"
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o600)
@@ -93,22 +93,22 @@ func takeLock(root *os.Root) (*flock.Flock, error) {
 	return lock, err
 }
 
-// Close gives the folder back.
+// Close releases the folder.
 func (p *Publisher) Close() error {
 	p.client.CloseIdleConnections()
 	return errors.Join(p.lock.Unlock(), p.root.Close())
 }
 
-// tickMax is how soon an opening or the end of a pool is seen.
+// tickMax is how soon an opening or the end of a pool is noticed.
 const tickMax = time.Second
 
-// Tick is the time between two passes.
+// Tick returns the time between two passes.
 func (p *Publisher) Tick() time.Duration { return min(tickMax, p.options.Every) }
 
-// Pass publishes what the pools have got since the last pass. One that fails
-// stops no other. Where all is set, everything that is published is compared
-// with its rows besides. Errors: ErrForked for pools of which nothing more is
-// signed, in every pass, and those of the database and of files.
+// Pass publishes what was added to the pools since the last pass. A pool that fails
+// does not stop the others. If all is set, it also compares everything that is
+// published with its rows. Errors: ErrForked, in every pass, for pools for which
+// nothing more is signed, and those of the database and of files.
 func (p *Publisher) Pass(ctx context.Context, db Database, all bool) error {
 	heads, err := db.Heads(ctx)
 	if err != nil {
@@ -167,11 +167,11 @@ func (p *Publisher) pass(ctx context.Context, db Database, head *Head, all, rech
 // Status is how far a pool is published.
 type Status struct {
 	PoolID string
-	// Entries are those that the last checkpoint covers.
+	// Entries is the number of entries that the last checkpoint covers.
 	Entries int64
 }
 
-// Published says how far the pools are published, in order of their ids.
+// Published returns how far the pools are published, in order of their ids.
 func (p *Publisher) Published() (all []Status) {
 	for _, id := range slices.Sorted(maps.Keys(p.pools)) {
 		all = append(all, Status{id, p.pools[id].size()})

@@ -22,12 +22,12 @@ import (
 
 const origin = "draws.example.org/spring"
 
-// rows are a database with one committed pool, in memory: lines that follow from
-// their versions. What is kept is in a file, as that outlives a process.
+// rows is a database with one committed pool, in memory: its lines are derived from
+// their versions. Checkpoints are kept in a file, because that outlives a process.
 type rows struct {
 	head Head
-	// from is the version from which on another history holds, 0 for none; edited
-	// is one that was changed alone.
+	// from is the version from which on another history is used, 0 for none; edited is
+	// a single version that was changed.
 	from     int64
 	edited   int64
 	kept     string
@@ -35,7 +35,7 @@ type rows struct {
 	signer   note.Signer
 	key      string
 	pageSize int
-	// meanwhile, where not nil, happens once before lines are read.
+	// meanwhile, if not nil, is called once before lines are read.
 	meanwhile func()
 }
 
@@ -52,12 +52,12 @@ func newRows(kept string) *rows {
 	return &rows{head: Head{PoolID: "spring"}, kept: kept, signer: signer, key: key, pageSize: batchMax}
 }
 
-// line is the line of a version, which says of which history it is.
+// line returns the line of a version, which names its history.
 func (r *rows) line(v int64) []byte {
 	return fmt.Appendf(nil, "{\"v\":%d,\"at\":\"later\",\"other\":%t}\n", v, r.from > 0 && v >= r.from || v == r.edited)
 }
 
-// tree is the tree over the first size lines.
+// tree returns the tree of the first size lines.
 func (r *rows) tree(size int64) tlog.Tree {
 	var t proof.Tree
 	for v := int64(1); v <= size; v++ {
@@ -86,7 +86,7 @@ func (r *rows) Lines(_ context.Context, from int64, limit int) (proof.Tail, erro
 	return t, nil
 }
 
-// all are the checkpoints that are kept, by their sizes.
+// all returns the stored checkpoints, by their sizes.
 func (r *rows) all() (map[int64][]byte, error) {
 	kept := map[int64][]byte{}
 	b, err := os.ReadFile(r.kept)
@@ -125,7 +125,7 @@ func (r *rows) Keep(_ context.Context, size int64, note []byte) error {
 	return os.Rename(r.kept+".new", r.kept)
 }
 
-// open takes a folder.
+// open opens a publisher in a folder.
 func open(tb testing.TB, o Options) *Publisher {
 	tb.Helper()
 	o.Log = slog.New(slog.NewTextHandler(tb.Output(), nil))
@@ -135,7 +135,7 @@ func open(tb testing.TB, o Options) *Publisher {
 	return p
 }
 
-// checkpoints are those of a folder, each opened by the pool's key.
+// checkpoints returns those of a folder, each opened with the pool's key.
 func (r *rows) checkpoints(tb testing.TB, dir string) (all []*signed) {
 	tb.Helper()
 	n := r.notes(tb, dir)
@@ -148,7 +148,7 @@ func (r *rows) checkpoints(tb testing.TB, dir string) (all []*signed) {
 	return all
 }
 
-// notes are the checkpoints of the pool's folder within a folder.
+// notes returns the checkpoints of the pool's folder within a folder.
 func (r *rows) notes(tb testing.TB, dir string) *notes {
 	tb.Helper()
 	v, err := proof.Verifier(r.key)
@@ -156,8 +156,8 @@ func (r *rows) notes(tb testing.TB, dir string) *notes {
 	return &notes{diskOf(tb, dir, nil), origin, v}
 }
 
-// folderOf are the files of the pool's folder within a folder, but for the list of
-// checkpoints.
+// folderOf returns the files of the pool's folder within a folder, except for the list
+// of checkpoints.
 func folderOf(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	files := map[string]string{}

@@ -11,27 +11,27 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// tileHeight makes tiles of 256 hashes, as c2sp.org/tlog-tiles has them.
+// tileHeight makes tiles of 256 hashes, per c2sp.org/tlog-tiles.
 const (
 	tileHeight = 8
 	tileWidth  = 1 << tileHeight
 )
 
-// tiles are the hashes of a log's tree. What the files hold is checked against
-// the root that was signed last.
+// tiles are the hashes of a log's tree. The content of the files is checked against the
+// last signed root.
 type tiles struct {
 	disk *disk
-	// signed is the tree of the last checkpoint, size the number of leaves, with
-	// those behind it.
+	// signed is the tree of the last checkpoint, size the number of leaves, including
+	// those after it.
 	signed tlog.Tree
 	size   int64
 	// grown is the tree of all of them, nil until its edge was read from the files.
 	grown *proof.Tree
-	// fresh are the hashes behind the signed tree, in the order of their places.
+	// fresh are the hashes after the signed tree, in the order of their indexes.
 	fresh []tlog.Hash
 }
 
-// reset drops what is behind the tree that was signed.
+// reset drops everything after the signed tree.
 func (t *tiles) reset(signed tlog.Tree) {
 	if t.grown != nil && t.grown.Size() != signed.N {
 		t.grown = nil
@@ -66,7 +66,7 @@ func (t *tiles) begin() error {
 	return err
 }
 
-// leaves are the hashes of the lines of some versions.
+// leaves returns the hashes of the lines of some versions.
 func (t *tiles) leaves(from, to int64) ([]tlog.Hash, error) {
 	places := make([]int64, 0, to-from+1)
 	for v := from; v <= to; v++ {
@@ -75,7 +75,7 @@ func (t *tiles) leaves(from, to int64) ([]tlog.Hash, error) {
 	return t.ReadHashes(places)
 }
 
-// save writes the tiles that a tree of size has and the signed one has not.
+// save writes the tiles that a tree of size has and the signed one does not have.
 func (t *tiles) save(size int64) error {
 	for _, tile := range tlog.NewTiles(tileHeight, t.signed.N, size) {
 		data, err := tlog.ReadTileData(tile, t)
@@ -89,12 +89,12 @@ func (t *tiles) save(size int64) error {
 	return nil
 }
 
-// sign makes a tree the signed one, and removes the partial tiles that it has
-// whole.
+// sign makes a tree the signed one, and removes the partial tiles that are complete in
+// it.
 func (t *tiles) sign(tree tlog.Tree) error {
 	whole := tlog.NewTiles(tileHeight, t.signed.N, tree.N)
 	behind := t.fresh[tlog.StoredHashIndex(0, tree.N)-t.begun():]
-	t.signed, t.fresh = tree, append([]tlog.Hash(nil), behind...) // those of a long batch are megabytes
+	t.signed, t.fresh = tree, append([]tlog.Hash(nil), behind...) // those of a long batch take megabytes
 	for _, tile := range whole {
 		if tile.W == tileWidth {
 			if err := t.disk.root.RemoveAll(t.disk.path(tilePath(tile) + ".p")); err != nil {
@@ -105,7 +105,7 @@ func (t *tiles) sign(tree tlog.Tree) error {
 	return nil
 }
 
-// begun is the place of the first hash behind the signed tree.
+// begun returns the index of the first hash after the signed tree.
 func (t *tiles) begun() int64 { return tlog.StoredHashIndex(0, t.signed.N) }
 
 // ReadHashes implements tlog.HashReader.
@@ -133,14 +133,14 @@ func (t *tiles) ReadHashes(places []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// tileFiles implement tlog.TileReader.
+// tileFiles implements tlog.TileReader.
 type tileFiles struct{ disk *disk }
 
 // Height implements tlog.TileReader.
 func (tileFiles) Height() int { return tileHeight }
 
-// ReadTiles implements tlog.TileReader. Where a partial tile was removed, the whole
-// one begins with it.
+// ReadTiles implements tlog.TileReader. If a partial tile was removed, the complete one
+// begins with it.
 func (f tileFiles) ReadTiles(wanted []tlog.Tile) (data [][]byte, err error) {
 	for _, tile := range wanted {
 		b, err := f.disk.readWhole(tilePath(tile))
@@ -162,7 +162,7 @@ func (f tileFiles) ReadTiles(wanted []tlog.Tile) (data [][]byte, err error) {
 // SaveTiles implements tlog.TileReader.
 func (tileFiles) SaveTiles([]tlog.Tile, [][]byte) {}
 
-// tilePath is the path of a tile by c2sp.org/tlog-tiles, which leaves the height
+// tilePath returns the path of a tile per c2sp.org/tlog-tiles, which leaves the height
 // out.
 func tilePath(t tlog.Tile) string {
 	rest := strings.TrimPrefix(t.Path(), fmt.Sprintf("tile/%d/", tileHeight))

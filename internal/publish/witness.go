@@ -18,7 +18,7 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// Witness cosigns checkpoints by c2sp.org/tlog-witness.
+// Witness cosigns checkpoints per c2sp.org/tlog-witness.
 type Witness struct {
 	// URL is the prefix of its calls, without a slash at its end.
 	URL string
@@ -26,40 +26,39 @@ type Witness struct {
 }
 
 const (
-	// patience is the longest that a checkpoint waits for its witnesses.
+	// patience is the maximum time that a checkpoint waits for its witnesses.
 	patience = 2 * time.Second
-	// backoffMin and backoffMax bound for how long a witness that failed is left
-	// alone.
+	// backoffMin and backoffMax bound for how long a failed witness is not asked.
 	backoffMin = time.Second
 	backoffMax = time.Minute
-	// answerMax bounds a witness's answer, in bytes.
+	// answerMax bounds a witness's response, in bytes.
 	answerMax = 1 << 16
 )
 
-// attendance is what one witness has of one log.
+// attendance is the state of one witness for one log.
 type attendance struct {
 	Witness
 	// knows is the size that the witness cosigned last, as far as is known.
 	knows int64
-	// lacks is the size of the first checkpoint that has none of its
-	// cosignatures, 0 for none.
+	// lacks is the size of the first checkpoint without its cosignature, 0 for none.
 	lacks int64
 	// until is when it may be asked next, failed how often it failed in a row.
 	until  time.Time
 	failed int
 }
 
-// errTooSmall: the witness has cosigned a larger tree, so it never cosigns this one.
+// errTooSmall means that the witness has cosigned a larger tree, so it never cosigns
+// this one.
 var errTooSmall = errors.New("the witness has cosigned a larger tree already")
 
-// conflict is a witness's word on which size it has cosigned.
+// conflict is the size that a witness says it has cosigned.
 type conflict struct{ size int64 }
 
 // Error implements error.
 func (c *conflict) Error() string { return fmt.Sprintf("the witness has cosigned %d entries", c.size) }
 
-// cosign asks for the line of a cosignature. Where the witness knows another size
-// than was thought, it is asked once more, from there.
+// cosign requests the line of a cosignature. If the witness knows another size than
+// expected, it is asked once more, from that size.
 func (a *attendance) cosign(ctx context.Context, client *http.Client, r tlog.HashReader, c *signed) (string, error) {
 	line, err := a.ask(ctx, client, r, c)
 	if said, ok := errors.AsType[*conflict](err); ok {
@@ -78,7 +77,7 @@ func (a *attendance) cosign(ctx context.Context, client *http.Client, r tlog.Has
 	return line, err
 }
 
-// ask is one call of add-checkpoint.
+// ask makes one call of add-checkpoint.
 func (a *attendance) ask(ctx context.Context, client *http.Client, r tlog.HashReader, c *signed) (string, error) {
 	if a.knows > c.Size {
 		return "", errTooSmall
@@ -112,7 +111,7 @@ func (a *attendance) ask(ctx context.Context, client *http.Client, r tlog.HashRe
 	return a.read(response.StatusCode, answer, c.text)
 }
 
-// read reads the answer to add-checkpoint.
+// read reads the response to add-checkpoint.
 func (a *attendance) read(status int, answer []byte, text string) (string, error) {
 	switch status {
 	case http.StatusOK:
@@ -131,17 +130,17 @@ func (a *attendance) read(status int, answer []byte, text string) (string, error
 	return "", fmt.Errorf("the witness answered %d", status)
 }
 
-// bare is a note with its first signature alone, the pool's.
+// bare returns a note with only its first signature, the pool's.
 func bare(note []byte) []byte {
 	lines := proof.Signatures(note)
 	return note[:len(note)-len(lines)+bytes.IndexByte(lines, '\n')+1]
 }
 
-// rests says that the witness failed and is not asked yet.
+// rests reports whether the witness failed and is not asked yet.
 func (a *attendance) rests() bool { return time.Now().Before(a.until) }
 
-// met notes how asking went: a witness that failed is left alone for a while,
-// so that it does not delay every checkpoint.
+// met records the result of a request: a failed witness is not asked for a while, so
+// that it does not delay every checkpoint.
 func (a *attendance) met(err error) {
 	if err == nil {
 		a.failed = 0

@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/publish/witnesstest"
 )
 
-// witnessed is a publisher with a witness that answers, however slow the machine is,
-// and its rows.
+// witnessed returns a publisher with a witness that answers, however slow the machine
+// is, and its rows.
 func witnessed(t *testing.T, url, key string) (*Publisher, *rows, string) {
 	return witnessedFor(t, url, key, time.Minute)
 }
@@ -36,7 +36,7 @@ func (r *rows) pass(t *testing.T, p *Publisher, version int64) {
 	t.Helper()
 	r.head.Version, r.head.Mark = version, version
 	for _, a := range p.pools["spring"].attendances() {
-		a.until = time.Time{} // it was left alone for long enough
+		a.until = time.Time{} // it was not asked for long enough
 	}
 	require.NoError(t, p.Pass(t.Context(), r, false))
 }
@@ -48,7 +48,7 @@ func (p *pool) attendances() []*attendance {
 	return p.witnesses
 }
 
-// cosignedBy says which sizes of a folder's checkpoints the witness has cosigned,
+// cosignedBy returns which sizes of a folder's checkpoints the witness has cosigned,
 // and which not.
 func (r *rows) cosignedBy(t *testing.T, dir, key string) (with, without []int64) {
 	w, err := proof.ParseWitness(key)
@@ -66,8 +66,8 @@ func (r *rows) cosignedBy(t *testing.T, dir, key string) (with, without []int64)
 	return with, without
 }
 
-// TestWitness: checkpoints are cosigned, also those of before and those of while
-// the witness was away; nothing waits for it. The database has the cosignatures.
+// TestWitness: checkpoints are cosigned, including earlier ones and those from while
+// the witness was unavailable; nothing waits for it. The database has the cosignatures.
 func TestWitness(t *testing.T) {
 	t.Parallel()
 	keys := newRows("").key
@@ -97,14 +97,14 @@ func TestWitness(t *testing.T) {
 		require.Equal(t, string(kept[c.Size]), string(c.note))
 	}
 
-	// The next publisher of the folder knows where the witness stands.
+	// The next publisher of the folder knows what the witness has cosigned.
 	require.NoError(t, p.Close())
 	asked := w.Asked.Load()
 	again := open(t, p.options)
 	r.pass(t, again, 703)
 	require.Equal(t, asked+1, w.Asked.Load())
 
-	// A folder that is made anew has cosignatures from the database.
+	// A folder that is created again has cosignatures from the database.
 	fresh := p.options
 	fresh.Dir = filepath.Join(t.TempDir(), "fresh")
 	r.pass(t, open(t, fresh), 703)
@@ -114,8 +114,8 @@ func TestWitness(t *testing.T) {
 }
 
 // TestWitnessOfOthers: a checkpoint that somebody else signs, as a close does, is
-// cosigned like the publisher's own, also where the pool has moved on by the time
-// that its rows are read.
+// cosigned like the publisher's own, even if the pool has changed by the time that its
+// rows are read.
 func TestWitnessOfOthers(t *testing.T) {
 	t.Parallel()
 	w := witnesstest.Start(t, newRows("").key)
@@ -142,7 +142,7 @@ func TestWitnessOfOthers(t *testing.T) {
 }
 
 // TestWitnessRefusesForks: the double refuses what a real witness refuses, and the
-// publisher goes on without it.
+// publisher continues without it.
 func TestWitnessRefusesForks(t *testing.T) {
 	t.Parallel()
 	w := witnesstest.Start(t, newRows("").key)
@@ -163,9 +163,8 @@ func TestWitnessRefusesForks(t *testing.T) {
 	require.EqualValues(t, 300, w.Size(origin))
 }
 
-// TestWitnessThatHangs: a witness that does not answer, and ones that answer
-// nonsense, delay no checkpoint for longer than patience, and then not at all for
-// a while.
+// TestWitnessThatHangs: a witness that does not answer, and ones with invalid answers,
+// delay no checkpoint for longer than patience, and then not at all for a while.
 func TestWitnessThatHangs(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -181,7 +180,7 @@ func TestWitnessThatHangs(t *testing.T) {
 	r.pass(t, p, 10)
 	a := p.pools["spring"].witnesses[0]
 	require.True(t, a.until.After(begun.Add(patience)))
-	a.until = time.Now().Add(time.Hour) // whatever became of that time on a slow machine
+	a.until = time.Now().Add(time.Hour) // however long that took on a slow machine
 	r.head.Version, r.head.Mark = 11, 11
 	require.NoError(t, p.Pass(t.Context(), r, false))
 	require.LessOrEqual(t, asked.Load(), int64(1), "it is left alone")

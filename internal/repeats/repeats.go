@@ -1,17 +1,17 @@
-// Package repeats counts lines of a log that repeat, in place of a line for each.
+// Package repeats counts repeated log lines instead of writing each.
 package repeats
 
 import "sync"
 
-// Counter counts by kind, of which there must be few. Its zero value is ready. It is
-// safe for concurrent use.
+// Counter counts by kind; there must be few kinds. Its zero value is ready to use. It
+// is safe for concurrent use.
 type Counter[K comparable, V any] struct {
 	mu    sync.Mutex
 	kinds map[K]*V
 }
 
-// Note reports whether this is the first of its kind, which is worth a line of its own.
-// Else count takes it in, and Take returns what was counted.
+// Note reports whether this is the first of its kind, which deserves a line of its own.
+// Otherwise count adds it, and Take returns what was counted.
 func (c *Counter[K, V]) Note(kind K, count func(*V)) (isFirst bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -27,8 +27,8 @@ func (c *Counter[K, V]) Note(kind K, count func(*V)) (isFirst bool) {
 	return true
 }
 
-// Take returns what was counted since the last time. A kind that repeated, as has says,
-// goes on being counted; the next of any other is a first one again.
+// Take returns what was counted since the last call. A kind for which has reports
+// repeats continues to be counted; the next of any other kind is a first one again.
 func (c *Counter[K, V]) Take(has func(*V) bool) map[K]*V {
 	c.mu.Lock()
 	defer c.mu.Unlock()

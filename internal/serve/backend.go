@@ -15,15 +15,15 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// backend is the store as the wire needs it.
+// backend adapts the store to the interface that the wire needs.
 type backend struct {
 	*stock.Store
 	sealing sealing
 }
 
-// sealing is how pools are committed: whom their seeds are sealed to, nil for nobody,
-// who can unseal them besides, and the host that their logs are published under, "" for
-// the one that a call names.
+// sealing is how pools are committed: to whom their seeds are sealed, nil for nobody,
+// who else can unseal them, and the host under which their logs are published, "" for
+// the host that a call names.
 type sealing struct {
 	To, Escrow *proof.Recipients
 	origin     string
@@ -95,7 +95,7 @@ func (b backend) DrawReceipt(ctx context.Context, poolID, drawID string) (receip
 	return receipt, proof, err
 }
 
-// EraseUser implements http.Eraser. The key of the pseudonym is kept nowhere.
+// EraseUser implements http.Eraser. The key of the pseudonym is not stored.
 func (b backend) EraseUser(ctx context.Context, poolID, user, actor string) (int64, error) {
 	return b.Store.EraseUser(ctx, poolID, user, stock.Pseudonym([]byte(rand.Text()), poolID, user), actor)
 }
@@ -125,7 +125,7 @@ func (b backend) ExportProof(ctx context.Context, poolID string, create func(nam
 	return nil
 }
 
-// lateWriter creates its writer when there is something to write.
+// lateWriter creates its writer at the first write.
 type lateWriter struct {
 	create func() (io.Writer, error)
 	to     io.Writer

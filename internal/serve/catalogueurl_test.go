@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPlainCatalogueWarns: a catalogue that comes from another machine by http is warned
-// of, and no other.
+// TestPlainCatalogueWarns: a warning is logged for a catalogue from another machine by
+// http, and for no other.
 func TestPlainCatalogueWarns(t *testing.T) {
 	t.Parallel()
 	for source, warns := range map[string]bool{

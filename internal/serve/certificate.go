@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 )
 
-// certificate is what the service shows to callers by HTTPS.
+// certificate is the certificate that the service presents to HTTPS callers.
 type certificate struct {
 	current atomic.Pointer[tls.Certificate]
 }
 
-// use takes the texts of a certificate chain and of its key, in PEM.
+// use parses a certificate chain and its key, both in PEM, and uses them from now on.
 func (c *certificate) use(texts [][]byte) error {
 	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {
@@ -22,8 +22,8 @@ func (c *certificate) use(texts [][]byte) error {
 	return nil
 }
 
-// config returns settings that show the certificate of the moment. Of the suites of
-// TLS 1.2 it takes those that authenticate what they encrypt.
+// config returns settings that present the current certificate. Of the suites of TLS
+// 1.2 they allow those with authenticated encryption.
 func (c *certificate) config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -37,12 +37,12 @@ func (c *certificate) config() *tls.Config {
 	}
 }
 
-// authorities are those whose certificates callers of admin calls must show.
+// authorities are the issuers whose certificates callers of admin calls must present.
 type authorities struct {
 	current atomic.Pointer[x509.CertPool]
 }
 
-// use takes the text of certificates in PEM.
+// use parses certificates in PEM and uses them from now on.
 func (a *authorities) use(texts [][]byte) error {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(texts[0]) {
@@ -52,9 +52,9 @@ func (a *authorities) use(texts [][]byte) error {
 	return nil
 }
 
-// ask makes a handshake with the settings ask the caller for a certificate of one of
-// the authorities of the moment. A caller without one is served as well: which calls
-// need one is decided for each call, also on a connection that is older than a change.
+// ask makes a handshake with the settings request a certificate of one of the current
+// authorities from the caller. A caller without one is served as well: which calls need
+// one is decided for each call, also on a connection that is older than a change.
 func (a *authorities) ask(settings *tls.Config) {
 	settings.ClientAuth = tls.RequestClientCert
 	base := settings.Clone()

@@ -16,11 +16,11 @@ import (
 	"drawsvc/internal/stock/checkup"
 )
 
-// checkUpMax bounds a check-up; most of it is reading a large SQLite file.
+// checkUpMax bounds a check-up; reading a large SQLite file takes most of it.
 const checkUpMax = 10 * time.Minute
 
-// CheckUp refuses the locks that `serve` refuses, and asks the database and the
-// lock service.
+// CheckUp refuses the locks that `serve` refuses, and checks the database and the lock
+// service.
 func CheckUp(ctx context.Context, store *stock.Store, c *Config, url string) ([]checkup.Finding, error) {
 	lock := &c.lock
 	ctx, cancel := context.WithTimeout(ctx, checkUpMax)
@@ -49,12 +49,12 @@ func CheckUp(ctx context.Context, store *stock.Store, c *Config, url string) ([]
 	return slices.Concat(found, more, unbound, unreadable, ahead, checkup.Links(url, lock.url, c.jobs.lock), checkCatalogue(&c.jobs), checkFiles(c, url)), err
 }
 
-// checkUsers finds pools whose rules count users, while anybody may draw in any
+// checkUsers finds pools whose rules count users although anybody may draw in any
 // user's name.
 func checkUsers(ctx context.Context, store *stock.Store, c *Config) ([]checkup.Finding, error) {
 	schema, err := store.Schema(ctx)
 	if err != nil || schema.Check() != nil || c.tokens.keeper.Set().Has(access.Draw) {
-		return nil, err // a schema that does not fit was found already
+		return nil, err // a schema that does not fit was already found
 	}
 	rulings, err := store.RulesInForce(ctx)
 	var pools []string
@@ -77,7 +77,7 @@ func checkUsers(ctx context.Context, store *stock.Store, c *Config) ([]checkup.F
 func checkUnreadable(ctx context.Context, store *stock.Store) (found []checkup.Finding, err error) {
 	schema, err := store.Schema(ctx)
 	if err != nil || schema.Check() != nil {
-		return nil, err // a schema that does not fit was found already
+		return nil, err // a schema that does not fit was already found
 	}
 	watched, err := store.ReadWatched(ctx)
 	for _, p := range watched.Unreadable {
@@ -99,7 +99,7 @@ func checkUnreadable(ctx context.Context, store *stock.Store) (found []checkup.F
 func checkAhead(ctx context.Context, store *stock.Store) ([]checkup.Finding, error) {
 	schema, err := store.Schema(ctx)
 	if err != nil || schema.Check() != nil {
-		return nil, err // a schema that does not fit was found already
+		return nil, err // a schema that does not fit was already found
 	}
 	pools, err := store.PoolsAhead(ctx, aheadMin)
 	if err != nil || len(pools) == 0 {
@@ -112,7 +112,7 @@ func checkAhead(ctx context.Context, store *stock.Store) ([]checkup.Finding, err
 	}}, nil
 }
 
-// checkCatalogue judges the way to the catalogue's source.
+// checkCatalogue checks how the catalogue is transferred from its source.
 func checkCatalogue(j *jobFlags) []checkup.Finding {
 	host := j.exposedCatalogue()
 	if host == "" {
@@ -125,8 +125,8 @@ func checkCatalogue(j *jobFlags) []checkup.Finding {
 	}}
 }
 
-// checkFiles judges the modes of all files of secrets. A file of tokens holds
-// digests: it may be read.
+// checkFiles checks the modes of all files of secrets. A file of tokens contains
+// digests: others may read it.
 func checkFiles(c *Config, url string) []checkup.Finding {
 	files := []string{c.tlsKey}
 	for _, s := range c.secrets() {
@@ -138,7 +138,8 @@ func checkFiles(c *Config, url string) []checkup.Finding {
 	return slices.Concat(checkup.Files(setting.OthersMayReadOrWrite, files...), checkup.Files(setting.OthersMayWrite, c.tokensFile))
 }
 
-// askLock asks a lock service outside the database, which check-ups ask anyway.
+// askLock pings a lock service outside the database; check-ups ping the database
+// anyway.
 func askLock(ctx context.Context, lock locker.Lock, url string) []checkup.Finding {
 	if !isLockService(url) {
 		return nil

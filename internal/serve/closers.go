@@ -7,14 +7,14 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// closers end what was started, the last first.
+// closers closes what was started, in reverse order.
 type closers []func() error
 
 func (c *closers) add(f func() error) { *c = append(*c, f) }
 
 func (c *closers) addStop(stop func()) { c.add(func() error { stop(); return nil }) }
 
-// close runs them all and returns the first error.
+// close calls all closers and returns the first error.
 func (c closers) close() error {
 	var first error
 	for i := len(c) - 1; i >= 0; i-- {
@@ -23,9 +23,9 @@ func (c closers) close() error {
 	return first
 }
 
-// closeWithin is close as long as ctx lasts. What has not ended by then ends
-// with the process: a draw that waits for a silent database is left as a crash
-// would leave it, and its key settles it.
+// closeWithin is close until ctx ends. What has not been closed by then ends with the
+// process: a draw that waits for a silent database is left as after a crash, and its
+// key settles it.
 func (c closers) closeWithin(ctx context.Context, log *slog.Logger) error {
 	closed := make(chan error, 1)
 	go func() { closed <- c.close() }()

@@ -60,7 +60,7 @@ type Config struct {
 	tokens tokens
 	// tickets are the keys of the file of tickets.
 	tickets tickets
-	// sealTo and unsealBy are read from recipients and identity, nil for none.
+	// sealTo and unsealBy are read from recipients and identity; nil for none.
 	sealTo   *proof.Recipients
 	unsealBy *proof.Identities
 	// trusted is read from proxies.
@@ -69,7 +69,7 @@ type Config struct {
 	level slog.Level
 }
 
-// ListenDefault is where the service listens when nobody says where.
+// ListenDefault is the default of --listen.
 const ListenDefault = "127.0.0.1:8080"
 
 // Flags declares the flags of serve.
@@ -77,39 +77,39 @@ func (c *Config) Flags(cmd *cobra.Command, env setting.Environment) {
 	f := cmd.Flags()
 	f.StringVar(&c.listen, "listen", ListenDefault, "`address` to listen on; port 0 picks one")
 	c.Database.Flag(cmd, env)
-	f.StringVar(&c.mode, "mode", lockmode.ForUpdate, "how draws are kept apart: "+strings.Join(lockmode.Names(), ", "))
-	f.IntVar(&c.attempts, "optimistic-tries", 10, "most attempts at a batch in optimistic mode")
-	f.DurationVar(&c.budget, "optimistic-budget", 500*time.Millisecond, "longest time for the attempts in optimistic mode")
+	f.StringVar(&c.mode, "mode", lockmode.ForUpdate, "concurrency control: "+strings.Join(lockmode.Names(), ", "))
+	f.IntVar(&c.attempts, "optimistic-tries", 10, "maximum number of attempts at a batch in optimistic mode")
+	f.DurationVar(&c.budget, "optimistic-budget", 500*time.Millisecond, "maximum time for the attempts in optimistic mode")
 	c.lock.flags(f)
 	c.jobs.flags(cmd)
-	f.IntVar(&c.batchMax, "batch-max", 512, "most draws in one transaction; 1 turns group commit off")
-	f.IntVar(&c.queueMax, "queue-max", 4096, "most draws waiting per pool")
-	f.DurationVar(&c.timeout, "request-timeout", 5*time.Second, "longest time for a response")
+	f.IntVar(&c.batchMax, "batch-max", 512, "maximum batch size (draws per transaction); 1 disables group commit")
+	f.IntVar(&c.queueMax, "queue-max", 4096, "maximum number of draws that wait per pool")
+	f.DurationVar(&c.timeout, "request-timeout", 5*time.Second, "maximum time for a response")
 	c.adminSecret.Flag(f, "admin-token", "", "bearer `token` of the admin calls")
 	c.drawSecret.Flag(f, "draw-token", "", "bearer `token` of drawing and reading")
-	f.BoolVar(&c.publicDraw, "public-draw", false, "let anyone draw without a token, on any address")
+	f.BoolVar(&c.publicDraw, "public-draw", false, "allow draws without a token, on any address")
 	f.StringVar(&c.tokensFile, "tokens", "", "`file` of named tokens with roles, read again when it changes")
 	f.StringVar(&c.ticketsFile, "ticket-keys", "", "`file` of the keys of tickets, a JWKS, read again when it changes")
 	c.recipients.Flag(f)
 	c.identity.Flag(f)
-	f.StringVar(&c.origin, "origin", "", "`HOST` that the logs of committed pools are published under (default the Host of the call that commits)")
+	f.StringVar(&c.origin, "origin", "", "`HOST` under which the logs of committed pools are published (default the Host of the call that commits)")
 	f.StringVar(&c.tlsCert, "tls-cert", "", "`file` of the certificate chain, for HTTPS; read again when it changes")
 	f.StringVar(&c.tlsKey, "tls-key", "", "`file` of the certificate's key")
 	f.StringVar(&c.tlsClientCA, "tls-client-ca", "", "`file` of the authorities whose client certificates admin calls need; read again when it changes")
 	f.StringVar(&c.metrics, "metrics-listen", "", "`address` of /metrics, /livez and /readyz without token (default none)")
 	f.StringSliceVar(&c.hosts, "allowed-hosts", nil, "`names` of the service, beside those of loopback, for callers of --demo without token")
 	f.StringSliceVar(&c.proxies, "trusted-proxies", nil, "`networks` of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
-	f.DurationVar(&c.clockLeap, "clock-leap", time.Minute, "longest leap of the database's clock that is followed at once; 0 follows every leap")
-	f.DurationVar(&c.delay, "shutdown-delay", 0, "how long draws go on after SIGTERM, while /readyz says 503")
-	f.IntVar(&c.connections, "connections-max", 0, "most connections of callers, idle ones are closed first (default below the limit of open files)")
-	f.BoolVar(&c.migrate, "migrate", false, "bring the schema of a server database up to date first")
-	f.BoolVar(&c.demo, "demo", false, "make and stock the pools of a demo where there are none, and print how to draw from them and verify it")
+	f.DurationVar(&c.clockLeap, "clock-leap", time.Minute, "maximum leap of the database's clock that is followed at once; 0 follows every leap")
+	f.DurationVar(&c.delay, "shutdown-delay", 0, "how long draws continue after SIGTERM, while /readyz answers 503")
+	f.IntVar(&c.connections, "connections-max", 0, "maximum number of callers' connections; idle ones are closed first (default below the limit of open files)")
+	f.BoolVar(&c.migrate, "migrate", false, "migrate the schema of a server database first")
+	f.BoolVar(&c.demo, "demo", false, "create and stock the pools of a demo if they do not exist, and print how to draw from them and verify draws")
 	f.StringVar(&c.logFormat, "log-format", "", "text or json (default text on a terminal, else json)")
 	f.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 }
 
-// Read takes the secrets from their files and checks everything. Its errors
-// are one line each.
+// Read reads the secrets from their files and checks everything. Its errors have one
+// line each.
 func (c *Config) Read(cmd *cobra.Command) error {
 	flags := cmd.Flags()
 	var err error
@@ -141,7 +141,7 @@ func (c *Config) Read(cmd *cobra.Command) error {
 	if c.unsealBy, err = c.identity.Read(); err != nil {
 		return err
 	}
-	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate
+	host, _, _ := net.SplitHostPort(c.listen) // checked by Validate
 	if err := c.validateAddress(isLoopback(host), flags); err != nil {
 		return setting.AsUsage(err)
 	}
@@ -183,8 +183,8 @@ func (c *Config) Validate() error {
 	)
 }
 
-// The shortest tokens keep out those that can be guessed by trying. On loopback
-// only programs of this machine can try.
+// The minimum lengths of tokens exclude those that can be guessed by trying. On
+// loopback only programs of this machine can try.
 const (
 	tokenMin     = 8
 	tokenOpenMin = 16
@@ -208,7 +208,7 @@ func (c *Config) validateTokens() error {
 	return nil
 }
 
-// validateNetwork checks what says who reaches the service, and how.
+// validateNetwork checks the settings of who reaches the service, and how.
 func (c *Config) validateNetwork() (err error) {
 	if err := checkAddress("listen", c.listen); err != nil {
 		return err
@@ -249,20 +249,20 @@ func (c *Config) validateNetwork() (err error) {
 	return nil
 }
 
-// checkAddress refuses an address that nobody can listen on, whatever the machine.
+// checkAddress refuses an address on which no machine can listen.
 func checkAddress(flag, address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("--%s must be HOST:PORT: %w", flag, err)
 	}
-	// A port may be the name of a service too, which this machine knows.
+	// A port may also be the name of a service that this machine knows.
 	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
 		return fmt.Errorf("--%s must be HOST:PORT with a port from 0 to 65535, not %q", flag, port)
 	}
 	return nil
 }
 
-// validateAddress checks what must be given on an address that others reach.
+// validateAddress checks what is required on an address that others can reach.
 func (c *Config) validateAddress(loopback bool, flags *pflag.FlagSet) error {
 	if loopback {
 		return nil
@@ -285,11 +285,11 @@ func (c *Config) validateAddress(loopback bool, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// needsDrawToken reports whether nothing yet says who may draw.
+// needsDrawToken reports whether nothing determines yet who may draw.
 func (c *Config) needsDrawToken() bool { return !c.tokens.keeper.Closed() && !c.publicDraw }
 
-// isLoopback says whether only this machine reaches host. The empty host is
-// every address.
+// isLoopback reports whether only this machine reaches host. The empty host is every
+// address.
 func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true

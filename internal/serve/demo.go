@@ -23,10 +23,10 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// demoActor makes what the demo has.
+// demoActor is recorded with what the demo creates.
 const demoActor = "serve --demo"
 
-// demoPrizes are what the demo's pools have.
+// demoPrizes returns the prizes of the demo's pools.
 func demoPrizes() []draw.Prize {
 	return []draw.Prize{
 		{ID: "gold", Name: "Gold coin", Value: decimal.New(1990, -2), Stocked: 10},
@@ -35,7 +35,7 @@ func demoPrizes() []draw.Prize {
 	}
 }
 
-// demoPools are a lottery without blanks, and a campaign.
+// demoPools returns a lottery without blanks, and a campaign.
 func demoPools() ([]draw.Pool, error) {
 	rules, err := rules.Parse([]byte(demoRules))
 	prizes := demoPrizes()
@@ -46,12 +46,12 @@ func demoPools() ([]draw.Pool, error) {
 	}, err
 }
 
-// demoRules are a losing ticket for three in four, three draws a day, and odds
-// that everybody may read.
+// demoRules are three blanks in four draws, three draws a day, and odds that everybody
+// may read.
 const demoRules = `{"win":"1/4","fallback":"none","limits":[{"of":"draws","max":3,"per":"day"}],"disclose":true}`
 
-// demo makes the demo's pools when they are absent and prints lines that work
-// as pasted.
+// demo creates the demo's pools if they are absent and prints lines that work as
+// pasted.
 func demo(ctx context.Context, c *Config, w io.Writer, store *stock.Store, addr net.Addr) error {
 	pools, err := demoPools()
 	if err != nil {
@@ -81,15 +81,15 @@ func demo(ctx context.Context, c *Config, w io.Writer, store *stock.Store, addr 
 	return err
 }
 
-// header is the option of curl for a token. What came from a file is read from
-// there again and not printed: standard output may be a log. Of a token in the
-// file of tokens nobody knows more than a digest.
+// header returns curl's option for a token. A token that came from a file is read from
+// there again and not printed: standard output may be a log. Of a token in the file of
+// tokens, only the digest is known.
 func header(token, file, variable string) string {
 	switch {
 	case file != "":
-		return ` -H "Authorization: Bearer $(cat ` + quoted(file) + `)"`
+		return ` -H "Authorization: Bearer $(cat ` + quote(file) + `)"`
 	case token != "":
-		return " -H " + quoted("Authorization: Bearer "+token)
+		return " -H " + quote("Authorization: Bearer "+token)
 	}
 	return ` -H "Authorization: Bearer $` + variable + `"`
 }
@@ -114,10 +114,10 @@ A campaign, where one draw in four wins and a user has three draws a day:
 
 `
 
-// quoted is s as a word of a shell.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// quote returns s as a word of a shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// reachable is the address for somebody on this machine.
+// reachable returns the address for a caller on this machine.
 func reachable(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if ip := net.ParseIP(host); err == nil && ip.IsUnspecified() {
@@ -242,10 +242,10 @@ func (c *Config) verifiable(pool, url, token string) string {
 		return noVerifiableLines
 	}
 	program := itself()
-	admin := "DRAWSVC_TOKEN=" + quoted(c.adminToken) + " " + program
+	admin := "DRAWSVC_TOKEN=" + quote(c.adminToken) + " " + program
 	switch {
 	case c.adminSecret.File != "":
-		admin = "DRAWSVC_TOKEN_FILE=" + quoted(c.adminSecret.File) + " " + program
+		admin = "DRAWSVC_TOKEN_FILE=" + quote(c.adminSecret.File) + " " + program
 	case c.adminToken == "":
 		admin = `DRAWSVC_TOKEN="$ADMIN_TOKEN" ` + program
 	}
@@ -260,12 +260,12 @@ func itself() string {
 	}
 	found, err := exec.LookPath("drawsvc")
 	if err != nil {
-		return quoted(path)
+		return quote(path)
 	}
 	own, ownErr := os.Stat(path)
 	other, otherErr := os.Stat(found)
 	if ownErr != nil || otherErr != nil || !os.SameFile(own, other) {
-		return quoted(path)
+		return quote(path)
 	}
 	return "drawsvc"
 }

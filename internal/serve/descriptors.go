@@ -5,17 +5,17 @@ import (
 )
 
 const (
-	// connectionsMost is the default where the limit of descriptors is higher or
-	// unknown: so many idle connections take some 160 MB.
+	// connectionsMost is the default if the limit of descriptors is higher or unknown:
+	// that many idle connections take about 160 MB.
 	connectionsMost = 8192
-	// descriptorsKept are for the database, locks, probes, files and the log.
+	// descriptorsKept is reserved for the database, locks, probes, files and the log.
 	descriptorsKept = 128
 	// descriptorsFew is the limit below which serve warns.
 	descriptorsFew = 1024
 )
 
-// connectionsDefault is the most connections of a process that may have limit
-// descriptors, 0 for unknown.
+// connectionsDefault returns the maximum number of connections for a process with that
+// limit of descriptors, 0 for unknown.
 func connectionsDefault(limit uint64) int {
 	if limit == 0 || limit > connectionsMost+descriptorsKept {
 		return connectionsMost

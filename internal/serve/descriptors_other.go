@@ -2,5 +2,5 @@
 
 package serve
 
-// descriptorLimit is 0: the system has no such limit.
+// descriptorLimit returns 0: the system has no such limit.
 func descriptorLimit() uint64 { return 0 }

@@ -4,7 +4,7 @@ package serve
 
 import "syscall"
 
-// descriptorLimit is how many descriptors the process may have, 0 when that is
+// descriptorLimit returns how many descriptors the process may have, 0 if that is
 // unknown.
 func descriptorLimit() uint64 {
 	var limit syscall.Rlimit

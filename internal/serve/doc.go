@@ -1,5 +1,5 @@
-// Package serve is the wiring of the service: its flags, the files that it follows, its
-// listeners, metrics, readiness and jobs, from the store up to the wire. It holds no
-// rule of draws. serve.go begins a service, and local.go has the handlers of one answer
-// a command in the same process.
+// Package serve wires the service together: its flags, the files that it follows, its
+// listeners, metrics, readiness and jobs, from the store to the wire. It contains no
+// rule of draws. serve.go starts a service; local.go lets a command call the handlers
+// of a service in the same process.
 package serve

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// newFeed shows the pools to those who listen. They may take half of the
-// connections, so that those of draws are left.
+// newFeed shows the pools to listeners. They may use half of the connections, so that
+// the others remain for draws.
 func newFeed(store *stock.Store, connectionsMax int) *live.Feed {
 	read := func(ctx context.Context) ([]draw.Overview, error) {
 		return store.Overviews(ctx, live.PoolsMax, live.PrizesMax)

@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/job"
 )
 
-// TestCatalogueThatNeverCame has an age that grows, for its alert.
+// TestCatalogueThatNeverCame: its age grows, for its alert.
 func TestCatalogueThatNeverCame(t *testing.T) {
 	t.Parallel()
 	memory := catalogue.NewMemory(nil, slog.New(slog.DiscardHandler))

@@ -42,12 +42,12 @@ func (j *jobFlags) flags(cmd *cobra.Command) {
 		host = "localhost"
 	}
 	f.StringVar(&j.host, "host-name", host, "`name` of this instance, for jobs that are pinned to one")
-	j.lockSecret.Flag(f, "jobs-lock", "table:", "`URL` of the lock of jobs, as --lock takes it")
+	j.lockSecret.Flag(f, "jobs-lock", "table:", "`URL` of the lock of jobs, in the form of --lock")
 	j.catalogueSecret.Flag(f, "catalogue-url", "", "`URL` of the catalogue of prizes (default none)")
 	f.DurationVar(&j.catalogueEvery, "catalogue-every", 6*time.Hour, "time between two fetches of the catalogue")
 }
 
-// read takes the URLs from their files, where they are in some.
+// read reads the URLs from their files, if files are given.
 func (j *jobFlags) read(flags *pflag.FlagSet) (err error) {
 	if j.lock, err = j.lockSecret.ReadURL(flags); err != nil {
 		return err
@@ -72,10 +72,10 @@ func (j *jobFlags) Validate() error {
 	return setting.Within("catalogue-every", j.catalogueEvery, time.Second, 30*24*time.Hour)
 }
 
-// warn logs a catalogue that whoever is on the way can change.
+// warn logs a catalogue that anyone on the network path can change.
 func (j *jobFlags) warn(log *slog.Logger) {
 	if j.exposedCatalogue() != "" {
-		log.Warn("the catalogue comes without encryption, and whoever is on the way can change it; use https", "flag", "--catalogue-url")
+		log.Warn("the catalogue is fetched without encryption, and anyone on the network path can change it; use https", "flag", "--catalogue-url")
 	}
 }
 
@@ -89,7 +89,7 @@ func (j *jobFlags) exposedCatalogue() string {
 	return u.Hostname()
 }
 
-// jobs are the jobs of this instance, and its copy of the catalogue.
+// jobs holds the jobs of this instance, and its copy of the catalogue.
 type jobs struct {
 	runner *job.Runner
 	memory *catalogue.Memory
@@ -99,15 +99,15 @@ type jobs struct {
 }
 
 const (
-	// jobsLockTTL and jobsLockWait are those of the lock of jobs: an instance that
-	// finds it taken tries again at the next poll.
+	// jobsLockTTL and jobsLockWait are the settings of the lock of jobs: an instance
+	// that finds it taken tries again at the next poll.
 	jobsLockTTL  = 10 * time.Second
 	jobsLockWait = 100 * time.Millisecond
 	// loadMax bounds the load of the catalogue before the service serves.
 	loadMax = 5 * time.Second
 )
 
-// startJobs loads the catalogue that is stored and starts the runner.
+// startJobs loads the stored catalogue and starts the runner.
 func startJobs(ctx context.Context, c *Config, store *stock.Store, r prometheus.Registerer, log *slog.Logger) (*jobs, error) {
 	lock, err := locker.Open(ctx, c.jobs.lock, locker.Options{TTL: jobsLockTTL, Wait: jobsLockWait, Log: log, Database: store})
 	if err != nil {
@@ -127,7 +127,8 @@ func startJobs(ctx context.Context, c *Config, store *stock.Store, r prometheus.
 	}
 	loading, cancel := context.WithTimeout(ctx, loadMax)
 	defer cancel()
-	// The first two are tried again: a schema without jobs serves draws.
+	// The first two are tried again: a service whose schema has no jobs can serve
+	// draws.
 	if err := errors.Join(store.AddJobs(loading, definitions), j.memory.Load(loading), c.jobs.askForCatalogue(loading, store)); err != nil {
 		log.Warn("jobs and the catalogue could not be read yet", "error", err)
 	}
@@ -138,8 +139,8 @@ func startJobs(ctx context.Context, c *Config, store *stock.Store, r prometheus.
 	return j, nil
 }
 
-// askForCatalogue asks for a run where what is stored came from another address, unless
-// the job is off: whoever has switched it off wants no fetch.
+// askForCatalogue requests a run if the stored catalogue came from another address,
+// unless the job is off: an operator who has switched it off wants no fetch.
 func (j *jobFlags) askForCatalogue(ctx context.Context, store *stock.Store) error {
 	if j.catalogueURL == "" {
 		return nil
@@ -154,12 +155,12 @@ func (j *jobFlags) askForCatalogue(ctx context.Context, store *stock.Store) erro
 	}
 	_, err = store.WantJob(ctx, catalogue.JobName, "serve")
 	if draw.CodeOf(err) == draw.CodeJobRunning {
-		return nil // by another instance that was started so
+		return nil // by another instance that was started with the same address
 	}
 	return err
 }
 
-// stop ends the runs of this instance: they are due again at once, elsewhere.
+// stop ends the runs of this instance: they are due again at once, on another instance.
 func (j *jobs) stop() error {
 	j.end()
 	j.ended.Wait()
@@ -207,7 +208,7 @@ func newJobMetrics(r prometheus.Registerer, store *stock.Store, memory *catalogu
 	return m
 }
 
-// catalogueAge returns the age in seconds of the catalogue that is served.
+// catalogueAge returns the age in seconds of the served catalogue.
 func catalogueAge(memory *catalogue.Memory, definitions []job.Definition) func() float64 {
 	started := time.Now()
 	fetches := slices.ContainsFunc(definitions, func(d job.Definition) bool { return d.Name == catalogue.JobName })
@@ -237,7 +238,7 @@ func (m *jobMetrics) Seen(ctx context.Context, rows []job.Row, now time.Time) {
 	}
 }
 
-// showAudit reads the report of the last audit, which is larger than a row.
+// showAudit reads the report of the last audit, which is too large for a row.
 func (m *jobMetrics) showAudit(ctx context.Context, number int64) {
 	r, _, err := m.store.Job(ctx, job.AuditName)
 	var report job.AuditReport

@@ -15,23 +15,23 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// listeners are the addresses that the service listens on.
+// listeners holds the addresses on which the service listens.
 type listeners struct {
 	main net.Listener
 	// metrics is nil without --metrics-listen.
 	metrics net.Listener
-	// loopback says that only this machine reaches main.
+	// loopback means that only this machine reaches main.
 	loopback bool
 	// tls is nil without --tls-cert.
 	tls *tls.Config
 	// callersOf is nil without --tls-client-ca.
 	callersOf func() *x509.CertPool
-	// files are those of TLS.
+	// files are the files of TLS.
 	files []*reloaded
 }
 
-// openListeners listens. Who reaches the service is judged on the address that it
-// got: a name may resolve to any.
+// openListeners listens. Who reaches the service is judged by the resolved address: a
+// name may resolve to any.
 func (c *Config) openListeners(cmd *cobra.Command) (d *listeners, err error) {
 	d = &listeners{}
 	defer func() {
@@ -58,8 +58,8 @@ func (c *Config) openListeners(cmd *cobra.Command) (d *listeners, err error) {
 	return d, nil
 }
 
-// readTLS reads the certificate of the service and the authorities of its callers,
-// where files of them were given.
+// readTLS reads the certificate of the service and the authorities of its callers, if
+// files of them are given.
 func (d *listeners) readTLS(c *Config) error {
 	if c.tlsCert == "" {
 		return nil
@@ -98,8 +98,8 @@ func (d *listeners) close() {
 	}
 }
 
-// serve answers at all addresses until ctx ends and the service has drained. The
-// metrics can be read until then.
+// serve serves all addresses until ctx ends and the service has drained. The metrics
+// can be read until then.
 func (d *listeners) serve(ctx context.Context, s *http.Server, log *slog.Logger) error {
 	if d.metrics == nil {
 		return s.Serve(ctx, d.main)

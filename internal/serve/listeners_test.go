@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// TestLoopbackIsJudgedOnTheAddress that was bound, whatever its name.
+// TestLoopbackIsJudgedOnTheAddress: the bound address counts, whatever its name.
 func TestLoopbackIsJudgedOnTheAddress(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{

@@ -20,7 +20,7 @@ import (
 	"drawsvc/internal/ticket"
 )
 
-// LocalOptions are what the calls of a command on the database are made with.
+// LocalOptions are the options of a command's calls on the database.
 type LocalOptions struct {
 	// Actor is recorded with each change.
 	Actor string
@@ -29,18 +29,18 @@ type LocalOptions struct {
 	Sealing    sealing
 	// SignsClosed signs a checkpoint when a committed pool is closed.
 	SignsClosed bool
-	// progress, where not nil, learns how far an import is.
+	// Progress, if not nil, is called with the progress of an import.
 	Progress func(done, total int)
 }
 
-// localMax bounds a call of this process: it lasts as long as its work.
+// localMax bounds a call within this process: it may take as long as its work.
 const localMax = 365 * 24 * time.Hour
 
-// NewLocal returns what calls the handlers of a service on an open database, in this
-// process: with the rights of an admin, and without bounds of time and size. It is the
-// one way of commands to the pools of a database. Only those about the database itself
-// go to the store: migrate, doctor, backup, restore, audit --deep, erase-salts, which
-// reads a folder of this machine, and publish, which follows the rows.
+// NewLocal returns a client that calls the handlers of a service on an open database,
+// in this process: with the rights of an admin, and without limits of time and size.
+// Commands use pools of a database only through it. Only commands about the database
+// itself use the store: migrate, doctor, backup, restore, audit --deep, erase-salts,
+// which reads a folder of this machine, and publish, which follows the rows.
 func NewLocal(store *stock.Store, o LocalOptions) (api.Local, error) {
 	token := rand.Text()
 	set, err := access.NewSet(access.Token{Name: "cli", Role: access.Admin, Digest: access.DigestOf(token)})
@@ -66,8 +66,8 @@ type localBackend struct {
 	signsClosed bool
 }
 
-// ChangePool implements http.Pools. No publisher may run where a command has the
-// database, so that the command signs what a closed pool has come to.
+// ChangePool implements http.Pools. No publisher may run while a command uses the
+// database, so the command signs the final checkpoint of a closed pool.
 func (b localBackend) ChangePool(ctx context.Context, poolID string, change draw.PoolChange, actor string) (draw.Pool, error) {
 	p, err := b.backend.ChangePool(ctx, poolID, change, actor)
 	if err != nil || !b.signsClosed || p.State != draw.StateClosed {
@@ -79,7 +79,7 @@ func (b localBackend) ChangePool(ctx context.Context, poolID string, change draw
 	return p, nil
 }
 
-// idle draws and shows nothing: no command asks for either.
+// idle draws and shows nothing: commands never call it.
 type idle struct{}
 
 // DrawFor implements http.Drawer.

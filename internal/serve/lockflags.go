@@ -16,7 +16,7 @@ import (
 type lockFlags struct {
 	secret    setting.Secret
 	ttl, wait time.Duration
-	asked     time.Duration // of which wait is what a request's time leaves
+	asked     time.Duration // the requested wait; wait is what a request's time leaves of it
 	// url is read from the secret.
 	url string
 }
@@ -24,34 +24,34 @@ type lockFlags struct {
 func (l *lockFlags) flags(f *pflag.FlagSet) {
 	l.secret.Flag(f, "lock", "table:", "`URL` of external mode's lock")
 	f.DurationVar(&l.ttl, "lock-ttl", 10*time.Second, "length of a lease")
-	f.DurationVar(&l.wait, lockWaitFlag, 2*time.Second, "longest wait for the lock, cut to half of --request-timeout, with a warning where it was set")
+	f.DurationVar(&l.wait, lockWaitFlag, 2*time.Second, "maximum wait for the lock, at most half of --request-timeout (a longer one is cut, with a warning)")
 }
 
-// lockWaitFlag is the name of the flag of the longest wait.
+// lockWaitFlag is the name of the flag of the maximum wait.
 const lockWaitFlag = "lock-wait"
 
-// fit keeps the wait within half of a request's time: known keys are looked up in
-// vain behind others that have waited for longer.
+// fit limits the wait to half of a request's time: otherwise known keys are looked up
+// in vain after other draws that have waited longer.
 func (l *lockFlags) fit(timeout time.Duration) {
 	l.asked = l.wait
 	l.wait = min(l.wait, timeout/2)
 }
 
-// warn logs that the wait is shorter than the one that somebody asked for.
+// warn logs that the wait is shorter than requested.
 func (l *lockFlags) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	if l.asked > l.wait && setting.SourceOf(flags, lockWaitFlag) != setting.ByNobody {
-		log.Warn("the wait for the lock is cut to half of --request-timeout, so that known keys behind it are answered",
+		log.Warn("the wait for the lock is limited to half of --request-timeout, so that known keys are answered after it",
 			"lock_wait", l.asked, "used", l.wait)
 	}
 }
 
-// read takes the URL from its file, where it is in one.
+// read reads the URL from its file, if a file is given.
 func (l *lockFlags) read(flags *pflag.FlagSet) (err error) {
 	l.url, err = l.secret.ReadURL(flags)
 	return err
 }
 
-// isLockService says that a lock is outside the database.
+// isLockService reports whether a lock is outside the database.
 func isLockService(url string) bool { return strings.Contains(url, "://") }
 
 // Validate refuses values out of bounds.
@@ -63,7 +63,7 @@ func (l *lockFlags) Validate() error {
 	)
 }
 
-// checkLock refuses a lock that there is not, before anything is opened.
+// checkLock refuses a lock that does not exist, before anything is opened.
 func checkLock(flag, url string) error {
 	if err := locker.Check(url); err != nil {
 		return fmt.Errorf("--%s: %s", flag, setting.Message(err))

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLockWaitFits: the wait for the lock is cut to half of a request's time, and
-// the log says so where somebody asked for more.
+// TestLockWaitFits: the wait for the lock is limited to half of a request's time, and
+// the log says so if more was requested.
 func TestLockWaitFits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -36,6 +36,6 @@ func TestLockWaitFits(t *testing.T) {
 		require.Equal(t, c.want, l.wait, "%v within %s", c.line, c.timeout)
 		var said bytes.Buffer
 		l.warn(f, slog.New(slog.NewTextHandler(&said, nil)))
-		require.Equal(t, c.warns, strings.Contains(said.String(), "cut to half of --request-timeout"), "%v within %s", c.line, c.timeout)
+		require.Equal(t, c.warns, strings.Contains(said.String(), "limited to half of --request-timeout"), "%v within %s", c.line, c.timeout)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// NewLog is the log of a service, or of a publisher.
+// NewLog returns the log of a service, or of a publisher.
 func NewLog(c *Config, w io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.level}
 	if c.logFormat == "text" || c.logFormat == "" && setting.IsTerminal(w) {

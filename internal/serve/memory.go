@@ -7,13 +7,13 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// memoryPart is the part of the container's memory that the Go runtime may use;
-// the rest is for what it does not count.
+// memoryPart is the part of the container's memory that the Go runtime may use; the
+// rest is for memory that the runtime does not count.
 const memoryPart = 0.9
 
-// limitMemory has the runtime collect garbage before the container's memory is
-// used up: it trades memory for time otherwise, and knows no limit. GOMEMLIMIT
-// in the environment wins.
+// limitMemory makes the runtime collect garbage before the container's memory is used
+// up: by default it trades memory for time and knows no limit. GOMEMLIMIT in the
+// environment takes precedence.
 func limitMemory(log *slog.Logger, limit memlimit.Provider) {
 	bytes, err := memlimit.Set(memlimit.WithProvider(limit), memlimit.WithRatio(memoryPart))
 	switch {

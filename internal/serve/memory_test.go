@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMemoryLimit: the runtime stays below what the container has, and does as
-// the environment says.
+// TestMemoryLimit: the runtime stays below the container's limit, and follows the
+// environment.
 func TestMemoryLimit(t *testing.T) { //nolint:paralleltest // sets what the process has once
 	before := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(before)

@@ -15,10 +15,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// metrics counts what the draws do. It implements group.Observer and
-// lockmode.Observer. No label here carries a pool, a prize or a user: such sets
-// of labels grow without bound and tell who plays. poolMetrics shows a bounded
-// number of pools.
+// metrics counts what draws do. It implements group.Observer and lockmode.Observer. No
+// label here contains a pool, a prize or a user: such sets of labels grow without bound
+// and reveal who plays. poolMetrics shows a bounded number of pools.
 type metrics struct {
 	draws   *prometheus.CounterVec
 	batch   prometheus.Histogram
@@ -31,7 +30,7 @@ type metrics struct {
 	held    prometheus.Histogram
 }
 
-// NewRegistry holds the metrics of the runtime and of the process.
+// NewRegistry returns a registry with the metrics of the runtime and of the process.
 func NewRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -87,8 +86,8 @@ func newMetrics(r prometheus.Registerer, store *stock.Store, mode string, v sett
 	return m
 }
 
-// begin makes the counters that alerts and dashboards read, at 0: of one that
-// begins at 1, Prometheus does not see the first increase.
+// begin sets the counters that alerts and dashboards read to 0: if a counter begins at
+// 1, Prometheus does not see the first increase.
 func (m *metrics) begin(mode string) {
 	for _, outcome := range []string{
 		group.OutcomeWon, group.OutcomeBlank, group.OutcomeReplayed, string(draw.CodeSoldOut), string(draw.CodeContended), string(draw.CodeInternal),
@@ -102,7 +101,7 @@ func (m *metrics) begin(mode string) {
 	m.attempt.WithLabelValues(mode)
 }
 
-// watchQueues shows the draws that wait.
+// watchQueues exports the number of draws that wait.
 func watchQueues(r prometheus.Registerer, b *group.Batcher) {
 	f := promauto.With(r)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
@@ -155,7 +154,7 @@ func (m *metrics) Attempted(mode, reason string, took time.Duration) {
 // StaleToken implements lockmode.Observer.
 func (m *metrics) StaleToken() { m.stale.Inc() }
 
-// showClock adds the gauge of the leap that stands.
+// showClock adds the gauge of the current leap of the clock.
 func showClock(r prometheus.Registerer, leap func() time.Duration) {
 	promauto.With(r).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "drawsvc_clock_leap_seconds", Help: "By how much the database's clock has leapt while the leap is not accepted, else 0.",

@@ -11,12 +11,12 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// PublicPools implement publish.Database.
+// PublicPools implements publish.Database.
 type PublicPools struct {
 	Store  *stock.Store
 	PoolID string
 	Known  map[string]*stock.Publishing
-	// handTo, where not nil, stores a checkpoint that the store cannot write itself.
+	// HandTo, if not nil, stores a checkpoint that the store cannot write itself.
 	HandTo func(ctx context.Context, poolID string, note []byte) error
 }
 
@@ -48,7 +48,7 @@ func (p *PublicPools) Pool(ctx context.Context, id string) (*publish.Pool, error
 	return &publish.Pool{Origin: of.Origin(), Commitment: note, Key: key, Sign: of.Sign, Source: publicRows{of.On(p.Store.Store), id, p.HandTo}}, nil
 }
 
-// publicRows implement publish.Source.
+// publicRows implements publish.Source.
 type publicRows struct {
 	*stock.Publishing
 	poolID string

@@ -75,8 +75,8 @@ func benchmarkPublish(b *testing.B, store *stock.Store) {
 	}
 }
 
-// drawn draws units of the pool's prize, each under a name as long as those that the
-// service makes.
+// drawn draws units of the pool's prize, each with a name as long as those of the
+// service.
 func drawn(b *testing.B, store *stock.Store, issued, n int64) {
 	b.Helper()
 	names := make([]string, n)
@@ -92,13 +92,14 @@ func drawn(b *testing.B, store *stock.Store, issued, n int64) {
 	require.NoError(b, stocktest.Write(b, store, stock.TxOptions{Lock: true}, plan))
 }
 
-// processor is the processor time of this process.
+// processor returns the processor time of this process.
 func processor(b *testing.B) (u syscall.Rusage) {
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return u
 }
 
-// session is the processor time of the session of PostgreSQL that reads, 0 on others.
+// session returns the processor time of the session of PostgreSQL that reads, 0 on
+// others.
 func session(b *testing.B, store *stock.Store) time.Duration {
 	if store.Dialect() != "postgres" {
 		return 0

@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// ServeMetrics answers /metrics and /livez on an address, until end is called.
+// ServeMetrics serves /metrics and /livez on an address, until end is called.
 func ServeMetrics(ctx context.Context, address string, registry *prometheus.Registry, log *slog.Logger) (end func(), err error) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, setting.AsUsage(fmt.Errorf("--metrics-listen must be HOST:PORT: %w", err))

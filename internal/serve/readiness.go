@@ -14,23 +14,23 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// readiness asks everything that a draw needs, and keeps the last answer: each change is
-// one line of the log.
+// readiness checks everything that a draw needs, and keeps the last result: each change
+// is one log line.
 type readiness struct {
 	store *stock.Store
-	// lock is nil for a lock in the database: that answers when the database does, and
-	// its connections may all be at work.
+	// lock is nil for a lock in the database: such a lock answers whenever the database
+	// does, and its connections may all be in use.
 	lock locker.Lock
 	log  *slog.Logger
 
 	mu sync.Mutex
-	// lostAt is when a check failed first, the zero time while they go well.
+	// lostAt is when a check first failed, the zero time while checks succeed.
 	lostAt time.Time
 	cause  error
 }
 
 const (
-	// readyEvery is how often an instance checks itself, whoever else asks.
+	// readyEvery is how often an instance checks itself, independent of other checks.
 	readyEvery = time.Second
 	// readyMax bounds one such check.
 	readyMax = 2 * time.Second
@@ -44,8 +44,8 @@ func newReadiness(store *stock.Store, lock locker.Lock, url string, log *slog.Lo
 	return r
 }
 
-// check returns why the instance cannot draw, nil where it can. A check that its
-// caller broke off changes nothing of what is kept.
+// check returns why the instance cannot draw, nil if it can. A check that its caller
+// cancelled does not change the kept result.
 func (r *readiness) check(ctx context.Context) error {
 	err := r.ask(ctx)
 	if ctx.Err() == nil || err == nil || context.Cause(ctx) == context.DeadlineExceeded { //nolint:errorlint // Cause returns it as it is
@@ -82,14 +82,14 @@ func (r *readiness) note(err error) {
 	}
 }
 
-// isReady reports whether the last check went well.
+// isReady reports whether the last check succeeded.
 func (r *readiness) isReady() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lostAt.IsZero()
 }
 
-// show registers what was learned as metrics.
+// show registers the results as metrics.
 func (r *readiness) show(to prometheus.Registerer) {
 	f := promauto.With(to)
 	isOne := func(holds bool) float64 {
@@ -115,6 +115,6 @@ func (r *readiness) watch() (stop func()) {
 	return periodic.Start(readyEvery, func(ctx context.Context) {
 		bounded, done := context.WithTimeout(ctx, readyMax)
 		defer done()
-		_ = r.check(bounded) // it is kept
+		_ = r.check(bounded) // the result is kept
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/http"
 )
 
-// redirectCounter counts the redirects of the draws that it passes on. A draw
-// that the log had to settle is counted without: its answer tells none.
+// redirectCounter counts the redirects of the draws that it passes on. A draw that the
+// log had to settle is not counted: its answer contains no redirect.
 type redirectCounter struct {
 	http.Drawer
 	redirects *prometheus.CounterVec
@@ -22,7 +22,7 @@ func countRedirects(d http.Drawer, r prometheus.Registerer) *redirectCounter {
 		Name: "drawsvc_redirects_total", Help: "Awards that rules have given in place of what was drawn, by reason.",
 	}, []string{"why"})}
 	for _, why := range []draw.Why{draw.WhySoldOut, draw.WhyLimit, draw.WhyBudget, draw.WhyGuarantee} {
-		c.redirects.WithLabelValues(string(why)) // is there from the first scrape on
+		c.redirects.WithLabelValues(string(why)) // present from the first scrape on
 	}
 	return c
 }

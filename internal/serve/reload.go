@@ -11,24 +11,24 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// ReloadEvery is how often files are read again; a change is seen within 10 s.
+// ReloadEvery is how often files are read again; a change is noticed within 10 s.
 const ReloadEvery = 5 * time.Second
 
-// reloaded is a setting that files hold and that follows their changes. A file
-// that cannot be used changes nothing.
+// reloaded is a setting that is read from files and follows their changes. A file that
+// cannot be used changes nothing.
 type reloaded struct {
 	name  string
 	paths []string
-	// use takes the files' texts, or says why it cannot.
+	// use applies the files' texts, or returns why it cannot.
 	use func(texts [][]byte) error
-	// warn, where not nil, logs what of the texts in use is left out.
+	// warn, if not nil, logs which parts of the texts in use are ignored.
 	warn func(log *slog.Logger)
-	// seen is the digest of what was used or found unusable last.
+	// seen is the digest of the last texts that were used or found unusable.
 	seen [sha256.Size]byte
 }
 
-// readAll reads the files and uses their texts, unless that was done with the
-// same texts before.
+// readAll reads the files and uses their texts, unless it has just done so with the
+// same texts.
 func (r *reloaded) readAll() (changed bool, err error) {
 	texts, err := setting.ReadFiles(r.paths)
 	digest := sha256.Sum256(fmt.Appendf(nil, "%q %v", texts, err))
@@ -42,8 +42,8 @@ func (r *reloaded) readAll() (changed bool, err error) {
 	return true, err
 }
 
-// watch follows the changes of all until ctx ends: every few seconds, and at
-// once when somebody asks.
+// watch follows the changes of all until ctx ends: every few seconds, and at once on
+// request.
 func watch(ctx context.Context, asked <-chan os.Signal, all []*reloaded, log *slog.Logger) {
 	tick := time.NewTicker(ReloadEvery)
 	defer tick.Stop()
@@ -58,7 +58,7 @@ func watch(ctx context.Context, asked <-chan os.Signal, all []*reloaded, log *sl
 		for _, r := range all {
 			switch changed, err := r.readAll(); {
 			case err != nil:
-				log.Warn("a changed file cannot be used, what was there before goes on", "flag", r.name, "error", err)
+				log.Warn("a changed file cannot be used; the previous content stays in use", "flag", r.name, "error", err)
 			case changed:
 				log.Info("a changed file is used from now on", "flag", r.name)
 				if r.warn != nil {

@@ -35,17 +35,18 @@ import (
 // Run runs the service until the command's context ends.
 func Run(cmd *cobra.Command, c *Config, env setting.Environment) (err error) {
 	ctx := cmd.Context()
-	// From here on SIGHUP asks for the files, and ends nothing.
+	// From here on SIGHUP requests that the files are read again, and no longer ends
+	// the process.
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGHUP)
 	defer signal.Stop(asked)
 	log := NewLog(c, env.Stderr)
-	// The addresses first: when one is taken, nothing has been touched.
+	// The addresses come first: if one is taken, nothing has been changed.
 	listeners, err := c.openListeners(cmd)
 	if err != nil {
 		return err
 	}
-	defer listeners.close() // the server has done so already, save after an error below
+	defer listeners.close() // the server has done so already, except after an error below
 	c.warn(cmd.Flags(), log)
 	limitMemory(log, memlimit.FromCgroup)
 	version := setting.ReadVersion(env)
@@ -78,7 +79,7 @@ func Run(cmd *cobra.Command, c *Config, env setting.Environment) (err error) {
 	if batcher, err = newBatcher(c, store, lock, traces, version, registry, log); err != nil {
 		return err
 	}
-	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
+	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // the draws that the server has not drained
 	ready := newReadiness(store, lock, c.lock.url, log)
 	ready.show(registry)
 	showClock(registry, store.ClockLeap)
@@ -114,7 +115,7 @@ func (c *Config) storeOptions(changed func(poolID string), r prometheus.Register
 	}
 }
 
-// watchStore sees that the schema admits the service, and follows it and the
+// watchStore checks that the schema admits the service, and follows the schema and the
 // seeds from then on.
 func (c *Config) watchStore(cmd *cobra.Command, store *stock.Store) error {
 	ctx := cmd.Context()
@@ -135,7 +136,7 @@ func (c *Config) watchStore(cmd *cobra.Command, store *stock.Store) error {
 	return store.WatchSeeds(ctx)
 }
 
-// newBatcher makes what decides draws.
+// newBatcher returns the batcher that decides draws.
 func newBatcher(c *Config, store *stock.Store, lock locker.Lock, traces *tracing.Tracing, version setting.VersionInfo, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
 	metrics := newMetrics(r, store, c.mode, version)
 	issuer, err := lockmode.New(lockmode.Options{
@@ -154,7 +155,7 @@ func newBatcher(c *Config, store *stock.Store, lock locker.Lock, traces *tracing
 }
 
 // watchFiles follows the changes of the files of tokens, tickets and TLS, until the
-// function that it returns is called. It does so also while the service drains.
+// returned function is called. It continues while the service drains.
 func (c *Config) watchFiles(ctx context.Context, d *listeners, asked <-chan os.Signal, log *slog.Logger) func() {
 	all := d.files
 	if c.tokens.file != nil {
@@ -169,12 +170,12 @@ func (c *Config) watchFiles(ctx context.Context, d *listeners, asked <-chan os.S
 	return func() { end(); ended.Wait() }
 }
 
-// secrets are those of the flags.
+// secrets returns the secrets of the flags.
 func (c *Config) secrets() []*setting.Secret {
 	return []*setting.Secret{&c.adminSecret, &c.drawSecret, &c.Database.URL, &c.lock.secret, &c.jobs.lockSecret, &c.jobs.catalogueSecret}
 }
 
-// warn logs what makes secrets less of one.
+// warn logs how secrets may leak.
 func (c *Config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	for _, s := range c.secrets() {
 		s.Warn(flags, log)
@@ -206,8 +207,8 @@ func httpConfig(c *Config, d *listeners, store *stock.Store, feed *live.Feed, re
 	}
 }
 
-// lockName tells a lock from others in the database. It holds no more of the
-// URL than its scheme, because a URL may hold a password.
+// lockName returns the name of a lock in the database. It contains only the scheme of
+// the URL, because a URL may contain a password.
 func lockName(url string) string {
 	scheme, rest, _ := strings.Cut(url, ":")
 	if rest == "" {
@@ -217,7 +218,7 @@ func lockName(url string) string {
 	return scheme + ":" + hex.EncodeToString(sum[:8])
 }
 
-// announce says where the service is and, for the demo, how to draw.
+// announce logs where the service listens and, for the demo, how to draw.
 func announce(ctx context.Context, c *Config, w io.Writer, store *stock.Store, addr net.Addr, log *slog.Logger) error {
 	log.Info("listening", "address", addr.String(), "database", store.Dialect(), "mode", c.mode, "lock", lockScheme(c.lock.url))
 	if !c.demo {
@@ -234,8 +235,8 @@ func lastContext(ctx context.Context, delay time.Duration) (context.Context, con
 	return last, func() { stop(); end() }
 }
 
-// ensureTokens makes the tokens that were not given, which is allowed on a
-// loopback address only, and prints them; they are not for the log.
+// ensureTokens creates the tokens that were not given, which is allowed only on a
+// loopback address, and prints them; they are not logged.
 func (c *Config) ensureTokens(w io.Writer) error {
 	printed := ""
 	if !c.tokens.keeper.Set().Has(access.Admin) {

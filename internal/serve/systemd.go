@@ -9,15 +9,15 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// stoppingMax is the longest time from the signal to the end of the process, beyond the
-// delay: what is promised of the end, and a second for a busy machine.
+// stoppingMax is the maximum time from the signal to the end of the process, beyond the
+// delay: the promised time of the end, and a second for a busy machine.
 const stoppingMax = endMax + 2*time.Second
 
 // notifyManager tells the service manager that started the process, if it asked
 // (Type=notify of systemd, which sets NOTIFY_SOCKET), that the service is ready. When
-// ctx ends it says that the service stops, and how long that may take at most: a
-// --shutdown-delay then needs no change of the unit's TimeoutStopSec. The function
-// that it returns ends the second part.
+// ctx ends it reports that the service stops, and the maximum time for that: a
+// --shutdown-delay then needs no change of the unit's TimeoutStopSec. The returned
+// function ends this second part.
 func notifyManager(ctx context.Context, delay time.Duration, log *slog.Logger) func() bool {
 	notify(daemon.SdNotifyReady, log)
 	return context.AfterFunc(ctx, func() {

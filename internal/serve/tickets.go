@@ -6,13 +6,13 @@ import (
 	"drawsvc/internal/ticket"
 )
 
-// tickets are the keys of tickets, which their file may change.
+// tickets holds the keys of tickets, which follow their file.
 type tickets struct {
 	file   *reloaded // nil without --ticket-keys
 	keeper *ticket.Keeper
 }
 
-// readTickets reads the first keys; without a file no ticket is genuine.
+// readTickets reads the first keys; without a file every ticket is refused.
 func readTickets(path string) (tickets, error) {
 	t := tickets{keeper: ticket.NewKeeper(nil)}
 	if path == "" {

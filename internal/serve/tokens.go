@@ -12,15 +12,15 @@ import (
 	"drawsvc/internal/access"
 )
 
-// tokens are the tokens of a service: those of its flags, which stay, and those
-// of its file, which may change.
+// tokens holds the tokens of a service: those of its flags, which never change, and
+// those of its file, which may change.
 type tokens struct {
 	own    []access.Token
 	file   *reloaded // nil without --tokens
 	keeper *access.Keeper
 }
 
-// readTokens makes the first set of tokens.
+// readTokens reads the first set of tokens.
 func (c *Config) readTokens() (tokens, error) {
 	var t tokens
 	if c.adminToken != "" {
@@ -47,8 +47,8 @@ func (c *Config) readTokens() (tokens, error) {
 	return t, nil
 }
 
-// useTokens makes the tokens of a file, beside those of the flags, the valid
-// ones. A file that cannot be changes nothing.
+// useTokens makes the tokens of a file, together with those of the flags, the valid
+// ones. An invalid file changes nothing.
 func useTokens(k *access.Keeper, own []access.Token, text []byte, publicDraw bool) error {
 	found, unread, err := access.ParseFile(text)
 	if err != nil {
@@ -66,14 +66,14 @@ func useTokens(k *access.Keeper, own []access.Token, text []byte, publicDraw boo
 	return nil
 }
 
-// warnOfUnread logs the entries of the file that are left out.
+// warnOfUnread logs the entries of the file that are ignored.
 func (t *tokens) warnOfUnread(log *slog.Logger) {
 	for _, entry := range t.keeper.Set().Unread {
 		log.Warn("a token is not valid here: its entry is left out", "flag", "--tokens", "entry", entry)
 	}
 }
 
-// showUnread adds the gauge of the entries that are left out.
+// showUnread adds the gauge of the entries that are ignored.
 func (t *tokens) showUnread(r prometheus.Registerer) {
 	promauto.With(r).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "drawsvc_tokens_unreadable", Help: "Entries of the token file that are left out, because another release wrote them.",

@@ -8,13 +8,12 @@ import (
 	"drawsvc/internal/tracing"
 )
 
-// flushMax bounds how long the end of the service waits for the collector of
-// traces.
+// flushMax bounds how long the end of the service waits for the collector of traces.
 const flushMax = 2 * time.Second
 
-// startTraces begins to trace where the environment asks for it. The logger that
-// it returns names the trace of a line; flush sends the spans that wait, within
-// flushMax and as long as last lasts.
+// startTraces starts tracing if the environment enables it. The returned logger adds a
+// line's trace to it; flush sends the remaining spans, within flushMax and until last
+// ends.
 func startTraces(ctx, last context.Context, version string, log *slog.Logger) (traces *tracing.Tracing, traced *slog.Logger, flush func()) {
 	traces = tracing.Start(ctx, version, log)
 	return traces, traces.Log(log), func() {

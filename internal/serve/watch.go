@@ -14,51 +14,51 @@ import (
 )
 
 const (
-	// watchEvery is the time between two readings of the pools, whatever the
-	// number of scrapes.
+	// watchEvery is the interval at which the pools are read, independent of the number
+	// of scrapes.
 	watchEvery = 15 * time.Second
 	// watchMax bounds one reading.
 	watchMax = 10 * time.Second
-	// watchedPoolsMax is the most pools with metrics of their own.
+	// watchedPoolsMax is the maximum number of pools with metrics of their own.
 	watchedPoolsMax = 100
 	// otherPools is the label of all other pools together.
 	otherPools = "other"
 )
 
-// poolReader is the database, as the metrics of pools read it.
+// poolReader is what the metrics of pools read of the database.
 type poolReader interface {
 	Levels(ctx context.Context) ([]draw.Level, error)
 	rulesReader
 	Schema(ctx context.Context) (stock.Schema, error)
 }
 
-// rulesReader is the database, as the metrics of rules read it.
+// rulesReader is what the metrics of rules read of the database.
 type rulesReader interface {
 	ReadWatched(ctx context.Context) (stock.Watched, error)
 	PoolsAhead(ctx context.Context, by time.Duration) ([]string, error)
 }
 
-// reading is what the database said at one time.
+// reading is the state of the database at one time.
 type reading struct {
-	current, want int64 // versions of the schema, 0 when they were never read
+	current, want int64 // versions of the schema, 0 if they were never read
 	levels        []draw.Level
-	at            time.Time // of levels, zero before the first
+	at            time.Time // of levels; zero before the first reading
 	low           map[lowPrize]bool
 	unreadable    map[unreadablePart]bool
 	ahead         int
 }
 
-// unreadablePart names rules in force, or a planned item.
+// unreadablePart identifies rules in force, or a planned item.
 type unreadablePart struct {
 	poolID        string
 	version, item int64
 }
 
-// lowPrize names a prize of which few units remain.
+// lowPrize identifies a prize with few units left.
 type lowPrize struct{ poolID, prizeID string }
 
-// poolMetrics shows the last reading. It implements prometheus.Collector, so
-// that all counts of one scrape are of one reading.
+// poolMetrics exports the last reading. It implements prometheus.Collector, so that all
+// counts of one scrape are from one reading.
 type poolMetrics struct {
 	last      atomic.Pointer[reading]
 	schema    *prometheus.Desc
@@ -117,15 +117,15 @@ func (m *poolMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge(m.low, float64(len(r.low)))
 	gauge(m.unread, float64(len(r.unreadable)))
 	gauge(m.ahead, float64(r.ahead))
-	for _, l := range bounded(r.levels, watchedPoolsMax) {
+	for _, l := range boundLevels(r.levels, watchedPoolsMax) {
 		gauge(m.remaining, float64(l.Remaining()), l.PoolID)
 		gauge(m.stocked, float64(l.Stocked), l.PoolID)
 		gauge(m.issued, float64(l.Issued), l.PoolID)
 	}
 }
 
-// bounded keeps the first pools and sums the others up as one.
-func bounded(levels []draw.Level, most int) []draw.Level {
+// boundLevels keeps the first pools and adds the others up as one.
+func boundLevels(levels []draw.Level, most int) []draw.Level {
 	kept := make([]draw.Level, 0, most+1)
 	rest := draw.Level{PoolID: otherPools}
 	hasRest := false
@@ -147,7 +147,7 @@ func bounded(levels []draw.Level, most int) []draw.Level {
 // aheadMin is by how much a pool's last entry must be ahead of the clock to be counted.
 const aheadMin = time.Minute
 
-// read makes the next reading. What the database does not say stays as it was.
+// read makes the next reading. What cannot be read stays unchanged.
 func (m *poolMetrics) read(ctx context.Context, db poolReader) {
 	ctx, cancel := context.WithTimeout(ctx, watchMax)
 	defer cancel()
@@ -181,8 +181,8 @@ func (m *poolMetrics) warnUnreadable(before map[unreadablePart]bool, parts []sto
 	return now
 }
 
-// warn logs each prize that has become low since the reading before, and returns
-// those that are. One that was restocked and falls again is warned of again.
+// warn logs each prize that has become low since the previous reading, and returns all
+// that are low. A prize that was restocked and becomes low again is logged again.
 func (m *poolMetrics) warn(before map[lowPrize]bool, low []draw.LowPrize) map[lowPrize]bool {
 	now := make(map[lowPrize]bool, len(low))
 	for _, l := range low {

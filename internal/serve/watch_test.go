@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestLowPrizesAreWarnedOfOnce: a prize below the bound of the rules makes one line,
-// and another one only after it was above.
+// TestLowPrizesAreWarnedOfOnce: a prize below the warning level of the rules causes one
+// line, and another one only after it was above.
 func TestLowPrizesAreWarnedOfOnce(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
@@ -89,7 +89,8 @@ func TestUnreadableRulesAreSaid(t *testing.T) {
 	reads(2)
 }
 
-// TestPoolsWithMetricsAreBounded: the first have their own, and the others are one.
+// TestPoolsWithMetricsAreBounded: the first have their own metrics, and the others
+// share one.
 func TestPoolsWithMetricsAreBounded(t *testing.T) {
 	t.Parallel()
 	var levels []draw.Level
@@ -97,8 +98,8 @@ func TestPoolsWithMetricsAreBounded(t *testing.T) {
 		levels = append(levels, draw.Level{PoolID: fmt.Sprint("p", i), Stocked: 10, Issued: 1})
 	}
 	levels[3].PoolID = otherPools
-	shown := bounded(levels, watchedPoolsMax)
+	shown := boundLevels(levels, watchedPoolsMax)
 	require.Len(t, shown, watchedPoolsMax+1)
 	require.Equal(t, draw.Level{PoolID: otherPools, Stocked: 500, Issued: 50}, shown[watchedPoolsMax])
-	require.Equal(t, levels[:2], bounded(levels[:2], 2), "no pool is left for other")
+	require.Equal(t, levels[:2], boundLevels(levels[:2], 2), "no pool is left for other")
 }

@@ -8,13 +8,14 @@ import (
 	"net/http"
 )
 
-// answer is what a server says over HTTP. Anything but 200 is an error.
+// answer makes an HTTP request and returns the body of the response. Any status but 200
+// is an error.
 func answer(ctx context.Context, method, url string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	request.Close = true // no idle connection stays
+	request.Close = true // leaves no idle connection
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err

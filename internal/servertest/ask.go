@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// askMax is the longest that one question to a server may take.
+// askMax is the maximum time of one request to a server.
 const askMax = 10 * time.Second
 
-// ask sends words, after which the server answers and hangs up, and returns an
-// error unless the answer holds what is wanted. A client library would do it
-// too, but logs, retries and pools where one plain question is meant.
+// ask sends words, after which the server answers and disconnects, and returns an error
+// unless the answer contains wanted. A client library could do it too, but would log,
+// retry and pool for this one request.
 func ask(ctx context.Context, addr, words, wanted string) error {
 	ctx, cancel := context.WithTimeout(ctx, askMax)
 	defer cancel()

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Chromium returns the address of the browser that the test process shares, at
-// which a test makes pages of its own: ws://127.0.0.1:PORT/devtools/browser/ID. To
-// start a browser takes several times the work of most pages.
+// Chromium returns the address of the browser that the test process shares, where a
+// test opens its own pages: ws://127.0.0.1:PORT/devtools/browser/ID. Starting a browser
+// takes several times as long as most pages.
 func Chromium(tb testing.TB) string {
 	tb.Helper()
 	sh := sharedOf(tb)
@@ -36,8 +36,8 @@ func Chromium(tb testing.TB) string {
 	return url
 }
 
-// chromiumKind is the browser without a screen, which has a package of its own and
-// takes a third of the work; the one with a screen does as well.
+// chromiumKind is the browser without a screen, which has a separate package and takes
+// a third of the work; the one with a screen is used if that is missing.
 func chromiumKind() kind {
 	return kind{
 		packages: "chromium-headless-shell",
@@ -55,14 +55,14 @@ func chromiumCommand(s *Server) []string {
 	return []string{
 		s.programs["chromium"], "--headless", fmt.Sprintf("--remote-debugging-port=%d", s.ports[0].number), "--user-data-dir=" + s.path("data"),
 		"--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-		// It asks nobody but the pages' hosts, and does nothing of its own accord.
+		// It sends requests only to the pages' hosts, and does nothing by itself.
 		"--no-first-run", "--no-default-browser-check", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 		"--disable-default-apps", "--disable-extensions", "--disable-breakpad", "--disable-client-side-phishing-detection",
 		"--disable-quic", "--metrics-recording-only", "--password-store=basic", "--use-mock-keychain",
-		// All pages are in one process: to start one takes as much as a page.
+		// All pages share one process: starting one takes as long as a page.
 		"--disable-features=Translate,SpareRendererForSitePerProcess,site-per-process", "--disable-site-isolation-trials",
 		"--process-per-site", "--renderer-process-limit=1",
-		// No page waits for its turn because it is behind another.
+		// No page is throttled because another is in front of it.
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
 		"--disable-hang-monitor", "--disable-ipc-flooding-protection", "--disable-popup-blocking", "--force-color-profile=srgb",
 		"about:blank",

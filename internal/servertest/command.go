@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// command prepares a program that works in the server's folder and writes to
-// its log. The environment is bare, so that nobody's settings change a server.
+// command prepares a program that works in the server's folder and writes to its log.
+// The environment is minimal, so that no personal settings change a server.
 func (s *Server) command(ctx context.Context, argv []string) (*exec.Cmd, func(), error) {
 	log, err := os.OpenFile(s.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Server) run(ctx context.Context, argv ...string) error {
 	return nil
 }
 
-// write makes a file in the server's folder, for the server alone to read.
+// write creates a file in the server's folder that only the server can read.
 func (s *Server) write(name, content string) error {
 	if err := os.WriteFile(s.path(name), []byte(content), 0o600); err != nil {
 		return err
@@ -53,5 +53,5 @@ func (s *Server) write(name, content string) error {
 	return giveAway(s.path(name))
 }
 
-// secret returns random letters: a password, or a name that is nobody else's.
+// secret returns random letters: a password, or a unique name.
 func secret() string { return rand.Text() }

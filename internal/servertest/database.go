@@ -7,18 +7,19 @@ import (
 	"testing"
 )
 
-// statementMax is the longest that making or dropping a database may take.
+// statementMax is the maximum time for creating or dropping a database.
 const statementMax = readyMax
 
-// databases are those of the server at a URL. The options are what stands
-// behind the statements.
+// databases are those of the server at a URL. The options are appended to the
+// statements.
 type databases struct {
 	base                     string
 	createOption, dropOption string
 	execute                  func(ctx context.Context, base, statement string) error
 }
 
-// lend makes a database and returns its URL. It is dropped when the test ends.
+// lend creates a database and returns its URL. The database is dropped when the test
+// ends.
 func (d databases) lend(tb testing.TB) string {
 	tb.Helper()
 	name := databaseName()
@@ -39,8 +40,8 @@ func (d databases) statement(text string) error {
 	return d.execute(ctx, d.base, text)
 }
 
-// url is that of the server's database with a name; "" where the server's is
-// none.
+// url returns the URL of the server's database with a name; "" if the server's URL is
+// "".
 func (d databases) url(name string) string {
 	location, err := url.Parse(d.base)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Etcd returns the URL of the etcd server that the test process shares. Tests
-// take keys of their own.
+// Etcd returns the URL of the etcd server that the test process shares. Tests use
+// distinct keys.
 func Etcd(tb testing.TB) string {
 	tb.Helper()
 	return sharedURL(tb, "etcd")
@@ -37,14 +37,14 @@ func etcdCommand(s *Server) []string {
 		"--listen-client-urls", clients, "--advertise-client-urls", clients,
 		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
 		"--initial-cluster", "only=" + peers,
-		// A member that is alone elects itself after one election timeout, and
-		// leases cannot be shorter than one and a half.
+		// A single member elects itself after one election timeout, and leases cannot
+		// be shorter than one and a half.
 		"--heartbeat-interval", "20", "--election-timeout", "200",
 	}
 	return append(argv, s.options.args...)
 }
 
-// etcdEnviron asks for no fsync in a way that etcd before 3.5 overlooks.
+// etcdEnviron disables fsync in a way that etcd before 3.5 ignores.
 func etcdEnviron(s *Server) []string {
 	if s.options.durable {
 		return nil

@@ -10,16 +10,16 @@ import (
 )
 
 // FailingDisk is a file system in a file that can become read-only while programs have
-// files open for writing, as the kernel makes one after an error of its disk.
+// files open for writing, as the kernel makes a file system after an error of its disk.
 type FailingDisk struct{ Dir, device string }
 
 // failingSize is the size of a FailingDisk, in bytes.
 const failingSize = 128 << 20
 
 // NewFailingDisk mounts a file system on a new folder below dir until the test ends. It
-// belongs to the user that servers of this package run as. Where none can be mounted the
-// test ends as it does where a server is missing: only root may, and the kernel needs
-// loop devices and ext4.
+// belongs to the user that servers of this package run as. If none can be mounted the
+// test ends as if a server were missing: only root may mount, and the kernel needs loop
+// devices and ext4.
 func NewFailingDisk(tb testing.TB, dir string) *FailingDisk {
 	tb.Helper()
 	Long(tb)
@@ -58,7 +58,7 @@ func (d *FailingDisk) mount(tb testing.TB, file string) error {
 	return err
 }
 
-// Fail makes the file system read-only, for files that are open too.
+// Fail makes the file system read-only, also for open files.
 func (d *FailingDisk) Fail() error {
 	return os.WriteFile(filepath.Join("/sys/fs/ext4", d.device, "trigger_fs_error"), []byte("a test"), 0o200)
 }

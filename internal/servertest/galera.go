@@ -11,12 +11,11 @@ import (
 	"time"
 )
 
-// StartGalera starts a cluster of MariaDB nodes that replicate to each other,
-// all of which can be written, with Galera's own settings of every time limit.
-// The first makes the cluster, each further one copies its data from another,
-// which takes some 10 s. All are in step when this returns. A node that was killed
-// or stopped joins those that run when it is started again. All are killed and
-// removed when the test ends.
+// StartGalera starts a cluster of MariaDB nodes that replicate to each other, all
+// writable, with Galera's defaults for every time limit. The first node creates the
+// cluster, each further one copies its data from another, which takes about 10 s. All
+// are in sync when this returns. A node that was killed or stopped joins the running
+// nodes when it is started again. All are killed and removed when the test ends.
 func StartGalera(tb testing.TB, nodes int, opts ...Option) []*Server {
 	tb.Helper()
 	var o options
@@ -40,8 +39,8 @@ func StartGalera(tb testing.TB, nodes int, opts ...Option) []*Server {
 	return slices.Clone(c.nodes)
 }
 
-// awaitWhole waits until a node knows all others and has nothing to catch up with.
-// One that gave its data to another serves before that.
+// awaitWhole waits until a node knows all others and has nothing to catch up with. A
+// node that gave its data to another serves before that.
 func (c *galera) awaitWhole(s *Server) error {
 	const status = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = "
 	whole := fmt.Sprintf("IF (%s'wsrep_cluster_size') <> %d OR (%s'wsrep_local_state_comment') <> 'Synced' THEN "+
@@ -78,12 +77,12 @@ func (c *galera) kind() kind {
 	k.setUp = c.setUp
 	k.command = c.command
 	k.ready = func(ctx context.Context, s *Server) error {
-		return executeMySQL(ctx, s.URL(), "DO (SELECT count(*) FROM mysql.global_priv)") // refused by a node outside its cluster
+		return executeMySQL(ctx, s.URL(), "DO (SELECT count(*) FROM mysql.global_priv)") // a node outside its cluster refuses this
 	}
 	return k
 }
 
-// setUp makes the data of the first node; the others copy them.
+// setUp creates the data of the first node; the others copy them.
 func (c *galera) setUp(ctx context.Context, s *Server) error {
 	c.nodes = append(c.nodes, s)
 	if len(c.nodes) == 1 {
@@ -108,8 +107,8 @@ func (c *galera) command(s *Server) []string {
 	}
 	argv := mysqlCommand(s)
 	if s != c.nodes[0] || len(others) > 0 {
-		// Accounts come from the others, or came when it joined them; a statement
-		// of its own would be too early.
+		// Accounts are copied from the others, or were when the node joined; a separate
+		// statement would come too early.
 		argv = slices.DeleteFunc(argv, func(arg string) bool { return strings.HasPrefix(arg, "--init-file=") })
 	}
 	argv = append(argv,
@@ -125,9 +124,9 @@ func (c *galera) command(s *Server) []string {
 	return argv
 }
 
-// recovered asks the data of a node that ran before up to where they have
-// everything, as the unit file of systemd does: without it a node that was
-// killed would copy all data again. "" says that it is not known.
+// recovered returns the position up to which the data of a node that ran before are
+// complete, as the unit file of systemd does: without it a node that was killed would
+// copy all data again. "" means unknown.
 func (s *Server) recovered(argv []string) string {
 	if _, err := os.Stat(s.path("data/grastate.dat")); err != nil {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGaleraNodesHaveTheSameRows: what one node takes, all have, also one that
-// was away meanwhile and joins again.
+// TestGaleraNodesHaveTheSameRows: what one node accepts, all have, including one that
+// was down meanwhile and joins again.
 func TestGaleraNodesHaveTheSameRows(t *testing.T) {
 	t.Parallel()
 	nodes := StartGalera(t, 2)
@@ -18,14 +18,14 @@ func TestGaleraNodesHaveTheSameRows(t *testing.T) {
 		dbs = append(dbs, openMySQL(t, node.URL()))
 	}
 	var err error
-	has := func(n, want int) func() bool { // in a node that joins or leaves questions may fail
+	has := func(n, want int) func() bool { // in a node that joins or leaves queries may fail
 		return func() bool {
 			var found int
 			err = dbs[n].QueryRowContext(t.Context(), "SELECT count(*) FROM numbers").Scan(&found)
 			return err == nil && found == want
 		}
 	}
-	insert := func(n, number int) { // the table comes to the other node a little later
+	insert := func(n, number int) { // the other node gets the table a little later
 		require.Eventually(t, func() bool {
 			_, err = dbs[n].ExecContext(t.Context(), "INSERT IGNORE INTO numbers VALUES (?)", number)
 			return err == nil
@@ -40,7 +40,7 @@ func TestGaleraNodesHaveTheSameRows(t *testing.T) {
 		require.Eventually(t, has(n, 2), readyMax, 10*time.Millisecond)
 	}
 
-	nodes[1].Stop() // in good order: one of two could not know whether it is cut off
+	nodes[1].Stop() // properly: one of two could not know whether it is cut off
 	insert(0, 2)
 	require.NoError(t, nodes[1].Start())
 	require.Eventually(t, has(1, 3), readyMax, 10*time.Millisecond)

@@ -11,34 +11,33 @@ import (
 	"syscall"
 )
 
-// kind says how one sort of server is found, set up, started and asked. It is
-// a value in a file of its own.
+// kind is how one sort of server is found, set up, started and asked. It is a value in
+// a separate file.
 type kind struct {
 	// variable is the environment variable that names a running server.
 	variable string
-	// packages says what to install where a program is missing.
+	// packages is what to install if a program is missing.
 	packages string
-	// programs maps a short name to the files that it may be, as globs; the
-	// last match of the first glob that matches is taken, then PATH is asked.
+	// programs maps a short name to the files that it may be, as globs; the last match
+	// of the first glob that matches is used, otherwise PATH is searched.
 	programs map[string][]string
 	// ports is how many ports the server needs; the first is its address.
 	ports int
-	// setUp makes the data folder once; nil where the server does it itself.
+	// setUp creates the data folder once; nil if the server does so itself.
 	setUp func(ctx context.Context, s *Server) error
-	// command is the server's command line, environ what it needs beside the
-	// usual in its environment.
+	// command is the server's command line, environ its additional environment.
 	command func(s *Server) []string
 	environ func(s *Server) []string
-	// ready asks the server something real; nil says that it serves.
+	// ready makes a real request to the server; nil means that it serves.
 	ready func(ctx context.Context, s *Server) error
 	// url is the server's address in the form that drawsvc reads.
 	url func(s *Server) string
-	// stop asks the server to finish in good order. discard ends it at once,
-	// when its data are worth nothing any more: after the test, and when the
-	// test process has died.
+	// stop is the signal to shut down properly. discard ends the server at once, when
+	// its data are no longer needed: after the test, and when the test process has
+	// died.
 	stop, discard syscall.Signal
-	// killed removes what the server leaves outside its folder when it is
-	// killed; nil where that is nothing.
+	// killed removes what a killed server leaves outside its folder; nil if that is
+	// nothing.
 	killed func(s *Server)
 }
 
@@ -53,11 +52,11 @@ func kinds() map[string]kind {
 	}
 }
 
-// Kinds returns the names that [Start] knows, in order.
+// Kinds returns the names that [Start] accepts, in order.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds())) }
 
-// missingError says that a server is not installed here; without packages, that
-// the program, or whatever it names, is not here.
+// missingError means that a server is not installed here; without packages, that the
+// program, or whatever it names, is missing.
 type missingError struct{ program, packages string }
 
 // Error implements error.
@@ -81,8 +80,8 @@ func (k kind) find() (map[string]string, error) {
 	return paths, nil
 }
 
-// findProgram returns "" when there is none. A file that a glob names beats
-// PATH, so that programs of one package are taken from one version of it.
+// findProgram returns "" if there is none. A file that matches a glob takes precedence
+// over PATH, so that programs of one package come from one version of it.
 func findProgram(name string, globs []string) string {
 	for _, glob := range globs {
 		if paths, err := filepath.Glob(glob); err == nil && len(paths) > 0 {

@@ -5,21 +5,21 @@ import (
 	"testing"
 )
 
-// LockServers says what a lock needs.
+// LockServers is what a lock needs.
 type LockServers struct {
 	// Kinds are the kinds of server that the lock works on; "sqlite" is a file.
 	Kinds []string
-	// InDatabase says that the lock lives in the service's own database, so that
-	// its URL names no server.
+	// InDatabase means that the lock is in the service's own database, so that its URL
+	// names no server.
 	InDatabase bool
-	// Majority says that the lock also works on three servers at once.
+	// Majority means that the lock also works on three servers at once.
 	Majority bool
-	// shared returns the URL of a server that no other test locks on; nil for a
+	// shared returns the URL of a server on which no other test takes locks; nil for a
 	// lock in the database.
 	shared func(testing.TB) string
 }
 
-// Locks is the one table of what each lock needs, by its scheme.
+// Locks is the only table of what each lock needs, by its scheme.
 func Locks() map[string]LockServers {
 	return map[string]LockServers{
 		"table":     {Kinds: []string{"sqlite", "postgres", "mysql"}, InDatabase: true},
@@ -31,8 +31,8 @@ func Locks() map[string]LockServers {
 	}
 }
 
-// LockURL returns the URL of a lock that no other test takes, on servers that
-// other tests use too. A scheme that the table lacks ends the test.
+// LockURL returns the URL of a lock that no other test takes, on servers that other
+// tests use too. A scheme that is not in the table ends the test.
 func LockURL(tb testing.TB, scheme string) string {
 	tb.Helper()
 	l, known := Locks()[scheme]
@@ -45,7 +45,7 @@ func LockURL(tb testing.TB, scheme string) string {
 	return scheme + ":"
 }
 
-// WorksOn says whether the lock can be had beside a database of that dialect.
+// WorksOn reports whether the lock can be used with a database of that dialect.
 func (l LockServers) WorksOn(dialect string) bool {
 	return !l.InDatabase || slices.Contains(l.Kinds, dialect)
 }

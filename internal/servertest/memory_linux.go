@@ -2,13 +2,13 @@ package servertest
 
 import "syscall"
 
-// memoryMin is the room that the servers of one test process may want, and
-// more: a container's own /dev/shm of 64 MiB is no place for a database.
+// memoryMin is more than the space that the servers of one test process need: the 64
+// MiB of a container's own /dev/shm are too small for a database.
 const memoryMin = 2 << 30
 
-// memoryFolder returns a folder in memory, or "" where there is none with
-// enough room. A database is hundreds of small files, which cost ten times as
-// much to make on a disk: 300 ms for a new PostgreSQL database, here 25.
+// memoryFolder returns a folder in memory, or "" if there is none with enough space. A
+// database is hundreds of small files, which take ten times as long to create on a
+// disk: 300 ms for a new PostgreSQL database, here 25.
 func memoryFolder() string {
 	const folder = "/dev/shm"
 	var stat syscall.Statfs_t

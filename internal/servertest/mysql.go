@@ -42,13 +42,13 @@ func setUpMySQL(ctx context.Context, s *Server) error {
 	return s.copyFirst(ctx, "mysql", makeMySQL)
 }
 
-// makeMySQL makes a data folder, with small files.
+// makeMySQL creates a data folder, with small files.
 func makeMySQL(ctx context.Context, s *Server) error {
 	if err := s.write("password", secret()); err != nil {
 		return err
 	}
-	// root has no usable password and would need a Unix socket: the account
-	// is made by the server itself at each start.
+	// root has no usable password and would need a Unix socket: the server itself
+	// creates the account at each start.
 	account := "CREATE USER IF NOT EXISTS drawsvc@'%%' IDENTIFIED BY '%s';\n" +
 		"GRANT ALL ON *.* TO drawsvc@'%%' WITH GRANT OPTION;\nCREATE DATABASE IF NOT EXISTS drawsvc;\n"
 	if err := s.write("account.sql", fmt.Sprintf(account, s.password())); err != nil {
@@ -58,7 +58,7 @@ func makeMySQL(ctx context.Context, s *Server) error {
 		"--datadir=" + s.path("data"), "--skip-test-db", "--innodb-flush-method=nosync"}, mysqlSizes()...)...)
 }
 
-// mysqlSizes are the sizes that every start has to repeat.
+// mysqlSizes are the sizes that must be given at every start.
 func mysqlSizes() []string {
 	return []string{"--innodb-log-file-size=32M", "--innodb-buffer-pool-size=64M"}
 }
@@ -73,7 +73,7 @@ func mysqlCommand(s *Server) []string {
 	}
 	argv = append(argv, mysqlSizes()...)
 	if !s.options.durable {
-		// 2, not 0: what is acknowledged is with the kernel and survives Kill.
+		// 2, not 0: what is acknowledged is in the kernel and survives Kill.
 		argv = append(argv, "--innodb-flush-log-at-trx-commit=2",
 			"--innodb-flush-method=nosync", "--innodb-doublewrite=0")
 	}
@@ -108,7 +108,7 @@ func executeMySQL(ctx context.Context, base, statement string) error {
 	config.Passwd, _ = location.User.Password()
 	config.Net, config.Addr = "tcp", location.Host
 	config.DBName = strings.TrimPrefix(location.Path, "/")
-	config.Logger = &mysql.NopLogger{} // a server that is not ready yet is no news
+	config.Logger = &mysql.NopLogger{} // a server that is not ready yet is not worth a log line
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return err
@@ -119,7 +119,8 @@ func executeMySQL(ctx context.Context, base, statement string) error {
 	return err
 }
 
-// password is the one that setUp wrote; if that is missing the server will say so.
+// password returns the password that setUp wrote; if that is missing the server will
+// report it.
 func (s *Server) password() string {
 	password, _ := os.ReadFile(s.path("password"))
 	return string(password)

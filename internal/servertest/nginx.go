@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// nginxMax is the longest that a test waits for nginx to listen.
+// nginxMax is the maximum time until nginx listens.
 const nginxMax = 2 * time.Minute
 
 // The configuration of nginx on the page about reverse proxies, its line of an
@@ -26,7 +26,7 @@ var (
 )
 
 // NginxOfPage returns the configuration of nginx on the page about reverse proxies,
-// with the addresses of a test: the page's line of an instance stands once for each.
+// with the addresses of a test: the page's line of an instance is repeated for each.
 func NginxOfPage(tb testing.TB, page, listen string, instances ...string) string {
 	tb.Helper()
 	text, err := os.ReadFile(page)
@@ -76,7 +76,7 @@ func StartNginx(tb testing.TB, listen, config string) {
 	}
 	end := func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait() // it says that the signal ended it
+		_ = cmd.Wait() // it reports that the signal ended it
 	}
 	for begun := time.Now(); time.Since(begun) < nginxMax; time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("tcp", listen); err == nil {

@@ -12,16 +12,16 @@ type options struct {
 	environ  []string
 }
 
-// Durable makes the server write through to the disk before it acknowledges,
-// as in production. Without it a server keeps what it acknowledged when it is
-// killed, but not when the machine loses power; Redis keeps nothing.
+// Durable makes the server write through to the disk before it acknowledges, as in
+// production. Without it a server keeps what it acknowledged when it is killed, but not
+// when the machine loses power; Redis keeps nothing.
 func Durable() Option {
 	return func(o *options) { o.durable = true }
 }
 
-// Roomy gives PostgreSQL and MariaDB more memory and longer logs than they have
-// by themselves, as they should have where many draws are kept. Without it they
-// have less, so that many of them fit into a machine.
+// Roomy gives PostgreSQL and MariaDB more memory and longer logs than their defaults,
+// as is right for many draws. Without it they have less, so that many of them fit on a
+// machine.
 func Roomy() Option {
 	return func(o *options) { o.roomy = true }
 }
@@ -39,8 +39,7 @@ func Args(args ...string) Option {
 	return func(o *options) { o.args = append(o.args, args...) }
 }
 
-// Environ adds variables, NAME=VALUE, to the environment that the server
-// starts in.
+// Environ adds variables, NAME=VALUE, to the server's environment.
 func Environ(variables ...string) Option {
 	return func(o *options) { o.environ = append(o.environ, variables...) }
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// childVariable tells a copy of the test program to be the one that ends.
+// childVariable makes a copy of the test program the process that ends.
 const childVariable = "DRAWSVC_SERVERTEST_CHILD"
 
 // testament is what a test process has started.
@@ -34,8 +34,8 @@ func TestNothingOutlivesATestProcessThatEnds(t *testing.T) {
 	require.Eventually(t, left.ended, readyMax, 50*time.Millisecond)
 }
 
-// bequeath runs TestChild in a process of its own, ends that in mid-test and
-// returns what it had started.
+// bequeath runs TestChild in a separate process, ends that in mid-test and returns what
+// it had started.
 func bequeath(t *testing.T, end func(child *exec.Cmd, input io.Closer)) testament {
 	t.Helper()
 	sharedOf(t) // the child has servers
@@ -61,12 +61,12 @@ func bequeath(t *testing.T, end func(child *exec.Cmd, input io.Closer)) testamen
 		require.NotEqual(t, byte('X'), state, "process %d runs", pid)
 	}
 	end(child, input)
-	_ = child.Wait() // it may have been killed, and says so
+	_ = child.Wait() // it may have been killed, and reports that
 	return left
 }
 
-// ended says that neither processes nor folders are left. A zombie is no more
-// than a number that its new parent has not read yet.
+// ended reports whether no processes and folders are left. A zombie is only a number
+// that its new parent has not read yet.
 func (left testament) ended() bool {
 	for _, pid := range append(left.Firsts, left.Others...) {
 		if state, _ := status(pid); state != 'X' && state != 'Z' {
@@ -81,17 +81,17 @@ func (left testament) ended() bool {
 	return true
 }
 
-// isHusk says that a folder is empty, and that the servers' account cannot remove it
-// from where it is: a folder for temporary files that is the caller's alone.
+// isHusk reports whether a folder is empty, and the servers' account cannot remove it:
+// a folder for temporary files that only the caller may use.
 func isHusk(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	parent, failed := os.Stat(filepath.Dir(folder))
 	return err == nil && failed == nil && len(entries) == 0 && parent.Mode().Perm()&0o002 == 0
 }
 
-// TestChild does nothing unless a test of this file runs it as a process. It
-// has shared servers and a private one, the hardest to get rid of: stopped, and
-// its processes are no group.
+// TestChild does nothing unless a test of this file runs it as a process. It has shared
+// servers and a private one in the state that is hardest to clean up: stopped, with
+// processes that are not in one group.
 func TestChild(t *testing.T) {
 	if os.Getenv(childVariable) == "" {
 		return

@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// parallel is how many tests of a package that waits run at once.
+// parallel is how many tests of a package that mostly waits run at once.
 const parallel = 8
 
-// ManyAtOnce is for a TestMain whose tests wait for servers and locks more than
-// they compute: it lets more of them run at once than there are processors,
-// unless the command line says how many.
+// ManyAtOnce is for a TestMain whose tests wait for servers and locks more than they
+// compute: it lets more of them run at once than there are processors, unless the
+// command line sets their number.
 func ManyAtOnce() {
 	flag.Parse()
 	given := false

@@ -19,26 +19,26 @@ import (
 //go:embed patroni.py
 var patroniParent string
 
-// wholeMax is the longest that a cluster may take until every node is in its
-// place, one that has to copy its data anew included.
+// wholeMax is the maximum time until every node of a cluster has its role, including a
+// node that has to copy its data again.
 const wholeMax = readyMax
 
-// nodeMax is the longest that a node is asked, so that one that hangs does not
-// keep the others from being asked.
+// nodeMax is the maximum time for a request to a node, so that a node that hangs does
+// not delay the requests to the others.
 const nodeMax = time.Second
 
-// Patroni is a PostgreSQL cluster in which Patroni, with etcd, decides who is
-// the primary. Its nodes are servers like others: Kill is the death of a
-// machine, Pause its hang, Start its return.
+// Patroni is a PostgreSQL cluster in which Patroni, with etcd, chooses the primary. Its
+// nodes are servers like others: Kill is the death of a machine, Pause its hang, Start
+// its return.
 type Patroni struct {
 	Nodes []*Server
 }
 
 // StartPatroni starts a cluster of the given number of nodes with synchronous
-// replication in Patroni's strict mode: a commit is acknowledged when a standby
-// has it too, or not at all. A node that is silent for 5 s is replaced, which
-// is shorter than Patroni's own least of 20 s, so that a test need not wait as
-// long. It returns when the cluster is whole, and ends with the test.
+// replication in Patroni's strict mode: a commit is acknowledged only when a standby
+// has it too. A node that is silent for 5 s is replaced, which is shorter than
+// Patroni's own minimum of 20 s, so that a test need not wait as long. It returns when
+// the cluster is whole, and ends with the test.
 func StartPatroni(tb testing.TB, nodes int) *Patroni {
 	tb.Helper()
 	sh := sharedOf(tb)
@@ -59,7 +59,7 @@ func StartPatroni(tb testing.TB, nodes int) *Patroni {
 	return p
 }
 
-// URL is that of the empty database postgres, with all nodes in it.
+// URL returns the URL of the empty database postgres, with all nodes in it.
 func (p *Patroni) URL() string {
 	var all []string
 	for _, s := range p.Nodes {
@@ -68,7 +68,7 @@ func (p *Patroni) URL() string {
 	return strings.Replace(p.Nodes[0].URL(), p.Nodes[0].Addr(), strings.Join(all, ","), 1)
 }
 
-// view is what a node says of itself; a primary knows who follows it.
+// view is what a node reports about itself; a primary knows its followers.
 type view struct {
 	Replication []struct {
 		Name  string `json:"application_name"`
@@ -77,8 +77,8 @@ type view struct {
 	}
 }
 
-// Leader returns the primary, nil when there is none. Nodes are asked about
-// themselves alone: what they think of others may be old.
+// Leader returns the primary, nil if there is none. Nodes are asked only about
+// themselves: what they know of others may be old.
 func (p *Patroni) Leader(ctx context.Context) *Server {
 	for _, s := range p.Nodes {
 		if askPatroni(ctx, s, http.MethodGet, "/leader", nil, nil) == nil {
@@ -88,7 +88,7 @@ func (p *Patroni) Leader(ctx context.Context) *Server {
 	return nil
 }
 
-// Sync returns the synchronous standby, nil when there is none.
+// Sync returns the synchronous standby, nil if there is none.
 func (p *Patroni) Sync(ctx context.Context) *Server {
 	var v view
 	if leader := p.Leader(ctx); leader == nil || askPatroni(ctx, leader, http.MethodGet, "/patroni", nil, &v) != nil {
@@ -104,8 +104,8 @@ func (p *Patroni) Sync(ctx context.Context) *Server {
 	return nil
 }
 
-// AwaitWhole waits until there are a primary, a synchronous standby, and no
-// node that does not follow. Its error says what is amiss.
+// AwaitWhole waits until there are a primary and a synchronous standby, and every other
+// node follows. Its error says what is missing.
 func (p *Patroni) AwaitWhole(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, wholeMax)
 	defer cancel()
@@ -155,7 +155,7 @@ func (p *Patroni) amiss(ctx context.Context) error {
 	return nil
 }
 
-// Switchover hands the primary's place over in good order.
+// Switchover transfers the primary's role properly.
 func (p *Patroni) Switchover(ctx context.Context, from, to *Server) error {
 	body, err := json.Marshal(map[string]string{"leader": from.name, "candidate": to.name})
 	if err != nil {
@@ -164,7 +164,7 @@ func (p *Patroni) Switchover(ctx context.Context, from, to *Server) error {
 	return askPatroni(ctx, from, http.MethodPost, "/switchover", body, nil)
 }
 
-// askPatroni speaks to a node's own interface; anything but 200 is an error.
+// askPatroni makes a request to a node's own interface; any status but 200 is an error.
 func askPatroni(ctx context.Context, s *Server, method, path string, body []byte, into any) error {
 	limit := nodeMax
 	if method == http.MethodPost {
@@ -179,18 +179,18 @@ func askPatroni(ctx context.Context, s *Server, method, path string, body []byte
 	return json.Unmarshal(said, into)
 }
 
-// patroniKind is not in the registry: a node is nothing without its etcd.
+// patroniKind is not in the registry: a node cannot run without its etcd.
 func patroniKind(name, password string, etcd *Server) kind {
 	k := postgresKind()
 	k.packages = "patroni python3-etcd postgresql"
 	k.programs = map[string][]string{
 		"patroni":  {"/usr/bin/patroni"},
-		"python3":  {"/usr/bin/python3"}, // the distribution's own, which knows ctypes
+		"python3":  {"/usr/bin/python3"}, // the distribution's own, which has ctypes
 		"postgres": {"/usr/lib/postgresql/*/bin/postgres"},
 	}
 	k.ports = 2 // PostgreSQL, Patroni
 	k.setUp = func(_ context.Context, s *Server) error {
-		config, err := json.Marshal(patroniConfig(s, name, password, etcd.Addr())) // which is YAML too
+		config, err := json.Marshal(patroniConfig(s, name, password, etcd.Addr())) // which is also YAML
 		return errors.Join(err, s.write("password", password), s.write("patroni.yml", string(config)))
 	}
 	k.command = func(s *Server) []string {
@@ -227,7 +227,7 @@ func patroniConfig(s *Server, name, password, etcd string) map[string]any {
 			"bin_dir": filepath.Dir(s.programs["postgres"]), "pgpass": s.path("pgpass"),
 			"authentication": settings{"superuser": account, "replication": account, "rewind": account},
 			"pg_hba":         []string{"host all all 127.0.0.1/32 password", "host replication all 127.0.0.1/32 password"},
-			// Where the data cannot be wound back they are copied anew.
+			// If the data cannot be rewound they are copied again.
 			"remove_data_directory_on_rewind_failure": true, "remove_data_directory_on_diverged_timelines": true,
 		},
 	}

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// StartPgBouncer starts a pgbouncer in front of the PostgreSQL server of a
-// database's URL, which hands each transaction the session that is free. Its
-// URL is that database by way of it, and so is that of any other database of
-// the server with its host changed. Args are lines of its settings, such as
-// "pool_mode=session". It is killed and its folder removed when the test ends.
+// StartPgBouncer starts a pgbouncer in front of the PostgreSQL server of a database's
+// URL, which gives each transaction any free session. Its URL is that database through
+// it, and so is that of any other database of the server with its host changed. Args
+// are lines of its settings, such as "pool_mode=session". It is killed and its folder
+// removed when the test ends.
 func StartPgBouncer(tb testing.TB, database string, opts ...Option) *Server {
 	tb.Helper()
 	var o options

@@ -10,23 +10,24 @@ import (
 	"time"
 )
 
-// Ports are taken below the range from which the kernel serves outgoing
-// connections, so that a server that was killed finds its own port free again.
+// Ports are below the range from which the kernel serves outgoing connections, so that
+// a server that was killed finds its own port free again.
 const (
 	portMin = 20_000
 	portMax = 29_999
 )
 
-// port is a TCP port of 127.0.0.1 that is ours whether a server listens on it
-// or not. The mark is a UDP socket of the same number: other test processes
-// see it, it keeps no TCP server from binding, and it dies with the process.
+// port is a TCP port of 127.0.0.1 that is reserved for this process whether a server
+// listens on it or not. The mark is a UDP socket of the same number: other test
+// processes see it, it does not prevent a TCP server from binding, and it ends with the
+// process.
 type port struct {
 	number int
 	mark   net.PacketConn
 }
 
-// FreeAddr returns an address, 127.0.0.1:PORT, on which nobody listens and
-// which no other test is given until this one ends.
+// FreeAddr returns an address, 127.0.0.1:PORT, on which nobody listens and which no
+// other test gets until this one ends.
 func FreeAddr(tb testing.TB) string {
 	tb.Helper()
 	port, err := claimPort()
@@ -38,8 +39,8 @@ func FreeAddr(tb testing.TB) string {
 }
 
 // ClosedAddr returns an address, 127.0.0.1:PORT, at which the kernel refuses every
-// connection until the test ends: a socket is bound to it and does not listen,
-// so that nobody else can.
+// connection until the test ends: a socket is bound to it and does not listen, so that
+// nobody else can.
 func ClosedAddr(tb testing.TB) string {
 	tb.Helper()
 	syscall.ForkLock.RLock()
@@ -78,8 +79,8 @@ func claimPort() (*port, error) {
 	return nil, errors.New("no free port on 127.0.0.1")
 }
 
-// canListen tries it for a moment. No program is started meanwhile: it would
-// keep the port until it has closed what it inherited.
+// canListen tries it for a moment. No program is started meanwhile: it would keep the
+// port until it has closed what it inherited.
 func canListen(number int) bool {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -91,12 +92,12 @@ func canListen(number int) bool {
 	return true
 }
 
-// listenMax is the longest that a program which is being started may keep what
+// listenMax is the maximum time for which a program that is being started may keep what
 // it inherited.
 const listenMax = time.Minute
 
-// listen takes connections on the port. Where a listener of ours was closed a
-// moment ago, a program that is being started may still have it.
+// listen accepts connections on the port. If one of our listeners was closed a moment
+// ago, a program that is being started may still have it.
 func (p *port) listen() (listener net.Listener, err error) {
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		listener, err = net.Listen("tcp4", p.addr())
@@ -106,8 +107,8 @@ func (p *port) listen() (listener net.Listener, err error) {
 	}
 }
 
-// hangUp refuses connections from now on: a program that is being started may
-// still have the listener, and the kernel would take connections for it.
+// hangUp refuses connections from now on: a program that is being started may still
+// have the listener, and the kernel would accept connections for it.
 func hangUp(listener net.Listener) {
 	if raw, err := listener.(*net.TCPListener).SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RD) })

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLinkReturnsWhileProgramsStart: a program that is being started has all
-// that this process listens on, until it has closed it.
+// TestLinkReturnsWhileProgramsStart: a program that is being started holds everything
+// on which this process listens, until it has closed it.
 func TestLinkReturnsWhileProgramsStart(t *testing.T) {
 	var starting sync.WaitGroup
 	defer starting.Wait()
@@ -37,8 +37,8 @@ func TestLinkReturnsWhileProgramsStart(t *testing.T) {
 	}
 }
 
-// TestACutLinkRefusesWhoeverElseHasIt: nor does a connection reach what such a
-// program still has.
+// TestACutLinkRefusesWhoeverElseHasIt: a connection does not reach what such a program
+// still holds.
 func TestACutLinkRefusesWhoeverElseHasIt(t *testing.T) {
 	p := StartProxy(t, "127.0.0.1:9")
 	other, err := p.listener.(*net.TCPListener).File()

@@ -29,9 +29,9 @@ func postgresDatabases(tb testing.TB) databases {
 	return all
 }
 
-// fileCopy is the option that has PostgreSQL copy a database's files, which is half
-// the work of writing each block to the log. Releases before 15 do not know it, and
-// have no other way.
+// fileCopy returns the option that makes PostgreSQL copy a database's files, which is
+// half the work of writing each block to the log. Releases before 15 do not have it,
+// and have no other way.
 func (d databases) fileCopy() (string, error) {
 	const option = " STRATEGY FILE_COPY"
 	name := databaseName()
@@ -41,11 +41,11 @@ func (d databases) fileCopy() (string, error) {
 	return option, d.statement("DROP DATABASE " + name)
 }
 
-// PostgresAs is Postgres with a database that is as fill leaves an empty one. A
-// test process passes the same fill with a name each time. The first call fills a
-// database that stays, of which each caller has a copy: that takes a fraction of
+// PostgresAs is Postgres with a database in the state in which fill leaves an empty
+// one. A test process passes the same fill with a name each time. The first call fills
+// a database that stays, and each caller gets a copy of it: that takes a fraction of
 // the work. On a server that the environment names, where nothing may stay, each
-// is filled.
+// database is filled.
 func PostgresAs(tb testing.TB, name string, fill func(url string) error) string {
 	tb.Helper()
 	all := postgresDatabases(tb)
@@ -83,9 +83,9 @@ func postgresKind() kind {
 		command: postgresCommand,
 		ready:   postgresReady,
 		url:     postgresURL,
-		stop:    syscall.SIGINT, // SIGTERM would wait for the clients to leave
-		// SIGQUIT ends it at once too, but the System V segment goes with it,
-		// of which a machine has few.
+		stop:    syscall.SIGINT, // SIGTERM would wait for the clients to disconnect
+		// SIGQUIT ends it at once too, but also removes the System V segment; a machine
+		// has few of those.
 		discard: syscall.SIGQUIT,
 		killed:  removeSegment,
 	}
@@ -95,13 +95,13 @@ func setUpPostgres(ctx context.Context, s *Server) error {
 	return s.copyFirst(ctx, "postgres", makePostgres)
 }
 
-// makePostgres makes a cluster.
+// makePostgres creates a cluster.
 func makePostgres(ctx context.Context, s *Server) error {
 	if err := s.write("password", secret()); err != nil {
 		return err
 	}
-	// A password keeps other accounts of the machine out. By MD5 it costs a
-	// connection nothing; SCRAM costs it thousands of hashes, sent in clear or not.
+	// A password excludes other accounts of the machine. With MD5 a connection costs
+	// nothing; SCRAM costs it thousands of hashes, whether encrypted or not.
 	return s.run(ctx, s.programs["initdb"], "--pgdata", s.path("data"), "--username", "drawsvc",
 		"--pwfile", s.path("password"), "--auth", "md5", "--encoding", "UTF8", "--no-locale", "--no-sync")
 }
@@ -147,9 +147,9 @@ func executePostgres(ctx context.Context, base, statement string) error {
 	return err
 }
 
-// removeSegment removes the System V shared memory of a killed server, which
-// is empty and only marks the data folder as in use. The seventh line of
-// postmaster.pid ends with its number.
+// removeSegment removes the System V shared memory of a killed server, which is empty
+// and only marks the data folder as in use. The seventh line of postmaster.pid ends
+// with its number.
 func removeSegment(s *Server) {
 	content, err := os.ReadFile(s.path("data/postmaster.pid"))
 	lines := strings.Split(string(content), "\n")
@@ -157,6 +157,6 @@ func removeSegment(s *Server) {
 		return
 	}
 	if fields := strings.Fields(lines[6]); len(fields) == 2 {
-		_ = exec.Command("ipcrm", "-m", fields[1]).Run() // a few bytes left are no harm
+		_ = exec.Command("ipcrm", "-m", fields[1]).Run() // a few bytes left over do no harm
 	}
 }

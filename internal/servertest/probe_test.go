@@ -19,11 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// probe writes a fact to a server and reads it again, in the server's
-// own language.
+// probe writes a fact to a server and reads it again, in the server's own language.
 type probe struct {
 	keep func(ctx context.Context, s *Server) error
-	// kept is nil when the fact is there.
+	// kept returns nil if the fact is there.
 	kept func(ctx context.Context, s *Server) error
 }
 

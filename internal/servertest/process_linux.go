@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// settleMax is the longest that processes may take to follow a signal that
-// they cannot refuse.
+// settleMax is the maximum time for processes to follow a signal that they cannot
+// ignore.
 const settleMax = time.Minute
 
 // process is a server's first process and, through it, all its others.
 type process struct {
 	pid int
-	// exited is closed when the first process has ended and is waited for.
+	// exited is closed when the first process has ended and was waited for.
 	exited chan struct{}
 }
 
-// spawn starts cmd in a group of its own, so that Ctrl-C in a terminal reaches
-// the test and not its servers, and under the signal death, which the kernel
-// sends when the test process is no more.
+// spawn starts cmd in a separate process group, so that Ctrl-C in a terminal reaches
+// the test and not its servers, and with the signal death, which the kernel sends when
+// the test process has ended.
 func spawn(cmd *exec.Cmd, death syscall.Signal) (*process, error) {
 	credential, err := credential()
 	if err != nil {
@@ -39,7 +39,7 @@ func spawn(cmd *exec.Cmd, death syscall.Signal) (*process, error) {
 	return p, <-started
 }
 
-// detach starts cmd, which is to outlive this process, in a group of its own.
+// detach starts cmd, which is to outlive this process, in a separate process group.
 func detach(cmd *exec.Cmd) error {
 	credential, err := credential()
 	if err != nil {
@@ -49,9 +49,9 @@ func detach(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// keep starts cmd and waits for it, on a thread that is locked meanwhile: the
-// kernel sends the death signal when the thread that forked ends, and the Go
-// runtime ends threads as it likes.
+// keep starts cmd and waits for it, on a thread that is locked meanwhile: the kernel
+// sends the death signal when the thread that forked ends, and the Go runtime may end
+// threads at any time.
 func (p *process) keep(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -62,12 +62,12 @@ func (p *process) keep(cmd *exec.Cmd, started chan<- error) {
 	}
 	started <- err
 	if err == nil {
-		_ = cmd.Wait() // how a throwaway server ended tells nothing
+		_ = cmd.Wait() // how a throwaway server ended does not matter
 	}
 }
 
-// credential is the account of the servers: nobody's for root, since
-// PostgreSQL and MariaDB refuse to run as root, else (nil) one's own.
+// credential returns the account of the servers: nobody's for root, since PostgreSQL
+// and MariaDB refuse to run as root, otherwise nil for the current account.
 func credential() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -87,7 +87,7 @@ func credential() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// giveAway makes a file the servers'.
+// giveAway gives a file to the servers' account.
 func giveAway(path string) error {
 	credential, err := credential()
 	if credential == nil {
@@ -105,15 +105,15 @@ func (p *process) running() bool {
 	}
 }
 
-// ask sends a signal to the first process alone.
+// ask sends a signal only to the first process.
 func (p *process) ask(signal syscall.Signal) {
 	if p.running() {
 		_ = syscall.Kill(p.pid, signal)
 	}
 }
 
-// pause stops the first process before it looks for the others, so that none
-// is born meanwhile, and returns when nothing of the server runs any more.
+// pause stops the first process before it looks for the others, so that none is started
+// meanwhile, and returns when no process of the server runs any more.
 func (p *process) pause() {
 	p.ask(syscall.SIGSTOP)
 	settle([]int{p.pid}, "TtZX")
@@ -127,7 +127,7 @@ func (p *process) resume() {
 	p.ask(syscall.SIGCONT)
 }
 
-// kill returns when nothing of the server is left.
+// kill returns when no process of the server is left.
 func (p *process) kill() {
 	p.pause()
 	others := p.others()
@@ -137,8 +137,8 @@ func (p *process) kill() {
 	settle(others, "ZX")
 }
 
-// others are the processes that descend from the first. Groups would not do:
-// every backend of PostgreSQL is the leader of a session of its own.
+// others returns the processes that descend from the first. Process groups would not
+// do: every backend of PostgreSQL is the leader of a separate session.
 func (p *process) others() []int {
 	if !p.running() {
 		return nil
@@ -158,14 +158,14 @@ func (p *process) others() []int {
 	return found
 }
 
-// status returns the state letter and the parent of a process; 'X' when there
-// is no such process.
+// status returns the state letter and the parent of a process; 'X' if there is no such
+// process.
 func status(pid int) (state byte, parent int) {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 'X', 0
 	}
-	// The name, in parentheses, may itself hold parentheses and spaces.
+	// The name, in parentheses, may itself contain parentheses and spaces.
 	fields := bytes.Fields(line[bytes.LastIndexByte(line, ')')+1:])
 	if len(fields) < 2 {
 		return 'X', 0

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// process needs /proc and the parent-death signal, which only Linux has.
-// Elsewhere running servers have to be named in the environment.
+// process needs /proc and the parent-death signal, which only Linux has. On other
+// systems the environment has to name running servers.
 type process struct{ exited chan struct{} }
 
 func unsupported() error {

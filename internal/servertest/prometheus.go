@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// PrometheusPackages says what to install for Prometheus and promtool.
+// PrometheusPackages is what to install for Prometheus and promtool.
 const PrometheusPackages = "prometheus"
 
-// StartPrometheus starts a Prometheus server that scrapes the targets,
-// host:port, as the job drawsvc each second and evaluates the rules of a file
-// as often. It sends a token to the targets, "" for none. It is stopped when the test
-// ends. Addr is where it answers.
+// StartPrometheus starts a Prometheus server that scrapes the targets, host:port, as
+// the job drawsvc each second and evaluates the rules of a file as often. It sends a
+// token to the targets, "" for none. It is stopped when the test ends. Addr is its
+// address.
 func StartPrometheus(tb testing.TB, rules, token string, targets ...string) *Server {
 	tb.Helper()
 	path, err := filepath.Abs(rules)

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// dialMax is the longest that a proxy waits for its server's kernel.
+// dialMax is the maximum time that a proxy waits for its server's kernel.
 const dialMax = 5 * time.Second
 
-// mode is what a proxy does with the bytes that reach it.
+// mode is what a proxy does with bytes.
 type mode int
 
 const (
@@ -23,8 +23,8 @@ const (
 	cut
 )
 
-// Proxy is a link between clients and one server that a test can cut, hold and
-// count. Its methods may be called from any goroutine.
+// Proxy is a link between clients and one server that a test can cut, hold and count.
+// Its methods may be called from any goroutine.
 type Proxy struct {
 	tb     testing.TB
 	target string // as given: host:port or a URL
@@ -47,8 +47,8 @@ type link struct {
 	asking         atomic.Bool // the last bytes went to the server
 }
 
-// StartProxy starts a link to target, a host:port or a server's URL, that
-// passes everything. It is cut for good when the test ends.
+// StartProxy starts a link to target, a host:port or a server's URL, that passes
+// everything. It is cut permanently when the test ends.
 func StartProxy(tb testing.TB, target string) *Proxy {
 	tb.Helper()
 	port, err := claimPort()
@@ -72,25 +72,25 @@ func StartProxy(tb testing.TB, target string) *Proxy {
 // Addr returns the address to connect to, host:port.
 func (p *Proxy) Addr() string { return p.port.addr() }
 
-// URL returns the target, which was given as a URL, by way of the proxy.
+// URL returns the target, which was given as a URL, with the address of the proxy.
 func (p *Proxy) URL() string { return strings.Replace(p.target, p.server, p.Addr(), 1) }
 
-// Turns counts how often a client spoke first or after the server had: the
-// round trips of all connections since the start, those of connecting included.
+// Turns counts how often a client sent first or after the server had: the round trips
+// of all connections since the start, including those of connecting.
 func (p *Proxy) Turns() int64 { return p.turns.Load() }
 
 // Taken counts the connections that clients have made since the start.
 func (p *Proxy) Taken() int64 { return p.taken.Load() }
 
-// Pass lets bytes through, those that were held first. After Cut it takes
-// connections again.
+// Pass passes bytes, first those that were held. After Cut it accepts connections
+// again.
 func (p *Proxy) Pass() { p.turn(passing) }
 
-// Hold makes the link silent: connections stay and new ones are taken, but no
-// byte and no farewell comes through until Pass.
+// Hold makes the link silent: connections stay open and new ones are accepted, but no
+// bytes and no closing pass until Pass.
 func (p *Proxy) Hold() { p.turn(holding) }
 
-// HoldAnswers lets clients ask and the server act, but holds what it answers.
+// HoldAnswers passes what clients send, so the server acts, but holds what it answers.
 func (p *Proxy) HoldAnswers() { p.turn(holdingAnswers) }
 
 // Cut resets every connection, drops what was held and refuses new ones.
@@ -108,7 +108,7 @@ func (p *Proxy) Cut() {
 	p.changed.Broadcast()
 }
 
-// turn changes the mode and takes connections if that was not so.
+// turn changes the mode and starts accepting connections if the link was cut.
 func (p *Proxy) turn(to mode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,8 +162,8 @@ func (p *Proxy) pump(l *link, from, to net.Conn, asks bool) {
 	chunk := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(chunk)
-		// A link that is held keeps back a farewell too: the server does not
-		// learn that its client has disconnected.
+		// A held link holds the closing too: the server does not learn that its client
+		// has disconnected.
 		if !p.admit(asks) || err != nil {
 			return
 		}
@@ -176,7 +176,7 @@ func (p *Proxy) pump(l *link, from, to net.Conn, asks bool) {
 	}
 }
 
-// admit waits until bytes may go on; false says that they never may.
+// admit waits until bytes may pass; false means that they never may.
 func (p *Proxy) admit(asks bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,7 +186,7 @@ func (p *Proxy) admit(asks bool) bool {
 	return p.mode != cut
 }
 
-// add enters a link for Cut to find; false says that Cut came first.
+// add registers a link for Cut; false means that Cut came first.
 func (p *Proxy) add(l *link, listener net.Listener) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,7 +208,7 @@ func (l *link) close() {
 	_ = l.server.Close()
 }
 
-// reset ends both connections without a farewell, as a dead peer's kernel does.
+// reset ends both connections with a reset, as the kernel of a dead peer does.
 func (l *link) reset() {
 	for _, conn := range []net.Conn{l.client, l.server} {
 		if tcp, ok := conn.(*net.TCPConn); ok {

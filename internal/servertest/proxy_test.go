@@ -23,7 +23,7 @@ func linked(t *testing.T) (p *Proxy, direct string, conn *pgx.Conn) {
 	return p, direct, conn
 }
 
-// begin executes a statement meanwhile.
+// begin starts executing a statement.
 func begin(t *testing.T, conn *pgx.Conn, statement string) <-chan error {
 	t.Helper()
 	done := make(chan error, 1)

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// readyMax is the longest that a server may take until it serves. Only one that
-	// never will takes as long, however busy the machine: one that has ended is
+	// readyMax is the maximum time until a server serves. It is used up only by a
+	// server that will never serve, however busy the machine is: one that has ended is
 	// noticed at once.
 	readyMax = 2 * time.Minute
-	// stopMax is the longest that a server may take to stop in good order.
+	// stopMax is the maximum time for a server to stop properly.
 	stopMax = time.Minute
-	// logTail is how much of its log is shown when a server does not start.
+	// logTail is how much of its log is shown if a server does not start.
 	logTail = 4 << 10
 )
 
@@ -54,7 +54,7 @@ func Start(tb testing.TB, kind string, opts ...Option) *Server {
 	return s
 }
 
-// launch makes a server and starts it; on an error nothing of it is left.
+// launch creates a server and starts it; on an error nothing of it is left.
 func (sh *shared) launch(name string, o options) (*Server, error) {
 	k, ok := kinds()[name]
 	if !ok {
@@ -82,7 +82,7 @@ func (sh *shared) open(name string, k kind, o options) (*Server, error) {
 	return s, nil
 }
 
-// begin makes the folder, claims the ports, sets the data up and starts.
+// begin creates the folder, claims the ports, sets up the data and starts the server.
 func (s *Server) begin(folder string) error {
 	dir, err := os.MkdirTemp(folder, s.name+"-")
 	if err != nil {
@@ -112,15 +112,15 @@ func (s *Server) begin(folder string) error {
 // Addr returns the server's address, host:port.
 func (s *Server) Addr() string { return s.ports[0].addr() }
 
-// URL returns the server's URL in the form that drawsvc reads; for a database,
-// that of an empty one.
+// URL returns the server's URL in the form that drawsvc reads; for a database, that of
+// an empty one.
 func (s *Server) URL() string { return s.kind.url(s) }
 
-// Dir returns the server's folder, which holds its data and the file "log".
+// Dir returns the server's folder, which contains its data and the file "log".
 func (s *Server) Dir() string { return s.dir }
 
-// Start starts a server again that was killed or stopped, on the same port and
-// data, and returns when it serves. Its error holds the end of the log.
+// Start starts a server again that was killed or stopped, on the same port and data,
+// and returns when it serves. Its error contains the end of the log.
 func (s *Server) Start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,18 +168,18 @@ func (s *Server) Kill() {
 	})
 }
 
-// Stop ends the server in good order and keeps its data; one that does not
-// obey in a minute is killed.
+// Stop shuts the server down properly and keeps its data; a server that does not stop
+// within a minute is killed.
 func (s *Server) Stop() { s.end(s.kind.stop) }
 
-// Pause stops all the server's processes where they are: connections stay open
-// and new ones are taken by the kernel, but nothing answers.
+// Pause stops all the server's processes: connections stay open and the kernel accepts
+// new ones, but nothing answers.
 func (s *Server) Pause() { s.act((*process).pause) }
 
-// Resume lets a paused server go on.
+// Resume resumes a paused server.
 func (s *Server) Resume() { s.act((*process).resume) }
 
-// act does something to a server that runs; to another it does nothing.
+// act calls do with the process of a running server; otherwise it does nothing.
 func (s *Server) act(do func(*process)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,10 +188,10 @@ func (s *Server) act(do func(*process)) {
 	}
 }
 
-// end sends a signal after which the server ends, and kills it if it does not.
+// end sends a signal that ends the server, and kills the server if it does not.
 func (s *Server) end(signal syscall.Signal) {
 	s.act(func(p *process) {
-		p.resume() // a paused server obeys only SIGKILL
+		p.resume() // a paused server follows only SIGKILL
 		p.ask(signal)
 		select {
 		case <-p.exited:
@@ -201,7 +201,7 @@ func (s *Server) end(signal syscall.Signal) {
 	})
 }
 
-// discard ends the server for good and removes what it had.
+// discard ends the server permanently and removes its folder.
 func (s *Server) discard() {
 	s.end(s.kind.discard)
 	for _, port := range s.ports {
@@ -212,7 +212,7 @@ func (s *Server) discard() {
 	}
 }
 
-// path names a file in the server's folder.
+// path returns the path of a file in the server's folder.
 func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
 
 // tail returns the end of the server's log.

@@ -16,38 +16,38 @@ import (
 //go:embed reaper.sh
 var reaper string
 
-// shared is what the servers of one test process have in common.
+// shared is what the servers of one test process share.
 type shared struct {
-	// disk and memory are the folders that hold the servers' folders: those
-	// of durable servers, and those of the others.
+	// disk and memory are the folders for the servers' folders: those of durable
+	// servers, and those of the others.
 	disk, memory string
-	// lifeline is the writing end of the reaper's input. It is never written
-	// to; the kernel closes it when this process ends, in whatever way.
+	// lifeline is the writing end of the reaper's input. Nothing is written to it; the
+	// kernel closes it when this process ends in any way.
 	lifeline *os.File
 	// servers start the process's one server of a kind at its first call.
 	servers map[string]func() (*Server, error)
-	// redisTurn counts the tests that asked for a database of Redis.
+	// redisTurn counts the tests that requested a database of Redis.
 	redisTurn atomic.Int64
 }
 
-// These are this package's variables: tests of one process can share a
-// server, or what is made once, only through the process, and there is no common
-// TestMain to hold it.
+// These are this package's variables: tests of one process can share a server, or what
+// is created once, only through the process, and there is no common TestMain to hold
+// it.
 var (
 	sharedOnce = sync.OnceValues(openShared)
 	once       sync.Map // by name, a func() (string, error)
-	// verifiers are those that nobody asks.
+	// verifiers are the idle ones.
 	verifiers = sync.OnceValue(startVerifiers)
 )
 
-// Once returns what make returned at the first call with this name in the test
-// process: what tests copy instead of making it anew.
+// Once returns what make returned at the first call with this name in the test process:
+// tests copy that instead of creating it again.
 func Once(name string, make func() (string, error)) (string, error) {
 	made, _ := once.LoadOrStore(name, sync.OnceValues(make))
 	return made.(func() (string, error))()
 }
 
-// sharedOf is sharedOnce for a test, which ends where there is none.
+// sharedOf is sharedOnce for a test, which ends if there is none.
 func sharedOf(tb testing.TB) *shared {
 	tb.Helper()
 	sh, err := sharedOnce()
@@ -83,8 +83,8 @@ func openShared() (*shared, error) {
 	return sh, nil
 }
 
-// openFolder makes a folder for the servers under parent and returns its path
-// as the kernel sees it, by which the reaper knows who works there.
+// openFolder creates a folder for the servers below parent and returns its path as the
+// kernel sees it, by which the reaper recognizes who uses it.
 func openFolder(parent string) (string, error) {
 	parent, err := filepath.EvalSymlinks(parent)
 	if err != nil {
@@ -97,13 +97,13 @@ func openFolder(parent string) (string, error) {
 	return folder, giveAway(folder)
 }
 
-// hireReaper starts a shell that outlives this process by a moment. The
-// parent-death signal alone would end the servers' first processes but not
-// remove their folders, and would miss the stopped backends of a paused
-// PostgreSQL; nothing inside this process can act after its SIGKILL. The shell
-// runs under the servers' account, because only that account (or a root with
-// all its capabilities, which a container's root has not) may see where they
-// work. Its output goes nowhere: go test waits for whoever holds its own.
+// hireReaper starts a shell that outlives this process briefly. The parent-death signal
+// would end the servers' first processes but not remove their folders, and would miss
+// the stopped backends of a paused PostgreSQL; nothing inside this process can act
+// after its SIGKILL. The shell runs under the servers' account, because only that
+// account (or a root with all its capabilities, which a container's root does not have)
+// may see where they work. Its output is discarded: go test waits for every process
+// that holds its own output.
 func (sh *shared) hireReaper() error {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -122,8 +122,8 @@ func (sh *shared) hireReaper() error {
 	return nil
 }
 
-// sharedURL is the URL of the process's server of a kind, or of the one that
-// the environment names.
+// sharedURL returns the URL of the process's server of a kind, or of the one that the
+// environment names.
 func sharedURL(tb testing.TB, name string) string {
 	tb.Helper()
 	if isNamed(name) {
@@ -137,6 +137,6 @@ func sharedURL(tb testing.TB, name string) string {
 	return s.URL()
 }
 
-// isNamed says whether the environment names a server of the kind that is to be
-// used instead of one of this process.
+// isNamed reports whether the environment names a server of the kind to be used instead
+// of one of this process.
 func isNamed(name string) bool { return os.Getenv(kinds()[name].variable) != "" && !isShort() }

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// sharing are the functions that give a test its part of a shared server.
+// sharing returns the functions that give a test its part of a shared server.
 func sharing() map[string]func(testing.TB) string {
 	return map[string]func(testing.TB) string{
 		"postgres": Postgres, "mysql": MySQL, "redis": Redis, "zookeeper": ZooKeeper, "etcd": Etcd,
@@ -28,7 +28,7 @@ func TestSharedServerIsStartedOnce(t *testing.T) {
 			require.NotNil(t, share)
 			first, second := share(t), share(t)
 			require.Equal(t, hostOf(t, first), hostOf(t, second))
-			if kind != "etcd" { // has no rooms to give
+			if kind != "etcd" { // has no separate parts
 				require.NotEqual(t, first, second)
 			}
 		})
@@ -140,9 +140,9 @@ func TestRedisDatabasesAreApart(t *testing.T) {
 
 func TestDatabasesAreQuicklyMade(t *testing.T) {
 	for name, share := range map[string]func(testing.TB) string{"postgres": Postgres, "mysql": MySQL} {
-		first := share(t) // the server's own start is another matter
+		first := share(t) // the start of the server itself does not count
 		quickest := time.Hour
-		for range 5 { // the quickest, as a busy machine disturbs it least
+		for range 5 { // the quickest, which a busy machine affects least
 			start := time.Now()
 			require.Equal(t, hostOf(t, first), hostOf(t, share(t)), "no further server")
 			quickest = min(quickest, time.Since(start))

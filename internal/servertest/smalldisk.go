@@ -13,8 +13,8 @@ import (
 // SmallDisk is a file system in memory that can be filled.
 type SmallDisk struct{ Dir string }
 
-// MountSmallDisk mounts a file system of a size in bytes on a folder that exists. Only
-// root may. It belongs to whom servers of this package run as.
+// MountSmallDisk mounts a file system of a size in bytes on an existing folder. Only
+// root may. It belongs to the user that servers of this package run as.
 func MountSmallDisk(folder string, size int64) (*SmallDisk, error) {
 	output, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d,mode=700", size), "drawsvc-test", folder).CombinedOutput()
 	if err != nil {
@@ -27,8 +27,8 @@ func MountSmallDisk(folder string, size int64) (*SmallDisk, error) {
 	return d, nil
 }
 
-// NewSmallDisk mounts a file system on a new folder below dir until the test ends. Where
-// none can be mounted the test ends as it does where a server is missing.
+// NewSmallDisk mounts a file system on a new folder below dir until the test ends. If
+// none can be mounted the test ends as if a server were missing.
 func NewSmallDisk(tb testing.TB, dir string, size int64) *SmallDisk {
 	tb.Helper()
 	Long(tb)
@@ -48,7 +48,7 @@ func NewSmallDisk(tb testing.TB, dir string, size int64) *SmallDisk {
 	return d
 }
 
-// Unmount takes the file system away, also from who has files open.
+// Unmount removes the file system, even if files in it are open.
 func (d *SmallDisk) Unmount() error {
 	if output, err := exec.Command("umount", "-l", d.Dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("umount: %w %s", err, output)
@@ -58,7 +58,7 @@ func (d *SmallDisk) Unmount() error {
 
 func (d *SmallDisk) filler() string { return filepath.Join(d.Dir, "filler") }
 
-// Fill takes what is free, also where it was called before.
+// Fill uses up the free space, also if it was called before.
 func (d *SmallDisk) Fill() error {
 	f, err := os.OpenFile(d.filler(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if errors.Is(err, syscall.ENOSPC) {
@@ -81,5 +81,5 @@ func (d *SmallDisk) Fill() error {
 	return nil
 }
 
-// Free gives back what Fill has taken.
+// Free releases what Fill has used up.
 func (d *SmallDisk) Free() error { return os.Remove(d.filler()) }

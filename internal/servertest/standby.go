@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// StartStandby starts a PostgreSQL server that streams from the given one by
-// way of an address, which is that server's own or a proxy's, under a name that
-// synchronous_standby_names may hold. It is a copy of the primary with the same
-// accounts, answers questions, and takes writes once it is promoted by
-// pg_promote(). What the primary got as Args is not copied.
+// StartStandby starts a PostgreSQL server that streams from the given one through an
+// address, which is that server's own or a proxy's, with a name for
+// synchronous_standby_names. It is a copy of the primary with the same accounts,
+// answers reads, and accepts writes once it is promoted by pg_promote(). The primary's
+// Args are not copied.
 func StartStandby(tb testing.TB, primary *Server, by, name string, opts ...Option) *Server {
 	tb.Helper()
 	var o options

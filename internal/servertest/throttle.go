@@ -11,22 +11,23 @@ import (
 )
 
 const (
-	// throttlePeriod is the kernel's default: within it a server gets its part of a core.
+	// throttlePeriod is the kernel's default: within it a server gets its part of a
+	// core.
 	throttlePeriod = 100 * time.Millisecond
-	// dutyTurn is that of a server that is stopped and resumed instead.
+	// dutyTurn is the period of a server that is stopped and resumed instead.
 	dutyTurn = 40 * time.Millisecond
-	// cgroupEndMax is the longest that a cgroup may take to be empty.
+	// cgroupEndMax is the maximum time until a cgroup is empty.
 	cgroupEndMax = 10 * time.Second
 )
 
-// cgroupRoots are where cgroups with a quota of processor time are made: of version 1,
-// in both of its usual places, and of version 2.
+// cgroupRoots returns where cgroups with a quota of processor time are created: version
+// 1, in both of its usual places, and version 2.
 func cgroupRoots() []string {
 	return []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup"}
 }
 
-// Throttle gives the server a part of one core, until undo is called: by a cgroup where
-// one can be made, else by stopping it most of the time. how says which.
+// Throttle gives the server a part of one core, until undo is called: by a cgroup if
+// one can be created, otherwise by stopping it most of the time. how says which.
 func (s *Server) Throttle(part float64) (undo func(), how string) {
 	for _, root := range cgroupRoots() {
 		if undo, err := s.throttleIn(root, part); err == nil {
@@ -37,7 +38,7 @@ func (s *Server) Throttle(part float64) (undo func(), how string) {
 }
 
 // throttleIn moves the server into a new cgroup below root. Processes that it forks
-// later are born there.
+// later belong to it too.
 func (s *Server) throttleIn(root string, part float64) (undo func(), err error) {
 	folder, err := os.MkdirTemp(root, "drawsvc-test-")
 	if err != nil {
@@ -67,7 +68,7 @@ func (s *Server) throttleIn(root string, part float64) (undo func(), err error) 
 	return undo, nil
 }
 
-// write writes to a file that the kernel has made.
+// write writes to a file of the kernel.
 func write(file, text string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY, 0)
 	if err != nil {
@@ -77,7 +78,7 @@ func write(file, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// throttleByStops stops the server for most of each turn.
+// throttleByStops stops the server for most of each period.
 func (s *Server) throttleByStops(part float64) (undo func()) {
 	runs := time.Duration(part * float64(dutyTurn))
 	ctx, end := context.WithCancel(context.Background())

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// used is the processor time that a server has used.
+// used returns the processor time that a server has used.
 func (s *Server) used(t *testing.T) (total time.Duration) {
 	t.Helper()
 	s.act(func(p *process) {
@@ -31,7 +31,7 @@ func (s *Server) used(t *testing.T) (total time.Duration) {
 	return total
 }
 
-// partOf is the part of a core that a server uses for a while.
+// partOf returns the part of a core that a server uses for a while.
 func (s *Server) partOf(t *testing.T, while time.Duration) float64 {
 	t.Helper()
 	before, began := s.used(t), time.Now()
@@ -39,8 +39,8 @@ func (s *Server) partOf(t *testing.T, while time.Duration) float64 {
 	return float64(s.used(t)-before) / float64(time.Since(began))
 }
 
-// TestThrottledServerGetsItsPart of a core, by each of the ways that can be had here.
-// The double is the server that is not throttled.
+// TestThrottledServerGetsItsPart: of a core, by each of the means that are available
+// here. The double is a server that is not throttled.
 func TestThrottledServerGetsItsPart(t *testing.T) {
 	t.Parallel()
 	const part, most = 0.1, 0.2

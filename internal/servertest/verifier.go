@@ -16,16 +16,16 @@ import (
 //go:embed verifier.py
 var verifierParent string
 
-// verifier asks docs/verify/verify.py. Python takes ten times as long to start and
-// to compile it as it takes to check a small pool. It ends with the test process,
-// which holds the other end of its input.
+// verifier runs docs/verify/verify.py. Starting Python and compiling the program takes
+// ten times as long as checking a small pool. It ends with the test process, which
+// holds the other end of its input.
 type verifier struct {
 	questions io.Writer
 	answers   *bufio.Reader
 }
 
-// startVerifiers is room for one verifier on each processor. Each is started by the
-// first test that comes to it.
+// startVerifiers returns places for one verifier per processor. The first test that
+// gets a place starts its verifier.
 func startVerifiers() chan *verifier {
 	all := make(chan *verifier, runtime.GOMAXPROCS(0))
 	for range cap(all) {
@@ -35,8 +35,7 @@ func startVerifiers() chan *verifier {
 }
 
 // SecondVerifier returns the exit code of docs/verify/verify.py with these arguments,
-// and what it prints. Each call is a process of its own, of a program that was
-// compiled once.
+// and its output. Each call is a separate process of a program that was compiled once.
 func SecondVerifier(tb testing.TB, args ...string) (code int, said string) {
 	tb.Helper()
 	NeedPrograms(tb, "python3", "python3")

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSecondVerifierIsTheProgram: what is asked of the program that is kept is what
-// the program says that is started, and each question finds it as it was.
+// TestSecondVerifierIsTheProgram: the answers of the kept program are those of a newly
+// started one, and each call finds it unchanged.
 func TestSecondVerifierIsTheProgram(t *testing.T) {
 	NeedPrograms(t, "python3", "python3")
 	const program = "../../docs/verify/verify.py"
@@ -19,7 +19,7 @@ func TestSecondVerifierIsTheProgram(t *testing.T) {
 	for range 2 {
 		for exit, args := range map[int][]string{
 			0: {"--help"},
-			1: {"--vectors", vectors}, // ends it with a traceback
+			1: {"--vectors", vectors}, // ends with a traceback
 			2: {empty, "--key", "none\n\"é"},
 			3: {empty},
 		} {
@@ -28,7 +28,7 @@ func TestSecondVerifierIsTheProgram(t *testing.T) {
 			require.Equal(t, exit, command.ProcessState.ExitCode(), "%s", want)
 			code, said := SecondVerifier(t, args...)
 			require.Equal(t, exit, code, said)
-			if exit != 1 { // the traceback tells who called it
+			if exit != 1 { // the traceback shows the caller
 				require.Equal(t, string(want), said)
 			}
 		}

@@ -29,22 +29,22 @@ func (d *Database) Flag(c *cobra.Command, env Environment) {
 		"`URL` of the database: sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
 }
 
-// openMax is how soon a server that does not answer is given up.
+// openMax is the maximum time for opening a database server.
 const openMax = 10 * time.Second
 
-// Read returns the URL. A command that has no --server must not take the usual
-// database where the environment names a service: it would work on an empty one,
-// and seem to have worked on the service's.
+// Read returns the URL. A command without --server must not use the default database if
+// the environment names a service: it would work on an empty database, and seem to have
+// worked on the service's.
 func (d *Database) Read(c *cobra.Command) (string, error) {
 	flags := c.Flags()
 	_, isSet := d.lookUp(Variable(ServerFlag))
 	if isSet && flags.Lookup(ServerFlag) == nil && c.Name() != "serve" && SourceOf(flags, DatabaseFlag, DatabaseFlag+FileSuffix) == ByNobody {
-		return "", AsUsage(fmt.Errorf("%s is set, and %s works on the database alone: name it with --database", Variable(ServerFlag), strings.TrimPrefix(c.CommandPath(), "drawsvc ")))
+		return "", AsUsage(fmt.Errorf("%s is set, and %s works only on the database: name it with --database", Variable(ServerFlag), strings.TrimPrefix(c.CommandPath(), "drawsvc ")))
 	}
 	return d.URL.ReadURL(flags)
 }
 
-// Check refuses what cannot be a database, before anything is said of it or made.
+// Check refuses what cannot be a database, before anything is printed or created.
 func (d *Database) Check(c *cobra.Command) error {
 	url, err := d.Read(c)
 	if err != nil {
@@ -53,35 +53,35 @@ func (d *Database) Check(c *cobra.Command) error {
 	return stock.CheckURL(url)
 }
 
-// Open opens the database without a check of its schema.
+// Open opens the database without checking its schema.
 func (d *Database) Open(ctx context.Context, c *cobra.Command, o stock.Options) (*stock.Store, error) {
 	url, err := d.Read(c)
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(url, "sqlite:") { // a file may have to be examined, which takes its time
+	if !strings.HasPrefix(url, "sqlite:") { // a file may have to be examined, which takes time
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, openMax)
 		defer cancel()
 	}
 	o.Migrations = d.Schema
-	if o.Log == nil { // a command says itself what it has done
+	if o.Log == nil { // a command reports its own work
 		o.Log = slog.New(slog.NewTextHandler(d.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: WithoutTime}))
 	}
 	return stock.Open(ctx, url, o)
 }
 
-// Opened runs fn on the open database, whatever its schema, and closes it.
+// Opened runs fn on the open database, whatever its schema, and closes the database.
 func (d *Database) Opened(c *cobra.Command, o stock.Options, fn func(context.Context, *stock.Store) error) (err error) {
 	store, err := d.Open(c.Context(), c, o)
 	if err != nil {
 		return err
 	}
-	defer closing(store, &err)
+	defer closeStore(store, &err)
 	return fn(c.Context(), store)
 }
 
-// With is opened for a schema that this binary can work on.
+// With is Opened for a database whose schema this binary can use.
 func (d *Database) With(c *cobra.Command, o stock.Options, fn func(context.Context, *stock.Store) error) error {
 	return d.Opened(c, o, func(ctx context.Context, store *stock.Store) error {
 		if err := Prepare(ctx, store, false, o.ReadOnly); err != nil {
@@ -91,8 +91,8 @@ func (d *Database) With(c *cobra.Command, o stock.Options, fn func(context.Conte
 	})
 }
 
-// Prepare makes sure that this binary can work on the schema. An embedded
-// database is migrated by itself, a server only when asked.
+// Prepare makes sure that this binary can use the schema. An embedded database is
+// migrated automatically, a server only on request.
 func Prepare(ctx context.Context, store *stock.Store, migrate, readOnly bool) error {
 	if (migrate || store.Dialect() == "sqlite") && !readOnly {
 		return store.Migrate(ctx)
@@ -104,8 +104,8 @@ func Prepare(ctx context.Context, store *stock.Store, migrate, readOnly bool) er
 	return schema.Check()
 }
 
-// closing closes the store; its error counts when there is no other.
-func closing(store *stock.Store, err *error) {
+// closeStore closes the store; its error counts if there is no other.
+func closeStore(store *stock.Store, err *error) {
 	if e := store.Close(); *err == nil {
 		*err = e
 	}

@@ -9,9 +9,9 @@ import (
 	"unicode"
 )
 
-// Printf is fmt.Fprintf for what people read: texts among args, which may come from a
-// service or a database that somebody else writes, cannot move the cursor, set a title or
-// begin a line. Only the format has line ends.
+// Printf is fmt.Fprintf for text that people read. Texts among args, which may come
+// from a service or a database that somebody else writes, cannot move the cursor, set a
+// title or begin a line: only the format contains line ends.
 func Printf(w io.Writer, format string, args ...any) (int, error) {
 	safe := make([]any, len(args))
 	for i, arg := range args {
@@ -23,8 +23,8 @@ func Printf(w io.Writer, format string, args ...any) (int, error) {
 	return fmt.Fprintf(w, format, safe...)
 }
 
-// escapeControls writes control characters, and bytes that are no UTF-8, as Go does in a
-// quoted text: ESC is \x1b.
+// escapeControls escapes control characters, and bytes that are not UTF-8, as in Go's
+// quoted strings: ESC is \x1b.
 func escapeControls(text string) string {
 	var out strings.Builder
 	for i, r := range text {
@@ -41,7 +41,7 @@ func escapeControls(text string) string {
 	return out.String()
 }
 
-// isUnsafe reports whether a terminal does something else with a character than show it.
+// isUnsafe reports whether a terminal may interpret a character instead of showing it.
 func isUnsafe(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || unicode.Is(unicode.Bidi_Control, r)
 }

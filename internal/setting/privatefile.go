@@ -6,12 +6,12 @@ import (
 	"os"
 )
 
-// PrivateMax is the largest private file that is read, in bytes.
+// PrivateMax is the maximum size of a private file, in bytes.
 const PrivateMax = 1 << 20
 
-// ReadPrivate reads a file of a secret, of tokens or of a key. A link in its
-// place is followed only when nobody else can have put it there: it belongs to
-// root, as those of Kubernetes do, or to the account of the process.
+// ReadPrivate reads a file that contains a secret, tokens or a key. A link in its place
+// is followed only if nobody else can have put it there: it belongs to root, like those
+// of Kubernetes, or to the account of the process.
 func ReadPrivate(path string) ([]byte, error) {
 	f, err := openPrivate(path)
 	if err != nil {
@@ -25,7 +25,7 @@ func ReadPrivate(path string) ([]byte, error) {
 	return text, err
 }
 
-// openPrivate opens a file for readPrivate.
+// openPrivate opens a file for ReadPrivate.
 func openPrivate(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
 	if err == nil || !isLink(err) {
@@ -41,7 +41,7 @@ func openPrivate(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// ReadFiles is readPrivate for several files.
+// ReadFiles is ReadPrivate for several files.
 func ReadFiles(paths []string) (texts [][]byte, err error) {
 	for _, path := range paths {
 		text, err := ReadPrivate(path)

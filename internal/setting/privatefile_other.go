@@ -4,7 +4,7 @@ package setting
 
 import "io/fs"
 
-// noFollow is nothing that the system has.
+// noFollow is 0 because the system has no such flag.
 const noFollow = 0
 
 func isLink(error) bool { return false }

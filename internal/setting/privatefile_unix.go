@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// noFollow refuses to open a link.
+// noFollow makes opening a link fail.
 const noFollow = syscall.O_NOFOLLOW
 
-// isLink says that noFollow has refused a link.
+// isLink reports whether noFollow has refused a link.
 func isLink(err error) bool {
 	return errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK) // the latter on FreeBSD
 }
 
-// isTrusted says that a file belongs to root or to the account of the process.
+// isTrusted reports whether a file belongs to root or to the account of the process.
 func isTrusted(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())

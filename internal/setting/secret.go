@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Secret is a value that may also come from a file, so that it need not stand
-// in a process list.
+// Secret is a value that may also come from a file, so that it need not appear in a
+// process list.
 type Secret struct{ name, Value, File string }
 
-// FileSuffix makes the name of the flag that names the file.
+// FileSuffix is appended to a flag's name to name the flag for the file.
 const FileSuffix = "-file"
 
 // Flag declares --NAME and --NAME-file.
@@ -25,8 +25,8 @@ func (s *Secret) Flag(flags *pflag.FlagSet, name, value, usage string) {
 	flags.StringVar(&s.File, name+FileSuffix, "", "file that holds the value of --"+name)
 }
 
-// Read returns the value, which the command line, the environment or a file
-// gives. What the file holds is trimmed of the white space around it.
+// Read returns the value from the command line, the environment or a file. White space
+// around the content of a file is removed.
 func (s *Secret) Read(flags *pflag.FlagSet) (string, error) {
 	if s.File == "" {
 		return s.Value, nil
@@ -45,7 +45,7 @@ func (s *Secret) Read(flags *pflag.FlagSet) (string, error) {
 	return value, nil
 }
 
-// ReadURL is read for a URL that may hold a password.
+// ReadURL is Read for a URL that may contain a password.
 func (s *Secret) ReadURL(flags *pflag.FlagSet) (string, error) {
 	value, err := s.Read(flags)
 	if err != nil {
@@ -58,9 +58,9 @@ func (s *Secret) ReadURL(flags *pflag.FlagSet) (string, error) {
 	return value, nil
 }
 
-// holdsRawPassword says whether the password of a URL holds a character that
-// ends it. Such a URL must not be used: a part of the password would be taken
-// for the host, and asked of the name servers.
+// holdsRawPassword reports whether the password of a URL contains a character that ends
+// it. Such a URL must not be used: a part of the password would be taken for the host,
+// and sent to the name servers.
 func holdsRawPassword(text string) bool {
 	_, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -75,8 +75,8 @@ func holdsRawPassword(text string) bool {
 	return strings.ContainsAny(user, "@/") || strings.ContainsAny(password, "@:/")
 }
 
-// Warn logs what makes the secret less of one: a value on the command line,
-// which every user of the machine can list, and a file that others can use.
+// Warn logs how the secret may leak: as a value on the command line, which every user
+// of the machine can list, or in a file that others can use.
 func (s *Secret) Warn(flags *pflag.FlagSet, log *slog.Logger) {
 	f := flags.Lookup(s.name)
 	if f.Changed && f.Annotations[FromVariable] == nil && s.isSecret() {
@@ -86,15 +86,15 @@ func (s *Secret) Warn(flags *pflag.FlagSet, log *slog.Logger) {
 	WarnOfMode(log, "--"+s.name+FileSuffix, s.File, OthersMayUse)
 }
 
-// isSecret says whether the value is to be kept: a token, or a URL that has a
-// password.
+// isSecret reports whether the value must be kept secret: it is a token, or a URL with
+// a password.
 func (s *Secret) isSecret() bool {
 	if strings.HasSuffix(s.name, TokenFlag) {
 		return true
 	}
 	u, err := url.Parse(s.Value)
 	if err != nil {
-		return true // who knows what it holds
+		return true // it may contain anything
 	}
 	_, has := u.User.Password()
 	return has
@@ -103,15 +103,15 @@ func (s *Secret) isSecret() bool {
 const (
 	// OthersMayUse are the bits of a file's mode that let others read or write.
 	OthersMayUse os.FileMode = 0o027
-	// OthersMayReadOrWrite are these bits, and that the group may read, as
-	// the doctor judges it.
+	// OthersMayReadOrWrite are the bits that let the group or others read or write, as
+	// the doctor checks it.
 	OthersMayReadOrWrite os.FileMode = 0o066
-	// OthersMayWrite are those that let others write.
+	// OthersMayWrite are the bits that let others write.
 	OthersMayWrite os.FileMode = 0o022
 )
 
-// WarnOfMode logs that a file is open to others. A file that cannot be read is
-// an error elsewhere.
+// WarnOfMode logs that others can use a file. A file that cannot be read is reported
+// elsewhere.
 func WarnOfMode(log *slog.Logger, flag, file string, loose os.FileMode) {
 	info, err := os.Stat(file)
 	if file == "" || err != nil || info.Mode().Perm()&loose == 0 {

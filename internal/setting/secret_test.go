@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEncodedPasswordsAreNotRaw: what stands after an @, a colon or a slash is no password.
+// TestEncodedPasswordsAreNotRaw: what follows an @, a colon or a slash is not a
+// password.
 func TestEncodedPasswordsAreNotRaw(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{

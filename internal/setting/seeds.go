@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// IdentityFlag is --seed-identity-file: the age identities that unseal what
-// committed pools keep secret.
+// IdentityFlag is --seed-identity-file: the age identities that unseal the secrets of
+// committed pools.
 type IdentityFlag struct {
 	Path  string
 	Flags *pflag.FlagSet
@@ -27,7 +27,7 @@ func (i *IdentityFlag) Flag(f *pflag.FlagSet) {
 	f.StringVar(&i.Path, IdentityName, "", "`file` of the age identities that unseal the seeds of committed pools")
 }
 
-// Read returns the identities, nil where none are named.
+// Read returns the identities, nil if none are named.
 func (i *IdentityFlag) Read() (*proof.Identities, error) {
 	if i.Path == "" {
 		return nil, nil //nolint:nilnil // no identities are what nil says
@@ -43,16 +43,16 @@ func (i *IdentityFlag) Read() (*proof.Identities, error) {
 	return by, nil
 }
 
-// RecipientsFlag is --seed-recipients: those that the secrets of a pool are
-// sealed to.
+// RecipientsFlag is --seed-recipients: the recipients to whom the secrets of a pool are
+// sealed.
 type RecipientsFlag struct{ path string }
 
 // Flag declares the flag.
 func (r *RecipientsFlag) Flag(f *pflag.FlagSet) {
-	f.StringVar(&r.path, RecipientsName, "", "`file` of the age recipients, one a line, that the seeds of pools are sealed to")
+	f.StringVar(&r.path, RecipientsName, "", "`file` of the age recipients, one per line, to which the seeds of pools are sealed")
 }
 
-// Read returns the recipients, nil where none are named.
+// Read returns the recipients, nil if none are named.
 func (r *RecipientsFlag) Read() (*proof.Recipients, error) {
 	if r.path == "" {
 		return nil, nil //nolint:nilnil // no recipients are what nil says

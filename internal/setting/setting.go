@@ -16,42 +16,42 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Environment is what a command meets outside: the variables and the three
-// streams.
+// Environment is the environment of a command: the variables and the three streams.
 type Environment struct {
 	LookUp func(name string) (string, bool)
 	// Variables returns the names of all variables.
 	Variables      func() []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Schema is what the program knows of the schema; none means what is
-	// embedded in it.
+	// Schema is the schema that the program knows; the zero value means the embedded
+	// one.
 	Schema migrations.Set
-	// Version and commit may be set by the linker, where a build has neither the
-	// repository's history nor a module version. Both win over what the build knows.
+	// Version and Commit may be set by the linker, for builds with neither the
+	// repository's history nor a module version. Both take precedence over the build
+	// information.
 	Version, Commit string
 }
 
-// IsTerminal says whether w is a terminal.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// UsageError is a command line that cannot be meant.
+// UsageError is the error of an invalid command line.
 type UsageError struct{ error }
 
-// AsUsage returns the error of a command line that err makes impossible to mean.
+// AsUsage marks err as the error of an invalid command line.
 func AsUsage(err error) error { return UsageError{err} }
 
-// Unwrap returns what is wrong with it.
+// Unwrap returns the reason.
 func (e UsageError) Unwrap() error { return e.error }
 
-// Message is the one line that says what went wrong.
+// Message returns the error in one line.
 func Message(err error) string {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		text := e.Detail
-		if e.Err != nil && e.Code != draw.CodeLogForked { // whose cause says the same
+		if e.Err != nil && e.Code != draw.CodeLogForked { // the cause says the same
 			text += ": " + e.Err.Error()
 		}
 		return oneLine(text)
@@ -59,8 +59,8 @@ func Message(err error) string {
 	return oneLine(err.Error())
 }
 
-// oneLine makes one line of a text, and says what it repeats once: PostgreSQL's
-// driver has a line for each way that it tried to one address.
+// oneLine makes one line of a text, and removes repetitions: PostgreSQL's driver has a
+// line for each way in which it tried one address.
 func oneLine(text string) string {
 	var out strings.Builder
 	seen := map[string]bool{}
@@ -76,24 +76,24 @@ func oneLine(text string) string {
 			out.WriteString("; ")
 		}
 		seen[line] = true
-		out.WriteString(escapeControls(line)) // a service that is asked may say anything
+		out.WriteString(escapeControls(line)) // a service's response may contain anything
 	}
 	return out.String()
 }
 
-// Variable is the environment variable of a flag.
+// Variable returns the name of a flag's environment variable.
 func Variable(flag string) string {
 	return "DRAWSVC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// NoVariable is the annotation of a flag that has no environment variable,
-// because the variable of its name means something else.
+// NoVariable is the annotation of a flag that has no environment variable, because the
+// variable of that name means something else.
 const NoVariable = "drawsvc_no_variable"
 
-// FromVariable is the annotation of a flag that a variable has set.
+// FromVariable is the annotation of a flag that was set by a variable.
 const FromVariable = "drawsvc_from_variable"
 
-// SetAnnotation gives a flag an annotation that is there or not.
+// SetAnnotation adds an annotation without a value to a flag.
 func SetAnnotation(f *pflag.Flag, name string) {
 	if f.Annotations == nil {
 		f.Annotations = map[string][]string{}
@@ -110,7 +110,7 @@ const (
 	PlainHTTPFlag = "allow-plain-http"
 )
 
-// Source says who has set a flag, the stronger one last.
+// Source is what set a flag, in order of precedence; the strongest is last.
 type Source int
 
 // The sources of flags.
@@ -120,7 +120,7 @@ const (
 	ByLine
 )
 
-// SourceOf says who has set one of some flags.
+// SourceOf returns the strongest source that set one of some flags.
 func SourceOf(flags *pflag.FlagSet, names ...string) (by Source) {
 	for _, name := range names {
 		switch f := flags.Lookup(name); {
@@ -134,7 +134,7 @@ func SourceOf(flags *pflag.FlagSet, names ...string) (by Source) {
 	return by
 }
 
-// FirstOf returns the first error that is one.
+// FirstOf returns the first non-nil error.
 func FirstOf(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -144,7 +144,7 @@ func FirstOf(errs ...error) error {
 	return nil
 }
 
-// Within refuses a time out of bounds.
+// Within returns an error for a time out of bounds.
 func Within(flag string, value, low, up time.Duration) error {
 	if value < low || value > up {
 		return fmt.Errorf("--%s must be %s to %s", flag, low, up)
@@ -152,7 +152,7 @@ func Within(flag string, value, low, up time.Duration) error {
 	return nil
 }
 
-// WithoutTime leaves the time out of a line for whoever waits for it.
+// WithoutTime removes the time from log lines that a person reads while waiting.
 func WithoutTime(_ []string, a slog.Attr) slog.Attr {
 	if a.Key == slog.TimeKey {
 		return slog.Attr{}

@@ -10,12 +10,12 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// VersionInfo is what a build says of itself.
+// VersionInfo is the version of a build.
 type VersionInfo struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
 	Go      string `json:"go"`
-	// Zones is the release of the time zone database that rules and schedules go by.
+	// Zones is the release of the time zone database that rules and schedules use.
 	Zones string `json:"zones"`
 }
 
@@ -25,9 +25,9 @@ func ReadVersion(env Environment) VersionInfo {
 	return versionOf(info, env.Version, env.Commit)
 }
 
-// versionOf is what the build says of itself: the version of the module, which Go
-// takes from the tag of the commit or from `go install MODULE@VERSION`, and the commit
-// with "+dirty" where files were changed. info may be nil.
+// versionOf returns the version from the build information: the version of the module,
+// which Go takes from the tag of the commit or from `go install MODULE@VERSION`, and
+// the commit with "+dirty" if files were changed. info may be nil.
 func versionOf(info *debug.BuildInfo, version, commit string) VersionInfo {
 	v := VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Zones: rules.ZoneRelease}
 	if info != nil {
@@ -50,7 +50,7 @@ func commitOf(info *debug.BuildInfo) string {
 	return commit
 }
 
-// Setting is what a build says of one key, "" for nothing.
+// Setting returns the build information's value of a key, "" for none.
 func Setting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {
@@ -60,7 +60,7 @@ func Setting(info *debug.BuildInfo, key string) string {
 	return ""
 }
 
-// String is the line that people read.
+// String returns the version as one line.
 func (v VersionInfo) String() string {
 	return fmt.Sprintf("drawsvc %s, commit %s, %s, time zones %s", v.Version, v.Commit, v.Go, v.Zones)
 }

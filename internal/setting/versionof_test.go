@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVersionOfBuild: a tag, a checkout, an archive without history, a linker's word.
+// TestVersionOfBuild: a tag, a checkout, an archive without history, values of the
+// linker.
 func TestVersionOfBuild(t *testing.T) {
 	t.Parallel()
 	build := func(version string, settings ...debug.BuildSetting) *debug.BuildInfo {

@@ -41,7 +41,7 @@ func TestSchemaCheck(t *testing.T) {
 	}
 }
 
-// begins says whether a draw may begin, by the code of the refusal.
+// begins returns the code of the refusal of a draw, "" if the draw may begin.
 func begins(t *testing.T, s *stock.Store) draw.Code {
 	tx, err := s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{})
 	if err == nil {
@@ -90,7 +90,7 @@ func TestExcludingSchemaStopsDraws(t *testing.T) {
 	}
 }
 
-// TestAdmissionWithoutDatabase: a verdict that cannot be read stops nobody.
+// TestAdmissionWithoutDatabase: a schema that cannot be read stops nothing.
 func TestAdmissionWithoutDatabase(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestAdmissionWithoutDatabase(t *testing.T) {
 	}
 }
 
-// TestWatchSchemaEnds with its store.
+// TestWatchSchemaEnds: it ends with its store.
 func TestWatchSchemaEnds(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	s, err := stock.Open(t.Context(), stocktest.URL(t, "sqlite"), stock.Options{})

@@ -9,29 +9,30 @@ import (
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-// What callers say to a database and hear from it: see package engine.
+// What callers send to a database and receive from it: see package engine.
 type (
-	// TxOptions say how an attempt at a batch is kept apart from others.
+	// TxOptions are the options for an attempt at a batch.
 	TxOptions = engine.TxOptions
 	// Fence is the fencing token of an external lock.
 	Fence = engine.Fence
 	// Tx is one attempt at deciding a batch.
 	Tx = engine.Tx
-	// SharedPool is a small batch that wants to share a transaction.
+	// SharedPool is a small batch that may share a transaction.
 	SharedPool = engine.SharedPool
 	// SharedTx is one transaction for small batches of several pools.
 	SharedTx = engine.SharedTx
-	// Committing is a wanted commitment of a pool to its numbers.
+	// Committing is a request to commit a pool to its numbers.
 	Committing = publiclog.Committing
-	// PublicHead is how far a committed pool has come.
+	// PublicHead is the state of a committed pool.
 	PublicHead = publiclog.PublicHead
 	// Publishing reads and signs the public log of one committed pool.
 	Publishing = publiclog.Publishing
-	// Schema says where a database's schema stands, and what this binary knows.
+	// Schema is the version of a database's schema, and the versions that this binary
+	// knows.
 	Schema = schema.Schema
 	// Error is an error of the database with its meaning.
 	Error = engine.Error
-	// Class says what an error of a database means for the draws at hand.
+	// Class is what an error of a database means for the current draws.
 	Class = engine.Class
 )
 
@@ -46,37 +47,37 @@ const (
 	ClassUnknown     = engine.ClassUnknown
 )
 
-// ErrForked says that the rows of a pool have another root than one that was signed.
+// ErrForked means that the rows of a pool have another root than a signed one.
 var ErrForked = publiclog.ErrForked
 
-// ErrInUse says that another process has the file of an embedded database.
+// ErrInUse means that another process has the file of an embedded database.
 var ErrInUse = sqlitefile.ErrInUse
 
-// ItemFailed is what Options.Due is called with for items that cannot be done.
+// ItemFailed is what Options.Due is called with for items that cannot be carried out.
 const ItemFailed = agenda.ItemFailed
 
-// ReasonLockWait is the reason of a conflict with a session that holds a row
-// that was waited for.
+// ReasonLockWait is the reason of a conflict with a session that holds the requested
+// row.
 const ReasonLockWait = engine.ReasonLockWait
 
 // The refusals of the guarded write itself.
 var (
-	// ErrConflict says that the pool is no longer at the head that was planned from.
+	// ErrConflict means that the pool is no longer at the head that was planned from.
 	ErrConflict = engine.ErrConflict
-	// ErrDue says that an item of the pool's agenda comes first.
+	// ErrDue means that a due item of the pool's agenda comes first.
 	ErrDue = engine.ErrDue
-	// ErrStaleToken says that the pool was written with a later token of the same
+	// ErrStaleToken means that the pool was written with a later token of the same
 	// lock.
 	ErrStaleToken = engine.ErrStaleToken
 )
 
-// Tables are the names of all tables that the migrations make.
+// Tables returns the names of all tables that the migrations create.
 func Tables() []string { return schema.Tables() }
 
-// ClassOf returns the class of err, ClassOther when it has none.
+// ClassOf returns the class of err, ClassOther if it has none.
 func ClassOf(err error) Class { return engine.ClassOf(err) }
 
-// ErrorUnavailable is the error for callers where the database refused err: nothing
+// ErrorUnavailable returns the error for callers if the database refused err: nothing
 // happened.
 func ErrorUnavailable(err error) *draw.Error { return engine.ErrorUnavailable(err) }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// arrows are the packages of the store, each with those of the store that it
-// may import: none runs back up.
+// arrows returns the packages of the store, each with those of the store that it may
+// import: no import goes upwards.
 func arrows() map[string][]string {
 	dialects := []string{"engine", "rulebook", "sqltx"}
 	return map[string][]string{
@@ -32,7 +32,7 @@ func arrows() map[string][]string {
 }
 
 // TestArrows: the imports among the packages of the store are those above. From
-// outside, none is imported but the store itself, and by serve and cli its check-up.
+// outside, only the store itself is imported, and its check-up by serve and cli.
 func TestArrows(t *testing.T) {
 	const top = "drawsvc/internal/stock"
 	list, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "drawsvc/...").Output()

@@ -21,10 +21,10 @@ func (s *Store) Read(ctx context.Context, urn *urn.Urn, o TxOptions) (Tx, error)
 		return nil, err
 	}
 	tx, err := s.engine.Attempts.Read(ctx, urn, o)
-	if errors.Is(err, engine.ErrDropped) || errors.Is(err, engine.ErrTorn) { // nobody was met, so it costs no attempt
+	if errors.Is(err, engine.ErrDropped) || errors.Is(err, engine.ErrTorn) { // no other session conflicted, so it does not count as an attempt
 		tx, err = s.engine.Attempts.Read(ctx, urn, o)
 	}
-	for n := 0; err == nil && urn.LacksSecrets(); n++ { // once for each opening and instance, and holding nothing
+	for n := 0; err == nil && urn.LacksSecrets(); n++ { // once for each opening and instance, while nothing is locked
 		tx.Rollback()
 		if n == suppliesMax {
 			return nil, s.notRead(engine.ErrDropped)
@@ -39,13 +39,13 @@ func (s *Store) Read(ctx context.Context, urn *urn.Urn, o TxOptions) (Tx, error)
 	return nil, s.notRead(err, urn)
 }
 
-// suppliesMax is how often one read meets another opening of the pool.
+// suppliesMax is how often one read may find another opening of the pool.
 const suppliesMax = 3
 
-// Resume begins an attempt on a pool that was read before, without reading it
-// again. It is for plans that Turns comes first for, which finds out whether the
-// pool is still as it was read; with o.Lock Turns waits for the pool's row as
-// Read would. Errors: those of Read, save CodePoolNotFound.
+// Resume begins an attempt on a pool that was read before, without reading it again. It
+// is for plans for which Turns comes first and finds out whether the pool has changed;
+// with o.Lock Turns waits for the pool's row as Read would. Errors: those of Read,
+// except CodePoolNotFound.
 func (s *Store) Resume(ctx context.Context, o TxOptions) (Tx, error) {
 	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (s *Store) Write(ctx context.Context, p *urn.Plan, o TxOptions) error {
 	return err
 }
 
-// watchedTx notices at the write that the server can no longer be written.
+// watchedTx notices at the write that the server can no longer be written to.
 type watchedTx struct {
 	Tx
 	store  *Store
@@ -121,22 +121,21 @@ func (tx *watchedTx) Write(ctx context.Context, p *urn.Plan) error {
 // Rollback implements Tx.
 func (tx *watchedTx) Rollback() {
 	tx.Tx.Rollback()
-	tx.store.ledger.Observe(tx.failed) // now that the connection is given back
+	tx.store.ledger.Observe(tx.failed) // after the connection was given back
 	tx.failed = nil
 }
 
-// CanShare says whether batches of several pools can share a transaction. While
-// the schema does not admit this binary they cannot: each is refused by itself.
+// CanShare reports whether batches of several pools can share a transaction. While the
+// schema does not admit this binary they cannot: each is refused by itself.
 func (s *Store) CanShare() bool {
 	_, ok := s.engine.Attempts.(engine.Sharers)
 	return ok && s.Admits() == nil
 }
 
-// ReadShared is Read for several pools at once; CanShare must say so. It waits
-// for no row: ready is false for a pool whose row another session holds, and
-// for one that is not there any more. Those are for an attempt of their own.
-// Errors: CodeStoreUnavailable when the schema does not admit this binary, or an
-// *Error with its class.
+// ReadShared is Read for several pools at once; CanShare must report true. It waits for
+// no row: ready is false for a pool whose row another session holds, and for one that
+// no longer exists. Those need a separate attempt. Errors: CodeStoreUnavailable if the
+// schema does not admit this binary, or an *Error with its class.
 func (s *Store) ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (shared SharedTx, ready []bool, err error) {
 	if err := s.Admits(); err != nil {
 		return nil, nil, err

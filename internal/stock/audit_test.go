@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestAuditFinds breaks each rule by hand and has the audit say where. The
-// schema refuses some of this; its checks are off here.
+// TestAuditFinds breaks each rule by hand, and the audit says where. The schema refuses
+// some of this; its checks are off here.
 func TestAuditFinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage string
@@ -139,8 +139,8 @@ func TestAuditFinds(t *testing.T) {
 	}
 }
 
-// TestAuditIsShort: a report names the first violations of each rule, and
-// counts the others.
+// TestAuditIsShort: a report contains the first violations of each rule, and counts the
+// others.
 func TestAuditIsShort(t *testing.T) {
 	s, db := damageable(t)
 	_, err := db.Exec(`UPDATE pools SET version = 1007;
@@ -158,8 +158,8 @@ INSERT INTO awards SELECT 'p', n, 'x' || n, 2, 'u', 'zz', 1, '2026-01-01T00:00:0
 	require.Equal(t, `prize-unknown: and 980 more`, found[41])
 }
 
-// TestAwardOfNothingIsShown: a page of awards, an export and a replay hold
-// every award, also one whose prize is not there.
+// TestAwardOfNothingIsShown: a page of awards, an export and a replay contain every
+// award, even one whose prize does not exist.
 func TestAwardOfNothingIsShown(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -188,8 +188,8 @@ func TestAwardOfNothingIsShown(t *testing.T) {
 	}
 }
 
-// damageable is a store with a pool "p" of seven versions, in order as yet, and
-// a way around the schema's checks.
+// damageable returns a store with an intact pool "p" of seven versions, and a
+// connection that bypasses the schema's checks.
 func damageable(t *testing.T) (*stock.Store, *sql.DB) {
 	path := filepath.Join(t.TempDir(), "draws.db")
 	s := stocktest.Open(t, "sqlite:"+path, stock.Options{})
@@ -201,7 +201,7 @@ func damageable(t *testing.T) (*stock.Store, *sql.DB) {
 	db, err := sql.Open("sqlite", path+"?_pragma=ignore_check_constraints(1)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	for _, table := range []string{"awards", "moves", "changes"} { // one moment, so that a row may stand anywhere
+	for _, table := range []string{"awards", "moves", "changes"} { // one moment, so that rows may be in any order
 		_, err := db.ExecContext(t.Context(), `UPDATE `+table+` SET at = '2026-01-01T00:00:00.000000Z'`)
 		require.NoError(t, err)
 	}
@@ -218,8 +218,8 @@ func violations(t *testing.T, s *stock.Store) (found []string) {
 	return found
 }
 
-// TestSchemaRefuses says law 2 aloud: the schema alone, without any of our
-// code, refuses what must never be.
+// TestSchemaRefuses shows law 2: the schema by itself, without any of our code, refuses
+// what must never be.
 func TestSchemaRefuses(t *testing.T) {
 	award := func(version, draw, ordinal string) string {
 		return `INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
@@ -249,8 +249,8 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestReadOnly: an SQLite file that one process serves is refused to a second
-// and shown to a reader.
+// TestReadOnly: an SQLite file that one process serves is refused to a second process
+// and can be read by a reader.
 func TestReadOnly(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "draws.db")
 	s := stocktest.Open(t, url, stock.Options{})

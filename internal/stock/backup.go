@@ -15,12 +15,12 @@ import (
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-// Backup writes one state of the embedded database that rawURL names into a new
-// file, which only its owner may read: all that was committed when it began. It
-// works beside a service, which draws on meanwhile. The file has its name only
-// when it is whole and on the disk; a file that is there is not touched. It
-// returns the size in bytes. Errors: CodeInvalidRequest on a server database,
-// CodeStoreUnavailable, fs.ErrExist, and those of files.
+// Backup writes one state of the embedded database that rawURL names to a new file,
+// which only its owner may read: all that was committed when it began. It works while a
+// service uses the database and draws. The file gets its name only when it is complete
+// and on the disk; an existing file is not changed. It returns the size in bytes.
+// Errors: CodeInvalidRequest on a server database, CodeStoreUnavailable, fs.ErrExist,
+// and those of files.
 func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, err error) {
 	if _, err := embedded(rawURL); err != nil {
 		return 0, err
@@ -38,7 +38,7 @@ func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, er
 	if err != nil {
 		return 0, ofFile(file, err)
 	}
-	defer func() { _ = os.Remove(part.Name()) }() // was renamed when all went well
+	defer func() { _ = os.Remove(part.Name()) }() // was renamed if all went well
 	if err := part.Close(); err != nil {
 		return 0, err
 	}
@@ -55,7 +55,7 @@ func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, er
 	return info.Size(), sqlitefile.Publish(part.Name(), file)
 }
 
-// ofFile is the error of a file beside file as one of file itself, which the caller
+// ofFile turns an error of a file beside file into one of file itself, which the caller
 // has named.
 func ofFile(file string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -64,8 +64,8 @@ func ofFile(file string, err error) error {
 	return err
 }
 
-// embedded returns the path of the file that rawURL names, and refuses a
-// server: it has tools of its own.
+// embedded returns the path of the file that rawURL names, and refuses a server, which
+// has its own tools.
 func embedded(rawURL string) (path string, err error) {
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	d, ok := dialects()[scheme]
@@ -79,12 +79,11 @@ func embedded(rawURL string) (path string, err error) {
 		"this is for an embedded database (sqlite:PATH); a server has tools of its own, %s: docs/backup.md has the steps", d.BackupTools)
 }
 
-// Restore replaces the embedded database that rawURL names by the backup in
-// file, whole or not at all, also when it is killed. It refuses a database that
-// a service has, and a backup that is damaged, breaks a rule, or has a schema
-// that this binary does not know; then the database is as it was. Errors:
-// CodeInvalidRequest on a server database, CodeStoreUnavailable, ErrViolations,
-// and those of files.
+// Restore replaces the embedded database that rawURL names by the backup in file,
+// completely or not at all, also when it is killed. It refuses a database that a
+// service uses, and a backup that is damaged, breaks a rule, or has a schema that this
+// binary does not know; then the database is unchanged. Errors: CodeInvalidRequest on a
+// server database, CodeStoreUnavailable, ErrViolations, and those of files.
 func Restore(ctx context.Context, rawURL, file string, o Options) (found Examined, err error) {
 	path, err := embedded(rawURL)
 	if err != nil {
@@ -103,34 +102,33 @@ func Restore(ctx context.Context, rawURL, file string, o Options) (found Examine
 		return found, err
 	}
 	if err := sqlite.CopyBackup(ctx, file, part); err != nil {
-		return found, draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s cannot be read; the database is as it was", file)
+		return found, draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s cannot be read; the database is unchanged", file)
 	}
 	if found, err = examine(ctx, part, o); err == nil && found.Schema.Current == 0 {
-		err = errors.New("it holds no tables of drawsvc")
+		err = errors.New("it has no tables of drawsvc")
 	}
 	if err == nil {
 		err = found.Schema.Check()
 	}
 	if err != nil {
-		return found, draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s is refused; the database is as it was", file)
+		return found, draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s is refused; the database is unchanged", file)
 	}
 	return found, database.Replace()
 }
 
-// ErrViolations says that the rows of a database that was examined break a rule.
+// ErrViolations means that the rows of an examined database break a rule.
 var ErrViolations = errors.New("stock: the rows break a rule")
 
-// Examined says what was found in a database that is in order.
+// Examined describes a database without violations.
 type Examined struct {
-	// Pools and Awards are how many there are.
+	// Pools and Awards are their numbers.
 	Pools, Awards int64
-	// Schema is where its schema stands.
+	// Schema is the state of its schema.
 	Schema Schema
 }
 
-// examine reads all of the database at path, without changing it: its
-// structure and, if its schema is one that this binary can work on, every pool's
-// rows.
+// examine reads the whole database at path, without changing it: its structure and, if
+// its schema is one that this binary can work on, every pool's rows.
 func examine(ctx context.Context, path string, o Options) (found Examined, err error) {
 	o.ReadOnly = true
 	s, err := Open(ctx, "sqlite:"+path, o)

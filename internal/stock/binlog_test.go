@@ -12,12 +12,12 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestStatementBinlog: a server that logs statements is refused by those who
-// would write, at once, and the doctor says why.
+// TestStatementBinlog: a server that logs statements is refused at once for writing,
+// and the doctor says why.
 func TestStatementBinlog(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Args("--log-bin=bin", "--server-id=1", "--sync-binlog=1"))
-	s := open(t, server.URL(), stock.Options{}) // sessions of now log rows
+	s := open(t, server.URL(), stock.Options{}) // current sessions log rows
 	require.NoError(t, s.Migrate(t.Context()))
 	stocktest.ExecAll(t, s, []string{`SET GLOBAL binlog_format = 'STATEMENT'`})
 	_, err := stock.Open(t.Context(), server.URL(), stock.Options{})
@@ -25,7 +25,7 @@ func TestStatementBinlog(t *testing.T) {
 	require.ErrorContains(t, err, "binlog_format = STATEMENT: the server refuses every write of the service (error 1665)")
 	require.Equal(t, []string{"danger binlog-format: binlog_format = STATEMENT while log_bin is on"}, checkUp(t, server.URL()))
 
-	// What the rule says of the statements.
+	// What the rule says about the statements.
 	conn, err := s.LockDB().Conn(t.Context())
 	require.NoError(t, err)
 	defer conn.Close()
@@ -56,7 +56,7 @@ func TestStatementBinlog(t *testing.T) {
 	}
 }
 
-// TestStatementsWithoutBinlog: without a binary log its format is nothing.
+// TestStatementsWithoutBinlog: without a binary log its format does not matter.
 func TestStatementsWithoutBinlog(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Args("--binlog-format=STATEMENT"))

@@ -23,8 +23,8 @@ func created(p *draw.Pool) ledger.NewChange {
 	}{p.Name, p.State, engine.OrNull(p.Mode)}}
 }
 
-// newChanges are those that c makes of a pool, one for each member that is to
-// be another than it is.
+// newChanges returns the changes that c makes to a pool, one for each member that gets
+// a different value.
 func newChanges(p *draw.Pool, c *draw.PoolChange) (all []ledger.NewChange) {
 	add := func(what draw.What, body, column any) {
 		all = append(all, ledger.NewChange{What: what, Body: map[draw.What]any{what: body}, Set: map[string]any{string(what): column}})
@@ -48,13 +48,12 @@ func newChanges(p *draw.Pool, c *draw.PoolChange) (all []ledger.NewChange) {
 	return all
 }
 
-// ChangePool changes a pool's name, state, mode or whether it is archived, and
-// returns the pool. Each member that is to be another than it is makes a change
-// of its own. The next draw sees it, on every instance. A pool with a beacon is
-// opened in two steps: state open announces a round, which the pool shows, and
-// state open with that round opens it. Errors: CodeInvalidRequest,
-// CodePoolNotFound, CodeRoundNotAnnounced, those of [draw.PoolChange.Admit], and
-// those of the store.
+// ChangePool changes a pool's name, state, mode or whether it is archived, and returns
+// the pool. Each member that gets a different value makes a separate change. The next
+// draw sees it, on every instance. A pool with a beacon is opened in two steps: state
+// open announces a round, which the pool shows, and state open with that round opens
+// the pool. Errors: CodeInvalidRequest, CodePoolNotFound, CodeRoundNotAnnounced, those
+// of [draw.PoolChange.Admit], and those of the store.
 func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, actor string) (draw.Pool, error) {
 	if err := errors.Join(c.Check(), draw.CheckActor(actor)); err != nil {
 		return draw.Pool{}, first(err)
@@ -92,8 +91,8 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, ac
 	return pool, nil
 }
 
-// withoutSamePause leaves out the change that would pause a pool as it is paused: the
-// request is one that comes again.
+// withoutSamePause removes the change that would pause a pool as it is already paused:
+// the request is a repeated one.
 func (s *Store) withoutSamePause(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, all []ledger.NewChange) ([]ledger.NewChange, error) {
 	last, err := s.ledger.LastChange(ctx, tx, of.Pool.ID, draw.WhatState, of.Head.Version)
 	if err != nil {
@@ -130,7 +129,7 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 			}
 			return draw.Errorf(draw.CodeAlreadyIssued, "prize %q has issued %d units, with the name and value that it has", prizeID, prize.Issued)
 		}
-		revalues := c.Value != nil && !c.Value.Equal(prize.Value) // budgets go by values
+		revalues := c.Value != nil && !c.Value.Equal(prize.Value) // budgets depend on values
 		if revalues {
 			if _, err := s.ledger.Guard.MayChange(ctx, tx, of, ledger.CorrectsValue); err != nil {
 				return err
@@ -143,7 +142,7 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 		if revalues {
 			prize.Value, body["value"] = *c.Value, c.Value.StringFixed(2)
 		}
-		if err := prize.Check(); err != nil { // its kind has a say too: a blank is worth nothing
+		if err := prize.Check(); err != nil { // its kind matters too: a blank is worth nothing
 			return err
 		}
 		if len(body) == 1 {

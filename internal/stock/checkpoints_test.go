@@ -42,7 +42,7 @@ func TestCheckpointOfTwo(t *testing.T) {
 			require.NoError(t, err)
 			done := make(chan error, 1)
 			go func() { done <- s.Checkpoint(ctx, "p") }()
-			time.Sleep(300 * time.Millisecond) // it waits for the row by then; where it comes later, it finds the row
+			time.Sleep(300 * time.Millisecond) // it waits for the row by then; if it comes later, it finds the row
 			require.NoError(t, tx.Commit())
 			require.NoError(t, <-done)
 			signed, err := p.Signed(ctx, 0)

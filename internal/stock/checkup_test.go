@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock/checkup"
 )
 
-// checkUp opens the database for reading, and returns what a check-up finds, but
-// for a temporary folder in memory.
+// checkUp opens the database read-only, and returns the findings of a check-up, except
+// that of a temporary folder in memory.
 func checkUp(t *testing.T, url string) (lines []string) {
 	t.Helper()
 	s, err := stock.Open(t.Context(), url, stock.Options{ReadOnly: true})

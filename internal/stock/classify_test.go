@@ -18,8 +18,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// TestClassify: every code that is known to matter has its class, before the
-// commit and at it.
+// TestClassify: every known code that matters has its class, before the commit and at
+// it.
 func TestClassify(t *testing.T) {
 	pg := func(code string) error { return &pgconn.PgError{Code: code, SeverityUnlocalized: "ERROR"} }
 	fatal := func(code string) error { return &pgconn.PgError{Code: code, SeverityUnlocalized: "FATAL"} }
@@ -48,7 +48,7 @@ func TestClassify(t *testing.T) {
 		{"postgres", fatal("57P02"), ClassUnavailable, ClassUnknown},
 		{"postgres", fatal("57P03"), ClassUnavailable, ClassUnknown},
 		{"postgres", fatal("08006"), ClassUnavailable, ClassUnknown},
-		// Seen by "database's clock an hour ahead, then back", seed 58808833228668.
+		// Found by "database's clock an hour ahead, then back", seed 58808833228668.
 		{"postgres", fatal("25P03"), ClassUnavailable, ClassUnknown},
 		{"postgres", fatal("25P04"), ClassUnavailable, ClassUnknown},
 		{"postgres", pg("57014"), ClassUnavailable, ClassUnavailable},
@@ -85,8 +85,8 @@ func TestClassify(t *testing.T) {
 	require.NoError(t, engine.Classify(nil, dialects()["mysql"].ByCode))
 }
 
-// TestWriteRefusals: a database that takes no writes says why, before the commit and at
-// it, and callers hear why.
+// TestWriteRefusals: a database that accepts no writes says why, before the commit and
+// at it, and callers get the reason.
 func TestWriteRefusals(t *testing.T) {
 	t.Parallel()
 	pg := func(code string) error { return &pgconn.PgError{Code: code, SeverityUnlocalized: "ERROR"} }

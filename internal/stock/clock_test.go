@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestDatabaseClock: what happens has the time of the database, whatever this
-// machine's clock says. Here they are an hour apart.
+// TestDatabaseClock: what happens has the time of the database, whatever this machine's
+// clock says. Here they are an hour apart.
 func TestDatabaseClock(t *testing.T) {
 	for dialect, clock := range map[string]string{
 		"postgres": "clock_timestamp() + interval '1 hour'", "mysql": "UTC_TIMESTAMP(6) + INTERVAL 1 HOUR",
@@ -50,8 +50,8 @@ type movedClock struct {
 	move  func(by time.Duration)
 }
 
-// newMovedClock opens a database of a dialect: a server's clock goes by a table, that
-// of SQLite is the machine's.
+// newMovedClock opens a database of a dialect: a server's clock is read from a table,
+// that of SQLite is the machine's.
 func newMovedClock(t *testing.T, dialect string) movedClock {
 	url := stocktest.Migrated(t, dialect)
 	o := stock.Options{ClockLeap: time.Minute, Log: slog.New(slog.DiscardHandler)}
@@ -76,8 +76,8 @@ func newMovedClock(t *testing.T, dialect string) movedClock {
 }
 
 // TestClockThatLeaps: while a clock is forty days ahead for seconds, no entry gets such
-// a time and no item of an agenda is done. The leap ends when the clock is right again.
-// A leap that is accepted is followed.
+// a time and no item of an agenda is carried out. The leap ends when the clock is right
+// again. An accepted leap is followed.
 func TestClockThatLeaps(t *testing.T) {
 	const days = 40 * 24 * time.Hour
 	for _, dialect := range []string{"sqlite", "postgres", "mysql"} {

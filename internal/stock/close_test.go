@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestCloseAfterTheLinkWasCut: a service whose idle connections are dead ends
-// in good order all the same.
+// TestCloseAfterTheLinkWasCut: a service whose idle connections are broken still closes
+// properly.
 func TestCloseAfterTheLinkWasCut(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestCloseAfterTheLinkWasCut(t *testing.T) {
 			require.NoError(t, err)
 			tx.Rollback()
 			link.Cut()
-			time.Sleep(tick) // the resets are here
+			time.Sleep(tick) // the resets have arrived
 			require.NoError(t, s.Close())
 		})
 	}

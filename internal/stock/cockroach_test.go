@@ -24,9 +24,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// cockroach is CockroachDB, a database that this service does not support: the
-// engine of PostgreSQL in other words. Every node can be written, a commit is
-// replicated when it is acknowledged, and the planner needs no advice.
+// cockroach returns the dialect of CockroachDB, a database that this service does not
+// support: the engine of PostgreSQL with other statements. Every node can be written
+// to, a commit is replicated when it is acknowledged, and the planner needs no advice.
 func cockroach() *engine.Dialect {
 	d := postgres.Dialect()
 	d.Name, d.Folder, d.BackupTools = "cockroach", "cockroach", "BACKUP"
@@ -43,7 +43,7 @@ func cockroach() *engine.Dialect {
 	return d
 }
 
-// cockroachSchema is its folder of SQL: there is no fillfactor.
+// cockroachSchema returns its folder of SQL: there is no fillfactor.
 func cockroachSchema(t *testing.T) migrations.Set {
 	t.Helper()
 	set := migrations.Embedded()
@@ -60,9 +60,8 @@ func cockroachSchema(t *testing.T) migrations.Set {
 	return set
 }
 
-// TestFurtherDatabase: a database that has words of its own keeps the contract of
-// the store, and nothing but its own file knows of it. It runs on a server of
-// PostgreSQL.
+// TestFurtherDatabase: a database with its own statements keeps the contract of the
+// store, and only its own file knows it. It runs on a server of PostgreSQL.
 func TestFurtherDatabase(t *testing.T) {
 	t.Parallel()
 	o := stock.Options{Migrations: cockroachSchema(t), Log: slog.New(slog.DiscardHandler)}
@@ -82,9 +81,8 @@ func TestFurtherDatabase(t *testing.T) {
 	})
 }
 
-// TestFurtherDatabaseServes: a further database gives the locks that its dialect states,
-// "table:" among them, which the service takes by default. A dialect that states none
-// gives none.
+// TestFurtherDatabaseServes: a further database has the locks of its dialect, including
+// "table:", which is the service's default. A dialect without lock statements has none.
 func TestFurtherDatabaseServes(t *testing.T) {
 	t.Parallel()
 	o := stock.Options{Migrations: cockroachSchema(t), Log: slog.New(slog.DiscardHandler)}

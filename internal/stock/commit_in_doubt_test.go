@@ -13,9 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestAnswerToCommitIsCut: a change whose COMMIT arrived and whose answer did
-// not is reported as unknown, and not made again. pgx says of the error that
-// nothing was sent.
+// TestAnswerToCommitIsCut: a change whose COMMIT arrived and whose response was lost is
+// reported as unknown, and not made again. pgx's error says that nothing was sent.
 func TestAnswerToCommitIsCut(t *testing.T) {
 	t.Parallel()
 	url := servertest.Postgres(t)
@@ -26,7 +25,7 @@ func TestAnswerToCommitIsCut(t *testing.T) {
 	beside, err := sql.Open("pgx", url)
 	require.NoError(t, err)
 	defer beside.Close()
-	// A deferred trigger has COMMIT itself wait, for a lock that a session holds.
+	// A deferred trigger makes COMMIT itself wait, for a lock that a session holds.
 	holder, err := beside.Conn(t.Context())
 	require.NoError(t, err)
 	defer holder.Close()
@@ -65,7 +64,7 @@ func TestAnswerToCommitIsCut(t *testing.T) {
 	link.Cut()
 	link.Pass()
 	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(<-done))
-	require.Eventually(t, func() bool { // a repeat would be at work
+	require.Eventually(t, func() bool { // a repeat would be running
 		var busy int
 		require.NoError(t, beside.QueryRowContext(t.Context(),
 			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`).Scan(&busy))

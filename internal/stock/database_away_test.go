@@ -16,9 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestDatabaseRenamedAway: while a restored database takes the place of the
-// served one, no connection can be made. Nothing happened then, and nothing is
-// in doubt.
+// TestDatabaseRenamedAway: while a restored database replaces the served one, no
+// connection can be opened. Nothing happened then, and nothing is in doubt.
 func TestDatabaseRenamedAway(t *testing.T) {
 	t.Parallel()
 	base := servertest.Postgres(t)

@@ -19,29 +19,28 @@ import (
 const (
 	// eraseScanMax is how many versions one statement searches.
 	eraseScanMax = 100_000
-	// pseudonymBytes are enough that no two users share a pseudonym.
+	// pseudonymBytes are enough to make pseudonyms unique.
 	pseudonymBytes = 16
 )
 
-// Pseudonym stands for a user in a pool. Who does not have the key can neither
-// tell the user from it, nor try users, nor connect pools.
+// Pseudonym returns the text that stands for a user in a pool. Without the key, nobody
+// can derive the user from it, try users, or connect pools.
 func Pseudonym(key []byte, poolID, user string) string {
 	sum := hmac.New(sha256.New, key)
-	sum.Write([]byte(poolID + "\x00" + user)) // an id of a pool holds no zero byte
+	sum.Write([]byte(poolID + "\x00" + user)) // an id of a pool contains no zero byte
 	return "erased-" + hex.EncodeToString(sum.Sum(nil)[:pseudonymBytes])
 }
 
-// EraseUser replaces a user by a pseudonym in all awards that a pool has, and
-// returns their number. His turns go with them, so that limits of the user begin
-// anew. It is one change, which does not name the user; where
-// there are no awards it is none. Nothing else of the awards changes. The awards
-// are searched while draws go on, and the pool is locked for those that come
-// meanwhile and for the writing.
+// EraseUser replaces a user by a pseudonym in all awards of a pool, and returns their
+// number. His turns are replaced too, so that limits of the user start again. It is one
+// change, which does not name the user; without awards it is none. Nothing else of the
+// awards changes. The awards are searched while draws continue, and the pool is locked
+// only for awards that were added meanwhile and for the writing.
 //
-// In a committed pool each award bears the tag by which the public log calls the
-// user, so that the log stays what it is: there is no change, and no pseudonym.
-// Errors: CodeInvalidRequest, CodePoolNotFound, CodeSeedUnavailable and
-// CodePoolOpen of a committed pool, and those of the store.
+// In a committed pool each award gets the tag by which the public log calls the user,
+// so that the log does not change: there is no change, and no pseudonym. Errors:
+// CodeInvalidRequest, CodePoolNotFound, CodeSeedUnavailable and CodePoolOpen for a
+// committed pool, and those of the store.
 func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor string) (awards int64, err error) {
 	if err := cmp.Or(draw.CheckUser(user), draw.CheckUser(pseudonym), draw.CheckActor(actor)); err != nil {
 		return 0, err
@@ -83,7 +82,7 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 	return awards, nil
 }
 
-// versionsOf are those of a user's awards, above after and up to last. No
+// versionsOf returns the versions of a user's awards, above after and up to last. No
 // statement searches so many that a server is silent for long.
 func (s *Store) versionsOf(ctx context.Context, q engine.Querier, poolID, user string, after, last int64) (versions []int64, err error) {
 	for ; after < last; after += eraseScanMax {
@@ -99,7 +98,7 @@ func (s *Store) versionsOf(ctx context.Context, q engine.Querier, poolID, user s
 	return versions, nil
 }
 
-// PoolIDs returns the ids of all pools in order, archived ones among them.
+// PoolIDs returns the ids of all pools in order, including archived ones.
 func (s *Store) PoolIDs(ctx context.Context) (ids []string, err error) {
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		ids, err = ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("pools", "id").OrderBy("id"), func(row engine.Scanner) (id string, err error) {

@@ -11,10 +11,10 @@ func OpenDialect(ctx context.Context, d *engine.Dialect, rawURL string, o Option
 	return open(ctx, d, rawURL, o.withDefaults())
 }
 
-// DialectOf is a database of the registry.
+// DialectOf returns a database of the registry.
 func DialectOf(name string) *engine.Dialect { return dialects()[name] }
 
-// RowsOf has fn read rows of a pool as a publisher does.
+// RowsOf runs fn to read rows of a pool as a publisher does.
 func (s *Store) RowsOf(ctx context.Context, poolID string, fn func(q engine.Querier) error) error {
 	return s.ledger.RowsOf(ctx, poolID, func(q engine.Querier, _ int64) error { return fn(q) })
 }

@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestSeveralHosts: of several hosts the first that can be written is used,
-// and it is left when it turns read-only.
+// TestSeveralHosts: of several hosts the first that can be written to is used, and it
+// is given up when it becomes read-only.
 func TestSeveralHosts(t *testing.T) {
 	t.Parallel()
 	for dialect, c := range map[string]struct{ user, readOnly []string }{
@@ -26,13 +26,13 @@ func TestSeveralHosts(t *testing.T) {
 			[]string{`CREATE ROLE app LOGIN SUPERUSER PASSWORD 'app-password'`},
 			[]string{
 				`ALTER ROLE app SET default_transaction_read_only = on`,
-				// sessions that are open keep their setting
+				// open sessions keep their setting
 				`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'`,
 			},
 		},
 		"mysql": {
 			[]string{`CREATE USER app IDENTIFIED BY 'app-password'`, `GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON *.* TO app`},
-			[]string{`SET GLOBAL read_only = on`}, // refuses all but administrators
+			[]string{`SET GLOBAL read_only = on`}, // refuses all except administrators
 		},
 	} {
 		t.Run(dialect, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestHangingHostCostsItsTimeOnce(t *testing.T) {
 				require.Eventually(t, func() bool {
 					before := hangs.Taken()
 					conn, err := s.LockDB().Conn(t.Context()) // a new one each time
-					if err != nil {                           // on a busy machine the other may be too late as well, and then both are asked in turn
+					if err != nil {                           // on a busy machine the other may be too late as well, and then both are tried in turn
 						late = true
 						return false
 					}
@@ -104,12 +104,12 @@ func TestHangingHostCostsItsTimeOnce(t *testing.T) {
 	}
 }
 
-// TestHostFallsSilent: when the host at work hangs, its connections are not
-// found dead one after the other. A link cut would say so; a hang says nothing.
-// Seen by the fault "primary hangs and is fenced", seed 4434875351255921.
+// TestHostFallsSilent: when the current host hangs, its connections are not found
+// broken one after the other. A cut link would be noticed; a hang is not. Found by the
+// fault "primary hangs and is fenced", seed 4434875351255921.
 func TestHostFallsSilent(t *testing.T) {
 	t.Parallel()
-	const idle, limit = 6, 4 * time.Second // of a try; six dead ones would take six
+	const idle, limit = 6, 4 * time.Second // of a try; six broken ones would take six
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +135,7 @@ func TestHostFallsSilent(t *testing.T) {
 			}
 			time.Sleep(1100 * time.Millisecond) // idle for longer than a pool trusts
 			link.Hold()
-			defer link.Cut() // or closing them would take its time
+			defer link.Cut() // otherwise closing them would take its time
 			begun, failed := time.Now(), 0
 			for {
 				tx, err := begin()

@@ -18,19 +18,19 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Import stocks a pool from a CSV file with the header [prizefile.Header], whole
-// or not at all, in one transaction; draws on the pool wait meanwhile. A prize
-// that the pool does not have is added. One that it has gets the line's stock
-// added; its name and value must be the same or empty. Without a key nothing
-// marks a file as imported: the same file again stocks again.
+// Import stocks a pool from a CSV file with the header [prizefile.Header], completely
+// or not at all, in one transaction; draws on the pool wait meanwhile. A prize that the
+// pool does not have is added. One that it has gets the line's stock added; its name
+// and value must be the same or empty. Without a key nothing marks a file as imported:
+// the same file again adds its stock again.
 //
-// progress, when not nil, is called with how many of the moves to make are
-// made. It starts again when the database asks for another try.
+// progress, if not nil, is called with how many of the moves are made. It starts again
+// if the database requires a retry.
 //
 // Errors: CodeInvalidRequest, which names the first bad lines of the file,
-// CodePoolNotFound, CodeKeyReused for a key that came with another file,
-// CodeForbidden for a new prize where only present ones may be stocked,
-// CodePoolClosed, those of the reader, and those of the store.
+// CodePoolNotFound, CodeKeyReused for a key that came with another file, CodeForbidden
+// for a new prize if only existing ones may be stocked, CodePoolClosed, those of the
+// reader, and those of the store.
 func (s *Store) Import(ctx context.Context, w draw.Import, file io.Reader, progress func(done, total int)) (draw.Imported, error) {
 	if err := w.Check(); err != nil {
 		return draw.Imported{}, err
@@ -60,9 +60,9 @@ func (s *Store) Import(ctx context.Context, w draw.Import, file io.Reader, progr
 	return done, nil
 }
 
-// linesAdmitted returns what says whether an import may have a line, while its file is
-// read. A prize that is there stays, so that a line that is refused would be refused
-// later too.
+// linesAdmitted returns a function that checks whether an import may have a line, while
+// its file is read. An existing prize stays, so a line that is refused now would be
+// refused later too.
 func (s *Store) linesAdmitted(ctx context.Context, w draw.Import) (func(*prizefile.Line) error, error) {
 	if !w.PresentOnly {
 		return func(*prizefile.Line) error { return nil }, nil
@@ -80,8 +80,7 @@ func (s *Store) linesAdmitted(ctx context.Context, w draw.Import) (func(*prizefi
 	}, err
 }
 
-// importLines makes the import's moves, part by part, once every line is known
-// to be good.
+// importLines makes the import's moves, part by part, after every line was checked.
 func (s *Store) importLines(ctx context.Context, tx *sql.Tx, w draw.Import, lines []prizefile.Line, progress func(done, total int)) (done draw.Imported, err error) {
 	of, err := s.ledger.LockPool(ctx, tx, w.PoolID, w.Actor)
 	if err != nil {
@@ -153,9 +152,9 @@ func preview(moves []ledger.Stocking) []draw.ImportedPrize {
 	return list
 }
 
-// presentPrizes returns those prizes of the file that the pool has, and the
-// number of all that it has. It reads the pool once, whole: finding prizes
-// by hundreds took longer on every database but a small one.
+// presentPrizes returns those prizes of the file that the pool has, and the number of
+// all that it has. It reads the whole pool once: finding prizes by hundreds took longer
+// on every database except a small one.
 func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, lines []prizefile.Line) (map[string]draw.Prize, int, error) {
 	wanted := make(map[string]bool, len(lines))
 	for i := range lines {
@@ -173,7 +172,7 @@ func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, li
 	return present, len(all), err
 }
 
-// importMoves turns lines into moves, at most room of them of new prizes.
+// importMoves turns lines into moves; at most room of them may have new prizes.
 func importMoves(reason string, lines []prizefile.Line, present map[string]draw.Prize, room int) ([]ledger.Stocking, error) {
 	moves := make([]ledger.Stocking, 0, len(lines))
 	var bad prizefile.BadLines
@@ -211,25 +210,25 @@ func importMoves(reason string, lines []prizefile.Line, present map[string]draw.
 	return moves, bad.Err()
 }
 
-// The key of an import is kept with its first move, and says all that a replay
-// has to: import:KEY:FILE:ADDED:RESTOCKED, where KEY and FILE are digests. An
-// import that makes no move keeps nothing, and may be repeated as it is.
+// The key of an import is stored with its first move, and contains all that a replay
+// needs: import:KEY:FILE:ADDED:RESTOCKED, where KEY and FILE are digests. An import
+// without moves stores nothing, and may be repeated unchanged.
 const importKey = "import:"
 
-// importMark is what the import of some lines under a key begins with.
+// importMark returns the beginning of the key of an import of some lines.
 func importMark(key string, lines []prizefile.Line) string {
 	file := sha256.New()
 	for i := range lines {
 		p := &lines[i].Prize
-		if lines[i].HasKind && !p.IsWin() { // files without blanks have the mark that they always had
+		if lines[i].HasKind && !p.IsWin() { // files without blanks keep their earlier mark
 			_, _ = fmt.Fprintf(file, "%s\x00", p.Kind)
 		}
-		_, _ = fmt.Fprintf(file, "%s\x00%s\x00%t\x00%s\x00%d\n", p.ID, p.Name, lines[i].HasValue, p.Value.StringFixed(2), p.Stocked) // a hash takes all
+		_, _ = fmt.Fprintf(file, "%s\x00%s\x00%t\x00%s\x00%d\n", p.ID, p.Name, lines[i].HasValue, p.Value.StringFixed(2), p.Stocked) // a hash accepts all
 	}
 	return importOf(key) + base64.RawURLEncoding.EncodeToString(file.Sum(nil)) + ":"
 }
 
-// importOf is what every import under a key begins with.
+// importOf returns the beginning of the keys of all imports under a key.
 func importOf(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return importKey + base64.RawURLEncoding.EncodeToString(sum[:]) + ":"
@@ -237,8 +236,8 @@ func importOf(key string) string {
 
 func importCounts(d draw.Imported) string { return fmt.Sprintf("%d:%d", d.Added, d.Restocked) }
 
-// importByKey finds the import that was made under the key, nil when there is
-// none. Error: CodeKeyReused when it was of another file.
+// importByKey finds the import that was made under the key, nil if there is none.
+// Error: CodeKeyReused if it was of another file.
 func (s *Store) importByKey(ctx context.Context, tx *sql.Tx, w draw.Import, lines []prizefile.Line) (*draw.Imported, error) {
 	query := ledger.FirstFrom(s.ledger.SelectMoves(w.PoolID), "key_id", importOf(w.Key))
 	found, err := ledger.SelectAll(ctx, tx, query, s.ledger.ScanMove(w.PoolID))

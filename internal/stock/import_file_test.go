@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// importFile is a file of so many prizes.
+// importFile returns a file with that many prizes.
 func importFile(lines int) string {
 	var file strings.Builder
 	file.WriteString("prize,name,value,stock\n")
@@ -23,9 +23,8 @@ func importFile(lines int) string {
 	return file.String()
 }
 
-// TestImportIsFast imports new prizes and then the same ones again. The limit
-// leaves room for a busy machine and the race detector: BenchmarkImport tells the
-// speed.
+// TestImportIsFast imports new prizes and then the same ones again. The limit leaves
+// room for a busy machine and the race detector: BenchmarkImport measures the speed.
 func TestImportIsFast(t *testing.T) {
 	const lines, limit = 10_000, 30 * time.Second
 	file := importFile(lines)
@@ -73,8 +72,8 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// FuzzImport throws files at a pool: one that is taken must leave the pool in
-// order and hold what the file says, one that is not changes nothing.
+// FuzzImport imports random files: one that is accepted must leave the pool intact with
+// the content of the file, one that is refused changes nothing.
 func FuzzImport(f *testing.F) {
 	for _, seed := range []string{
 		"", "prize,name,value,stock\n", "Stock;KIND;Name;Prize;Value;\n5;prize;Prize a;a;19.90;\n;;;;;\n", "\uFEFFprize,name,value,stock\r\na,Prize a,19.90,5\r\n",

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestImportOnce: a key imports once, and its replay is the first result, also
-// when others moved stock since.
+// TestImportOnce: a key imports once, and its replay is the first result, even if
+// others moved stock since.
 func TestImportOnce(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestImportOnce(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []int64{5, 15, 3}, []int64{p.Version, p.Prizes[0].Stocked, p.Prizes[1].Stocked})
 
-			for range 2 { // without a key the file stocks again
+			for range 2 { // without a key the file adds its stock again
 				_, err = in("spring", "", file)
 				require.NoError(t, err)
 			}

@@ -58,10 +58,10 @@ func testImport(t *testing.T, s *stock.Store) {
 
 	done, err := imported(t, s, "spring", "\uFEFFprize,name,value,stock\r\n"+
 		"gold,Gold coin – größte,19.9,7\r\n"+ // new
-		"a,,,5\r\n"+ // there, named by its id alone
+		"a,,,5\r\n"+ // exists, named only by its id
 		"\r\n"+
-		"b,Prize b,19.90,0\r\n"+ // there, and nothing to add
-		"empty,Empty,,0") // new, with nothing in it, and the last line without its end
+		"b,Prize b,19.90,0\r\n"+ // exists, and nothing to add
+		"empty,Empty,,0") // new, with no stock, and the last line without its end
 	require.NoError(t, err)
 	require.Equal(t, draw.Imported{Added: 2, Restocked: 1, Units: 12, Version: 9}, done)
 
@@ -82,7 +82,7 @@ func testImport(t *testing.T, s *stock.Store) {
 	require.Equal(t, "delivery", moves[1].Reason)
 	stocktest.NoViolations(t, s, "spring")
 
-	// An urn that was read before sees what came.
+	// An urn that was read before sees the new prizes.
 	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()
@@ -186,7 +186,7 @@ func TestImportTellsTheFirstBadLines(t *testing.T) {
 	require.True(t, strings.HasPrefix(detail, "line 2: has 1 columns instead of 4; quote a field that holds the separator; line 3: "), detail)
 	require.True(t, strings.HasSuffix(detail, "; line 11: has 1 columns instead of 4; quote a field that holds the separator; the lines after that were not read; nothing was imported"), detail)
 
-	// Against the pool as well, and far apart.
+	// Compared with the pool as well, and far apart.
 	file.Reset()
 	file.WriteString("prize,name,value,stock\n")
 	for i := 2; i <= 3000; i++ {
@@ -212,9 +212,9 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestImportEndsEarly: a file is read no further than to its tenth bad line, and for
-// those who may stock only prizes that are there, to the first new one. The double
-// reads all before it judges.
+// TestImportEndsEarly: a file is read only up to its tenth bad line, and for callers
+// who may stock only existing prizes, up to the first new one. The double reads
+// everything before it checks.
 func TestImportEndsEarly(t *testing.T) {
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "spring", 10)

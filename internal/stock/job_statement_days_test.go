@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// since moves all that has happened to a pool to a time.
+// since moves everything that has happened to a pool to a time.
 func since(t *testing.T, s *stock.Store, dialect, poolID string, at time.Time) {
 	t.Helper()
 	format := map[string]string{"sqlite": "2006-01-02T15:04:05.000000Z", "postgres": "2006-01-02 15:04:05+00", "mysql": "2006-01-02 15:04:05"}[dialect]
@@ -24,7 +24,7 @@ func since(t *testing.T, s *stock.Store, dialect, poolID string, at time.Time) {
 	}
 }
 
-// TestStatementsWhereMidnightIsSkipped: in some zones clocks go from 24:00 to
+// TestStatementsWhereMidnightIsSkipped: in some zones clocks change from 24:00 to
 // 01:00. That day has its lines like every other.
 func TestStatementsWhereMidnightIsSkipped(t *testing.T) {
 	t.Parallel()
@@ -54,8 +54,8 @@ func TestStatementsWhereMidnightIsSkipped(t *testing.T) {
 	}
 }
 
-// TestStatementsOfManyLines: a run states all days of a large pool, in
-// transactions that are short enough for draws that wait for them.
+// TestStatementsOfManyLines: a run states all days of a large pool, in transactions
+// that are short enough for draws that wait for them.
 func TestStatementsOfManyLines(t *testing.T) {
 	t.Parallel()
 	const prizes, days = 300, 40
@@ -88,8 +88,8 @@ func TestStatementsOfManyLines(t *testing.T) {
 	}
 }
 
-// TestStatementsOfAPoolsLife: a pool that was made today has no line yet, one that
-// was archived has those of its last day, and a deleted one takes its lines along.
+// TestStatementsOfAPoolsLife: a pool that was created today has no line yet, one that
+// was archived has those of its last day, and a deleted one loses its lines.
 func TestStatementsOfAPoolsLife(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -123,7 +123,7 @@ func TestStatementsOfAPoolsLife(t *testing.T) {
 	}
 }
 
-// TestHistoryOfRunsThatNeverEnd is bounded too.
+// TestHistoryOfRunsThatNeverEnd: it is bounded too.
 func TestHistoryOfRunsThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")

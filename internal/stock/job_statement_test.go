@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestStatements: every award is counted by one day, zones cut days where their
-// midnights are, and days that were missed are made up for.
+// TestStatements: every award is counted on one day, zones divide days at their
+// midnights, and missed days are made up for.
 func TestStatements(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -32,7 +32,8 @@ func TestStatements(t *testing.T) {
 				require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, plan))
 				won[prize]++
 			}
-			// Four days ago the pool was made and two awards won, two days ago the others.
+			// The pool was created and two awards won four days ago, the others two
+			// days ago.
 			at := func(days int, clock string) string {
 				return time.Now().UTC().AddDate(0, 0, -days).Format(time.DateOnly) + " " + clock
 			}
@@ -106,7 +107,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// begin begins a run of a job that somebody asked for.
+// begin begins a requested run of a job.
 func begin(t *testing.T, s *stock.Store, d job.Definition) job.Run {
 	t.Helper()
 	require.NoError(t, s.AddJobs(t.Context(), []job.Definition{d}))

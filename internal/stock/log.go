@@ -34,11 +34,11 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 	return found[drawID], s.confirm(ctx)
 }
 
-// DrawReceipt is the receipt of a draw that the pool's log holds, and the proof
-// that its lines are in the log of a checkpoint; nil where no checkpoint covers
-// them yet. Errors: those of [Store.Draw], CodeNotFound for a pool that has no receipts,
-// CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded
-// where the log is still read to prove it: what was read is kept for the next call.
+// DrawReceipt returns the receipt of a draw that the pool's log holds, and the proof
+// that its lines are in the log of a checkpoint; nil if no checkpoint covers them yet.
+// Errors: those of [Store.Draw], CodeNotFound for a pool without receipts,
+// CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded while the log is still being
+// read for the proof: what was read is kept for the next call.
 func (s *Store) DrawReceipt(ctx context.Context, poolID, drawID string) (proof.Receipt, *proof.Inclusion, error) {
 	d, err := s.Draw(ctx, poolID, drawID)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Store) DrawReceipt(ctx context.Context, poolID, drawID string) (proof.R
 }
 
 // confirm returns when all that could be read before is as safe as what is
-// acknowledged. Error: CodeStoreUnavailable, as who reads has nothing in doubt.
+// acknowledged. Error: CodeStoreUnavailable, because a read leaves nothing in doubt.
 func (s *Store) confirm(ctx context.Context) error {
 	if s.engine.Confirm == nil || s.options.ReadOnly {
 		return nil
@@ -62,11 +62,11 @@ func (s *Store) confirm(ctx context.Context) error {
 	if s.ledger.Observe(err); err == nil {
 		return nil
 	}
-	return draw.Wrap(draw.CodeStoreUnavailable, err, "the draw was found, and the database does not say that it is safe")
+	return draw.Wrap(draw.CodeStoreUnavailable, err, "the draw was found, but the database does not confirm that it is safe")
 }
 
-// Awards returns at most limit awards of a pool in order of their versions,
-// from the first above after. Errors: CodePoolNotFound, and those of the store.
+// Awards returns at most limit awards of a pool in order of their versions, starting
+// with the first above after. Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit int) (awards []draw.Award, err error) {
 	query := ledger.PageAfter(s.ledger.SelectAwards(poolID), after, limit)
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -76,9 +76,9 @@ func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit in
 	return awards, err
 }
 
-// Moves returns at most limit stock moves of a pool in order of their
-// versions, from the first above after. Errors: CodePoolNotFound, and those of
-// the store.
+// Moves returns at most limit stock moves of a pool in order of their versions,
+// starting with the first above after. Errors: CodePoolNotFound, and those of the
+// store.
 func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int) (moves []draw.Move, err error) {
 	query := ledger.PageAfter(s.ledger.SelectMoves(poolID), after, limit)
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -88,20 +88,20 @@ func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int
 	return moves, err
 }
 
-// Log returns at most limit entries of a pool's history in order of their
-// versions, from the first above after. Awards have their redirects. Errors: CodePoolNotFound, and those of
-// the store.
+// Log returns at most limit entries of a pool's history in order of their versions,
+// starting with the first above after. Awards have their redirects. Errors:
+// CodePoolNotFound, and those of the store.
 func (s *Store) Log(ctx context.Context, poolID string, after int64, limit int) (entries []draw.Entry, err error) {
 	return s.ledger.Page(ctx, poolID, after, limit, true)
 }
 
-// Acts returns what Log does, without awards.
+// Acts is Log without awards.
 func (s *Store) Acts(ctx context.Context, poolID string, after int64, limit int) (entries []draw.Entry, err error) {
 	return s.ledger.Page(ctx, poolID, after, limit, false)
 }
 
-// Changes returns at most limit changes of a pool in order of their versions,
-// from the first above after. Errors: CodePoolNotFound, and those of the store.
+// Changes returns at most limit changes of a pool in order of their versions, starting
+// with the first above after. Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Changes(ctx context.Context, poolID string, after int64, limit int) (changes []draw.Change, err error) {
 	query := ledger.PageAfter(s.ledger.SelectChanges(poolID), after, limit)
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {

@@ -22,22 +22,22 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// metered is a database on a server of its own that counts what its statements
-// read. Nothing gathers statistics there but a test.
+// metered is a database on a separate server that counts what its statements read. Only
+// a test gathers statistics there.
 type metered struct {
 	dialect, url string
-	// fresh is how many prizes make a large pool. SQLite plans alike whatever
-	// the size, and is slow under the race detector.
+	// fresh is how many prizes make a large pool. SQLite's plans do not depend on the
+	// size, and it is slow under the race detector.
 	fresh int
-	// read says how much has been read so far: rows that any part of any plan
-	// gave or dropped on PostgreSQL, rows that the storage engine was asked for
-	// on MySQL, pages on SQLite.
+	// read returns how much has been read so far: rows that any part of any plan
+	// returned or dropped on PostgreSQL, rows requested from the storage engine on
+	// MySQL, pages on SQLite.
 	read func(*testing.T, *stock.Store) int64
 }
 
-// eachMetered runs a test on an empty database of each dialect that has no
-// statistics, and on one that has those from before. The two are on one server, one
-// after the other: it counts for both.
+// eachMetered runs a test on an empty database of each dialect without statistics, and
+// on one with old statistics. The two are on one server, one after the other: it counts
+// for both.
 func eachMetered(t *testing.T, test func(t *testing.T, m metered, statistics string)) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -67,7 +67,7 @@ func newMetered(t *testing.T, dialect string) metered {
 	return metered{}
 }
 
-// empty is an empty database of the same server.
+// empty returns an empty database of the same server.
 func (m metered) empty(t *testing.T, name string) metered {
 	if m.dialect == "sqlite" {
 		m.url = stocktest.URL(t, m.dialect)
@@ -96,7 +96,7 @@ func (m metered) open(t *testing.T) *stock.Store {
 	return s
 }
 
-// count is what work reads.
+// count returns what work reads.
 func (m metered) count(t *testing.T, s *stock.Store, work func()) int64 {
 	before := m.read(t, s)
 	work()
@@ -133,8 +133,8 @@ func readMySQL(t *testing.T, s *stock.Store) (rows int64) {
 	return rows
 }
 
-// readPostgres adds up the plans that auto_explain has written into the log. Each
-// time it goes on where it was.
+// readPostgres adds up the plans that auto_explain has written to the log. Each time it
+// continues where it stopped.
 func readPostgres(server *servertest.Server) func(*testing.T, *stock.Store) int64 {
 	var at, rows int64
 	return func(t *testing.T, _ *stock.Store) int64 {
@@ -149,7 +149,7 @@ func readPostgres(server *servertest.Server) func(*testing.T, *stock.Store) int6
 			if err == io.EOF {
 				end, err := log.Seek(0, io.SeekCurrent)
 				require.NoError(t, err)
-				at = end - int64(len(line)) // the rest of that line is to come
+				at = end - int64(len(line)) // the rest of that line is still to come
 				return rows
 			}
 			require.NoError(t, err)
@@ -160,7 +160,7 @@ func readPostgres(server *servertest.Server) func(*testing.T, *stock.Store) int6
 	}
 }
 
-// plan is a node of a plan, as EXPLAIN (ANALYZE, FORMAT JSON) says it.
+// plan is a node of a plan, in the form of EXPLAIN (ANALYZE, FORMAT JSON).
 type plan struct {
 	Rows     float64 `json:"Actual Rows"`
 	Loops    float64 `json:"Actual Loops"`
@@ -189,7 +189,7 @@ func (p plan) rows() int64 {
 	return rows
 }
 
-// gather has the database gather statistics of all tables as they are.
+// gather gathers statistics of all tables.
 func (m metered) gather(t *testing.T, s *stock.Store) {
 	statement := map[string]string{
 		"sqlite": "ANALYZE", "postgres": "ANALYZE", "mysql": "ANALYZE TABLE pools, prizes, awards, moves",
@@ -198,7 +198,7 @@ func (m metered) gather(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 }
 
-// rebind writes parameters as the dialect wants them.
+// rebind writes parameters in the form of the dialect.
 func (m metered) rebind(query string) string {
 	for n := 1; m.dialect == "postgres" && strings.Contains(query, "?"); n++ {
 		query = strings.Replace(query, "?", fmt.Sprintf("$%d", n), 1)

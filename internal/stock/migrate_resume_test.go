@@ -36,7 +36,7 @@ func open(tb testing.TB, url string, o stock.Options) *stock.Store {
 	return s
 }
 
-// structure is what a database holds of a schema, in words.
+// structure returns a description of a database's schema.
 func structure(tb testing.TB, s *stock.Store) string {
 	tb.Helper()
 	ask := func(question string) (answers []string) {
@@ -72,8 +72,8 @@ func structure(tb testing.TB, s *stock.Store) string {
 	return strings.Join(append(all, fmt.Sprint(ask(`SELECT DISTINCT version_id FROM goose_db_version ORDER BY 1`))), "\n")
 }
 
-// runSome runs the first n statements on one connection, and ends that as a
-// killed process does: without a word.
+// runSome runs the first n statements on one connection, and ends that like a killed
+// process: without closing it.
 func runSome(ctx context.Context, db *sql.DB, statements []string, n int) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -89,8 +89,8 @@ func runSome(ctx context.Context, db *sql.DB, statements []string, n int) error 
 	return nil
 }
 
-// resume kills a migration behind its first n statements, on a database of its
-// own, and migrates again, for as long as wait.
+// resume kills a migration after its first n statements, on a separate database, and
+// migrates again, for as long as wait.
 func resume(t *testing.T, dialect string, set migrations.Set, n int, wait time.Duration) (made string, err error) {
 	s := open(t, stocktest.URL(t, dialect), stock.Options{Migrations: set, MigrateWait: wait})
 	defer s.Close() // there are more prefixes than the server takes connections
@@ -109,8 +109,8 @@ func resume(t *testing.T, dialect string, set migrations.Set, n int, wait time.D
 	return structure(t, s), nil
 }
 
-// TestMigrateResumes: behind every statement a migration may be killed, and
-// the next one finishes it. By itself it tries some of them (killedBehind).
+// TestMigrateResumes: after every statement a migration may be killed, and the next one
+// completes it. By default it tries some of them (killedBehind).
 func TestMigrateResumes(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -143,10 +143,10 @@ func TestMigrateResumes(t *testing.T) {
 	}
 }
 
-// killedBehind chooses the statements of TestMigrateResumes. In MySQL each one that
-// writes commits by itself, and leaves another state behind; the others are a
-// session's, and end with it. Elsewhere a transaction takes back what a killed
-// migration did: all of it right before its end, and nothing behind that.
+// killedBehind selects the statements of TestMigrateResumes. In MySQL each writing
+// statement commits by itself, and leaves another state; the others belong to a
+// session, and end with it. In other databases the rollback of a transaction reverts
+// what a killed migration did: everything just before its end, and nothing after that.
 func killedBehind(dialect string, statements []string, n int) bool {
 	if servertest.Every() || n == 0 || n == len(statements) {
 		return true
@@ -169,7 +169,7 @@ func startsWith(statement string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(statement, w) })
 }
 
-// changed is a set with one change of words in its files.
+// changed returns a set with one textual change in its files.
 func changed(t *testing.T, set migrations.Set, old, new string) migrations.Set {
 	t.Helper()
 	files, changes := fstest.MapFS{}, 0
@@ -196,11 +196,11 @@ func TestMigrateResumesCatches(t *testing.T) {
 	require.ErrorContains(t, err, "Duplicate column name 'note'")
 }
 
-// TestMigrateLock: what a killed process leaves behind is waited for, not
-// long, and said; and the wait for one that lives is bounded.
+// TestMigrateLock: the lock that a killed process leaves is waited for, briefly, and
+// logged; and the wait for a running process is bounded.
 func TestMigrateLock(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file is one process's
+	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file belongs to one process
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			url := stocktest.URL(t, dialect)
@@ -217,7 +217,7 @@ func TestMigrateLock(t *testing.T) {
 			begun, ended := time.Now(), make(chan error, 1)
 			go func() { ended <- next.Migrate(t.Context()) }()
 			require.Eventually(t, func() bool {
-				return strings.Contains(log.String(), "waiting for another process that migrates this database; if it was killed, its lock runs out")
+				return strings.Contains(log.String(), "waiting for another process that migrates this database; if it was killed, its lock expires")
 			}, waitMax, tick)
 			runsOut := time.Now()
 			hold(fmt.Sprintf(in, 2))

@@ -55,8 +55,8 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 }
 
-// TestMigrateIsGivenUp: a migration that is given up while binaries that it excludes may
-// still draw does not end as one that has stopped them.
+// TestMigrateIsGivenUp: a migration that is given up while binaries that it excludes
+// may still draw does not end as if it had stopped them.
 func TestMigrateIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
@@ -82,8 +82,8 @@ func TestMigrateIsGivenUp(t *testing.T) {
 }
 
 // TestMigrateIsExcluded: a binary that the schema does not admit is refused by its own
-// migration: at once where the schema says so before its version has come, and behind
-// the wait for the newer one that excludes it meanwhile.
+// migration: at once if the schema says so before its version is applied, and after the
+// wait for the newer binary that excludes it meanwhile.
 func TestMigrateIsExcluded(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
@@ -133,7 +133,8 @@ func TestMigrateReleasesItsLockIfUnread(t *testing.T) {
 	}
 }
 
-// TestMigratedForTests: what tests copy has nothing left to migrate, and holds nothing.
+// TestMigratedForTests: the database that tests copy has nothing left to migrate, and
+// is empty.
 func TestMigratedForTests(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -155,8 +156,8 @@ func TestMigratedForTests(t *testing.T) {
 	}
 }
 
-// TestSchema: a database without schema, and those from the future, are recognized
-// apart from one that fits.
+// TestSchema: a database without a schema, and those from the future, are distinguished
+// from one that fits.
 func TestSchema(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -189,8 +190,9 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestTablesAreThoseOfTheMigrations: what the doctor asks privileges of, and what
-// tells another program's tables, is what the migrations make.
+// TestTablesAreThoseOfTheMigrations: the tables whose privileges the doctor checks, and
+// by which another program's tables are recognized, are those that the migrations
+// create.
 func TestTablesAreThoseOfTheMigrations(t *testing.T) {
 	lists := map[string]string{
 		"sqlite":   `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'`,

@@ -39,11 +39,11 @@ func (s *Store) AddPrize(ctx context.Context, poolID string, p draw.Prize, actor
 	return p, nil
 }
 
-// checkRoom says whether a pool may hold one prize more.
+// checkRoom returns an error if a pool may not have another prize.
 func (s *Store) checkRoom(ctx context.Context, tx *sql.Tx, poolID string) error {
 	found, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("prizes", "COUNT(*)").Where(squirrel.Eq{"pool_id": poolID}), ledger.ScanInt)
 	if err == nil && found[0] >= draw.PrizesMax {
-		return draw.Errorf(draw.CodeInvalidRequest, "pool %q holds %d prizes, which is the most that a pool may hold", poolID, found[0])
+		return draw.Errorf(draw.CodeInvalidRequest, "pool %q holds %d prizes, which is the maximum", poolID, found[0])
 	}
 	return err
 }
@@ -93,7 +93,7 @@ func (s *Store) Stock(ctx context.Context, w draw.Stocking, actor string) (draw.
 	return move, nil
 }
 
-// moveByKey finds the move that was made under w's key, nil when there is none.
+// moveByKey finds the move that was made under w's key, nil if there is none.
 func (s *Store) moveByKey(ctx context.Context, tx *sql.Tx, w draw.Stocking) (*draw.Move, error) {
 	query := ledger.FirstFrom(s.ledger.SelectMoves(w.PoolID), "key_id", w.Key)
 	known, err := ledger.SelectAll(ctx, tx, query, s.ledger.ScanMove(w.PoolID))

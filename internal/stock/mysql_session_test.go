@@ -15,9 +15,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestCommitKeepsToItsTime: a COMMIT that the server does not end is left at
-// the caller's deadline, in doubt, on connections too that may be silent for
-// long.
+// TestCommitKeepsToItsTime: a COMMIT that the server does not end is given up at the
+// caller's deadline, in doubt, even on connections that may be silent for long.
 func TestCommitKeepsToItsTime(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql") // what follows stops every commit on it
@@ -37,7 +36,7 @@ func TestCommitKeepsToItsTime(t *testing.T) {
 		_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "k"}, "test")
 		require.Less(t, time.Since(began), limit+30*time.Second, "silence alone would end it after a minute")
 		if draw.CodeOf(err) != draw.CodeStoreUnavailable {
-			break // otherwise the machine was too busy for it to come as far as its COMMIT
+			break // otherwise the machine was too busy to reach its COMMIT
 		}
 	}
 	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err), err)
@@ -51,8 +50,8 @@ func TestCommitKeepsToItsTime(t *testing.T) {
 }
 
 // TestUnendedTransactionsEndTheirConnection: a connection whose transaction could not
-// be ended in its time, because the process stood still before its COMMIT, is closed.
-// The next BEGIN on it would commit what was written so far. ROLLBACK goes the same way.
+// be ended in time, because the process was paused before its COMMIT, is closed. The
+// next BEGIN on it would commit what was written so far. The same applies to ROLLBACK.
 func TestUnendedTransactionsEndTheirConnection(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "mysql")
@@ -87,7 +86,8 @@ func TestUnendedTransactionsEndTheirConnection(t *testing.T) {
 const aPart = `UPDATE prizes SET issued = issued + 1`
 
 // standsStill begins a transaction that is to end within limit, writes a part of what
-// belongs together, and commits when the time is over. False: it was over before.
+// belongs together, and commits when the time is over. It returns false if the time was
+// over before.
 func standsStill(t *testing.T, db *sql.DB, limit time.Duration) bool {
 	t.Helper()
 	conn, err := db.Conn(t.Context())

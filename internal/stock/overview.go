@@ -42,9 +42,9 @@ func (s *Store) Overviews(ctx context.Context, limit, prizesMax int) (all []draw
 	return all, err
 }
 
-// sumPrizes fills the sums of pools in.
+// sumPrizes sets the sums of pools.
 func (s *Store) sumPrizes(ctx context.Context, q engine.Querier, ids []string, at map[string]*draw.Overview) error {
-	// The stock of an endless blank is no stock: it counts for nothing.
+	// The stock of an endless blank is not counted.
 	finite := func(column string) string {
 		return fmt.Sprintf("SUM(CASE WHEN kind = '%s' AND stocked = %d THEN 0 ELSE %s END)", draw.KindBlank, int64(draw.EndlessStock), column)
 	}
@@ -53,7 +53,7 @@ func (s *Store) sumPrizes(ctx context.Context, q engine.Querier, ids []string, a
 	_, err := ledger.SelectAll(ctx, q, sums, func(row engine.Scanner) (struct{}, error) {
 		var poolID string
 		var count int64
-		var stocked, issued, awards decimal.Decimal // sums of integers are decimals to some databases
+		var stocked, issued, awards decimal.Decimal // some databases return sums of integers as decimals
 		err := row.Scan(&poolID, &count, &stocked, &issued, &awards)
 		if o := at[poolID]; o != nil {
 			o.PrizeCount, o.Stocked, o.Issued, o.Awards = count, stocked.IntPart(), issued.IntPart(), awards.IntPart()
@@ -91,8 +91,8 @@ func (s *Store) fewPrizes(ctx context.Context, q engine.Querier, at map[string]*
 const poolsAheadMax = 100
 
 // PoolsAhead returns, in order of their ids, at most 100 pools that are not closed and
-// whose last entry is ahead of the clock by more than the given time: what goes by time
-// waits there until the clock is there too. Errors: those of the store.
+// whose last entry is ahead of the clock by more than the given time: there, everything
+// that depends on time waits until the clock has caught up. Errors: those of the store.
 func (s *Store) PoolsAhead(ctx context.Context, by time.Duration) (ids []string, err error) {
 	latest := s.engine.Time(s.Now().Add(by).UTC())
 	query := s.ledger.SelectFrom("pools", "id").Where(squirrel.Gt{"at": latest}).
@@ -106,14 +106,13 @@ func (s *Store) PoolsAhead(ctx context.Context, by time.Duration) (ids []string,
 	return ids, err
 }
 
-// Levels returns the counts of every open pool, the newest pools first, from
-// one snapshot. Endless blanks count for nothing. It reads each prize of an open
-// pool once. Errors: those of the store.
+// Levels returns the counts of every open pool, the newest pools first, from one
+// snapshot. Endless blanks are not counted. It reads each prize of an open pool once.
+// Errors: those of the store.
 func (s *Store) Levels(ctx context.Context) (levels []draw.Level, err error) {
 	open := squirrel.Eq{"state": string(draw.StateOpen)}
 	pools := s.ledger.SelectFrom("pools", "id").Where(open).OrderBy("created_at DESC", "id")
-	// The inner query has no parameters of its own dialect: it is a part of the
-	// outer one.
+	// The inner query has no placeholders of its own: it is a part of the outer one.
 	sums := s.ledger.SelectFrom("prizes", "pool_id", "SUM(stocked)", "SUM(issued)").
 		Where(squirrel.Select("1").Prefix("EXISTS (").From("pools").Where("pools.id = prizes.pool_id").Where(open).Suffix(")")).
 		Where(squirrel.Or{squirrel.NotEq{"kind": string(draw.KindBlank)}, squirrel.NotEq{"stocked": int64(draw.EndlessStock)}}).
@@ -132,7 +131,7 @@ func (s *Store) Levels(ctx context.Context) (levels []draw.Level, err error) {
 		}
 		_, err = ledger.SelectAll(ctx, tx, sums, func(row engine.Scanner) (struct{}, error) {
 			var poolID string
-			var stocked, issued decimal.Decimal // sums of integers are decimals to some databases
+			var stocked, issued decimal.Decimal // some databases return sums of integers as decimals
 			err := row.Scan(&poolID, &stocked, &issued)
 			if l := at[poolID]; l != nil {
 				l.Stocked, l.Issued = stocked.IntPart(), issued.IntPart()

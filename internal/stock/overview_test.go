@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestOverviews: sums leave endless blanks out, save those of awards; many prizes
-// are summed and not listed; archived pools are not shown.
+// TestOverviews: sums exclude endless blanks, except those of awards; many prizes are
+// summed and not listed; archived pools are not shown.
 func TestOverviews(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestOverviews(t *testing.T) {
 	}
 }
 
-// TestFindAwards: by user, prize and draw, in order, with the version up to which
-// the search has been.
+// TestFindAwards: by user, prize and draw, in order, with the version up to which was
+// searched.
 func TestFindAwards(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestFindAwards(t *testing.T) {
 			require.NoError(t, err)
 			require.NotNil(t, acts[0].Move)
 
-			// A search of a long history goes through a part of it.
+			// A search of a long history reads only a part of it.
 			_, err = s.Engine().Write.ExecContext(ctx, `UPDATE pools SET version = 250000 WHERE id = 'p'`)
 			require.NoError(t, err)
 			for after, want := range map[int64]int64{0: 100_000, 100_000: 200_000, 200_000: 250_000} {

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// through is a database by way of a proxy.
+// through returns the URL of a database through a proxy.
 func through(tb testing.TB, proxy *servertest.Server, database string) string {
 	tb.Helper()
 	u, err := url.Parse(database)
@@ -20,8 +20,8 @@ func through(tb testing.TB, proxy *servertest.Server, database string) string {
 	return u.String()
 }
 
-// The further ways to PostgreSQL, which share its contract: two that a proxy has,
-// and the words of another database.
+// The further ways to PostgreSQL, which share its contract: two that a proxy has, and
+// the statements of another database.
 const (
 	wayLastFirst = iota
 	wayInTurn
@@ -29,8 +29,8 @@ const (
 	waysToPostgres
 )
 
-// TestContractThroughPgBouncer: the store keeps its contract where each
-// transaction has another session.
+// TestContractThroughPgBouncer: the store keeps its contract if each transaction has
+// another session.
 func TestContractThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestContractThroughPgBouncer(t *testing.T) {
 	}
 }
 
-// TestPoolerIsKnown: in whatever way the proxy picks a session.
+// TestPoolerIsKnown: however the proxy picks a session.
 func TestPoolerIsKnown(t *testing.T) {
 	t.Parallel()
 	direct := servertest.Postgres(t)
@@ -85,8 +85,8 @@ func TestPoolerIsKnown(t *testing.T) {
 	}
 }
 
-// TestPreparedBehindPgBouncer: what the service spares the operator. With
-// statements that are kept prepared it does not work there.
+// TestPreparedBehindPgBouncer: this is what the service spares the operator. Statements
+// that stay prepared do not work there.
 func TestPreparedBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	proxy := servertest.StartPgBouncer(t, servertest.Postgres(t), servertest.Args("server_round_robin=1"))

@@ -13,10 +13,10 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// CreatePool makes a pool with its prizes, whole or not at all, and returns it.
-// Its first version is the change that made it; each prize's stock is a move
-// of its own behind it, in their order. State "" means open. Errors:
-// CodeInvalidRequest, CodePoolExists, and those of the store.
+// CreatePool creates a pool with its prizes, completely or not at all, and returns it.
+// Its first version is the change that creates it; each prize's stock is a separate
+// move after it, in their order. State "" means open. Errors: CodeInvalidRequest,
+// CodePoolExists, and those of the store.
 func (s *Store) CreatePool(ctx context.Context, p draw.Pool, actor string) (draw.Pool, error) {
 	p.State = cmp.Or(p.State, draw.StateOpen)
 	if err := errors.Join(p.Check(), draw.CheckStart(p.State), draw.CheckActor(actor)); err != nil {
@@ -66,14 +66,14 @@ func (s *Store) CreatePool(ctx context.Context, p draw.Pool, actor string) (draw
 // reasonCreated is the reason of the moves that come with a new prize.
 const reasonCreated = "created"
 
-// Pools returns all pools with their prizes, in order of their ids, from one
-// snapshot. Archived ones are among them.
+// Pools returns all pools with their prizes, in order of their ids, from one snapshot,
+// including archived ones.
 func (s *Store) Pools(ctx context.Context) ([]draw.Pool, error) {
 	return s.pools(ctx, s.engine.Read, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q })
 }
 
-// PoolPage returns at most limit pools in order of their ids, from the first above
-// after. Those that are archived are among them only where archived is true.
+// PoolPage returns at most limit pools in order of their ids, starting with the first
+// above after. It includes archived pools only if archived is true.
 func (s *Store) PoolPage(ctx context.Context, after string, limit int, archived bool) ([]draw.Pool, error) {
 	return s.pools(ctx, s.engine.Read, func(q squirrel.SelectBuilder) squirrel.SelectBuilder {
 		if !archived {

@@ -14,8 +14,7 @@ import (
 )
 
 // TestReadsOfRulesAreLinear bounds what an audit reads of turns and of an agenda,
-// whether they are one user's or everybody has some, without statistics and with
-// those from before.
+// whether they belong to one user or to many, without statistics and with old ones.
 func TestReadsOfRulesAreLinear(t *testing.T) {
 	eachMetered(t, func(t *testing.T, m metered, statistics string) {
 		s := stocktest.Open(t, m.url, stock.Options{})
@@ -41,7 +40,7 @@ func TestReadsOfRulesAreLinear(t *testing.T) {
 		require.LessOrEqual(t, read, readMax(pageRows), "page of an agenda")
 		usersOfBatch(t, m, s)
 		userPage(t, m, s)
-		// A page of one user's turns, as it was read before.
+		// A page of one user's turns, as it was formerly read.
 		if m.dialect == "postgres" {
 			const page = `SELECT t.seq FROM turns AS t WHERE t.pool_id = ? AND t.user_id >= ? AND (t.user_id > ? OR t.what > ? OR t.what = ? AND t.seq > ?)
 ORDER BY t.user_id, t.what, t.seq LIMIT 100`
@@ -53,8 +52,8 @@ ORDER BY t.user_id, t.what, t.seq LIMIT 100`
 	})
 }
 
-// fillRuled makes a pool as fillPool does, each of whose moves an agenda has
-// planned, and each of whose awards is a turn of a user.
+// fillRuled creates a pool as fillPool does; an agenda has planned each of its moves,
+// and each of its awards is a turn of a user.
 func fillRuled(t *testing.T, s *stock.Store, poolID string, prizes int, user string) {
 	character := map[string]string{"postgres": "CHR(31)"}[s.Dialect()]
 	if character == "" {
@@ -78,8 +77,8 @@ SELECT pools.id, ` + user + `, 'draw', ` + seq + `, ` + award + `, 0, pools.crea
 	}
 }
 
-// usersOfBatch bounds what a batch reads of its users, time and again: plans are
-// kept, and may be those of a table that was small.
+// usersOfBatch bounds what a batch reads of its users, repeatedly: plans are cached,
+// and may be those of a table that was small.
 func usersOfBatch(t *testing.T, m metered, s *stock.Store) {
 	const users = 100
 	for pool, userOf := range map[string]func(int) string{
@@ -105,7 +104,7 @@ func usersOfBatch(t *testing.T, m metered, s *stock.Store) {
 			require.LessOrEqual(t, read, readMax(2*users), "users of a batch in pool %q", pool)
 		}
 	}
-	if m.dialect != "sqlite" { // whose pages hold many turns
+	if m.dialect != "sqlite" { // whose pages contain many turns
 		read := m.count(t, s, func() {
 			require.NoError(t, m.drain(t.Context(), s.Engine().Read, `SELECT MAX(seq) FROM turns WHERE pool_id = ? AND CONCAT(user_id, '') = ?`, "many", "user-100000"))
 		})
@@ -133,7 +132,7 @@ func userPage(t *testing.T, m metered, s *stock.Store) {
 	found, err := s.UserAwards(t.Context(), "one", "u", int64(2*m.fresh), rows)
 	require.NoError(t, err)
 	require.Empty(t, found)
-	// The page as it was read before; pages of SQLite hold many turns.
+	// The page as it was formerly read; pages of SQLite contain many turns.
 	if m.dialect != "sqlite" {
 		const page = `SELECT version FROM turns WHERE pool_id = ? AND user_id = ? AND what = ? AND version > ? ORDER BY seq LIMIT 100`
 		read := m.count(t, s, func() {

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	smallPrizes = 500 // of a pool that is enough to show what is not linear
+	smallPrizes = 500 // enough prizes of a pool to show what is not linear
 	pageRows    = 400
 	batchDraws  = 500
 )
 
-// readMax bounds what may be read to see a number of rows: a plan passes each
-// row on through a few parts.
+// readMax bounds what may be read to see a number of rows: a plan passes each row
+// through a few parts.
 func readMax(rows int) int64 { return int64(5*rows + 1000) }
 
-// TestReadsAreLinear bounds what is read of tables that were filled a moment
-// ago, so that the database has no statistics of them, or has those from
-// before, when there was another pool and nothing else.
+// TestReadsAreLinear bounds what is read of tables that were filled a moment ago, so
+// that the database has no statistics of them, or old ones from when there was only
+// another pool.
 func TestReadsAreLinear(t *testing.T) {
 	eachMetered(t, func(t *testing.T, m metered, statistics string) {
 		s := stocktest.Open(t, m.url, stock.Options{})
@@ -51,21 +51,21 @@ func TestReadsAreLinear(t *testing.T) {
 	})
 }
 
-// fillPool makes a pool of so many prizes, with a move and an award of each,
-// as an import and a draw of each would leave it.
+// fillPool creates a pool of that many prizes, with a move and an award of each, as an
+// import and a draw of each would leave it.
 func fillPool(t *testing.T, s *stock.Store, poolID string, prizes int) {
 	fillPoolFor(t, s, poolID, prizes, "'u'", "NULL")
 }
 
-// fillPoolFor is fillPool with the users of the awards and the keys of the moves.
-// No row is changed afterwards: what a database has left of an old one, and until
-// when, may change its plans.
+// fillPoolFor is fillPool with the users of the awards and the keys of the moves. No
+// row is changed afterwards: the remains of an old row may change the database's plans
+// for some time.
 func fillPoolFor(t *testing.T, s *stock.Store, poolID string, prizes int, user, key string) {
 	_, err := s.CreatePool(t.Context(), draw.Pool{ID: poolID, Name: poolID}, "test")
 	require.NoError(t, err)
 	rows := fmt.Sprintf(` FROM (%s) AS numbers, pools WHERE pools.id = '%s' AND n < %d`, numbers(prizes), poolID, prizes)
 	for _, statement := range []string{
-		`DELETE FROM changes WHERE pool_id = '` + poolID + `'`, // as of an earlier schema
+		`DELETE FROM changes WHERE pool_id = '` + poolID + `'`, // as in an earlier schema
 		`INSERT INTO prizes (pool_id, id, name, value, stocked, issued, added, changed)
 SELECT pools.id, CONCAT('prize-', 100000 + n), CONCAT('Prize ', n), 1.50, 1000, 1, n + 1, ` + fmt.Sprint(prizes) + ` + n + 1` + rows,
 		`INSERT INTO moves (pool_id, version, prize_id, delta, reason, key_id, stocked, issued, at)
@@ -79,7 +79,7 @@ SELECT pools.id, ` + fmt.Sprint(prizes) + ` + n + 1, CONCAT('draw-', ` + fmt.Spr
 	}
 }
 
-// numbers is a query of the numbers from 0 that have no more digits than n-1.
+// numbers returns a query of the numbers from 0 that have no more digits than n-1.
 func numbers(n int) string {
 	sum, from := "0", "d"
 	for place := 1; place < n; place *= 10 {
@@ -105,15 +105,15 @@ func planOfEach(poolID string, version int64, prizes int, unit int64) *urn.Plan 
 	return p
 }
 
-// work is something to do, and how many rows there are to see for it.
+// work is something to do, and the number of rows that have to be read for it.
 type work struct {
 	name string
 	rows int
 	do   func()
 }
 
-// linearWork is what is done with the pool "fresh", which has a move and an
-// award for each prize.
+// linearWork returns what is done with the pool "fresh", which has a move and an award
+// for each prize.
 func linearWork(t *testing.T, s *stock.Store, fresh int) []work {
 	ctx := t.Context()
 	var keys []string
@@ -193,7 +193,7 @@ func linearWork(t *testing.T, s *stock.Store, fresh int) []work {
 	}
 }
 
-// broken is a query that reads more than there is to see.
+// broken is a query that reads more than necessary.
 type broken struct {
 	name  string
 	rows  int
@@ -201,8 +201,8 @@ type broken struct {
 	args  []any
 }
 
-// brokenDoubles are queries that the database goes wrong with: those that a
-// page of awards, the audit and the draws of a batch were read with before.
+// brokenDoubles returns queries for which the database chooses bad plans: those by
+// which a page of awards, the audit and the draws of a batch were formerly read.
 func brokenDoubles(m metered, statistics string) []broken {
 	const page = `SELECT a.version, p.name FROM awards AS a JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id
 WHERE a.pool_id = ? AND a.version > ? ORDER BY a.version LIMIT 400`

@@ -20,12 +20,11 @@ func dialects() map[string]*engine.Dialect {
 	}
 }
 
-// LockStatements are those of the locks in a kind of database, for tests that open one
-// by other means.
+// LockStatements returns the statements of the locks in a kind of database, for tests
+// that open one by other means.
 func LockStatements(dialect string) locksql.Statements { return dialects()[dialect].Locks }
 
-// Dialects returns the names of all kinds of database, for tests that range
-// over them.
+// Dialects returns the names of all kinds of database, for tests that range over them.
 func Dialects() []string {
 	var names []string
 	for _, d := range dialects() {

@@ -13,10 +13,10 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestRoundTrips counts what a batch costs on the wire, at a proxy between the
-// store and PostgreSQL: two round trips, one for the read and one for the write,
-// and only the write for a plan from the cached copy. Where rules count users,
-// the read of their turns takes the place of the read of the pool.
+// TestRoundTrips counts what a batch costs on the wire, at a proxy between the store
+// and PostgreSQL: two round trips, one for the read and one for the write, and only the
+// write for a plan from the cached copy. Where rules count users, the read of their
+// turns replaces the read of the pool.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	proxy := servertest.StartProxy(t, servertest.Postgres(t))

@@ -14,10 +14,9 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Rules returns the rules of a pool that the change of a version put in force;
-// version 0 is for those that are in force now. They may be unreadable, see
-// [draw.Rules.Unreadable]. Errors: CodePoolNotFound,
-// CodeNotFound, and those of the store.
+// Rules returns the rules of a pool that the change at a version put in force; version
+// 0 means the current rules. They may be unreadable, see [draw.Rules.Unreadable].
+// Errors: CodePoolNotFound, CodeNotFound, and those of the store.
 func (s *Store) Rules(ctx context.Context, poolID string, version int64) (r draw.Ruling, err error) {
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		if version == 0 {
@@ -35,8 +34,8 @@ func (s *Store) Rules(ctx context.Context, poolID string, version int64) (r draw
 	return r, err
 }
 
-// RulesInForce returns the rules of the open pools that have some, ordered by
-// pool; some may be unreadable. Errors: those of the store.
+// RulesInForce returns the rules of the open pools that have rules, ordered by pool;
+// some may be unreadable. Errors: those of the store.
 func (s *Store) RulesInForce(ctx context.Context) (all []draw.Ruling, err error) {
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		open, err := s.rulesInForce(ctx, tx, draw.StateOpen)
@@ -68,11 +67,11 @@ func (s *Store) rulesInForce(ctx context.Context, q engine.Querier, states ...dr
 	})
 }
 
-// SetRules puts rules in force in a pool, nil for none, and returns them. Rules
-// that are in force already change nothing. versions, where not nil, are those
-// that the rules in force may have, [draw.AnyRules] every one. Errors: CodeInvalidRequest, which names the
-// member, CodePoolNotFound, CodePoolClosed, CodePoolOpen for an open pool with a
-// beacon, CodeRulesChanged, and those of the store.
+// SetRules puts rules in force in a pool, nil for none, and returns them. Rules that
+// are already in force change nothing. versions, if not nil, are the allowed versions
+// of the current rules; [draw.AnyRules] allows every one. Errors: CodeInvalidRequest,
+// which names the member, CodePoolNotFound, CodePoolClosed, CodePoolOpen for an open
+// pool with a beacon, CodeRulesChanged, and those of the store.
 func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, versions []int64, actor string) (r draw.Ruling, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return r, err
@@ -126,9 +125,8 @@ func (s *Store) Standing(ctx context.Context, poolID, userID string) (st urn.Sta
 	return st, err
 }
 
-// Odds states the chances of a pool's next draw, of a user where userID is not
-// empty. Errors: CodePoolNotFound, what would refuse the draw, and those of the
-// store.
+// Odds returns the chances of a pool's next draw, for a user if userID is not empty.
+// Errors: CodePoolNotFound, those that would refuse the draw, and those of the store.
 func (s *Store) Odds(ctx context.Context, poolID, userID string) (o odds.Statement, err error) {
 	err = s.inspect(ctx, poolID, userID, func(urn *urn.Urn, facts *urn.Facts) error {
 		if userID == "" {

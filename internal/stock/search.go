@@ -13,16 +13,16 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// searchMax is how many versions of a pool one search goes through: awards have
-// no index on users or prizes, which every draw would have to pay for.
+// searchMax is how many versions of a pool one search reads: awards have no index on
+// users or prizes, because every draw would have to maintain it.
 const searchMax = 100_000
 
-// FindAwards returns at most limit awards that f wants, in order of their
-// versions, from the first above after. It goes through searchMax versions at
-// most; through is the version up to which it has found all, and math.MaxInt64 where
-// the pool has nothing above after: whoever goes on behind it comes to an end, also
-// where versions were lost meanwhile. A draw is found by its key, in one step. Errors:
-// CodePoolNotFound, and those of the store.
+// FindAwards returns at most limit awards that match f, in order of their versions,
+// starting with the first above after. It reads at most searchMax versions; through is
+// the version up to which it has found all, and math.MaxInt64 if the pool has nothing
+// above after: a caller that continues after it comes to an end, also if versions were
+// lost meanwhile. A draw is found by its key, in one step. Errors: CodePoolNotFound,
+// and those of the store.
 func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (awards []draw.Award, through int64, err error) {
 	query := s.ledger.SelectAwards(poolID)
 	for column, value := range map[string]string{"a.user_id": f.UserID, "a.prize_id": f.PrizeID} {
@@ -36,7 +36,7 @@ func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilte
 			return nil
 		}
 		if f.DrawID != "" {
-			// No order by versions: a planner would go through all of them.
+			// No order by versions: a planner would read all of them.
 			query := query.Where(squirrel.Eq{"a.draw_id": f.DrawID}).OrderBy("a.ordinal")
 			awards, err = ledger.SelectAll(ctx, tx, query, s.ledger.ScanAward)
 			awards = slices.DeleteFunc(awards, func(a draw.Award) bool { return a.Version <= after })
@@ -57,9 +57,9 @@ func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilte
 }
 
 // UserAwards returns at most limit of a user's awards in order of their versions,
-// from the first above after: those made while rules counted draws, or only
-// wins where the rules in force count no draws. Errors: CodePoolNotFound,
-// CodeUserNotCounted where they count neither, and those of the store.
+// starting with the first above after: those made while rules counted draws, or only
+// wins if the current rules count no draws. Errors: CodePoolNotFound,
+// CodeUserNotCounted if they count neither, and those of the store.
 func (s *Store) UserAwards(ctx context.Context, poolID, userID string, after int64, limit int) (awards []draw.Award, err error) {
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		counted, err := s.countedOf(ctx, tx, poolID)
@@ -70,7 +70,7 @@ func (s *Store) UserAwards(ctx context.Context, poolID, userID string, after int
 		if err != nil {
 			return err
 		}
-		// A join that keeps turns without an award has no planner begin with awards.
+		// With a join that keeps turns without an award, no planner begins with awards.
 		page := s.ledger.SelectFrom("turns AS t "+s.engine.TurnAward+" "+s.engine.AwardPrize, engine.ReadAwards(engine.Awards())).
 			Where(squirrel.Eq{"t.pool_id": poolID, "t.user_id": userID, "t.what": string(counted)}).Where(squirrel.Gt{"t.seq": seen}).
 			Where("COALESCE(a.version, 0) > 0").OrderBy("t.seq").Limit(uint64(limit)) //nolint:gosec // checked by the caller
@@ -80,9 +80,9 @@ func (s *Store) UserAwards(ctx context.Context, poolID, userID string, after int
 	return awards, err
 }
 
-// turnsUpTo is how many turns a user made up to a version. Their versions have no
-// index, but rise with their numbers, which have: so half of those that are left is
-// dropped at each step.
+// turnsUpTo returns how many turns a user made up to a version. Their versions have no
+// index, but rise with their numbers, which have one: so each step halves the remaining
+// range.
 func (s *Store) turnsUpTo(ctx context.Context, q engine.Querier, poolID, userID string, counted draw.Counted, version int64) (int64, error) {
 	if version <= 0 {
 		return 0, nil
@@ -90,7 +90,7 @@ func (s *Store) turnsUpTo(ctx context.Context, q engine.Querier, poolID, userID 
 	const own = "pool_id = ? AND user_id = ? AND what = ?"
 	const isUpTo = "(SELECT version FROM turns WHERE " + own + " AND seq = (low + high + 1) >> 1) <= ?"
 	of := []any{poolID, userID, string(counted)}
-	// high - high is a zero of its type, which PostgreSQL wants.
+	// high - high is a zero of its type, which PostgreSQL requires.
 	halves := squirrel.Expr(`WITH RECURSIVE halves (low, high) AS (
 	SELECT high - high, high FROM (SELECT seq AS high FROM turns WHERE `+own+` ORDER BY seq DESC LIMIT 1) AS last
 	UNION ALL
@@ -103,7 +103,7 @@ func (s *Store) turnsUpTo(ctx context.Context, q engine.Querier, poolID, userID 
 	return found[0], nil
 }
 
-// countedOf is the kind of turns that the awards of a user are found by.
+// countedOf returns the kind of turns by which the awards of a user are found.
 func (s *Store) countedOf(ctx context.Context, q engine.Querier, poolID string) (draw.Counted, error) {
 	inForce, err := ledger.SelectAll(ctx, q, s.ledger.SelectFrom("pools", "rules").Where(squirrel.Eq{"id": poolID}), ledger.ScanInt)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestSlowStatementIsNoSilence: of several hosts, one that answers is not left for a
-// statement that took too long, and one that does not answer is.
+// TestSlowStatementIsNoSilence: of several hosts, one that answers is not given up for
+// a slow statement, and one that does not answer is.
 func TestSlowStatementIsNoSilence(t *testing.T) {
 	t.Parallel()
 	slow := engine.Unavailable("connection", context.DeadlineExceeded, false)
@@ -36,7 +36,7 @@ func TestSlowStatementIsNoSilence(t *testing.T) {
 			for range 3 {
 				s.Engine().Observe(slow)
 			}
-			require.NoError(t, s.Close()) // the question has ended
+			require.NoError(t, s.Close()) // the query has ended
 			require.Zero(t, left.Load(), "the server answers")
 
 			s, left = opened()

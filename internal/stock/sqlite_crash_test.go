@@ -47,8 +47,8 @@ func copySet(tb testing.TB, path string) string {
 	return to
 }
 
-// quietSet is a copy of files that did not change while they were copied, as a
-// crash leaves them: the service copies its WAL into the file by itself.
+// quietSet returns a copy of files that did not change while they were copied, as after
+// a crash: the service copies its WAL to the file by itself.
 func quietSet(tb testing.TB, path string) string {
 	tb.Helper()
 	for {
@@ -69,7 +69,7 @@ func isSame(tb testing.TB, a, b string) bool {
 	return bytes.Equal(one, other)
 }
 
-// copies are the ways in which people copy the file of a service that runs.
+// copies returns the ways in which people copy the file of a running service.
 func copies() map[string]func(tb testing.TB, path, to string) {
 	statement := func(sql string) func(testing.TB, string, string) {
 		return func(tb testing.TB, path, to string) { execFile(tb, path, fmt.Sprintf(sql, to)) }
@@ -102,7 +102,7 @@ func copies() map[string]func(tb testing.TB, path, to string) {
 	}
 }
 
-// execFile executes a statement beside whoever has the file.
+// execFile executes a statement while another process may have the file.
 func execFile(tb testing.TB, path, statement string) {
 	tb.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
@@ -112,7 +112,7 @@ func execFile(tb testing.TB, path, statement string) {
 	require.NoError(tb, err)
 }
 
-// faultsOf says what is wrong with a database that is served, "" for nothing.
+// faultsOf returns what is wrong with a served database, "" if nothing is.
 func faultsOf(tb testing.TB, s *stock.Store) string {
 	tb.Helper()
 	pools, err := s.Pools(tb.Context())
@@ -131,18 +131,18 @@ func faultsOf(tb testing.TB, s *stock.Store) string {
 	return ""
 }
 
-// start is what came of opening a file.
+// start is the result of opening a file.
 type start struct {
-	// refusal is why it was refused, nil when it was taken.
+	// refusal is why it was refused, nil if it was accepted.
 	refusal error
-	// examined says that all rows were read first.
+	// examined means that all rows were read first.
 	examined bool
-	// versions are those of the pools, when it was taken.
+	// versions are those of the pools, if it was accepted.
 	versions map[string]int64
 }
 
-// started opens a file as a start does. When it is taken, nothing may be wrong
-// with it, also after draws.
+// started opens a file as a start does. If it is accepted, nothing may be wrong with
+// it, also after draws.
 func started(t *testing.T, path string) (c start) {
 	t.Helper()
 	var log bytes.Buffer
@@ -169,7 +169,8 @@ func started(t *testing.T, path string) (c start) {
 	return c
 }
 
-// isMixture says whether SQLite alone makes something wrong of the files.
+// isMixture reports whether SQLite by itself makes an inconsistent database of the
+// files.
 func isMixture(t *testing.T, path string) bool {
 	t.Helper()
 	path = copySet(t, path)
@@ -189,9 +190,9 @@ func isMixture(t *testing.T, path string) bool {
 // crashes is how often each test here kills the process.
 const crashes = 4
 
-// TestBackupBesideTheWALOfACrash: the service is killed, somebody puts a copy
-// over the file and starts. Whatever starts is one state. An ordinary crash
-// starts by itself.
+// TestBackupBesideTheWALOfACrash: the service is killed, somebody copies a backup over
+// the file and starts the service. Whatever starts is one state. After an ordinary
+// crash the service starts by itself.
 func TestBackupBesideTheWALOfACrash(t *testing.T) {
 	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
@@ -216,8 +217,8 @@ func TestBackupBesideTheWALOfACrash(t *testing.T) {
 	}
 }
 
-// TestOlderFileBesideTheWALOfACrash is the same with a file that was closed
-// before the service ran; then all of them are mixtures.
+// TestOlderFileBesideTheWALOfACrash is the same with a file that was closed before the
+// service ran; then all of them are mixtures.
 func TestOlderFileBesideTheWALOfACrash(t *testing.T) {
 	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
@@ -241,8 +242,8 @@ func TestOlderFileBesideTheWALOfACrash(t *testing.T) {
 	require.GreaterOrEqual(t, of.refused, of.mixtures)
 }
 
-// tally counts what came of crashes, and of the same with a copy put in the
-// place of the file.
+// tally counts the results of crashes, and of crashes after which a copy replaced the
+// file.
 type tally struct{ crashes, examined, mixtures, refused int }
 
 // crash starts after a crash: without help, and without a loss.
@@ -259,7 +260,7 @@ func (c *tally) crash(t *testing.T, path string, acknowledged map[string]int64) 
 	}
 }
 
-// mix starts with a copy in the place of the file.
+// mix starts with a copy in place of the file.
 func (c *tally) mix(t *testing.T, path, backup string) {
 	t.Helper()
 	mixed := copySet(t, path)

@@ -23,7 +23,7 @@ import (
 // on that SQLite file until it is killed.
 const drawerFile = "DRAWSVC_TEST_DRAWER"
 
-// childWork does the work of a child process when this is one, and ends it.
+// childWork does the work of a child process if this is one, and ends it.
 func childWork() {
 	path, backup := os.Getenv(drawerFile), os.Getenv(restoreFrom)
 	if path != "" && backup != "" {
@@ -37,12 +37,12 @@ func childWork() {
 	}
 }
 
-// smallWAL has the WAL copied into the file so often that a short test meets
+// smallWAL makes the service copy the WAL to the file so often that a short test sees
 // many generations.
 const smallWAL = 40
 
-// drawForever draws and stocks in small transactions and prints a line for each
-// that is acknowledged. It returns the error that ended it.
+// drawForever draws and stocks in small transactions and prints a line for each that is
+// acknowledged. It returns the error that ended it.
 func drawForever(path string) error {
 	ctx := context.Background()
 	s, err := stock.Open(ctx, "sqlite:"+path, stock.Options{WALPages: smallWAL, Log: slog.New(slog.DiscardHandler)})
@@ -100,7 +100,7 @@ type drawer struct {
 	tb    testing.TB
 	cmd   *exec.Cmd
 	lines *bufio.Scanner
-	// acknowledged are the versions that its pools have reached.
+	// acknowledged holds the versions that its pools have reached.
 	acknowledged map[string]int64
 }
 

@@ -20,8 +20,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// crashedSet makes a database with the pool "p" and leaves it as a crash does.
-// It returns its path, and that of a backup of an earlier version.
+// crashedSet creates a database with the pool "p" and leaves it as after a crash. It
+// returns its path, and that of a backup of an earlier version.
 func crashedSet(t *testing.T) (path, backup string, version, earlier int64) {
 	t.Helper()
 	live := filepath.Join(t.TempDir(), "d.db")
@@ -39,7 +39,7 @@ func crashedSet(t *testing.T) (path, backup string, version, earlier int64) {
 		version, err = drawSome(t.Context(), s, "p")
 		require.NoError(t, err)
 	}
-	path = copySet(t, live) // quiet, so that a copy is what a crash leaves
+	path = copySet(t, live) // quiet, so that a copy is like the state after a crash
 	require.NoError(t, s.Close())
 	return path, backup, version, earlier
 }
@@ -98,7 +98,7 @@ func names(t *testing.T, folder string) (found []string) {
 	return found
 }
 
-// TestRestore replaces what a crash has left, and a file that is missing.
+// TestRestore replaces the state after a crash, and a missing file.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	path, backup, _, earlier := crashedSet(t)
@@ -146,7 +146,7 @@ func TestRestore(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Dir(backup), 0o700))
 }
 
-// TestRestoreOfASet: the backup is what a crash left, file and WAL.
+// TestRestoreOfASet: the backup is the state after a crash, file and WAL.
 func TestRestoreOfASet(t *testing.T) {
 	t.Parallel()
 	set, older, version, _ := crashedSet(t)
@@ -159,7 +159,7 @@ func TestRestoreOfASet(t *testing.T) {
 	require.ErrorContains(t, err, "does not belong to")
 }
 
-// TestRestoreRefuses: the database stays as it was.
+// TestRestoreRefuses: the database does not change.
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
 	path, backup, version, _ := crashedSet(t)
@@ -177,7 +177,7 @@ func TestRestoreRefuses(t *testing.T) {
 	before := content(t, path)
 	for want, file := range map[string]string{
 		"no such file":        filepath.Join(t.TempDir(), "none.db"),
-		"is no file":          t.TempDir(),
+		"is not a file":       t.TempDir(),
 		"the database itself": link,
 		"not a database": other(func(path string) {
 			require.NoError(t, os.WriteFile(path, []byte("some text, long enough to be read as a header of a file that is none, so that it is refused"), 0o600))
@@ -221,8 +221,7 @@ func TestRestoreRefuses(t *testing.T) {
 // restore that backup.
 const restoreFrom = "DRAWSVC_TEST_RESTORE"
 
-// TestRestoreKilled: killed at any moment, it leaves the old database or the
-// new one.
+// TestRestoreKilled: killed at any moment, it leaves the old database or the new one.
 func TestRestoreKilled(t *testing.T) {
 	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
@@ -240,7 +239,7 @@ func TestRestoreKilled(t *testing.T) {
 		select {
 		case err := <-ended:
 			require.NoError(t, err)
-			longest = time.Since(began) // so that the next ones are killed before
+			longest = time.Since(began) // so that the next ones are killed earlier
 		case <-time.After(mathrand.N(longest)):
 			if err := cmd.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
 				require.NoError(t, err)

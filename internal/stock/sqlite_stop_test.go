@@ -20,7 +20,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// openQuietly opens a file for writing; the test closes it.
+// openQuietly opens a file for writing; it is closed when the test ends.
 func openQuietly(t *testing.T, path string) *stock.Store {
 	t.Helper()
 	s, err := stock.Open(t.Context(), "sqlite:"+path, stock.Options{Log: slog.New(slog.DiscardHandler)})
@@ -29,7 +29,7 @@ func openQuietly(t *testing.T, path string) *stock.Store {
 	return s
 }
 
-// stopped says that a store acknowledges nothing and answers nothing.
+// stopped checks that a store acknowledges and answers nothing.
 func stopped(t *testing.T, s *stock.Store, poolID string) {
 	t.Helper()
 	_, err := s.Read(t.Context(), urn.NewUrn(poolID), stock.TxOptions{Lock: true})
@@ -54,7 +54,7 @@ func restock(t *testing.T, s *stock.Store, poolID string) error {
 	return err
 }
 
-// content is a digest of each file of a database that keeps its rows.
+// content returns a digest of each file of a database that contains rows.
 func content(t *testing.T, path string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -66,8 +66,8 @@ func content(t *testing.T, path string) map[string]string {
 	return found
 }
 
-// TestFileReplacedWhileItIsServed: the store stops at its next write at the
-// latest, and leaves what has come in the place of its file alone.
+// TestFileReplacedWhileItIsServed: the store stops at its next write at the latest, and
+// does not change what has replaced its file.
 func TestFileReplacedWhileItIsServed(t *testing.T) {
 	t.Parallel()
 	moveAway := func(t *testing.T, path string) {
@@ -77,7 +77,8 @@ func TestFileReplacedWhileItIsServed(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		replace func(t *testing.T, path, other string)
-		// starts says that the service starts on what is there afterwards.
+		// starts means that the service starts with the files that are there
+		// afterwards.
 		starts bool
 	}{
 		"set renamed, other file": {func(t *testing.T, path, other string) {
@@ -120,8 +121,8 @@ func TestFileReplacedWhileItIsServed(t *testing.T) {
 	}
 }
 
-// TestStrangersOnTheFile: others read for long, and copy the WAL into the file;
-// the service goes on, and so does the next one after a crash.
+// TestStrangersOnTheFile: others read for long, and copy the WAL to the file; the
+// service continues, and so does the next one after a crash.
 func TestStrangersOnTheFile(t *testing.T) {
 	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
@@ -141,7 +142,7 @@ func TestStrangersOnTheFile(t *testing.T) {
 		}
 	}
 	crashed := func() {
-		after := started(t, quietSet(t, path)) // what a crash leaves
+		after := started(t, quietSet(t, path)) // the state after a crash
 		require.NoError(t, after.refusal)
 		require.Equal(t, version, after.versions["p"])
 	}
@@ -162,7 +163,7 @@ func TestStrangersOnTheFile(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// TestReplacedCondemnsNoGuard: without the guard, SQLite goes on in a file that
+// TestReplacedCondemnsNoGuard: without the guard, SQLite continues in a file that
 // nobody finds again.
 func TestReplacedCondemnsNoGuard(t *testing.T) {
 	t.Parallel()
@@ -180,7 +181,7 @@ func TestReplacedCondemnsNoGuard(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-// longPool makes a pool with n awards, k1, k2 …, and another one, whose rows come
+// longPool creates a pool with n awards, k1, k2 …, and another one, whose rows come
 // first in the file.
 func longPool(t *testing.T, s *stock.Store, n int) {
 	t.Helper()
@@ -195,7 +196,7 @@ func longPool(t *testing.T, s *stock.Store, n int) {
 	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("long", 2, "a", 0, ids...)))
 }
 
-// damage overwrites the pages of a file in which a text stands.
+// damage overwrites the pages of a file that contain a text.
 func damage(t *testing.T, path, text string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -212,8 +213,8 @@ func damage(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, content, 0o600))
 }
 
-// TestDamagedFile: whoever meets the damage stops everything, and the next
-// start examines the file.
+// TestDamagedFile: the first access to the damage stops everything, and the next start
+// examines the file.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "d.db")
@@ -223,9 +224,9 @@ func TestDamagedFile(t *testing.T) {
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	_, err := stock.Backup(t.Context(), "sqlite:"+path, backup, stock.Options{})
 	require.NoError(t, err)
-	damage(t, path, "k9999") // the rows of "a-short" are on other pages
+	damage(t, path, "k9999") // the rows of "" are on other pages
 
-	s = openQuietly(t, path) // as it was closed, for all that can be seen at once
+	s = openQuietly(t, path) // as it was closed, as far as can be seen at once
 	_, err = drawSome(t.Context(), s, "a-short")
 	require.NoError(t, err, "the damage is elsewhere")
 	tx, err := s.Read(t.Context(), urn.NewUrn("long"), stock.TxOptions{})
@@ -241,15 +242,15 @@ func TestDamagedFile(t *testing.T) {
 	require.ErrorContains(t, refusal, "damaged")
 	require.Equal(t, refusal.Error(), started(t, path).refusal.Error(), "and again")
 	_, err = stock.Backup(t.Context(), "sqlite:"+path, backup+".bad", stock.Options{})
-	require.ErrorContains(t, err, "there is no backup of it")
+	require.ErrorContains(t, err, "was not backed up")
 	require.NoFileExists(t, backup+".bad")
 	_, err = stock.Restore(t.Context(), "sqlite:"+path, backup, stock.Options{})
 	require.NoError(t, err)
 	require.NoError(t, started(t, path).refusal)
 }
 
-// TestStoppedStoreLeavesItsSuccessorAlone: the file is replaced, another process
-// serves the new one, and only then the old one ends.
+// TestStoppedStoreLeavesItsSuccessorAlone: the file is replaced, another process serves
+// the new one, and only then the old one ends.
 func TestStoppedStoreLeavesItsSuccessorAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "d.db")
@@ -264,13 +265,13 @@ func TestStoppedStoreLeavesItsSuccessorAlone(t *testing.T) {
 	require.NoError(t, s.Close())
 	version, err := drawSome(t.Context(), successor, "p")
 	require.NoError(t, err, "its WAL is where it was")
-	crash := started(t, quietSet(t, path)) // what a crash leaves
+	crash := started(t, quietSet(t, path)) // the state after a crash
 	require.NoError(t, crash.refusal)
 	require.Equal(t, version, crash.versions["p"])
 	require.NoError(t, successor.Close())
 }
 
-// TestDoctorOfForeignWAL: the doctor says what a start would refuse.
+// TestDoctorOfForeignWAL: the doctor reports what a start would refuse.
 func TestDoctorOfForeignWAL(t *testing.T) {
 	t.Parallel()
 	path, backup, _, _ := crashedSet(t)

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// inDoubt wants that what a caller asks for, who goes while its commit waits, is in
-// doubt. On a busy machine it may not have come as far, and gets more time.
+// inDoubt requires that a request whose caller leaves while its commit waits is in
+// doubt. On a busy machine it may not have reached that point, and gets more time.
 func inDoubt(t *testing.T, ask func(context.Context) error) {
 	t.Helper()
 	for limit := time.Second; ; limit *= 2 {
@@ -31,8 +31,8 @@ func inDoubt(t *testing.T, ask func(context.Context) error) {
 	}
 }
 
-// TestUnreplicatedIsNotAcknowledged: a commit whose wait for its standby was
-// broken off can be read, and is reported neither as done nor as found.
+// TestUnreplicatedIsNotAcknowledged: a commit whose wait for its standby was broken off
+// can be read, but is reported neither as done nor as found.
 func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "postgres")
@@ -59,7 +59,7 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	found := func() int64 { return stocktest.NoViolations(t, s, "p").Prizes[0].Awards }
 
 	standbys("nobody")
-	inDoubt(t, func(ctx context.Context) error { return try(ctx, ways["d1"], stocktest.Plan("p", 2, "a", 0, "d1")) }) // the caller goes
+	inDoubt(t, func(ctx context.Context) error { return try(ctx, ways["d1"], stocktest.Plan("p", 2, "a", 0, "d1")) }) // the caller leaves
 	require.Eventually(t, func() bool { return found() == 1 }, waitMax, tick)
 	done := make(chan error, 1)
 	go func() { done <- try(t.Context(), ways["d2"], stocktest.Plan("p", 3, "a", 1, "d2")) }()
@@ -77,7 +77,7 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 		_, err := s.Draw(short, "p", id)
 		require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
 	}
-	for range 2 { // the second time it is there already
+	for range 2 { // the second time it already exists
 		inDoubt(t, func(ctx context.Context) error {
 			_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "key"}, "test")
 			return err
@@ -91,8 +91,8 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	}
 }
 
-// TestUrnOfAnotherHistory: after a failover that lost something, a pool may be
-// at a version that the urn knows, and yet be another.
+// TestUrnOfAnotherHistory: after a failover that lost something, a pool may be at a
+// version that the urn knows, but in another state.
 func TestUrnOfAnotherHistory(t *testing.T) {
 	t.Parallel()
 	primary := servertest.Start(t, "postgres")
@@ -133,8 +133,8 @@ func TestUrnOfAnotherHistory(t *testing.T) {
 	require.Equal(t, int64(15), urn.Remaining(), "and yet another")
 }
 
-// TestChangesWaitForTheStandby: a change whose wait for its standby was broken
-// off is not acknowledged, like a draw.
+// TestChangesWaitForTheStandby: a change whose wait for its standby was broken off is
+// not acknowledged, like a draw.
 func TestChangesWaitForTheStandby(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "postgres")
@@ -182,9 +182,8 @@ func TestChangesWaitForTheStandby(t *testing.T) {
 	}
 }
 
-// TestRefusalsComeFromAServerThatCanWrite: what a standby that lags, or a
-// server that is read-only, does not have may be elsewhere: nothing is refused
-// for it.
+// TestRefusalsComeFromAServerThatCanWrite: what a lagging standby, or a read-only
+// server, does not have may be on another server: nothing is refused for that.
 func TestRefusalsComeFromAServerThatCanWrite(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) (fresh, old *stock.Store){
@@ -213,7 +212,7 @@ func TestRefusalsComeFromAServerThatCanWrite(t *testing.T) {
 }
 
 // TestChangesGoToAServerThatCanWrite: a change is neither refused nor made on a
-// standby, or on a server that is read-only, also where the account might write.
+// standby, or on a read-only server, even if the account might write.
 func TestChangesGoToAServerThatCanWrite(t *testing.T) {
 	t.Parallel()
 	paused := draw.StatePaused
@@ -248,7 +247,8 @@ func units(pool, prize string, delta int64) draw.Stocking {
 	return draw.Stocking{PoolID: pool, PrizeID: prize, Delta: delta, Reason: "more"}
 }
 
-// laggingStandby is a primary, and a standby that hears nothing of it any more.
+// laggingStandby returns a primary, and a standby that no longer receives anything from
+// it.
 func laggingStandby(t *testing.T) (fresh, old *stock.Store) {
 	primary := servertest.Start(t, "postgres")
 	standby := servertest.StartStandby(t, primary, primary.Addr(), "standby")
@@ -275,8 +275,8 @@ func readOnlyPostgres(t *testing.T) (fresh, old *stock.Store) {
 	return fresh, old
 }
 
-// readOnlyMySQL is a server of which a second one, which is read-only, is no
-// replica: it has no pool at all.
+// readOnlyMySQL returns a server and a second, read-only one that is not its replica:
+// it has no pool at all.
 func readOnlyMySQL(t *testing.T) (fresh, old *stock.Store) {
 	fresh = stocktest.New(t, "mysql")
 	stocktest.Pool(t, fresh, "p", 1)

@@ -24,8 +24,8 @@ func hold(t *testing.T, db *sql.DB, n int) {
 	}
 }
 
-// TestReadsStarveNobody: while every connection for reads is taken, the check
-// of readiness and changes go on. The double reads where the others read.
+// TestReadsStarveNobody: while every connection for reads is taken, the readiness check
+// and changes continue. The double reads through the same connections.
 func TestReadsStarveNobody(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -54,8 +54,8 @@ func TestReadsStarveNobody(t *testing.T) {
 	}
 }
 
-// TestChangesStarveNobody: while every connection for changes is taken, the
-// check of readiness and reads go on.
+// TestChangesStarveNobody: while every connection for changes is taken, the readiness
+// check and reads continue.
 func TestChangesStarveNobody(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -80,8 +80,8 @@ func TestChangesStarveNobody(t *testing.T) {
 	}
 }
 
-// writesHeld are the connections for changes that database/sql does not count:
-// those of PostgreSQL are bounded by the pool behind it.
+// writesHeld returns the number of connections for changes that database/sql does not
+// count: those of PostgreSQL are bounded by the pool below it.
 func writesHeld(dialect string) int {
 	if dialect == "postgres" {
 		return engine.AdminConnections

@@ -24,50 +24,51 @@ import (
 
 // Options of a Store.
 type Options struct {
-	// LockWait is the longest that a statement waits for a row lock; 0 means
+	// LockWait is the maximum time that a statement waits for a row lock; 0 means
 	// LockWaitDefault.
 	LockWait time.Duration
-	// MigrateWait is the longest that Migrate waits for another process that
+	// MigrateWait is the maximum time that Migrate waits for another process that
 	// migrates, or for locks of others; 0 means MigrateWaitDefault.
 	MigrateWait time.Duration
-	// ReadOnly opens a database for reading alone. An SQLite file that another
-	// process serves can be read so.
+	// ReadOnly opens a database read-only. This allows reading an SQLite file that
+	// another process serves.
 	ReadOnly bool
-	// AbsentIsEmpty has ReadOnly read an SQLite file that is not there as an empty
-	// database, and make none.
+	// AbsentIsEmpty makes ReadOnly read an SQLite file that does not exist as an empty
+	// database, without creating it.
 	AbsentIsEmpty bool
 	// WALPages is how many pages of 4 KiB the write-ahead log of an SQLite file
-	// gathers before they are copied into the file; 0 means WALPagesDefault.
+	// collects before they are copied to the file; 0 means WALPagesDefault.
 	WALPages int
-	// Changed, when set, is called with every pool whose stock or state this
-	// process changed by other means than a draw.
+	// Changed, if set, is called with every pool whose stock or state this process
+	// changed by other means than a draw.
 	Changed func(poolID string)
-	// Due, when set, is called with the number of items of agendas that this
-	// process did of a kind, or of ItemFailed.
+	// Due, if set, is called with the number of items of a kind, or of ItemFailed, that
+	// this process carried out.
 	Due func(kind draw.ItemKind, n int)
-	// ClockLeap is the longest leap of the database's clock, against the time since
-	// this machine started, that is followed at once. A longer one stops new draws of
-	// pools with rules or an agenda; see Store.ClockLeapt. 0 follows every leap.
+	// ClockLeap is the maximum leap of the database's clock, compared with the time
+	// since this machine started, that is followed at once. A longer one stops new
+	// draws of pools with rules or an agenda; see Store.ClockLeapt. 0 follows every
+	// leap.
 	ClockLeap time.Duration
-	// Machine, when set, is this machine's clock, which an SQLite database goes by. It
-	// is for tests.
+	// Machine, if set, is this machine's clock, which an SQLite database uses. It is
+	// for tests.
 	Machine func() time.Time
-	// Identities unseal the secrets of pools that are committed to their numbers;
-	// nil means none, and such pools cannot be drawn from.
+	// Identities unseal the secrets of committed pools; nil means none, and such pools
+	// cannot be drawn from.
 	Identities *proof.Identities
-	// Log takes what has no caller to hear it; nil means slog.Default.
+	// Log records what no caller receives; nil means slog.Default.
 	Log *slog.Logger
-	// Migrations are the schema that the binary knows; none means those that
-	// are embedded.
+	// Migrations are the schema that the binary knows; the zero value means the
+	// embedded one.
 	Migrations migrations.Set
 }
 
-// LockWaitDefault is short enough that a request meets its deadline with an
-// answer: a row that is locked for longer is reported as busy.
+// LockWaitDefault is short enough that a request gets an answer before its deadline: a
+// row that is locked for longer is reported as busy.
 const LockWaitDefault = time.Second
 
-// MigrateWaitDefault leaves a process that was killed, and a long audit, the time to
-// end.
+// MigrateWaitDefault is enough time for a killed process's lock to expire, and for a
+// long audit to end.
 const MigrateWaitDefault = 2 * time.Minute
 
 // WALPagesDefault makes a log of 8 MiB.
@@ -84,15 +85,14 @@ type Store struct {
 	*jobrows.Rows
 	*publiclog.Store
 	ledger *ledger.Ledger
-	// hasUnreadable is what the last call of ReadWatched found.
+	// hasUnreadable is the result of the last call of ReadWatched.
 	hasUnreadable atomic.Bool
 }
 
-// Open opens the database that url names: sqlite:PATH, postgres://… or
-// mysql://…. It connects, and fails when it cannot; it does not touch the
-// schema. Errors: CodeInvalidRequest for a URL that names no database,
-// CodeStoreUnavailable when the database does not answer or, on SQLite, when
-// another process has the file.
+// Open opens the database that url names: sqlite:PATH, postgres://… or mysql://…. It
+// connects, and fails if it cannot; it does not change the schema. Errors:
+// CodeInvalidRequest for a URL that names no database, CodeStoreUnavailable if the
+// database does not answer or, on SQLite, if another process has the file.
 func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	d, ok := dialects()[scheme]
@@ -129,7 +129,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 		return nil, openError(err)
 	}
 	if err := e.Read.PingContext(ctx); err != nil {
-		_ = e.Close() // it is the first error that matters
+		_ = e.Close() // the first error is the relevant one
 		return nil, openError(err)
 	}
 	keeper := schema.New(e, brought, o.MigrateWait, o.Log)
@@ -142,7 +142,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 	}, nil
 }
 
-// engine are the options for the engine.
+// engine returns the options for the engine.
 func (o Options) engine() engine.Options {
 	return engine.Options{
 		LockWait: o.LockWait, ReadOnly: o.ReadOnly, AbsentIsEmpty: o.AbsentIsEmpty, WALPages: o.WALPages, Log: o.Log,
@@ -153,8 +153,8 @@ func (o Options) engine() engine.Options {
 	}
 }
 
-// CheckURL reports whether rawURL names a database of a kind that is known; what
-// follows the scheme is not read. Error: CodeInvalidRequest.
+// CheckURL checks that rawURL names a known kind of database; it does not read what
+// follows the scheme. Error: CodeInvalidRequest.
 func CheckURL(rawURL string) error {
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	if _, ok := dialects()[scheme]; !ok {
@@ -167,53 +167,53 @@ func errNoDatabase() error {
 	return draw.Errorf(draw.CodeInvalidRequest, "database must be sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
 }
 
-// openError says why a database could not be opened.
+// openError returns why a database could not be opened.
 func openError(err error) error {
 	return draw.Wrap(draw.CodeStoreUnavailable, err, "the database cannot be opened")
 }
 
-// Close closes all connections. It returns the first error of closing.
+// Close closes all connections. It returns the first error.
 func (s *Store) Close() error { return s.engine.Close() }
 
-// Dialect is the name of the database's kind: "sqlite", "postgres" or "mysql".
+// Dialect returns the name of the database's kind: "sqlite", "postgres" or "mysql".
 func (s *Store) Dialect() string { return s.engine.Name }
 
-// Engine is the open database, for the packages below this one.
+// Engine returns the open database, for the packages below this one.
 func (s *Store) Engine() *engine.Engine { return s.engine }
 
-// SharesSessions says that a proxy hands the sessions of the server around
-// among its clients, so that nothing that belongs to a session can be relied
-// on: no advisory lock, no setting, no prepared statement.
+// SharesSessions reports whether a proxy shares the server's sessions between its
+// clients, so that nothing that belongs to a session can be relied on: no advisory
+// lock, no setting, no prepared statement.
 func (s *Store) SharesSessions() bool { return s.engine.Pooling == engine.PooledByTransaction }
 
-// LockDB returns the connections that external locks use. On SQLite it is the
-// single writer: it must not be held while a draw is decided.
+// LockDB returns the connections for external locks. On SQLite it is the single writer:
+// it must not be held while a draw is decided.
 func (s *Store) LockDB() *sql.DB { return s.engine.Lock }
 
-// WatchSchema has the schema checked about once a second, and the database's clock
-// read about every ten seconds, until the store is closed. It is called once, before
-// the store is used by others.
+// WatchSchema checks the schema about once a second, and reads the database's clock
+// about every ten seconds, until the store is closed. It is called once, before the
+// store is used by others.
 func (s *Store) WatchSchema() {
 	s.Keeper.Watch()
 	s.WatchClock()
 }
 
-// CheckWritable reports whether the database takes writes, as far as the last ones
-// say. It asks nobody: see [Store.WatchWrites]. Error: CodeStoreUnavailable.
+// CheckWritable returns an error if the database did not accept the last write. It
+// sends no query: see [Store.WatchWrites]. Error: CodeStoreUnavailable.
 func (s *Store) CheckWritable() error { return s.ledger.CheckWritable() }
 
-// WriteRefusal is the reason for which the database takes no writes, one of
-// [WriteRefusals], "" while it takes them.
+// WriteRefusal returns why the database accepts no writes, one of [WriteRefusals], ""
+// while it accepts them.
 func (s *Store) WriteRefusal() string { return s.ledger.WriteRefusal() }
 
-// WatchWrites has a write tried about once a second while the database takes none, until
+// WatchWrites tries a write about once a second while the database accepts none, until
 // the store is closed. It is called once, before the store is used by others.
 func (s *Store) WatchWrites() { s.ledger.WatchWrites() }
 
-// LockStatements are those of the locks in the database.
+// LockStatements returns the statements of the locks in the database.
 func (s *Store) LockStatements() locksql.Statements { return s.engine.Locks }
 
-// Ping reports whether the database answers: nil or CodeStoreUnavailable.
+// Ping checks that the database answers. Error: CodeStoreUnavailable.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.engine.Probe.PingContext(ctx); err != nil {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer")

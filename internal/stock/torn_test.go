@@ -76,9 +76,9 @@ func readByHand(t *testing.T, s *stock.Store) (found [2]int64) {
 	return found
 }
 
-// TestReadsAreOfOneState: whoever reads a pool that is changed all the time finds
-// the stock that it had at the version. It has one unit at even versions, and two
-// at odd ones.
+// TestReadsAreOfOneState: a reader of a pool that changes all the time finds the stock
+// that the pool had at the version. It has one unit at even versions, and two at odd
+// ones.
 func TestReadsAreOfOneState(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// unflushed is a MariaDB server whose commits are in its memory alone, as each is
-// for a moment before the log of it is on the disk.
+// unflushed is a MariaDB server whose commits are only in its memory, as each is for a
+// moment before its log is on the disk.
 type unflushed struct {
 	server *servertest.Server
 	store  *stock.Store
@@ -45,8 +45,8 @@ func (u *unflushed) crash(t *testing.T) {
 	u.store = stocktest.Open(t, u.server.URL(), stock.Options{})
 }
 
-// TestUnflushedIsNotAcknowledged: what another session has committed can be read
-// before it is on the disk. It is not reported as found before it is there.
+// TestUnflushedIsNotAcknowledged: what another session has committed can be read before
+// it is on the disk. It is not reported as found before that.
 func TestUnflushedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	u := newUnflushed(t)

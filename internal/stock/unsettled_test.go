@@ -12,9 +12,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestUnsettledIsNoDoubt: where the row cannot be written that a commit waits for
-// the disk by, the commit is not sent. The change is no matter of doubt, and a read
-// fails as reads do.
+// TestUnsettledIsNoDoubt: if the row that a commit writes to wait for the disk cannot
+// be written, the commit is not sent. Then the change is not in doubt, and a read fails
+// as reads do.
 func TestUnsettledIsNoDoubt(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.URL(t, "mysql"), stock.Options{})

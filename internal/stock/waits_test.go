@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestWaitsForConnections: while a draw waits for a connection, the time that it
-// waits is counted, and also when it gives up.
+// TestWaitsForConnections: while a draw waits for a connection, the time that it waits
+// is counted, even if it gives up.
 func TestWaitsForConnections(t *testing.T) {
 	t.Parallel()
 	url := stocktest.URL(t, "postgres")

@@ -10,25 +10,25 @@ import (
 // UnreadablePart is something stored that this binary cannot read.
 type UnreadablePart struct {
 	PoolID string
-	// Version is that of the rules in force, 0 for an item; Item is the number of a
-	// planned item, 0 for rules.
+	// Version is the version of the rules in force, 0 for an item; Item is the number
+	// of a planned item, 0 for rules.
 	Version, Item int64
-	// Why says what could not be read.
+	// Why is why it could not be read.
 	Why error
 }
 
 // Watched is what an instance watches of rules in force and planned items.
 type Watched struct {
-	// Low are the prizes of open pools of which fewer units remain than the rules want to
-	// be warned of, ordered by pool and prize.
+	// Low are the prizes of open pools with fewer units left than the warning level of
+	// the rules, ordered by pool and prize.
 	Low []draw.LowPrize
-	// Unreadable is what this binary cannot read, of pools that are not closed and of the
-	// 1,000 planned items that are due next. There it gives no new draw, or will not once
-	// the item is due.
+	// Unreadable is what this binary cannot read of pools that are not closed and of
+	// the 1,000 planned items that are due next. Those pools give no new draws here, or
+	// will not once the item is due.
 	Unreadable []UnreadablePart
 }
 
-// ReadWatched reads what is watched, from one snapshot. It reads the prizes of only those
+// ReadWatched reads what is watched, from one snapshot. It reads prizes only of the
 // pools whose rules name some. Errors: those of the store.
 func (s *Store) ReadWatched(ctx context.Context) (w Watched, err error) {
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {

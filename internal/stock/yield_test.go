@@ -16,9 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// migrateBehind begins a migration behind a reader that has not ended, a long
-// audit for example, and returns what draws meet meanwhile: how many of 20 went
-// through.
+// migrateBehind begins a migration while a reader has not ended, for example a long
+// audit, and returns how many of 20 draws succeeded meanwhile.
 func migrateBehind(t *testing.T, dialect string, set migrations.Set) (drawn int) {
 	url := stocktest.URL(t, dialect)
 	s := stocktest.Open(t, url, stock.Options{})
@@ -56,7 +55,7 @@ func migrateBehind(t *testing.T, dialect string, set migrations.Set) (drawn int)
 	require.NoError(t, reader.Rollback())
 	require.NoError(t, <-migrated)
 	if drawn > 0 {
-		require.Contains(t, log.String(), "a migration meets others at work")
+		require.Contains(t, log.String(), "migration blocked by another session")
 	}
 	stocktest.NoViolations(t, s, "p")
 	return drawn
@@ -72,8 +71,7 @@ func drawOnce(ctx context.Context, s *stock.Store, p *urn.Plan) error {
 	return tx.Write(ctx, stocktest.On(urn, p))
 }
 
-// TestMigrateYields: a migration that waits for a table does not make the draws
-// wait with it.
+// TestMigrateYields: a migration that waits for a table does not make draws wait.
 func TestMigrateYields(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // SQLite's readers block nobody

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// KeysMax is the most keys of a file.
+	// KeysMax is the maximum number of keys in a file.
 	KeysMax = 64
-	// secretMin is the shortest secret of HS256, in bytes (RFC 7518, 3.2).
+	// secretMin is the minimum length of a secret of HS256, in bytes (RFC 7518, 3.2).
 	secretMin = 32
 )
 
-// key verifies by one algorithm alone.
+// key verifies by only one algorithm.
 type key struct {
 	method jwt.SigningMethod
-	// verifies is a []byte or an ed25519.PublicKey, as the method needs it.
+	// verifies is a []byte or an ed25519.PublicKey, as the method requires.
 	verifies any
 }
 
-// Set holds the keys that are valid side by side, by their ids.
+// Set holds the keys that are valid at the same time, by their ids.
 type Set map[string]key
 
-// jwk is one key of a file (RFC 7517). Members that are not here mean nothing.
+// jwk is one key of a file (RFC 7517). Members that are not here are ignored.
 type jwk struct {
 	ID        string `json:"kid"`
 	Type      string `json:"kty"`
@@ -39,9 +39,9 @@ type jwk struct {
 	Private   string `json:"d"`
 }
 
-// ParseKeys reads the text of a JWKS: 1 to KeysMax keys of type oct, for HS256,
-// or OKP with Ed25519, each with an id of its own. An error says which key is
-// wrong; it holds nothing of one.
+// ParseKeys reads the text of a JWKS: 1 to KeysMax keys of type oct, for HS256, or OKP
+// with Ed25519, each with a distinct id. An error says which key is wrong; it contains
+// nothing of a key.
 func ParseKeys(text []byte) (Set, error) {
 	var file struct {
 		Keys []jwk `json:"keys"`

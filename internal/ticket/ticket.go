@@ -11,26 +11,25 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// leeway is how far an issuer's clock may be ahead of this one's.
+// leeway is how far an issuer's clock may be ahead of this machine's clock.
 const leeway = 5 * time.Second
 
-// claims are what a ticket says.
+// claims are the claims of a ticket.
 type claims struct {
 	Pool string `json:"pool"`
-	// Count is 1 where the ticket has none.
+	// Count is 1 if the ticket has none.
 	Count *int `json:"count"`
 	jwt.RegisteredClaims
 }
 
-// Keeper reads tickets by the keys that are valid now. It is safe for concurrent
-// use.
+// Keeper reads tickets by the currently valid keys. It is safe for concurrent use.
 type Keeper struct {
 	keys   atomic.Pointer[Set]
 	parser *jwt.Parser
 	now    func() time.Time
 }
 
-// NewKeeper returns a keeper of keys; without any, no ticket is genuine.
+// NewKeeper returns a keeper of keys; without keys, every ticket is refused.
 func NewKeeper(keys Set) *Keeper {
 	k := &Keeper{
 		// The claims are checked here: a ticket that has expired is still read.
@@ -41,15 +40,15 @@ func NewKeeper(keys Set) *Keeper {
 	return k
 }
 
-// Replace makes keys the valid ones.
+// Replace makes keys the valid keys.
 func (k *Keeper) Replace(keys Set) { k.keys.Store(&keys) }
 
 // AreTaken reports whether the keeper has a key, so that a ticket can be genuine.
 func (k *Keeper) AreTaken() bool { return len(*k.keys.Load()) > 0 }
 
-// Read returns the draw that a ticket allows. It does not say whether the ticket
-// has expired: TicketUntil is when it does, or did. Error: CodeTicketInvalid,
-// whose detail does not say what was wrong.
+// Read returns the draw that a ticket allows. It does not check whether the ticket has
+// expired: TicketUntil is when it does, or did. Error: CodeTicketInvalid, whose detail
+// does not say what was wrong.
 func (k *Keeper) Read(ticket string) (draw.Request, error) {
 	r, err := k.read(ticket)
 	if err != nil {
@@ -58,8 +57,8 @@ func (k *Keeper) Read(ticket string) (draw.Request, error) {
 	return r, nil
 }
 
-// refused keeps the cause of a refusal for the log. It is no error of package
-// draw, whose code would go before that of the ticket.
+// refused keeps the cause of a refusal for the log. It is not an error of package draw,
+// whose code would take precedence over the ticket's code.
 type refused struct{ cause error }
 
 // Error implements error.
@@ -84,8 +83,8 @@ func (k *Keeper) read(ticket string) (draw.Request, error) {
 	return r, r.Check()
 }
 
-// keyOf returns the key that a ticket names. The key, never the ticket, chooses
-// the algorithm.
+// keyOf returns the key that a ticket names. The key determines the algorithm, never
+// the ticket.
 func (k *Keeper) keyOf(t *jwt.Token) (any, error) {
 	id, _ := t.Header["kid"].(string)
 	found, ok := (*k.keys.Load())[id]
@@ -96,7 +95,7 @@ func (k *Keeper) keyOf(t *jwt.Token) (any, error) {
 	case t.Method.Alg() != found.method.Alg():
 		return nil, errors.New("alg is not the key's")
 	case t.Header["crit"] != nil:
-		return nil, errors.New("crit names extensions, and none is known")
+		return nil, errors.New("crit names extensions, and none is supported")
 	}
 	return found.verifies, nil
 }

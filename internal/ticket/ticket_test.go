@@ -32,7 +32,7 @@ func newIssuer(t *testing.T) issuer {
 
 func b64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// file is the issuer's JWKS: hs and ed.
+// file returns the issuer's JWKS: hs and ed.
 func (i issuer) file() string {
 	return `{"keys":[{"kty":"oct","kid":"hs","k":"` + b64(i.secret) + `"},` +
 		`{"kty":"OKP","crv":"Ed25519","kid":"ed","alg":"EdDSA","use":"sig","x":"` + b64(i.public) + `","extra":1}]}`
@@ -56,7 +56,7 @@ func sign(t *testing.T, method jwt.SigningMethod, kid string, key any, c jwt.Map
 	return signed
 }
 
-// good are the claims of a ticket, with others in their place.
+// good returns valid claims of a ticket, with some replaced.
 func good(pairs ...any) jwt.MapClaims {
 	c := jwt.MapClaims{"pool": "spring", "sub": "u1", "jti": "order-1", "exp": 4_000_000_000}
 	for i := 0; i < len(pairs); i += 2 {
@@ -86,7 +86,7 @@ func TestRead(t *testing.T) {
 	require.Equal(t, time.Unix(1_000_000_000, 0).UTC(), got.TicketUntil)
 }
 
-// TestReadRefuses: whatever is wrong, the answer is one and the same.
+// TestReadRefuses: whatever is wrong, the answer is the same.
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	i, other := newIssuer(t), newIssuer(t)
@@ -142,7 +142,7 @@ func TestReadRefuses(t *testing.T) {
 	require.Equal(t, draw.CodeTicketInvalid, draw.CodeOf(err), "without keys nothing is genuine")
 }
 
-// alike is a letter that base64 decoders which ignore trailing bits read as the
+// alike returns a letter that base64 decoders which ignore trailing bits read as the
 // last letter of an HS256 signature: those bits are its lowest two.
 func alike(last byte) byte {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -165,7 +165,8 @@ func TestReplace(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestKeysThatCannotBe: the error says which key, and nothing of it.
+// TestKeysThatCannotBe: the error says which key is invalid, and contains nothing of
+// it.
 func TestKeysThatCannotBe(t *testing.T) {
 	t.Parallel()
 	secret := strings.Repeat("QUJD", 11)

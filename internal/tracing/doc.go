@@ -1,9 +1,8 @@
-// Package tracing sends traces by OpenTelemetry, as the standard OTEL_*
-// variables say. Without them there is no provider, no goroutine and no span.
-// It knows nothing of draws: packages http and group begin their spans with the
-// tracer that they are given, and are given none while tracing is off.
+// Package tracing sends traces by OpenTelemetry, configured by the standard OTEL_*
+// variables. Without them there is no provider, no goroutine and no span. It knows
+// nothing of draws: packages http and group begin their spans with the tracer that they
+// are given, and are given none while tracing is off.
 //
-// Traces are never worth a draw: spans wait in a queue with a length (law 5),
-// and are dropped when it is full. A collector that is away costs a line of the
-// log each minute.
+// Traces never cost a draw: spans wait in a queue with a maximum length (law 5), and
+// are dropped when it is full. An unreachable collector costs one log line each minute.
 package tracing

@@ -19,7 +19,7 @@ func (t *Tracing) Log(log *slog.Logger) *slog.Logger {
 	return slog.New(spanned{log.Handler()})
 }
 
-// spanned names the span of the context.
+// spanned adds the span of the context to log lines.
 type spanned struct{ slog.Handler }
 
 // Handle implements slog.Handler.
@@ -38,11 +38,11 @@ func (h spanned) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (h spanned) WithGroup(name string) slog.Handler { return spanned{h.Handler.WithGroup(name)} }
 
-// failuresEvery is the time between two lines about exports that fail.
+// failuresEvery is the minimum time between two log lines about failed exports.
 const failuresEvery = time.Minute
 
-// failures logs what goes wrong with traces: the first at once, those after it
-// summed up. It implements otel.ErrorHandler.
+// failures logs errors of tracing: the first at once, later ones as a sum. It
+// implements otel.ErrorHandler.
 type failures struct {
 	log *slog.Logger
 
@@ -64,14 +64,14 @@ func (f *failures) Handle(err error) {
 	f.said, f.since = now, 0
 }
 
-// settings logs settings that the SDK cannot use. It leaves out their values,
-// which may hold a collector's password. It implements logr.LogSink.
+// settings logs settings that the SDK cannot use. It leaves out their values, which may
+// contain a collector's password. It implements logr.LogSink.
 type settings struct{ log *slog.Logger }
 
 // Init implements logr.LogSink.
 func (settings) Init(logr.RuntimeInfo) {}
 
-// Enabled implements logr.LogSink: what is no error is not logged.
+// Enabled implements logr.LogSink: only errors are logged.
 func (settings) Enabled(int) bool { return false }
 
 // Info implements logr.LogSink.

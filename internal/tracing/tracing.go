@@ -18,8 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// scope names the instrumentation, and is the name of the service that the
-// environment does not name.
+// scope is the name of the instrumentation, and the default name of the service.
 const scope = "drawsvc"
 
 // Tracing sends spans until it is stopped. A nil Tracing is off.
@@ -29,10 +28,9 @@ type Tracing struct {
 	version    string
 }
 
-// Start returns what the environment asks for: nil while it asks for no traces.
-// It says in the log what it cannot make of the environment, and is off then: a
-// service that draws is worth more than one that is traced. version is the
-// program's.
+// Start returns the tracing that the environment configures, nil if it configures none.
+// It logs settings that it cannot use, and then is off: drawing is more important than
+// tracing. version is the program's.
 func Start(ctx context.Context, version string, log *slog.Logger) *Tracing {
 	name := wanted()
 	if name == exporterNone {
@@ -55,7 +53,7 @@ func start(ctx context.Context, name, version string) (*Tracing, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The environment comes last, so that its names win.
+	// The environment comes last, so that its names take precedence.
 	described, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(semconv.ServiceName(scope), semconv.ServiceVersion(version)), resource.WithFromEnv())
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
@@ -82,7 +80,7 @@ func newExporter(ctx context.Context, name string) (sdktrace.SpanExporter, error
 	}
 }
 
-// Tracer returns what begins spans, nil while tracing is off.
+// Tracer returns the tracer that begins spans, nil while tracing is off.
 func (t *Tracing) Tracer() trace.Tracer {
 	if t == nil {
 		return nil
@@ -90,8 +88,8 @@ func (t *Tracing) Tracer() trace.Tracer {
 	return t.provider.Tracer(scope, trace.WithInstrumentationVersion(t.version))
 }
 
-// Propagator returns what reads the caller's span from the headers of a request,
-// as OTEL_PROPAGATORS says; nil while tracing is off.
+// Propagator returns what reads the caller's span from the headers of a request, as
+// OTEL_PROPAGATORS says; nil while tracing is off.
 func (t *Tracing) Propagator() propagation.TextMapPropagator {
 	if t == nil {
 		return nil
@@ -99,9 +97,8 @@ func (t *Tracing) Propagator() propagation.TextMapPropagator {
 	return t.propagator
 }
 
-// Stop sends the spans that wait, as long as ctx lasts. It is called once, when
-// no more spans begin. Error: ctx's, or what the last export failed for; spans
-// are lost then.
+// Stop sends the remaining spans until ctx ends. It is called once, when no more spans
+// begin. Error: ctx's, or that of the last export; spans are lost then.
 func (t *Tracing) Stop(ctx context.Context) error {
 	if t == nil {
 		return nil

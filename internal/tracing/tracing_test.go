@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	for _, v := range os.Environ() { // the machine's own are not the tests'
+	for _, v := range os.Environ() { // the machine's own variables are not the tests'
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "OTEL_") {
 			_ = os.Unsetenv(name)
 		}
@@ -79,7 +79,7 @@ func TestTracingIsOnByVariable(t *testing.T) {
 func TestSamplerFollowsItsVariables(t *testing.T) {
 	t.Setenv(endpointVariable, "http://127.0.0.1:1")
 	caller := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled, Remote: true})
-	for sampler, want := range map[string][2]bool{ // of a trace of its own, of a caller's that is sampled
+	for sampler, want := range map[string][2]bool{ // without a caller's trace, with a caller's sampled one
 		"": {true, true}, "always_off": {false, false}, "parentbased_always_off": {false, true}, "often": {true, true},
 	} {
 		t.Setenv("OTEL_TRACES_SAMPLER", sampler)
@@ -108,8 +108,8 @@ func TestPropagators(t *testing.T) {
 	}
 }
 
-// TestNoSecretOfTheCollector: a header or a URL that cannot be read is not in
-// the log.
+// TestNoSecretOfTheCollector: a header or a URL that cannot be parsed is not in the
+// log.
 func TestNoSecretOfTheCollector(t *testing.T) {
 	t.Setenv(endpointVariable, "http://user:secret-of-url@127.0.0.1:1\x7f")
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=secret-of-header%zz,secret-without-name")
@@ -120,7 +120,7 @@ func TestNoSecretOfTheCollector(t *testing.T) {
 	require.NotContains(t, said.String(), "secret")
 }
 
-// TestFailuresAreSummedUp: a collector that is away does not flood the log.
+// TestFailuresAreSummedUp: an unreachable collector does not flood the log.
 func TestFailuresAreSummedUp(t *testing.T) {
 	log, said := logger()
 	f := &failures{log: log}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The variables that say whether there are traces, and how they are sent. All
-// others are the SDK's to read.
+// The variables that determine whether there are traces, and how they are sent. The SDK
+// reads all others.
 const (
 	disabledVariable       = "OTEL_SDK_DISABLED"
 	exporterVariable       = "OTEL_TRACES_EXPORTER"
@@ -23,9 +23,9 @@ const (
 	protocolGRPC = "grpc"
 )
 
-// wanted is the exporter that the environment asks for, exporterNone for none. By
-// the specification otlp is the default everywhere; here somebody must have
-// named an exporter or an endpoint, because nothing is sent unasked.
+// wanted returns the exporter that the environment names, exporterNone for none. By the
+// specification otlp is always the default; here an exporter or an endpoint must be
+// named, because nothing is sent unasked.
 func wanted() string {
 	if strings.EqualFold(variable(disabledVariable), "true") {
 		return exporterNone
@@ -39,10 +39,10 @@ func wanted() string {
 	return exporterNone
 }
 
-// protocol is how the otlp exporter speaks.
+// protocol returns the protocol of the otlp exporter.
 func protocol() string {
 	return cmp.Or(variable(tracesProtocolVariable), variable(protocolVariable), "http/protobuf")
 }
 
-// variable is a variable's value; an empty one is as none.
+// variable returns a variable's value; an empty value counts as none.
 func variable(name string) string { return strings.TrimSpace(os.Getenv(name)) }

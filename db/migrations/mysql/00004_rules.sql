@@ -2,7 +2,7 @@
 -- +goose Up
 SET SESSION lock_wait_timeout = 1;
 
--- A binary that knows no rules would draw as if there were none.
+-- A binary that does not know rules would ignore them.
 UPDATE schema_admits SET binaries_from = 4;
 
 SET @missing = (SELECT COUNT(*) = 0 FROM information_schema.columns

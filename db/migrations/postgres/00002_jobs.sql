@@ -1,7 +1,7 @@
 -- +goose Up
 SET LOCAL lock_timeout = '1s';
 
--- Binaries that know schema 1 alone go on: they know no jobs.
+-- Binaries that know only schema 1 continue: they know no jobs.
 UPDATE schema_admits SET binaries_from = 1;
 
 -- One row for each job. Times are of the database's clock, and durations in

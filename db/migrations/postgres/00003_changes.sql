@@ -1,7 +1,7 @@
 -- +goose Up
 SET LOCAL lock_timeout = '1s';
 
--- Binaries that know schema 1 alone go on. What they change in a pool makes no
+-- Binaries that know only schema 1 continue. What they change in a pool makes no
 -- version and no row of changes.
 UPDATE schema_admits SET binaries_from = 1;
 

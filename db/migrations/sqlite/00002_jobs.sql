@@ -1,5 +1,5 @@
 -- +goose Up
--- Binaries that know schema 1 alone go on: they know no jobs.
+-- Binaries that know only schema 1 continue: they know no jobs.
 UPDATE schema_admits SET binaries_from = 1;
 
 -- One row for each job. Times are of the database's clock, and durations in

@@ -1,5 +1,5 @@
 -- +goose Up
--- A binary that knows no rules would draw as if there were none.
+-- A binary that does not know rules would ignore them.
 UPDATE schema_admits SET binaries_from = 4;
 
 ALTER TABLE prizes ADD COLUMN kind TEXT NOT NULL DEFAULT 'prize' CHECK (kind IN ('prize', 'blank'));

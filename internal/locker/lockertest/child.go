@@ -16,14 +16,14 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// childVariable holds the subject, in the environment of a process that the
-// suite started to hold locks.
+// childVariable contains the subject, in the environment of a process that the suite
+// started to hold locks.
 const childVariable = "DRAWSVC_LOCKERTEST_CHILD"
 
-// Main is for TestMain: it runs the tests, or in a process that the suite
-// started, the holder.
+// Main is for TestMain: it runs the tests, or the holder in a process that the suite
+// started.
 func Main(m *testing.M) int {
-	logging.Disable() // it speaks of servers that were killed on purpose
+	logging.Disable() // it reports servers that were killed on purpose
 	spec := os.Getenv(childVariable)
 	if spec == "" {
 		servertest.ManyAtOnce()
@@ -40,10 +40,10 @@ func Main(m *testing.M) int {
 	return 0
 }
 
-// command is what the suite tells a process.
+// command is what the suite sends a process.
 type command struct {
 	ID int
-	// Do is "hold", or for a hold that was asked for, "release" or "cancel".
+	// Do is "hold", or for a requested hold, "release" or "cancel".
 	Do string
 	// Lock numbers the instances of the lock that the process opens.
 	Lock int
@@ -51,14 +51,14 @@ type command struct {
 	Wait time.Duration
 }
 
-// report is what the process says about a hold.
+// report is what the process reports about a hold.
 type report struct {
 	ID int
-	// What is "held", "lost" when its context ended, and at last "done".
+	// What is "held", "lost" when its context ended, and finally "done".
 	What  string
 	Token int64
-	// Code is the error of WithLock: "" for none, "canceled" for its caller's
-	// context, or a code of package draw. Text is for people.
+	// Code is the error of WithLock: "" for none, "canceled" for its caller's context,
+	// or a code of package draw. Text is for people.
 	Code, Text string
 	// At is the wall clock in nanoseconds: when it was held, or when the
 	// holder's function returned.
@@ -74,7 +74,7 @@ type lockID struct {
 type child struct {
 	subject Subject
 
-	mu    sync.Mutex // of all below
+	mu    sync.Mutex // guards all fields below
 	locks map[lockID]*opened
 	holds map[int]*childHold
 	out   *json.Encoder
@@ -85,7 +85,7 @@ type childHold struct {
 	release chan struct{}
 }
 
-// serve obeys until its input ends, which it does when the suite's process
+// serve executes commands until its input ends, as it does when the suite's process
 // dies.
 func (c *child) serve(in io.Reader) error {
 	commands := json.NewDecoder(in)
@@ -165,7 +165,7 @@ func (c *child) say(r report) {
 	_ = c.out.Encode(r) // a suite that has ended reads nothing
 }
 
-// codeOf is how an error goes over the wire.
+// codeOf returns the form in which an error is reported.
 func codeOf(err error) string {
 	switch {
 	case err == nil:

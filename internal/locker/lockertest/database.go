@@ -17,9 +17,9 @@ type database interface {
 	Close() error
 }
 
-// openDatabase opens the database at a URL as --database takes it, nil for "".
-// A file of SQLite is opened past the store, which would keep other processes
-// out: the suite wants them in.
+// openDatabase opens the database at a URL in the form of --database, nil for "". An
+// SQLite file is opened without the store, which would exclude other processes: the
+// suite needs them.
 func openDatabase(ctx context.Context, url string) (database, error) {
 	path, isFile := strings.CutPrefix(url, "sqlite:")
 	switch {
@@ -45,10 +45,10 @@ func (f file) LockStatements() locksql.Statements { return stock.LockStatements(
 // LockDB implements locker.Database.
 func (f file) LockDB() *sql.DB { return f.DB }
 
-// SharesSessions implements locker.Database: there is no proxy before a file.
+// SharesSessions implements locker.Database: a file has no proxy.
 func (f file) SharesSessions() bool { return false }
 
-// migrate makes the tables of the database at a URL; "" has none.
+// migrate creates the tables of the database at a URL; "" has none.
 func migrate(ctx context.Context, url string) error {
 	if url == "" {
 		return nil

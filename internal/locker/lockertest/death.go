@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// killedHolder: the lock of a process that was killed is free within its term,
-// or at once where the server sees the connection close.
+// killedHolder: the lock of a process that was killed is free within its term, or at
+// once if the server sees the connection close.
 func killedHolder(b *bench) error {
 	first, err := b.processes[0].hold(0, b.key, patience)
 	if err != nil {
@@ -32,8 +32,8 @@ func killedHolder(b *bench) error {
 	return b.restart(0)
 }
 
-// pausedHolder: a process that stands still past its lease loses the lock; the
-// next one draws; when the first goes on it is notified, its write is rejected, and
+// pausedHolder: a process that is paused for longer than its lease loses the lock, and
+// the next one draws. When the first resumes it is notified, its write is rejected, and
 // its release does not free the next one's lock.
 func pausedHolder(b *bench) error {
 	before, err := b.vault.issued(b.ctx)
@@ -44,8 +44,8 @@ func pausedHolder(b *bench) error {
 	if err != nil {
 		return err
 	}
-	// At once, before it renews: a process that stands still in the middle of
-	// a write to a file keeps that from everyone.
+	// At once, before it renews: a process that is paused in the middle of a write to a
+	// file blocks everyone.
 	stopped := time.Now()
 	b.processes[0].stop()
 	defer b.processes[0].cont()

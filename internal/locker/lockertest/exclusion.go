@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// contenders ask for one key, from all processes and several instances
-	// of the lock in each.
+	// contenders request one key, from all processes and several instances of the lock
+	// in each.
 	contenders = 32
 	instances  = 3
-	// rounds is how often each has the lock.
+	// rounds is how often each gets the lock.
 	rounds = 3
 	// patience is a wait limit that no healthy lock reaches.
 	patience = 30 * time.Second
 )
 
-// inside watches who is in, and with which token they came.
+// inside records who holds the lock, and with which token.
 type inside struct {
 	mu       sync.Mutex
 	count    int
@@ -47,8 +47,8 @@ func (i *inside) leave() {
 	i.count--
 }
 
-// exclusion: of many contenders one is in at a time, each with a token above
-// all before it.
+// exclusion: of many contenders one holds the lock at a time, each with a token above
+// all earlier ones.
 func exclusion(b *bench) error {
 	var in inside
 	errs := make(chan error, contenders)
@@ -81,8 +81,8 @@ func exclusion(b *bench) error {
 	return in.broken
 }
 
-// tokenOutlives: the token grows from holder to holder, across the end of a
-// process and of every connection that it had.
+// tokenOutlives: the token grows from holder to holder, even after the end of a process
+// and of all its connections.
 func tokenOutlives(b *bench) error {
 	last := int64(0)
 	for n := range 4 {
@@ -108,11 +108,11 @@ func tokenOutlives(b *bench) error {
 	return nil
 }
 
-// manyKeys: locks on different keys do not exclude each other, and do not run
-// out of what they share: each is had, if need be one after another.
+// manyKeys: locks on different keys do not exclude each other, and do not exhaust what
+// they share: each can be obtained, if necessary one after another.
 func manyKeys(b *bench) error {
 	s := b.Subject
-	s.TTL = 10 * time.Second // a lease as in service: a queue may be longer than a short one
+	s.TTL = 10 * time.Second // a lease as in service: a queue may take longer than a short one
 	l, err := b.openAs(s, patience)
 	if err != nil {
 		return err

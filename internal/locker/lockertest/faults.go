@@ -15,16 +15,14 @@ import (
 )
 
 const (
-	// refusedMax is the longest that a call may take to find out that the lock
-	// service is not there.
+	// refusedMax is the maximum time for a call to find out that the lock service is
+	// down.
 	refusedMax = 1500*time.Millisecond + slack
-	// backMax is the longest that a lock may take to work again when its
-	// service is back.
+	// backMax is the maximum time until a lock works again after its service is back.
 	backMax = 5 * time.Second
 )
 
-// fault is one way of going wrong, for the kinds of server that have it; no
-// kinds are all.
+// fault is one failure, for the kinds of server that have it; no kinds means all.
 type fault struct {
 	name  string
 	kinds []string
@@ -84,12 +82,12 @@ func RunFaults(t *testing.T, s Subject) {
 type rig struct {
 	bench
 	servers []*servertest.Server
-	// far is the subject by way of the links.
+	// far is the subject through the links.
 	far   Subject
 	links links
 }
 
-// note keeps what was seen for the table.
+// note records an observation for the table.
 func (r *rig) note(format string, args ...any) {
 	r.result.Seen = append(r.result.Seen, fmt.Sprintf(format, args...))
 }
@@ -112,7 +110,7 @@ func (r *rig) grab(l *opened) (*grip, error) {
 			close(in)
 			select {
 			case <-g.end:
-			case <-r.ctx.Done(): // a failure that nobody released
+			case <-r.ctx.Done(): // a failure that was not released
 			}
 			return nil
 		})
@@ -130,7 +128,7 @@ func (g *grip) release() error {
 	return <-g.done
 }
 
-// isLost says whether the holder was notified of a loss.
+// isLost reports whether the holder was notified of a loss.
 func (g *grip) isLost() bool {
 	select {
 	case <-g.lost:
@@ -150,7 +148,7 @@ func (r *rig) warm(s Subject, wait time.Duration) (*opened, error) {
 	return l, err
 }
 
-// held opens the lock of s for a holder, who has it then, and for another one who
+// held opens the lock of s for a holder, which then holds it, and for another one that
 // does not wait.
 func (r *rig) held(s Subject) (holder, other *opened, first *grip, err error) {
 	if holder, err = r.warm(s, patience); err != nil {
@@ -163,7 +161,7 @@ func (r *rig) held(s Subject) (holder, other *opened, first *grip, err error) {
 	return holder, other, first, err
 }
 
-// refused wants l to find out soon that its service is not there.
+// refused requires that l finds out soon that its service is down.
 func (r *rig) refused(l *opened) (time.Duration, error) {
 	began := time.Now()
 	err := l.WithLock(r.ctx, r.key, nothing)
@@ -180,8 +178,8 @@ func (r *rig) refused(l *opened) (time.Duration, error) {
 	return took, nil
 }
 
-// served wants l to be served within a time, and until then to be refused in
-// the words of the contract. It returns the token.
+// served requires that l is served within a time, and until then refused with the
+// errors of the contract. It returns the token.
 func (r *rig) served(l *opened, limit time.Duration) (token int64, took time.Duration, err error) {
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		err := l.WithLock(r.ctx, r.key, func(_ context.Context, t int64) error {
@@ -204,7 +202,7 @@ func (r *rig) served(l *opened, limit time.Duration) (token int64, took time.Dur
 	}
 }
 
-// after wants a token above an earlier one.
+// after requires a token above an earlier one.
 func after(earlier, token int64) error {
 	if token <= earlier {
 		return fmt.Errorf("token %d came after %d", token, earlier)
@@ -212,8 +210,8 @@ func after(earlier, token int64) error {
 	return nil
 }
 
-// serverKilled: the holder is notified, others are refused fast, and the same
-// locks work again when the server does.
+// serverKilled: the holder is notified, others are refused quickly, and the same locks
+// work again when the server does.
 func serverKilled(r *rig) error {
 	holder, other, first, err := r.held(r.Subject)
 	if err != nil {
@@ -254,7 +252,7 @@ func serverKilled(r *rig) error {
 func deadHost(r *rig) error {
 	s := r.Subject
 	s.Lock = strings.Replace(s.Lock, "://", "://127.0.0.1:1,", 1)
-	for range 4 { // whichever the client asks first
+	for range 4 { // whichever the client tries first
 		if _, err := r.warm(s, 0); err != nil {
 			return err
 		}

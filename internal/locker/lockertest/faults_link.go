@@ -8,9 +8,9 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// linkBroken: a holder without its service is notified; the lock is free for those
-// who have the service; those who have not are refused fast; and when the link
-// is back, the same locks work again.
+// linkBroken: a holder without its service is notified; the lock is free for those who
+// reach the service; those who do not are refused quickly; and when the link is
+// restored, the same locks work again.
 func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 	near, err := r.warm(r.Subject, 0)
 	if err != nil {
@@ -51,8 +51,8 @@ func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 	return nil
 }
 
-// cutWhileWaiting: a waiter whose link is cut leaves no place in the queue and
-// no lock behind, whatever it learns itself.
+// cutWhileWaiting: a waiter whose link is cut leaves no place in the queue and no lock
+// behind, whatever error it gets.
 func cutWhileWaiting(r *rig) error {
 	holder, err := r.warm(r.Subject, patience)
 	if err != nil {
@@ -90,8 +90,8 @@ func cutWhileWaiting(r *rig) error {
 	return err
 }
 
-// answerLost: a lock that was given, but whose answer never came, is not left
-// to nobody.
+// answerLost: a lock that was granted, but whose response was lost, does not stay held
+// by nobody.
 func answerLost(r *rig) error {
 	far := r.far
 	limit := r.Term + slack
@@ -120,8 +120,8 @@ func answerLost(r *rig) error {
 	return err
 }
 
-// sessionsKilled: a database that ends all sessions frees the locks that are
-// sessions, and their holders are notified; a lease in a table does not care.
+// sessionsKilled: a database that ends all sessions frees the locks that are sessions,
+// and their holders are notified; a lease in a table is not affected.
 func sessionsKilled(r *rig) error {
 	_, other, first, err := r.held(r.Subject)
 	if err != nil {
@@ -150,7 +150,7 @@ func sessionsKilled(r *rig) error {
 	return errors.Join(after(first.token, token), first.release())
 }
 
-// killSessions ends every session with the database but the one that asks.
+// killSessions ends every session with the database except the one that runs it.
 func (r *rig) killSessions() error {
 	admin, err := openDatabase(r.ctx, r.Database)
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *rig) killSessions() error {
 		return err
 	}
 	for _, id := range sessions {
-		// One that ended by itself is as well.
+		// One that ended by itself is fine too.
 		_, _ = conn.ExecContext(r.ctx, fmt.Sprintf(kill, id))
 	}
 	return nil

@@ -22,7 +22,7 @@ const (
 	flawedInterval = 5 * time.Millisecond
 )
 
-// Flaws maps each flaw to the check that has to catch it.
+// Flaws maps each flaw to the check that has to detect it.
 func Flaws() map[string]string {
 	return map[string]string{
 		FlawShared:   "one at a time",
@@ -33,8 +33,8 @@ func Flaws() map[string]string {
 	}
 }
 
-// flawed is a lock on Redis like those in many articles, sound but for one
-// flaw. It polls, and knows no queue.
+// flawed is a lock on Redis like those in many articles, correct except for one flaw.
+// It polls, and has no queue.
 type flawed struct {
 	client *redis.Client
 	flaw   string
@@ -52,7 +52,7 @@ func openFlawed(url, flaw string, o locker.Options) (locker.Lock, error) {
 
 type flawedKey string
 
-// WithLock implements locker.Lock, but for the flaw.
+// WithLock implements locker.Lock, except for the flaw.
 func (f *flawed) WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error {
 	if token, nested := ctx.Value(flawedKey(key)).(int64); nested {
 		return fn(ctx, token)
@@ -75,7 +75,7 @@ func (f *flawed) WithLock(ctx context.Context, key string, fn func(ctx context.C
 	return fn(within, token)
 }
 
-// acquire sets the key where there is none, until the wait limit.
+// acquire sets the key if it does not exist, until the wait limit.
 func (f *flawed) acquire(ctx context.Context, key, owner string) error {
 	if f.flaw == FlawShared {
 		return nil
@@ -83,7 +83,7 @@ func (f *flawed) acquire(ctx context.Context, key, owner string) error {
 	until := time.Now().Add(f.o.Wait)
 	for {
 		if f.flaw == FlawGhost && ctx.Err() != nil {
-			// The wait goes on although its caller has given up.
+			// The wait continues although its caller has given up.
 			go func() { _ = f.acquire(context.WithoutCancel(ctx), key, owner) }()
 		}
 		if ctx.Err() != nil {

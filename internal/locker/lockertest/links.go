@@ -10,16 +10,16 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// links are what lies between a lock and its servers, one for each.
+// links are the proxies between a lock and its servers, one for each server.
 type links []*servertest.Proxy
 
-// linked returns the subject by way of links of its own, none for a lock
-// whose server is a file.
+// linked returns the subject through its own links, none for a lock whose server is a
+// file.
 func (s Subject) linked(tb testing.TB) (Subject, links) {
 	tb.Helper()
 	var all links
 	through := func(location string) string {
-		u, err := url.Parse(strings.ReplaceAll(location, ",", "-")) // several hosts are no URL to Go
+		u, err := url.Parse(strings.ReplaceAll(location, ",", "-")) // Go does not parse a URL with several hosts
 		if err != nil || u.Host == "" {
 			return location
 		}
@@ -45,7 +45,7 @@ func (l links) turns() (n int64) {
 	return n
 }
 
-// each does something to all links.
+// each calls do with all links.
 func (l links) each(do func(*servertest.Proxy)) {
 	for _, p := range l {
 		do(p)
@@ -53,21 +53,21 @@ func (l links) each(do func(*servertest.Proxy)) {
 }
 
 const (
-	// idleTime is how long waiters are watched before a release, once they
-	// have settled, wakeTime how long after the first of them was served.
+	// idleTime is how long waiters are watched before a release, once they have
+	// settled, wakeTime how long after the first of them was served.
 	settleTime = 400 * time.Millisecond
 	idleTime   = 300 * time.Millisecond
 	wakeTime   = 40 * time.Millisecond
-	// pollsMin is how many questions a second to one server make a waiter one
-	// that polls.
+	// pollsMin is the number of requests per second to one server from which on a
+	// waiter counts as polling.
 	pollsMin = 10
 )
 
-// wakeUps measures what waiters do: how often they ask the lock service while
-// nothing happens, and how many of them a release wakes.
+// wakeUps measures what waiters do: how often they ask the lock service while nothing
+// happens, and how many of them a release wakes.
 func wakeUps(b *bench) error {
 	long := b.Subject
-	long.TTL = 20 * time.Second // so that no renewal is taken for a wake-up
+	long.TTL = 20 * time.Second // so that no renewal counts as a wake-up
 	var locks []*opened
 	var ways []links
 	for range waiters {

@@ -27,7 +27,7 @@ type process struct {
 	exited chan struct{}
 }
 
-// startProcess starts this very test binary again, as a holder of locks.
+// startProcess starts this test binary again, as a holder of locks.
 func startProcess(s Subject) (*process, error) {
 	spec, err := json.Marshal(s)
 	if err != nil {
@@ -56,10 +56,10 @@ func startProcess(s Subject) (*process, error) {
 	return p, nil
 }
 
-// listen hands reports on until the process ends.
+// listen passes reports on until the process ends.
 func (p *process) listen(stdout io.Reader) {
 	defer close(p.exited)
-	defer func() { _ = p.cmd.Wait() }() // how it ended is the suite's own doing
+	defer func() { _ = p.cmd.Wait() }() // the suite itself ends it
 	reports := json.NewDecoder(bufio.NewReader(stdout))
 	for {
 		var r report
@@ -76,7 +76,7 @@ func (p *process) listen(stdout io.Reader) {
 func (p *process) tell(c command) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.out.Encode(c) // one that is dead is seen by exited
+	_ = p.out.Encode(c) // exited shows that it is dead
 }
 
 // kill ends the process at once.
@@ -85,7 +85,7 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// stop lets the process stand still, until cont.
+// stop pauses the process, until cont.
 func (p *process) stop() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) }
 
 func (p *process) cont() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }

@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// Result is what was seen of one lock, by one test of several. Times are
-// milliseconds. What was not measured is left out.
+// Result is what one of several tests observed of one lock. Times are milliseconds.
+// What was not measured is left out.
 type Result struct {
 	Lock, Server string
-	// File says that there is no server and, in the service, no other process.
+	// File means that there is no server and, in the service, no other process.
 	File bool `json:",omitzero"`
-	// Cores is how many the service, its callers and all servers shared.
+	// Cores is how many cores the service, its callers and all servers shared.
 	Cores int `json:",omitzero"`
-	// TTL is the lease that was asked for.
+	// TTL is the requested lease.
 	TTL float64 `json:",omitzero"`
 
-	// Contenders asked for one key, Overlaps counts the moments at which two
-	// of them had it.
+	// Contenders requested one key; Overlaps counts the moments at which two of them
+	// had it.
 	Contenders int  `json:",omitzero"`
 	Overlaps   int  `json:",omitzero"`
 	TokenGrows bool `json:",omitzero"`
@@ -31,42 +31,41 @@ type Result struct {
 	StaleRejected bool    `json:",omitzero"`
 	RenewedTerms  int     `json:",omitzero"`
 	Reentrant     bool    `json:",omitzero"`
-	// TryOnce is how long a refused attempt takes, WaitOver by how much a wait
-	// outlasts its limit.
+	// TryOnce is how long a refused attempt takes, WaitOver by how much a wait exceeds
+	// its limit.
 	TryOnce  float64 `json:",omitzero"`
 	WaitOver float64 `json:",omitzero"`
-	// Runs counts the queues that were observed, InOrder those that were
-	// served first come first served.
+	// Runs counts the observed queues, InOrder those that were served in order of
+	// arrival.
 	Runs     int     `json:",omitzero"`
 	InOrder  int     `json:",omitzero"`
 	HandOver float64 `json:",omitzero"`
-	// Waiters were observed at a release. Wakes says that they are woken
-	// rather than ask; no Waiters means that there was no link to observe.
+	// Waiters were observed at a release. Wakes means that they are woken instead of
+	// polling; no Waiters means that there was no link to observe.
 	Waiters         int     `json:",omitzero"`
 	Wakes           bool    `json:",omitzero"`
 	AsksPerSecond   float64 `json:",omitzero"`
 	WokenPerRelease float64 `json:",omitzero"`
 
-	// Of the faults: how long a call takes that finds the server down or its
-	// link broken, how long after the server's return the lock works again,
-	// and what else was seen.
+	// Of the faults: how long a call takes that finds the server down or its link
+	// broken, how long after the server's return the lock works again, and further
+	// observations.
 	DownRefused   float64  `json:",omitzero"`
 	BrokenRefused float64  `json:",omitzero"`
 	BackAfter     float64  `json:",omitzero"`
 	Seen          []string `json:",omitzero"`
 }
 
-// outVariable names the file that results are added to, one JSON object in
-// each line.
+// outVariable names the file to which results are appended, one JSON object per line.
 const outVariable = "DRAWSVC_LOCKS_OUT"
 
-// measuring says that results are wanted, so that nothing else should run.
+// measuring reports whether results are wanted, so that nothing else should run.
 func measuring() bool { return os.Getenv(outVariable) != "" }
 
-// Measuring says whether results are wanted: tests then run one by one.
+// Measuring reports whether results are wanted: tests then run one by one.
 func Measuring() bool { return measuring() }
 
-// newResult is written when the test has ended well.
+// newResult returns a result that is written if the test passes.
 func newResult(tb testing.TB, s Subject) *Result {
 	r := &Result{Lock: s.Scheme(), Server: s.Kind, File: s.Kind == "sqlite", Cores: runtime.NumCPU(), TTL: milliseconds(s.TTL)}
 	tb.Cleanup(func() {

@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// waiters is how many instances wait when their order and wake-ups are
-// observed.
+// waiters is how many instances wait when their order and wake-ups are observed.
 const waiters = 4
 
-// queued lets instances wait behind a holder, one after another, and returns
-// them in the order in which they were served. settled, where it is not nil,
-// runs before the release and while the first of them holds.
+// queued makes instances wait for a holder, one after another, and returns them in the
+// order in which they were served. settled, if not nil, runs before the release and
+// while the first of them holds.
 func queued(b *bench, locks []*opened, settled func(served int) error) ([]int, error) {
 	served := make(chan int)
 	done := make(chan error, len(locks))
@@ -67,8 +66,8 @@ func queued(b *bench, locks []*opened, settled func(served int) error) ([]int, e
 	return order, err
 }
 
-// orderOfService measures whether those that came first are served first. It
-// is no promise.
+// orderOfService measures whether those that arrived first are served first. It is not
+// a promise.
 func orderOfService(b *bench) error {
 	locks, err := b.openAll(waiters, patience)
 	if err != nil {
@@ -94,8 +93,8 @@ func orderOfService(b *bench) error {
 	return nil
 }
 
-// handOver measures the time from a holder's end to the next one's start, with
-// one waiter.
+// handOver measures the time from a holder's end to the next one's start, with one
+// waiter.
 func handOver(b *bench) error {
 	locks, err := b.openAll(2, patience)
 	if err != nil {

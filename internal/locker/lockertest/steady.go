@@ -8,32 +8,31 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// errNotRenewed is a lease that ran out while its holder and most servers lived.
-// A server that got no processor does that to a sound lock, and is not seen here.
+// errNotRenewed is a lease that expired while its holder and most servers were alive. A
+// server without processor time causes that with a correct lock too, which cannot be
+// detected here.
 var errNotRenewed = errors.New("a lease was not renewed")
 
-// errLate is what came later than it may. A process or a server that got no
-// processor does that too, and is not seen here.
+// errLate is something that happened later than allowed. A process or a server without
+// processor time causes that too, which cannot be detected here.
 var errLate = errors.New("too late")
 
 const (
-	// steadyMax is how often a check is judged anew because the machine stood
-	// still.
+	// steadyMax is how often a check is repeated because the machine stalled.
 	steadyMax = 6
-	// lostMax is how often a check at most runs where this process did not stand still,
-	// and another one or the server may have.
+	// lostMax is how often a check runs at most if this process did not stall, while
+	// another one or the server may have.
 	lostMax = 3
-	// stallMin is the shortest pause of this process that can fail a sound lock:
-	// the checks measure 50 ms, and renew leases of 500 ms.
+	// stallMin is the minimum pause of this process that can fail a correct lock: the
+	// checks measure 50 ms, and renew leases of 500 ms.
 	stallMin = 25 * time.Millisecond
 )
 
-// steady runs a check, and runs it anew when it failed on a machine that stood
-// still meanwhile: a lease that ran out because nobody had a processor says
-// nothing of the lock. A failure on a machine that ran counts at once, and
-// so does the last. A lease that was lost, and what came too late, count when they
-// are the last: another process or the server may have had no processor, which is
-// not seen here.
+// steady runs a check, and repeats it if it failed while the machine stalled: a lease
+// that expired because nobody had processor time says nothing about the lock. A failure
+// without a stall counts at once, and so does the last. A lost lease, and lateness,
+// count only if they are the last: another process or the server may have had no
+// processor time, which cannot be detected here.
 func steady(tb testing.TB, check func(attempt int) error) error {
 	tb.Helper()
 	for n := 1; ; n++ {
@@ -48,8 +47,8 @@ func steady(tb testing.TB, check func(attempt int) error) error {
 	}
 }
 
-// watchStalls measures until the function that it returns is called; that
-// tells the longest pause of this process.
+// watchStalls measures until the returned function is called, which returns the longest
+// pause of this process.
 func watchStalls() func() time.Duration {
 	const tick = 2 * time.Millisecond
 	end, longest := make(chan struct{}), make(chan time.Duration)

@@ -16,27 +16,27 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// Subject is one lock on one server. It goes to other processes as JSON.
+// Subject is one lock on one server. It is sent to other processes as JSON.
 type Subject struct {
-	// Lock and Database are URLs as the flags take them; Database is empty
-	// for the locks that need none.
+	// Lock and Database are URLs in the form of the flags; Database is empty for the
+	// locks that need none.
 	Lock, Database string
-	// Kind is the server that the lock lives on, such as "postgres".
+	// Kind is the server of the lock, such as "postgres".
 	Kind string
-	// Flaw, when not empty, is one of Flaws: the lock is broken on purpose.
+	// Flaw, if not empty, is one of Flaws: the lock is broken on purpose.
 	Flaw string
-	// TTL is the lease to ask for, Term the longest that a holder which stands
-	// still may keep the lock: some servers round up.
+	// TTL is the lease to request, Term the maximum time for which a paused holder may
+	// keep the lock: some servers round up.
 	TTL, Term time.Duration
-	// Grip is the longest that a dead holder may keep it: nothing where the
-	// server sees its connection close.
+	// Grip is the maximum time for which a dead holder may keep it: zero if the server
+	// sees its connection close.
 	Grip time.Duration
 }
 
-// Name is the scheme and the server.
+// Name returns the scheme and the server.
 func (s Subject) Name() string { return s.Scheme() + " on " + s.Kind + s.Flaw }
 
-// Scheme is the part of the lock's URL before the first slash.
+// Scheme returns the part of the lock's URL before the first slash.
 func (s Subject) Scheme() string {
 	scheme, _, _ := strings.Cut(s.Lock, "/")
 	return scheme
@@ -44,15 +44,15 @@ func (s Subject) Scheme() string {
 
 const (
 	ttl = 500 * time.Millisecond
-	// wholeSecond is what some servers make of it, and the least that a session
-	// with a server in a virtual machine lives on a busy computer.
+	// wholeSecond is what some servers round it to, and the minimum that a session with
+	// a server in a virtual machine lives on a busy computer.
 	wholeSecond = time.Second
-	// slack is allowed on top of every bound, for a machine that is busy.
+	// slack is added to every bound, for a busy machine.
 	slack = time.Second
 )
 
-// Registered returns every lock of the registry on every kind of server that
-// it can use, without a server yet.
+// Registered returns every lock of the registry on every kind of server that it can
+// use, without a server yet.
 func Registered(tb testing.TB) []Subject {
 	tb.Helper()
 	var all []Subject
@@ -72,9 +72,9 @@ func Registered(tb testing.TB) []Subject {
 	return all
 }
 
-// subject is a lock on a kind of server, with the times that both keep: ZooKeeper,
-// etcd and the sessions of MySQL count in seconds, and a lock that belongs to a
-// connection has no grip of its own.
+// subject returns a lock on a kind of server, with the times of both: ZooKeeper, etcd
+// and the sessions of MySQL count in seconds, and a lock that belongs to a connection
+// has no grip of its own.
 func subject(scheme, kind string) Subject {
 	s := Subject{Lock: scheme + ":", Kind: kind, TTL: ttl, Term: ttl, Grip: ttl}
 	switch scheme {
@@ -89,7 +89,7 @@ func subject(scheme, kind string) Subject {
 	return s
 }
 
-// On returns the subject on the server at a URL, with its tables made.
+// On returns the subject on the server at a URL, with its tables created.
 func (s Subject) On(tb testing.TB, url string) Subject {
 	tb.Helper()
 	switch s.Kind {
@@ -102,8 +102,8 @@ func (s Subject) On(tb testing.TB, url string) Subject {
 	return s
 }
 
-// Shared returns the URL of a server of the subject's kind, which other tests
-// use too, and on it something that they do not touch.
+// Shared returns the URL of a server of the subject's kind, which other tests use too,
+// and on it a place that they do not touch.
 func (s Subject) Shared(tb testing.TB) string {
 	tb.Helper()
 	switch s.Kind {
@@ -121,8 +121,8 @@ func (s Subject) Shared(tb testing.TB) string {
 	return url
 }
 
-// Private starts servers for the subject alone, which a test may kill, and
-// returns a URL of them all. A file has no server.
+// Private starts servers only for the subject, which a test may kill, and returns a URL
+// of them all. A file has no server.
 func (s Subject) Private(tb testing.TB) (url string, servers []*servertest.Server) {
 	tb.Helper()
 	count, kind, several := strings.Cut(s.Kind, " × ")

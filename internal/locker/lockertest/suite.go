@@ -16,7 +16,7 @@ type Check struct {
 	run  func(b *bench) error
 }
 
-// Checks are all promises that need no fault of the lock's server.
+// Checks returns all promises that need no fault of the lock's server.
 func Checks() []Check {
 	return []Check{
 		{"one at a time", exclusion},
@@ -36,7 +36,7 @@ func Checks() []Check {
 	}
 }
 
-// Run holds the subject to every check.
+// Run runs every check on the subject.
 func Run(t *testing.T, s Subject) {
 	b, err := newBench(t, s)
 	require.NoError(t, err)
@@ -45,8 +45,8 @@ func Run(t *testing.T, s Subject) {
 	}
 }
 
-// Catches holds the subject to the check of that name alone, and returns what
-// it found: nil says that the subject passed.
+// Catches runs only the check of that name on the subject, and returns its error: nil
+// means that the subject passed.
 func Catches(t *testing.T, s Subject, name string) error {
 	b, err := newBench(t, s)
 	require.NoError(t, err)
@@ -66,8 +66,8 @@ const processes = 3
 type bench struct {
 	Subject
 	tb        testing.TB
-	ctx       context.Context // of the check that runs
-	key       string          // of the check that runs
+	ctx       context.Context // of the current check
+	key       string          // of the current check
 	processes [processes]*process
 	vault     *vault
 	result    *Result
@@ -95,7 +95,7 @@ func newBench(tb testing.TB, s Subject) (*bench, error) {
 	return b, nil
 }
 
-// checkMax is the longest that a check may take before it counts as hanging.
+// checkMax is the maximum time of a check before it counts as hanging.
 const checkMax = 60 * time.Second
 
 func (b *bench) check(ctx context.Context, c Check) error {
@@ -112,8 +112,8 @@ func (b *bench) check(ctx context.Context, c Check) error {
 	}
 }
 
-// steadily holds the subject to a check, each time under another key; processes
-// that a failure left holding or paused are replaced.
+// steadily runs a check on the subject, each time with another key; processes that a
+// failure left holding or paused are replaced.
 func (b *bench) steadily(t *testing.T, c Check) error {
 	return steady(t, func(attempt int) error {
 		if attempt > 1 {
@@ -163,7 +163,7 @@ func (b *bench) openAll(n int, wait time.Duration) ([]*opened, error) {
 	return locks, errors.Join(errs...)
 }
 
-// mustBeContended wants the error of a wait that was spent.
+// mustBeContended requires the error of a wait that timed out.
 func mustBeContended(err error) error {
 	if codeOf(err) != "contended" {
 		return fmt.Errorf("wanted contended, got %w", orNil(err))
@@ -171,7 +171,7 @@ func mustBeContended(err error) error {
 	return nil
 }
 
-// orNil gives "no error" words.
+// orNil replaces nil by an error with a text.
 func orNil(err error) error {
 	if err == nil {
 		return errors.New("no error")

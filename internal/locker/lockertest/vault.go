@@ -12,8 +12,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// vault is what locks protect: a pool in a store of its own, written by
-// whoever shows a token.
+// vault is what locks protect: a pool in a separate store, written with tokens.
 type vault struct {
 	mu     sync.Mutex
 	store  *stock.Store
@@ -31,8 +30,8 @@ func newVault(tb testing.TB) (*vault, error) {
 	return v, nil
 }
 
-// write draws a unit under a token, as external mode does: stock.ErrStaleToken
-// says that a later token has written.
+// write draws a unit with a token, as external mode does: stock.ErrStaleToken means
+// that a later token has written.
 func (v *vault) write(ctx context.Context, token int64) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -47,7 +46,7 @@ func (v *vault) write(ctx context.Context, token int64) error {
 	return tx.Write(ctx, stocktest.On(urn, stocktest.Plan(vaultPool, urn.Version, "a", issued, fmt.Sprint("draw-", v.writes))))
 }
 
-// audit fails when the pool issued other than the given number of units.
+// audit fails if the pool issued another number of units.
 func (v *vault) audit(ctx context.Context, issued int64) error {
 	a, err := v.store.Audit(ctx, vaultPool)
 	if err != nil {
@@ -59,7 +58,7 @@ func (v *vault) audit(ctx context.Context, issued int64) error {
 	return nil
 }
 
-// issued is the number of units that are out.
+// issued returns the number of issued units.
 func (v *vault) issued(ctx context.Context) (int64, error) {
 	a, err := v.store.Audit(ctx, vaultPool)
 	if err != nil {

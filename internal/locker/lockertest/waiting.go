@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// nothing is what a holder does that only wants to know whether it can be one.
+// nothing is a holder's function that does nothing.
 func nothing(context.Context, int64) error { return nil }
 
 // behind runs do while another process holds the lock.
@@ -21,7 +21,7 @@ func behind(b *bench, do func() error) error {
 	return errors.Join(err, h.release())
 }
 
-// best is the shortest of three, which a busy machine disturbs least.
+// best returns the shortest of three, which a busy machine affects least.
 func best(measure func() (time.Duration, error)) (time.Duration, error) {
 	shortest := time.Duration(1 << 62)
 	for range 3 {
@@ -34,11 +34,11 @@ func best(measure func() (time.Duration, error)) (time.Duration, error) {
 	return shortest, nil
 }
 
-// soonMax is how much longer than an attempt at a free lock one at a taken lock
-// may take, which the machine is as busy for.
+// soonMax is how much longer an attempt at a taken lock may take than one at a free
+// lock, on an equally busy machine.
 const soonMax = 50 * time.Millisecond
 
-// free is what attempts at a free lock take, the longest of a few.
+// free returns the longest of a few attempts at a free lock.
 func free(b *bench, l *opened) (longest time.Duration, err error) {
 	for range 5 {
 		began := time.Now()
@@ -50,7 +50,8 @@ func free(b *bench, l *opened) (longest time.Duration, err error) {
 	return longest, nil
 }
 
-// mustBeSoon wants what takes no longer than an attempt at a free lock, by soonMax.
+// mustBeSoon requires that something takes no longer than an attempt at a free lock,
+// plus soonMax.
 func mustBeSoon(b *bench, l *opened, what string, took time.Duration) error {
 	beside, err := free(b, l)
 	if err == nil && took > beside+soonMax {
@@ -59,8 +60,7 @@ func mustBeSoon(b *bench, l *opened, what string, took time.Duration) error {
 	return err
 }
 
-// tryOnce: without a wait a taken lock is refused at once, and a free one is
-// had.
+// tryOnce: without a wait a taken lock is refused at once, and a free one is granted.
 func tryOnce(b *bench) error {
 	l, err := b.open(0)
 	if err != nil {
@@ -111,9 +111,9 @@ func waitLimit(b *bench) error {
 	})
 }
 
-// cancelledWait: a caller that gives up gets its own error soon, and nothing
-// of its wait stays behind: no place in a queue, no lock that nobody holds.
-// Some give up in the very moment in which the lock becomes free.
+// cancelledWait: a caller that gives up gets its own error soon, and nothing of its
+// wait is left: no place in a queue, no lock that nobody holds. Some give up at the
+// very moment when the lock becomes free.
 func cancelledWait(b *bench) error {
 	waiter, err := b.open(patience)
 	if err != nil {
@@ -159,8 +159,8 @@ func givesUp(done <-chan error, began time.Time, waits time.Duration) error {
 	return nil
 }
 
-// isFree says that an attempt of another process is served, now and, for what comes
-// late, a moment later.
+// isFree requires that an attempt of another process is served, now and a moment later,
+// in case something arrives late.
 func isFree(b *bench) error {
 	for _, later := range []time.Duration{0, 20 * time.Millisecond} {
 		time.Sleep(later)

@@ -1,5 +1,5 @@
-// Package witnesstest has a witness for tests: a real server on loopback that
-// cosigns what is consistent with what it has cosigned, and refuses all else.
+// Package witnesstest provides a witness for tests: a real server on loopback that
+// cosigns what is consistent with what it has cosigned, and refuses everything else.
 package witnesstest
 
 import (
@@ -27,7 +27,7 @@ import (
 type Witness struct {
 	// URL is the prefix of its calls, Key its verifier key.
 	URL, Key string
-	// Away, while set, has it answer 503; Lose has it cosign and answer 503.
+	// Away, while set, makes it answer 503; Lose makes it cosign and answer 503.
 	Away, Lose atomic.Bool
 	// Asked counts the calls.
 	Asked atomic.Int64
@@ -59,10 +59,10 @@ func Start(tb testing.TB, keys ...string) *Witness {
 	return w
 }
 
-// Flag is the witness as a value of --witness.
+// Flag returns the witness as a value of --witness.
 func (w *Witness) Flag() string { return w.URL + "/=" + w.Key }
 
-// Size is how many entries of a log it has cosigned.
+// Size returns how many entries of a log it has cosigned.
 func (w *Witness) Size(origin string) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,8 +84,8 @@ func (w *Witness) serve(out http.ResponseWriter, r *http.Request) {
 	_, _ = out.Write(answer)
 }
 
-// add takes a checkpoint, whose log must be known, and which must be consistent
-// with what was cosigned.
+// add cosigns a checkpoint, whose log must be known, and which must be consistent with
+// what was cosigned.
 func (w *Witness) add(body []byte) (status int, answer []byte) {
 	head, signed, _ := bytes.Cut(body, []byte("\n\n"))
 	lines := strings.Split(string(head), "\n")

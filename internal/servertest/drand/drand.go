@@ -1,5 +1,5 @@
-// Package drand is a beacon of one's own for tests: a chain as drand's are, whose
-// one key signs every round, also those to come.
+// Package drand is a beacon for tests: a chain like drand's, with one key that signs
+// every round, also future ones.
 package drand
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Chain is a chain with a key of its own.
+// Chain is a chain with its own key.
 type Chain struct {
 	key             *bls.PrivateKey[bls.KeyG2SigG1]
 	public          string
 	genesis, period int64
 }
 
-// New makes a chain whose round 1 comes at genesis, in seconds since 1970, and
-// the others every period seconds.
+// New creates a chain whose round 1 is at genesis, in seconds since 1970, and the
+// others every period seconds.
 func New(tb testing.TB, genesis, period int64) *Chain {
 	tb.Helper()
 	secret := make([]byte, 32)
@@ -36,18 +36,18 @@ func New(tb testing.TB, genesis, period int64) *Chain {
 	return &Chain{key, hex.EncodeToString(public), genesis, period}
 }
 
-// Beacon names the chain as a commitment does.
+// Beacon returns the chain's name in a commitment.
 func (c *Chain) Beacon() string {
 	return fmt.Sprintf("bls-unchained-g1-rfc9380 %s %d %d", c.public, c.genesis, c.period)
 }
 
-// Sign is the signature of a round.
+// Sign returns the signature of a round.
 func (c *Chain) Sign(round int64) string {
 	message := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(round)))
 	return hex.EncodeToString(bls.Sign(c.key, message[:]))
 }
 
-// File is what drand answers of a round.
+// File returns drand's answer for a round.
 func (c *Chain) File(round int64) string {
 	signature := c.Sign(round)
 	decoded, _ := hex.DecodeString(signature) // it was encoded just now
@@ -64,7 +64,7 @@ func (c *Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, c.File(round)) // to a test
 }
 
-// Handler is [Chain.ServeHTTP] at its place.
+// Handler is [Chain.ServeHTTP] at its path.
 func (c *Chain) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /public/{round}", c)

@@ -17,9 +17,9 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// PlanItem plans one item and returns it with its number; a key is as in
-// ImportAgenda. Errors: CodeInvalidRequest, also for a time that has passed,
-// CodePoolNotFound, CodePoolClosed, CodeKeyReused, and those of the store.
+// PlanItem plans one item and returns it with its number; for the key see ImportAgenda.
+// Errors: CodeInvalidRequest, also for a time in the past, CodePoolNotFound,
+// CodePoolClosed, CodeKeyReused, and those of the store.
 func (p *Planner) PlanItem(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Item, error) {
 	items := []draw.Item{item}
 	once := planKey{key, "item " + string(items[0].Shown(""))}
@@ -33,9 +33,9 @@ func (p *Planner) PlanItem(ctx context.Context, poolID string, item draw.Item, k
 	return p.plannedItem(ctx, poolID, planned.First)
 }
 
-// PlanItems plans stock items together, all or none: one change, which tells
-// their number and the SHA-256 of the seal. Errors: CodeInvalidRequest, which
-// names the lines of a file, and those of PlanItem.
+// PlanItems plans stock items together, all or none: one change, which records their
+// number and the SHA-256 of the seal. Errors: CodeInvalidRequest, which names the lines
+// of a file, and those of PlanItem.
 func (p *Planner) PlanItems(ctx context.Context, poolID string, items []draw.Item, salt, actor string) (draw.Planned, error) {
 	return p.planItems(ctx, poolID, items, salt, planKey{}, actor)
 }
@@ -54,7 +54,7 @@ func (p *Planner) planItems(ctx context.Context, poolID string, items []draw.Ite
 	return planned, err
 }
 
-// plan writes items, which it numbers, unless the key says that they were.
+// plan numbers and writes items, unless they were already planned under the key.
 func (p *Planner) plan(ctx context.Context, poolID string, items []draw.Item, key planKey, actor string, body func(draw.Planned) any) (planned draw.Planned, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return planned, err
@@ -100,7 +100,7 @@ func (p *Planner) plan(ctx context.Context, poolID string, items []draw.Item, ke
 	return planned, err
 }
 
-// checkItems reports what keeps items from being planned in a pool at a time.
+// checkItems returns why items cannot be planned in a pool at a time.
 func checkItems(items []draw.Item, now time.Time, prizes []draw.Prize) error {
 	byID := make(map[string]*draw.Prize, len(prizes))
 	for i := range prizes {
@@ -143,8 +143,8 @@ func checkItem(item *draw.Item, now time.Time, byID map[string]*draw.Prize, priz
 	return nil
 }
 
-// checkAgenda reports what of the agenda keeps items from being planned, and
-// returns the highest number of an item.
+// checkAgenda returns an error if the agenda does not allow further items, and the
+// highest number of an item.
 func (p *Planner) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) (last int64, err error) {
 	ofPool := squirrel.Eq{"pool_id": poolID}
 	found, err := ledger.SelectAll(ctx, tx, p.ledger.SelectFrom("agenda", "item").Where(ofPool).OrderBy("item DESC").Limit(1), ledger.ScanInt)
@@ -154,7 +154,7 @@ func (p *Planner) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, it
 	if len(found) > 0 {
 		last = found[0]
 	}
-	if last+int64(len(items)) > draw.OpenItemsMax { // fewer are open than ever were
+	if last+int64(len(items)) > draw.OpenItemsMax { // the number of open items is at most that of all items ever
 		open, err := ledger.SelectAll(ctx, tx, p.ledger.SelectFrom("agenda", "COUNT(*)").Where(ofPool).Where(squirrel.Eq{"done": 0}), ledger.ScanInt)
 		if err != nil {
 			return 0, err
@@ -179,9 +179,9 @@ func (p *Planner) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, it
 	return last, nil
 }
 
-// Agenda returns at most limit items of a pool with a number above after, in
-// order of their numbers, without those that were removed; open leaves out those
-// that are done. Errors: CodePoolNotFound, and those of the store.
+// Agenda returns at most limit items of a pool with a number above after, in order of
+// their numbers, without those that were removed; open excludes those that are done.
+// Errors: CodePoolNotFound, and those of the store.
 func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
 	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
 	if open {
@@ -236,9 +236,9 @@ func (p *Planner) RemoveItem(ctx context.Context, poolID string, number int64, a
 	return err
 }
 
-// Opening says when the agenda opens a pool next, and when it pauses or closes
-// it; zero times for never. What is to open behind a closing, which is final, opens
-// never. Errors: those of the store.
+// Opening returns when the agenda opens a pool next, and when it pauses or closes it;
+// zero times for never. An opening after a closing, which is final, never happens.
+// Errors: those of the store.
 func (p *Planner) Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error) {
 	err = p.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		if opens, err = p.nextState(ctx, tx, poolID, draw.StateOpen); err != nil {
@@ -269,8 +269,8 @@ func (p *Planner) nextState(ctx context.Context, tx *sql.Tx, poolID string, stat
 	return found[0], nil
 }
 
-// checkOpens reports an item that would open a pool with a beacon: an item brings
-// no round.
+// checkOpens returns an error for an item that would open a pool with a beacon: an item
+// has no round.
 func (p *Planner) checkOpens(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, items []draw.Item) error {
 	opens := slices.ContainsFunc(items, func(i draw.Item) bool { return i.Kind == draw.ItemState && i.State == draw.StateOpen })
 	if !opens {
@@ -283,11 +283,11 @@ func (p *Planner) checkOpens(ctx context.Context, tx *sql.Tx, of *ledger.LockedP
 	return err
 }
 
-// itemRowsMax is the most items of one INSERT, below every database's bound on
-// parameters.
+// itemRowsMax is the maximum number of items in one INSERT, below every database's
+// limit of parameters.
 const itemRowsMax = 1000
 
-// itemColumns are what scanItem reads.
+// itemColumns returns the columns for scanItem.
 func itemColumns() []string { return []string{"item", "at", "what", "body", "actor", "done"} }
 
 func scanItem(row engine.Scanner) (draw.Item, error) { return scanItemWith(row) }
@@ -313,12 +313,12 @@ func (p *Planner) insertItems(ctx context.Context, tx *sql.Tx, poolID string, it
 	return nil
 }
 
-// openItems reads a column of the open items of a kind.
+// openItems selects a column of the open items of a kind.
 func (p *Planner) openItems(columns, poolID string, kind draw.ItemKind) squirrel.SelectBuilder {
 	return p.ledger.SelectFrom("agenda", columns).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})
 }
 
-// renewDue notes on a pool's row, which is locked, when its next item is due.
+// renewDue records on a pool's row, which is locked, when its next item is due.
 func (p *Planner) renewDue(ctx context.Context, tx *sql.Tx, poolID string) error {
 	var due time.Time
 	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock} {
@@ -343,7 +343,8 @@ func scanTime(row engine.Scanner) (t time.Time, err error) {
 	return t, err
 }
 
-// NextItems calls each with the open items that are due next of all pools, at most limit.
+// NextItems calls each with the open items that are due next of all pools, at most
+// limit.
 func (p *Planner) NextItems(ctx context.Context, q engine.Querier, limit uint64, each func(poolID string, item *draw.Item)) error {
 	query := p.ledger.SelectFrom("agenda", append(itemColumns(), "pool_id")...).Where(squirrel.Eq{"done": 0}).OrderBy("at").Limit(limit)
 	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {

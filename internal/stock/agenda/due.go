@@ -21,29 +21,30 @@ const (
 	duePoolsMax = 1000
 )
 
-// RunDue does the items of a pool's agenda that are due by the database's
-// clock, in order of their time and number, at most 1,000. Each becomes the
-// change or the move that it plans, and where that cannot be, a change that
-// says why. The lock of the pool's row and the mark done make it once. Errors:
-// CodePoolNotFound, CodeRulesUnreadable for an item that is left to instances which
-// can read it, or an *Error with its class.
+// RunDue carries out the items of a pool's agenda that are due by the database's clock,
+// in order of their time and number, at most 1,000. Each becomes the change or the move
+// that it plans, or, if that is impossible, a change that says why. The lock of the
+// pool's row and the mark of done items make sure that each is carried out once.
+// Errors: CodePoolNotFound, CodeRulesUnreadable for an item that is left to instances
+// which can read it, or an *Error with its class.
 func (p *Planner) RunDue(ctx context.Context, poolID string) error {
 	_, err := p.runDue(ctx, poolID)
 	return err
 }
 
-// runDue is RunDue. It returns how many items it did, also with CodeRulesUnreadable.
+// runDue is RunDue. It returns how many items it carried out, also with
+// CodeRulesUnreadable.
 func (p *Planner) runDue(ctx context.Context, poolID string) (int, error) {
 	ran, left, err := p.runSome(ctx, poolID, ledger.ItemsPerRun, false)
-	if isDefect(err) { // of one item, which must block nobody
+	if isDefect(err) { // of one item, which must not block the others
 		ran, left, err = p.runSome(ctx, poolID, 1, false)
 	}
 	if isDefect(err) {
 		ran, left, err = p.runSome(ctx, poolID, 1, true)
 	}
-	p.ledger.Observe(err) // now that the connection is given back
+	p.ledger.Observe(err) // after the connection was given back
 	switch {
-	case engine.ClassOf(err) == engine.ClassUnknown: // the next one sees what became of it
+	case engine.ClassOf(err) == engine.ClassUnknown: // the next read shows whether it was committed
 		p.ledger.Changed(poolID)
 		return 0, engine.Conflict("commit", err)
 	case err != nil:
@@ -51,7 +52,7 @@ func (p *Planner) runDue(ctx context.Context, poolID string) (int, error) {
 	case len(ran) == 0 && left != nil:
 		return 0, left
 	case len(ran) == 0:
-		_ = p.ledger.ReadClock(ctx) // whoever saw something due may go by an estimate
+		_ = p.ledger.ReadClock(ctx) // the caller who saw a due item may have used an estimate
 		return 0, p.ledger.ClockLeapt()
 	}
 	p.ledger.Changed(poolID)
@@ -60,8 +61,8 @@ func (p *Planner) runDue(ctx context.Context, poolID string) (int, error) {
 }
 
 // whyLeft returns why an item of a pool whose row is locked is left to instances that
-// can read what it needs, nil for an item that is done now. Of a committed pool that is
-// the commitment too, but to pause and to close.
+// can read what it needs, nil for an item that is carried out now. An item of a
+// committed pool also needs the commitment, except to pause and to close.
 func (p *Planner) whyLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, item *draw.Item) (why, err error) {
 	if !of.At.Before(item.At.Add(draw.ItemLeftMax)) {
 		return nil, nil
@@ -79,14 +80,14 @@ func (p *Planner) whyLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool
 	return nil, err
 }
 
-// isDefect says that an error is none of those that come and go. A key that is
-// known is that of an item which has made its move already.
+// isDefect reports whether an error is not one of the transient ones. A known key
+// belongs to an item that has already made its move.
 func isDefect(err error) bool {
 	class := engine.ClassOf(err)
 	return err != nil && (class == engine.ClassOther || class == engine.ClassKnownKey) && draw.CodeOf(err) == draw.CodeInternal
 }
 
-// report counts items that were done, and logs those that could not be.
+// report counts items that were carried out, and logs those that failed.
 func (p *Planner) report(poolID string, ran []ranItem) {
 	counts := map[draw.ItemKind]int{}
 	for _, r := range ran {
@@ -100,9 +101,9 @@ func (p *Planner) report(poolID string, ran []ranItem) {
 	}
 }
 
-// runSome does at most limit items in one transaction. With give, it does not
-// even try. left is why it has stopped before an item that is left to others.
-func (p *Planner) runSome(ctx context.Context, poolID string, limit int, give bool) (ran []ranItem, left, err error) {
+// runSome carries out at most limit items in one transaction. If failsAll is set, it does
+// not even try them. left is why it has stopped before an item that is left to others.
+func (p *Planner) runSome(ctx context.Context, poolID string, limit int, failsAll bool) (ran []ranItem, left, err error) {
 	err = p.ledger.Once(ctx, func(tx *sql.Tx) error {
 		ran, left = nil, nil
 		of, err := p.ledger.LockRow(ctx, tx, poolID, "")
@@ -113,10 +114,10 @@ func (p *Planner) runSome(ctx context.Context, poolID string, limit int, give bo
 		if err != nil {
 			return err
 		}
-		r := &agendaRun{planner: p, tx: tx, of: of, give: give}
+		r := &agendaRun{planner: p, tx: tx, of: of, failsAll: failsAll}
 		for i := range items {
 			if left, err = p.whyLeft(ctx, tx, of, &items[i]); left != nil {
-				break // those after it wait, so that the order holds
+				break // items after it wait, so that the order is kept
 			}
 			if err == nil {
 				err = r.do(ctx, &items[i])
@@ -147,7 +148,7 @@ func (p *Planner) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now t
 		}
 	}
 	columns := strings.Join(itemColumns(), ", ")
-	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock} { // each in the order of the key
+	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock} { // each kind in the order of the key
 		query := p.openItems(columns, poolID, kind).Where(squirrel.LtOrEq{"at": p.ledger.Engine.Time(now)}).
 			OrderBy("at", "item").Limit(uint64(limit)) //nolint:gosec // a constant
 		found, err := ledger.SelectAll(ctx, tx, query, scanItem)
@@ -160,8 +161,8 @@ func (p *Planner) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now t
 	return all[:min(len(all), limit)], nil
 }
 
-// RunAllDue does what is due of all agendas, so that pools which nobody draws
-// from follow theirs too. It returns the first error, and goes on behind it.
+// RunAllDue carries out the due items of all agendas, also in pools from which nobody
+// draws. It returns the first error, but continues after it.
 func (p *Planner) RunAllDue(ctx context.Context) error {
 	pools, err := p.duePools(ctx)
 	for _, poolID := range pools {
@@ -169,7 +170,7 @@ func (p *Planner) RunAllDue(ctx context.Context) error {
 			var failed error
 			if n, failed = p.runDue(ctx, poolID); failed != nil {
 				n = 0
-				if draw.CodeOf(failed) != draw.CodePoolNotFound && !ledger.IsUnreadable(failed) && engine.ClassOf(failed) != engine.ClassConflict { // else somebody is at it
+				if draw.CodeOf(failed) != draw.CodePoolNotFound && !ledger.IsUnreadable(failed) && engine.ClassOf(failed) != engine.ClassConflict { // otherwise another instance carries it out
 					err = cmp.Or(err, failed)
 				}
 			}
@@ -178,7 +179,7 @@ func (p *Planner) RunAllDue(ctx context.Context) error {
 	return err
 }
 
-// duePools are pools with an open item that has come.
+// duePools finds pools with a due item.
 func (p *Planner) duePools(ctx context.Context) (pools []string, err error) {
 	if err := cmp.Or(p.ledger.Engine.Refusal(), p.ledger.Admits()); err != nil {
 		return nil, err
@@ -200,7 +201,7 @@ func (p *Planner) duePools(ctx context.Context) (pools []string, err error) {
 	return pools, err
 }
 
-// beforeChange is what the ledger knows of the planner.
+// beforeChange is the planner as the ledger sees it.
 type beforeChange struct{ planner *Planner }
 
 // IsLeft implements ledger.Agenda.

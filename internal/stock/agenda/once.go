@@ -21,10 +21,10 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// ImportAgenda plans the stock items of a file together, all or none, under a salt
-// that is kept nowhere. With a key it happens once: the same key again is answered
-// with the first result. Errors: that of the reader, CodeKeyReused for a key that
-// came with something else, and those of PlanItems.
+// ImportAgenda plans the stock items of a file together, all or none, with a salt that
+// is not stored. With a key it happens once: the same key again is answered with the
+// first result. Errors: that of the reader, CodeKeyReused for a key that came with
+// something else, and those of PlanItems.
 func (p *Planner) ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error) {
 	items, err := prizefile.ReadAgenda(file)
 	if err != nil {
@@ -33,8 +33,8 @@ func (p *Planner) ImportAgenda(ctx context.Context, poolID string, file io.Reade
 	return p.planOnce(ctx, poolID, items, planKey{key, "import " + draw.NewSeal("", items).SHA256}, actor)
 }
 
-// SpreadAgenda plans a schedule of one prize, all or none, under a salt that is kept
-// nowhere; a key is as in ImportAgenda. Errors: CodeKeyReused, and those of PlanItems.
+// SpreadAgenda plans a schedule of one prize, all or none, with a salt that is not
+// stored; for the key see ImportAgenda. Errors: CodeKeyReused, and those of PlanItems.
 func (p *Planner) SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error) {
 	items, err := spread.Items(randomBelow)
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *Planner) planOnce(ctx context.Context, poolID string, items []draw.Item
 	return p.planItems(ctx, poolID, items, key.salt(poolID), key, actor)
 }
 
-// randomBelow is a number from 0 to n-1, which nobody can foretell.
+// randomBelow returns an unpredictable number from 0 to n-1.
 func randomBelow(n int64) int64 {
 	i, err := rand.Int(rand.Reader, big.NewInt(n))
 	if err != nil {
@@ -61,11 +61,12 @@ func randomBelow(n int64) int64 {
 	return i.Int64()
 }
 
-// planKey is the key that items are planned under, and what was asked for. Without a key they are planned each time.
+// planKey is the key under which items are planned, and what was requested. Without a
+// key they are planned each time.
 type planKey struct{ key, wanted string }
 
-// plannedBody is the body of the change that many items are planned by, and what a
-// replay needs of that of one. Key is the mark of their key.
+// plannedBody is the body of the change that plans many items, and what a replay needs
+// of the body of one item. Key is the mark of their key.
 type plannedBody struct {
 	Item   int64  `json:"item"`
 	Count  int    `json:"count"`
@@ -83,18 +84,19 @@ func (k planKey) check() error {
 	return draw.CheckKey(k.key)
 }
 
-// salt is that of the seal. It is random, or follows from the key: a replay can say
-// it again although it is kept nowhere. Who cannot guess the key cannot guess it.
+// salt returns the salt of the seal. It is random, or derived from the key: then a
+// replay can return it again although it is not stored. It is as unguessable as the
+// key.
 func (k planKey) salt(poolID string) string {
 	if k.key == "" {
 		return rand.Text()
 	}
 	sum := hmac.New(sha256.New, []byte(k.key))
-	_, _ = sum.Write([]byte("drawsvc agenda salt v1\n" + poolID)) // a hash takes all
+	_, _ = sum.Write([]byte("drawsvc agenda salt v1\n" + poolID)) // a hash accepts all
 	return base32.StdEncoding.EncodeToString(sum.Sum(nil))[:saltLength]
 }
 
-// mark is what the change keeps of the key, KEY:WANTED, both digests; "" without a
+// mark returns what the change keeps of the key, KEY:WANTED, both digests; "" without a
 // key.
 func (k planKey) mark() string {
 	if k.key == "" {
@@ -103,7 +105,7 @@ func (k planKey) mark() string {
 	return k.begin() + digestOf(k.wanted)
 }
 
-// begin is what each mark of the key begins with.
+// begin returns the beginning of each mark of the key.
 func (k planKey) begin() string { return digestOf(k.key) + ":" }
 
 func digestOf(text string) string {
@@ -111,13 +113,14 @@ func digestOf(text string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// plannedBy finds what was planned under a key in a pool whose row is locked; it is
-// replayed where something was. Error: CodeKeyReused when that was something else.
+// plannedBy finds what was planned under a key in a pool whose row is locked, and marks
+// it as replayed. Error: CodeKeyReused if that was something else.
 func (p *Planner) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key planKey) (planned draw.Planned, err error) {
 	if key.key == "" {
 		return planned, nil
 	}
-	// A digest may hold the sign of LIKE for any letter: what is found is compared.
+	// A digest may contain the wildcard of LIKE for one letter: what is found is
+	// compared.
 	query := p.ledger.SelectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatAgenda)}).
 		Where(squirrel.Like{"body": `%"key":"` + key.begin() + `%`}).OrderBy("version")
 	changes, err := ledger.SelectAll(ctx, tx, query, p.ledger.ScanChange(poolID))

@@ -16,28 +16,27 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// agendaRun does items of an agenda one after another, on a pool whose row is
-// locked. Entries of one kind and actor that follow each other are written
-// together: each makes one version all the same.
+// agendaRun carries out items of an agenda one after another, on a pool whose row is
+// locked. Successive entries of one kind and actor are written together: each still
+// makes one version.
 type agendaRun struct {
 	planner *Planner
 	tx      *sql.Tx
 	of      *ledger.LockedPool
-	// give has every item fail whatever it plans.
-	give bool
-	// prizes are those of the pool as the moves leave them, nil before they are
-	// read.
+	// failsAll makes every item fail, whatever it plans.
+	failsAll bool
+	// prizes are those of the pool after the moves so far, nil before they are read.
 	prizes []draw.Prize
-	// changes and moves wait to be written; only one of them holds any.
+	// changes and moves are not written yet; only one of them holds any.
 	changes []ledger.NewChange
 	moves   []ledger.Stocking
 	ran     []ranItem
 }
 
-// ItemFailed is what Options.Due is called with for items that cannot be done.
+// ItemFailed is what Options.Due is called with for items that cannot be carried out.
 const ItemFailed draw.ItemKind = "failed"
 
-// ranItem is an item that was done by the entry of a version.
+// ranItem is an item that became the entry of a version.
 type ranItem struct {
 	number, version int64
 	kind            draw.ItemKind
@@ -47,7 +46,7 @@ type ranItem struct {
 // errGiven is why an item fails that could not even be tried.
 var errGiven = draw.Errorf(draw.CodeInternal, "the item could not be done; the service's log says why")
 
-// do does one item.
+// do carries out one item.
 func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
 	if item.Actor != r.of.Actor {
 		if err := r.flush(ctx); err != nil {
@@ -62,7 +61,7 @@ func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
 	ran := ranItem{number: item.Number, kind: item.Kind}
 	if refused != nil {
 		failed, ok := errors.AsType[*draw.Error](refused)
-		if !ok || failed.Code == draw.CodeInternal && !r.give {
+		if !ok || failed.Code == draw.CodeInternal && !r.failsAll {
 			return refused
 		}
 		ran.kind, ran.failed = ItemFailed, failed
@@ -76,14 +75,14 @@ func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
 	return nil
 }
 
-// try does what the item plans. What it plans may be refused, which is the item's
-// affair alone. err is that of reads and writes, which may be of the items before it:
-// it ends the run, whatever its code.
+// try carries out what the item plans. If that is refused, only the item fails. err is
+// that of reads and writes, which may concern the items before it: it ends the run,
+// whatever its code.
 func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err error) {
 	if err := item.Unreadable(); err != nil {
 		return err, nil
 	}
-	if r.give {
+	if r.failsAll {
 		return errGiven, nil
 	}
 	switch item.Kind {
@@ -97,8 +96,8 @@ func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err erro
 	return nil, draw.Errorf(draw.CodeInternal, "item %d of the agenda is of the unknown kind %q", item.Number, item.Kind)
 }
 
-// refusal tells what the state of a pool forbids, or what this instance cannot read of
-// it, from an error of the read that finds it out.
+// refusal separates what the state of a pool forbids, or what this instance cannot read
+// of the pool, from an error of the read that finds it out.
 func refusal(err error) (refused, failed error) {
 	forbidden := []draw.Code{draw.CodePoolOpen, draw.CodePoolClosed, draw.CodeRoundNotAnnounced, draw.CodeRulesUnreadable}
 	if slices.Contains(forbidden, draw.CodeOf(err)) {
@@ -113,7 +112,7 @@ func (r *agendaRun) guarded(ctx context.Context, what ledger.Guarded) (refused, 
 	return refusal(err)
 }
 
-// change has a change written behind the others.
+// change adds a change after the others.
 func (r *agendaRun) change(ctx context.Context, c ledger.NewChange) error {
 	if len(r.moves) > 0 {
 		if err := r.flush(ctx); err != nil {
@@ -138,8 +137,8 @@ func (r *agendaRun) state(ctx context.Context, item *draw.Item) (refused, err er
 	if item.State == draw.StateClosed {
 		r.of.Unannounce(set)
 	}
-	// The moves before it are written first, under the state that they were
-	// planned for: a closed pool takes none.
+	// The moves before it are written first, in the state for which they were planned:
+	// a closed pool accepts none.
 	err = r.change(ctx, ledger.NewChange{What: draw.WhatState, Body: json.RawMessage(item.Body()), Set: set})
 	r.of.Pool.State = item.State
 	return nil, err
@@ -221,7 +220,7 @@ func (r *agendaRun) prize(id string) *draw.Prize {
 	return nil
 }
 
-// flush writes what waits.
+// flush writes the pending entries.
 func (r *agendaRun) flush(ctx context.Context) error {
 	err := r.planner.ledger.Record(ctx, r.tx, r.of, r.changes)
 	if err == nil {
@@ -231,7 +230,7 @@ func (r *agendaRun) flush(ctx context.Context) error {
 	return err
 }
 
-// end writes what waits, and marks the items done.
+// end writes the pending entries, and marks the items done.
 func (r *agendaRun) end(ctx context.Context) error {
 	if err := r.flush(ctx); err != nil {
 		return err
@@ -239,12 +238,12 @@ func (r *agendaRun) end(ctx context.Context) error {
 	return r.planner.markDone(ctx, r.tx, r.of.Pool.ID, r.ran)
 }
 
-// markDone notes which entries the items became.
+// markDone records which entries the items became.
 func (p *Planner) markDone(ctx context.Context, tx *sql.Tx, poolID string, ran []ranItem) error {
 	for part := range slices.Chunk(ran, ledger.RowsMax) {
 		var cases strings.Builder
 		numbers := make([]int64, len(part))
-		for i, r := range part { // numbers of ours: PostgreSQL takes a parameter there for a text
+		for i, r := range part { // the service's own numbers: PostgreSQL takes a parameter there for a text
 			numbers[i] = r.number
 			cases.WriteString(" WHEN " + strconv.FormatInt(r.number, 10) + " THEN " + strconv.FormatInt(r.version, 10))
 		}

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// TestWritesThatFailEndTheRun: what waits to be written is of the items before. Where
-// it is refused, whatever the code, the item under way is not marked as failed.
+// TestWritesThatFailEndTheRun: the pending entries belong to earlier items. If writing
+// them is refused, whatever the code, the current item is not marked as failed.
 func TestWritesThatFailEndTheRun(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -26,7 +26,7 @@ func TestWritesThatFailEndTheRun(t *testing.T) {
 	move := draw.Item{Number: 1, At: time.Now(), Kind: draw.ItemStock, Actor: "anna", Stock: draw.Stocking{PoolID: "p", PrizeID: "gold", Delta: 1, Reason: "r"}}
 	end := draw.Item{Number: 2, At: time.Now(), Kind: draw.ItemState, Actor: "anna", State: draw.StateClosed}
 	ran, err := s.DoItems(ctx, "p", []draw.Item{move, end}, func(of *ledger.LockedPool) {
-		of.Pool.State, of.Committed = draw.StateClosed, 1 // the fault: the move that waits is refused when it is written
+		of.Pool.State, of.Committed = draw.StateClosed, 1 // the fault: the pending move is refused when it is written
 	})
 	require.Equal(t, draw.CodePoolClosed, draw.CodeOf(err))
 	require.Equal(t, 1, ran, "the second item is neither done nor failed")

@@ -9,15 +9,15 @@ import (
 	"drawsvc/internal/stock/checkup"
 )
 
-// awaitFindings checks up until just these are found: servers that see each
-// other come or go take their time, and may not answer meanwhile.
+// awaitFindings checks up until exactly these are found: servers take time to notice
+// each other, and may not answer meanwhile.
 func awaitFindings(t *testing.T, url string, want []string) {
 	t.Helper()
 	awaitFound(t, url, usual("table"), want)
 }
 
-// awaitFound is awaitFindings with options: a limit that the server was given may
-// end the questions of a busy machine too.
+// awaitFound is awaitFindings with options: a limit that the server was given may also
+// end the queries of a busy machine.
 func awaitFound(t *testing.T, url string, o checkup.Options, want []string) {
 	t.Helper()
 	var found []string

@@ -26,13 +26,13 @@ const (
 	tick    = 50 * time.Millisecond
 )
 
-// usual is a service with the flags that it has by itself.
+// usual returns a service with default flags.
 func usual(lock string) checkup.Options {
 	return checkup.Options{Lock: lock, LockTTL: 10 * time.Second, LockWait: 2 * time.Second}
 }
 
-// checkUp opens the database anew, so that its sessions have the settings of
-// now, and returns what is found as "level rule: detail".
+// checkUp opens the database again, so that its sessions have the current settings, and
+// returns the findings as "level rule: detail".
 func checkUp(t *testing.T, url string, o checkup.Options) []string {
 	t.Helper()
 	lines, err := tryCheckUp(t, url, o)
@@ -57,14 +57,14 @@ func tryCheckUp(t *testing.T, url string, o checkup.Options) ([]string, error) {
 	return lines, err
 }
 
-// ailment is something wrong with a database: the statements that make it so,
-// those that mend it, and the finding.
+// ailment is something wrong with a database: the statements that cause it, those that
+// repair it, and the finding.
 type ailment struct {
 	make, mend []string
 	lock, want string
 }
 
-// testAilments makes one after another, and asks for a clean bill in between.
+// testAilments causes one after another, and requires that nothing is found in between.
 func testAilments(t *testing.T, url string, settle func(), ailments []ailment) {
 	s := stocktest.Open(t, url, stock.Options{})
 	exec := func(statements []string) {
@@ -80,7 +80,7 @@ func testAilments(t *testing.T, url string, settle func(), ailments []ailment) {
 		exec(a.make)
 		o := usual("table")
 		if a.lock != "" {
-			awaitFound(t, url, o, []string{}) // it is nothing to the lock table:
+			awaitFound(t, url, o, []string{}) // it does not concern the lock table:
 			o = usual(a.lock)
 		}
 		awaitFound(t, url, o, []string{a.want})
@@ -104,7 +104,7 @@ func TestDoctorOfPostgres(t *testing.T) {
 			mend: []string{`ALTER DATABASE postgres RESET ` + setting}, lock: lock, want: want,
 		}
 	}
-	standby := func(commit, want string) ailment { // whoever is not asked to, waits for a standby that never comes
+	standby := func(commit, want string) ailment { // by default, a commit would wait for a standby that never comes
 		a := system("synchronous_standby_names", "'s1'", want)
 		a.make = append([]string{`ALTER ROLE drawsvc SET synchronous_commit = ` + commit}, a.make...)
 		a.mend = append(a.mend, `ALTER ROLE drawsvc RESET synchronous_commit`)
@@ -119,7 +119,7 @@ func TestDoctorOfPostgres(t *testing.T) {
 		}, a.make...)
 		return a
 	}
-	// Other processes of the server follow a reload when they please.
+	// Other processes of the server follow a reload with a delay.
 	testAilments(t, server.URL(), func() { time.Sleep(300 * time.Millisecond) }, []ailment{
 		system("fsync", "off", "danger fsync: fsync = off"),
 		system("full_page_writes", "off", "danger full-page-writes: full_page_writes = off"),
@@ -138,7 +138,8 @@ func TestDoctorOfPostgres(t *testing.T) {
 		clock("-1 hour", "danger clock: the database's clock is 1h0m0s behind this machine's"),
 	})
 
-	// These settle what may be written, so that they are mended by the server's end.
+	// These restrict what may be written, so that they are repaired by the server's
+	// end.
 	replica, err := pgconn.Connect(t.Context(), server.URL()+"&replication=true")
 	require.NoError(t, err)
 	require.Equal(t, []string{"warning asynchronous-standby: 1 standbys are connected and synchronous_standby_names is empty"},
@@ -164,8 +165,7 @@ func TestDoctorOfPostgres(t *testing.T) {
 	require.Equal(t, []string{"danger replica: in recovery = on"}, checkUp(t, server.URL(), usual("table")))
 }
 
-// TestDoctorOfDefaults: servers that have the memory and the logs that they have
-// by themselves work, and could be faster.
+// TestDoctorOfDefaults: servers with default memory and logs work, but could be faster.
 func TestDoctorOfDefaults(t *testing.T) {
 	t.Parallel()
 	for kind, test := range map[string]struct{ args, want []string }{
@@ -234,7 +234,7 @@ func TestDoctorOfSQLite(t *testing.T) {
 	require.Contains(t, found[0], "danger integrity: quick_check: ")
 }
 
-// onDisk leaves out the finding of a folder for tests in memory.
+// onDisk removes the finding of a folder for tests in memory.
 func onDisk(found []string) []string {
 	kept := []string{}
 	for _, f := range found {
@@ -248,7 +248,7 @@ func onDisk(found []string) []string {
 func TestDoctorKnowsMemory(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		return // is asked nowhere else
+		return // is checked nowhere else
 	}
 	folder, err := os.MkdirTemp("/dev/shm", "drawsvc-doctor-")
 	require.NoError(t, err)
@@ -286,12 +286,12 @@ func TestDoctorOfSchemas(t *testing.T) {
 			stocktest.ExecAll(t, s, []string{`DELETE FROM goose_db_version`, `UPDATE schema_admits SET binaries_from = 1`})
 			level := "danger"
 			if dialect == "sqlite" {
-				level = "note" // it is migrated by itself
+				level = "note" // it is migrated automatically
 			}
 			require.Equal(t, []string{level + " schema: the schema has version 0, this drawsvc knows " + known()}, find())
 		})
 	}
 }
 
-// known is the version of the schema that this binary brings along.
+// known returns the version of the schema of this binary.
 func known() string { return fmt.Sprint(stocktest.Target(migrations.Embedded())) }

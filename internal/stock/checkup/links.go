@@ -29,11 +29,11 @@ func Links(database, lock, jobsLock string) (found []Finding) {
 	return found
 }
 
-// plainLink says what to write for a verified connection, "" when there is one.
+// plainLink returns what to write for a verified connection, "" if there is one.
 func plainLink(raw string) string {
 	scheme, rest, _ := strings.Cut(raw, "://")
 	_, query, _ := strings.Cut(rest, "?")
-	values, _ := url.ParseQuery(query) // of a part that cannot be read, nothing is set
+	values, _ := url.ParseQuery(query) // a part that cannot be read sets nothing
 	switch scheme {
 	case "postgres", "postgresql":
 		if !slices.Contains([]string{"require", "verify-ca", "verify-full"}, values.Get("sslmode")) {
@@ -51,7 +51,7 @@ func plainLink(raw string) string {
 	return ""
 }
 
-// remoteHosts are the hosts of a URL that are not this machine.
+// remoteHosts returns the hosts of a URL that are not this machine.
 func remoteHosts(raw string) (remote []string) {
 	_, rest, hasHost := strings.Cut(raw, "://")
 	if !hasHost {

@@ -46,21 +46,21 @@ func TestDoctorOfMySQL(t *testing.T) {
 	require.Empty(t, checkUp(t, server.URL(), usual("row")), "the service sets these for its own sessions")
 }
 
-// TestDoctorOfMySQLByOthers: an account with few rights, on a server whose
-// sessions begin at another time.
+// TestDoctorOfMySQLByOthers: an account with few rights, on a server whose sessions
+// begin at another time.
 func TestDoctorOfMySQLByOthers(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Archived())
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.ExecAll(t, s, []string{
 		`CREATE USER app IDENTIFIED BY 'app-password'`, `GRANT SELECT, INSERT, UPDATE ON drawsvc.* TO app`,
-		`SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 3600'`, // is not run for administrators
+		`SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 3600'`, // is not executed for administrators
 	})
 	app := "mysql://app:app-password@" + server.Addr() + "/drawsvc"
 	const unknown = "note replica-unknown: this account may not ask whether the server is a replica"
 	found := checkUp(t, app, usual("table"))
 	require.Len(t, found, 2)
-	// The clock of such a session stands still from its beginning on.
+	// The clock of such a session stops at its beginning.
 	require.Regexp(t, `^danger clock: the database's clock is (1h0m0|5\dm\d+)s ahead of this machine's$`, found[0])
 	require.Equal(t, unknown, found[1])
 	stocktest.ExecAll(t, s, []string{`SET GLOBAL init_connect = ''`})
@@ -83,7 +83,7 @@ func TestDoctorOfMySQLReplicas(t *testing.T) {
 			host, port, password),
 		`START SLAVE`,
 	})
-	fast := []string{ // servers that are not durable have these, and are a test of them
+	fast := []string{ // servers that are not durable have these settings, and so test them
 		"danger flush-log: innodb_flush_log_at_trx_commit = 2", "danger flush-method: innodb_flush_method = nosync",
 		"danger doublewrite: innodb_doublewrite = OFF",
 	}
@@ -111,5 +111,5 @@ func TestDoctorOfGalera(t *testing.T) {
 		"danger galera-not-primary: wsrep_cluster_status = non-Primary", "warning galera-not-synced: wsrep_local_state_comment = Initialized",
 	})
 	stocktest.ExecAll(t, s, []string{`SET GLOBAL wsrep_provider_options = 'pc.bootstrap=true'`})
-	awaitFindings(t, url, []string{}) // alone, and in order
+	awaitFindings(t, url, []string{}) // one server, without findings
 }

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/sqlite"
 )
 
-// TestRulesOfWhatIsNotHere: what no server of these tests can be made to have.
+// TestRulesOfWhatIsNotHere: states that no server of these tests can have.
 func TestRulesOfWhatIsNotHere(t *testing.T) {
 	node := engine.Vitals{
 		"tx_isolation": "READ-COMMITTED", "autocommit": "ON", "sql_mode": "STRICT_ALL_TABLES", "wsrep_on": "ON", "wsrep_cluster_size": "1",

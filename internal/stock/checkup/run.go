@@ -11,13 +11,13 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// What a check-up says: see package engine.
+// The types of a check-up: see package engine.
 type (
-	// Level says how much a finding of a check-up matters.
+	// Level is how much a finding of a check-up matters.
 	Level = engine.Level
-	// Finding is something about the database that a check-up found.
+	// Finding is something that a check-up found in the database.
 	Finding = engine.Finding
-	// Options tell a check-up how the service is going to be run.
+	// Options describe to a check-up how the service will run.
 	Options = engine.Serving
 )
 
@@ -28,10 +28,10 @@ const (
 	LevelNote    = engine.LevelNote
 )
 
-// Run reads the database's settings and returns what endangers the
-// service's promises there, or may surprise, the worst first. It writes
-// nothing to the database; on SQLite it makes and removes a file beside it.
-// Errors: CodeStoreUnavailable when the database does not answer.
+// Run reads the database's settings and returns what endangers the service's promises
+// there, or may surprise, the worst first. It writes nothing to the database; on SQLite
+// it creates and removes a file beside it. Errors: CodeStoreUnavailable if the database
+// does not answer.
 func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 	e := s.Engine()
 	v, err := e.Doctor.Vitals(ctx, e, stock.Tables())
@@ -39,7 +39,7 @@ func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 		return nil, engine.PublicRead(engine.Classify(err, e.ByCode))
 	}
 	committed, err := s.PublicHeads(ctx, "")
-	if err != nil { // the schema is older, as checkSchema says
+	if err != nil { // the schema is older; checkSchema reports that
 		committed = nil
 	}
 	var found []Finding
@@ -53,15 +53,15 @@ func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 		if err != nil && !slices.ContainsFunc(found, func(f Finding) bool { return f.Level == LevelDanger }) {
 			return nil, err
 		}
-		found = append(found, more...) // a damaged file may not let its schema be read
+		found = append(found, more...) // a damaged file may make its schema unreadable
 	}
 	worst := []Level{LevelDanger, LevelWarning, LevelNote}
 	slices.SortStableFunc(found, func(a, b Finding) int { return slices.Index(worst, a.Level) - slices.Index(worst, b.Level) })
 	return found, nil
 }
 
-// findingOf is what a rule found. Where a failover may lose versions, it is a danger once
-// pools are committed to their numbers: their logs fork.
+// findingOf returns the finding of a rule. A rule about losing versions is a danger
+// once pools are committed to their numbers: their logs fork.
 func findingOf(r *engine.Rule, detail string, committed int) Finding {
 	f := Finding{Level: r.Level, Rule: r.Name, Detail: detail, Why: r.Why, Remedy: r.Remedy}
 	if committed > 0 && r.LosesVersions {
@@ -72,7 +72,7 @@ func findingOf(r *engine.Rule, detail string, committed int) Finding {
 	return f
 }
 
-// The differences of clocks that are worth a word.
+// The differences of clocks from which on there is a finding.
 const (
 	clockWarning = time.Second
 	clockDanger  = time.Minute
@@ -91,7 +91,7 @@ func checkClock(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	}
 	trip := time.Since(before)
 	off := there.Sub(before.Add(trip / 2))
-	if off.Abs() <= clockWarning+trip/2 { // it was read at any moment of the trip
+	if off.Abs() <= clockWarning+trip/2 { // the clock was read at some moment of the round trip
 		return nil, nil
 	}
 	f := Finding{
@@ -122,7 +122,7 @@ func checkSchema(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	}
 	found := judgeSchema(schema, s.Engine().BackupTools == "")
 	if schema.Current < schema.Target {
-		return found, nil // and not all tables are made
+		return found, nil // not all tables are created
 	}
 	missing, err := s.MissingTables(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func checkSchema(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	return found, nil
 }
 
-// judgeSchema says whether this binary can work on the schema, and how long.
+// judgeSchema returns whether this binary can work on the schema, and for how long.
 func judgeSchema(schema stock.Schema, embedded bool) []Finding {
 	f := Finding{Rule: "schema", Detail: fmt.Sprintf("the schema has version %d, this drawsvc knows %d", schema.Current, schema.Target)}
 	const migrate = "run `drawsvc migrate up`, or serve with --migrate"

@@ -12,67 +12,67 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// Dialect is what one kind of database does differently.
+// Dialect is what differs between kinds of database.
 type Dialect struct {
 	Name string
 	// Open connects to the database that rawURL names.
 	Open func(ctx context.Context, d *Dialect, rawURL string, o Options) (*Engine, error)
-	// ByCode tells an error by its code; nil when the error has no code.
+	// ByCode classifies an error by its code; it returns nil if the error has no code.
 	ByCode func(error) *Error
-	// IsNoTable says that an error means that a table is not there.
+	// IsNoTable reports whether an error means that a table does not exist.
 	IsNoTable func(error) bool
-	// Placeholder is how a statement's parameters are written, Time how a time
-	// is stored.
+	// Placeholder is how a statement's parameters are written, Time how a time is
+	// stored.
 	Placeholder squirrel.PlaceholderFormat
 	Time        func(time.Time) any
-	// ForUpdate, behind a SELECT, locks the rows that it reads.
+	// ForUpdate, after a SELECT, locks the rows that it reads.
 	ForUpdate string
-	// Clock is an expression for the server's time; "" where it is this machine's.
+	// Clock is an expression for the server's time; "" if that is this machine's time.
 	Clock string
-	// Writable is an expression that says whether the server that evaluates it
-	// can be written: a standby or a server that is read-only cannot.
+	// Writable is an expression for whether the server that evaluates it can be written
+	// to: a standby or a read-only server cannot.
 	Writable string
 	// Change is a transaction that changes rows, Snapshot one that reads one
 	// state of the database.
 	Change, Snapshot sql.TxOptions
-	// Commit commits tx, which is on conn; nil for tx.Commit. An error means
-	// that the commit is not acknowledged.
+	// Commit commits tx, which is on conn; nil means tx.Commit. An error means that the
+	// commit is not acknowledged.
 	Commit func(conn *sql.Conn, tx *sql.Tx) error
-	// ReadRows, where set, reads rows faster than package database/sql.
+	// ReadRows, if set, reads rows faster than package database/sql.
 	ReadRows ReadRows
-	// ByKey, where set, is a statement for the beginning of a transaction: the
-	// planner then finds rows through keys and in the order of a key, whatever
-	// it believes of the size of a table. A table that was filled a moment ago
-	// has no statistics, or those from before.
+	// ByKey, if set, is a statement for the beginning of a transaction: the planner
+	// then finds rows through keys and in the order of a key, whatever size it assumes
+	// for a table. A table that was filled a moment ago has no statistics, or old ones.
 	ByKey string
 	// AwardPrize joins the prize of each of awards AS a, as p.
 	AwardPrize string
 	// TurnAward joins the award of each of turns AS t, as a.
 	TurnAward string
-	// Restock, behind an INSERT of prizes that are there, changes their stock
-	// instead. So the rows are found through their key: an UPDATE of many leaves
-	// the way to the planner, and PostgreSQL, on a table without statistics, went
-	// through the whole pool for each part.
+	// Restock, after an INSERT of prizes that exist, changes their stock instead. So
+	// the rows are found through their key: for an UPDATE of many rows the planner
+	// chooses, and PostgreSQL, on a table without statistics, read the whole pool for
+	// each part.
 	Restock string
-	// Settle, where set, is a statement whose commit waits until all that was
-	// committed before is as safe as what is acknowledged.
+	// Settle, if set, is a statement whose commit waits until all that was committed
+	// before is as safe as what is acknowledged.
 	Settle string
 	// Locks are the statements of the locks in the database.
 	Locks locksql.Statements
 	// Doctor checks up the database.
 	Doctor Doctor
-	// BackupTools are those that the database comes with; "" for a file.
+	// BackupTools are the backup programs of the database; "" for a file.
 	BackupTools string
-	// Migrations is the dialect's name in package goose, Folder that of its SQL.
+	// Migrations is the dialect's name in package goose, Folder the name of its folder
+	// of SQL.
 	Migrations goose.Dialect
 	Folder     string
-	// Migrating keeps migrations by several processes apart; nil where one
-	// process has the database for itself.
+	// Migrating excludes concurrent migrations by several processes; nil if one process
+	// has the database for itself.
 	Migrating func(...lock.TableLockerOption) (lock.Locker, error)
 }
 
-// NotDue is the part of a guarded write that rejects what comes after an item of
-// the agenda. Where the dialect has no clock, the time is a parameter.
+// NotDue returns the part of a guarded write that rejects what comes after an item of
+// the agenda. If the dialect has no clock, the time is a parameter.
 func (d *Dialect) NotDue(table string) string {
 	clock := d.Clock
 	if clock == "" {
@@ -82,7 +82,7 @@ func (d *Dialect) NotDue(table string) string {
 	return ` AND (` + table + `due_at IS NULL OR ` + table + `due_at > ` + clock + `)`
 }
 
-// What several dialects have in common.
+// What several dialects share.
 const (
 	// AwardPrize is for planners that take the tables of a LEFT JOIN in their
 	// order, and find a row through its primary key when all of it is given.
@@ -93,5 +93,5 @@ const (
 	Restock = `ON CONFLICT (pool_id, id) DO UPDATE SET stocked = excluded.stocked, changed = excluded.changed`
 )
 
-// SameTime is for drivers that know times.
+// SameTime is for drivers that support times.
 func SameTime(t time.Time) any { return t }

@@ -1,8 +1,8 @@
-// Package engine says what a database has to be for the store: a [Dialect],
-// which is its words, and an [Engine], which is an open one. It keeps law 7:
-// every error gets its [Class] by its code, once.
+// Package engine describes what the store needs of a database: a [Dialect], which is
+// its SQL, and an [Engine], which is an open database. It keeps law 7: every error gets
+// its [Class] by its code, once.
 //
-// What several databases do in one way stands here as well: the columns of the
-// ordered history as data ([Log]), the row of a pool and how it is merged into
-// an urn ([Row]), and which of several hosts is asked first ([Hosts]).
+// It also contains what several databases do in the same way: the columns of the
+// ordered history as data ([Log]), the row of a pool and how it is merged into an urn
+// ([Row]), and the order in which several hosts are tried ([Hosts]).
 package engine

@@ -8,39 +8,40 @@ import (
 	"time"
 )
 
-// Level says how much a finding of a check-up matters.
+// Level is how much a finding of a check-up matters.
 type Level string
 
 // The levels, from the worst.
 const (
-	// LevelDanger: what the service promises does not hold, or not for long.
+	// LevelDanger means that a promise of the service does not hold, or will soon not
+	// hold.
 	LevelDanger Level = "danger"
-	// LevelWarning: the promises hold, at a price that may surprise.
+	// LevelWarning means that the promises hold, at a price that may surprise.
 	LevelWarning Level = "warning"
 	// LevelNote is worth knowing.
 	LevelNote Level = "note"
 )
 
-// Finding is something about the database that a check-up found.
+// Finding is something that a check-up found in the database.
 type Finding struct {
 	Level Level
-	// Rule is a short word that stays the same, such as "fsync".
+	// Rule is a short, stable word, such as "fsync".
 	Rule string
-	// Detail is what was found, Why what it endangers, Remedy what to do.
+	// Detail is what was found, Why what that endangers, Remedy what to do.
 	Detail, Why, Remedy string
 }
 
-// Serving tells a check-up how the service is going to be run.
+// Serving describes to a check-up how the service will run.
 type Serving struct {
 	// Lock is the scheme of external mode's lock, such as "table".
 	Lock string
-	// LockTTL and LockWait are its lease and the longest wait for it.
+	// LockTTL and LockWait are its lease and the maximum wait for it.
 	LockTTL, LockWait time.Duration
 }
 
-// Doctor is what a check-up asks of one kind of database.
+// Doctor is what a check-up needs of one kind of database.
 type Doctor struct {
-	// Vitals reads the settings and the state that the rules read, as a session of the
+	// Vitals reads the settings and states that the rules need, as a session of the
 	// service sees them. tables are the service's.
 	Vitals func(ctx context.Context, e *Engine, tables []string) (Vitals, error)
 	Rules  func() []Rule
@@ -49,13 +50,13 @@ type Doctor struct {
 // Vitals are settings and states of a database by their names.
 type Vitals map[string]string
 
-// Has reports whether a setting has one of the values, whatever their case.
+// Has reports whether a setting has one of the values, ignoring case.
 func (v Vitals) Has(name string, values ...string) bool {
 	return slices.ContainsFunc(values, func(bad string) bool { return strings.EqualFold(v[name], bad) })
 }
 
-// Shorter returns what is wrong with a time limit, in units of unit and 0 for none, that
-// ends what may last for longer, "" for nothing.
+// Shorter returns what is wrong with a time limit that ends what may take longer than
+// than, "" if nothing is. The setting's unit is unit, and 0 means no limit.
 func (v Vitals) Shorter(name string, unit, than time.Duration) string {
 	limit, err := time.ParseDuration(v[name] + "s")
 	if err != nil {
@@ -68,18 +69,18 @@ func (v Vitals) Shorter(name string, unit, than time.Duration) string {
 	return fmt.Sprintf("%s = %s", name, limit)
 }
 
-// Rule is one thing that a database can have wrong.
+// Rule is one thing that may be wrong with a database.
 type Rule struct {
 	Name  string
 	Level Level
 	// Broken returns what is wrong, "" for nothing.
 	Broken      func(v Vitals, o Serving) string
 	Why, Remedy string
-	// LosesVersions is set where a failover may lose versions.
+	// LosesVersions is set if a failover may lose versions.
 	LosesVersions bool
 }
 
-// LosingVersions returns the rule as one of a failover that may lose versions.
+// LosingVersions returns the rule with LosesVersions set.
 func (r Rule) LosingVersions() Rule {
 	r.LosesVersions = true
 	return r

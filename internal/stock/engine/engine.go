@@ -13,67 +13,65 @@ import (
 	"drawsvc/internal/periodic"
 )
 
-// Options say how a database is opened.
+// Options are the options for opening a database.
 type Options struct {
-	// LockWait is the longest that a statement waits for a row lock.
+	// LockWait is the maximum time that a statement waits for a row lock.
 	LockWait time.Duration
-	// ReadOnly opens the database for reading alone.
+	// ReadOnly opens the database read-only.
 	ReadOnly bool
-	// AbsentIsEmpty has ReadOnly read a file that is not there, in a folder that is,
-	// as an empty database.
+	// AbsentIsEmpty makes ReadOnly read a file that does not exist, in an existing
+	// folder, as an empty database.
 	AbsentIsEmpty bool
-	// WALPages is how many pages of 4 KiB the write-ahead log of a file gathers
-	// before they are copied into the file.
+	// WALPages is how many pages of 4 KiB the write-ahead log of a file collects before
+	// they are copied to the file.
 	WALPages int
-	// Log takes what has no caller to hear it.
+	// Log records what no caller receives.
 	Log *slog.Logger
-	// Examine reads all of the database in the file at path, which may be a
-	// mixture of two states, and returns what is wrong with it.
+	// Examine reads the whole database in the file at path, which may be a mixture of
+	// two states, and returns what is wrong with it.
 	Examine func(ctx context.Context, path string) error
 }
 
 // Engine is an open database of one kind. It is safe for concurrent use.
 type Engine struct {
 	*Dialect
-	// Write takes statements that may write, Read those that do not. On SQLite
+	// Write is for statements that may write, Read for those that do not. On SQLite
 	// they are the single writer and the readers.
 	Write, Read *sql.DB
-	// ReadBack reads what a change has made, so that changes wait for no other
-	// reads. Probe is for the check of readiness, which waits for nobody.
+	// ReadBack reads what a change has made, so that changes do not wait for other
+	// reads. Probe is for the readiness check, which waits for nobody.
 	ReadBack, Probe *sql.DB
-	// Lock is a pool of connections of its own for external locks, so that
-	// draws that hold a lock never wait for connections held by others that
-	// wait for locks.
+	// Lock is a separate pool of connections for external locks, so that draws that
+	// hold a lock never wait for connections held by others that wait for locks.
 	Lock *sql.DB
-	// Migrate takes the statements of migrations, which may last for hours.
+	// Migrate is for the statements of migrations, which may take hours.
 	Migrate  *sql.DB
 	Attempts Attempts
-	// Limits, where set, is a statement that bounds the transaction it is in.
+	// Limits, if set, is a statement that bounds the transaction in which it runs.
 	Limits string
 	// Connections counts those that draws use.
 	Connections func() Connections
-	// FailOver closes the connections to a server that can no longer be written,
-	// so that the next ones are made to another; nil for a file. Several says
-	// that there is another.
+	// FailOver closes the connections to a server that can no longer be written to, so
+	// that new ones are made to another server; nil for a file. Several means that
+	// there is another server.
 	FailOver func()
 	Several  bool
-	// Confirm returns when everything that could be read before is as safe as
-	// what is acknowledged, or an *Error with its class; nil where that is so at
-	// once.
+	// Confirm returns when everything that could be read before is as safe as what is
+	// acknowledged, or an *Error with its class; nil if that is always so.
 	Confirm func(ctx context.Context) error
-	// Usable returns nil, or an *Error when the database must not be used any
-	// more; nil where it always may.
+	// Usable returns nil, or an *Error if the database must not be used any more; a nil
+	// function means that it always may.
 	Usable func() error
-	// Pooling is how a proxy before the server shares its sessions.
+	// Pooling is how a proxy in front of the server shares its sessions.
 	Pooling Pooling
 
 	closers []func() error
-	// asking is the question of leaveIfSilent, isAsking says that it is under way.
+	// asking waits for the query of leaveIfSilent; isAsking means that it is under way.
 	asking   sync.WaitGroup
 	isAsking atomic.Bool
 }
 
-// Attempts are made at batches in the way of the database.
+// Attempts are attempts at batches, implemented for the database.
 type Attempts interface {
 	// Read, Resume and Write implement those of stock.Store.
 	Read(ctx context.Context, urn *urn.Urn, o TxOptions) (Tx, error)
@@ -81,29 +79,29 @@ type Attempts interface {
 	Write(ctx context.Context, p *urn.Plan, o TxOptions) error
 }
 
-// Pooling is how a proxy in between hands out the sessions of the server.
+// Pooling is how a proxy shares the sessions of the server.
 type Pooling string
 
 const (
-	// PooledNot says that each connection is a session of the server.
+	// PooledNot means that each connection is a session of the server.
 	PooledNot Pooling = ""
-	// PooledBySession says that a connection has one session for as long as it lasts.
+	// PooledBySession means that a connection keeps one session.
 	PooledBySession Pooling = "session"
-	// PooledByTransaction says that a connection has whatever session is free,
-	// for one transaction. Nothing that belongs to a session can be relied on.
+	// PooledByTransaction means that a connection gets any free session, for one
+	// transaction. Nothing that belongs to a session can be relied on.
 	PooledByTransaction Pooling = "transaction"
 )
 
-// OnClose has fn called by Close, before those that were given earlier.
+// OnClose makes Close call fn, before those that were added earlier.
 func (e *Engine) OnClose(fn func() error) { e.closers = append(e.closers, fn) }
 
-// WhileOpen calls do at once and about every so often until Close.
+// WhileOpen calls do at once and at about that interval until Close.
 func (e *Engine) WhileOpen(every time.Duration, do func(ctx context.Context)) {
 	stop := periodic.Start(every, do)
 	e.OnClose(func() error { stop(); return nil })
 }
 
-// Close closes all connections. It returns the first error of closing.
+// Close closes all connections. It returns the first error.
 func (e *Engine) Close() error {
 	e.asking.Wait()
 	var first error
@@ -116,7 +114,7 @@ func (e *Engine) Close() error {
 	return first
 }
 
-// Refusal returns nil, or an *Error when the database must not be used any more.
+// Refusal returns nil, or an *Error if the database must not be used any more.
 func (e *Engine) Refusal() error {
 	if e.Usable == nil {
 		return nil
@@ -124,10 +122,10 @@ func (e *Engine) Refusal() error {
 	return e.Usable()
 }
 
-// Observe leaves a server that says that another is to be written, and one of
-// several that has fallen silent: its other connections would be found dead one
-// after the other, each at the end of a batch's time. One statement that took too
-// long is no silence: the server is asked first.
+// Observe closes the connections to a server that says that another must be written to,
+// and to one of several servers that has become silent: otherwise its other connections
+// would be found broken one after another, each after the whole time of a batch. One
+// slow statement does not mean a silent server: the server is asked first.
 func (e *Engine) Observe(err error) {
 	said, ok := errors.AsType[*Error](err)
 	switch {
@@ -139,11 +137,11 @@ func (e *Engine) Observe(err error) {
 	}
 }
 
-// silenceMax is the longest that a server may take to answer when it seems silent.
+// silenceMax is the maximum time for the answer of a server that seems silent.
 const silenceMax = time.Second
 
-// leaveIfSilent asks the server, and leaves it where it does not answer. Nobody waits
-// for that, and one question is under way at a time.
+// leaveIfSilent asks the server, and closes its connections if it does not answer.
+// Nobody waits for that, and only one such query is under way at a time.
 func (e *Engine) leaveIfSilent() {
 	if !e.isAsking.CompareAndSwap(false, true) {
 		return
@@ -161,10 +159,10 @@ func (e *Engine) leaveIfSilent() {
 
 // Connections are the counts of a pool of connections.
 type Connections struct {
-	// Open are there, InUse of them at work; Max are allowed.
+	// Open is the number of connections, InUse the number in use, Max the maximum.
 	Open, InUse, Max int
-	// Waited is how long callers have waited for one that was free, all
-	// together, since the start.
+	// Waited is the total time that callers have waited for a free connection since the
+	// start.
 	Waited time.Duration
 }
 

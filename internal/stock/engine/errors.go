@@ -13,47 +13,47 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Class says what an error of a database means for the draws at hand.
+// Class is what an error of a database means for the current draws.
 type Class int
 
 // The classes, from the most harmless.
 const (
-	// ClassOther is an error that nobody expects; the rows are as they were.
+	// ClassOther is an unexpected error; the rows are unchanged.
 	ClassOther Class = iota
-	// ClassDue: an item of the pool's agenda comes first. Nothing was written;
-	// run it, and read again.
+	// ClassDue means that a due item of the pool's agenda comes first. Nothing was
+	// written; run it, and read again.
 	ClassDue
-	// ClassConflict: somebody else was there first. Nothing was written; read
+	// ClassConflict means that another session was first. Nothing was written; read
 	// again in a new transaction.
 	ClassConflict
-	// ClassKnownKey: the log holds one of the draws already. Nothing was
+	// ClassKnownKey means that the log already holds one of the draws. Nothing was
 	// written.
 	ClassKnownKey
-	// ClassStaleToken: a later holder of the external lock has written.
+	// ClassStaleToken means that a later holder of the external lock has written.
 	// Nothing was written.
 	ClassStaleToken
-	// ClassUnavailable: the statement was not executed, because the database
+	// ClassUnavailable means that the statement was not executed, because the database
 	// is down, full, read-only, out of connections or silent.
 	ClassUnavailable
-	// ClassUnknown: the transaction may have been committed.
+	// ClassUnknown means that the transaction may have been committed.
 	ClassUnknown
 )
 
-// Error is an error of the database with its meaning. Reason is a short word
-// for metrics, such as "version", "deadlock" or "lock-wait".
+// Error is an error of the database with its meaning. Reason is a short word for
+// metrics, such as "version", "deadlock" or "lock-wait".
 type Error struct {
 	Class  Class
 	Reason string
 	Err    error
-	// undone: what the error says holds at COMMIT too, because the database
+	// undone means that the error's meaning holds at COMMIT too, because the database
 	// answered that it rolled back, or the driver knows that nothing was sent.
 	undone bool
 }
 
-// IsElsewhere says that another server is to be asked.
+// IsElsewhere reports whether another server is to be tried.
 func (e *Error) IsElsewhere() bool { return e.Reason == ReasonReadOnly || e.Reason == ReasonNotReady }
 
-// Error returns reason and cause, but not the cause of a known key: MySQL's holds
+// Error returns reason and cause, but not the cause of a known key: MySQL's contains
 // the key.
 func (e *Error) Error() string {
 	if e.Err == nil || e.Class == ClassKnownKey {
@@ -65,17 +65,17 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ReasonLockWait is the reason of a conflict with a session that holds a row
-// that was waited for.
+// ReasonLockWait is the reason of a conflict with a session that holds the requested
+// row.
 const ReasonLockWait = "lock-wait"
 
-// ReasonTurn is the reason of a conflict over a user's turn that is there already.
-// The pool's row goes first, so that no two plans of the service meet there:
-// somebody else has written turns.
+// ReasonTurn is the reason of a conflict over a user's turn that already exists. The
+// pool's row is locked first, so two plans of the service cannot conflict there:
+// something else has written turns.
 const ReasonTurn = "turn"
 
-// The reasons for which a database takes no writes while it may answer reads.
-// ReasonReadOnly and ReasonNotReady are also those to look for another server.
+// The reasons for which a database accepts no writes while it may answer reads. For
+// ReasonReadOnly and ReasonNotReady, another server is tried as well.
 const (
 	ReasonFull     = "full"
 	ReasonIO       = "io"
@@ -88,11 +88,11 @@ func WriteRefusals() []string {
 	return []string{ReasonFull, ReasonIO, ReasonReadOnly, ReasonNotReady}
 }
 
-// RefusesWrites reports whether the database takes no writes, of nobody.
+// RefusesWrites reports whether the database accepts no writes, from anybody.
 func (e *Error) RefusesWrites() bool { return slices.Contains(WriteRefusals(), e.Reason) }
 
-// Sentence says for callers why a statement was not executed. It holds no text of
-// the database.
+// Sentence tells callers why a statement was not executed. It contains no text of the
+// database.
 func (e *Error) Sentence() string {
 	switch e.Reason {
 	case ReasonFull:
@@ -105,7 +105,7 @@ func (e *Error) Sentence() string {
 	return "the database does not answer"
 }
 
-// ErrorUnavailable is the error for callers where the database refused err: nothing
+// ErrorUnavailable returns the error for callers if the database refused err: nothing
 // happened.
 func ErrorUnavailable(err error) *draw.Error {
 	sentence := "the database does not answer"
@@ -117,17 +117,17 @@ func ErrorUnavailable(err error) *draw.Error {
 
 // The refusals of the guarded write itself.
 var (
-	// ErrConflict: the pool is no longer at the head that was planned from.
+	// ErrConflict means that the pool is no longer at the head that was planned from.
 	ErrConflict = &Error{Class: ClassConflict, Reason: "version"}
-	// ErrDue: an item of the pool's agenda is due.
+	// ErrDue means that an item of the pool's agenda is due.
 	ErrDue = &Error{Class: ClassDue, Reason: "due", undone: true}
-	// ErrStaleToken: the pool was written with a later token of the same lock.
+	// ErrStaleToken means that the pool was written with a later token of the same
+	// lock.
 	ErrStaleToken = &Error{Class: ClassStaleToken, Reason: "stale-token"}
 )
 
-// Classify gives an error its meaning: by the codes of the dialect, else by
-// what the connection says. Errors that have one already are returned as they
-// are.
+// Classify gives an error its meaning: by the codes of the dialect, otherwise by the
+// error of the connection. Errors that have a meaning are returned unchanged.
 func Classify(err error, byCode func(error) *Error) error {
 	if err == nil {
 		return nil
@@ -142,12 +142,12 @@ func Classify(err error, byCode func(error) *Error) error {
 		return e
 	}
 	if IsConnection(err) {
-		return Unavailable("connection", err, errors.Is(err, driver.ErrBadConn)) // nothing was sent, says that driver error
+		return Unavailable("connection", err, errors.Is(err, driver.ErrBadConn)) // that driver error means that nothing was sent
 	}
 	return &Error{Class: ClassOther, Reason: "unexpected", Err: err}
 }
 
-// IsConnection says that an error is of the connection, or of its time.
+// IsConnection reports whether an error concerns the connection, or its time.
 func IsConnection(err error) bool {
 	for _, known := range []error{
 		context.DeadlineExceeded, context.Canceled, driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
@@ -160,8 +160,8 @@ func IsConnection(err error) bool {
 	return ok
 }
 
-// AtCommit is classify for an error met when the commit may have been sent:
-// unless it says for certain that nothing was committed, nobody knows.
+// AtCommit is Classify for an error that occurred when the commit may have been sent:
+// unless it says for certain that nothing was committed, the result is unknown.
 func AtCommit(err error, byCode func(error) *Error) error {
 	if e, ok := errors.AsType[*Error](Classify(err, byCode)); ok && e.undone {
 		return e
@@ -169,8 +169,8 @@ func AtCommit(err error, byCode func(error) *Error) error {
 	return &Error{Class: ClassUnknown, Reason: "commit", Err: err}
 }
 
-// BeforeCommit is Classify for an error of the last statement before a commit that
-// was not sent: nothing was committed.
+// BeforeCommit is Classify for an error of the last statement before a commit that was
+// not sent: nothing was committed.
 func BeforeCommit(err error, byCode func(error) *Error) error {
 	e, ok := errors.AsType[*Error](Classify(err, byCode))
 	if !ok {
@@ -181,28 +181,28 @@ func BeforeCommit(err error, byCode func(error) *Error) error {
 	return &own
 }
 
-// Conflict is the error of what somebody else was first at.
+// Conflict returns the error of a write that another session preceded.
 func Conflict(reason string, err error) *Error {
 	return &Error{Class: ClassConflict, Reason: reason, Err: err, undone: true}
 }
 
-// KnownKey is the error of a key that a table holds already.
+// KnownKey returns the error of a key that a table already holds.
 func KnownKey(err error) *Error {
 	return &Error{Class: ClassKnownKey, Reason: "known-key", Err: err, undone: true}
 }
 
-// Unavailable is the error of a statement that was not executed. undone says
-// that this holds at COMMIT too.
+// Unavailable returns the error of a statement that was not executed. undone means that
+// this holds at COMMIT too.
 func Unavailable(reason string, err error, undone bool) *Error {
 	return &Error{Class: ClassUnavailable, Reason: reason, Err: err, undone: undone}
 }
 
-// Other is an error that nobody expects. undone is as for Unavailable.
+// Other returns an unexpected error. undone is as for Unavailable.
 func Other(reason string, err error, undone bool) *Error {
 	return &Error{Class: ClassOther, Reason: reason, Err: err, undone: undone}
 }
 
-// ClassOf returns the class of err, ClassOther when it has none.
+// ClassOf returns the class of err, ClassOther if it has none.
 func ClassOf(err error) Class {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Class
@@ -210,7 +210,7 @@ func ClassOf(err error) Class {
 	return ClassOther
 }
 
-// Public turns an error of the database into one for callers.
+// Public converts an error of the database to one for callers.
 func Public(err error) error {
 	if err == nil {
 		return nil
@@ -221,7 +221,7 @@ func Public(err error) error {
 	case ClassUnavailable:
 		return ErrorUnavailable(err)
 	case ClassUnknown:
-		return draw.Wrap(draw.CodeOutcomeUnknown, err, "the answer of the database was lost; it may or may not have happened")
+		return draw.Wrap(draw.CodeOutcomeUnknown, err, "the response of the database was lost; it may or may not have happened")
 	default:
 		if e, ok := errors.AsType[*draw.Error](err); ok {
 			return e // the transaction ran, and was refused
@@ -230,8 +230,8 @@ func Public(err error) error {
 	}
 }
 
-// PublicRead is Public for what was only read: nobody was first at it, and what
-// keeps a reader waiting keeps the database from answering.
+// PublicRead is Public for a read: a read cannot conflict, and what makes it wait keeps
+// the database from answering.
 func PublicRead(err error) error {
 	if class := ClassOf(err); class == ClassConflict || class == ClassDue {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database keeps readers waiting; nothing happened")
@@ -239,7 +239,7 @@ func PublicRead(err error) error {
 	return Public(err)
 }
 
-// PoolNotFound is the error of a pool that is not there.
+// PoolNotFound returns the error of a pool that does not exist.
 func PoolNotFound(poolID string) error {
 	return draw.Errorf(draw.CodePoolNotFound, "there is no pool %q", poolID)
 }

@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// hostFailed is how long a host that failed is asked last.
+// hostFailed is for how long a host that failed is tried last.
 const hostFailed = 10 * time.Second
 
-// Hosts knows which of several hosts took the last connection and which
-// failed, for all pools of connections of a store, so that a host that hangs
-// costs its time now and then and not for every connection. The zero value
-// knows nothing yet.
+// Hosts records which of several hosts accepted the last connection and which failed,
+// for all pools of connections of a store, so that a host that hangs costs time
+// occasionally and not for every connection. The zero value knows nothing yet.
 type Hosts struct {
 	mu     sync.Mutex
 	last   string
 	failed map[string]time.Time
 }
 
-// Took notes that a host took a connection: it is asked first from now on.
+// Took records that a host accepted a connection: it is tried first from now on.
 func (h *Hosts) Took(host string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -28,7 +27,7 @@ func (h *Hosts) Took(host string) {
 	delete(h.failed, host)
 }
 
-// Failed notes that a host failed: it is asked last for a while.
+// Failed records that a host failed: it is tried last for a while.
 func (h *Hosts) Failed(host string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -38,7 +37,7 @@ func (h *Hosts) Failed(host string) {
 	h.failed[host] = time.Now()
 }
 
-// Leave notes that the host of the last connection failed.
+// Leave records that the host of the last connection failed.
 func (h *Hosts) Leave() {
 	h.mu.Lock()
 	last := h.last
@@ -49,8 +48,8 @@ func (h *Hosts) Leave() {
 	}
 }
 
-// InOrder returns all hosts in the order in which to ask them: else than for
-// what is known, their own.
+// InOrder returns all hosts in the order in which to try them: their own order, except
+// for what is known.
 func InOrder[T any](h *Hosts, all []T, name func(T) string) []T {
 	h.mu.Lock()
 	defer h.mu.Unlock()

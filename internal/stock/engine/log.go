@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Log is a table of one kind of entries of the pools' ordered history. Each
-// entry has a pool_id, the columns, and most a time at. Every statement that
-// appends to the history or reads it is made of these.
+// Log is a table with one kind of entries of the pools' ordered history. Each entry has
+// a pool_id, the columns, and usually a time at. Every statement that appends to the
+// history or reads it is built from these.
 type Log[T any] struct {
 	Table   string
 	Columns []Column[T]
@@ -22,18 +22,18 @@ type Log[T any] struct {
 
 // Column is one column of a log.
 type Column[T any] struct {
-	// Name is the column's, Type how PostgreSQL calls its type.
+	// Name is the column's name, Type its type in PostgreSQL.
 	Name, Type string
 	// read is the expression that reads it.
 	read func(name string) string
-	// value is what is written of an entry, list that of many, and field where
-	// it is read into.
+	// value returns what is written for an entry, list the same for many, and field the
+	// place to scan into.
 	value func(*T) any
 	list  func(parts [][]T) any
 	field func(*T) any
 }
 
-// column is read as it is written.
+// column is a column that is read as it was written.
 func column[T, V any](name, sqlType string, value func(*T) V, field func(*T) any) Column[T] {
 	return Column[T]{
 		Name: name, Type: sqlType, field: field,
@@ -51,7 +51,7 @@ func column[T, V any](name, sqlType string, value func(*T) V, field func(*T) any
 	}
 }
 
-// Optional is a text that is NULL when it is empty.
+// orNull returns the column for a text that is NULL if it is empty.
 func (c Column[T]) orNull() Column[T] {
 	c.read = func(name string) string { return `COALESCE(` + name + `, '')` }
 	return c
@@ -64,8 +64,8 @@ func sizeOf[T any](parts [][]T) (n int) {
 	return n
 }
 
-// Awards is the log of awards. A further column of an award is one line here,
-// beside its migrations and its place on the wire.
+// Awards is the log of awards. A further column of an award is one line here, besides
+// its migrations and its place on the wire.
 func Awards() Log[draw.Award] {
 	type award = draw.Award
 	return Log[award]{"awards", []Column[award]{
@@ -104,7 +104,7 @@ func Changes() Log[draw.Change] {
 	}, func(c *change) *time.Time { return &c.At }}
 }
 
-// Turns are those of subjects, in pools whose rules count.
+// Turns is the log of subjects' turns, in pools whose rules count.
 func Turns() Log[draw.Turn] {
 	type turn = draw.Turn
 	return Log[turn]{"turns", []Column[turn]{
@@ -116,13 +116,13 @@ func Turns() Log[draw.Turn] {
 	}, func(t *turn) *time.Time { return &t.At }}
 }
 
-// Redirected is what the rules gave an award in place of.
+// Redirected is what the rules replaced by an award.
 type Redirected struct {
 	Version int64
 	draw.Redirect
 }
 
-// Redirects are those of awards.
+// Redirects is the log of the awards' redirects.
 func Redirects() Log[Redirected] {
 	type redirect = Redirected
 	return Log[redirect]{"redirects", []Column[redirect]{
@@ -142,7 +142,7 @@ func RedirectsOf(p *urn.Plan) (all []Redirected) {
 	return all
 }
 
-// OrNull is s, nil when it is empty.
+// OrNull returns s, nil if it is empty.
 func OrNull(s string) *string {
 	if s == "" {
 		return nil
@@ -150,19 +150,19 @@ func OrNull(s string) *string {
 	return &s
 }
 
-// Append is a statement that appends entries of a pool at one time, which is
-// as the database stores it.
+// Append returns a statement that appends entries of a pool at one time, in the form in
+// which the database stores it.
 func (l Log[T]) Append(poolID string, at any, entries []T) Statement {
 	return Statement{SQL: l.Insert(len(entries)), Args: l.Args(poolID, at, entries), Rows: int64(len(entries))}
 }
 
-// Insert is the text of a statement that appends n entries.
+// Insert returns the text of a statement that appends n entries.
 func (l Log[T]) Insert(n int) string {
 	row := "(" + List("?", len(l.Columns)+len(l.lead(nil))+1) + ")"
 	return l.into() + " VALUES " + List(row, n)
 }
 
-// Args are the arguments of Insert.
+// Args returns the arguments of Insert.
 func (l Log[T]) Args(poolID string, at any, entries []T) []any {
 	args := make([]any, 0, (len(l.Columns)+2)*len(entries))
 	for i := range entries {
@@ -178,8 +178,8 @@ func (l Log[T]) appendValues(args []any, entry *T) []any {
 	return args
 }
 
-// InsertFrom is the text of a statement that appends what a query selects,
-// whose columns are pool_id, at and those of the log.
+// InsertFrom returns the text of a statement that appends the result of a query, whose
+// columns are pool_id, at and those of the log.
 func (l Log[T]) InsertFrom(query string) string { return l.into() + " " + query }
 
 func (l Log[T]) into() string {
@@ -190,7 +190,7 @@ func (l Log[T]) into() string {
 	return `INSERT INTO ` + l.Table + ` (pool_id, ` + at + l.Names("") + `)`
 }
 
-// lead is the time before the columns, for entries that have one.
+// lead returns the time before the columns, for entries that have one.
 func (l Log[T]) lead(at any) []any {
 	if l.at == nil {
 		return nil
@@ -198,12 +198,12 @@ func (l Log[T]) lead(at any) []any {
 	return []any{at}
 }
 
-// Names are those of the columns, each behind a prefix such as "a.".
+// Names returns the names of the columns, each after a prefix such as "a.".
 func (l Log[T]) Names(prefix string) string {
 	return l.join(func(_ int, c Column[T]) string { return prefix + c.Name })
 }
 
-// Rows are the values of entries, each as a list.
+// Rows returns the values of entries, each as a list.
 func (l Log[T]) Rows(entries []T) [][]any {
 	cells := make([]any, 0, len(l.Columns)*len(entries))
 	rows := make([][]any, len(entries))
@@ -215,7 +215,7 @@ func (l Log[T]) Rows(entries []T) [][]any {
 	return rows
 }
 
-// Lists are the values of all entries, each column as a list of its own.
+// Lists returns the values of all entries, each column as a separate list.
 func (l Log[T]) Lists(parts ...[]T) []any {
 	lists := make([]any, len(l.Columns))
 	for i := range l.Columns {
@@ -224,13 +224,12 @@ func (l Log[T]) Lists(parts ...[]T) []any {
 	return lists
 }
 
-// Arrays are the parameters for Lists, from $first on, as PostgreSQL writes
-// them.
+// Arrays returns the parameters for Lists in PostgreSQL's form, from $first on.
 func (l Log[T]) Arrays(first int) string {
 	return l.join(func(i int, c Column[T]) string { return fmt.Sprintf("$%d::%s[]", first+i, c.Type) })
 }
 
-// Read is what Fields are scanned from, each column behind a prefix.
+// Read returns the expressions to scan into Fields, each column after a prefix.
 func (l Log[T]) Read(prefix string) string {
 	read := l.join(func(_ int, c Column[T]) string { return c.read(prefix + c.Name) })
 	if l.at == nil {
@@ -239,7 +238,7 @@ func (l Log[T]) Read(prefix string) string {
 	return read + ", " + prefix + "at"
 }
 
-// Fields are where an entry is scanned into.
+// Fields returns the places to scan an entry into.
 func (l Log[T]) Fields(entry *T) []any {
 	fields := make([]any, 0, len(l.Columns)+4) // a prize's name, value and kind may follow
 	for i := range l.Columns {
@@ -259,13 +258,13 @@ func (l Log[T]) join(text func(i int, c Column[T]) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// ReadAwards are the columns of awards AS a and prizes AS p for ScanAward. Only
-// a damaged pool has awards without a prize; they are shown all the same.
+// ReadAwards returns the columns of awards AS a and prizes AS p for ScanAward. Only a
+// damaged pool has awards without a prize; they are shown as well.
 func ReadAwards(l Log[draw.Award]) string {
 	return l.Read("a.") + `, COALESCE(p.name, ''), COALESCE(p.value, 0), COALESCE(p.kind, '') = 'blank'`
 }
 
-// AwardFields are where an award with its prize is scanned into.
+// AwardFields returns the places to scan an award with its prize into.
 func AwardFields(l Log[draw.Award], a *draw.Award) []any {
 	return append(l.Fields(a), &a.PrizeName, &a.Value, &a.Blank)
 }
@@ -276,15 +275,14 @@ func ScanAward(l Log[draw.Award], row Scanner) (a draw.Award, err error) {
 	return a, err
 }
 
-// Statement is SQL with its arguments. Rows is the number of rows that it must
-// change.
+// Statement is SQL with its arguments. Rows is the number of rows that it must change.
 type Statement struct {
 	SQL  string
 	Args []any
 	Rows int64
 }
 
-// List is n times s, with commas between.
+// List returns s n times, separated by commas.
 func List(s string, n int) string {
 	return strings.Join(slices.Repeat([]string{s}, n), ", ")
 }

@@ -31,8 +31,8 @@ func QueryAll[T any](ctx context.Context, q Querier, scan func(Scanner) (T, erro
 }
 
 // Appended is append for lists that may be as long as a pool has prizes. It doubles
-// their room: append grows that of long ones by a quarter, and leaves five times as much
-// as garbage.
+// their capacity: append increases that of long ones by a quarter, and leaves five
+// times as much garbage.
 func Appended[T any](to []T, v T) []T {
 	if len(to) == cap(to) {
 		to = slices.Grow(to, len(to)+1)
@@ -59,10 +59,10 @@ func EachRow(ctx context.Context, q Querier, query string, args, fields []any, e
 	return rows.Err()
 }
 
-// ReadRows is [EachRow] by what a driver has for it, on the connection of a transaction.
+// ReadRows is [EachRow] by means of the driver, on the connection of a transaction.
 type ReadRows func(ctx context.Context, conn *sql.Conn, query string, args, fields []any, each func()) error
 
-// OwnRows is a transaction whose rows are read by the driver's own means. In package
+// OwnRows is a transaction whose rows are read by means of the driver. With package
 // database/sql a row of a log takes three times as long.
 type OwnRows struct {
 	*sql.Tx
@@ -70,8 +70,8 @@ type OwnRows struct {
 	read ReadRows
 }
 
-// ByDriver is a transaction on a connection, whose rows are read by the driver where the
-// database has a way for it.
+// ByDriver returns a transaction on a connection, whose rows are read by means of the
+// driver if the database supports that.
 func (e *Engine) ByDriver(conn *sql.Conn, tx *sql.Tx) Querier {
 	if e.ReadRows == nil {
 		return tx
@@ -79,8 +79,8 @@ func (e *Engine) ByDriver(conn *sql.Conn, tx *sql.Tx) Querier {
 	return &OwnRows{tx, conn, e.ReadRows}
 }
 
-// CheckWritable is nil on a server that can be written. What another lacks may
-// only not have come there yet, so a refusal must not rest on it.
+// CheckWritable returns nil on a server that can be written to. What another server
+// lacks may only not have arrived yet, so a refusal must not depend on it.
 func CheckWritable(ctx context.Context, q Querier, d *Dialect) error {
 	var writable bool
 	if err := q.QueryRowContext(ctx, `SELECT `+d.Writable).Scan(&writable); err != nil {
@@ -92,7 +92,7 @@ func CheckWritable(ctx context.Context, q Querier, d *Dialect) error {
 	return nil
 }
 
-// Optional is a text to be stored, NULL when it is empty.
+// Optional returns a text to be stored, NULL if it is empty.
 func Optional(s string) any {
 	if s == "" {
 		return nil

@@ -28,16 +28,16 @@ type Row struct {
 	due   bool
 	// committed is the version of the pool's commitment, 0 for none.
 	committed int64
-	// opened is the version of the change that opened the pool with the beacon's
-	// round that is in force, 0 for none.
+	// opened is the version of the change that opened the pool with the beacon's round
+	// that is in force, 0 for none.
 	opened int64
-	// pause is what a pool that is paused says; see LacksPause.
+	// pause is the pause of a paused pool; see LacksPause.
 	pause draw.Pause
-	// writable says that the server which was read could have been written.
+	// writable means that the server that was read could have been written to.
 	writable bool
 }
 
-// Fields are where to scan what RowColumns reads.
+// Fields returns the places to scan RowColumns into.
 func (r *Row) Fields() []any {
 	return []any{
 		&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, ScanTime(&r.at), &r.rules, &r.spending.Cents, ScanTime(&r.spending.From),
@@ -45,13 +45,13 @@ func (r *Row) Fields() []any {
 	}
 }
 
-// RowColumns are what a Row holds.
+// RowColumns returns the columns of a Row.
 func RowColumns(d *Dialect) string {
 	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, committed, opened, due_at, ` + d.IsDue() + `, ` + d.Writable
 }
 
-// IsDue is an expression that says whether an item of a pool's agenda is due.
-// Where the dialect has no clock it says no: see Row.Tell.
+// IsDue returns an expression for whether an item of a pool's agenda is due. If the
+// dialect has no clock, the expression is false: see Row.Tell.
 func (d *Dialect) IsDue() string {
 	if d.Clock == "" {
 		return `FALSE`
@@ -60,23 +60,23 @@ func (d *Dialect) IsDue() string {
 	return `COALESCE(due_at <= ` + d.Clock + `, FALSE)`
 }
 
-// Tell tells a row the time, where this machine's clock is the database's.
+// Tell sets whether the row's item is due, if this machine's clock is the database's.
 func (r *Row) Tell(now time.Time) { r.due = !r.dueAt.IsZero() && !now.Before(r.dueAt) }
 
-// ReadOnlyServer is the error of a server that cannot be written. What it says
-// may be old: a refusal must not rest on it.
+// ReadOnlyServer returns the error of a server that cannot be written to. Its data may
+// be old: a refusal must not depend on it.
 func ReadOnlyServer() *Error {
 	return Unavailable(ReasonNotReady, errors.New("the server is a standby, or read-only"), true)
 }
 
-// ErrDropped says that the pool does not follow from the cached copy, which was dropped.
-// The next read is whole, and finds nothing to compare.
+// ErrDropped means that the pool does not follow from the cached copy, which was
+// dropped. The next read is complete, and has nothing to compare with.
 var ErrDropped = &Error{Class: ClassConflict, Reason: "history"}
 
-// ErrTorn says that the pool's prizes were read at a later version than its row:
-// without a lock, another session may write between the two. Such a mixture, of
-// former rules and present stock, is no state that the pool was in, and no draw
-// may be refused from it. The next read begins anew.
+// ErrTorn means that the pool's prizes were read at a later version than its row:
+// without a lock, another session may write between the two. Such a mixture, of earlier
+// rules and present stock, was never a state of the pool, and must not be the reason to
+// refuse a draw. The next read starts again.
 var ErrTorn = &Error{Class: ClassConflict, Reason: "torn"}
 
 // Version is the pool's.
@@ -98,8 +98,8 @@ func rulesVersion(urn *urn.Urn) int64 {
 	return 0
 }
 
-// ReadRules reads the rules of a change from its body. What cannot be read are rules
-// that refuse every new draw, so that known keys are answered all the same.
+// ReadRules reads the rules of a change from its body. An unreadable body gives rules
+// that refuse every new draw, so that known keys are still answered.
 func ReadRules(version int64, body string) *draw.Rules {
 	parsed, _ := rules.ReadOf(&draw.Change{Version: version, What: draw.WhatRules, Body: body})
 	if parsed == nil {
@@ -118,10 +118,10 @@ func (r *Row) LacksPause(urn *urn.Urn) bool {
 // SelectPause reads the body of the change that gave a pool its state, at a version.
 const SelectPause = `SELECT body FROM changes WHERE pool_id = ? AND what = 'state' AND version <= ? ORDER BY version DESC LIMIT 1`
 
-// SetPause has Merge go by the body of the change that paused the pool, "" for none.
+// SetPause sets the body of the change that paused the pool for Merge, "" for none.
 func (r *Row) SetPause(body string) { r.pause = draw.PauseOf(body) }
 
-// Clone is a copy that shares nothing with the row.
+// Clone returns a copy that shares nothing with the row.
 func (r *Row) Clone() *Row {
 	one := *r
 	one.trail = slices.Clone(r.trail)
@@ -163,10 +163,10 @@ func Collect(draws map[string]draw.Draw, poolID string, a draw.Award) {
 	draws[a.DrawID] = d
 }
 
-// PrizeColumns are what ScanPrize reads.
+// PrizeColumns are the columns for ScanPrize.
 const PrizeColumns = `id, name, value, stocked, issued, kind`
 
-// PrizeColumnsOf are PrizeColumns of a table that a prefix such as "p." names.
+// PrizeColumnsOf returns PrizeColumns of a table with a prefix such as "p.".
 func PrizeColumnsOf(prefix string) string {
 	return prefix + strings.ReplaceAll(PrizeColumns, ", ", ", "+prefix)
 }
@@ -178,15 +178,15 @@ func ScanPrize(row Scanner) (draw.Prize, error) {
 	return p, err
 }
 
-// ScanPrizeAt is ScanPrize, of a row that ends with the version of the pool that
-// it was read at.
+// ScanPrizeAt is ScanPrize for a row that ends with the version of the pool at which it
+// was read.
 func ScanPrizeAt(row Scanner, at *int64) (draw.Prize, error) {
 	var p draw.Prize
 	err := row.Scan(PrizeFieldsAt(&p, at)...)
 	return p, err
 }
 
-// PrizeFieldsAt are where ScanPrizeAt reads into.
+// PrizeFieldsAt returns the places to scan into for ScanPrizeAt.
 func PrizeFieldsAt(p *draw.Prize, at *int64) []any {
 	return []any{&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind, at}
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// TimeText is how SQLite holds a time: text that sorts and that its date
+// TimeText is the form in which SQLite stores a time: text that sorts and that its date
 // functions understand, to the microsecond, UTC.
 const TimeText = "2006-01-02T15:04:05.000000Z"
 
-// Epoch is the time, for the zero time the beginning of 1970: columns hold no
+// Epoch returns the time, for the zero time the beginning of 1970: columns contain no
 // earlier one.
 func Epoch(t time.Time) time.Time {
 	if t.IsZero() {
@@ -19,9 +19,9 @@ func Epoch(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// timestamp scans a time from what any of the databases returns. It may be used
-// for one row after another: awards of a batch have one time, and a text that
-// was read for the last row is not read again.
+// timestamp scans a time from what any of the databases returns. It may be used for one
+// row after another: awards of a batch have the same time, and a text that was parsed
+// for the last row is not parsed again.
 type timestamp struct {
 	to   *time.Time
 	text string
@@ -31,7 +31,7 @@ type timestamp struct {
 // returns.
 func ScanTime(to *time.Time) sql.Scanner { return &timestamp{to: to} }
 
-// Time is where the time is scanned into, for drivers that know times.
+// Time returns the place to scan the time into, for drivers that support times.
 func (t *timestamp) Time() *time.Time { return t.to }
 
 // Scan implements sql.Scanner.
@@ -40,7 +40,7 @@ func (t *timestamp) Scan(value any) error {
 	case time.Time:
 		*t.to = v.UTC()
 		return nil
-	case nil: // a column that may be NULL holds no time
+	case nil: // a column that may be NULL contains no time
 		*t.to, t.text = time.Time{}, ""
 		return nil
 	case string:

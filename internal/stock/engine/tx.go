@@ -8,29 +8,29 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// TxOptions say how an attempt at a batch is kept apart from others.
+// TxOptions are the options for an attempt at a batch.
 type TxOptions struct {
-	// Lock holds the pool row FOR UPDATE to the end of the attempt: from the
-	// read, or from the write of a plan that was made without one.
+	// Lock holds the pool's row FOR UPDATE until the end of the attempt: from the read,
+	// or from the write of a plan that was made without a read.
 	Lock bool
-	// Fence, when it names a lock, is checked by read and write.
+	// Fence, if it names a lock, is checked by read and write.
 	Fence Fence
 }
 
 // Fence is the fencing token of an external lock.
 type Fence struct {
-	// Lock names the lock, "" for none. Tokens of different locks are not
+	// Lock is the name of the lock, "" for none. Tokens of different locks are not
 	// compared.
 	Lock string
-	// Token grows with every holder of the lock. A stale token, lower than the
-	// last one of the same lock that wrote to the pool, is rejected.
+	// Token grows with every holder of the lock. A stale token, lower than the last one
+	// of the same lock that wrote to the pool, is rejected.
 	Token int64
-	// Reset lets a stale token pass: the lock has lost its count and begins
-	// again from below.
+	// Reset accepts a stale token: the lock has lost its count and starts again from a
+	// lower one.
 	Reset bool
 }
 
-// TokenMax is the highest token that a write with this fence may replace.
+// TokenMax returns the highest token that a write with this fence may replace.
 func (f Fence) TokenMax() int64 {
 	if f.Reset {
 		return math.MaxInt64
@@ -38,11 +38,11 @@ func (f Fence) TokenMax() int64 {
 	return f.Token
 }
 
-// Past is what an attempt asks of a pool's history.
+// Past reads a pool's history for an attempt.
 type Past interface {
-	// Draws finds the draws among ids that the pool's log holds, as it is after
-	// the read. Error: an *Error with its class; ClassUnavailable on a server
-	// that cannot be written, because what it lacks may be elsewhere.
+	// Draws finds the draws among ids that the pool's log holds after the read. Error:
+	// an *Error with its class; ClassUnavailable on a server that cannot be written to,
+	// because what it lacks may be on another server.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
 	// Turns reads what the rules need to know of users, as it is at the urn's
 	// head: where it returns no error, the pool is still at that head (law 8).
@@ -51,8 +51,8 @@ type Past interface {
 	Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error)
 }
 
-// Tx is one attempt at deciding a batch, on a pool that was read. It ends with
-// Write or with Rollback.
+// Tx is one attempt at deciding a batch, on a pool that was read. It ends with Write or
+// with Rollback.
 type Tx interface {
 	Past
 	// Write is the guarded write (law 1): it commits the plan if the pool is
@@ -69,19 +69,19 @@ type Tx interface {
 	Rollback()
 }
 
-// SharedPool is a small batch that wants to share a transaction.
+// SharedPool is a small batch that may share a transaction.
 type SharedPool struct {
 	// Urn is that of the batch's pool; it was read before.
 	Urn *urn.Urn
 	// Keys are the names that callers chose for the batch's draws.
 	Keys []string
-	// Cached has ReadShared leave the urn as it is, without reading the pool:
-	// the plan is made from the cached copy.
+	// Cached makes ReadShared leave the urn unchanged, without reading the pool: the
+	// plan is made from the cached copy.
 	Cached bool
 }
 
-// SharedTx is one transaction for small batches of several pools, so that they
-// share the round trips and the commit. It ends with Write or with Rollback.
+// SharedTx is one transaction for small batches of several pools, so that they share
+// the round trips and the commit. It ends with Write or with Rollback.
 type SharedTx interface {
 	// Write writes the plans and commits. Each is written as Tx.Write does, or
 	// not at all: then its pool has moved on, another session holds its row, or
@@ -92,7 +92,7 @@ type SharedTx interface {
 	Rollback()
 }
 
-// Sharers begins shared transactions in the way of its database.
+// Sharers begins shared transactions, implemented for its database.
 type Sharers interface {
 	// ReadShared implements stock.Store.ReadShared.
 	ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (SharedTx, []bool, error)

@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// ParseURL reads a database URL of the form SCHEME://USER:PASS@HOST:PORT,…/DB
-// and its hosts, of which there may be several.
+// ParseURL reads a database URL of the form SCHEME://USER:PASS@HOST:PORT,…/DB and its
+// hosts, of which there may be several.
 func ParseURL(rawURL, port string) (*url.URL, []string, error) {
 	scheme, rest, _ := strings.Cut(rawURL, "://")
 	end := strings.IndexAny(rest, "/?#")
@@ -19,8 +19,7 @@ func ParseURL(rawURL, port string) (*url.URL, []string, error) {
 	}
 	authority := rest[:end]
 	at := strings.LastIndex(authority, "@") + 1
-	// url.Parse knows one host only. The text of its error would show the
-	// password.
+	// url.Parse supports only one host. The text of its error would show the password.
 	u, err := url.Parse(scheme + "://" + authority[:at] + "host" + rest[end:])
 	if err != nil {
 		return nil, nil, ErrURL()
@@ -36,8 +35,8 @@ func ParseURL(rawURL, port string) (*url.URL, []string, error) {
 	return u, hosts, nil
 }
 
-// ErrURL is the error of a database URL. It shows nothing of it: a URL holds a
-// password.
+// ErrURL returns the error of a database URL. It contains nothing of the URL, which may
+// contain a password.
 func ErrURL() error {
 	return draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be read")
 }

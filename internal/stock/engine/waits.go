@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Waits adds up how long callers wait. It grows while they do: whoever waits
-// until his time is over is counted as well, and at once. A pool that counts
-// waits where they end well says nothing of a shortage as long as it lasts. The
-// zero value is ready, and safe for concurrent use.
+// Waits adds up how long callers wait. The sum grows while they wait: a caller whose
+// time ends while it waits is counted too, and at once. A pool that counts only
+// completed waits hides a shortage while it lasts. The zero value is ready to use, and
+// safe for concurrent use.
 type Waits struct {
 	mu sync.Mutex
-	// waiting callers were there from since on, ended is what was before.
+	// waiting callers have waited since since; ended is the sum before.
 	waiting int64
 	since   time.Time
 	ended   time.Duration
 }
 
-// Begin says that one more waits.
+// Begin records that one more caller waits.
 func (w *Waits) Begin() { w.add(1) }
 
-// End says that one no longer waits.
+// End records that one caller no longer waits.
 func (w *Waits) End() { w.add(-1) }
 
 func (w *Waits) add(n int64) {
@@ -35,7 +35,7 @@ func (w *Waits) until(now time.Time) time.Duration {
 	return w.ended + time.Duration(w.waiting)*max(0, now.Sub(w.since))
 }
 
-// Total is the time that all have waited so far, together.
+// Total returns the time that all callers have waited so far.
 func (w *Waits) Total() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

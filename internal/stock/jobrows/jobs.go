@@ -1,5 +1,5 @@
-// Package jobrows keeps what the service's jobs need of a database: their rows, their
-// runs, the statement's lines and the catalogue. It implements interfaces of packages
+// Package jobrows stores what the service's jobs need in a database: their rows, their
+// runs, the lines of statements and the catalogue. It implements interfaces of packages
 // job and catalogue.
 package jobrows
 
@@ -17,13 +17,13 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Rows keeps the jobs of a ledger's database.
+// Rows stores the jobs in a ledger's database.
 type Rows struct{ ledger *ledger.Ledger }
 
 // New returns the rows of jobs in a ledger's database.
 func New(l *ledger.Ledger) *Rows { return &Rows{l} }
 
-// jobColumns are all of a job's row but its name and its report.
+// jobColumns returns the columns of a job's row except its name and its report.
 func jobColumns() []string {
 	return []string{
 		"enabled", "schedule", "per", "host", "stale_after", "status", "holder", "token", "started_at", "heard_at",
@@ -31,7 +31,7 @@ func jobColumns() []string {
 	}
 }
 
-// jobValues are r's, in the order of jobColumns.
+// jobValues returns r's values, in the order of jobColumns.
 func (j *Rows) jobValues(r *job.Row) []any {
 	return []any{
 		r.Enabled, r.Schedule, string(r.Per), r.Host, r.StaleAfter.Milliseconds(), string(r.Status), r.Holder, r.Token,
@@ -83,7 +83,7 @@ func (j *Rows) AddJobs(ctx context.Context, all []job.Definition) error {
 	})
 }
 
-// addJob makes a job's row, unless another instance is first.
+// addJob adds a job's row, unless another instance is first.
 func (j *Rows) addJob(ctx context.Context, tx *sql.Tx, d job.Definition, now time.Time) error {
 	r, err := job.NewRow(d, now)
 	if err != nil {
@@ -98,8 +98,8 @@ func (j *Rows) addJob(ctx context.Context, tx *sql.Tx, d job.Definition, now tim
 	return err
 }
 
-// follow gives the row of a job that no operator has changed the schedule of the
-// program.
+// follow updates the schedule of a job to the program's, if no operator has changed the
+// row.
 func (j *Rows) follow(ctx context.Context, tx *sql.Tx, d job.Definition, now time.Time) error {
 	r, err := j.jobRow(ctx, tx, d.Name, j.ledger.Engine.ForUpdate)
 	if err != nil {
@@ -145,13 +145,13 @@ func (j *Rows) ChangeJob(ctx context.Context, name string, c job.Change, actor s
 	return j.changeJob(ctx, name, func(_ *sql.Tx, r job.Row, now time.Time) (job.Row, error) { return r.Changed(now, c, actor) })
 }
 
-// WantJob asks for a run, whatever the schedule says. Errors: CodeJobNotFound,
+// WantJob requests a run, independent of the schedule. Errors: CodeJobNotFound,
 // CodeJobRunning, and those of the store.
 func (j *Rows) WantJob(ctx context.Context, name, actor string) (job.Row, error) {
 	return j.changeJob(ctx, name, func(_ *sql.Tx, r job.Row, now time.Time) (job.Row, error) { return r.Asked(now, actor) })
 }
 
-// jobRow reads one row; with the dialect's forUpdate it stays locked.
+// jobRow reads one row; with the dialect's ForUpdate as suffix it stays locked.
 func (j *Rows) jobRow(ctx context.Context, tx *sql.Tx, name, suffix string) (job.Row, error) {
 	found, err := ledger.SelectAll(ctx, tx, j.selectJobs().Where(squirrel.Eq{"name": name}).Suffix(suffix), scanJob)
 	if err == nil && len(found) == 0 {
@@ -163,7 +163,7 @@ func (j *Rows) jobRow(ctx context.Context, tx *sql.Tx, name, suffix string) (job
 	return found[0], nil
 }
 
-// changeJob writes what edit makes of a job's row, which is locked meanwhile.
+// changeJob locks a job's row, changes it by edit and writes it.
 func (j *Rows) changeJob(ctx context.Context, name string, edit func(*sql.Tx, job.Row, time.Time) (job.Row, error)) (job.Row, error) {
 	var r job.Row
 	err := j.ledger.Change(ctx, func(tx *sql.Tx) error {
@@ -183,7 +183,7 @@ func (j *Rows) changeJob(ctx context.Context, name string, edit func(*sql.Tx, jo
 	return r, err
 }
 
-// writeJob writes a row that is locked; the report only when there is one.
+// writeJob writes a row that is locked; the report only if there is one.
 func (j *Rows) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
 	update := j.ledger.Builder().Update("jobs").Where(squirrel.Eq{"name": r.Name})
 	values := j.jobValues(r)
@@ -197,7 +197,7 @@ func (j *Rows) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
 	return err
 }
 
-// maybe scans a time that may be NULL, which leaves it zero.
+// maybe scans a time that may be NULL, which leaves the time zero.
 type maybe struct{ to *time.Time }
 
 // Scan implements sql.Scanner.
@@ -209,7 +209,7 @@ func (m maybe) Scan(value any) error {
 	return engine.ScanTime(m.to).Scan(value)
 }
 
-// maybeTime is t as the dialect stores it, NULL for the zero time.
+// maybeTime returns t as the dialect stores it, NULL for the zero time.
 func (j *Rows) maybeTime(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -218,7 +218,7 @@ func (j *Rows) maybeTime(t time.Time) any {
 }
 
 // BeginJob implements job.Runs: in one transaction under the row's lock it checks
-// whether the job is due, ends a run that was left behind, and begins the next.
+// whether the job is due, ends a run whose runner died, and begins the next.
 func (j *Rows) BeginJob(ctx context.Context, name, host string) (run job.Run, begun bool, err error) {
 	_, err = j.changeJob(ctx, name, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
 		if begun = r.Verdict(now, host) == job.Due; !begun {
@@ -242,8 +242,8 @@ func (j *Rows) BeginJob(ctx context.Context, name, host string) (run job.Run, be
 	return run, begun && err == nil, err
 }
 
-// trimRuns bounds the history, of which run is the last: also that of a job whose
-// runs never end.
+// trimRuns bounds the history, whose last run is run: also that of a job whose runs
+// never end.
 func (j *Rows) trimRuns(ctx context.Context, tx *sql.Tx, run job.Run) error {
 	_, err := j.ledger.Builder().Delete("job_runs").
 		Where(squirrel.Eq{"job": run.Job}).Where(squirrel.LtOrEq{"token": run.Token - job.RunsKept}).
@@ -269,9 +269,9 @@ func (j *Rows) FinishJob(ctx context.Context, run job.Run, o job.Outcome) error 
 	})
 }
 
-// fenced runs what a run writes in a transaction that holds the job's row. It is
-// rejected with job.ErrLost when the row does not hold the run any more: a later
-// one may have begun. The run is heard of.
+// fenced runs the writes of a run in a transaction that holds the job's row. It returns
+// job.ErrLost if the row no longer holds the run: a later one may have begun. It also
+// records that the runner is alive.
 func (j *Rows) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, r *job.Row, now time.Time) error) error {
 	_, err := j.changeJob(ctx, run.Job, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
 		//double:unfenced !r.Holds(run) => false
@@ -285,7 +285,7 @@ func (j *Rows) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, r
 	return err
 }
 
-// endRun writes the end of a run into the history, unless it has one.
+// endRun writes the end of a run to the history, unless it is there.
 func (j *Rows) endRun(ctx context.Context, tx *sql.Tx, run job.Run, now time.Time, o job.Outcome) error {
 	_, err := j.ledger.Builder().Update("job_runs").
 		Set("finished_at", j.ledger.Engine.Time(now)).Set("result", string(o.Result)).Set("error", o.Error).

@@ -25,13 +25,12 @@ func scanLine(row engine.Scanner) (job.Line, error) {
 	return l, err
 }
 
-// linesEnough is how many lines end a call of StateDays with the day that they are
-// of: its transaction keeps draws on SQLite waiting.
+// linesEnough is the number of lines after whose day a call of StateDays ends: its
+// transaction keeps draws on SQLite waiting.
 const linesEnough = 10_000
 
-// StateDays implements job.Stated. It reads the pool's history after the last
-// day that has lines, once, and needs no lock meanwhile: only a run of the job
-// writes lines.
+// StateDays implements job.Stated. It reads the pool's history after the last day that
+// has lines, once, and needs no lock for that: only a run of the job writes lines.
 func (j *Rows) StateDays(ctx context.Context, run job.Run, poolID string) (int, error) {
 	var st *stating
 	err := j.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -77,14 +76,14 @@ func (j *Rows) StateDays(ctx context.Context, run job.Run, poolID string) (int, 
 type stating struct {
 	poolID string
 	zone   *time.Location
-	// day is the first one without lines, at its local midnight, today the one
-	// that is not over; the zero day waits for the first entry.
+	// day is the first day without lines, at its local midnight, today the current day;
+	// the zero day waits for the first entry.
 	day, today time.Time
 	version    int64
 	closed     bool
 	prizes     []*statedPrize
 	byID       map[string]*statedPrize
-	// entries counts those of the day; days those that have lines.
+	// entries counts the day's entries; days counts the days that have lines.
 	entries, days int
 	lines         []job.Line
 }
@@ -130,7 +129,7 @@ func (j *Rows) newStating(ctx context.Context, tx *sql.Tx, poolID string, zone *
 	return st, err
 }
 
-// take counts an entry. It returns false when the rest is not to be counted now.
+// take counts an entry. It returns false if the rest is not to be counted now.
 func (st *stating) take(e draw.Entry) bool {
 	at := e.At()
 	if st.day.IsZero() {
@@ -156,8 +155,8 @@ func (st *stating) take(e draw.Entry) bool {
 	return true
 }
 
-// closeUntil writes the lines of all days before one, and of none that is not
-// over. Days on which nothing happened to a pool that is closed have none.
+// closeUntil writes the lines of all days before one, except today. Days on which
+// nothing happened to a closed pool have none.
 func (st *stating) closeUntil(day time.Time) {
 	for ; !st.day.IsZero() && st.day.Before(day) && st.day.Before(st.today) && !st.isEnough(); st.day = nextMidnight(st.day) {
 		if st.entries == 0 && st.closed {
@@ -178,16 +177,16 @@ func (st *stating) closeUntil(day time.Time) {
 	}
 }
 
-// isEnough says that the other days are left to the next call.
+// isEnough reports whether the other days are left to the next call.
 func (st *stating) isEnough() bool { return st.days == job.DaysMax || len(st.lines) >= linesEnough }
 
-// midnight is the beginning of t's local day.
+// midnight returns the beginning of t's local day.
 func midnight(t time.Time, zone *time.Location) time.Time {
 	year, month, day := t.In(zone).Date()
 	return job.Midnight(year, month, day, zone)
 }
 
-// nextMidnight is the beginning of the day after the one that begins at t.
+// nextMidnight returns the beginning of the day after the one that begins at t.
 func nextMidnight(t time.Time) time.Time {
 	year, month, day := t.Date()
 	return job.Midnight(year, month, day+1, t.Location())

@@ -13,44 +13,44 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Clock estimates the database's: one clock for a fleet, so that an award of
-// one instance is not a day older than that of another before it. A reading that
-// has leapt against the time since this machine started is not followed.
+// Clock estimates the database's clock: a fleet has one clock, so that an award of one
+// instance is not a day older than an earlier one of another instance. A reading that
+// has leapt, compared with the time since this machine started, is not followed.
 type Clock struct {
 	engine *engine.Engine
 	// machine, when set, is this machine's clock.
 	machine func() time.Time
-	// leapMax is the longest leap that is followed at once, 0 for any.
+	// leapMax is the maximum leap that is followed at once, 0 for any.
 	leapMax time.Duration
 	log     *slog.Logger
 	last    atomic.Pointer[reading]
-	// leap is the leap that stands, nil for none. mu is held while it changes.
+	// leap is the current leap, nil for none. mu is held while it changes.
 	leap atomic.Pointer[leap]
 	mu   sync.Mutex
 }
 
-// reading is what two clocks showed at one moment: here is the time since this
-// machine started.
+// reading is what two clocks showed at one moment: here is the time since this machine
+// started.
 type reading struct {
 	here  time.Duration
 	there time.Time
 }
 
-// at is the time that follows from the reading at a moment here.
+// at returns the time there at a moment here, as the reading implies.
 func (r *reading) at(here time.Duration) time.Time { return r.there.Add(here - r.here) }
 
 // leap is a difference between the database's clock and the estimate.
 type leap struct {
-	since time.Duration // of the time here
+	since time.Duration // in the time here
 	by    time.Duration
 }
 
-// leapStands is how long a leap must stand before the new time is taken to be right.
+// leapStands is how long a leap must last before the new time is considered right.
 const leapStands = 5 * time.Minute
 
-// judge compares a reading with the estimate, and reports whether it is one to go by.
-// The first one is. A clock that leaps again has to stand from then on. A leap ends only
-// by take.
+// judge compares a reading with the estimate, and reports whether the reading is to be
+// followed. The first one is. If a clock leaps again, the new leap must last from then
+// on. Only take ends a leap.
 func (c *Clock) judge(r reading) bool {
 	last := c.last.Load()
 	if last == nil || c.leapMax == 0 {
@@ -72,7 +72,7 @@ func (c *Clock) judge(r reading) bool {
 	return r.here-stands.since >= leapStands
 }
 
-// take judges a reading, and goes by it from then on if it is one to go by.
+// take judges a reading, and follows it if judge says so.
 func (c *Clock) take(r reading) {
 	if !c.judge(r) {
 		return
@@ -88,8 +88,8 @@ func (c *Clock) take(r reading) {
 	}
 }
 
-// Now estimates the database's time, without asking it. Between two readings
-// it goes by the time since this machine started, so that it does not follow a clock
+// Now estimates the database's time, without asking the database. Between two readings
+// it follows the time since this machine started, so that it does not follow a clock
 // that is set. On SQLite it is this machine's time, with the same care.
 func (c *Clock) Now() time.Time {
 	here := sinceStart()
@@ -100,12 +100,12 @@ func (c *Clock) Now() time.Time {
 	return c.last.Load().at(here)
 }
 
-// readMachine takes a reading of this machine's clock, which is SQLite's.
+// readMachine takes a reading of this machine's clock, which is SQLite's clock.
 func (c *Clock) readMachine(here time.Duration) {
 	c.take(reading{here: here, there: c.machineTime()})
 }
 
-// machineTime is what this machine's clock shows.
+// machineTime returns the time of this machine's clock.
 func (c *Clock) machineTime() time.Time {
 	if c.machine != nil {
 		return c.machine()
@@ -114,7 +114,8 @@ func (c *Clock) machineTime() time.Time {
 }
 
 // ClockLeapt returns why pools with rules or an agenda give no new draws: the
-// database's clock has leapt. It is nil while it has not. Error: CodeClockLeapt.
+// database's clock has leapt. It returns nil if the clock has not leapt. Error:
+// CodeClockLeapt.
 func (c *Clock) ClockLeapt() error {
 	leap := c.leap.Load()
 	if leap == nil {
@@ -123,7 +124,8 @@ func (c *Clock) ClockLeapt() error {
 	return draw.Errorf(draw.CodeClockLeapt, "the database's clock has leapt by %s; new draws go on when it is right, or after five minutes", leap.by.Round(time.Second))
 }
 
-// ClockLeap is by how much the database's clock has leapt, 0 for no leap that stands.
+// ClockLeap returns by how much the database's clock has leapt, 0 if there is no
+// current leap.
 func (c *Clock) ClockLeap() time.Duration {
 	if leap := c.leap.Load(); leap != nil {
 		return leap.by
@@ -131,8 +133,8 @@ func (c *Clock) ClockLeap() time.Duration {
 	return 0
 }
 
-// AcceptClock goes by the database's clock as it is now, and returns by how much it
-// had leapt, 0 where no leap stood. Errors: those of the store.
+// AcceptClock accepts the database's clock as it is now, and returns by how much it had
+// leapt, 0 if there was no leap. Errors: those of the store.
 func (c *Clock) AcceptClock(ctx context.Context) (by time.Duration, err error) {
 	r, err := c.askClock(ctx)
 	if err != nil {
@@ -150,13 +152,13 @@ func (c *Clock) AcceptClock(ctx context.Context) (by time.Duration, err error) {
 }
 
 const (
-	// clockQuestions is how often the clock is asked for one reading, until an
-	// answer comes within clockNear: the first question may have to connect.
+	// clockQuestions is the maximum number of queries for one reading, until one takes
+	// less than clockNear: the first query may have to connect.
 	clockQuestions = 3
 	clockNear      = 2 * time.Millisecond
 )
 
-// ReadClock reads the database's clock, and goes by it unless it has leapt.
+// ReadClock reads the database's clock, and follows it unless it has leapt.
 func (c *Clock) ReadClock(ctx context.Context) error {
 	r, err := c.askClock(ctx)
 	if err == nil {
@@ -165,8 +167,8 @@ func (c *Clock) ReadClock(ctx context.Context) error {
 	return err
 }
 
-// askClock reads the database's clock. The moment that it showed its time is
-// taken to be the middle of the shortest question's.
+// askClock reads the database's clock. It assumes that the clock showed its time in the
+// middle of the shortest query.
 func (c *Clock) askClock(ctx context.Context) (*reading, error) {
 	if c.engine.Clock == "" {
 		return &reading{here: sinceStart(), there: c.machineTime()}, nil
@@ -187,28 +189,29 @@ func (c *Clock) askClock(ctx context.Context) (*reading, error) {
 }
 
 const (
-	// watchEvery is one tick of WatchClock, which reads the clock at every clockEvery-th
-	// tick, and at each while a leap stands. clockMax bounds a reading.
+	// watchEvery is one tick of WatchClock, which reads the clock at every
+	// clockEvery-th tick, and at each tick during a leap. clockMax bounds a reading.
 	watchEvery = time.Second
 	clockEvery = 10
 	clockMax   = 5 * time.Second
 )
 
-// WatchClock has the clock read about every ten seconds until the database is closed.
-// It is called once, before the clock is used by others.
+// WatchClock reads the clock about every ten seconds until the database is closed. It
+// is called once, before the clock is used by others.
 func (c *Clock) WatchClock() {
 	n := 0
 	c.engine.WhileOpen(watchEvery, func(ctx context.Context) {
 		if n%clockEvery == 0 || c.ClockLeap() != 0 {
 			reading, end := context.WithTimeout(ctx, clockMax)
 			defer end()
-			_ = c.ReadClock(reading) // without an answer the last estimate holds
+			_ = c.ReadClock(reading) // without a reading the last estimate remains
 		}
 		n++
 	})
 }
 
-// newClock takes the first reading: this machine's time, where the database says none.
+// newClock takes the first reading: this machine's time, if the database has no clock
+// or does not answer.
 func newClock(ctx context.Context, e *engine.Engine, leapMax time.Duration, machine func() time.Time, log *slog.Logger) *Clock {
 	c := &Clock{engine: e, machine: machine, leapMax: leapMax, log: log}
 	r, err := c.askClock(ctx)
@@ -219,8 +222,8 @@ func newClock(ctx context.Context, e *engine.Engine, leapMax time.Duration, mach
 	return c
 }
 
-// judged is a time of the database, read while a pool's row was locked, or the estimate
-// where the clock has leapt.
+// judged returns a time of the database, read while a pool's row was locked, or the
+// estimate if the clock has leapt.
 func (c *Clock) judged(there time.Time) time.Time {
 	here := sinceStart()
 	if !c.judge(reading{here, there}) {
@@ -229,8 +232,8 @@ func (c *Clock) judged(there time.Time) time.Time {
 	return there
 }
 
-// DatabaseTime reads the database's time, which all instances share. An SQLite file has
-// the machine's.
+// DatabaseTime reads the database's time, which all instances share. For an SQLite file
+// it is the machine's time.
 func (c *Clock) DatabaseTime(ctx context.Context, q engine.Querier) (time.Time, error) {
 	if c.engine.Clock == "" {
 		return c.Now().UTC().Truncate(time.Microsecond), nil

@@ -15,7 +15,7 @@ func clockOf(leapMax time.Duration) *Clock {
 }
 
 // TestLeapIsNotFollowed: readings that drift are followed. A leap is not, until it has
-// stood for five minutes, and is over as soon as a reading fits again.
+// lasted for five minutes, and it ends as soon as a reading fits again.
 func TestLeapIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	c := clockOf(time.Minute)

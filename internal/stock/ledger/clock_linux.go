@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceStart is the time since this machine started. It goes on while the machine is
-// suspended, as the database's clock does, and nobody can set it.
+// sinceStart returns the time since this machine started. It continues while the
+// machine is suspended, as the database's clock does, and nobody can set it.
 func sinceStart() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {

@@ -11,25 +11,24 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Entries reads a pool's history after a version: its logs, merged in the
-// order of their versions. Entries of one version, which only a damaged pool
-// has, follow each other. Awards come without the name and the value of their
-// prize. What an entry points to is good until the next entry.
-// The sequence ends after its first error.
+// Entries reads a pool's history after a version: its logs, merged in the order of
+// their versions. Entries with the same version, which only a damaged pool has, are
+// adjacent. Awards come without the name and the value of their prize. What an entry
+// points to is valid until the next entry. The sequence ends after its first error.
 //
-// Each log is read in pages, so that one connection can read several logs of
-// one snapshot side by side, and memory holds one page of each.
+// Each log is read in pages, so that one connection can read several logs of one
+// snapshot at the same time, and memory holds one page of each.
 func (l *Ledger) Entries(ctx context.Context, q engine.Querier, poolID string, after int64) EntrySeq {
 	return l.entriesWithin(ctx, q, poolID, after, PageMax, squirrel.Eq{"pool_id": poolID})
 }
 
-// EntriesUpTo are the entries after a version and up to another, of which about so
-// many are wanted.
+// EntriesUpTo returns the entries after a version and up to another, of which the
+// caller needs about that many.
 func (l *Ledger) EntriesUpTo(ctx context.Context, q engine.Querier, poolID string, after, last int64, wanted int) EntrySeq {
 	return l.entriesWithin(ctx, q, poolID, after, wanted, squirrel.And{squirrel.Eq{"pool_id": poolID}, squirrel.LtOrEq{"version": last}})
 }
 
-// entriesWithin are the entries that a condition holds for.
+// entriesWithin returns the entries for which a condition holds.
 func (l *Ledger) entriesWithin(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int, within squirrel.Sqlizer) EntrySeq {
 	awards, moves, changes := l.SelectFrom("awards", l.awards.Read("")), l.SelectMoves(poolID), l.SelectChanges(poolID)
 	return merge([]*pagedLog{
@@ -42,8 +41,8 @@ func (l *Ledger) entriesWithin(ctx context.Context, q engine.Querier, poolID str
 // EntrySeq yields entries, and ends after its first error.
 type EntrySeq = iter.Seq2[draw.Entry, error]
 
-// inPages reads a log after a version, in pages of about as many rows as are wanted of
-// all, and no more than PageMax.
+// inPages reads a log after a version, in pages of about as many rows as the caller
+// needs in total, but at most PageMax.
 func inPages[T any](
 	ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, fields func(*T) []any, after int64, wanted int, of func(*T) draw.Entry,
 ) *pagedLog {
@@ -59,18 +58,18 @@ func inPages[T any](
 	}
 }
 
-// PageMax is the most rows of one page: few enough to hold, and so many
-// that the round trip of a page costs little beside its rows.
+// PageMax is the maximum number of rows in one page: few enough for memory, and enough
+// to make the round trip of a page cheap compared to its rows.
 const PageMax = 5000
 
-// PageAfter is the part of a log after a version, in order, at most limit rows.
+// PageAfter selects the part of a log after a version, in order, at most limit rows.
 func PageAfter(log squirrel.SelectBuilder, after int64, limit int) squirrel.SelectBuilder {
 	return log.Where(squirrel.Gt{"version": after}).OrderBy("version").Limit(uint64(limit))
 }
 
-// readPage reads rows into the place of the last page. The fields to scan into
-// are those of one row, which is copied: a history has millions of rows, and
-// whatever is allocated for each costs more than the check of it.
+// readPage reads rows into the memory of the last page. All rows are scanned into the
+// fields of one row, which is copied: a history has millions of rows, and an allocation
+// for each would cost more than the check of it.
 func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squirrel.SelectBuilder, fields func(*T) []any) ([]T, error) {
 	text, args, err := query.ToSql()
 	if err != nil {
@@ -82,20 +81,20 @@ func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squi
 	return page, err
 }
 
-// pagedLog is one of a pool's logs, of which it holds one page.
+// pagedLog is one of a pool's logs; it holds one page of it.
 type pagedLog struct {
-	// page reads the rows after a version, in order, at most so many, and returns
+	// page reads the rows after a version, in order, at most that many, and returns
 	// their number. row is one of them.
 	page func(after int64) (int, error)
 	most int
 	row  func(int) draw.Entry
 
 	after      int64 // the version of the last row that was taken
-	next, held int   // the place of the next row in the page, and their number
+	next, held int   // the index of the next row in the page, and the number of rows
 	ended      bool
 }
 
-// peek returns the version of the next row; ok is false when the log has ended.
+// peek returns the version of the next row; ok is false if the log has ended.
 func (l *pagedLog) peek() (version int64, ok bool, err error) {
 	if l.next == l.held && !l.ended {
 		if l.held, err = l.page(l.after); err != nil {
@@ -139,8 +138,8 @@ func merge(logs []*pagedLog) EntrySeq {
 }
 
 // Page returns at most limit entries of a pool's history in order of their versions,
-// from the first above after, with or without awards. Awards have their prizes and
-// redirects. Errors: CodePoolNotFound, and those of the store.
+// starting with the first above after, with or without awards. Awards have their prizes
+// and redirects. Errors: CodePoolNotFound, and those of the store.
 func (l *Ledger) Page(ctx context.Context, poolID string, after int64, limit int, withAwards bool) (entries []draw.Entry, err error) {
 	err = l.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		logs := []*pagedLog{
@@ -170,8 +169,7 @@ func (l *Ledger) Page(ctx context.Context, poolID string, after int64, limit int
 	return entries, err
 }
 
-// AddRedirects reads what the rules gave awards in place of, which are in order
-// of their versions.
+// AddRedirects reads the redirects of awards, which are in order of their versions.
 func (l *Ledger) AddRedirects(ctx context.Context, q engine.Querier, poolID string, awards []draw.Award) error {
 	redirects := l.redirects(ctx, q, poolID, awards[0].Version-1, len(awards))
 	for i := range awards {
@@ -184,8 +182,8 @@ func (l *Ledger) AddRedirects(ctx context.Context, q engine.Querier, poolID stri
 	return nil
 }
 
-// Redirected is a sequence of entries behind a version whose awards have their
-// redirects.
+// Redirected adds their redirects to the awards of a sequence of entries after a
+// version.
 func (l *Ledger) Redirected(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int, all iter.Seq2[draw.Entry, error]) iter.Seq2[draw.Entry, error] {
 	redirects := l.redirects(ctx, q, poolID, after, wanted)
 	return func(yield func(draw.Entry, error) bool) {
@@ -200,7 +198,7 @@ func (l *Ledger) Redirected(ctx context.Context, q engine.Querier, poolID string
 	}
 }
 
-// redirects are those of a pool behind a version.
+// redirects returns the redirects of a pool after a version.
 func (l *Ledger) redirects(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int) *pagedLog {
 	log := engine.Redirects()
 	query := l.SelectFrom(log.Table, log.Read("")).Where(squirrel.Eq{"pool_id": poolID})
@@ -209,7 +207,7 @@ func (l *Ledger) redirects(ctx context.Context, q engine.Querier, poolID string,
 	})
 }
 
-// redirectOf is the redirect of a version, behind those of the versions before.
+// redirectOf returns the redirect of a version, and skips those of earlier versions.
 func redirectOf(redirects *pagedLog, version int64) (*draw.Redirect, error) {
 	for {
 		next, ok, err := redirects.peek()

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// listed is a log in memory, whose reads are counted.
+// listed returns a log in memory whose reads are counted.
 func listed(versions []int64, after int64, reads *int) *pagedLog {
 	var page []int64
 	return &pagedLog{

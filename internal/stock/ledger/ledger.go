@@ -17,58 +17,59 @@ type Ledger struct {
 	Engine *engine.Engine
 	Options
 	*Clock
-	// Agenda and Guard are asked before a change.
+	// Agenda and Guard are consulted before a change.
 	Agenda Agenda
 	Guard  Guard
 
 	awards  engine.Log[draw.Award]
 	moves   engine.Log[draw.Move]
 	changes engine.Log[draw.Change]
-	// refusal is why the database takes no writes; nil as long as it takes them, and
-	// while nobody has written.
+	// refusal is why the database accepts no writes; nil while it accepts them, and
+	// before the first write.
 	refusal atomic.Pointer[engine.Error]
 }
 
 // Options of a Ledger.
 type Options struct {
-	// ReadOnly is set where the database is opened read-only.
+	// ReadOnly is set if the database is opened read-only.
 	ReadOnly bool
 	// Changed is called with every pool that was changed by other means than a draw.
 	Changed func(poolID string)
-	// LeapMax is the longest leap of the database's clock that is followed at once, 0
+	// LeapMax is the maximum leap of the database's clock that is followed at once, 0
 	// for any.
 	LeapMax time.Duration
-	// Machine, when set, is this machine's clock, which an SQLite database goes by.
+	// Machine, if set, is this machine's clock, which an SQLite database uses.
 	Machine func() time.Time
-	// Admits returns why nothing may be written now, nil when it may.
+	// Admits returns why nothing may be written now, nil if it may.
 	Admits func() error
-	// Log takes what has no caller to hear it.
+	// Log records what no caller receives.
 	Log *slog.Logger
 }
 
-// Agenda is what a pool's changes come after.
+// Agenda comes before a pool's changes.
 type Agenda interface {
-	// IsLeft reports whether the first item that is due of a pool, whose row is locked,
-	// is left to other instances.
+	// IsLeft reports whether the first due item of a pool, whose row is locked, is left
+	// to other instances.
 	IsLeft(ctx context.Context, tx *sql.Tx, of *LockedPool) (bool, error)
-	// Run does what is due of a pool, but for items that are left to other instances.
+	// Run carries out the due items of a pool, except those that are left to other
+	// instances.
 	Run(ctx context.Context, poolID string) error
 }
 
-// Guard knows what a pool is committed to.
+// Guard knows the pools' commitments.
 type Guard interface {
-	// MayChange returns why something of a pool, whose row is locked, may not be changed
-	// now, and reports whether its change withdraws an announced round.
+	// MayChange returns why something of a pool, whose row is locked, may not be
+	// changed now, and reports whether the change withdraws an announced round.
 	MayChange(ctx context.Context, tx *sql.Tx, of *LockedPool, what Guarded) (withdraws bool, err error)
-	// CanRead returns why this instance cannot read what a pool, whose row is locked, is
-	// committed to. Error: CodeRulesUnreadable.
+	// CanRead returns why this instance cannot read the commitment of a pool, whose row
+	// is locked. Error: CodeRulesUnreadable.
 	CanRead(ctx context.Context, tx *sql.Tx, of *LockedPool) error
 }
 
 // Guarded is what would be changed, as a part of a sentence.
 type Guarded string
 
-// What a commitment may keep from being changed.
+// What a commitment may protect from changes.
 const (
 	MovesStock    Guarded = "its stock is moved"
 	CorrectsValue Guarded = "a value is corrected"

@@ -8,10 +8,10 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// LockedPool is a pool whose row is locked, and the entries that are made on
-// it: at is their time, actor who makes them. head moves on with them.
+// LockedPool is a pool whose row is locked, with what its new entries have in common:
+// at is their time, actor who makes them. head advances with them.
 type LockedPool struct {
-	Pool  draw.Pool // as it was before, without prizes
+	Pool  draw.Pool // as before the changes, without prizes
 	Head  draw.Head
 	At    time.Time
 	Actor string
@@ -21,30 +21,30 @@ type LockedPool struct {
 	// commitment, once the guard has read it.
 	Committed int64
 	Promise   *proof.Commitment
-	// Opened is the version of the change that opened the pool with a round, Round
-	// the one that it is announced to open with; both are 0 for none.
+	// Opened is the version of the change that opened the pool with a round, Round the
+	// round with which it is announced to open; both are 0 for none.
 	Opened, Round int64
 }
 
-// NewChange is a change to make, and what it sets in the pool's row.
+// NewChange is a change to record, and what it sets in the pool's row.
 type NewChange struct {
 	What draw.What
 	Body any
 	Set  map[string]any
 }
 
-// IsDue reports whether an item of the pool's agenda has come.
+// IsDue reports whether an item of the pool's agenda is due.
 func (of *LockedPool) IsDue() bool { return !of.DueAt.IsZero() && !of.DueAt.After(of.At) }
 
-// Unannounce withdraws the announced round, if there is one: whoever knows it and the
-// seed could otherwise fit the pool to the numbers.
+// Unannounce withdraws the announced round, if there is one: otherwise anyone who knows
+// it and the seed could adapt the pool to the numbers.
 func (of *LockedPool) Unannounce(set map[string]any) {
 	if of.Round != 0 {
 		of.Round, set["opening_round"], set["opening_at"] = 0, int64(0), nil
 	}
 }
 
-// poolDue says that the agenda of a pool comes before a change of it.
+// poolDue means that due items of a pool's agenda come before a change of the pool.
 type poolDue struct{ poolID string }
 
 // Error implements error.

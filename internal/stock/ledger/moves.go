@@ -11,16 +11,16 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Stocking is one move to make: of a prize that is there, or with a new one.
+// Stocking is one move to make: of an existing prize, or with a new one.
 type Stocking struct {
-	Prize  draw.Prize // its counts are those before the move
+	Prize  draw.Prize // with its counts before the move
 	Delta  int64
 	Reason string
 	Key    string
 	IsNew  bool
 }
 
-// CheckDelta reports a move that a prize cannot take.
+// CheckDelta returns an error for a move that a prize does not allow.
 func CheckDelta(p draw.Prize, delta int64) error {
 	if p.Stocked+delta < p.Issued {
 		return draw.Errorf(draw.CodeStockBelowIssued, "prize %q has issued %d of %d units; %d more cannot be withdrawn",
@@ -32,7 +32,7 @@ func CheckDelta(p draw.Prize, delta int64) error {
 	return nil
 }
 
-// CheckStock reports that the stock of the pool cannot be moved now.
+// CheckStock returns an error if the stock of the pool cannot be moved now.
 func (l *Ledger) CheckStock(ctx context.Context, tx *sql.Tx, of *LockedPool) error {
 	if err := of.Pool.CheckNotClosed(); err != nil {
 		return err
@@ -60,14 +60,14 @@ func (l *Ledger) Prize(ctx context.Context, tx *sql.Tx, poolID, id string) (draw
 	return found[0], nil
 }
 
-// FirstFrom reads the first row from a value of a key's last column on: of the
-// keys of a pool, only that one has this order. With an equality, PostgreSQL
-// may take another key of the pool, and go through all its rows.
+// FirstFrom reads the first row from a value of a key's last column on: only that key
+// of the pool's keys has this order. With an equality, PostgreSQL may use another key
+// of the pool, and read all its rows.
 func FirstFrom(query squirrel.SelectBuilder, column, value string) squirrel.SelectBuilder {
 	return query.Where(squirrel.GtOrEq{column: value}).OrderBy(column).Limit(1)
 }
 
-// RowsMax is the most rows of one INSERT, below every database's bound on
+// RowsMax is the maximum number of rows in one INSERT, below every database's limit of
 // parameters.
 const RowsMax = 500
 
@@ -81,9 +81,9 @@ func (l *Ledger) StockAll(ctx context.Context, tx *sql.Tx, of *LockedPool, all [
 	return l.Moved(ctx, tx, of, len(all))
 }
 
-// Moved notes on the pool's row that n moves were made. It is one update however
-// many they are: PostgreSQL checks the foreign key of each new prize, and would
-// walk along all former states of the row.
+// Moved records on the pool's row that n moves were made. It is one update for any
+// number of moves: PostgreSQL checks the foreign key of each new prize, and would
+// follow all former versions of the row.
 func (l *Ledger) Moved(ctx context.Context, tx *sql.Tx, of *LockedPool, n int) error {
 	if n == 0 {
 		return nil
@@ -104,7 +104,7 @@ func (l *Ledger) Moved(ctx context.Context, tx *sql.Tx, of *LockedPool, n int) e
 	return err
 }
 
-// InsertStock makes a part of the moves, behind made others.
+// InsertStock makes a part of the moves, after the first made ones.
 func (l *Ledger) InsertStock(ctx context.Context, tx *sql.Tx, of *LockedPool, made int, part []Stocking) error {
 	if err := l.CheckStock(ctx, tx, of); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (l *Ledger) InsertStock(ctx context.Context, tx *sql.Tx, of *LockedPool, ma
 	poolID, version := of.Pool.ID, of.Head.Version+int64(made)
 	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed", "kind"}
 	added, raised := l.InsertInto("prizes").Columns(columns...), l.InsertInto("prizes").Columns(columns...).Suffix(l.Engine.Restock)
-	last := map[string]int{} // of several moves of a prize: PostgreSQL changes a row once
+	last := map[string]int{} // of several moves of a prize, the last: PostgreSQL changes a row once
 	for i := range part {
 		last[part[i].Prize.ID] = i
 	}

@@ -14,8 +14,9 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// LockPool is LockRow for changes, which come after what is due of the agenda. They do
-// not wait for an item that is left to other instances: it may be what they remove.
+// LockPool is LockRow for changes, which come after the due items of the agenda.
+// Changes do not wait for an item that is left to other instances: they may remove that
+// item.
 func (l *Ledger) LockPool(ctx context.Context, tx *sql.Tx, id, actor string) (*LockedPool, error) {
 	of, err := l.LockRow(ctx, tx, id, actor)
 	if err != nil || !of.IsDue() {
@@ -28,8 +29,8 @@ func (l *Ledger) LockPool(ctx context.Context, tx *sql.Tx, id, actor string) (*L
 	return of, err
 }
 
-// LockRow locks the pool's row until the transaction ends. The time of what is
-// done to it is the database's, and not before that of the last entry.
+// LockRow locks the pool's row until the transaction ends. New entries get the
+// database's time, but never a time before the last entry.
 func (l *Ledger) LockRow(ctx context.Context, tx *sql.Tx, id, actor string) (*LockedPool, error) {
 	of := &LockedPool{Pool: draw.Pool{ID: id}, Actor: actor}
 	p := &of.Pool
@@ -56,13 +57,13 @@ func (l *Ledger) LockRow(ctx context.Context, tx *sql.Tx, id, actor string) (*Lo
 	return of, nil
 }
 
-// Record makes changes, one after another, and notes them on the pool's row.
+// Record makes changes, one after another, and records them on the pool's row.
 func (l *Ledger) Record(ctx context.Context, tx *sql.Tx, of *LockedPool, all []NewChange) error {
 	if len(all) == 0 {
 		return nil
 	}
 	to := of.Head.Next(len(all))
-	set := map[string]any{"revision": to.Version} // of several changes of a column, the last one's
+	set := map[string]any{"revision": to.Version} // the last value, if several changes set a column
 	entries := make([]draw.Change, len(all))
 	for i, c := range all {
 		body, err := json.Marshal(c.Body)
@@ -80,7 +81,7 @@ func (l *Ledger) Record(ctx context.Context, tx *sql.Tx, of *LockedPool, all []N
 	return ExecOne(ctx, tx, update)
 }
 
-// moveHead is an update of a pool's row that moves its head on.
+// moveHead begins an update of a pool's row that advances its head.
 func (l *Ledger) moveHead(of *LockedPool, to draw.Head) squirrel.UpdateBuilder {
 	return l.Builder().Update("pools").
 		Set("version", to.Version).Set("mark", to.Mark).Set("trail", []byte(to.Trail)).Set("at", l.Engine.Time(of.At)).

@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// IsDuplicate reports whether a statement failed because its row is there already.
+// IsDuplicate reports whether a statement failed because its row already exists.
 func (l *Ledger) IsDuplicate(err error) bool {
 	return err != nil && engine.ClassOf(engine.Classify(err, l.Engine.ByCode)) == engine.ClassKnownKey
 }
@@ -59,7 +59,7 @@ func ExecOne(ctx context.Context, tx *sql.Tx, update squirrel.UpdateBuilder) err
 	return nil
 }
 
-// ScanInt reads a row of one number.
+// ScanInt reads a row with one number.
 func ScanInt(row engine.Scanner) (n int64, err error) {
 	err = row.Scan(&n)
 	return n, err

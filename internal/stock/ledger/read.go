@@ -12,14 +12,14 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Absent is err, which says that something is not there, from a server that
-// could have been written; another may only not have it yet.
+// Absent returns err, which says that something does not exist, only for a server that
+// could be written to; another server may not have it yet.
 func (l *Ledger) Absent(ctx context.Context, tx *sql.Tx, err error) error {
 	return cmp.Or(engine.CheckWritable(ctx, tx, l.Engine.Dialect), err)
 }
 
-// OfPool runs fn in a snapshot that finds rows through keys, with the pool's
-// version, or returns CodePoolNotFound.
+// OfPool runs fn with the pool's version in a snapshot that finds rows through keys, or
+// returns CodePoolNotFound.
 func (l *Ledger) OfPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, version int64) error) error {
 	return l.Snapshot(ctx, func(tx *sql.Tx) error {
 		version, err := l.versionOf(ctx, tx, poolID)
@@ -41,7 +41,7 @@ func (l *Ledger) RowsOf(ctx context.Context, poolID string, fn func(q engine.Que
 	})
 }
 
-// versionOf is the version of a pool, of which rows are found by key from here on.
+// versionOf returns the version of a pool, and makes later reads find rows by key.
 func (l *Ledger) versionOf(ctx context.Context, tx *sql.Tx, poolID string) (int64, error) {
 	if l.Engine.ByKey != "" {
 		if _, err := tx.ExecContext(ctx, l.Engine.ByKey); err != nil {
@@ -58,14 +58,14 @@ func (l *Ledger) versionOf(ctx context.Context, tx *sql.Tx, poolID string) (int6
 	return found[0], nil
 }
 
-// SelectAwards reads awards of a pool, each with its prize. The prize is looked
-// up for each award in its turn: a planner that is free to choose may go
-// through all prizes of the pool for a page of awards.
+// SelectAwards selects awards of a pool, each with its prize. The prize is looked up
+// for each award separately: a planner with a free choice may read all prizes of the
+// pool for one page of awards.
 func (l *Ledger) SelectAwards(poolID string) squirrel.SelectBuilder {
 	return l.SelectFrom("awards AS a "+l.Engine.AwardPrize, engine.ReadAwards(l.awards)).Where(squirrel.Eq{"a.pool_id": poolID})
 }
 
-// ReadMoves reads moves that are shown.
+// ReadMoves reads moves to be shown.
 func (l *Ledger) ReadMoves(ctx context.Context, tx *sql.Tx, poolID string, query squirrel.SelectBuilder) ([]draw.Move, error) {
 	moves, err := SelectAll(ctx, tx, query, l.ScanMove(poolID))
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *Ledger) ReadMoves(ctx context.Context, tx *sql.Tx, poolID string, query
 	return moves, l.markEndless(ctx, tx, poolID, all)
 }
 
-// markEndless notes which moves made endless blanks.
+// markEndless marks the moves that created endless blanks.
 func (l *Ledger) markEndless(ctx context.Context, q engine.Querier, poolID string, moves []*draw.Move) error {
 	if !slices.ContainsFunc(moves, func(m *draw.Move) bool { return m.Delta == draw.EndlessStock }) {
 		return nil
@@ -90,7 +90,7 @@ func (l *Ledger) markEndless(ctx context.Context, q engine.Querier, poolID strin
 	return err
 }
 
-// Endless are the endless blanks of a pool.
+// Endless returns the endless blanks of a pool.
 func (l *Ledger) Endless(ctx context.Context, q engine.Querier, poolID string) (map[string]bool, error) {
 	query := l.SelectFrom("prizes", "id").Where(squirrel.Eq{"pool_id": poolID, "kind": string(draw.KindBlank), "stocked": int64(draw.EndlessStock)})
 	ids, err := SelectAll(ctx, q, query, func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
@@ -101,7 +101,7 @@ func (l *Ledger) Endless(ctx context.Context, q engine.Querier, poolID string) (
 	return found, err
 }
 
-// SelectMoves reads moves of a pool.
+// SelectMoves selects moves of a pool.
 func (l *Ledger) SelectMoves(poolID string) squirrel.SelectBuilder {
 	return l.SelectFrom("moves", l.moves.Read("")).Where(squirrel.Eq{"pool_id": poolID})
 }
@@ -126,14 +126,13 @@ func (l *Ledger) ChangesOf(ctx context.Context, q engine.Querier, poolID string,
 	return SelectAll(ctx, q, query, l.ScanChange(poolID))
 }
 
-// LastChange reads the last change of one kind of a pool up to a version, nil for
-// none.
+// LastChange reads the last change of one kind of a pool up to a version, nil for none.
 func (l *Ledger) LastChange(ctx context.Context, q engine.Querier, poolID string, what draw.What, upTo int64) (*draw.Change, error) {
 	query := l.SelectChanges(poolID).Where(squirrel.Eq{"what": string(what)}).Where(squirrel.LtOrEq{"version": upTo})
 	return firstChange(SelectAll(ctx, q, query.OrderBy("version DESC").Limit(1), l.ScanChange(poolID)))
 }
 
-// ChangeAt reads the change of a version, nil where that is no change.
+// ChangeAt reads the change of a version, nil if that version is not a change.
 func (l *Ledger) ChangeAt(ctx context.Context, q engine.Querier, poolID string, version int64) (*draw.Change, error) {
 	return firstChange(SelectAll(ctx, q, l.SelectChanges(poolID).Where(squirrel.Eq{"version": version}), l.ScanChange(poolID)))
 }
@@ -145,7 +144,7 @@ func firstChange(found []draw.Change, err error) (*draw.Change, error) {
 	return &found[0], nil
 }
 
-// SelectChanges reads changes of a pool.
+// SelectChanges selects changes of a pool.
 func (l *Ledger) SelectChanges(poolID string) squirrel.SelectBuilder {
 	return l.SelectFrom(l.changes.Table, l.changes.Read("")).Where(squirrel.Eq{"pool_id": poolID})
 }

@@ -14,8 +14,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Ruling reads the change of rules at a version; it has version 0 where there
-// is none.
+// Ruling reads the change of rules at a version; its Version is 0 if there is none.
 func (l *Ledger) Ruling(ctx context.Context, q engine.Querier, poolID string, version int64) (draw.Ruling, error) {
 	r := draw.Ruling{PoolID: poolID}
 	if version == 0 {
@@ -41,7 +40,7 @@ func (l *Ledger) Rulings(ctx context.Context, q engine.Querier, poolID string) (
 	return all, nil
 }
 
-// RulingOf is the ruling that a change of rules made.
+// RulingOf returns the ruling that a change of rules made.
 func RulingOf(c *draw.Change) draw.Ruling {
 	rules, _ := rules.ReadOf(c)
 	if rules != nil {
@@ -50,7 +49,7 @@ func RulingOf(c *draw.Change) draw.Ruling {
 	return draw.Ruling{PoolID: c.PoolID, Version: c.Version, Rules: rules, Actor: c.Actor, At: c.At}
 }
 
-// RecordRules makes the change that puts rules in force behind others.
+// RecordRules records the change that puts rules in force after other changes.
 func (l *Ledger) RecordRules(ctx context.Context, tx *sql.Tx, of *LockedPool, before, rules *draw.Rules, prizes []draw.Prize) (draw.Ruling, error) {
 	version := of.Head.Version + 1
 	set := map[string]any{"rules": int64(0)}
@@ -79,12 +78,12 @@ func (l *Ledger) RecordRules(ctx context.Context, tx *sql.Tx, of *LockedPool, be
 	return draw.Ruling{PoolID: of.Pool.ID, Version: version, Rules: rules, Actor: of.Actor, At: of.At}, nil
 }
 
-// budgeted are the versions after from up to to, which rules with a budget
-// were in force at.
+// budgeted is a range of versions, after from and up to to, at which rules with a
+// budget were in force.
 type budgeted struct{ from, to int64 }
 
-// SpentSince sums the value, in cents, that was awarded since a time under rules
-// with a budget.
+// SpentSince sums the value, in cents, that was awarded since a time under rules with a
+// budget.
 func (l *Ledger) SpentSince(ctx context.Context, q engine.Querier, poolID string, start time.Time) (int64, error) {
 	rulings, err := l.Rulings(ctx, q, poolID)
 	if err != nil {
@@ -120,6 +119,6 @@ func (l *Ledger) SpentSince(ctx context.Context, q engine.Querier, poolID string
 	return cents, nil
 }
 
-// IsUnreadable reports whether an error says that this instance cannot read what is
+// IsUnreadable reports whether an error means that this instance cannot read what is
 // stored of a pool.
 func IsUnreadable(err error) bool { return draw.CodeOf(err) == draw.CodeRulesUnreadable }

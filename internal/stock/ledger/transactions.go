@@ -13,30 +13,30 @@ import (
 )
 
 const (
-	// repeatMax and repeatWait bound the repeats of a transaction that met a
-	// draw, another change, or a connection that was dead already.
+	// repeatMax and repeatWait bound the retries of a transaction that conflicted with
+	// a draw or another change, or got a connection that was already closed.
 	repeatMax  = 8
 	deadMax    = 2
 	repeatWait = 10 * time.Millisecond
-	// agendaRunsMax bounds how often a change meets items that come before it. One run
-	// does at least itemsPerRun, where there are as many.
+	// agendaRunsMax bounds how often a change finds items that come before it. One run
+	// carries out at least itemsPerRun items, if there are as many.
 	agendaRunsMax = 1 + draw.OpenItemsMax/ItemsPerRun
 )
 
-// ItemsPerRun is how many items of an agenda one transaction does.
+// ItemsPerRun is how many items of an agenda one transaction carries out.
 const ItemsPerRun = 1000
 
-// Change runs fn in a transaction and commits it; what others were first at is
-// run again in a new one. Its errors are *draw.Error.
+// Change runs fn in a transaction and commits it; after a conflict it runs fn again in
+// a new transaction. Its errors are *draw.Error.
 func (l *Ledger) Change(ctx context.Context, fn func(*sql.Tx) error) error {
 	return engine.Public(Repeated(ctx, func() error {
 		err := l.afterAgenda(ctx, fn)
-		l.Observe(err) // now that the connection is given back
+		l.Observe(err) // after the connection was given back
 		return err
 	}))
 }
 
-// afterAgenda is Once, after what the agenda of the pool has before it.
+// afterAgenda is Once, after the items of the pool's agenda that come before it.
 func (l *Ledger) afterAgenda(ctx context.Context, fn func(*sql.Tx) error) error {
 	for range agendaRunsMax {
 		err := l.Once(ctx, fn)
@@ -51,8 +51,8 @@ func (l *Ledger) afterAgenda(ctx context.Context, fn func(*sql.Tx) error) error 
 	return engine.ErrConflict
 }
 
-// Repeated calls try again as long as it says that nothing was written and
-// that another try may fare better.
+// Repeated retries while the error says that nothing was written and that a retry may
+// succeed.
 func Repeated(ctx context.Context, try func() error) error {
 	for n, dead := 1, 0; ; n++ {
 		err := try()
@@ -71,11 +71,11 @@ func Repeated(ctx context.Context, try func() error) error {
 	}
 }
 
-// Once runs fn in a transaction and commits it. Its errors have classes, as those of a
-// draw have.
+// Once runs fn in a transaction and commits it. Its errors have classes, like those of
+// a draw.
 func (l *Ledger) Once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if l.ReadOnly {
-		return draw.Errorf(draw.CodeStoreUnavailable, "the database was opened for reading alone")
+		return draw.Errorf(draw.CodeStoreUnavailable, "the database is opened read-only")
 	}
 	if err := cmp.Or(l.Engine.Refusal(), l.Admits()); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (l *Ledger) Once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if l.Engine.Limits != "" {
 		_, err = tx.ExecContext(ctx, l.Engine.Limits)
 	}
-	if err == nil { // else what is absent may be elsewhere, and what is written be lost
+	if err == nil { // otherwise what is absent may be on another server, and what is written may be lost
 		err = engine.CheckWritable(ctx, tx, l.Engine.Dialect)
 	}
 	if err == nil {
@@ -108,8 +108,7 @@ func (l *Ledger) Once(ctx context.Context, fn func(*sql.Tx) error) error {
 	return nil
 }
 
-// commit commits a change: it waits for all that the commit of a draw waits
-// for.
+// commit commits a change: it waits for everything that the commit of a draw waits for.
 func (l *Ledger) commit(conn *sql.Conn, tx *sql.Tx) error {
 	//double:heedless l.Engine.Commit == nil => true
 	if l.Engine.Commit == nil {
@@ -118,13 +117,13 @@ func (l *Ledger) commit(conn *sql.Conn, tx *sql.Tx) error {
 	return l.Engine.Commit(conn, tx)
 }
 
-// Snapshot runs fn in a transaction that reads one state of the database. fn
-// may be run again. Its errors are *draw.Error.
+// Snapshot runs fn in a transaction that reads one state of the database. fn may be run
+// more than once. Its errors are *draw.Error.
 func (l *Ledger) Snapshot(ctx context.Context, fn func(*sql.Tx) error) error {
 	return l.SnapshotOn(ctx, l.Engine.Read, fn)
 }
 
-// SnapshotOn is Snapshot on given connections.
+// SnapshotOn is Snapshot on the given connections.
 func (l *Ledger) SnapshotOn(ctx context.Context, db *sql.DB, fn func(*sql.Tx) error) error {
 	return l.snapshotBy(ctx, db, func(_ *sql.Conn, tx *sql.Tx) error { return fn(tx) })
 }
@@ -134,8 +133,8 @@ func (l *Ledger) snapshotBy(ctx context.Context, db *sql.DB, fn func(*sql.Conn, 
 	return engine.PublicRead(l.Classed(ctx, db, fn))
 }
 
-// Classed is snapshotBy for what a draw reads: errors of the database are *Error,
-// as whoever decides the draw says what became of it.
+// Classed is snapshotBy for the reads of a draw: errors of the database are *Error,
+// because the mode that decides the draw answers it.
 func (l *Ledger) Classed(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *sql.Tx) error) error {
 	return Repeated(ctx, func() error {
 		if err := l.Engine.Refusal(); err != nil {

@@ -15,14 +15,14 @@ import (
 
 const (
 	// trialEvery is how often a service tries a write of its own while the database
-	// takes none, trialMax the longest that one may take.
+	// accepts none, trialMax the maximum time of such a write.
 	trialEvery = time.Second
 	trialMax   = 2 * time.Second
 )
 
-// WatchWrites has a write tried about once a second from the first one on that the
-// database refused for its disk, or because it is read-only, until one works. It does
-// so until the store is closed, and is called once, before the store is used by others.
+// WatchWrites tries a write about once a second after the database has refused one
+// because of its disk, or because it is read-only, until a write succeeds. It does so
+// until the store is closed, and is called once, before the store is used by others.
 func (l *Ledger) WatchWrites() {
 	l.Engine.WhileOpen(trialEvery, func(ctx context.Context) {
 		if l.WriteRefusal() == "" {
@@ -34,16 +34,15 @@ func (l *Ledger) WatchWrites() {
 	})
 }
 
-// trialRows rows of trialKey characters are what a trial writes: more than there may
-// be room for in pages that the database has already, so that it needs what a draw
-// needs, a place on the disk.
+// A trial writes trialRows rows of trialKey characters: more than may fit in pages that
+// the database already has, so that it needs what a draw needs, space on the disk.
 const (
 	trialRows   = 256
 	trialKey    = 128
 	trialPrefix = "trial:"
 )
 
-// tryWrite finds out whether the database takes writes again: it writes and commits
+// tryWrite finds out whether the database accepts writes again: it writes and commits
 // rows that nobody reads, and removes them.
 func (l *Ledger) tryWrite(ctx context.Context) {
 	err := l.Once(ctx, func(tx *sql.Tx) error { return l.insertTrial(ctx, tx) })
@@ -51,10 +50,10 @@ func (l *Ledger) tryWrite(ctx context.Context) {
 	switch refusal := l.writeRefusal(err); {
 	case err == nil:
 		l.refusal.Store(nil)
-		_ = l.Once(ctx, func(tx *sql.Tx) error { return l.removeTrials(ctx, tx) }) // where it cannot, the next trial does
+		_ = l.Once(ctx, func(tx *sql.Tx) error { return l.removeTrials(ctx, tx) }) // if it cannot, the next trial does
 	case refusal != nil:
 		l.refusal.Store(refusal)
-	case engine.ClassOf(err) == engine.ClassOther && draw.CodeOf(err) == draw.CodeInternal: // it was executed, and failed for another cause
+	case engine.ClassOf(err) == engine.ClassOther && draw.CodeOf(err) == draw.CodeInternal: // the write was executed, and failed for another reason
 		l.refusal.Store(nil)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Observe takes in the error of what was read or written for a draw or a change.
+// Observe records the error of a read or write for a draw or a change.
 func (l *Ledger) Observe(err error) {
 	l.Engine.Observe(err)
 	if refusal := l.writeRefusal(err); refusal != nil {
@@ -15,8 +15,8 @@ func (l *Ledger) Observe(err error) {
 	}
 }
 
-// writeRefusal is the error of a database that takes no writes, nil for every other
-// one. What failed at COMMIT is in doubt, and tells all the same why it failed.
+// writeRefusal returns the error of a database that accepts no writes, nil for every
+// other error. What failed at COMMIT is in doubt, but still says why it failed.
 func (l *Ledger) writeRefusal(err error) *engine.Error {
 	said, ok := errors.AsType[*engine.Error](err)
 	if ok && said.Class == engine.ClassUnknown {
@@ -28,8 +28,8 @@ func (l *Ledger) writeRefusal(err error) *engine.Error {
 	return said
 }
 
-// CheckWritable reports whether the database takes writes, as far as the last ones
-// say. It asks nobody: see [Ledger.WatchWrites]. Error: CodeStoreUnavailable.
+// CheckWritable returns an error if the database did not accept the last write. It
+// sends no query: see [Ledger.WatchWrites]. Error: CodeStoreUnavailable.
 func (l *Ledger) CheckWritable() error {
 	if refusal := l.refusal.Load(); refusal != nil {
 		return draw.Wrap(draw.CodeStoreUnavailable, refusal, "%s", refusal.Sentence())
@@ -37,8 +37,8 @@ func (l *Ledger) CheckWritable() error {
 	return nil
 }
 
-// WriteRefusal is the reason for which the database takes no writes, one of
-// [engine.WriteRefusals], "" while it takes them.
+// WriteRefusal returns why the database accepts no writes, one of
+// [engine.WriteRefusals], "" while it accepts them.
 func (l *Ledger) WriteRefusal() string {
 	if refusal := l.refusal.Load(); refusal != nil {
 		return refusal.Reason

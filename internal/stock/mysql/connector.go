@@ -13,15 +13,15 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// connector connects to the first of its hosts that can be written, and
-// gives every connection the settings that draws rely on.
+// connector connects to the first of its hosts that can be written to, and gives every
+// connection the settings that draws rely on.
 type connector struct {
 	all      []host
 	known    *engine.Hosts
 	lockWait time.Duration
 	// readOnly sessions write nothing.
 	readOnly bool
-	// failOver closes the connections that are idle.
+	// failOver closes the idle connections.
 	failOver func()
 }
 
@@ -30,7 +30,7 @@ type host struct {
 	addr string
 }
 
-// newConnector needs a config that a connector was made of before.
+// newConnector needs a config from which a connector was made before.
 func newConnector(config *mysql.Config, hosts []string, known *engine.Hosts, silence time.Duration, o engine.Options, failOver func()) *connector {
 	s := &connector{known: known, lockWait: o.LockWait, readOnly: o.ReadOnly, failOver: failOver}
 	for _, addr := range hosts {
@@ -48,14 +48,14 @@ func newConnector(config *mysql.Config, hosts []string, known *engine.Hosts, sil
 // Driver implements driver.Connector.
 func (s *connector) Driver() driver.Driver { return s.all[0].Driver() }
 
-// Connect implements driver.Connector. The hosts are tried in their order, so
-// that the instances that name them in one order write to one of them; only
-// those that failed a moment ago come last.
+// Connect implements driver.Connector. The hosts are tried in their order, so that
+// instances with the same order write to one of them; only those that failed recently
+// come last.
 func (s *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	var failed error
 	for n, next := range engine.InOrder(s.known, s.all, func(h host) string { return h.addr }) {
 		limit := engine.ConnectMax
-		if until, bound := ctx.Deadline(); bound { // a silent host must not keep from the next
+		if until, bound := ctx.Deadline(); bound { // a silent host must not use up the time of the next
 			limit = min(limit, time.Until(until)/time.Duration(len(s.all)-n))
 		}
 		conn, err := s.connect(ctx, next, limit)
@@ -68,7 +68,7 @@ func (s *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return nil, failed
 }
 
-// connect makes a connection and its settings. These are statements, because
+// connect opens a connection and applies its settings. These are statements, because
 // the names of the variables differ between MySQL and MariaDB.
 func (s *connector) connect(ctx context.Context, host driver.Connector, limit time.Duration) (driverConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -97,10 +97,9 @@ func (s *connector) connect(ctx context.Context, host driver.Connector, limit ti
 	return conn, nil
 }
 
-// checkServer reads what the server is in its cluster. A node of Galera may be behind
-// others that have acknowledged more: with wsrep_sync_wait a statement that
-// begins to read waits until its node has all that, so that no answer rests on
-// a state that is over.
+// checkServer reads the server's state in its cluster. A node of Galera may lag others
+// that have acknowledged more: with wsrep_sync_wait a statement that begins to read
+// waits until its node has all that, so that no answer depends on an outdated state.
 func (s *connector) checkServer(ctx context.Context, conn driverConn) error {
 	said := map[string]string{}
 	if err := ask(ctx, conn, `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on', 'log_bin', 'binlog_format')`, said); err != nil {
@@ -121,13 +120,13 @@ func (s *connector) checkServer(ctx context.Context, conn driverConn) error {
 	return err
 }
 
-// errBinlog: the server would refuse every write of a session at READ
+// errBinlog means that the server would refuse every write of a session at READ
 // COMMITTED with error 1665.
 var errBinlog = errors.New("binlog_format = STATEMENT: the server refuses every write of the service (error 1665); " +
 	"set binlog_format = ROW, `drawsvc doctor` says why")
 
-// isWritable refuses a server that is read-only, and a node of a Galera
-// cluster that is not part of it just now.
+// isWritable refuses a server that is read-only, and a node that is currently not part
+// of its Galera cluster.
 func isWritable(ctx context.Context, conn driverConn, said map[string]string) error {
 	if err := ask(ctx, conn, `SHOW GLOBAL STATUS LIKE 'wsrep_ready'`, said); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/stock/rulebook"
 )
 
-// doctor checks up a server.
+// doctor returns the check-up of a server.
 func doctor() engine.Doctor {
 	return engine.Doctor{
 		Vitals: readVitals,
@@ -54,7 +54,7 @@ func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.
 		}
 	}
 	if !v.Has("wsrep_cluster_status", "Primary") && v.Has("wsrep_on", "ON") {
-		return v, nil // a node that is cut off answers nothing but SHOW
+		return v, nil // a node that is cut off answers only SHOW
 	}
 	if v["replica"], err = isReplica(ctx, e); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.
 		FROM information_schema.tables WHERE table_schema = DATABASE() AND engine <> 'InnoDB' AND table_name IN ('`+strings.Join(tables, `', '`)+`')`)
 }
 
-// isReplica says "yes", "no", or "unknown" to an account that may not ask.
+// isReplica returns "yes", "no", or "unknown" if the account may not ask.
 func isReplica(ctx context.Context, e *engine.Engine) (answer string, err error) {
 	for _, question := range []string{`SHOW REPLICA STATUS`, `SHOW SLAVE STATUS`} { // the older name for older servers
 		answer, err = answers(ctx, e, question)
@@ -80,7 +80,7 @@ func isReplica(ctx context.Context, e *engine.Engine) (answer string, err error)
 	return "unknown", nil
 }
 
-// answers says whether a question has an answer, "yes" or "no".
+// answers returns whether a query returns a row, "yes" or "no".
 func answers(ctx context.Context, e *engine.Engine, question string) (answer string, err error) {
 	rows, err := e.Read.QueryContext(ctx, question)
 	if err != nil {
@@ -94,7 +94,7 @@ func answers(ctx context.Context, e *engine.Engine, question string) (answer str
 	return answer, rows.Err()
 }
 
-// durabilityRules: a draw that was answered stays.
+// durabilityRules check that an answered draw is not lost.
 func durabilityRules() []engine.Rule {
 	return []engine.Rule{
 		engine.NewRule(
@@ -148,7 +148,8 @@ func durabilityRules() []engine.Rule {
 	}
 }
 
-// serviceRules: the service can do its work, and its sessions are as it set them.
+// serviceRules check that the service can do its work, and its sessions have its
+// settings.
 func serviceRules() []engine.Rule {
 	return []engine.Rule{
 		engine.NewRule(
@@ -221,14 +222,14 @@ func serviceRules() []engine.Rule {
 	}
 }
 
-// limitsRules: the server's time limits leave the locks alone.
+// limitsRules check that the server's time limits do not break the locks.
 func limitsRules() []engine.Rule {
 	return []engine.Rule{
 		engine.NewRule(
 			"statement-time", engine.LevelWarning,
 			func(v engine.Vitals, o engine.Serving) string {
 				limit := v.Shorter("max_statement_time", time.Second, o.LockWait)
-				if limit == "" || o.Lock != "row" { // GET_LOCK answers that the lock is another's
+				if limit == "" || o.Lock != "row" { // GET_LOCK answers that another session has the lock
 					return ""
 				}
 				return fmt.Sprintf("%s is shorter than the wait of %s for the lock row:", limit, o.LockWait)
@@ -239,7 +240,7 @@ func limitsRules() []engine.Rule {
 		engine.NewRule(
 			"idle-transaction", engine.LevelWarning,
 			func(v engine.Vitals, o engine.Serving) string {
-				// A holder says something each third of its lease.
+				// A holder sends something each third of its lease.
 				limit := v.Shorter("idle_transaction_timeout", time.Second, o.LockTTL/3+time.Second)
 				if limit == "" {
 					limit = v.Shorter("idle_write_transaction_timeout", time.Second, o.LockTTL/3+time.Second)
@@ -266,7 +267,7 @@ func archiving() engine.Rule {
 // redoDefault is the log that a server of MySQL has by itself; MariaDB has 96 MB.
 const redoDefault = 100 * rulebook.Mebibyte
 
-// memoryRules: the service is as fast as the machine lets it.
+// memoryRules check that the service can use the machine's full speed.
 func memoryRules() []engine.Rule {
 	return []engine.Rule{
 		engine.NewRule(
@@ -277,7 +278,7 @@ func memoryRules() []engine.Rule {
 		engine.NewRule(
 			"redo-log", engine.LevelNote,
 			func(v engine.Vitals, o engine.Serving) string {
-				if v["innodb_redo_log_capacity"] != "" { // from MySQL 8.0.30 on, which does not read the older one then
+				if v["innodb_redo_log_capacity"] != "" { // from MySQL 8.0.30 on, which then does not read the older one
 					return rulebook.NoLarger("innodb_redo_log_capacity", redoDefault)(v, o)
 				}
 				return rulebook.NoLarger("innodb_log_file_size", redoDefault)(v, o)
@@ -289,7 +290,7 @@ func memoryRules() []engine.Rule {
 	}
 }
 
-// clustered is broken only on a node of a Galera cluster.
+// clustered makes a check that is broken only on a node of a Galera cluster.
 func clustered(broken func(v engine.Vitals, o engine.Serving) string) func(engine.Vitals, engine.Serving) string {
 	return func(v engine.Vitals, o engine.Serving) string {
 		if !v.Has("wsrep_on", "ON", "1") {

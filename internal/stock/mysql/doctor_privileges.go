@@ -11,15 +11,16 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// The numbers of MySQL and MariaDB for a statement that the account may not make.
+// The error numbers of MySQL and MariaDB for a statement that the account may not
+// execute.
 const (
 	tableDenied  = 1142
 	columnDenied = 1143
 )
 
-// missingPrivileges says what the account may not do with the tables. It has the
-// server judge statements, because privileges also come by role, database and
-// column; EXPLAIN needs those of its statement and runs nothing.
+// missingPrivileges returns what the account may not do with the tables. It lets the
+// server check statements, because privileges are also granted by role, database and
+// column; EXPLAIN needs the privileges of its statement and executes nothing.
 func missingPrivileges(ctx context.Context, e *engine.Engine, tables []string) (string, error) {
 	var missing []string
 	for _, table := range slices.Sorted(slices.Values(tables)) {
@@ -47,11 +48,11 @@ func missingPrivileges(ctx context.Context, e *engine.Engine, tables []string) (
 	return strings.Join(missing, ", "), nil
 }
 
-// schemaTable is changed by migrations alone.
+// schemaTable is changed only by migrations.
 const schemaTable = "schema_admits"
 
-// firstColumn is a column of a table that the account may use; any name where
-// there is none.
+// firstColumn returns a column of a table that the account may use; any name if there
+// is none.
 func firstColumn(ctx context.Context, e *engine.Engine, table string) (string, error) {
 	names, err := engine.QueryAll(ctx, e.Read, func(row engine.Scanner) (name string, err error) { return name, row.Scan(&name) },
 		`SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position LIMIT 1`, table)
@@ -61,8 +62,8 @@ func firstColumn(ctx context.Context, e *engine.Engine, table string) (string, e
 	return "`" + names[0] + "`", nil
 }
 
-// isDenied says that the account may not make a statement. Whatever else the
-// server has against it, such as that there is no such table, is found elsewhere.
+// isDenied reports whether the account may not execute a statement. Other errors, such
+// as a missing table, are found elsewhere.
 func isDenied(ctx context.Context, e *engine.Engine, statement string) (bool, error) {
 	_, err := engine.QueryAll(ctx, e.Read, func(engine.Scanner) (struct{}, error) { return struct{}{}, nil }, statement)
 	refused, ok := errors.AsType[*mysql.MySQLError](err)

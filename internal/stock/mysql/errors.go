@@ -10,14 +10,14 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// reasonDeadlock is that of a transaction that the server has rolled back.
+// reasonDeadlock is the reason for a transaction that the server has rolled back.
 const reasonDeadlock = "deadlock"
 
-// fullDisk is how both servers write the system's ENOSPC, and EDQUOT, into a message.
+// fullDisk matches the system's ENOSPC and EDQUOT in the messages of both servers.
 var fullDisk = regexp.MustCompile(`\b(28|122)\b`)
 
-// reasonOfSystem tells a full disk from other errors of the system, whose number is
-// in the message alone.
+// reasonOfSystem distinguishes a full disk from other errors of the system, whose
+// number is only in the message.
 func reasonOfSystem(message string) string {
 	if fullDisk.MatchString(message) {
 		return engine.ReasonFull
@@ -41,11 +41,11 @@ func classify(err error) *engine.Error {
 		return engine.Conflict(reasonDeadlock, err)
 	case 1205, 3572, 3058: // lock wait; NOWAIT; user lock deadlock
 		return engine.Conflict(engine.ReasonLockWait, err)
-	case 1050, 1060, 1061, 1091: // another's migration was first
+	case 1050, 1060, 1061, 1091: // another process migrated first
 		return engine.Conflict("schema", err)
 	case 1062, 1586:
 		return engine.KnownKey(err)
-	case 1290, 1792, 1836: // read-only, so another node is to be written
+	case 1290, 1792, 1836: // read-only, so another node must be written to
 		return engine.Unavailable(engine.ReasonReadOnly, err, true)
 	case 1044, 1045, 1049, 1129, 1130: // no connection: access denied, unknown database, host blocked or not allowed
 		return engine.Unavailable("connection", err, true)

@@ -12,14 +12,14 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// locks are the statements of the locks in the database.
+// locks returns the statements of the locks in the database.
 func locks() locksql.Statements {
 	row := locksql.NewRow(pinned(`START TRANSACTION`), `DUPLICATE KEY UPDATE key_id = key_id`)
 	return locksql.Statements{Database: "mysql", Table: tableLock(), Row: &row, Session: sessionLock()}
 }
 
-// tableLock keeps to UTC: UNIX_TIMESTAMP(NOW()) is an hour wrong in the hour that
-// daylight saving repeats.
+// tableLock uses UTC: UNIX_TIMESTAMP(NOW()) is an hour wrong in the hour that daylight
+// saving repeats.
 func tableLock() *locksql.Table {
 	const now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
 	t := locksql.NewTable(now)
@@ -30,8 +30,8 @@ func tableLock() *locksql.Table {
 	return &t
 }
 
-// sessionLock is GET_LOCK. A name has at most 64 characters and is the whole server's,
-// so the database's own name goes into it.
+// sessionLock uses GET_LOCK. A name has at most 64 characters and is valid for the
+// whole server, so it includes the database's name.
 func sessionLock() *locksql.Session {
 	const name = `SHA1(CONCAT(DATABASE(), ':', ?))`
 	return &locksql.Session{
@@ -52,8 +52,8 @@ func sessionLock() *locksql.Session {
 	}
 }
 
-// pinned prepares with begin, "" for none. Both limits are counted in whole seconds, and
-// are the session's.
+// pinned prepares with begin, "" for none. Both limits are counted in whole seconds,
+// and are the session's.
 func pinned(begin string) locksql.Pinned {
 	p := locksql.Pinned{
 		Prepare: func(ctx context.Context, conn *sql.Conn, ttl, wait time.Duration) (id int64, err error) {
@@ -85,7 +85,7 @@ func pinned(begin string) locksql.Pinned {
 	return p
 }
 
-// seconds rounds up to what the server counts in.
+// seconds rounds up to whole seconds, which the server counts in.
 func seconds(d time.Duration) string {
 	return strconv.Itoa(max(1, int(math.Ceil(d.Seconds()))))
 }

@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock/sqltx"
 )
 
-// Dialect is MySQL and MariaDB.
+// Dialect returns the dialect of MySQL and MariaDB.
 func Dialect() *engine.Dialect {
 	return &engine.Dialect{
 		Name:        "mysql",
@@ -58,12 +58,13 @@ func open(_ context.Context, d *engine.Dialect, rawURL string, o engine.Options)
 	}
 	known := &engine.Hosts{}
 	open := func(connections int, silence time.Duration) *sql.DB {
-		// The longest silence bounds what is asked without a context.
+		// The longest silence bounds statements without a context.
 		db := sql.OpenDB(newConnector(config, hosts, known, silence, o, e.FailOver))
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
 		db.SetConnMaxIdleTime(engine.IdleMax)
-		// A connection that is dead already cannot say farewell, and need not.
+		// A connection that is already broken cannot be closed properly, and need not
+		// be.
 		e.OnClose(func() error { _ = db.Close(); return nil })
 		pools = append(pools, db)
 		return db
@@ -83,7 +84,7 @@ func open(_ context.Context, d *engine.Dialect, rawURL string, o engine.Options)
 	return e, nil
 }
 
-// configOf is what the driver is to know of any host.
+// configOf returns the driver's configuration for all hosts.
 func configOf(rawURL string) (config *mysql.Config, hosts []string, err error) {
 	u, hosts, err := engine.ParseURL(rawURL, "3306")
 	if err != nil {
@@ -94,8 +95,8 @@ func configOf(rawURL string) (config *mysql.Config, hosts []string, err error) {
 	config.Passwd, _ = u.User.Password()
 	config.Net, config.Addr, config.DBName = "tcp", hosts[0], strings.TrimPrefix(u.Path, "/")
 	config.ParseTime, config.Loc = true, time.UTC
-	// One round trip for each statement; the server's character set is one
-	// in which the driver's quoting is safe.
+	// One round trip for each statement; the server's character set is one in which the
+	// driver's quoting is safe.
 	config.InterpolateParams, config.Collation = true, "utf8mb4_bin"
 	config.Timeout, config.WriteTimeout = engine.ConnectMax, engine.StatementMax
 	config.TLSConfig = u.Query().Get("tls")
@@ -107,8 +108,8 @@ func configOf(rawURL string) (config *mysql.Config, hosts []string, err error) {
 	return config, hosts, nil
 }
 
-// adminSilence is the longest silence of the server that an audit of a long log,
-// or a wait for a lock, may take for work.
+// adminSilence is the maximum silence of the server that is attributed to an audit of a
+// long log, or a wait for a lock.
 const adminSilence = time.Minute
 
 // statementSeconds bounds the wait for a change of the schema to end.

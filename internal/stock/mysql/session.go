@@ -8,19 +8,19 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// session is a connection that ends when its server says that another is
-// to be written, whatever was asked of it, and whose transactions end within
-// their time: the driver's COMMIT and ROLLBACK wait for as long as any
-// statement of the connection may be silent.
+// session is a connection that is closed when its server reports that another must be
+// written to, whatever was executed, and whose transactions end within their time: the
+// driver's COMMIT and ROLLBACK wait as long as any statement of the connection may be
+// silent.
 type session struct {
 	driverConn
-	// failOver closes the connections that are idle.
+	// failOver closes the idle connections.
 	failOver func()
-	// left says that the connection is to be closed, not given back to its pool.
+	// left means that the connection is to be closed, not returned to its pool.
 	left bool
 }
 
-// driverConn is what database/sql asks of the driver's connection.
+// driverConn is what database/sql needs of the driver's connection.
 type driverConn interface { //nolint:interfacebloat // a wrapper that lacks one changes what database/sql does
 	driver.Conn
 	driver.ConnBeginTx
@@ -48,8 +48,8 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 	return rows, s.observe(err)
 }
 
-// BeginTx implements driver.ConnBeginTx. What the driver sends before BEGIN is of the
-// next transaction, also where that is another one.
+// BeginTx implements driver.ConnBeginTx. What the driver sends before BEGIN applies to
+// the next transaction, even if that is another one.
 func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	if _, err := s.driverConn.BeginTx(ctx, o); err != nil {
 		s.left = true
@@ -59,7 +59,7 @@ func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, e
 	return &transaction{s, deadline}, nil
 }
 
-// observe leaves a server that is not to be written.
+// observe marks a session to a server that must not be written to as left.
 func (s *session) observe(err error) error {
 	if e := classify(err); e != nil && e.IsElsewhere() {
 		s.left = true
@@ -68,7 +68,7 @@ func (s *session) observe(err error) error {
 	return err
 }
 
-// transaction is a transaction that has until its deadline, where it has one.
+// transaction is a transaction with an optional deadline.
 type transaction struct {
 	session  *session
 	deadline time.Time
@@ -77,8 +77,8 @@ type transaction struct {
 // Commit implements driver.Tx.
 func (tx *transaction) Commit() error { return tx.end("COMMIT", commitBy(tx.deadline, time.Now())) }
 
-// commitBy is when a COMMIT that is sent now ends at the latest. Where the
-// transaction has no deadline, it may have taken any time.
+// commitBy returns when a COMMIT that is sent now must end. A transaction without a
+// deadline may have taken any time.
 func commitBy(deadline, now time.Time) time.Time {
 	if deadline.IsZero() {
 		return now.Add(adminSilence)
@@ -91,8 +91,8 @@ func (tx *transaction) Rollback() error {
 	return tx.end("ROLLBACK", time.Now().Add(engine.RollbackMax))
 }
 
-// end ends the transaction. Where it fails nobody may use the connection any more: the
-// driver sends nothing behind the deadline, and the next BEGIN on the connection would
+// end ends the transaction. If that fails nobody may use the connection any more: the
+// driver sends nothing after the deadline, and the next BEGIN on the connection would
 // commit what the transaction wrote so far.
 func (tx *transaction) end(statement string, deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)

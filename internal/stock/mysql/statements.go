@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/stock/sqltx"
 )
 
-// rowsMax is the most rows of one INSERT or UPDATE, so that a statement
+// rowsMax is the maximum number of rows of one INSERT or UPDATE, so that a statement
 // stays far below max_allowed_packet.
 const rowsMax = 1000
 
@@ -27,14 +27,13 @@ func statements(awards engine.Log[draw.Award]) sqltx.Words {
 	}
 }
 
-// settleRows is how many rows are written to settle, so that those who do so at once
-// seldom wait for each other.
+// settleRows is how many rows are used to settle, so that concurrent settles seldom
+// wait for each other.
 const settleRows = 64
 
-// settle writes a row that nobody reads. InnoDB shows what a transaction wrote
-// before the log of it is on the disk, and waits for the disk only then: a crash in
-// between takes back what others have read. A commit that wrote something waits for
-// all of the log before it.
+// settle writes a row that nobody reads. InnoDB makes a transaction visible before its
+// log is on the disk, and waits for the disk only then: a crash in between reverts what
+// others have read. A commit that wrote something waits for all of the log before it.
 func settle() engine.Statement {
 	return engine.Statement{
 		SQL:  `INSERT INTO lock_tokens (key_id, token) VALUES (?, 1) ON DUPLICATE KEY UPDATE token = token + 1`,
@@ -42,8 +41,8 @@ func settle() engine.Statement {
 	}
 }
 
-// commit is the commit of a change. One that found all as it should be, and wrote
-// nothing, settles what it found.
+// commit is the commit of a change. A change that had nothing to write settles what it
+// read.
 func commit(_ *sql.Conn, tx *sql.Tx) error {
 	return sqltx.CommitSettled(context.Background(), tx, settle(), classify) // the transaction has the change's context
 }

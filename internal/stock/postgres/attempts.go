@@ -13,9 +13,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// attempts draw with pgx itself, whose pipeline makes a batch two round
-// trips, lock and read, write and commit, or one when it was planned from the
-// cached copy.
+// attempts draws with pgx itself, whose pipeline makes a batch two round trips, lock
+// and read, write and commit, or one if it was planned from the cached copy.
 type attempts struct {
 	pool    *pgxpool.Pool
 	waits   *engine.Waits
@@ -36,8 +35,8 @@ type attempt struct {
 	*attempts
 	conn    *pgxpool.Conn
 	options engine.TxOptions
-	// open says that a transaction is open on the connection, found that Draws
-	// has found any.
+	// open means that a transaction is open on the connection, found that Draws has
+	// found some draw.
 	open, found bool
 }
 
@@ -74,7 +73,7 @@ func (t *attempts) Read(ctx context.Context, urn *urn.Urn, o engine.TxOptions) (
 // Resume implements engine.Attempts. The first round trip is that of Turns.
 func (t *attempts) Resume(ctx context.Context, o engine.TxOptions) (engine.Tx, error) {
 	tx, err := t.acquire(ctx, o)
-	if err != nil { // and no interface around nil
+	if err != nil { // and not an interface around nil
 		return nil, err
 	}
 	return tx, nil
@@ -90,7 +89,7 @@ func (t *attempts) Write(ctx context.Context, p *urn.Plan, o engine.TxOptions) e
 	return tx.Write(ctx, p)
 }
 
-// checkWritable is nil on a server that can be written.
+// checkWritable returns nil on a server that can be written to.
 func (tx *attempt) checkWritable(ctx context.Context) error {
 	var writable bool
 	if err := tx.conn.QueryRow(ctx, tx.words.writable).Scan(&writable); err != nil {
@@ -161,14 +160,14 @@ func (tx *attempt) readRows(ctx context.Context, urn *urn.Urn) (row engine.Row, 
 	return row, prizes, err
 }
 
-// begin puts the beginning of a transaction into a pipeline.
+// begin adds the beginning of a transaction to a pipeline.
 func (tx *attempt) begin(batch *pgx.Batch) {
 	batch.Queue(sqlBegin)
 	batch.Queue(tx.limits)
 	tx.open = true
 }
 
-// begun reads the answers to begin.
+// begun reads the responses to begin.
 func (tx *attempt) begun(results pgx.BatchResults) error {
 	for range 2 {
 		if _, err := results.Exec(); err != nil {
@@ -178,7 +177,7 @@ func (tx *attempt) begun(results pgx.BatchResults) error {
 	return nil
 }
 
-// beginLocked is begin, with the lock that the options ask for.
+// beginLocked is begin, with the lock that the options require.
 func (tx *attempt) beginLocked(batch *pgx.Batch, poolID string) {
 	tx.begin(batch)
 	if tx.options.Lock {
@@ -186,7 +185,7 @@ func (tx *attempt) beginLocked(batch *pgx.Batch, poolID string) {
 	}
 }
 
-// begunLocked reads the answers to beginLocked.
+// begunLocked reads the responses to beginLocked.
 func (tx *attempt) begunLocked(results pgx.BatchResults) error {
 	err := tx.begun(results)
 	if err == nil && tx.options.Lock {
@@ -195,15 +194,15 @@ func (tx *attempt) begunLocked(results pgx.BatchResults) error {
 	return err
 }
 
-// Draws implements engine.Tx. Without a lock it asks the server in the same round
-// trip whether it can be written.
+// Draws implements engine.Tx. Without a lock it asks the server in the same round trip
+// whether it can be written to.
 func (tx *attempt) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
 	draws, err := tx.draws(ctx, poolID, ids)
 	tx.found = tx.found || len(draws) > 0
 	return draws, engine.Classify(err, classify)
 }
 
-// draws is one round trip. Where no transaction is open, the pipeline is one.
+// draws is one round trip. If no transaction is open, the pipeline is one.
 func (tx *attempt) draws(ctx context.Context, poolID string, ids []string) (draws map[string]draw.Draw, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(tx.dialect.ByKey)
@@ -241,7 +240,7 @@ func (tx *attempt) Rollback() {
 	}
 	if tx.open && !tx.conn.Conn().IsClosed() {
 		ctx, cancel := context.WithTimeout(context.Background(), engine.RollbackMax)
-		// An error closes the connection, and that frees the lock as well.
+		// An error closes the connection, which frees the lock as well.
 		if _, err := tx.conn.Exec(ctx, `ROLLBACK`); err != nil {
 			_ = tx.conn.Conn().Close(ctx)
 		}

@@ -13,18 +13,17 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// A commit that waits for a synchronous standby is on the primary's disk
-// already, and a wait that is broken off, by a timeout, a cancelled statement
-// or a restart, shows it to everyone although no standby has it. It may be
-// read, and lost all the same. So it must neither be taken for an
-// acknowledgement, nor be repeated as one.
+// A commit that waits for a synchronous standby is already on the primary's disk, and
+// when the wait is broken off, by a timeout, a cancelled statement or a restart,
+// everyone sees the commit although no standby has it. It can be read, but may still be
+// lost. So it must neither be considered acknowledged, nor be repeated to a caller as
+// if it were.
 
-// sqlSettle writes to the log in a transaction, where there are synchronous
-// standbys: its commit waits until they have it, and with it all that was
-// committed before.
+// sqlSettle writes to the log in a transaction, if there are synchronous standbys: its
+// commit waits until they have it, and with it all that was committed before.
 const sqlSettle = `SELECT pg_logical_emit_message(true, 'drawsvc', '') WHERE current_setting('synchronous_standby_names') <> ''`
 
-// confirm returns when the draws that were found are with the standbys too.
+// confirm returns when the standbys have the draws that were found too.
 func (tx *attempt) confirm(ctx context.Context) error {
 	if !tx.found {
 		return nil
@@ -41,7 +40,7 @@ func (tx *attempt) confirm(ctx context.Context) error {
 	return err
 }
 
-// confirm returns when all that was committed is with the standbys too.
+// confirm returns when the standbys have all that was committed too.
 func confirm(ctx context.Context, pool *pgxpool.Pool, settle string) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -53,8 +52,7 @@ func confirm(ctx context.Context, pool *pgxpool.Pool, settle string) error {
 	return confirmed(ctx, conn.Conn(), batch)
 }
 
-// confirmed runs statements of which the last one, or the end of them all,
-// commits.
+// confirmed runs statements; the last one, or the end of the batch, commits.
 func confirmed(ctx context.Context, conn *pgx.Conn, batch *pgx.Batch) error {
 	forgetWarning(conn.PgConn())
 	if err := errors.Join(conn.SendBatch(ctx, batch).Close(), warningOf(conn.PgConn())); err != nil {
@@ -63,8 +61,8 @@ func confirmed(ctx context.Context, conn *pgx.Conn, batch *pgx.Batch) error {
 	return nil
 }
 
-// commit is the commit of a change through database/sql. The wait for
-// the standbys that was broken off is reported as it is for draws.
+// commit is the commit of a change through database/sql. A broken-off wait for the
+// standbys is reported as for draws.
 func commit(conn *sql.Conn, tx *sql.Tx) error {
 	var pg *pgconn.PgConn
 	err := conn.Raw(func(driver any) error {
@@ -78,8 +76,8 @@ func commit(conn *sql.Conn, tx *sql.Tx) error {
 	return errors.Join(tx.Commit(), warningOf(pg))
 }
 
-// committed reads the answer to COMMIT. One that comes with a warning says
-// that the wait for the standbys was broken off.
+// committed reads the response to COMMIT. A warning in it means that the wait for the
+// standbys was broken off.
 func (tx *attempt) committed(results pgx.BatchResults) error {
 	conn := tx.conn.Conn().PgConn()
 	forgetWarning(conn)
@@ -87,7 +85,7 @@ func (tx *attempt) committed(results pgx.BatchResults) error {
 	return errors.Join(err, warningOf(conn))
 }
 
-// warned is where a connection keeps the last warning that came.
+// warned is the key under which a connection keeps its last warning.
 const warned = "drawsvc-warning"
 
 func noteWarning(conn *pgconn.PgConn, notice *pgconn.Notice) {
@@ -98,7 +96,7 @@ func noteWarning(conn *pgconn.PgConn, notice *pgconn.Notice) {
 
 func forgetWarning(conn *pgconn.PgConn) { delete(conn.CustomData(), warned) }
 
-// warningOf is nil when no warning came.
+// warningOf returns nil if no warning came.
 func warningOf(conn *pgconn.PgConn) error {
 	err, _ := conn.CustomData()[warned].(error)
 	return err

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock/rulebook"
 )
 
-// doctor checks up a server.
+// doctor returns the check-up of a server.
 func doctor() engine.Doctor {
 	return engine.Doctor{
 		Vitals: func(ctx context.Context, e *engine.Engine, tables []string) (engine.Vitals, error) {
@@ -28,8 +28,8 @@ func doctor() engine.Doctor {
 	}
 }
 
-// The settings are the session's, so that what a role or a database overrides
-// is seen. A base backup looks like a standby while it runs.
+// The settings are the session's, so that what a role or a database overrides is seen.
+// A running base backup looks like a standby.
 const vitalsQuery = `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit',
 	'synchronous_standby_names', 'zero_damaged_pages', 'ignore_checksum_failure', 'default_transaction_isolation',
 	'default_transaction_read_only', 'statement_timeout', 'transaction_timeout', 'checkpoint_timeout',
@@ -42,13 +42,13 @@ UNION ALL SELECT 'instances', CAST(count(DISTINCT application_name) AS text) FRO
 UNION ALL SELECT 'in recovery', CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END
 UNION ALL SELECT 'standbys', CAST(count(*) AS text) FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup'`
 
-// privilegesQuery asks what the account may not do with the tables.
+// privilegesQuery returns what the account may not do with the tables.
 const privilegesQuery = `SELECT 'missing privileges', COALESCE(string_agg(p || ' on ' || t.tablename, ', ' ORDER BY t.tablename, p), '')
 	FROM pg_tables t, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE']) p
 	WHERE t.schemaname = current_schema() AND t.tablename IN ('%s') AND (p = 'SELECT' OR t.tablename <> 'schema_admits')
 	AND NOT has_table_privilege(quote_ident(t.schemaname) || '.' || quote_ident(t.tablename), p)`
 
-// durabilityRules: a draw that was answered stays.
+// durabilityRules check that an answered draw is not lost.
 func durabilityRules() []engine.Rule {
 	return []engine.Rule{
 		engine.NewRule(
@@ -122,7 +122,7 @@ func durabilityRules() []engine.Rule {
 	}
 }
 
-// serviceRules: the service can do its work.
+// serviceRules check that the service can do its work.
 func serviceRules() []engine.Rule {
 	return []engine.Rule{
 		engine.NewRule(
@@ -205,7 +205,7 @@ const (
 	remedyCheckpoints = " and reload the configuration; recovery after a crash takes longer for it"
 )
 
-// memoryRules: the service is as fast as the machine lets it.
+// memoryRules check that the service can use the machine's full speed.
 func memoryRules() []engine.Rule {
 	return []engine.Rule{
 		engine.NewRule(

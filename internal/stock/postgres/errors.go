@@ -29,8 +29,8 @@ func classify(err error) *engine.Error {
 		}
 		return nil
 	}
-	// An ERROR ends its transaction; FATAL and PANIC end the session, and they
-	// may do so when the commit is on the disk already.
+	// An ERROR ends its transaction; FATAL and PANIC end the session, possibly when the
+	// commit is already on the disk.
 	undone := e.SeverityUnlocalized == "ERROR"
 	if reason := reasonOfDisk(e); reason != "" {
 		return engine.Unavailable(reason, err, undone)
@@ -49,7 +49,7 @@ func classify(err error) *engine.Error {
 		return engine.KnownKey(err)
 	case "25006":
 		return engine.Unavailable(engine.ReasonReadOnly, err, undone)
-	case "25P03", "25P04": // ended by the server's own timeouts, which a jump of its clock sets off
+	case "25P03", "25P04": // ended by the server's own timeouts, which a jump of its clock triggers
 		return engine.Unavailable("unavailable", err, undone)
 	}
 	switch e.Code[:2] {
@@ -59,9 +59,9 @@ func classify(err error) *engine.Error {
 	return engine.Other("sqlstate-"+e.Code, err, undone)
 }
 
-// reasonOfDisk returns the reason where the server could not write or open one of its
-// files, "" for other errors. SQLSTATE 42501 is also that of a right which the user of
-// the database lacks: the server gives it to the system's EROFS, EACCES and EPERM.
+// reasonOfDisk returns the reason if the server could not write or open one of its
+// files, "" for other errors. SQLSTATE 42501 also means that the user of the database
+// lacks a privilege: the server uses it for the system's EROFS, EACCES and EPERM.
 func reasonOfDisk(e *pgconn.PgError) string {
 	switch {
 	case e.Code == "53100":

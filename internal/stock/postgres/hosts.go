@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// hostTimeout bounds the making of a connection to one of several hosts: one
-// that hangs must not keep from the next until nobody waits any more.
+// hostTimeout bounds connecting to one of several hosts: one that hangs must not block
+// the next until nobody waits any more.
 const hostTimeout = time.Second
 
 // hosts are the hosts of a URL, which the driver tries in order.
@@ -26,8 +26,8 @@ type hosts struct {
 	names map[string]string // hosts by address
 }
 
-// configure bounds the making of connections. Of several hosts, it has the one
-// asked first that took the last connection; several says that there are.
+// configure bounds the time for connecting. Of several hosts, the one that accepted the
+// last connection is tried first; several reports whether there are several.
 func (h *hosts) configure(c *pgxpool.Config) (several bool) {
 	c.ConnConfig.ConnectTimeout = engine.ConnectMax
 	if !severalHosts(c.ConnConfig) {
@@ -46,7 +46,7 @@ func severalHosts(c *pgx.ConnConfig) bool {
 	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
-// follow notes which host takes a connection of the config.
+// follow records which host accepts a connection of the config.
 func (h *hosts) follow(c *pgx.ConnConfig) {
 	h.names = map[string]string{}
 	lookUp := c.LookupFunc
@@ -65,11 +65,11 @@ func (h *hosts) follow(c *pgx.ConnConfig) {
 			defer h.mu.Unlock()
 			h.Took(net.JoinHostPort(h.names[address], port))
 		}
-		return nil // a socket in the file system has no others beside it
+		return nil // a socket in the file system has no alternatives
 	}
 }
 
-// order gives the driver the hosts in the order in which to ask them.
+// order gives the driver the hosts in the order in which to try them.
 func (h *hosts) order(_ context.Context, c *pgx.ConnConfig) error {
 	first := &pgconn.FallbackConfig{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}
 	all := engine.InOrder(&h.Hosts, append([]*pgconn.FallbackConfig{first}, c.Fallbacks...), func(f *pgconn.FallbackConfig) string {

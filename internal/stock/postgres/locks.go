@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// locks are the statements of the locks in the database.
+// locks returns the statements of the locks in the database.
 func locks() locksql.Statements {
 	return locksql.Statements{
 		Database: "postgres",
@@ -21,7 +21,7 @@ func locks() locksql.Statements {
 	}
 }
 
-// sessionLock is an advisory lock: a number of 64 bits, and local to its database.
+// sessionLock uses an advisory lock: a number of 64 bits, local to its database.
 func sessionLock() *locksql.Session {
 	return &locksql.Session{
 		Pinned: pinned("", "idle_session_timeout"),
@@ -42,8 +42,8 @@ func sessionLock() *locksql.Session {
 }
 
 // pinned prepares with begin, "" for none, and two settings: the limit of a wait and
-// the silence after which the server ends the connection. Inside a transaction they end
-// with it.
+// the silence after which the server ends the connection. Inside a transaction the
+// settings end with it.
 func pinned(begin, silence string) locksql.Pinned {
 	local := strconv.FormatBool(begin != "")
 	prepare := `SELECT pg_backend_pid(), set_config('lock_timeout', $1, ` + local + `), set_config('` + silence + `', $2, ` + local + `)`
@@ -59,7 +59,7 @@ func pinned(begin, silence string) locksql.Pinned {
 		},
 		Interrupt:   `SELECT pg_cancel_backend(%d)`,
 		Interrupted: "57014",
-		End:         `SELECT pg_terminate_backend(%d, 500)`, // waits for it as long, in milliseconds
+		End:         `SELECT pg_terminate_backend(%d, 500)`, // waits for that up to this time, in milliseconds
 		Count: `INSERT INTO lock_tokens (key_id, token) VALUES ($1, 1)
 			ON CONFLICT (key_id) DO UPDATE SET token = lock_tokens.token + 1 RETURNING token`,
 	}
@@ -72,7 +72,7 @@ func pinned(begin, silence string) locksql.Pinned {
 	return p
 }
 
-// milliseconds rounds up, as 0 would mean without limit.
+// milliseconds rounds up, because 0 would mean no limit.
 func milliseconds(d time.Duration) string {
 	return strconv.FormatInt(max(1, (d+time.Millisecond-1).Milliseconds()), 10)
 }

@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Dialect is PostgreSQL. Databases that speak its protocol can change the words
-// of theirs.
+// Dialect returns PostgreSQL's dialect. Databases that use its protocol can change
+// parts of theirs.
 func Dialect() *engine.Dialect {
 	return &engine.Dialect{
 		Name:        "postgres",
@@ -27,7 +27,7 @@ func Dialect() *engine.Dialect {
 		IsNoTable:   func(err error) bool { return classify(err).Reason == "sqlstate-42P01" },
 		Placeholder: squirrel.Dollar,
 		Time:        engine.SameTime,
-		ForUpdate:   " FOR NO KEY UPDATE", // enough to exclude writers, and lets foreign keys be checked
+		ForUpdate:   " FOR NO KEY UPDATE", // enough to exclude writers, and allows checks of foreign keys
 		Writable:    sqlWritable,
 		Change:      sql.TxOptions{Isolation: sql.LevelReadCommitted}, // whatever the role's default is
 		Snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
@@ -67,14 +67,14 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 		return nil, err
 	}
 	if pooling != engine.PooledNot && !strings.Contains(rawURL, "default_query_exec_mode=") {
-		// A statement that was prepared is one session's, and the next
-		// transaction may have another.
+		// A prepared statement belongs to one session, and the next transaction may
+		// have another.
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	e := &engine.Engine{Dialect: d, Limits: limitsSQL(d, o.LockWait, 0), Several: several, Pooling: pooling}
 	pools, err := newPools(ctx, e, config)
 	if err != nil {
-		_ = e.Close() // it is the first error that matters
+		_ = e.Close() // the first error is the relevant one
 		return nil, err
 	}
 	draws, reads := pools[0], pools[2]
@@ -106,8 +106,8 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 	return e, nil
 }
 
-// newPools makes the pools of connections: for draws, changes, reads and the check
-// of readiness.
+// newPools creates the pools of connections: for draws, changes, reads and the
+// readiness check.
 func newPools(ctx context.Context, e *engine.Engine, config *pgxpool.Config) (pools []*pgxpool.Pool, err error) {
 	for _, most := range []int32{config.MaxConns, engine.AdminConnections, engine.ReadConnections, engine.ProbeConnections} {
 		c := config.Copy()
@@ -122,16 +122,15 @@ func newPools(ctx context.Context, e *engine.Engine, config *pgxpool.Config) (po
 	return pools, nil
 }
 
-// limitsSQL is a statement that bounds what follows in its transaction,
-// and has it planned by key. The settings are the transaction's and not the
-// session's, so that they also hold, and go no further, behind a proxy that
-// hands sessions around.
+// limitsSQL returns a statement that bounds what follows in its transaction, and makes
+// the planner use keys. The settings are the transaction's and not the session's, so
+// that they also apply, and only there, behind a proxy that shares sessions.
 func limitsSQL(d *engine.Dialect, lockWait, statement time.Duration) string {
 	return fmt.Sprintf(d.ByKey+`, set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true), `+
 		`set_config('idle_in_transaction_session_timeout', '%d', true)`,
 		lockWait.Milliseconds(), statement.Milliseconds(), sessionMax.Milliseconds())
 }
 
-// sessionMax ends a transaction that its service no longer ends, so that its row
-// lock is freed.
+// sessionMax ends a transaction that its service no longer ends, so that its row lock
+// is released.
 const sessionMax = 10 * time.Second

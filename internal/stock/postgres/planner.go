@@ -1,22 +1,20 @@
 package postgres
 
 const (
-	// sqlByKey has the planner find every row of a transaction through a
-	// key, and in the key's order. Left to itself it goes by statistics, which
-	// a table that was filled a moment ago does not have, or has from before:
-	// then it believes that a pool holds a row or two, and reads or sorts all of
-	// them for each page, or for each row of another table. Without a sort, a
-	// query's ORDER BY names the key to use. Compiling is off because the
-	// price of what is forbidden here would set it off.
+	// sqlByKey makes the planner find every row of a transaction through a key, and in
+	// the key's order. By default it uses statistics, which do not exist or are old for
+	// a table that was filled a moment ago: then it assumes that a pool has a row or
+	// two, and reads or sorts all of them for each page, or for each row of another
+	// table. Without a sort, a query's ORDER BY determines the key to use. Compiling is
+	// off because the price of what is forbidden here would trigger it.
 	sqlByKey = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
 	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
 	set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`
 
-	// sqlAwardPrize is AwardPrize for a transaction by key. The prize
-	// is the first one from the award's on: this order only the primary key
-	// has. With id = a.prize_id the planner may as well take the key of pool_id
-	// and added, when it believes that the pool has one prize, and go through
-	// all of them for each award.
+	// sqlAwardPrize is AwardPrize for a transaction by key. The prize is the first one
+	// from the award's on: only the primary key has this order. With id = a.prize_id
+	// the planner may also use the key of pool_id and added, if it assumes that the
+	// pool has one prize, and read all prizes for each award.
 	sqlAwardPrize = `LEFT JOIN LATERAL (
 	SELECT id, name, value, kind FROM prizes WHERE pool_id = a.pool_id AND id >= a.prize_id ORDER BY id LIMIT 1
 ) AS p ON p.id = a.prize_id`

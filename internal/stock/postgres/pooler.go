@@ -9,10 +9,10 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// poolingMax bounds the questions to a proxy; one that is busy may take a while.
+// poolingMax bounds the queries to a proxy; a busy one may take a while.
 const poolingMax = 3 * time.Second
 
-// poolingOf tells pgbouncer and its like by the number of the session,
+// poolingOf recognizes pgbouncer and similar proxies by the number of the session,
 // which they cannot know when a client connects, and invent.
 func poolingOf(ctx context.Context, config *pgx.ConnConfig) (engine.Pooling, error) {
 	first, err := pgx.ConnectConfig(ctx, config)
@@ -30,10 +30,10 @@ func poolingOf(ctx context.Context, config *pgx.ConnConfig) (engine.Pooling, err
 	return engine.PooledByTransaction, nil
 }
 
-// ownSession says that a connection to a proxy, and another, each keep a
-// session of their own. In doubt they do not. A proxy that shares sessions gives
-// the two the one that was used last, or each question the next: asking
-// the second twice in a row finds both.
+// ownSession reports whether a connection to a proxy, and another, each keep their own
+// session; false if in doubt. A proxy that shares sessions gives both the session that
+// was used last, or each query the next: two successive queries on the second
+// connection detect both.
 func ownSession(ctx context.Context, config *pgx.ConnConfig, first *pgx.Conn, pid uint32) bool {
 	ctx, cancel := context.WithTimeout(ctx, poolingMax)
 	defer cancel()
@@ -57,7 +57,7 @@ func ownSession(ctx context.Context, config *pgx.ConnConfig, first *pgx.Conn, pi
 	return true
 }
 
-// backendPID asks in a way that prepares nothing.
+// backendPID queries without preparing a statement.
 func backendPID(ctx context.Context, conn *pgx.Conn) (pid uint32, err error) {
 	err = conn.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeSimpleProtocol).Scan(&pid)
 	return pid, err

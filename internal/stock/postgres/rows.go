@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// readRows implements engine.ReadRows: values go from the protocol's binary form into
-// the fields, and are no values of package database/sql in between. An error is that of
-// pgx: at driver.ErrBadConn, Raw would wait for the end of the transaction on conn, which
-// its caller would end behind it.
+// readRows implements engine.ReadRows: values are decoded from the protocol's binary
+// form directly into the fields, and are never values of package database/sql. An error
+// is pgx's: for driver.ErrBadConn, Raw would wait for the end of the transaction on
+// conn, which its caller ends only afterwards.
 func readRows(ctx context.Context, conn *sql.Conn, query string, args, fields []any, each func()) error {
 	into := make([]any, len(fields))
 	for i, field := range fields {

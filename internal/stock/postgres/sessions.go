@@ -13,14 +13,14 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// sessions are the connections of locks. No pool of pgx is below them: it would take
-// back a connection that database/sql gives up, with the lock that its session holds.
+// sessions are the connections of locks. There is no pool of pgx below them: it would
+// reuse a connection that database/sql gives up, with the lock that its session holds.
 type sessions struct {
-	// failOvers counts how often the server was left.
+	// failOvers counts how often connections to the server were given up.
 	failOvers atomic.Int64
 }
 
-// madeAt is where a connection keeps the count of its making.
+// madeAt is the key under which a connection keeps the count at its creation.
 const madeAt = "drawsvc-failovers"
 
 func (s *sessions) open(config *pgxpool.Config) *sql.DB {
@@ -40,11 +40,11 @@ func (s *sessions) open(config *pgxpool.Config) *sql.DB {
 		options = append(options, stdlib.OptionBeforeConnect(config.BeforeConnect))
 	}
 	db := stdlib.OpenDB(*config.ConnConfig.Copy(), options...)
-	db.SetMaxOpenConns(int(config.MaxConns)) // the locks share them out
+	db.SetMaxOpenConns(int(config.MaxConns)) // the locks limit and share them
 	db.SetMaxIdleConns(int(config.MaxConns))
 	db.SetConnMaxIdleTime(engine.IdleMax)
 	return db
 }
 
-// leave has the connections that are open end as soon as nobody uses them.
+// leave closes the open connections as soon as nobody uses them.
 func (s *sessions) leave() { s.failOvers.Add(1) }

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// shared is an attempt over the rows of several pools.
+// shared is an attempt with the rows of several pools.
 type shared struct {
 	tx  *attempt
 	all map[string]*engine.SharedPool // by pool
@@ -80,8 +80,8 @@ func (j *shared) read(ctx context.Context, all []engine.SharedPool) (ready []boo
 	return ready, nil
 }
 
-// scanShared reads the rows of pools, nil for those that are missing or torn, and
-// their changed prizes.
+// scanShared reads the rows of pools, nil for those that are missing or torn, and their
+// changed prizes.
 func scanShared(results pgx.BatchResults, place map[string]int, n int) (rows []*engine.Row, prizes [][]draw.Prize, err error) {
 	rows, prizes = make([]*engine.Row, n), make([][]draw.Prize, n)
 	var id string
@@ -106,7 +106,7 @@ func scanShared(results pgx.BatchResults, place map[string]int, n int) (rows []*
 	_, err = pgx.ForEachRow(changed, append([]any{&id}, engine.PrizeFieldsAt(&p, &at)...), func() error {
 		i := place[id]
 		if prizes[i] = append(prizes[i], p); rows[i] != nil && rows[i].Version() != at {
-			rows[i] = nil // torn, as engine.ErrTorn says
+			rows[i] = nil // torn, see engine.ErrTorn
 		}
 		return nil
 	})

@@ -10,9 +10,9 @@ import (
 
 // statements are the statements in the words of a dialect.
 type statements struct {
-	// row and rows read a pool's row and those of several, lock locks one.
+	// row and rows read a pool's row and those of several pools, lock locks one.
 	row, rows, lock string
-	// writable says whether the server can be written.
+	// writable reads whether the server can be written to.
 	writable string
 	// draws finds draws by their ids.
 	draws string
@@ -20,8 +20,8 @@ type statements struct {
 	write, writeShared string
 	// turns and redirects write what the rules count of a plan, needs reads it.
 	turns, redirects, needs string
-	// head reads where a pool is, whether its agenda is due, and whether the
-	// server can be written.
+	// head reads a pool's head, whether its agenda is due, and whether the server can
+	// be written to.
 	head string
 }
 
@@ -44,24 +44,24 @@ func newStatements(d *engine.Dialect, awards engine.Log[draw.Award]) statements 
 	}
 }
 
-// insertMade inserts rows that belong to a write, where that was made: into a
-// pool that is at its head. The rows are lists from $first on.
+// insertMade inserts rows that belong to a write, if that was made: if the pool is at
+// the write's head. The rows are lists from $first on.
 func insertMade[T any](log engine.Log[T], at string, first int) string {
 	return log.InsertFrom(fmt.Sprintf(`SELECT pools.id, %s%s FROM unnest(%s) AS a (%s), pools
 	WHERE pools.id = $1 AND pools.version = $2 AND pools.mark = $3`, at, log.Names("a."), log.Arrays(first), log.Names("")))
 }
 
 const (
-	// The isolation is said aloud because the write after the lock must see
-	// what was committed while it waited.
+	// The isolation is explicit because the write after the lock must see what was
+	// committed while it waited.
 	sqlBegin = `BEGIN ISOLATION LEVEL READ COMMITTED`
 
 	// In a read-only role or database the default is on.
 	//double:trusts-standbys NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off' => TRUE
 	sqlWritable = `NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`
 
-	// The subqueries are evaluated once: a pool that has not changed costs no
-	// read of its prizes. Those that are read tell at which version.
+	// The subqueries are evaluated once: a pool that has not changed costs no read of
+	// its prizes. Prizes that are read come with the version at which they were read.
 	sqlPrizes = `SELECT ` + engine.PrizeColumns + `, (SELECT version FROM pools WHERE id = $1) FROM prizes
 WHERE pool_id = $1 AND changed > $2 AND (SELECT version FROM pools WHERE id = $1) <> $2
 ORDER BY added`
@@ -114,16 +114,15 @@ CROSS JOIN LATERAL (
 ) AS t`
 	sqlHead = `SELECT version, mark, %s, %s FROM pools WHERE id = $1`
 
-	// sqlAwards selects the awards of a plan, whose columns are lists behind the
-	// other arguments of sqlWrite.
+	// sqlAwards selects the awards of a plan, whose columns are lists after the other
+	// arguments of sqlWrite.
 	sqlAwards = `SELECT pool.id, $8::timestamptz, %s
 	FROM unnest(%s) AS a (%s), pool`
 	sqlWriteArgs = 12
 
-	// For a transaction by key. Each name is looked up by itself, and in an
-	// order that only the key of names has: with draw_id = ANY ($2), a table
-	// that has no statistics yet is searched through the index on version, and
-	// the pool's whole log is filtered.
+	// For a transaction by key. Each name is looked up separately, and in an order that
+	// only the key of names has: with draw_id = ANY ($2), a table without statistics is
+	// searched through the index on version, and the pool's whole log is filtered.
 	sqlDraws = `SELECT %s
 FROM unnest($2::text[]) AS k (id)
 CROSS JOIN LATERAL (

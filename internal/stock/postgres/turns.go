@@ -57,7 +57,7 @@ func (tx *attempt) turns(ctx context.Context, u *urn.Urn, needs []urn.Need) (fac
 	var version, mark int64
 	var due, writable bool
 	if err := results.QueryRow().Scan(&version, &mark, &due, &writable); errors.Is(err, pgx.ErrNoRows) {
-		return nil, engine.ErrConflict // the next read says what has become of the pool
+		return nil, engine.ErrConflict // the next read shows what has happened to the pool
 	} else if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func (tx *attempt) queueWrite(batch *pgx.Batch, p *urn.Plan) (extra int) {
 	return extra
 }
 
-// written reads the answers to queueWrite: how many pools were written, 0 or 1.
+// written reads the responses to queueWrite: how many pools were written, 0 or 1.
 func written(results pgx.BatchResults, extra int) (pools int64, err error) {
 	var one int64
 	err = results.QueryRow().Scan(&pools, &one)

@@ -17,14 +17,14 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// selectCheckpoints are the signed notes of a pool.
+// selectCheckpoints selects the signed notes of a pool.
 func (s *Store) selectCheckpoints(poolID string) squirrel.SelectBuilder {
 	return s.ledger.SelectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": poolID})
 }
 
 func scanNote(row engine.Scanner) (note []byte, err error) { return note, row.Scan(&note) }
 
-// checkpoints are the last signed notes of a pool, for last 0 all, in order of
+// checkpoints returns the last signed notes of a pool, all if last is 0, in order of
 // their sizes.
 func (s *Store) checkpoints(ctx context.Context, q engine.Querier, poolID string, last uint64) ([][]byte, error) {
 	query := s.selectCheckpoints(poolID).OrderBy("size DESC")
@@ -36,15 +36,15 @@ func (s *Store) checkpoints(ctx context.Context, q engine.Querier, poolID string
 	return notes, err
 }
 
-// Checkpoint signs a checkpoint of a committed pool's whole log, where none
-// covers it. Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable,
-// ErrForked, and those of the store.
+// Checkpoint signs a checkpoint of a committed pool's whole log, if none covers it.
+// Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, ErrForked, and those of
+// the store.
 func (s *Store) Checkpoint(ctx context.Context, poolID string) error {
 	return s.signing(ctx, poolID, func(*sql.Tx, *ledger.LockedPool, *signer) error { return nil })
 }
 
-// signing signs a checkpoint where none covers the log of a committed pool, and
-// runs fn in the same transaction, with the pool's row locked.
+// signing signs a checkpoint if none covers the log of a committed pool, and runs fn in
+// the same transaction, with the pool's row locked.
 func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *ledger.LockedPool, *signer) error) error {
 	var by *signer
 	var signed map[int64]*proof.Checkpoint
@@ -85,9 +85,9 @@ func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *le
 	})
 }
 
-// sign signs a checkpoint of the log of a pool whose row is locked, where none
-// covers it. Error: ErrForked where another root was signed of its size, or the
-// log does not reach as far as was signed.
+// sign signs a checkpoint of the log of a pool whose row is locked, if none covers it.
+// Error: ErrForked if another root was signed for its size, or the log is shorter than
+// what was signed.
 func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tree) error {
 	signed, err := s.lastSigned(ctx, tx, by)
 	if err != nil {
@@ -112,8 +112,8 @@ func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tr
 	return s.insertCheckpoint(ctx, tx, by.poolID, c.Size, note)
 }
 
-// insertCheckpoint stores a note. A publisher does not lock the pool, and may store
-// one of the same size meanwhile: then the next attempt finds it.
+// insertCheckpoint stores a note. A publisher does not lock the pool, and may store one
+// of the same size meanwhile: then the next attempt finds it.
 func (s *Store) insertCheckpoint(ctx context.Context, tx *sql.Tx, poolID string, size int64, note []byte) error {
 	_, err := s.ledger.InsertInto("checkpoints").Columns("pool_id", "size", "note").Values(poolID, size, string(note)).RunWith(tx).ExecContext(ctx)
 	if s.ledger.IsDuplicate(err) {
@@ -122,9 +122,9 @@ func (s *Store) insertCheckpoint(ctx context.Context, tx *sql.Tx, poolID string,
 	return err
 }
 
-// lastSigned are the last checkpoint of a pool and the commitment's, by size. A log
-// that has the last root has all that was signed before: nobody needs those, of
-// which a publisher makes one each second.
+// lastSigned returns the last checkpoint of a pool and the commitment's, by size. A log
+// with the last root contains all that was signed before: older checkpoints, one for
+// each second of a publisher, need not be checked.
 func (s *Store) lastSigned(ctx context.Context, q engine.Querier, by *signer) (map[int64]*proof.Checkpoint, error) {
 	notes, err := s.checkpoints(ctx, q, by.poolID, 1)
 	if err != nil {
@@ -133,13 +133,13 @@ func (s *Store) lastSigned(ctx context.Context, q engine.Querier, by *signer) (m
 	return by.signed(notes)
 }
 
-// signedMax is the most checkpoints of one page.
+// signedMax is the maximum number of checkpoints in one page.
 const signedMax = 1000
 
-// roots are the checkpoints of a pool in order of their sizes, a page at a time, up
-// to a size. Where they do not leave the house, their signatures are not verified: who
-// verified the last one, and finds that the log has its root, knows which roots the
-// others can have.
+// roots returns the checkpoints of a pool in order of their sizes, a page at a time, up
+// to a size. Their signatures are verified only if the checkpoints are published: once
+// the last one is verified, and the log has its root, the roots of the others are
+// known.
 func (s *Store) roots(ctx context.Context, by *signer, last int64, leave bool) iter.Seq2[*proof.Checkpoint, error] {
 	return func(yield func(*proof.Checkpoint, error) bool) {
 		for after := int64(0); after < last; {
@@ -166,8 +166,8 @@ func (s *Store) roots(ctx context.Context, by *signer, last int64, leave bool) i
 	}
 }
 
-// scanRoot reads a checkpoint, which must be of the size that its row says, and may
-// have to be signed. Error: ErrForked for a row that was changed.
+// scanRoot reads a checkpoint, which must have the size that its row says, and, if
+// isSigned is set, a valid signature. Error: ErrForked for a row that was changed.
 func (by *signer) scanRoot(isSigned bool) func(engine.Scanner) (*proof.Checkpoint, error) {
 	return func(row engine.Scanner) (*proof.Checkpoint, error) {
 		var size int64

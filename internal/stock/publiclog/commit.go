@@ -13,19 +13,19 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Committing is a wanted commitment of a pool to its numbers.
+// Committing is a request to commit a pool to its numbers.
 type Committing struct {
 	PoolID string
-	// Host is what the pool's origin begins with.
+	// Host is the first part of the pool's origin.
 	Host                string
 	Epochs, EpochLength int64
 	// Beacon is mixed in at every opening, nil for none. StockWhileOpen weakens it.
 	Beacon         *proof.Beacon
 	StockWhileOpen bool
-	// Receipts has every draw of the pool answered with a receipt.
+	// Receipts makes every draw of the pool return a receipt.
 	Receipts bool
-	// Recipients are those that the secrets are sealed to; Escrow, where not nil,
-	// can unseal the seed besides.
+	// Recipients are those to whom the secrets are sealed; Escrow, if not nil, can
+	// unseal the seed as well.
 	Recipients, Escrow *proof.Recipients
 	Actor              string
 }
@@ -88,8 +88,8 @@ func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err 
 	return note, nil
 }
 
-// seal seals the seed to the recipients and the escrow, the others to the
-// recipients alone.
+// seal seals the seed to the recipients and the escrow, the other secrets only to the
+// recipients.
 func (w *Committing) seal(secrets *proof.Secrets) (proof.Sealed, error) {
 	sealed, err := secrets.Seal(w.Recipients)
 	if err == nil && w.Escrow != nil {
@@ -98,7 +98,7 @@ func (w *Committing) seal(secrets *proof.Secrets) (proof.Sealed, error) {
 	return sealed, err
 }
 
-// glance has check see the state of a pool without a lock: what it refuses is
+// glance lets check see the state of a pool without a lock: what check refuses is
 // refused before a long log is read.
 func (s *Store) glance(ctx context.Context, poolID string, check func(*ledger.LockedPool) error) error {
 	return s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {

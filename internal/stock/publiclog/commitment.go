@@ -11,26 +11,26 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Committed is what a pool is committed to, and how far its life has come.
+// Committed is a pool's commitment, and the state of the pool.
 type Committed struct {
-	// Version is that of the commitment's entry.
+	// Version is the version of the commitment's entry.
 	Version int64
 	*proof.Commitment
-	// Published are its short files, and of its checkpoints the last.
+	// Published holds its short files, and only the last of its checkpoints.
 	Published
-	// Opened is the round that the pool was opened with last, the zero round for
-	// none or without a beacon.
+	// Opened is the round of the pool's last opening, the zero round for none or
+	// without a beacon.
 	Opened draw.Round
-	// Receipts says that every draw of the pool is answered with a receipt.
+	// Receipts means that every draw of the pool returns a receipt.
 	Receipts bool
-	// SaltsErased says that the secret of the log's tags was destroyed.
+	// SaltsErased means that the secret of the log's tags was destroyed.
 	SaltsErased bool
-	// SeedsAway says that this process cannot unseal the seed.
+	// SeedsAway means that this process cannot unseal the seed.
 	SeedsAway bool
 }
 
-// Commitment returns what a pool is committed to. Errors: CodePoolNotFound,
-// CodeNotFound for a pool whose numbers are secret, and those of the store.
+// Commitment returns a pool's commitment. Errors: CodePoolNotFound, CodeNotFound for a
+// pool whose numbers are secret, and those of the store.
 func (s *Store) Commitment(ctx context.Context, poolID string) (of Committed, err error) {
 	var c *committed
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {

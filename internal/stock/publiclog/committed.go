@@ -12,15 +12,14 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// committed is what the database holds of a commitment.
+// committed is a commitment as the database holds it.
 type committed struct {
 	version                int64
 	note, public, revealed string
 	sealed                 proof.Sealed
 }
 
-// committed reads the commitment of a pool. Error: CodeNotFound for a pool
-// that has none.
+// committed reads the commitment of a pool. Error: CodeNotFound for a pool without one.
 func (s *Store) committed(ctx context.Context, q engine.Querier, poolID string) (*committed, error) {
 	query := s.ledger.SelectFrom("commitments", "version", "note", "public", "revealed", "seed", "salts", "signer").Where(squirrel.Eq{"pool_id": poolID})
 	found, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (c committed, err error) {
@@ -67,8 +66,8 @@ func (c *committed) verifier() (note.Verifier, error) {
 	return key, nil
 }
 
-// numbers unseals the seed and checks that the anchor follows from it: with a
-// wrong seed nobody draws.
+// numbers unseals the seed and checks that the anchor is derived from it: a wrong seed
+// must not be used for draws.
 func (c *committed) numbers(by *proof.Identities) (*proof.Numbers, error) {
 	commitment, err := c.commitment()
 	if err != nil {
@@ -89,10 +88,10 @@ func (c *committed) numbers(by *proof.Identities) (*proof.Numbers, error) {
 	return numbers, nil
 }
 
-// committedBody is the body of the change that commits a pool. The public log has
-// the hash alone.
+// committedBody is the body of the change that commits a pool. The public log contains
+// only its hash.
 type committedBody struct {
 	Hash string `json:"hash"`
-	// Receipts says that every draw of the pool is answered with a receipt.
+	// Receipts means that every draw of the pool returns a receipt.
 	Receipts bool `json:"receipts,omitempty"`
 }

@@ -17,13 +17,14 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// eraseTagsMax is how many awards one statement gives each a tag of its own.
+// eraseTagsMax is the maximum number of awards to which one statement gives separate
+// tags.
 const eraseTagsMax = 250
 
-// EraseCommitted gives the awards of a user at some versions of a committed pool
-// the tags by which its log calls him: one tag in draws under rules that count
-// users, else one for each draw. Nothing of the log changes, so it is no entry.
-// Where the secret of the tags was destroyed, all bear the pseudonym.
+// EraseCommitted replaces the user in his awards at some versions of a committed pool
+// by the tags that stand for him in its log: one tag for all draws under rules that
+// count users, otherwise one for each draw. The log does not change, so no entry is
+// made. If the secret of the tags was destroyed, all awards get the pseudonym.
 func (s *Store) EraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, user, pseudonym string, versions []int64) (renamed int64, err error) {
 	poolID := of.Pool.ID
 	if err := s.mayErase(ctx, tx, of, user); err != nil {
@@ -47,7 +48,7 @@ func (s *Store) EraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.Locke
 	if err != nil {
 		return 0, err
 	}
-	for _, r := range rulings { // they decide which tag an award has
+	for _, r := range rulings { // the rules determine which tag an award has
 		if why := r.Rules.Unreadable(); why != nil {
 			return 0, draw.Unreadable("the rules of version %d", why, r.Version)
 		}
@@ -65,7 +66,7 @@ func (s *Store) EraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.Locke
 		}
 		renamed += n
 	}
-	// Turns are counted under rules that count users alone.
+	// Turns are counted only under rules that count users.
 	if err := s.ledger.RenameTurns(ctx, tx, poolID, user, draw.ErasedUser(by.salts.Pseudonym(user))); err != nil {
 		return 0, err
 	}
@@ -73,9 +74,9 @@ func (s *Store) EraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.Locke
 	return renamed, nil
 }
 
-// mayErase refuses a user with turns while the pool may still be drawn from: his
-// next draw would begin a new count here, and go on with the old one in the log,
-// where he has the same tag. Verifiers would find draws beyond a limit.
+// mayErase refuses a user with turns while draws from the pool are still possible: his
+// next draw would start a new count here, but continue the old one in the log, where he
+// has the same tag. Verifiers would find draws beyond a limit.
 func (s *Store) mayErase(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, user string) error {
 	if of.Pool.State == draw.StateClosed {
 		return nil
@@ -93,7 +94,7 @@ func (s *Store) renameToTags(ctx context.Context, tx *sql.Tx, poolID, user strin
 		err = row.Scan(&a.Version, &a.DrawID)
 		return a, err
 	})
-	if err != nil || len(awards) == 0 { // somebody else was first at them
+	if err != nil || len(awards) == 0 { // they were erased concurrently
 		return 0, err
 	}
 	tags := squirrel.Case("version")
@@ -125,7 +126,7 @@ func (s *Store) EraseSalts(ctx context.Context, poolID string, published fs.FS, 
 		switch {
 		case err != nil:
 			return err
-		case c.revealed == "": // only a closed pool's seed is revealed, and it stays closed
+		case c.revealed == "": // only a closed pool's seed is revealed, and the pool stays closed
 			return draw.Errorf(draw.CodePoolOpen, "pool %q must be closed and its seed revealed before the secret of its tags is destroyed", poolID)
 		}
 		erased = len(c.sealed.Salts) == 0
@@ -147,7 +148,7 @@ func (s *Store) EraseSalts(ctx context.Context, poolID string, published fs.FS, 
 	})
 }
 
-// checkPublished verifies that files are all that there is to publish of a pool, and
+// checkPublished verifies that files contain all that is to be published of a pool, and
 // returns the size of its log.
 func (s *Store) checkPublished(ctx context.Context, poolID string, files fs.FS) (size int64, err error) {
 	if err := s.Checkpoint(ctx, poolID); err != nil {

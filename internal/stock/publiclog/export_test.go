@@ -8,7 +8,7 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// ReadTwice reads the public log of a pool to its end, and on once more behind
+// ReadTwice reads the public log of a pool to its end, and continues once more after
 // between.
 func (s *Store) ReadTwice(ctx context.Context, poolID string, between func()) (size int64, err error) {
 	log := s.publicLog(poolID, proof.NewSalts())
@@ -20,8 +20,8 @@ func (s *Store) ReadTwice(ctx context.Context, poolID string, between func()) (s
 	return log.tree.Size(), err
 }
 
-// ReadWhile reads the public log of a pool to its end, and has something happen
-// when it has read some lines. stood says that the log may be committed to.
+// ReadWhile reads the public log of a pool to its end, and calls a function after it
+// has read some lines. stood means that the log may be committed to.
 func (s *Store) ReadWhile(ctx context.Context, poolID string, salts proof.Salts, lines int64, meanwhile func()) (root [32]byte, stood bool, err error) {
 	log := s.publicLog(poolID, salts)
 	log.took = func([]byte) error {
@@ -40,5 +40,5 @@ func (s *Store) ReadWhile(ctx context.Context, poolID string, salts proof.Salts,
 	return log.tree.Root(), stood, err
 }
 
-// ErrRewritten says that a log was not read on.
+// ErrRewritten means that reading a log could not be continued.
 var ErrRewritten = errRewritten

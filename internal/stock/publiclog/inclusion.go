@@ -17,44 +17,44 @@ import (
 )
 
 const (
-	// tileSize is how many lines of a log one hash is kept of: ten million lines
-	// take 1.3 MB.
+	// tileSize is the number of lines of a log for which one hash is kept: ten million
+	// lines take 1.3 MB.
 	tileSize = 256
-	// tilesAtOnce is how many are read in one transaction.
+	// tilesAtOnce is how many tiles are read in one transaction.
 	tilesAtOnce = 64
-	// hashedPoolsMax is how many pools hashes are kept of.
+	// hashedPoolsMax is the number of pools whose hashes are kept.
 	hashedPoolsMax = 16
 	// rereadEvery is how often the log of a pool is read again because it is not the
-	// one that was signed, which it may stay for long.
+	// signed one; it may remain so for long.
 	rereadEvery = time.Minute
 )
 
-// hashCache keeps the hashes of the logs of committed pools, as far as proofs have
-// asked for them, of at most hashedPoolsMax pools. They are good for one history: a
-// root that was signed tells.
+// hashCache keeps the hashes of the logs of at most hashedPoolsMax committed pools, as
+// far as proofs have needed them. They are valid for one history: a signed root shows
+// which one.
 type hashCache struct {
 	mu     sync.Mutex
 	byPool map[string]*hashedLog
 	uses   int64
 }
 
-// hashedLog are the hashes of one log.
+// hashedLog holds the hashes of one log.
 type hashedLog struct {
-	// building lets one caller read on while the others wait for what it reads.
+	// building lets one caller read while the others wait for the result.
 	building chan struct{}
 	used     int64 // guarded by hashCache.mu
-	// rereadAt is when these hashes took the place of others, zero for the first ones.
+	// rereadAt is when these hashes replaced others, zero for the first ones.
 	rereadAt time.Time
 
 	mu sync.Mutex
-	// tiles are the roots over each tileSize lines, from the first on.
+	// tiles are the roots over each tileSize lines, from the first line on.
 	tiles []tlog.Hash
 }
 
 func newHashedLog() *hashedLog { return &hashedLog{building: make(chan struct{}, 1)} }
 
-// find returns the log of a pool. Of too many pools the one that was used longest ago
-// is dropped.
+// find returns the log of a pool. If there are too many pools, it drops the least
+// recently used one.
 func (c *hashCache) find(poolID string) *hashedLog {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,8 +80,8 @@ func (c *hashCache) find(poolID string) *hashedLog {
 	return l
 }
 
-// reread makes the hashes of a pool be read again. It returns false where they took
-// the place of others not long ago, or another caller was first.
+// reread makes the hashes of a pool be read again. It returns false if they were
+// replaced recently, or another caller was first.
 func (c *hashCache) reread(poolID string, l *hashedLog) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,9 +100,9 @@ func (l *hashedLog) read() []tlog.Hash {
 	return l.tiles
 }
 
-// Include proves that the lines of a receipt are in the log of the first
-// checkpoint that covers them; nil where there is none. Hashes that do not lead to
-// the root that was signed are of another history: they are read again, once.
+// Include proves that the lines of a receipt are in the log of the first checkpoint
+// that covers them; it returns nil if there is none. Hashes that do not lead to the
+// signed root belong to another history: they are read again, once.
 func (s *Store) Include(ctx context.Context, poolID string, receipt *proof.Receipt) (*proof.Inclusion, error) {
 	w, err := s.proving(ctx, poolID, receipt)
 	if err != nil || w == nil {
@@ -127,15 +127,15 @@ func (s *Store) Include(ctx context.Context, poolID string, receipt *proof.Recei
 	return nil, nil //nolint:nilnil // there is no proof
 }
 
-// proving is what one proof is made of.
+// proving is the data for one proof.
 type proving struct {
 	poolID   string
 	salts    proof.Salts
 	key      note.Verifier
 	promised *proof.Promised
 	size     int64 // of the checkpoint
-	// prizes are the pool's as they were added. All that the checkpoint covers are
-	// among them: they are read once.
+	// prizes are the pool's prizes as they were added. They include all that the
+	// checkpoint covers: they are read once.
 	prizes    []draw.Prize
 	inclusion proof.Inclusion
 }
@@ -196,7 +196,7 @@ func (s *Store) extend(ctx context.Context, w *proving, l *hashedLog) error {
 			return err
 		}
 		if int64(len(leaves)) < read*tileSize {
-			return nil // rows are missing, which the root will tell
+			return nil // rows are missing; the root will show that
 		}
 		tiles := make([]tlog.Hash, read)
 		for i := range tiles {
@@ -213,8 +213,8 @@ func (s *Store) extend(ctx context.Context, w *proving, l *hashedLog) error {
 	return nil
 }
 
-// leaves are the hashes of the lines from the place lo up to hi, in one snapshot:
-// fewer where the log has fewer.
+// leaves returns the hashes of the lines from index lo up to hi, in one snapshot: fewer
+// if the log is shorter.
 func (s *Store) leaves(ctx context.Context, w *proving, lo, hi int64) (leaves []tlog.Hash, err error) {
 	err = s.ledger.OfPool(ctx, w.poolID, func(tx *sql.Tx, _ int64) error {
 		leaves = make([]tlog.Hash, 0, hi-lo)
@@ -226,7 +226,7 @@ func (s *Store) leaves(ctx context.Context, w *proving, lo, hi int64) (leaves []
 		var line []byte
 		for l, err := range s.linesWithin(ctx, tx, linesOf{w.poolID, w.salts, w.prizes}, lo+1, hi+draw.CountMax, tileSize) {
 			switch {
-			case int64(len(leaves)) == hi-lo: // what comes behind may be of a prize that was added since
+			case int64(len(leaves)) == hi-lo: // later lines may be of a prize that was added since
 				return nil
 			case err != nil:
 				return err
@@ -242,8 +242,8 @@ func (s *Store) leaves(ctx context.Context, w *proving, lo, hi int64) (leaves []
 	return leaves, err
 }
 
-// prove fills in the hashes of the proof: of whole tiles from those that are kept,
-// of others from the rows. What is missing of either makes another root.
+// prove adds the hashes of the proof: for whole tiles from the cache, for others from
+// the rows. If any of them is missing, the root differs.
 func (s *Store) prove(ctx context.Context, w *proving, tiles []tlog.Hash) error {
 	read := map[int64][]tlog.Hash{}
 	first, end := w.inclusion.Index, w.inclusion.Index+int64(len(w.promised.Lines))

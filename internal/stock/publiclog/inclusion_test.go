@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rememberingCache is the broken double: it keeps a note of each pool whose hashes
+// rememberingCache is the broken double: it keeps a note for each pool whose hashes
 // were read again.
 type rememberingCache struct {
 	hashCache
@@ -24,7 +24,7 @@ func (c *rememberingCache) reread(poolID string, l *hashedLog) bool {
 	return c.hashCache.reread(poolID, l)
 }
 
-// countKept counts what the maps of a cache hold.
+// countKept counts the entries of a cache's maps.
 func countKept(cache reflect.Value) (kept int) {
 	for i := range cache.NumField() {
 		switch field := cache.Field(i); field.Kind() {
@@ -38,8 +38,8 @@ func countKept(cache reflect.Value) (kept int) {
 	return kept
 }
 
-// TestHashCacheIsBounded: of more pools than are kept, the one that was used longest
-// ago goes, with all that the cache knows of it.
+// TestHashCacheIsBounded: if there are more pools than are kept, the least recently
+// used one is dropped, with all that the cache knows of it.
 func TestHashCacheIsBounded(t *testing.T) {
 	var c hashCache
 	first, second := c.find("p0"), c.find("p1")

@@ -18,34 +18,34 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// publicLog is the public log of a pool as far as it was read. A log has millions
-// of rows. They are read in parts, each in a snapshot of its own, so that nobody
-// waits for it: no row is locked meanwhile, and no snapshot grows old. What came
-// since is read once more by the transaction that goes by it.
+// publicLog is the part of a pool's public log that was read. A log has millions of
+// rows. They are read in parts, each in a separate snapshot, so that nobody waits for
+// it: no row is locked meanwhile, and no snapshot becomes old. The transaction that
+// uses the log reads the lines that were added since.
 type publicLog struct {
 	store *Store
 	of    linesOf
 	tree  proof.Tree
 	last  []byte // the line that was read last
 	began int64  // the pool's version when the first part was read
-	// took, where not nil, is called with each line, once the tree has it.
+	// took, if not nil, is called with each line after the tree has it.
 	took func(line []byte) error
 }
 
-// publicLog begins before the first line.
+// publicLog returns a log of which nothing was read.
 func (s *Store) publicLog(poolID string, salts proof.Salts) *publicLog {
 	return &publicLog{store: s, of: linesOf{poolID: poolID, salts: salts}}
 }
 
-// partMax is about the most lines of one part, so few that memory holds them.
+// partMax is about the maximum number of lines in one part, few enough for memory.
 const partMax = 4 * ledger.PageMax
 
-// errRewritten says that what was read of a log is no longer there: a server was
-// lost, and versions with it.
+// errRewritten means that the part of a log that was read no longer exists: a server
+// was lost, and versions with it.
 var errRewritten = errors.New("stock: the log that was read is no longer the pool's")
 
-// upTo reads up to a version, or to the end that the log has by then. Errors:
-// errRewritten, that of took, and those of the store.
+// upTo reads up to a version, or to the current end of the log. Errors: errRewritten,
+// that of took, and those of the store.
 func (l *publicLog) upTo(ctx context.Context, last int64) error {
 	for ended := false; !ended; {
 		var lines []proof.Numbered
@@ -66,7 +66,8 @@ func (l *publicLog) upTo(ctx context.Context, last int64) error {
 	return nil
 }
 
-// behind reads what came since up to the version of a pool whose row is locked.
+// behind reads the lines that were added since, up to the version of a pool whose row
+// is locked.
 func (l *publicLog) behind(ctx context.Context, tx *sql.Tx, version int64) error {
 	for ended := false; !ended; {
 		var lines []proof.Numbered
@@ -81,13 +82,13 @@ func (l *publicLog) behind(ctx context.Context, tx *sql.Tx, version int64) error
 	return nil
 }
 
-// stood says that nothing happened to a pool since its log was begun. Before a pool
-// is committed its users may be erased, which changes lines that were read already.
+// stood reports whether nothing happened to a pool since its log was begun. Before a
+// pool is committed its users may be erased, which changes lines that were already
+// read.
 func (l *publicLog) stood(version int64) bool { return version == l.began }
 
-// read reads the next part of the log of a pool at a version. What was read last
-// must still be there: versions that were lost are never lost without those
-// behind them.
+// read reads the next part of the log of a pool at a version. The last line that was
+// read must still exist: if versions are lost, all later versions are lost too.
 func (l *publicLog) read(ctx context.Context, q engine.Querier, version int64) (lines []proof.Numbered, ended bool, err error) {
 	size := l.tree.Size()
 	lines, ended, err = l.store.page(ctx, q, l.of, max(size, 1), version, partMax)
@@ -100,7 +101,7 @@ func (l *publicLog) read(ctx context.Context, q engine.Querier, version int64) (
 	return lines[1:], ended, nil
 }
 
-// add takes in the lines of a part.
+// add adds the lines of a part.
 func (l *publicLog) add(lines []proof.Numbered) error {
 	for _, line := range lines {
 		l.tree.Add(line.Text)
@@ -114,15 +115,15 @@ func (l *publicLog) add(lines []proof.Numbered) error {
 	return nil
 }
 
-// readAgainMax is how often a log is read again that changed below its end.
+// readAgainMax is how often a log is read again that changed before its end.
 const readAgainMax = 5
 
-// errMoved says that the pool moved on, and that what was read of it may have
-// changed.
-var errMoved = errors.New("stock: the pool moved on")
+// errMoved means that the pool has changed, and the part that was read may have changed
+// too.
+var errMoved = errors.New("stock: the pool has changed")
 
-// withLog reads the public log of a pool and then runs fn in a transaction. fn
-// locks the pool's row, and reads what came since by behind.
+// withLog reads the public log of a pool and then runs fn in a transaction. fn locks
+// the pool's row, and calls behind to read what was added since.
 func (s *Store) withLog(ctx context.Context, begin func() *publicLog, fn func(*sql.Tx, *publicLog) error) (err error) {
 	for range readAgainMax {
 		log := begin()
@@ -136,8 +137,8 @@ func (s *Store) withLog(ctx context.Context, begin func() *publicLog, fn func(*s
 	return err
 }
 
-// compared writes the lines of a log to w, and has agrees compare the tree with what
-// was signed, as they come.
+// compared writes the lines of a log to w, and calls agrees to compare the tree with
+// what was signed as the lines come.
 func (l *publicLog) compared(w io.Writer, agrees func(*proof.Tree) error) {
 	l.took = func(line []byte) error {
 		if err := agrees(&l.tree); err != nil {
@@ -148,17 +149,17 @@ func (l *publicLog) compared(w io.Writer, agrees func(*proof.Tree) error) {
 	}
 }
 
-// linesOf is what lines of a pool's public log are made with, in one snapshot.
+// linesOf is what is needed to make lines of a pool's public log, in one snapshot.
 type linesOf struct {
 	poolID string
 	salts  proof.Salts
-	// prizes are those of [Store.prizesAsAdded], nil to read them where they are needed.
+	// prizes are those of [Store.prizesAsAdded], nil to read them when they are needed.
 	prizes []draw.Prize
 }
 
-// linesWithin are the lines of a pool's public log from some version before the
-// draw of from on, up to another. It reads little more rows than the wanted ones, and
-// what was changed of prizes and rules.
+// linesWithin returns the lines of a pool's public log from some version before the
+// draw of from, up to another version. It reads only slightly more rows than requested,
+// and the changes of prizes and rules.
 func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, from, to int64, wanted int) iter.Seq2[*proof.Line, error] {
 	poolID, after := of.poolID, max(0, from-1-draw.CountMax)
 	scribe := proof.NewScribe(of.salts, func() ([]draw.Prize, error) {
@@ -171,10 +172,10 @@ func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, f
 	if err != nil {
 		return func(yield func(*proof.Line, error) bool) { yield(nil, err) }
 	}
-	wanted += 2 * draw.CountMax // those before, and the rest of the last draw
+	wanted += 2 * draw.CountMax // the lines before, and the rest of the last draw
 	entries := s.ledger.Redirected(ctx, q, poolID, after, wanted, s.ledger.EntriesUpTo(ctx, q, poolID, after, to, wanted))
 	return scribe.Lines(func(yield func(draw.Entry, error) bool) {
-		within := after > 0 // maybe, of a draw that began before
+		within := after > 0 // possibly of a draw that began before
 		for e, err := range entries {
 			within = within && err == nil && e.Award != nil && e.Award.Ordinal > 1
 			if !within && !yield(e, err) {
@@ -184,21 +185,21 @@ func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, f
 	})
 }
 
-// linesBytesMax bounds the lines of one page, beside their number: one line can
-// hold long rules.
+// linesBytesMax bounds the lines of one page in addition to their number: one line can
+// contain long rules.
 const linesBytesMax = 16 << 20
 
-// Lines share parts of partBytes, so that few of them take memory of their own.
-// Where less than lineRoom is left in one, the next is begun.
+// Lines share buffers of partBytes, so that few of them need memory of their own. If
+// less than lineRoom is left in a buffer, the next is begun.
 const (
 	partBytes = 64 << 10
 	lineRoom  = 512
 )
 
-// page reads lines of a pool's public log from a version on, up to another: at most
-// about limit, and the last draw whole. It has ended where there are no more.
+// page reads lines of a pool's public log from one version up to another: at most about
+// limit, and the last draw completely. It has ended if there are no more.
 func (s *Store) page(ctx context.Context, q engine.Querier, of linesOf, from, to int64, limit int) (lines []proof.Numbered, ended bool, err error) {
-	var text []byte // of lines so far, in parts that are full before the next is made
+	var text []byte // the lines so far, in buffers that are filled before the next is allocated
 	size, whole := 0, false
 	for l, err := range s.linesWithin(ctx, q, of, from, to, limit) {
 		if err != nil {
@@ -220,7 +221,7 @@ func (s *Store) page(ctx context.Context, q engine.Querier, of linesOf, from, to
 	return lines, true, nil
 }
 
-// scribeAfter puts a new scribe behind a version.
+// scribeAfter returns a scribe that continues after a version.
 func (s *Store) scribeAfter(ctx context.Context, q engine.Querier, poolID string, scribe *proof.Scribe, after int64) (*proof.Scribe, error) {
 	upTo := squirrel.LtOrEq{"version": after}
 	changes, err := ledger.SelectAll(ctx, q, s.ledger.SelectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatPrize)}).Where(upTo).OrderBy("version"), s.ledger.ScanChange(poolID))
@@ -242,7 +243,7 @@ func (s *Store) scribeAfter(ctx context.Context, q engine.Querier, poolID string
 	return scribe, scribe.Resume(changes, added)
 }
 
-// prizesAsAdded are a pool's prizes with the names and values from before all
+// prizesAsAdded returns a pool's prizes with the names and values from before all
 // corrections.
 func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID string) ([]draw.Prize, error) {
 	prizes, err := s.ledger.Prizes(ctx, q, poolID)
@@ -270,7 +271,7 @@ func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID stri
 		}
 		at, known := place[body.Prize]
 		if body.Was == nil || !known {
-			continue // of a binary that did not record it: then and now the log begins with what it was corrected to
+			continue // by a binary that did not record the original: the log always begins with the corrected value
 		}
 		prizes[at].Name = body.Was.Name
 		if prizes[at].Value, err = draw.ParseValue(body.Was.Value); err != nil {

@@ -37,8 +37,8 @@ func TestLogContinuesWhereItWasRead(t *testing.T) {
 	}
 }
 
-// TestLogIsOfOneTime: a log in which a user was erased between two parts is none
-// that a pool may be committed to: its first lines are no longer there.
+// TestLogIsOfOneTime: a pool may not be committed to a log in which a user was erased
+// between two parts: its first lines no longer exist.
 func TestLogIsOfOneTime(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")

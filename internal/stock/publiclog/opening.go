@@ -29,8 +29,8 @@ type openedBody struct {
 // round is the body's.
 func (b *openedBody) round() draw.Round { return draw.Round{Number: b.Round, Signature: b.Signature} }
 
-// promised is what a pool whose row is locked is committed to, nil for a pool that
-// is not. It is read once.
+// promised returns the commitment of a pool whose row is locked, nil for a pool without
+// one. It is read once.
 func (s *Store) promised(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (*proof.Commitment, error) {
 	if of.Committed == 0 || of.Promise != nil {
 		return of.Promise, nil
@@ -45,7 +45,7 @@ func (s *Store) promised(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool)
 	return of.Promise, nil
 }
 
-// beaconOf is the beacon of a pool whose row is locked, nil for none.
+// beaconOf returns the beacon of a pool whose row is locked, nil for none.
 func (s *Store) beaconOf(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (*proof.Beacon, error) {
 	promise, err := s.promised(ctx, tx, of)
 	if err != nil || promise == nil {
@@ -54,7 +54,7 @@ func (s *Store) beaconOf(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool)
 	return promise.Beacon, nil
 }
 
-// guard is what the ledger knows of the commitments.
+// guard is the commitments as the ledger sees them.
 type guard struct{ store *Store }
 
 // CanRead implements ledger.Guard.
@@ -63,9 +63,9 @@ func (g guard) CanRead(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) e
 	return err
 }
 
-// MayChange implements ledger.Guard: what the numbers of a pool give cannot be changed
-// while its beacon's round is in force. Of a pool that is not open all may be changed,
-// also where what it is committed to cannot be read.
+// MayChange implements ledger.Guard: what determines the results of a pool's numbers
+// cannot be changed while its beacon's round is in force. In a pool that is not open
+// everything may be changed, also if its commitment cannot be read.
 func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
 	promise, err := g.store.promised(ctx, tx, of)
 	switch {
@@ -76,17 +76,17 @@ func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool,
 	case promise.Beacon == nil:
 		return true, nil
 	case what == ledger.OpensByItem:
-		return false, draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q opens with a round of its beacon, which an item of the agenda does not bring", of.Pool.ID)
+		return false, draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q opens with a round of its beacon, which an item of the agenda does not have", of.Pool.ID)
 	case of.Pool.State == draw.StateOpen:
 		return false, draw.Errorf(draw.CodePoolOpen, "pool %q is open with a round of its beacon; pause it before %s, and open it with a new round", of.Pool.ID, what)
 	}
 	return true, nil
 }
 
-// OpenBy turns the opening of a pool with a beacon, which is one of the changes,
-// into what it takes: without a round one is announced, and stays so; with the
-// announced one the pool opens. Errors: CodeInvalidRequest for a signature that
-// is not the round's, CodeRoundNotAnnounced.
+// OpenBy replaces the opening of a pool with a beacon, which is one of the changes, by
+// what it needs: without a round, one is announced, and the pool does not open yet; with
+// the announced round the pool opens. Errors: CodeInvalidRequest for a signature
+// that is not the round's, CodeRoundNotAnnounced.
 func (s *Store) OpenBy(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c *draw.PoolChange, all []ledger.NewChange) ([]ledger.NewChange, error) {
 	if c.State == nil || *c.State != draw.StateOpen {
 		return all, nil
@@ -126,8 +126,8 @@ func (s *Store) OpenBy(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c
 	return all, nil
 }
 
-// nextRound is the round to announce: behind those that were announced before, so
-// that none opens the pool twice, however slow the database's clock is.
+// nextRound returns the round to announce: it is after all rounds that were announced
+// before, so that none opens the pool twice, however slow the database's clock is.
 func (s *Store) nextRound(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, beacon *proof.Beacon) (int64, error) {
 	last, err := s.ledger.LastChange(ctx, tx, of.Pool.ID, draw.WhatOpening, of.Head.Version)
 	if err != nil {
@@ -149,8 +149,8 @@ func errNotAnnounced(of *ledger.LockedPool, round int64) error {
 	return draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q is announced to open with round %d, and not with round %d", of.Pool.ID, of.Round, round)
 }
 
-// checkOpenedWith says whether a pool that is open was opened with a round: then
-// the request is one that comes again.
+// checkOpenedWith returns nil if a pool that is open was opened with a round: then the
+// request is a repeated one.
 func (s *Store) checkOpenedWith(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, round draw.Round) error {
 	body, err := s.openedWith(ctx, tx, of.Pool.ID, of.Opened)
 	if err == nil && body.round() != round {

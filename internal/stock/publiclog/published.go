@@ -19,12 +19,12 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Published are the files of a committed pool beside its log.
+// Published holds the files of a committed pool other than its log.
 type Published struct {
 	// Commitment is the signed note, Key the public key's line.
 	Commitment, Key []byte
-	// Checkpoints are those that were signed, joined; Checkpoint is the last.
-	// Both are empty before the first.
+	// Checkpoints are all signed checkpoints, joined; Checkpoint is the last. Both are
+	// empty before the first.
 	Checkpoints, Checkpoint []byte
 	// Reveal is the seed's line, empty before the reveal.
 	Reveal []byte
@@ -36,7 +36,7 @@ func (s *Store) Proof(ctx context.Context, poolID string) (p Published, err erro
 	return s.proof(ctx, poolID, 0)
 }
 
-// proof is Proof with the last checkpoints alone, for 0 with all.
+// proof is Proof with only the last checkpoints, with all if last is 0.
 func (s *Store) proof(ctx context.Context, poolID string, last uint64) (p Published, err error) {
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
@@ -76,19 +76,19 @@ func (s *Store) published(ctx context.Context, q engine.Querier, poolID string, 
 	return p, nil
 }
 
-// Reveal publishes the last seed that a closed pool used, and signs a checkpoint
-// of its whole log. It returns the seed's line. Errors: CodePoolNotFound,
-// CodeNotFound, CodePoolOpen for a pool that is not closed,
-// CodeSeedUnavailable, ErrForked, and those of the store.
+// Reveal publishes the last seed that a closed pool used, and signs a checkpoint of its
+// whole log. It returns the seed's line. Errors: CodePoolNotFound, CodeNotFound,
+// CodePoolOpen for a pool that is not closed, CodeSeedUnavailable, ErrForked, and those
+// of the store.
 func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err error) {
 	if err := s.glance(ctx, poolID, checkReveal); draw.CodeOf(err) == draw.CodePoolOpen {
-		return nil, cmp.Or(s.CheckSeeds(ctx, poolID), err) // what could never be revealed is not closed for it
+		return nil, cmp.Or(s.CheckSeeds(ctx, poolID), err) // a pool that could never be revealed must not be closed for that
 	} else if err != nil {
 		return nil, err
 	}
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
-		if err == nil && len(c.sealed.Salts) == 0 { // destroyed, which is for pools that are revealed
+		if err == nil && len(c.sealed.Salts) == 0 { // destroyed, which happens only after the reveal
 			reveal = []byte(c.revealed)
 		}
 		return err
@@ -127,9 +127,8 @@ func checkReveal(of *ledger.LockedPool) error {
 	return nil
 }
 
-// ExportProof writes the public log of a committed pool to w, signs a checkpoint
-// where none covers it, and returns the other files. Errors: those of
-// [Store.Checkpoint].
+// ExportProof writes the public log of a committed pool to w, signs a checkpoint if
+// none covers it, and returns the other files. Errors: those of [Store.Checkpoint].
 func (s *Store) ExportProof(ctx context.Context, poolID string, w io.Writer) (p Published, err error) {
 	if err := s.Checkpoint(ctx, poolID); err != nil {
 		return p, err
@@ -139,15 +138,15 @@ func (s *Store) ExportProof(ctx context.Context, poolID string, w io.Writer) (p 
 }
 
 // WriteProofLog writes the public log of a committed pool to w, as far as the last
-// checkpoint covers it, behind a call of begin. Errors: CodePoolNotFound,
-// CodeNotFound, CodeSeedUnavailable, ErrForked, and those of the store; before
-// begin nothing was written.
+// checkpoint covers it, after calling begin. Errors: CodePoolNotFound, CodeNotFound,
+// CodeSeedUnavailable, ErrForked, and those of the store; before begin nothing was
+// written.
 func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func()) error {
 	return s.writeLog(ctx, poolID, w, 1, func(Published) { begin() })
 }
 
-// writeLog is WriteProofLog, and gives begin the other files with the last
-// checkpoints alone, for 0 with all.
+// writeLog is WriteProofLog, and passes begin the other files with only the last
+// checkpoints, with all if last is 0.
 func (s *Store) writeLog(ctx context.Context, poolID string, w io.Writer, last uint64, begin func(Published)) error {
 	var by *signer
 	var files Published
@@ -168,14 +167,14 @@ func (s *Store) writeLog(ctx context.Context, poolID string, w io.Writer, last u
 	begin(files)
 	out := bufio.NewWriter(w)
 	err = s.writeSigned(ctx, by, out, slices.Max(slices.Collect(maps.Keys(signed))), last == 0)
-	if err = cmp.Or(err, out.Flush()); err != nil && !errors.Is(err, ErrForked) { // what is begun is not begun again
+	if err = cmp.Or(err, out.Flush()); err != nil && !errors.Is(err, ErrForked) { // what has begun is not begun again
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the log of pool %q could not be read to its end", poolID)
 	}
 	return err
 }
 
 // writeSigned writes a log up to a size that was signed, and compares it with all
-// that was signed up to there, which may leave the house with it.
+// checkpoints up to there, which may be published with it.
 func (s *Store) writeSigned(ctx context.Context, by *signer, w io.Writer, size int64, leave bool) error {
 	next, stop := iter.Pull2(s.roots(ctx, by, size, leave))
 	defer stop()

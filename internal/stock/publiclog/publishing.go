@@ -13,20 +13,20 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// PublicHead is how far a committed pool has come.
+// PublicHead is the state of a committed pool.
 type PublicHead struct {
 	PoolID string
-	// Version is the pool's, Mark that version's, Revision the version of the
-	// last change.
+	// Version is the pool's, Mark that version's, Revision the version of the last
+	// change.
 	Version, Mark, Revision int64
 	// Reveal is the seed's line, empty before the reveal.
 	Reveal []byte
 }
 
-// PublicHeads are those of all committed pools, or of one, in order of their ids. Of
-// all are left out those whose secret of the tags was destroyed: nobody can write
-// their logs any more. Errors: CodePoolNotFound and CodeNotFound for the one, and those of the
-// store.
+// PublicHeads returns the heads of all committed pools, or of one, in order of their
+// ids. All excludes pools whose secret of the tags was destroyed: nobody can write
+// their logs any more. Errors: CodePoolNotFound and CodeNotFound for the one, and those
+// of the store.
 func (s *Store) PublicHeads(ctx context.Context, poolID string) (heads []PublicHead, err error) {
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) (err error) {
 		query := s.ledger.SelectFrom("pools AS p", "p.id", "p.version", "p.mark", "p.revision", "c.revealed").
@@ -48,16 +48,15 @@ func (s *Store) PublicHeads(ctx context.Context, poolID string) (heads []PublicH
 	return heads, err
 }
 
-// Publishing reads and signs the public log of one committed pool, from where its
-// publisher stands.
+// Publishing reads and signs the public log of one committed pool, continuing where its
+// publisher stopped.
 type Publishing struct {
 	*signer
 	store *Store
 }
 
-// Publishing unseals what the log of a committed pool is made with. Errors:
-// CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the
-// store.
+// Publishing unseals what is needed to make the log of a committed pool. Errors:
+// CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the store.
 func (s *Store) Publishing(ctx context.Context, poolID string) (p *Publishing, err error) {
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		by, err := s.unsealAll(ctx, tx, poolID)
@@ -67,23 +66,23 @@ func (s *Store) Publishing(ctx context.Context, poolID string) (p *Publishing, e
 	return p, err
 }
 
-// On is the same pool through another connection to its database.
+// On returns the same pool through another connection to its database.
 func (p *Publishing) On(s *Store) *Publishing { return &Publishing{p.signer, s} }
 
-// Commitment is the signed note, and Key the verifier key's line.
+// Commitment returns the signed note and the verifier key's line.
 func (p *Publishing) Commitment() (note, key []byte) {
 	return []byte(p.note), []byte(p.public + "\n")
 }
 
-// Origin is HOST/POOL.
+// Origin returns HOST/POOL.
 func (p *Publishing) Origin() string { return p.commitment.Origin }
 
-// Sign signs the text of a checkpoint by the pool's key.
+// Sign signs the text of a checkpoint with the pool's key.
 func (p *Publishing) Sign(text string) ([]byte, error) { return proof.Sign(text, p.secrets.Signer) }
 
-// Lines reads the lines of the log from a version on, in one snapshot: at most
-// about limit, and the last draw whole. Errors: CodePoolNotFound, CodeInternal
-// for rows that have no line, and those of the store.
+// Lines reads the lines of the log from a version on, in one snapshot: at most about
+// limit, and the last draw completely. Errors: CodePoolNotFound, CodeInternal for rows
+// without a line, and those of the store.
 func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.Tail, err error) {
 	err = p.store.ledger.RowsOf(ctx, p.poolID, func(q engine.Querier, _ int64) error {
 		t = proof.Tail{Writable: engine.CheckWritable(ctx, q, p.store.ledger.Engine.Dialect) == nil}
@@ -93,8 +92,8 @@ func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.
 	return t, err
 }
 
-// Signed are the checkpoints that were signed of more than after entries, in order
-// of their sizes, at most signedMax. Errors: those of the store.
+// Signed returns the signed checkpoints of more than after entries, in order of their
+// sizes, at most signedMax. Errors: those of the store.
 func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, err error) {
 	err = p.store.ledger.Snapshot(ctx, func(tx *sql.Tx) (err error) {
 		query := p.store.selectCheckpoints(p.poolID).Where(squirrel.Gt{"size": after}).OrderBy("size").Limit(signedMax)
@@ -104,10 +103,9 @@ func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, e
 	return notes, err
 }
 
-// Keep stores a checkpoint that this pool's publisher signed, or the same one
-// with more signatures. In a database that was opened for reading alone it does
-// nothing. Errors: ErrForked where another root was signed of the size, and
-// those of the store.
+// Keep stores a checkpoint that this pool's publisher signed, or the same one with more
+// signatures. In a database that is opened read-only it does nothing. Errors: ErrForked
+// if another root was signed for the size, and those of the store.
 func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
 	if p.store.ledger.ReadOnly {
 		return nil
@@ -116,10 +114,10 @@ func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
 }
 
 // KeepCheckpoint stores a checkpoint of a committed pool that its publisher signed
-// elsewhere, or the same one with more signatures. Errors: CodeInvalidRequest for a note
-// that the pool's key has not signed; CodePoolNotFound; CodeNotFound for a pool that is
-// not committed; CodeLogForked where another root was signed of the size, or the pool
-// has not come that far; and those of the store.
+// elsewhere, or the same one with more signatures. Errors: CodeInvalidRequest for a
+// note that the pool's key has not signed; CodePoolNotFound; CodeNotFound for a pool
+// that is not committed; CodeLogForked if another root was signed for the size, or the
+// pool has fewer entries; and those of the store.
 func (s *Store) KeepCheckpoint(ctx context.Context, poolID string, note []byte) error {
 	var by *signer
 	var c *proof.Checkpoint
@@ -162,7 +160,7 @@ func (s *Store) keepCheckpoint(ctx context.Context, p *signer, size int64, note 
 			return errForked()
 		}
 		if len(kept[0]) >= len(note) {
-			return nil // what it lacks is there already
+			return nil // the stored note already has its signatures
 		}
 		return ledger.ExecOne(ctx, tx, s.ledger.Builder().Update("checkpoints").Set("note", string(note)).Where(is))
 	})

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// sealed is who signs the receipts of a pool with a commitment.
+// sealed returns the signer of the receipts of a pool with a commitment.
 func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
 	known := s.unsealed.find(poolID, c.note)
 	if known.signing != nil && len(c.sealed.Salts) > 0 {
@@ -36,8 +36,8 @@ func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
 	return known.signing, nil
 }
 
-// givesReceipts says that every draw of a committed pool is answered with a
-// receipt. Once the secret of its tags is destroyed none is.
+// givesReceipts reports whether every draw of a committed pool returns a receipt. Once
+// the secret of its tags is destroyed, none does.
 func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID string, c *committed) (bool, error) {
 	found, err := s.ledger.ChangeAt(ctx, q, poolID, c.version)
 	if err != nil || found == nil || len(c.sealed.Salts) == 0 {
@@ -50,10 +50,10 @@ func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID stri
 	return body.Receipts, nil
 }
 
-// Receipt signs the receipt of a draw that was made before, by what the log holds
-// of it. A draw that says who signs its receipt needs no store. Errors:
+// Receipt signs the receipt of a draw that was made before, from what the log holds of
+// it. A draw that knows the signer of its receipt needs no store. Errors:
 // CodePoolNotFound, CodeInvalidRequest for a pool whose numbers are secret,
-// CodeNotFound where the secret of the tags was destroyed, CodeSeedUnavailable,
+// CodeNotFound if the secret of the tags was destroyed, CodeSeedUnavailable,
 // CodeRulesUnreadable, and those of the store.
 func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error) {
 	return s.receipt(ctx, d, draw.ErrorNoReceipt(d.PoolID))
@@ -61,7 +61,7 @@ func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error
 
 // receipt is Receipt with the error of a pool whose numbers are secret.
 func (s *Store) receipt(ctx context.Context, d *draw.Draw, isSecret error) (proof.Receipt, error) {
-	awards := slices.Clone(d.Awards) // others may have the same
+	awards := slices.Clone(d.Awards) // others may share them
 	var c *committed
 	var rules *draw.Rules
 	err := s.ledger.OfPool(ctx, d.PoolID, func(tx *sql.Tx, _ int64) (err error) {
@@ -85,7 +85,7 @@ func (s *Store) receipt(ctx context.Context, d *draw.Draw, isSecret error) (proo
 	return by.Of(awards, rules)
 }
 
-// rulesAt are the rules in force at a version, nil for none.
+// rulesAt returns the rules in force at a version, nil for none.
 func (s *Store) rulesAt(ctx context.Context, q engine.Querier, poolID string, version int64) (*draw.Rules, error) {
 	c, err := s.ledger.LastChange(ctx, q, poolID, draw.WhatRules, version)
 	if err != nil || c == nil {
@@ -95,8 +95,8 @@ func (s *Store) rulesAt(ctx context.Context, q engine.Querier, poolID string, ve
 	return rules, err
 }
 
-// StoredReceipt is Receipt for a caller who asks for nothing but the receipt: a pool
-// whose numbers are secret is CodeNotFound.
+// StoredReceipt is Receipt for a caller who requests only the receipt: a pool whose
+// numbers are secret is CodeNotFound.
 func (s *Store) StoredReceipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error) {
 	return s.receipt(ctx, d, errNoProof(d.PoolID))
 }

@@ -40,7 +40,7 @@ func (s *Store) Supply(ctx context.Context, u *urn.Urn) error {
 		if by, err = s.sealed(u.PoolID, c); err == nil {
 			secrets.Signer = by
 		} else if !secrets.GivesReceipts {
-			err = nil // an escrow's identity unseals the seed only
+			err = nil // an escrow's identity unseals only the seed
 		}
 	}
 	switch {
@@ -55,9 +55,9 @@ func (s *Store) Supply(ctx context.Context, u *urn.Urn) error {
 	return nil
 }
 
-// numbersOf are the numbers of a commitment behind an opening with a round, the
-// zero round for none. They are nil for a pool that waits for its first round.
-// Error: CodeSeedUnavailable, also for what is no round of the pool's beacon.
+// numbersOf returns the numbers of a commitment after an opening with a round, the zero
+// round for none. They are nil for a pool that waits for its first round. Error:
+// CodeSeedUnavailable, also for what is not a round of the pool's beacon.
 func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*proof.Numbers, error) {
 	known := s.unsealed.find(poolID, c.note)
 	if known.numbers == nil {
@@ -70,7 +70,7 @@ func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*pro
 	if beacon := own.Beacon(); beacon != nil && opening.Number != 0 {
 		mixed, err := beacon.Mixed(opening)
 		if err != nil {
-			return nil, draw.Errorf(draw.CodeSeedUnavailable, "the pool was opened with what is no round of its beacon: %s", draw.DetailOf(err))
+			return nil, draw.Errorf(draw.CodeSeedUnavailable, "the pool was opened with something that is not a round of its beacon: %s", draw.DetailOf(err))
 		}
 		own.Mix(mixed)
 	} else if beacon != nil {
@@ -81,14 +81,15 @@ func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*pro
 	return own, nil
 }
 
-// Unseal makes the store use identities. It must not be called beside anything else.
+// Unseal makes the store use identities. It must not be called concurrently with
+// anything else.
 func (s *Store) Unseal(by *proof.Identities) {
 	s.identities = by
 	s.unsealed.drop()
 }
 
-// CheckSeeds says whether this process can draw from a committed pool. Errors:
-// CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the store.
+// CheckSeeds returns an error if this process cannot draw from a committed pool.
+// Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the store.
 func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {
 	return s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
@@ -99,15 +100,15 @@ func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {
 	})
 }
 
-// SeedsAway says that a committed pool cannot be drawn from here, because its
+// SeedsAway reports whether some committed pool cannot be drawn from here, because its
 // seeds could not be unsealed.
 func (s *Store) SeedsAway() bool { return s.unsealed.isAnyAway() }
 
-// WatchSeeds notes, before the first draw, which pools that are not closed this
-// process has no identity for. Errors: those of reading.
+// WatchSeeds records, before the first draw, for which pools that are not closed this
+// process has no identity. Errors: those of reading.
 func (s *Store) WatchSeeds(ctx context.Context) error {
 	if s.identities != nil {
-		return nil // the first draw says whether it is the right one
+		return nil // the first draw shows whether it is the right one
 	}
 	return s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		query := s.ledger.SelectFrom("pools", "id").Where(squirrel.Gt{"committed": 0}).Where(squirrel.NotEq{"state": string(draw.StateClosed)})

@@ -11,15 +11,15 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// ErrForked says that the rows of a pool have another root than one that was
-// signed: they were changed, or versions were lost.
+// ErrForked means that the rows of a pool have another root than a signed one: they
+// were changed, or versions were lost.
 var ErrForked = errors.New("stock: the log disagrees with what was signed")
 
 func errForked() error {
 	return draw.Wrap(draw.CodeLogForked, ErrForked, "the rows of the pool are not those that were signed")
 }
 
-// signer is what signs and writes the log of a committed pool.
+// signer signs and writes the log of a committed pool.
 type signer struct {
 	*committed
 	commitment *proof.Commitment
@@ -37,7 +37,7 @@ func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) 
 	return by, err
 }
 
-// readSigner reads a commitment without its secrets: the signer can verify only.
+// readSigner reads a commitment without its secrets: this signer can only verify.
 func (s *Store) readSigner(ctx context.Context, q engine.Querier, poolID string) (*signer, error) {
 	c, err := s.committed(ctx, q, poolID)
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *Store) readSigner(ctx context.Context, q engine.Querier, poolID string)
 	return &signer{committed: c, commitment: commitment, key: key, poolID: poolID}, err
 }
 
-// signed are the checkpoints of notes and the commitment's, by size. Error: ErrForked
-// for a note that the pool's key has not signed.
+// signed returns the checkpoints of notes and the commitment's, by size. Error:
+// ErrForked for a note that the pool's key has not signed.
 func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
 	c := by.commitment
 	all := map[int64]*proof.Checkpoint{c.Size: {Origin: c.Origin, Size: c.Size, Root: c.Root}}
@@ -66,7 +66,8 @@ func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
 	return all, nil
 }
 
-// errForged is of a row that does not hold what the pool's key has signed.
+// errForged returns the error of a row that does not contain what the pool's key has
+// signed.
 func errForged(what string, why error) error {
 	return draw.Wrap(draw.CodeLogForked, ErrForked, "%s is not the one that was signed: %s", what, draw.DetailOf(why))
 }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// skipMax is how many versions one call skips, and skipPart how many one
-	// transaction does: the pool's row is locked meanwhile.
+	// skipMax is the maximum number of versions that one call skips, and skipPart the
+	// maximum of one transaction: the pool's row is locked meanwhile.
 	skipMax  = 1_000_000
 	skipPart = 1000
 )
@@ -21,15 +21,15 @@ type skippedBody struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// SkipVersions records the next versions of a paused, committed pool, up to and with
-// version to, as changes that give nothing, and returns how many it recorded: none where
-// the pool is at that version already. After a restore or a failover that lost versions,
-// the numbers of the lost ones are known to those who saw the lost draws. Each of the
-// changes has the reason, "" for none. A skip that fails in the middle keeps what it has
-// recorded, and the same call goes on from there. An announced round is withdrawn.
-// Errors: CodeInvalidRequest, also for more than a million versions; CodePoolNotFound;
-// CodeNotFound for a pool that is not committed; CodePoolOpen; CodePoolClosed; and those
-// of the store.
+// SkipVersions records the next versions of a paused, committed pool, up to and
+// including version to, as changes that give nothing, and returns how many it recorded:
+// none if the pool is already at that version. After a restore or a failover that lost
+// versions, the numbers of the lost versions are known to everyone who saw the lost
+// draws. Each of the changes has the reason, "" for none. A skip that fails in the
+// middle keeps what it has recorded, and the same call continues from there. An
+// announced round is withdrawn. Errors: CodeInvalidRequest, also for more than a
+// million versions; CodePoolNotFound; CodeNotFound for a pool that is not committed;
+// CodePoolOpen; CodePoolClosed; and those of the store.
 func (s *Store) SkipVersions(ctx context.Context, poolID string, to int64, reason, actor string) (skipped int64, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return 0, err
@@ -54,7 +54,7 @@ func (s *Store) SkipVersions(ctx context.Context, poolID string, to int64, reaso
 }
 
 // skipPart records at most skipPart of the changes in one transaction, and returns how
-// many those are and how many are left. No more than maximum are recorded by one call.
+// many it recorded and how many are left. One call records no more than maximum.
 func (s *Store) skipPart(ctx context.Context, poolID string, to int64, skip ledger.NewChange, actor string, maximum int64) (part, left int64, err error) {
 	err = s.ledger.Change(ctx, func(tx *sql.Tx) error {
 		of, err := s.ledger.LockPool(ctx, tx, poolID, actor)

@@ -1,6 +1,6 @@
-// Package publiclog keeps what pools that are committed to their numbers promise and
-// publish: their commitments and secrets, the rounds that they open with, the lines of
-// their public logs, receipts, inclusion, checkpoints and the reveal.
+// Package publiclog stores what committed pools promise and publish: their commitments
+// and secrets, the rounds that they open with, the lines of their public logs,
+// receipts, proofs of inclusion, checkpoints and the reveal.
 package publiclog
 
 import (
@@ -17,8 +17,8 @@ type Store struct {
 	hashes     hashCache
 }
 
-// New returns the commitments of a ledger's pools, which guard its changes from then on.
-// Identities unseal their secrets; nil means none.
+// New returns the store of the commitments of a ledger's pools, which guard the
+// ledger's changes from then on. Identities unseal their secrets; nil means none.
 func New(l *ledger.Ledger, identities *proof.Identities) *Store {
 	s := &Store{ledger: l, identities: identities}
 	l.Guard = guard{s}

@@ -6,12 +6,12 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// unsealedMax is how many commitments a process keeps unsealed. One that had to
-// make room is unsealed again, in less than a millisecond, when it is asked for.
+// unsealedMax is how many commitments a process keeps unsealed. One that was dropped to
+// make room is unsealed again when it is needed, in less than a millisecond.
 const unsealedMax = 256
 
-// unsealed is what this process has unsealed of a commitment, nil each before it
-// was needed. All of it is of the commitment that the note signs.
+// unsealed is what this process has unsealed of a commitment; each part is nil until it
+// is needed. All of it belongs to the commitment that the note signs.
 type unsealed struct {
 	note    string
 	numbers *proof.Numbers
@@ -24,17 +24,18 @@ type signing struct {
 	salts proof.Salts
 }
 
-// unsealedCache keeps what was unsealed, and notes which pools' secrets could not
-// be. It is safe for concurrent use.
+// unsealedCache keeps what was unsealed, and records which pools' secrets could not be.
+// It is safe for concurrent use.
 type unsealedCache struct {
 	mu     sync.Mutex
 	byPool map[string]unsealed
-	// away are pools whose secrets could not be unsealed, at most unsealedMax.
+	// away holds pools whose secrets could not be unsealed, at most unsealedMax.
 	away map[string]bool
 }
 
-// find returns what was unsealed of a pool's commitment. A pool whose commitment a
-// restore took back may be committed again: what is of another note is not found.
+// find returns what was unsealed of a pool's commitment. After a restore to a time
+// before its commitment, a pool may be committed again: what belongs to another note is
+// not returned.
 func (c *unsealedCache) find(poolID, note string) unsealed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +45,8 @@ func (c *unsealedCache) find(poolID, note string) unsealed {
 	return unsealed{note: note}
 }
 
-// keep keeps what was unsealed of a pool's commitment, in place of any other's.
+// keep stores what was unsealed of a pool's commitment, and replaces that of any other
+// commitment.
 func (c *unsealedCache) keep(poolID string, u unsealed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +69,7 @@ func (c *unsealedCache) drop() {
 	clear(c.byPool)
 }
 
-// noteAway notes whether the pool's secrets could not be unsealed.
+// noteAway records whether the pool's secrets could not be unsealed.
 func (c *unsealedCache) noteAway(poolID string, isAway bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +78,7 @@ func (c *unsealedCache) noteAway(poolID string, isAway bool) {
 		delete(c.away, poolID)
 	case c.away == nil:
 		c.away = map[string]bool{poolID: true}
-	case len(c.away) < unsealedMax: // one is enough to say that some are
+	case len(c.away) < unsealedMax: // one is enough to report that some are
 		c.away[poolID] = true
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// TestUnsealedIsOfOneCommitment: what was unsealed of another commitment of a pool
-// is not found, and however many pools there are, few are kept.
+// TestUnsealedIsOfOneCommitment: what was unsealed of another commitment of a pool is
+// not returned, and for any number of pools, few are kept.
 func TestUnsealedIsOfOneCommitment(t *testing.T) {
 	var c unsealedCache
 	kept := unsealed{note: "first", numbers: &proof.Numbers{}, signing: &signing{}}

@@ -1,5 +1,5 @@
-// Package rulebook has what the rules of several databases share: how settings are read
-// and compared, and the rules that are the same everywhere.
+// Package rulebook holds what the doctor's rules of several databases share: how
+// settings are read and compared, and the rules that are the same everywhere.
 package rulebook
 
 import (
@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// ReadVitals adds the pairs of names and values that a query answers.
+// ReadVitals adds the pairs of names and values that a query returns.
 func ReadVitals(ctx context.Context, e *engine.Engine, v engine.Vitals, query string) error {
 	type pair struct{ name, value string }
 	pairs, err := engine.QueryAll(ctx, e.Read, func(row engine.Scanner) (p pair, err error) {
@@ -24,7 +24,7 @@ func ReadVitals(ctx context.Context, e *engine.Engine, v engine.Vitals, query st
 	return err
 }
 
-// SetTo is broken when a setting has one of the values.
+// SetTo is broken if a setting has one of the values.
 func SetTo(name string, values ...string) func(engine.Vitals, engine.Serving) string {
 	return func(v engine.Vitals, _ engine.Serving) string {
 		if _, known := v[name]; known && v.Has(name, values...) {
@@ -34,7 +34,7 @@ func SetTo(name string, values ...string) func(engine.Vitals, engine.Serving) st
 	}
 }
 
-// NotSetTo is broken when a setting has none of the values.
+// NotSetTo is broken if a setting has none of the values.
 func NotSetTo(name string, values ...string) func(engine.Vitals, engine.Serving) string {
 	return func(v engine.Vitals, _ engine.Serving) string {
 		if v.Has(name, values...) {
@@ -44,12 +44,12 @@ func NotSetTo(name string, values ...string) func(engine.Vitals, engine.Serving)
 	}
 }
 
-// NoLarger is broken when a size in bytes is the default, or less.
+// NoLarger is broken if a size in bytes is at most the default.
 func NoLarger(name string, size int64) func(engine.Vitals, engine.Serving) string {
 	return func(v engine.Vitals, _ engine.Serving) string {
 		bytes, err := strconv.ParseInt(v[name], 10, 64)
 		if err != nil || bytes > size {
-			return "" // also where there is no such setting
+			return "" // also if there is no such setting
 		}
 		return fmt.Sprintf("%s = %d MB", name, bytes/Mebibyte)
 	}
@@ -58,20 +58,20 @@ func NoLarger(name string, size int64) func(engine.Vitals, engine.Serving) strin
 // Mebibyte is the unit of sizes.
 const Mebibyte = 1 << 20
 
-// Why small buffers matter, and what their default is: enough for short logs, so that a
-// server with no more gets a note. The figures are of random keys on 2 million awards,
-// see docs/performance.md.
+// Why small buffers matter, and their default: it is enough for short logs, so that a
+// server with the default gets only a note. The figures are for random keys on 2
+// million awards, see docs/performance.md.
 const (
 	BuffersDefault = 128 * Mebibyte
 	WhyBuffers     = "the index of draw keys no longer fits once the log has some million awards, " +
 		"so that draws wait for pages and for room: at 2 million "
 )
 
-// instanceConnections are the most that one instance opens by itself: for
-// draws and for locks, for changes, reads and the check of readiness.
+// instanceConnections is the maximum number of connections that one instance opens by
+// itself: for draws and for locks, for changes, reads and the readiness check.
 const instanceConnections = 2*engine.ConnectionsMax + engine.AdminConnections + engine.ReadConnections + engine.ProbeConnections
 
-// Connections is the rule on how many connections are left on the server.
+// Connections returns the rule about the number of free connections of the server.
 func Connections() engine.Rule {
 	return engine.NewRule(
 		"connections", engine.LevelWarning,

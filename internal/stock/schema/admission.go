@@ -8,14 +8,14 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// admission is what the service last learned about its schema. Draws, changes
-// and the check of readiness share it, so that they agree.
+// admission is what the service last learned about its schema. Draws, changes and the
+// readiness check share it, so that they agree.
 type admission struct {
-	// refusal is why the schema does not let this binary work; nil as long as
-	// it does, and while nobody has read it.
+	// refusal is why the schema excludes this binary; nil if it does not, and before
+	// the first reading.
 	refusal atomic.Pointer[draw.Error]
-	// reading lets one at a time read the schema: no older reading can take
-	// the place of a newer one.
+	// reading allows one reading of the schema at a time: an older reading cannot
+	// replace a newer one.
 	reading chan struct{}
 	// current and admitsFrom are those of the last reading.
 	current, admitsFrom int64
@@ -23,8 +23,8 @@ type admission struct {
 
 func newAdmission() admission { return admission{reading: make(chan struct{}, 1)} }
 
-// Admits returns why nothing may be written now, nil when it may. It costs no
-// question to the database. Error: CodeStoreUnavailable.
+// Admits returns why nothing may be written now, nil if it may. It sends no query.
+// Error: CodeStoreUnavailable.
 func (k *Keeper) Admits() error {
 	if refusal := k.admission.refusal.Load(); refusal != nil {
 		return refusal
@@ -32,10 +32,9 @@ func (k *Keeper) Admits() error {
 	return nil
 }
 
-// CheckSchema reads the schema and says whether this binary can work on it.
-// From then on draws and changes are refused, or not, by what was read. A
-// database that does not answer changes nothing for them. Error:
-// CodeStoreUnavailable.
+// CheckSchema reads the schema and returns an error if this binary cannot work on it.
+// From then on, the result determines whether draws and changes are refused. If the
+// database does not answer, nothing changes for them. Error: CodeStoreUnavailable.
 func (k *Keeper) CheckSchema(ctx context.Context) error {
 	a := &k.admission
 	select {
@@ -58,7 +57,7 @@ func (k *Keeper) CheckSchema(ctx context.Context) error {
 	return err
 }
 
-// logSchema tells of a schema that is not the one that this binary brings.
+// logSchema logs a schema that is not the one of this binary.
 func (k *Keeper) logSchema(schema Schema, err error) {
 	log := k.log.With("schema", schema.Current, "known", schema.Target, "admits_from", schema.AdmitsFrom)
 	switch {
@@ -72,19 +71,19 @@ func (k *Keeper) logSchema(schema Schema, err error) {
 }
 
 const (
-	// schemaEvery is how often a service reads the schema: the longest that
-	// draws go on after a migration that excludes this binary.
+	// schemaEvery is how often a service reads the schema: draws continue for at most
+	// that long after a migration that excludes this binary.
 	schemaEvery = time.Second
 	// schemaMax bounds one reading.
 	schemaMax = 5 * time.Second
 )
 
-// Watch has the schema checked about once a second until the database is closed. It is
+// Watch checks the schema about once a second until the database is closed. It is
 // called once, before the keeper is used by others.
 func (k *Keeper) Watch() {
 	k.engine.WhileOpen(schemaEvery, func(ctx context.Context) {
 		reading, end := context.WithTimeout(ctx, schemaMax)
 		defer end()
-		_ = k.CheckSchema(reading) // its verdict is kept; when there is none, the last one holds
+		_ = k.CheckSchema(reading) // its result is kept; without a result, the last one remains
 	})
 }

@@ -16,11 +16,11 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Migrate brings the schema to what this binary knows. Several processes may
-// do so at once: one does, the others wait for it, and say so in the log. What
-// was interrupted can be run again. When it returns, binaries that the schema no
-// longer admits have stopped to draw. Errors: CodeStoreUnavailable, also when the
-// schema is newer and does not admit this binary.
+// Migrate migrates the schema to the version that this binary knows. Several processes
+// may call it at once: one migrates, the others wait for it, and log that. An
+// interrupted migration can be run again. When Migrate returns, binaries that the
+// schema no longer admits have stopped drawing. Errors: CodeStoreUnavailable, also if
+// the schema is newer and does not admit this binary.
 func (k *Keeper) Migrate(ctx context.Context) error {
 	schema, err := k.Schema(ctx)
 	if err != nil {
@@ -37,30 +37,30 @@ func (k *Keeper) Migrate(ctx context.Context) error {
 	if schema, err = k.Schema(ctx); err != nil {
 		return err
 	}
-	return schema.Check() // a newer one may have migrated meanwhile
+	return schema.Check() // a newer binary may have migrated meanwhile
 }
 
-// upgrade applies what is pending, and waits for those that may no longer draw. Where
-// it is killed before that, its lock keeps the next one waiting for longer.
+// upgrade applies what is pending, and waits for binaries that may no longer draw. If
+// it is killed before that, its lock makes the next process wait longer.
 func (k *Keeper) upgrade(ctx context.Context) error {
 	before, err := k.Schema(ctx)
 	if err != nil {
 		return err
 	}
 	err = k.migrateUp(ctx)
-	return cmp.Or(err, k.awaitExcluded(ctx, before)) // what failed may have excluded all the same
+	return cmp.Or(err, k.awaitExcluded(ctx, before)) // a migration that failed may still have excluded binaries
 }
 
-// ExcludedMax is until when each binary that runs has read that the schema no longer
-// admits it: it begins to read once in schemaEvery, and a reading under way may have
+// ExcludedMax is the time within which each running binary has read that the schema no
+// longer admits it: it reads once in schemaEvery, and a reading under way may have
 // begun before. Two readings take less than schemaMax.
 const ExcludedMax = schemaEvery + schemaMax
 
-// awaitExcluded returns when binaries that the schema before admitted, and that it
-// does not admit now, have stopped to draw: what comes behind the migration may be
-// what they do not know. Nobody else is at work on an SQLite file, or on a schema
-// that was not there. A schema that cannot be read may admit less. Errors: those of the
-// store, and CodeStoreUnavailable where ctx ends before.
+// awaitExcluded returns when binaries that the schema before admitted, and that it does
+// not admit now, have stopped drawing: what follows the migration may be unknown to
+// them. Nobody else uses an SQLite file, or a schema that did not exist. A schema that
+// cannot be read may admit fewer. Errors: those of the store, and CodeStoreUnavailable
+// if ctx ends before.
 func (k *Keeper) awaitExcluded(ctx context.Context, before Schema) error {
 	schema, err := k.Schema(ctx)
 	if k.engine.Migrating == nil || before.Current == 0 || err == nil && schema.AdmitsFrom == before.AdmitsFrom {
@@ -74,19 +74,19 @@ func (k *Keeper) awaitExcluded(ctx context.Context, before Schema) error {
 	}
 }
 
-// migrateUp applies what is pending. A migration waits for a table's lock only
-// as long as draws can wait behind it; then it is run again, a moment later.
+// migrateUp applies what is pending. A migration waits for a table's lock only as long
+// as draws can wait for the migration; then it is retried shortly afterwards.
 func (k *Keeper) migrateUp(ctx context.Context) error {
 	for begun := time.Now(); ; {
 		err := k.tryMigrateUp(ctx)
 		if engine.ClassOf(engine.Classify(err, k.engine.ByCode)) != engine.ClassConflict || time.Since(begun) > k.wait {
 			return err
 		}
-		k.log.Warn("a migration meets others at work, for example a long audit, and is run again in a moment", "error", err)
+		k.log.Warn("migration blocked by another session (for example a long audit); retrying", "error", err)
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(time.Second + rand.N(time.Second)): // draws go first
+		case <-time.After(time.Second + rand.N(time.Second)): // draws come first
 		}
 	}
 }
@@ -104,9 +104,9 @@ func (k *Keeper) tryMigrateUp(ctx context.Context) error {
 	return err
 }
 
-// mend refuses a database whose tables are somebody else's. It finishes the table
-// of versions where its maker was killed before its first row: MySQL commits the
-// table by itself, and package goose would not go on.
+// mend refuses a database whose tables belong to another program. It completes the
+// table of versions if the process that created it was killed before its first row:
+// MySQL commits the table by itself, and package goose would not continue.
 func (k *Keeper) mend(ctx context.Context) error {
 	versions, err := k.versions()
 	if err != nil {
@@ -128,8 +128,8 @@ func (k *Keeper) mend(ctx context.Context) error {
 	return versions.Insert(ctx, k.engine.Migrate, database.InsertRequest{Version: 0})
 }
 
-// refuseOthers: tables with the names of ours are not ours when schema_admits,
-// the first that is made, is not there.
+// refuseOthers refuses tables with the names of ours if schema_admits, the first table
+// that is created, does not exist.
 func (k *Keeper) refuseOthers(ctx context.Context) error {
 	missing, err := k.MissingTables(ctx)
 	if err != nil || len(missing) == len(Tables()) || missing == nil || missing[0] != Tables()[0] {
@@ -139,14 +139,14 @@ func (k *Keeper) refuseOthers(ctx context.Context) error {
 		"the database holds tables that drawsvc needs and has not made, such as pools or prizes: give it a database of its own")
 }
 
-// versions is what package goose keeps of the versions.
+// versions returns package goose's store of the applied versions.
 func (k *Keeper) versions() (database.Store, error) {
 	return database.NewStore(k.engine.Migrations, goose.DefaultTablename)
 }
 
-// migrateAlone runs fn while no other process migrates. The provider could hold
-// the lock itself, but makes its table before it does: on MySQL, where that
-// commits at once, another process then finds the table without its first row.
+// migrateAlone runs fn while no other process migrates. The provider could hold the
+// lock itself, but creates its table before that: on MySQL, which commits that at once,
+// another process then finds the table without its first row.
 func (k *Keeper) migrateAlone(ctx context.Context, fn func() error) error {
 	if k.engine.Migrating == nil {
 		return fn()
@@ -162,24 +162,24 @@ func (k *Keeper) migrateAlone(ctx context.Context, fn func() error) error {
 	l.held = true
 	err = fn()
 	if ctx.Err() != nil {
-		return err // the lock runs out, and keeps others waiting for what this one did not wait for
+		return err // the lock expires, and makes others wait for what this one did not wait for
 	}
-	if unlocked := locker.Unlock(ctx, k.engine.Migrate); unlocked != nil { // and it runs out by itself
-		k.log.Warn("the lock of the migration was not given back", "error", unlocked)
+	if unlocked := locker.Unlock(ctx, k.engine.Migrate); unlocked != nil { // and it expires by itself
+		k.log.Warn("the lock of the migration was not released", "error", unlocked)
 	}
 	return err
 }
 
 const (
-	// migrateLease is how long a process that was killed while it migrated
-	// keeps others waiting. Its lock is a row, because not every database and
-	// not every proxy before one keeps a lock for a session.
+	// migrateLease is how long others have to wait for a process that was killed while
+	// it migrated. Its lock is a row, because not every database and not every proxy
+	// keeps a lock for a session.
 	migrateLease = 10 * time.Second
-	// migrateTick is how often the lock is asked for.
+	// migrateTick is how often the lock is requested.
 	migrateTick = time.Second
-	// migrateTold is every how many times the wait is logged again.
+	// migrateTold is the number of requests after which the wait is logged again.
 	migrateTold = 10
-	// holderMax bounds the question who has the lock.
+	// holderMax bounds the query for the lock's holder.
 	holderMax = 5 * time.Second
 )
 
@@ -202,34 +202,34 @@ func (l *migrateLock) options() []lock.TableLockerOption {
 	}
 }
 
-// again says whether asking for the lock once more may help: when another
-// process has it, or met this one. What the database refuses, it refuses again.
+// again reports whether requesting the lock once more may succeed: if another process
+// has it, or collided with this one. What the database refuses, it refuses again.
 func (l *migrateLock) again(err error) bool {
 	e := l.keeper.engine.ByCode(err)
 	if e != nil && e.Class != engine.ClassConflict || e == nil && engine.IsConnection(err) {
 		return false
 	}
 	if !l.held && l.waits%migrateTold == 0 {
-		l.keeper.log.Info("waiting for another process that migrates this database; if it was killed, its lock runs out",
+		l.keeper.log.Info("waiting for another process that migrates this database; if it was killed, its lock expires",
 			"holder", l.holder(), "lease", migrateLease, "waited", time.Since(l.begun).Round(time.Second), "at_most", l.keeper.wait)
 	}
 	l.waits++
 	return true
 }
 
-// holder names who has the lock, as HOST-PROCESS-NUMBER.
+// holder returns who has the lock, as HOST-PROCESS-NUMBER.
 func (l *migrateLock) holder() string {
 	ctx, cancel := context.WithTimeout(context.Background(), holderMax)
 	defer cancel()
 	return cmp.Or(l.keeper.migrating(ctx), "unknown")
 }
 
-// isMigrating says that another process migrates, or was killed while it did.
+// isMigrating reports whether another process migrates, or was killed while it did.
 func (k *Keeper) isMigrating(ctx context.Context) bool {
 	return k.engine.Migrating != nil && k.migrating(ctx) != ""
 }
 
-// migrating is who migrates, "" for nobody and where the database does not say.
+// migrating returns who migrates, "" if nobody does or the database does not say.
 func (k *Keeper) migrating(ctx context.Context) (holder string) {
 	const question = `SELECT COALESCE(MAX(locked_by), '') FROM ` + lock.DefaultLockTableName + ` WHERE locked`
 	if err := k.engine.Migrate.QueryRowContext(ctx, question).Scan(&holder); err != nil {
@@ -238,7 +238,7 @@ func (k *Keeper) migrating(ctx context.Context) (holder string) {
 	return holder
 }
 
-// lockError says why the lock was not had.
+// lockError returns why the lock was not obtained.
 func (l *migrateLock) lockError(ctx context.Context, err error) error {
 	if e := l.keeper.engine.ByCode(err); e != nil && e.Class != engine.ClassConflict || ctx.Err() != nil || l.waits == 0 {
 		return err

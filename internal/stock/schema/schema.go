@@ -16,15 +16,16 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Schema says where a database's schema stands, and what this binary knows.
+// Schema is the version of a database's schema, and the versions that this binary
+// knows.
 type Schema struct {
-	// Current is the version that the database has, 0 for none.
+	// Current is the version of the database, 0 for none.
 	Current int64
 	// AdmitsFrom is the lowest version that a binary must know to work on the
-	// database's schema, 0 where the database does not say.
+	// database's schema, 0 if the database does not say.
 	AdmitsFrom int64
-	// Target is the version that this binary knows and migrates to, Oldest the
-	// lowest that it can work on.
+	// Target is the version that this binary knows and migrates to, Oldest the lowest
+	// version that it can work on.
 	Target, Oldest int64
 	// Pending are the migrations from Current to Target, in order.
 	Pending []Migration
@@ -37,7 +38,7 @@ type Migration struct {
 	File    string
 }
 
-// Brought is the schema that this binary brings for one kind of database.
+// Brought is the schema of this binary for one kind of database.
 type Brought struct {
 	files  fs.FS
 	oldest int64
@@ -66,26 +67,26 @@ func Bring(set migrations.Set, folder string) (Brought, error) {
 	return b, nil
 }
 
-// Keeper knows where the schema of an open database stands, lets this binary work on
-// it or not, and migrates it. It is safe for concurrent use.
+// Keeper knows the schema of an open database, admits this binary or not, and migrates
+// the schema. It is safe for concurrent use.
 type Keeper struct {
 	engine *engine.Engine
 	// brought is the schema that this binary knows, admission whether the database's
-	// lets it work.
+	// schema admits the binary.
 	brought   Brought
 	admission admission
-	// wait is the longest that Migrate waits for others.
+	// wait is the maximum time that Migrate waits for others.
 	wait time.Duration
 	log  *slog.Logger
 }
 
-// New returns the keeper of a database's schema. wait is the longest that Migrate waits
-// for another process that migrates, or for locks of others.
+// New returns the keeper of a database's schema. wait is the maximum time that Migrate
+// waits for another process that migrates, or for locks of others.
 func New(e *engine.Engine, b Brought, wait time.Duration, log *slog.Logger) *Keeper {
 	return &Keeper{engine: e, brought: b, admission: newAdmission(), wait: wait, log: log}
 }
 
-// Schema reads where the schema stands. Error: CodeStoreUnavailable.
+// Schema reads the state of the schema. Error: CodeStoreUnavailable.
 func (k *Keeper) Schema(ctx context.Context) (Schema, error) {
 	known := k.brought
 	schema := Schema{Target: known.all[len(known.all)-1].Version, Oldest: known.oldest}
@@ -101,14 +102,14 @@ func (k *Keeper) Schema(ctx context.Context) (Schema, error) {
 
 const (
 	appliedVersion = `SELECT COALESCE(MAX(version_id), 0) FROM ` + goose.DefaultTablename + ` WHERE is_applied`
-	// admitsFrom reads with one statement what a migration changes in one
-	// transaction. Without a transaction, a migration that takes away raises
-	// binaries_from before anything else.
+	// admitsFrom reads with one statement what a migration changes in one transaction.
+	// Without a transaction, a migration that removes something raises binaries_from
+	// before anything else.
 	admitsFrom = `SELECT (` + appliedVersion + `), COALESCE(MAX(binaries_from), 0) FROM schema_admits`
 )
 
-// readSchema reads what the database says. It does not make the tables that
-// package goose keeps its notes in: a reader must not write.
+// readSchema reads the schema's state from the database. It does not create package
+// goose's tables: a reader must not write.
 func (k *Keeper) readSchema(ctx context.Context, schema *Schema) error {
 	if err := k.engine.Refusal(); err != nil {
 		return engine.PublicRead(err)
@@ -128,14 +129,14 @@ func (k *Keeper) readSchema(ctx context.Context, schema *Schema) error {
 	return nil
 }
 
-// lacksTable says that a statement failed because a table is not there.
+// lacksTable reports whether a statement failed because a table does not exist.
 func (k *Keeper) lacksTable(err error) bool {
 	return k.engine.ByCode(err) != nil && k.engine.IsNoTable(err)
 }
 
-// Check reports whether this binary can work on the schema: it is not older
-// than the binary can work on, and where it is newer than the binary it admits
-// it. Error: CodeStoreUnavailable.
+// Check returns an error if this binary cannot work on the schema: the schema is older
+// than the binary supports, or newer and does not admit it. Error:
+// CodeStoreUnavailable.
 func (s Schema) Check() error {
 	if s.Current < s.Oldest {
 		return draw.Errorf(draw.CodeStoreUnavailable,
@@ -148,7 +149,7 @@ func (s Schema) Check() error {
 	return nil
 }
 
-// Tables are the names of all tables that the migrations make.
+// Tables returns the names of all tables that the migrations create.
 func Tables() []string {
 	return []string{
 		"schema_admits", "pools", "prizes", "awards", "moves", "locks", "lock_rows", "lock_tokens",
@@ -156,7 +157,7 @@ func Tables() []string {
 	}
 }
 
-// MissingTables are those that are not there. Error: CodeStoreUnavailable, and
+// MissingTables returns the tables that do not exist. Error: CodeStoreUnavailable, and
 // those of the store.
 func (k *Keeper) MissingTables(ctx context.Context) (missing []string, err error) {
 	for _, table := range Tables() {

@@ -14,9 +14,9 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// PendingSQL returns the statements that Migrate would run now, to be run by
-// hand, with the notes that package goose makes of them: "" when nothing is
-// pending. It writes nothing. Error: CodeStoreUnavailable.
+// PendingSQL returns the statements that Migrate would run now, to be run by hand,
+// including package goose's records of them: "" if nothing is pending. It writes
+// nothing. Error: CodeStoreUnavailable.
 func (k *Keeper) PendingSQL(ctx context.Context) (string, error) {
 	schema, err := k.Schema(ctx)
 	if err != nil || len(schema.Pending) == 0 {
@@ -54,11 +54,11 @@ const noTransaction = "-- +goose NO TRANSACTION"
 
 var goosed = regexp.MustCompile(`(?m)^-- \+goose .*\n`)
 
-// script collects statements instead of running them. It implements
-// database.DBTxConn as far as package goose writes.
+// script collects statements instead of running them. It implements the part of
+// database.DBTxConn that package goose uses to write.
 type script struct{ strings.Builder }
 
-// add adds what the parts write, in a transaction where that is asked for.
+// add adds what the parts write, in a transaction if inTransaction is set.
 func (s *script) add(title string, inTransaction bool, parts ...func() error) (err error) {
 	s.WriteString("-- " + title + "\n")
 	if inTransaction {
@@ -74,15 +74,14 @@ func (s *script) add(title string, inTransaction bool, parts ...func() error) (e
 	return err
 }
 
-// note writes that a version is applied.
+// note writes the record that a version is applied.
 func (s *script) note(ctx context.Context, versions database.Store, version int64) func() error {
 	return func() error { return versions.Insert(ctx, s, database.InsertRequest{Version: version}) }
 }
 
 var placeholder = regexp.MustCompile(`\?|\$\d`)
 
-// ExecContext implements database.DBTxConn. The arguments are a number and a
-// truth.
+// ExecContext implements database.DBTxConn. The arguments are a number and a boolean.
 func (s *script) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
 	query = placeholder.ReplaceAllStringFunc(query, func(string) string {
 		value := args[0]
@@ -93,7 +92,7 @@ func (s *script) ExecContext(_ context.Context, query string, args ...any) (sql.
 	return nil, err
 }
 
-var errScript = errors.New("stock: a script answers no questions")
+var errScript = errors.New("stock: a script cannot answer queries")
 
 // QueryContext implements database.DBTxConn.
 func (s *script) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {

@@ -13,11 +13,11 @@ import (
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-// AdviceRestore says what to do about files that are refused.
+// AdviceRestore is the advice for files that are refused.
 const AdviceRestore = "restore a backup with `drawsvc restore FILE`, or put back the files that belong together"
 
-// admit refuses the files of a database that may be a mixture of two states,
-// before they are opened by anything that could write.
+// admit refuses the files of a database that may be a mixture of two states, before
+// anything that could write opens them.
 func admit(ctx context.Context, path string, o engine.Options) error {
 	verdict, reason, err := sqlitefile.Inspect(path)
 	switch {
@@ -45,18 +45,18 @@ func admit(ctx context.Context, path string, o engine.Options) error {
 	return nil
 }
 
-// examineQuick is how long an examination may take before the log says why
-// the start takes so long.
+// examineQuick is how long an examination may take before the log says why the start
+// takes so long.
 const examineQuick = time.Second
 
-// CheckStructure has SQLite check every page and every index. Memory for pages
-// makes it several times as fast.
+// CheckStructure makes SQLite check every page and every index. Memory for pages makes
+// it several times as fast.
 func CheckStructure(ctx context.Context, db *sql.DB) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // it goes back to the pool
+	defer func() { _ = conn.Close() }() // returns to the pool
 	if _, err := conn.ExecContext(ctx, `PRAGMA cache_size = -65536`); err != nil {
 		return err
 	}

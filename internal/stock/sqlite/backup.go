@@ -16,16 +16,15 @@ import (
 // backupStep is how many pages are copied at a time: 8 MiB of them.
 const backupStep = 2000
 
-// Copy copies one state of a database into a file that is empty, or not
-// there.
+// Copy copies one state of a database to a file that is empty, or does not exist.
 func Copy(ctx context.Context, from *sql.DB, path string) (err error) {
 	conn, err := from.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // it goes back to the pool
-	// The state is that of this transaction. Otherwise the copy would begin
-	// anew whenever somebody writes.
+	defer func() { _ = conn.Close() }() // returns to the pool
+	// The state is that of this transaction. Otherwise the copy would start again
+	// whenever somebody writes.
 	if _, err := conn.ExecContext(ctx, `BEGIN`); err != nil {
 		return err
 	}
@@ -41,9 +40,9 @@ func Copy(ctx context.Context, from *sql.DB, path string) (err error) {
 			NewBackup(to string) (*sqlite.Backup, error)
 		})
 		if !ok {
-			return errors.New("sqlite: the driver makes no backups")
+			return errors.New("sqlite: the driver cannot make backups")
 		}
-		// The copy is flushed as a whole, and means nothing before.
+		// The copy is flushed as a whole, and has no meaning before.
 		b, err := source.NewBackup(uri(path, "_pragma=journal_mode(OFF)", "_pragma=synchronous(OFF)"))
 		if err != nil {
 			return err
@@ -57,8 +56,8 @@ func Copy(ctx context.Context, from *sql.DB, path string) (err error) {
 	})
 }
 
-// Seal makes a copy a file of its own and checks that its pages are in
-// order: nobody wants to learn that when he needs it.
+// Seal makes a copy an independent file and checks its pages: an error is useful only
+// before the backup is needed.
 func Seal(ctx context.Context, path string) (err error) {
 	if err := sqlitefile.Seal(path); err != nil {
 		return err
@@ -73,19 +72,19 @@ func Seal(ctx context.Context, path string) (err error) {
 		return err
 	}
 	if answer != "ok" {
-		return draw.Errorf(draw.CodeStoreUnavailable, "the database is damaged, there is no backup of it: %s", answer)
+		return draw.Errorf(draw.CodeStoreUnavailable, "the database is damaged and was not backed up: %s", answer)
 	}
 	return nil
 }
 
-// CheckBackup refuses what is no backup of the database at path.
+// CheckBackup refuses a file that is not a backup of the database at path.
 func CheckBackup(path, file string) error {
 	backup, err := os.Stat(file)
 	if err != nil {
 		return fmt.Errorf("the backup cannot be read: %w", err)
 	}
 	if !backup.Mode().IsRegular() {
-		return fmt.Errorf("the backup %s is no file", file)
+		return fmt.Errorf("the backup %s is not a file", file)
 	}
 	if database, err := os.Stat(path); err == nil && os.SameFile(backup, database) {
 		return draw.Errorf(draw.CodeInvalidRequest, "the backup %s is the database itself: move it to another name first", file)
@@ -100,8 +99,8 @@ func CheckBackup(path, file string) error {
 	return nil
 }
 
-// CopyBackup copies a backup, with the WAL that may be beside it. Without one,
-// nothing is made beside the backup, which may be where nobody can write.
+// CopyBackup copies a backup, with its WAL if there is one. Without a WAL, nothing is
+// created beside the backup, whose folder may be read-only.
 func CopyBackup(ctx context.Context, file, part string) (err error) {
 	setting := "immutable=1"
 	if sqlitefile.HasWAL(file) {
@@ -115,8 +114,8 @@ func CopyBackup(ctx context.Context, file, part string) (err error) {
 	return Copy(ctx, db, part)
 }
 
-// Lock takes the file of a database for this process. Error:
-// CodeStoreUnavailable, which wraps [sqlitefile.ErrInUse] where another one has it.
+// Lock takes the file of a database exclusively for this process. Error:
+// CodeStoreUnavailable, which wraps [sqlitefile.ErrInUse] if another process has it.
 func Lock(path string) (*sqlitefile.File, error) {
 	file, err := sqlitefile.Lock(path)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// turnWait keeps turns apart that cannot end, because somebody reads a state of
-// the database for long.
+// turnWait separates turns that cannot end, because somebody reads an old state of the
+// database for long.
 const turnWait = 200 * time.Millisecond
 
 // turnWhenFull turns whenever the WAL has grown enough, until ctx ends.
@@ -37,16 +37,16 @@ func (g *guard) turnWhenFull(ctx context.Context, db *sql.DB) {
 	}
 }
 
-// turn copies the WAL into the file and begins a new generation of it, between
-// two changes of the file's id: see package sqlitefile. It uses the one
-// connection that writes, so that nobody writes meanwhile. done is false when
-// somebody still reads an older state: the generation then goes on.
+// turn copies the WAL to the file and begins a new generation of it, between two
+// changes of the file's id: see package sqlitefile. It uses the one connection that
+// writes, so that nobody writes meanwhile. done is false if somebody still reads an
+// older state: then the generation continues.
 func (g *guard) turn(ctx context.Context, db *sql.DB) (done bool, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = conn.Close() }() // it goes back to the pool
+	defer func() { _ = conn.Close() }() // returns to the pool
 	if done, err = g.checkpoint(ctx, conn); !done || err != nil {
 		return false, err
 	}
@@ -60,8 +60,8 @@ func (g *guard) turn(ctx context.Context, db *sql.DB) (done bool, err error) {
 	return true, setID(ctx, conn, id+1)
 }
 
-// checkpoint copies the WAL into the file, as far as nobody reads an older
-// state; done says that all of it is copied.
+// checkpoint copies the WAL to the file, except for what somebody who reads an older
+// state still needs; done means that all of it is copied.
 func (g *guard) checkpoint(ctx context.Context, conn *sql.Conn) (done bool, err error) {
 	if err := g.writable(); err != nil {
 		return false, err // it may be another file by now

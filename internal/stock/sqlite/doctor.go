@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-// doctor has no clock of its own to ask. synchronous is not asked for: the
-// service sets it for its own connection.
+// doctor needs no query for the clock, and none for synchronous: the service sets that
+// for its own connection.
 func doctor() engine.Doctor {
 	return engine.Doctor{Vitals: readVitals, Rules: doctorRules}
 }
@@ -44,11 +44,11 @@ func readVitals(ctx context.Context, e *engine.Engine, _ []string) (v engine.Vit
 	return v, nil
 }
 
-// inspections is how often files must be found not to belong together. Beside
-// a service that copies the WAL at that moment, it may be said once.
+// inspections is how often files must be found not to belong together. While a service
+// copies the WAL, this may be found once by mistake.
 const inspections = 3
 
-// foreignWAL says why the WAL does not belong to the file, "" when it does.
+// foreignWAL returns why the WAL does not belong to the file, "" if it does.
 func foreignWAL(path string) (reason string, err error) {
 	for range inspections {
 		var verdict sqlitefile.Verdict
@@ -60,7 +60,7 @@ func foreignWAL(path string) (reason string, err error) {
 	return reason, nil
 }
 
-// unwritable says why no file can be made in a folder, "" when one can.
+// unwritable returns why no file can be created in a folder, "" if one can.
 func unwritable(folder string) string {
 	file, err := os.CreateTemp(folder, ".drawsvc-doctor-*")
 	if err != nil {

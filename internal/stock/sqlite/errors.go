@@ -25,7 +25,7 @@ func classify(err error) *engine.Error {
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return engine.Conflict(engine.ReasonLockWait, err)
-	case sqlite3.SQLITE_FULL: // the frames of the commit found no place
+	case sqlite3.SQLITE_FULL: // there was no space for the frames of the commit
 		return engine.Unavailable(engine.ReasonFull, err, true)
 	case sqlite3.SQLITE_IOERR:
 		return engine.Unavailable(engine.ReasonIO, err, false)
@@ -39,7 +39,7 @@ func classify(err error) *engine.Error {
 	return engine.Other(fmt.Sprintf("sqlite-%d", e.Code()), err, false)
 }
 
-// IsDamaged says that an error is of a file that is damaged.
+// IsDamaged reports whether an error is that of a damaged file.
 func IsDamaged(err error) bool {
 	e := classify(err)
 	return e != nil && e.Reason == reasonDamaged

@@ -1,6 +1,6 @@
 package sqlite
 
-// The kinds of file system that a check-up tells apart.
+// The kinds of file system that a check-up distinguishes.
 const (
 	fileSystemFUSE   = "FUSE"
 	fileSystemMemory = "tmpfs"
@@ -8,7 +8,7 @@ const (
 
 func networkFileSystems() []string { return []string{"NFS", "SMB", "9P", "AFS", "Ceph", "Coda", "NCP"} }
 
-// fileSystemName knows the numbers of statfs(2) of those, "" for any other.
+// fileSystemName returns the name for a number of statfs(2), "" for any other kind.
 func fileSystemName(magic uint32) string {
 	return map[uint32]string{
 		0x6969:     "NFS",

@@ -2,8 +2,7 @@ package sqlite
 
 import "syscall"
 
-// fileSystem names the kind of file system that a path is on, "" for one that
-// is not worth a word.
+// fileSystem returns the kind of file system of a path, "" for one without a rule.
 func fileSystem(path string) string {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(path, &stat); err != nil {

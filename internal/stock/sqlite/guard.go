@@ -14,22 +14,22 @@ import (
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-// guard stands before every write to an embedded database. It stops the
-// store for good when the file is found to be damaged, or is no longer the one
-// at its path: what would be acknowledged then might be in no file any more.
+// guard checks every write to an embedded database. It stops the store permanently if
+// the file is found to be damaged, or is no longer the one at its path: what would be
+// acknowledged then might not be in any file.
 type guard struct {
 	file *sqlitefile.File
 	log  *slog.Logger
-	// stopped is why nothing is read or written any more, nil as long as it is.
+	// stopped is why nothing is read or written any more, nil before that.
 	stopped atomic.Pointer[engine.Error]
-	// full asks for a turn, when the WAL holds framesMax pages.
+	// full requests a turn, when the WAL holds framesMax pages.
 	full      chan struct{}
 	framesMax int64
 	// end ends the goroutine that turns, and waits for it.
 	end func()
-	// anchor is one more connection that reads. As long as it is open, SQLite
-	// does not copy the WAL into the file when the others are closed. It stays
-	// open when the store has stopped: the file may be another database by then.
+	// anchor is an additional connection that reads. While it is open, SQLite does not
+	// copy the WAL to the file when the others are closed. It stays open if the store
+	// has stopped: the file may be another database by then.
 	anchor driver.Conn
 }
 
@@ -37,17 +37,17 @@ type guard struct {
 const (
 	reasonDamaged = "damaged"
 	reasonMoved   = "moved"
-	// reasonStopped is that of everything that comes after.
+	// reasonStopped is the reason of everything that comes afterwards.
 	reasonStopped = "stopped"
 )
 
-// usable returns nil, or an *Error when the store has stopped.
+// usable returns nil, or an *Error if the store has stopped.
 func (g *guard) usable() error { return g.unless(g.file.Moved) }
 
-// writable is usable for the one who may write; nobody else may ask.
+// writable is usable for the one connection that may write; nobody else may call it.
 func (g *guard) writable() error { return g.unless(g.file.Writable) }
 
-// unless stops the store when check fails.
+// unless stops the store if check fails.
 func (g *guard) unless(check func() error) error {
 	if g.stopped.Load() == nil {
 		if err := check(); err != nil {
@@ -67,7 +67,7 @@ func (g *guard) stop(reason string, err error) {
 	advice := "restart the service, which then examines the file"
 	if reason == reasonDamaged {
 		if err := g.file.Damaged(); err != nil {
-			g.log.Error("the damage could not be noted for the next start", "error", err)
+			g.log.Error("the damage could not be recorded for the next start", "error", err)
 		}
 		advice += "; if it is refused, restore a backup with `drawsvc restore FILE`"
 	}
@@ -75,7 +75,7 @@ func (g *guard) stop(reason string, err error) {
 		"reason", reason, "error", err, "advice", advice)
 }
 
-// classify tells an error by its code, and stops the store when the file is damaged.
+// classify classifies an error by its code, and stops the store if the file is damaged.
 func (g *guard) classify(err error) *engine.Error {
 	e := classify(err)
 	if e != nil && e.Reason == reasonDamaged {
@@ -84,11 +84,10 @@ func (g *guard) classify(err error) *engine.Error {
 	return e
 }
 
-// fullEvery is how many commits there are from one reading of the size of the WAL
-// to the next.
+// fullEvery is how many commits pass between two readings of the size of the WAL.
 const fullEvery = 4
 
-// watch has every commit of a connection ask whether the store is usable.
+// watch makes every commit of a connection check whether the store is usable.
 func (g *guard) watch(conn driver.Conn) error {
 	hooks, ok := conn.(sqlite.HookRegisterer)
 	if !ok {
@@ -103,7 +102,7 @@ func (g *guard) watch(conn driver.Conn) error {
 		if commits%fullEvery == 0 && g.file.Holds(g.framesMax) {
 			select {
 			case g.full <- struct{}{}:
-			default: // asked already
+			default: // a turn is already requested
 			}
 		}
 		return 0
@@ -111,14 +110,14 @@ func (g *guard) watch(conn driver.Conn) error {
 	return nil
 }
 
-// begin opens the database and begins a generation of its WAL; from then on,
-// the file is watched.
+// begin opens the database and begins a generation of its WAL; from then on, the file
+// is watched.
 func (g *guard) begin(ctx context.Context, db *sql.DB, path string) (err error) {
 	if err := db.PingContext(ctx); err != nil {
 		return err
 	}
 	if _, err := g.turn(ctx, db); err != nil {
-		_ = g.classify(err) // notes damage for the next start
+		_ = g.classify(err) // records damage for the next start
 		return err
 	}
 	if err := g.file.Opened(); err != nil {
@@ -157,8 +156,8 @@ func openAnchor(ctx context.Context, path string) (driver.Conn, error) {
 	return conn, nil
 }
 
-// closeWriter closes the connection that writes, the last of all, so that
-// SQLite copies the WAL into the file and removes it.
+// closeWriter closes the connection that writes, last of all, so that SQLite copies the
+// WAL to the file and removes it.
 func (g *guard) closeWriter(db *sql.DB) error {
 	if g.end != nil {
 		g.end()
@@ -169,10 +168,10 @@ func (g *guard) closeWriter(db *sql.DB) error {
 	return db.Close()
 }
 
-// close gives the file back.
+// close releases the file.
 func (g *guard) close() error { return g.file.Close(g.stopped.Load() == nil) }
 
-// lockAdmitted takes the file for this process, if it can be served.
+// lockAdmitted takes the file exclusively for this process, if it can be served.
 func lockAdmitted(ctx context.Context, path string, o engine.Options) (*sqlitefile.File, error) {
 	file, err := Lock(path)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// tableLimit bounds one question of the lock in the file. It is long: what takes long is
-// the turn at the one connection that writes.
+// tableLimit bounds one query of the lock in the file. It is long because the query
+// waits for the one connection that writes.
 const tableLimit = 5 * time.Second
 
-// locks are the statements of the one lock that a file can give.
+// locks returns the statements of the only lock that a file has.
 func locks() locksql.Statements {
 	t := locksql.NewTable("CAST(unixepoch('now','subsec') * 1000000 AS INTEGER)")
 	t.Limit = tableLimit

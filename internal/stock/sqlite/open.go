@@ -23,7 +23,7 @@ import (
 	"drawsvc/internal/stock/sqltx"
 )
 
-// Dialect is SQLite.
+// Dialect returns SQLite's dialect.
 func Dialect() *engine.Dialect {
 	return &engine.Dialect{
 		Name:        "sqlite",
@@ -45,9 +45,9 @@ func Dialect() *engine.Dialect {
 	}
 }
 
-// open opens one connection that writes and some that read. The file is
-// this process's alone: a second writer would only wait, and its draws would
-// contend without need.
+// open opens one connection that writes and some that read. This process has the file
+// exclusively: a second writer would only wait, and its draws would contend without
+// need.
 func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Options) (*engine.Engine, error) {
 	path, err := Path(rawURL)
 	if err != nil {
@@ -61,7 +61,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 		err = serve(ctx, e, path, o)
 	}
 	if err != nil {
-		_ = e.Close() // it is the first error that matters
+		_ = e.Close() // the first error is the relevant one
 		return nil, err
 	}
 	awards := engine.Awards()
@@ -70,7 +70,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 	return e, nil
 }
 
-// serve opens the file for this process alone.
+// serve opens the file exclusively for this process.
 func serve(ctx context.Context, e *engine.Engine, path string, o engine.Options) error {
 	file, err := lockAdmitted(ctx, path, o)
 	if err != nil {
@@ -78,17 +78,17 @@ func serve(ctx context.Context, e *engine.Engine, path string, o engine.Options)
 	}
 	g := &guard{file: file, log: o.Log, full: make(chan struct{}, 1), framesMax: int64(o.WALPages)}
 	e.OnClose(g.close)
-	// IMMEDIATE: a transaction that reads before it writes would get BUSY at
-	// once, however long it may wait. FULL: a commit is on the disk before it is
-	// answered; NORMAL loses the last ones at power loss. The WAL is copied into
-	// the file by turns, and not by SQLite itself.
+	// IMMEDIATE: a transaction that reads before it writes would get BUSY at once,
+	// however long it may wait. FULL: a commit is on the disk before it is answered;
+	// NORMAL loses the last commits at power loss. The WAL is copied to the file by
+	// turns, and not by SQLite itself.
 	e.Write, err = connect(path, 1, o, g.watch, "_txlock=immediate",
 		"_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=wal_autocheckpoint(0)")
 	if err != nil {
 		return err
 	}
 	e.OnClose(func() error { return g.closeWriter(e.Write) })
-	if err := g.begin(ctx, e.Write, path); err != nil { // makes the file, before the first reader asks for it
+	if err := g.begin(ctx, e.Write, path); err != nil { // creates the file, before the first reader needs it
 		return err
 	}
 	for _, pool := range []struct {
@@ -116,9 +116,9 @@ func Path(rawURL string) (string, error) {
 	return path, nil
 }
 
-// read opens connections that change nothing, beside a service or
-// without one. Where there is a WAL, a connection that may write would copy it
-// into the file when it is closed, whether it belongs to the file or not.
+// read opens connections that change nothing, with or without a service beside them. If
+// there is a WAL, a connection that may write would copy it to the file when it is
+// closed, whether or not the WAL belongs to the file.
 func read(e *engine.Engine, path string, o engine.Options) (err error) {
 	if sqlitefile.Interrupted(path) {
 		return draw.Errorf(draw.CodeStoreUnavailable,
@@ -130,7 +130,7 @@ func read(e *engine.Engine, path string, o engine.Options) (err error) {
 		if noFolder != nil || !errors.Is(err, fs.ErrNotExist) || !o.AbsentIsEmpty {
 			return draw.Wrap(draw.CodeStoreUnavailable, err, "there is no database file %s", path)
 		}
-		settings = append(settings, "mode=memory") // each connection has its own, and all are empty
+		settings = append(settings, "mode=memory") // each connection has its own database, and all are empty
 	}
 	if sqlitefile.HasWAL(path) {
 		settings = append(settings, "mode=ro")
@@ -143,10 +143,10 @@ func read(e *engine.Engine, path string, o engine.Options) (err error) {
 	return nil
 }
 
-// connect makes a pool of connections, each of which is prepared when it
-// is made, where prepare is set.
+// connect creates a pool of connections; prepare, if set, prepares each connection when
+// it is opened.
 func connect(path string, connections int, o engine.Options, prepare func(driver.Conn) error, settings ...string) (*sql.DB, error) {
-	// What waits is waiting for somebody outside this process.
+	// Whatever waits is waiting for another process.
 	settings = append(settings, fmt.Sprintf("_pragma=busy_timeout(%d)", o.LockWait.Milliseconds()), "_pragma=foreign_keys(1)")
 	c, err := sqlite.NewConnector(uri(path, settings...))
 	if err != nil {
@@ -161,7 +161,7 @@ func connect(path string, connections int, o engine.Options, prepare func(driver
 	return db, nil
 }
 
-// uri names a path and settings for SQLite.
+// uri returns SQLite's URI of a path with settings.
 func uri(path string, settings ...string) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: strings.Join(settings, "&")}
 	return u.String()

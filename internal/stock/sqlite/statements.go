@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// insertRows is how many awards one INSERT of values takes; the rest of a
-	// batch goes as JSON, for which one statement serves every number.
+	// insertRows is how many awards one INSERT of values has; the rest of a batch is
+	// passed as JSON, for which one statement serves every number.
 	insertRows = 16
 
-	// One prize at a time: a join of many with the table leaves it to the
-	// planner which one is searched for each row of the other, and is no faster.
+	// One prize at a time: for a join of many with the table the planner would choose
+	// which one is searched for each row of the other, and it is no faster.
 	sqlRaise = `UPDATE prizes SET issued = issued + ?, changed = ? WHERE pool_id = ? AND id = ?`
 )
 
-// statements are few, whatever the size of a batch, so that each can be
-// prepared once.
+// statements returns a small set of statements, whatever the size of a batch, so that
+// each can be prepared once.
 func statements(d *engine.Dialect, awards engine.Log[draw.Award]) sqltx.Words {
 	values := make([]string, len(awards.Columns))
 	for i := range values {
@@ -65,8 +65,8 @@ func raisePrizes(p *urn.Plan) []engine.Statement {
 	return statements
 }
 
-// findDraws names the draws in a list: in a join with them the planner, who
-// has no statistics, goes through the pool's whole log for each.
+// findDraws lists the draws by name: in a join with them the planner, which has no
+// statistics, reads the pool's whole log for each.
 func findDraws(awards engine.Log[draw.Award], poolID string, ids []string) engine.Statement {
 	return engine.Statement{
 		SQL: `SELECT ` + engine.ReadAwards(awards) + ` FROM awards AS a ` + engine.AwardPrize + `
@@ -76,8 +76,8 @@ ORDER BY a.draw_id, a.ordinal`,
 	}
 }
 
-// jsonText encodes numbers and strings that were checked when they came in;
-// such values always encode.
+// jsonText encodes numbers and strings that were checked on input; such values can
+// always be encoded.
 func jsonText(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {

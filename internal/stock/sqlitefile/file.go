@@ -18,33 +18,33 @@ const (
 	lockSuffix = ".lock"
 )
 
-// besides are the files of SQLite that belong to one state of the database.
+// besides returns the suffixes of SQLite's files that belong to one state of the
+// database.
 func besides() []string { return []string{walSuffix, "-shm", "-journal"} }
 
 // ErrInUse says that another process has the file.
 var ErrInUse = errors.New("the database file is in use by another process")
 
-// File is a database file that belongs to this process. Its methods may be
-// called from any goroutine, save those that say who may call them.
+// File is a database file that this process has exclusively. Its methods may be called
+// from any goroutine, except those that say who may call them.
 type File struct {
 	path string
 	lock *flock.Flock
-	// database and wal are the files that are open, nil before Opened. They are
-	// read, and closed after everything else: closing the database file drops
-	// SQLite's own locks.
+	// database and wal are the open files, nil before Opened. They are read, and closed
+	// after everything else: closing the database file drops SQLite's own locks.
 	database, wal         *os.File
 	databaseInfo, walInfo os.FileInfo
-	// base is how the database file begins until the next turn.
+	// base is the header of the database file until the next turn.
 	base header
 }
 
-// Path is that of the database file, without links.
+// Path returns the path of the database file, without links.
 func (f *File) Path() string { return f.path }
 
-// Lock takes the file at path, which need not be there yet, for this process,
-// and finishes a replacement that was interrupted. The lock is on a file of its
-// own beside it, which is no link: closing any descriptor of the database file
-// would drop SQLite's own locks. Errors: [ErrInUse], and those of files.
+// Lock takes the file at path, which need not exist yet, exclusively for this process,
+// and finishes a replacement that was interrupted. The lock is on a separate file
+// beside it, which is not a link: closing any descriptor of the database file would
+// drop SQLite's own locks. Errors: [ErrInUse], and those of files.
 func Lock(path string) (*File, error) {
 	f := &File{path: realPath(path)}
 	f.lock = flock.New(f.path+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDONLY|noFollow))
@@ -61,7 +61,7 @@ func Lock(path string) (*File, error) {
 	return f, nil
 }
 
-// realPath follows links: one file, one lock, whatever it is called.
+// realPath follows links: one file has one lock, whatever name is used for it.
 func realPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -69,9 +69,8 @@ func realPath(path string) string {
 	return path
 }
 
-// Opened tells f that the database is open and that its WAL has begun a
-// generation. From now on f knows when the files are replaced. Nobody else may
-// use f meanwhile.
+// Opened tells f that the database is open and that its WAL has begun a generation.
+// From now on f notices when the files are replaced. Nobody else may use f meanwhile.
 func (f *File) Opened() (err error) {
 	if f.database, err = os.Open(f.path); err != nil {
 		return err
@@ -91,8 +90,8 @@ func (f *File) Opened() (err error) {
 	return f.write(noteOpen)
 }
 
-// Turned tells f that the caller, who alone may write, has copied the WAL into
-// the file.
+// Turned tells f that the caller, the only one who may write, has copied the WAL to the
+// file.
 func (f *File) Turned() error {
 	if f.database == nil {
 		return nil
@@ -101,13 +100,13 @@ func (f *File) Turned() error {
 	return err
 }
 
-// Moved returns nil as long as the file that is open is the one at its path. It
-// takes a microsecond.
+// Moved returns nil as long as the open file is the one at its path. It takes a
+// microsecond.
 func (f *File) Moved() error { return isAt(f.path, f.databaseInfo) }
 
-// Writable returns nil as long as the file and the WAL that are open are those
-// at their path, and the file begins as it did after the last turn, or as its
-// WAL says. Whoever asks must be the one who may write.
+// Writable returns nil as long as the open file and WAL are those at their path, and
+// the header of the file is as after the last turn, or as its WAL says. Only the one
+// who may write may call it.
 func (f *File) Writable() error {
 	if f.database == nil {
 		return nil
@@ -122,8 +121,8 @@ func (f *File) Writable() error {
 	if now == f.base {
 		return nil
 	}
-	// Another program may have copied the WAL into the file, as some backup
-	// tools do. Only while the generation is ours can it be recognized.
+	// Another program may have copied the WAL to the file, as some backup tools do.
+	// That can be recognized only while the generation is ours.
 	generation, err := readGeneration(f.path + walSuffix)
 	if err != nil {
 		return err
@@ -135,7 +134,7 @@ func (f *File) Writable() error {
 	return nil
 }
 
-// isAt returns nil if the file that was opened, if any, is the one at path.
+// isAt returns nil if the opened file, if any, is the one at path.
 func isAt(path string, opened os.FileInfo) error {
 	if opened == nil {
 		return nil
@@ -152,7 +151,7 @@ func isAt(path string, opened os.FileInfo) error {
 	return nil
 }
 
-// Holds says whether the generation has at least n frames.
+// Holds reports whether the generation has at least n frames.
 func (f *File) Holds(n int64) bool {
 	all, ok, err := openFrames(f.wal)
 	if err != nil || !ok {
@@ -162,12 +161,11 @@ func (f *File) Holds(n int64) bool {
 	return err == nil && ok
 }
 
-// Damaged notes, for the next start, that the file was found to be damaged.
+// Damaged records, for the next start, that the file was found to be damaged.
 func (f *File) Damaged() error { return f.write(noteDamaged) }
 
-// Close gives the file back once all connections to it are closed. With asIs it
-// notes which file was closed, so that the next start knows it. It is the last
-// call.
+// Close releases the file once all connections to it are closed. With asIs it records
+// which file was closed, so that the next start recognizes it. It is the last call.
 func (f *File) Close(asIs bool) error {
 	var errs []error
 	for _, open := range []*os.File{f.database, f.wal} {
@@ -188,13 +186,13 @@ func (f *File) noteClosed() error {
 		return err
 	}
 	if wal, err := readGeneration(f.path + walSuffix); err != nil || wal != nil {
-		return err // somebody else still reads it; the WAL says whose it is
+		return err // another process still reads it; the WAL shows to which file it belongs
 	}
 	return f.write(noteClosed(file))
 }
 
-// The notes are the content of the lock's file, a line. Where one is lost, the
-// file is in doubt.
+// The notes are the content of the lock's file, one line. If a note is lost, the file
+// is in doubt.
 const (
 	noteOpen    = "open\n"
 	noteDamaged = "damaged\n"
@@ -214,15 +212,15 @@ func (f *File) write(note string) error {
 	return os.WriteFile(f.path+lockSuffix, []byte(note), 0o600)
 }
 
-// HasWAL says whether the database at path has a WAL with content. To open it
-// in order to write, even without a write, would then change it.
+// HasWAL reports whether the database at path has a WAL with content. Opening it for
+// writing, even without a write, would then change it.
 func HasWAL(path string) bool {
 	info, err := os.Stat(realPath(path) + walSuffix)
 	return err == nil && info.Size() > 0
 }
 
-// Interrupted says whether a replacement of the file at path was interrupted
-// and waits to be finished.
+// Interrupted reports whether a replacement of the file at path was interrupted and is
+// to be finished.
 func Interrupted(path string) bool {
 	_, err := os.Lstat(realPath(path) + readySuffix)
 	return err == nil

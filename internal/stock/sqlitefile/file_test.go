@@ -11,8 +11,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// database is a file in WAL mode that holds one row with the given text. The
-// connection stays open until the test ends, so that its WAL stays, too.
+// database creates a file in WAL mode with one row that has the given text. The
+// connection stays open until the test ends, so that its WAL stays too.
 func database(t *testing.T, path, text string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=wal_autocheckpoint(0)")
@@ -47,7 +47,7 @@ func move(t *testing.T, from, to string, suffixes ...string) {
 	}
 }
 
-// textIn reads what a database holds, as a process that finds it does.
+// textIn reads the content of a database, as a process that finds it would.
 func textIn(t *testing.T, path string) (text string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -73,7 +73,7 @@ func TestInspect(t *testing.T) {
 	keep("generation", "", "-wal")
 	exec(t, db, `CREATE TABLE more (x)`, `PRAGMA wal_checkpoint(PASSIVE)`)
 	keep("generation that is copied", "", "-wal")
-	exec(t, db, `INSERT INTO fact VALUES ('three')`) // begins the WAL anew
+	exec(t, db, `INSERT INTO fact VALUES ('three')`) // restarts the WAL
 	keep("generation of another program", "", "-wal")
 	turn(t, db, 20)
 	exec(t, db, `INSERT INTO fact VALUES ('four')`)
@@ -95,7 +95,7 @@ func TestInspect(t *testing.T) {
 		{"base", "generation that is copied", noteOpen, Sound},
 		{"generation", "generation", noteOpen, Sound},
 		{"generation that is copied", "generation that is copied", noteOpen, Sound},
-		{"generation that is copied", "generation", noteOpen, Foreign}, // a page 1 of later
+		{"generation that is copied", "generation", noteOpen, Foreign}, // a later page 1
 		{"generation that is copied", "next generation", noteOpen, Foreign},
 		{"base", "next generation", noteOpen, Foreign},
 		{"next generation", "next generation", noteOpen, Sound},
@@ -146,9 +146,9 @@ func TestSealedFileBelongsToNoWAL(t *testing.T) {
 	require.Error(t, Seal(copied+"-wal"), "no database")
 }
 
-// TestReplaceEndsAnywhere: a replacement that is broken off behind any step
-// leaves the old database, with its WAL, or the new one, and the next process
-// that locks it finds nothing left to do.
+// TestReplaceEndsAnywhere: a replacement that is broken off after any step leaves the
+// old database, with its WAL, or the new one, and the next process that locks it finds
+// nothing left to do.
 func TestReplaceEndsAnywhere(t *testing.T) {
 	t.Parallel()
 	source, backup := filepath.Join(t.TempDir(), "d.db"), filepath.Join(t.TempDir(), "b.db")
@@ -190,9 +190,9 @@ func TestReplaceEndsAnywhere(t *testing.T) {
 	require.Positive(t, came["new"])
 }
 
-// TestReplaceCondemnsARename: without the moment at which a replacement takes
-// effect, a rename that is broken off leaves the new file beside the old WAL.
-// Inspect says so, and SQLite alone does not.
+// TestReplaceCondemnsARename: without the moment at which a replacement takes effect, a
+// rename that is broken off leaves the new file beside the old WAL. Inspect detects
+// that, and SQLite by itself does not.
 func TestReplaceCondemnsARename(t *testing.T) {
 	t.Parallel()
 	source, backup := filepath.Join(t.TempDir(), "d.db"), filepath.Join(t.TempDir(), "b.db")

@@ -9,11 +9,11 @@ import (
 	"os"
 )
 
-// headerSize is the size of the header, with which page 1 begins. See
+// headerSize is the size of the header, at the beginning of page 1. See
 // https://www.sqlite.org/fileformat.html for its members.
 const headerSize = 100
 
-// The places of members of the header.
+// The offsets of members of the header.
 const (
 	versionsAt = 18 // two bytes: 1 for a rollback journal, 2 for a WAL
 	changesAt  = 24 // counts changes of page 1; 4 bytes
@@ -21,18 +21,17 @@ const (
 	writtenAt  = 92 // the count of changes again, and the library that wrote it; 8 bytes
 )
 
-// header is how a database file begins.
+// header is the beginning of a database file.
 type header [headerSize]byte
 
 func (h *header) id() uint32 { return binary.BigEndian.Uint32(h[idAt:]) }
 
-// follows says whether the change of the id by one, and nothing else, made h
-// of base.
+// follows reports whether h differs from base only by the change of the id by one.
 func (h *header) follows(base *header) bool {
 	return h.id() == base.id()+1 && h.withoutID() == base.withoutID()
 }
 
-// withoutID is h without what every change of the id changes.
+// withoutID returns h without what every change of the id changes.
 func (h *header) withoutID() header {
 	rest := *h
 	clear(rest[changesAt : changesAt+4])
@@ -41,8 +40,8 @@ func (h *header) withoutID() header {
 	return rest
 }
 
-// readHeader reads the header of a file; nil where there is no file, or an
-// empty one. What is shorter than a header is none, and filled up with zeros.
+// readHeader reads the header of a file; nil for a missing or an empty file. A shorter
+// file is filled up with zeros.
 func readHeader(path string) (*header, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,8 +61,8 @@ func readHeader(path string) (*header, error) {
 	return &h, nil
 }
 
-// magic is how a database file begins.
+// magic is the beginning of a database file.
 const magic = "SQLite format 3\x00"
 
-// isDatabase says whether h begins a database file.
+// isDatabase reports whether h is the header of a database file.
 func (h *header) isDatabase() bool { return bytes.HasPrefix(h[:], []byte(magic)) }

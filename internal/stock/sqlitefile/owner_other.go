@@ -2,8 +2,8 @@
 
 package sqlitefile
 
-// inheritOwner does nothing where files have no owners in this sense.
+// inheritOwner does nothing on systems whose files have no such owners.
 func inheritOwner(string, string) error { return nil }
 
-// noFollow is nothing that the system has.
+// noFollow is 0 because the system has no such flag.
 const noFollow = 0

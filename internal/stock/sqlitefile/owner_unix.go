@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// inheritOwner gives a file the owner of the database or, where that is not
-// there yet, of its folder. Only root can give files away, and only root has
-// to: what it restores is for another account.
+// inheritOwner gives a file the owner of the database or, if that does not exist yet,
+// of its folder. Only root can change owners, and only root has to: what it restores is
+// for another account.
 func inheritOwner(database, file string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -30,6 +30,6 @@ func inheritOwner(database, file string) error {
 	return nil
 }
 
-// noFollow refuses to open a link: what it points to would be created with the
-// rights of the service.
+// noFollow makes opening a link fail: its target would be created with the rights of
+// the service.
 const noFollow = syscall.O_NOFOLLOW

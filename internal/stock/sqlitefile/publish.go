@@ -10,19 +10,18 @@ import (
 	"path/filepath"
 )
 
-// The ways of journaling that a header names.
+// The journal modes that a header names.
 const (
 	journalRollback = 1
 	journalWAL      = 2
 )
 
-// Seal makes a copy of a database, which is not open, a file of its own: with an
-// id that no WAL knows, and to be read without one.
+// Seal makes a copy of a database, which is not open, an independent file: with an id
+// that no WAL knows, and readable without a WAL.
 func Seal(path string) error { return stamp(path, journalRollback) }
 
-// Publish gives a file, which is not open, the name path when it is on the
-// disk, and never in the place of a file that is there. Both names are in one
-// folder. Error: fs.ErrExist.
+// Publish renames a file, which is not open, to path when it is on the disk, and never
+// replaces an existing file. Both names are in one folder. Error: fs.ErrExist.
 func Publish(part, path string) error {
 	if err := Sync(part); err != nil {
 		return err
@@ -33,8 +32,8 @@ func Publish(part, path string) error {
 	return Sync(filepath.Dir(path))
 }
 
-// Taken names the first file that is in the way of a new database at path, also
-// a WAL or a journal, which SQLite would take for its own; "" for none.
+// Taken returns the first file that is in the way of a new database at path, including
+// a WAL or a journal, which SQLite would use as its own; "" for none.
 func Taken(path string) string {
 	for _, suffix := range append([]string{""}, besides()...) {
 		if _, err := os.Lstat(path + suffix); !errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +43,7 @@ func Taken(path string) string {
 	return ""
 }
 
-// moveNew renames a file, unless there is one of the new name.
+// moveNew renames a file, unless the new name exists.
 func moveNew(from, to string) error {
 	err := os.Link(from, to)
 	if err == nil {
@@ -60,16 +59,16 @@ func moveNew(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// stamp gives a file that is not open a new, even id, which no WAL knows, and a
-// way of journaling. It does so in the bytes of the header, because SQLite
-// would open a journal for it, beside a file that is not to be named yet.
+// stamp gives a file that is not open a new, even id, which no WAL knows, and a journal
+// mode. It changes the bytes of the header, because SQLite would create a journal for
+// it, beside a file that must not have its name yet.
 func stamp(path string, journal byte) (err error) {
 	h, err := readHeader(path)
 	if err != nil {
 		return err
 	}
 	if h == nil || !h.isDatabase() {
-		return fmt.Errorf("%s is no SQLite database", path)
+		return fmt.Errorf("%s is not an SQLite database", path)
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -86,8 +85,7 @@ func stamp(path string, journal byte) (err error) {
 	return err
 }
 
-// Sync returns when the content of a file, or the names in a folder, are on the
-// disk.
+// Sync returns when the content of a file, or the names in a folder, are on the disk.
 func Sync(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

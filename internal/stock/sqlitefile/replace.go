@@ -7,17 +7,17 @@ import (
 	"path/filepath"
 )
 
-// A replacement is made in a file beside the database, and takes effect when
-// that file is whole and gets the name that ends with readySuffix. Whatever
-// happens then, the next process that locks the database finishes it. Until
-// then, the old database is untouched.
+// A replacement is written to a file beside the database, and takes effect when that
+// file is complete and gets the name that ends with readySuffix. Whatever happens then,
+// the next process that locks the database finishes it. Before that, the old database
+// is unchanged.
 const (
 	partSuffix  = "-restore-part"
 	readySuffix = "-restore-ready"
 )
 
-// Part makes an empty file, for its owner alone, and returns its path: what is
-// written there is to replace the database.
+// Part creates an empty file, only for its owner, and returns its path: what is written
+// there will replace the database.
 func (f *File) Part() (string, error) {
 	if err := f.removePart(); err != nil {
 		return "", err
@@ -31,8 +31,8 @@ func (f *File) Part() (string, error) {
 
 func (f *File) removePart() error { return removeAll(f.path+partSuffix, append(besides(), "")...) }
 
-// Replace puts the file at Part in the place of the database. It takes effect
-// as a whole or not at all, also when the process or the machine dies.
+// Replace replaces the database by the file at Part. It takes effect as a whole or not
+// at all, also if the process or the machine dies.
 func (f *File) Replace() error {
 	for _, step := range f.replacement() {
 		if err := step(); err != nil {
@@ -42,7 +42,7 @@ func (f *File) Replace() error {
 	return nil
 }
 
-// replacement are the steps of Replace, in their order.
+// replacement returns the steps of Replace, in order.
 func (f *File) replacement() []func() error {
 	return append([]func() error{
 		func() error { return stamp(f.path+partSuffix, journalWAL) },
@@ -53,12 +53,12 @@ func (f *File) replacement() []func() error {
 	}, f.finishing()...)
 }
 
-// finishing are the steps from a whole file at readySuffix to the database.
+// finishing returns the steps from a complete file at readySuffix to the database.
 func (f *File) finishing() []func() error {
 	return []func() error{
 		func() error { return Sync(filepath.Dir(f.path)) },
 		func() error { return removeAll(f.path, besides()...) },
-		func() error { return Sync(filepath.Dir(f.path)) }, // or the new file meets the old WAL after a loss of power
+		func() error { return Sync(filepath.Dir(f.path)) }, // otherwise the new file could meet the old WAL after a loss of power
 		func() error {
 			file, err := readHeader(f.path + readySuffix)
 			if err != nil {
@@ -74,8 +74,8 @@ func (f *File) finishing() []func() error {
 	}
 }
 
-// finish ends a replacement that was interrupted: one that had taken effect is
-// done, of another nothing is left.
+// finish completes a replacement that had taken effect before it was interrupted, and
+// removes the rest of any other.
 func (f *File) finish() error {
 	if _, err := os.Lstat(f.path + readySuffix); errors.Is(err, fs.ErrNotExist) {
 		return f.removePart()
@@ -90,7 +90,7 @@ func (f *File) finish() error {
 	return nil
 }
 
-// inheritMode gives a file the permissions of the database, where that is there.
+// inheritMode gives a file the permissions of the database, if that exists.
 func inheritMode(database, file string) error {
 	like, err := os.Stat(database)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -2,24 +2,25 @@ package sqlitefile
 
 import "fmt"
 
-// Verdict says what the files of a database are, before they are opened.
+// Verdict is the state of a database's files, before they are opened.
 type Verdict int
 
 // The verdicts.
 const (
-	// New: there is no database yet.
+	// New means that there is no database yet.
 	New Verdict = iota
-	// Sound: the file is as it was closed, or the WAL is its own.
+	// Sound means that the file is as it was closed, or the WAL belongs to it.
 	Sound
-	// Doubtful: the files may be one state or not; the rows have to tell.
+	// Doubtful means that the files may or may not be one state; the rows must be
+	// examined.
 	Doubtful
-	// Foreign: the WAL belongs to another file, or to another state of it.
+	// Foreign means that the WAL belongs to another file, or to another state of it.
 	Foreign
 )
 
-// Inspect reads the database file at path and the WAL beside it, neither of
-// which may be open in a process that writes, and returns what they are and,
-// unless they are sound, why.
+// Inspect reads the database file at path and the WAL beside it, neither of which may
+// be open in a process that writes, and returns their state and, unless they are sound,
+// the reason.
 func Inspect(path string) (v Verdict, reason string, err error) {
 	path = realPath(path)
 	file, err := readHeader(path)

@@ -15,17 +15,17 @@ const (
 	frameHeaderSize = 24
 )
 
-// frames reads the frames of a WAL's generation: those that bear the salts of
-// the WAL's header. What a former generation left behind them has others.
+// frames reads the frames of a WAL's generation: those with the salts of the WAL's
+// header. Frames left over from an earlier generation have other salts.
 type frames struct {
 	file *os.File
 	salt [8]byte
-	// size is that of a frame.
+	// size is the size of a frame.
 	size int64
 }
 
-// openFrames reads the WAL's header; ok is false where that is not whole, and
-// SQLite sees no frames either.
+// openFrames reads the WAL's header; ok is false if that is not complete, and SQLite
+// sees no frames either.
 func openFrames(file *os.File) (f frames, ok bool, err error) {
 	var head [walHeaderSize]byte
 	if _, err := file.ReadAt(head[:], 0); err != nil {
@@ -36,14 +36,14 @@ func openFrames(file *os.File) (f frames, ok bool, err error) {
 	return f, binary.BigEndian.Uint32(head[0:])&^1 == 0x377f0682, nil
 }
 
-// frame is the head of one frame: which page it holds, and whether a
-// transaction ends with it.
+// frame is the header of one frame: which page it contains, and whether a transaction
+// ends with it.
 type frame struct {
 	page    uint32
 	commits bool
 }
 
-// at reads frame n, from 0; ok is false where the generation has fewer.
+// at reads frame n, from 0; ok is false if the generation has fewer.
 func (f frames) at(n int64) (fr frame, ok bool, err error) {
 	var head [frameHeaderSize]byte
 	if _, err := f.file.ReadAt(head[:], walHeaderSize+n*f.size); err != nil {
@@ -53,7 +53,7 @@ func (f frames) at(n int64) (fr frame, ok bool, err error) {
 	return fr, bytes.Equal(head[8:16], f.salt[:]), nil
 }
 
-// header reads the database's header from frame n, which holds page 1.
+// header reads the database's header from frame n, which contains page 1.
 func (f frames) header(n int64) (h header, err error) {
 	_, err = f.file.ReadAt(h[:], walHeaderSize+n*f.size+frameHeaderSize)
 	return h, ignoreEOF(err)
@@ -66,16 +66,15 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// generation is what a WAL says of its base.
+// generation is what a WAL says about its base.
 type generation struct {
-	// first is the header that its first frame holds, if that is the change of
-	// an id alone.
+	// first is the header in its first frame, if that is only the change of an id.
 	first *header
-	// headers are those that its frames hold.
+	// headers are those in its frames.
 	headers []header
 }
 
-// readGeneration reads the WAL at path; nil where that has no frame.
+// readGeneration reads the WAL at path; nil if it has no frame.
 func readGeneration(path string) (*generation, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,11 +111,11 @@ func readGeneration(path string) (*generation, error) {
 	}
 }
 
-// isOurs says whether the service began the generation.
+// isOurs reports whether the service began the generation.
 func (g *generation) isOurs() bool { return g.first != nil && g.first.id()%2 == 1 }
 
-// isOf says whether a file with this header is the generation's base, or has
-// got pages of it; isOurs must hold.
+// isOf reports whether a file with this header is the generation's base, possibly with
+// pages of the generation; isOurs must be true.
 func (g *generation) isOf(file *header) bool {
 	if g.first.follows(file) {
 		return true

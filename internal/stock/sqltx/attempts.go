@@ -24,10 +24,10 @@ type Attempts struct {
 	prepared       prepared
 }
 
-// statements are those that depend on the dialect, made once.
+// statements are the statements that depend on the dialect, built once.
 type statements struct{ pool, head, move, moveFenced string }
 
-// New draws through a writer and a reader, which may be one.
+// New returns attempts that use a writer and a reader, which may be the same.
 func New(writer, reader *sql.DB, d *engine.Dialect, awards engine.Log[draw.Award], w Words) *Attempts {
 	return &Attempts{writer: writer, reader: reader, dialect: d, awards: awards, words: w, made: statements{
 		pool: SelectPool(d), head: `SELECT version, mark, ` + d.IsDue() + ` FROM pools WHERE id = ?`,
@@ -35,14 +35,14 @@ func New(writer, reader *sql.DB, d *engine.Dialect, awards engine.Log[draw.Award
 	}}
 }
 
-// Words are the statements that MySQL and SQLite word differently.
+// Words are the statements that differ between MySQL and SQLite.
 type Words struct {
 	// Awards inserts the plan's awards, Prizes raises its prizes' issued.
 	Awards, Prizes func(*urn.Plan) []engine.Statement
 	// Draws finds draws by their ids.
 	Draws func(poolID string, ids []string) engine.Statement
-	// Settle, where set, is a statement whose commit waits until all that could be
-	// read before is as safe as what is acknowledged.
+	// Settle, if set, is a statement whose commit waits until all that could be read
+	// before is as safe as what is acknowledged.
 	Settle func() engine.Statement
 	// Prepared are statements to be prepared once.
 	Prepared []string
@@ -51,10 +51,10 @@ type Words struct {
 type attempt struct {
 	attempts *Attempts
 	options  engine.TxOptions
-	// tx is open from the start when the pool row is locked first, else from
-	// the first lookup in the log or the write.
+	// tx is open from the start if the pool's row is locked first, otherwise from the
+	// first lookup in the log or the write.
 	tx *preparedTx
-	// found says that Draws has found any.
+	// found means that Draws has found some draw.
 	found bool
 }
 
@@ -62,8 +62,8 @@ const (
 	sqlLock = `SELECT version FROM pools WHERE id = ?`
 	// selectRules reads the body of a change of rules.
 	selectRules = `SELECT body FROM changes WHERE pool_id = ? AND version = ?`
-	// SelectPrizes reads the prizes of a pool that changed after a version, and at
-	// which version they are read.
+	// SelectPrizes reads the prizes of a pool that changed after a version, and the
+	// version at which they are read.
 	SelectPrizes = `SELECT ` + engine.PrizeColumns + `, (SELECT version FROM pools WHERE id = ?) FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
 
 	//double:versions-only AND mark = ? => AND ? IS NOT NULL
@@ -76,8 +76,8 @@ func SelectPool(d *engine.Dialect) string {
 	return `SELECT ` + engine.RowColumns(d) + ` FROM pools WHERE id = ?`
 }
 
-// MoveHead moves a pool's head on, from the one that was planned from, unless
-// an item of its agenda is due.
+// MoveHead advances a pool's head from the one that the plan was made from, unless an
+// item of its agenda is due.
 func MoveHead(d *engine.Dialect) string { return moveHead + guard + d.NotDue("") }
 
 // Read implements engine.Attempts.
@@ -114,8 +114,8 @@ func (tx *attempt) open(ctx context.Context) error {
 	return nil
 }
 
-// openLocked is open, and locks the pool's row where the options say so and
-// the transaction itself does not lock it.
+// openLocked is open, and locks the pool's row if the options require it and the
+// transaction itself does not lock it.
 func (tx *attempt) openLocked(ctx context.Context, poolID string) error {
 	if err := tx.open(ctx); err != nil || !tx.options.Lock || tx.attempts.dialect.ForUpdate == "" {
 		return err
@@ -123,7 +123,7 @@ func (tx *attempt) openLocked(ctx context.Context, poolID string) error {
 	var version int64
 	err := tx.tx.QueryRowContext(ctx, sqlLock+tx.attempts.dialect.ForUpdate, poolID).Scan(&version)
 	if errors.Is(err, sql.ErrNoRows) {
-		return engine.ErrConflict // the next read says what has become of the pool
+		return engine.ErrConflict // the next read shows what has happened to the pool
 	}
 	return err
 }
@@ -188,16 +188,16 @@ func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, ur
 	return row.Merge(urn, prizes, rules, tx.options)
 }
 
-// Draws implements engine.Tx. It asks in a transaction, which a proxy that sends
-// readers elsewhere leaves with the server that is written.
+// Draws implements engine.Tx. It reads in a transaction: a proxy that sends reads to
+// other servers leaves a transaction with the server that can be written.
 func (tx *attempt) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
 	draws, err := tx.draws(ctx, poolID, ids)
 	tx.found = tx.found || len(draws) > 0
 	return draws, engine.Classify(err, tx.attempts.dialect.ByCode)
 }
 
-// openChecked opens the transaction by one of the ways above, where it is not
-// open, on a server that can be written.
+// openChecked opens the transaction by one of the functions above, if it is not open,
+// on a server that can be written.
 func (tx *attempt) openChecked(ctx context.Context, open func(context.Context) error) error {
 	if tx.tx != nil {
 		return nil
@@ -293,7 +293,7 @@ func (tx *attempt) Rollback() {
 
 var errRows = errors.New("sqltx: a statement changed another number of rows than planned")
 
-// exec runs a statement that must change s.Rows rows; errRows when it changes
+// exec runs a statement that must change s.Rows rows; it returns errRows if it changes
 // another number.
 func exec(ctx context.Context, tx *preparedTx, s engine.Statement) error {
 	result, err := tx.ExecContext(ctx, s.SQL, s.Args...)

@@ -1,4 +1,4 @@
-// Package sqltx decides batches through database/sql, for databases that word a
-// few statements differently. It keeps law 1: an attempt ends in one guarded
-// write, or leaves nothing behind.
+// Package sqltx decides batches through database/sql, for databases that differ in a
+// few statements. It keeps law 1: an attempt ends in one guarded write, or leaves
+// nothing behind.
 package sqltx

@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// prepared are statements that are prepared once, on databases where to read a
-// statement costs more than to send it.
+// prepared holds statements that are prepared once, on databases where parsing a
+// statement costs more than sending it.
 type prepared struct {
 	mu         sync.Mutex
 	statements map[string]*sql.Stmt
 }
 
 // prepare prepares the statements. It is called outside of transactions, because
-// to prepare may take a connection. Where it fails, as it does before the
-// schema is there, it says so and tries again the next time.
+// preparing may take a connection. If it fails, as it does before the schema exists, it
+// returns an error and tries again the next time.
 func (k *prepared) prepare(ctx context.Context, db *sql.DB, queries []string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -27,7 +27,7 @@ func (k *prepared) prepare(ctx context.Context, db *sql.DB, queries []string) er
 		s, err := db.PrepareContext(ctx, query) //nolint:sqlclosecheck // until the database is closed
 		if err != nil {
 			for _, s := range statements {
-				_ = s.Close() // it is the first error that matters
+				_ = s.Close() // the first error is the relevant one
 			}
 			return err
 		}
@@ -37,13 +37,13 @@ func (k *prepared) prepare(ctx context.Context, db *sql.DB, queries []string) er
 	return nil
 }
 
-// preparedTx is a transaction that knows statements which were prepared before it.
+// preparedTx is a transaction with statements that were prepared before it.
 type preparedTx struct {
 	*sql.Tx
 	statements map[string]*sql.Stmt
 }
 
-// ExecContext runs a statement, the prepared one where there is one.
+// ExecContext runs a statement, as prepared if it was prepared.
 func (tx preparedTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if s := tx.statements[query]; s != nil {
 		return tx.StmtContext(ctx, s).ExecContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction

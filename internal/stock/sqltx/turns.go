@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// partsMax is how many parts of a UNION one statement has, and rowsMax how many
-	// rows one inserts: below what the databases take.
+	// partsMax is the maximum number of parts of a UNION in one statement, and rowsMax
+	// the maximum number of rows that one inserts: below the databases' limits.
 	partsMax = 100
 	rowsMax  = 500
 
@@ -56,8 +56,8 @@ func (tx *attempt) turns(ctx context.Context, u *urn.Urn, needs []urn.Need) (*ur
 	return facts, nil
 }
 
-// turnsPart is a part of the read of turns: those that a condition takes, by the
-// primary key alone.
+// turnsPart is a part of the read of turns: those that satisfy a condition, found only
+// through the primary key.
 type turnsPart struct {
 	where string
 	args  []any
@@ -88,7 +88,7 @@ func (tx *attempt) readTurns(ctx context.Context, facts *urn.Facts, parts []turn
 // lastTurns are the last turns of each subject and kind, which several needs may name.
 func lastTurns(poolID string, needs []urn.Need) (parts []turnsPart) {
 	for i, n := range needs {
-		if i > 0 && n.Subject == needs[i-1].Subject && n.Counted == needs[i-1].Counted { // those of one follow each other
+		if i > 0 && n.Subject == needs[i-1].Subject && n.Counted == needs[i-1].Counted { // equal ones are adjacent
 			continue
 		}
 		parts = append(parts, turnsPart{ofSubject + ` AND seq = ` + lastSeq, []any{poolID, n.Subject, string(n.Counted), poolID, n.Subject, string(n.Counted)}})

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testAgendaPlan: what may be planned, what is shown of it, and what planning
-// and removing leave in the history.
+// testAgendaPlan: what may be planned, what is shown of it, and what planning and
+// removing leave in the history.
 func testAgendaPlan(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -84,7 +84,7 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM agenda`))
 }
 
-// refusesItems: what cannot be planned at noon in the pool p.
+// refusesItems checks what cannot be planned at noon in the pool p.
 func refusesItems(t *testing.T, s *stock.Store, noon time.Time) {
 	t.Helper()
 	ctx := t.Context()
@@ -106,7 +106,7 @@ func refusesItems(t *testing.T, s *stock.Store, noon time.Time) {
 	code(t, draw.CodePoolNotFound, err)
 }
 
-// left is a count that a statement finds, nothing for 0.
+// left returns the count of a statement, "" for 0.
 func left(t *testing.T, s *stock.Store, statement string) string {
 	t.Helper()
 	var n int
@@ -117,8 +117,8 @@ func left(t *testing.T, s *stock.Store, statement string) string {
 	return fmt.Sprint(n)
 }
 
-// testAgendaRuns: items become entries in the order of their times and numbers,
-// once; one that cannot be done says so and blocks nobody.
+// testAgendaRuns: items become entries in the order of their times and numbers, once;
+// one that cannot be carried out is recorded as failed and blocks no other.
 func testAgendaRuns(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -182,12 +182,12 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 	code(t, draw.CodePoolClosed, err)
 }
 
-// testAgendaGuards: no write passes an item that is due, from the cached copy or
-// from what was read, and neither does a change.
+// testAgendaGuards: no write passes a due item, neither from the cached copy nor from
+// what was read, and neither does a change.
 func testAgendaGuards(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of it is a wait
+			t.Parallel() // most of it is waiting
 			testAgendaGuard(t, s, "pool-"+name, o)
 		})
 	}
@@ -238,8 +238,8 @@ func testAgendaGuard(t *testing.T, s *stock.Store, id string, o stock.TxOptions)
 	NoViolations(t, s, id)
 }
 
-// testAgendaMany: 2,500 items that came due unseen are done in
-// order, by several at once.
+// testAgendaMany: 2,500 items that became due unnoticed are carried out in order, by
+// several instances at once.
 func testAgendaMany(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 1, 1)
@@ -259,7 +259,7 @@ func testAgendaMany(t *testing.T, s *stock.Store) {
 	for range cap(failed) {
 		require.NoError(t, <-failed)
 	}
-	require.NoError(t, s.RunAllDue(ctx)) // what the others were at is done
+	require.NoError(t, s.RunAllDue(ctx)) // what the others had begun is done
 	last := draw.Item{}
 	moves, err := s.Moves(ctx, "p", 4, 10_000)
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // testAgendaOnce: what is planned under a key is planned once, and its replay is the
-// first result with the same salt, whatever has become of the pool.
+// first result with the same salt, whatever has happened to the pool.
 func testAgendaOnce(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 5)
@@ -84,7 +84,7 @@ func testAgendaOnce(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "q")
 }
 
-// planItemOnce: an item of each kind, under a key of its own; used is a key of a file.
+// planItemOnce plans an item of each kind, with separate keys; used is a key of a file.
 func planItemOnce(t *testing.T, s *stock.Store, poolID, used string, noon time.Time) {
 	t.Helper()
 	ctx := t.Context()
@@ -128,7 +128,7 @@ func planItemOnce(t *testing.T, s *stock.Store, poolID, used string, noon time.T
 	code(t, draw.CodeInvalidRequest, err)
 }
 
-// itemsFrom are the items of a pool's agenda, in order.
+// itemsFrom returns the items of a pool's agenda, in order.
 func itemsFrom(t *testing.T, s *stock.Store, poolID string) []draw.Item {
 	t.Helper()
 	items, err := s.Agenda(t.Context(), poolID, 0, 1000, false)

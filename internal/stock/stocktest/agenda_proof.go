@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testAgendaCommitted: stock that is due once a committed pool is closed cannot be
-// moved, which is said of the item and blocks nobody.
+// testAgendaCommitted: stock that is due after a committed pool is closed cannot be
+// moved, which is recorded for the item and blocks no other.
 func testAgendaCommitted(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -52,8 +52,8 @@ func testAgendaCommitted(t *testing.T, s *stock.Store) {
 	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
 }
 
-// testAgendaCommittedCloses: what comes before the closing of a committed pool is
-// done before it, although all is done at once.
+// testAgendaCommittedCloses: items before the closing of a committed pool are carried
+// out before it, although all are carried out at once.
 func testAgendaCommittedCloses(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -78,8 +78,8 @@ func testAgendaCommittedCloses(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "p")
 }
 
-// testTurnsOfAbsent: where a pool that was read is deleted, its turns are no longer
-// those of its head, and the next read says why.
+// testTurnsOfAbsent: if a pool that was read is deleted, its turns are no longer those
+// of its head, and the next read says why.
 func testTurnsOfAbsent(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none","limits":[{"of":"draws","max":3}]}`)
@@ -97,8 +97,8 @@ func testTurnsOfAbsent(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testAgendaCommittedAgain: an item that sets the state which the pool has is a
-// line of the public log all the same.
+// testAgendaCommittedAgain: an item that sets the state which the pool already has is
+// still a line of the public log.
 func testAgendaCommittedAgain(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))

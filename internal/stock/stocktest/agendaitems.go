@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// soon is how far ahead tests plan what is to become due, at first: what comes
-	// before it in the test may take long on a busy machine, and then finds it due.
+	// soon is how far ahead tests initially plan what is to become due: earlier steps
+	// of the test may take long on a busy machine, and then the item is already due.
 	soon = 5 * time.Second
-	// soonMax is the furthest ahead.
+	// soonMax is the maximum time ahead.
 	soonMax = time.Minute
 )
 
-// StateAt is an item that sets a pool's state.
+// StateAt returns an item that sets a pool's state.
 func StateAt(at time.Time, state draw.State) draw.Item {
 	return draw.Item{At: at, Kind: draw.ItemState, State: state}
 }
 
-// StockAt is an item that moves stock of a prize.
+// StockAt returns an item that moves stock of a prize.
 func StockAt(at time.Time, prizeID string, delta int64) draw.Item {
 	return draw.Item{At: at, Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: prizeID, Delta: delta, Reason: "planned"}}
 }
@@ -40,9 +40,8 @@ func PlanAll(tb testing.TB, s *stock.Store, poolID string, items ...draw.Item) [
 	return numbers
 }
 
-// InTime prepares what is to become due in a pool at the time that it returns.
-// What a busy machine prepares too late is taken back, by SQL, and prepared anew
-// further ahead.
+// InTime prepares what is to become due in a pool at the time that it returns. What a
+// busy machine prepares too late is reverted, by SQL, and prepared again further ahead.
 func InTime(t *testing.T, s *stock.Store, poolID string, prepare func(at time.Time) error) time.Time {
 	t.Helper()
 	return inTime(t, s, poolID, soon, prepare)
@@ -68,8 +67,8 @@ func planSoon(t *testing.T, s *stock.Store, poolID string, items func(at time.Ti
 	return PlanInTime(t, s, poolID, soon, items)
 }
 
-// PlanInTime is InTime for items that are planned one after another, so far ahead at
-// first.
+// PlanInTime is InTime for items that are planned one after another, with an initial
+// lead time.
 func PlanInTime(t *testing.T, s *stock.Store, poolID string, lead time.Duration, items func(at time.Time) []draw.Item) time.Time {
 	t.Helper()
 	return inTime(t, s, poolID, lead, func(at time.Time) error { return plan(t, s, poolID, items(at)) })
@@ -101,7 +100,7 @@ func Await(tb testing.TB, s *stock.Store, at time.Time) {
 	}
 }
 
-// clockOf asks the database for its time.
+// clockOf reads the database's time.
 func clockOf(tb testing.TB, s *stock.Store) (now time.Time) {
 	tb.Helper()
 	if s.Engine().Clock == "" {

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// NewChain is a beacon of one's own, with a round every 3 seconds.
+// NewChain returns a beacon for the test, with a round every 3 seconds.
 func NewChain(tb testing.TB) *drand.Chain {
 	tb.Helper()
 	return drand.New(tb, 1_700_000_000, 3)
@@ -38,7 +38,7 @@ func commitToBeacon(tb testing.TB, s *stock.Store, chain *drand.Chain, poolID st
 	})
 }
 
-// ChangeState changes a pool's state, with a round where it has a beacon.
+// ChangeState changes a pool's state, with a round if it has a beacon.
 func ChangeState(tb testing.TB, s *stock.Store, poolID string, state draw.State, round *draw.Round) (draw.Pool, error) {
 	tb.Helper()
 	for {
@@ -72,7 +72,7 @@ func openWith(tb testing.TB, s *stock.Store, chain *drand.Chain, poolID string) 
 	return round, err
 }
 
-// blindPool is a pool that is committed to a beacon, and paused.
+// blindPool creates a paused pool that is committed to a beacon.
 func blindPool(t *testing.T, s *stock.Store, whileOpen bool) *drand.Chain {
 	t.Helper()
 	s.Unseal(Identities(t))
@@ -84,7 +84,7 @@ func blindPool(t *testing.T, s *stock.Store, whileOpen bool) *drand.Chain {
 	return chain
 }
 
-// unchanged says that what runs between leaves the pool as it is.
+// unchanged checks that between does not change the pool.
 func unchanged(t *testing.T, s *stock.Store, between func()) {
 	t.Helper()
 	before, err := s.Pool(t.Context(), "p")
@@ -95,8 +95,8 @@ func unchanged(t *testing.T, s *stock.Store, between func()) {
 	require.Equal(t, before, after)
 }
 
-// testOpening: a pool with a beacon opens with the round that was announced, and
-// with no other; what is refused changes nothing.
+// testOpening: a pool with a beacon opens only with the announced round; what is
+// refused changes nothing.
 func testOpening(t *testing.T, s *stock.Store) {
 	chain := blindPool(t, s, false)
 	open := func(round *draw.Round) error {
@@ -146,7 +146,7 @@ func testOpening(t *testing.T, s *stock.Store) {
 	proven(t, s)
 }
 
-// testOpeningPlain: a pool without a beacon takes no round.
+// testOpeningPlain: a pool without a beacon accepts no round.
 func testOpeningPlain(t *testing.T, s *stock.Store) {
 	s.Unseal(Identities(t))
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -163,7 +163,7 @@ func testOpeningPlain(t *testing.T, s *stock.Store) {
 	}
 }
 
-// proven closes the pool and has its files verified.
+// proven closes the pool and verifies its files.
 func proven(t *testing.T, s *stock.Store) proof.Report {
 	t.Helper()
 	_, err := ChangeState(t, s, "p", draw.StateClosed, nil)

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testBudgetPassed: the audit adds up what was awarded under budgets, and tells
-// of each award that was beyond the one in force.
+// testBudgetPassed: the audit adds up what was awarded under budgets, and reports each
+// award beyond the budget in force.
 func testBudgetPassed(t *testing.T, s *stock.Store) {
 	const fallback = `{"fallback":"none","budget":`
 	campaign(t, s, "p", fallback+`{"max":"5.00","per":"day"}}`)
@@ -33,9 +33,9 @@ func testBudgetPassed(t *testing.T, s *stock.Store) {
 	draws(fallback+`{"max":"5.00","per":"day"}}`, true, true, false)
 	draws(fallback+`{"max":"7.50","per":"day"}}`, true, false)
 	draws(`{"fallback":"none"}`, true)                            // no budget counts this one
-	draws(fallback+`{"max":"10.00","per":"month"}}`, true, false) // the days count on
-	draws(fallback+`{"max":"2.50"}}`, false)                      // and for ever, though it is less than was spent
-	draws(fallback+`{"max":"12.50","per":"month"}}`, true, false) // summed anew
+	draws(fallback+`{"max":"10.00","per":"month"}}`, true, false) // the days continue to count
+	draws(fallback+`{"max":"2.50"}}`, false)                      // permanently, though it is less than was spent
+	draws(fallback+`{"max":"12.50","per":"month"}}`, true, false) // summed again
 	require.NotContains(t, rulesBroken(t, s), "budget-passed")
 
 	for name, planted := range map[string][]string{
@@ -63,7 +63,7 @@ func testBudgetPassed(t *testing.T, s *stock.Store) {
 	require.Empty(t, rulesBroken(t, s))
 }
 
-// rulesBroken are the rules of the plain audit that the pool p breaks.
+// rulesBroken returns the rules of the plain audit that the pool p violates.
 func rulesBroken(t *testing.T, s *stock.Store) (rules []string) {
 	t.Helper()
 	audit, err := s.Audit(t.Context(), "p")

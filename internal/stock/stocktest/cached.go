@@ -10,9 +10,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testCached: a plan that was made from a cached copy is written when the pool
-// is at the same head, and rejected when anything that a plan depends on has
-// changed.
+// testCached: a plan that was made from a cached copy is written if the pool is at the
+// same head, and rejected if anything that the plan depends on has changed.
 func testCached(t *testing.T, s *stock.Store) {
 	paused, mode := draw.StatePaused, "optimistic"
 	changes := map[string]func(id string) error{
@@ -60,8 +59,8 @@ func readUrn(tb testing.TB, s *stock.Store, poolID string) *urn.Urn {
 	return urn
 }
 
-// testHits: a pool that reads find unchanged is planned from its copy, until a
-// read finds it changed.
+// testHits: a pool that reads find unchanged is planned from its copy, until a read
+// finds it changed.
 func testHits(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	urn := urn.NewUrn("p")

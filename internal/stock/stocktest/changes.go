@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// linesOf are the entries of a pool's history as lines: what, and by whom.
+// linesOf returns the entries of a pool's history as lines: what, and by whom.
 func linesOf(t *testing.T, s *stock.Store, poolID string) (lines []string) {
 	t.Helper()
 	entries, err := s.Log(t.Context(), poolID, 0, 1000)
@@ -36,8 +36,8 @@ func linesOf(t *testing.T, s *stock.Store, poolID string) (lines []string) {
 	return lines
 }
 
-// testHistory: every act on a pool is one entry of one history, with whoever did
-// it. What changes nothing is none.
+// testHistory: every act on a pool is one entry of one history, with its actor. An act
+// that changes nothing is no entry.
 func testHistory(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	_, err := s.CreatePool(ctx, draw.Pool{ID: "p", Name: "Spring", State: draw.StatePaused, Prizes: []draw.Prize{{ID: "a", Name: "A", Stocked: 2}}}, "anna")
@@ -50,7 +50,7 @@ func testHistory(t *testing.T, s *stock.Store) {
 	change(draw.PoolChange{State: &open})
 	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 3, "a", 0, "d1")))
 	change(draw.PoolChange{State: &paused, Name: &name, Mode: &mode})
-	change(draw.PoolChange{State: &paused, Name: &name, Mode: &mode}) // nothing is another than it was
+	change(draw.PoolChange{State: &paused, Name: &name, Mode: &mode}) // nothing differs from before
 	change(draw.PoolChange{Mode: &none})
 	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 3, Reason: "more"}, "cleo")
 	require.NoError(t, err)
@@ -85,8 +85,8 @@ func testHistory(t *testing.T, s *stock.Store) {
 	code(t, draw.CodeInvalidRequest, err)
 }
 
-// testTimeHolds: an entry is never older than the one before it, whatever the
-// clock says: of awards, moves and changes.
+// testTimeHolds: an entry is never older than the one before it, whatever the clock
+// says: for awards, moves and changes.
 func testTimeHolds(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10)
@@ -110,8 +110,8 @@ func testTimeHolds(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "p")
 }
 
-// testRevisions: a change that names the revisions it may meet changes nothing
-// at any other.
+// testRevisions: a change that names the allowed revisions changes nothing at any
+// other.
 func testRevisions(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 1)
@@ -191,8 +191,8 @@ func testPoolLife(t *testing.T, s *stock.Store) {
 	code(t, draw.CodeInvalidRequest, err)
 }
 
-// testCorrections: the name and the value of a prize can be corrected before its
-// first award, and draws see it.
+// testCorrections: the name and the value of a prize can be corrected before its first
+// award, and draws see it.
 func testCorrections(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 3, 3)

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// signEach stores a checkpoint of each size of a pool's log behind the commitment,
-// as a publisher does that finds one entry at a time.
+// signEach stores a checkpoint of each size of a pool's log after the commitment, like
+// a publisher that finds one entry at a time.
 func signEach(t *testing.T, s *stock.Store) (sizes []int64) {
 	t.Helper()
 	p, err := s.Publishing(t.Context(), "p")
@@ -37,9 +37,9 @@ func signEach(t *testing.T, s *stock.Store) (sizes []int64) {
 	return sizes
 }
 
-// testCheckpointsOfEach: a log of more checkpoints than a page is exported with all
-// of them. Each root is compared, wherever it stands. So is each signature where the
-// checkpoints leave the house; else that of the last is enough for all before.
+// testCheckpointsOfEach: a log with more checkpoints than a page is exported with all
+// of them. Each root is compared, wherever it is. If the checkpoints are published,
+// each signature is verified too; otherwise that of the last covers all before.
 func testCheckpointsOfEach(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	signedPool(t, s, 500)
@@ -89,8 +89,8 @@ func testCheckpointsOfEach(t *testing.T, s *stock.Store) {
 	require.NoError(t, err, "nobody reads all checkpoints for it")
 }
 
-// testCheckpointsHandedOver: a checkpoint that the pool's key signed elsewhere is stored,
-// and one with more signatures takes its place. No other note is stored.
+// testCheckpointsHandedOver: a checkpoint that the pool's key signed elsewhere is
+// stored, and one with more signatures replaces it. No other note is stored.
 func testCheckpointsHandedOver(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	head := signedPool(t, s, 20)

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// changesOfContent are acts that change what a pool holds or how it is drawn
-// from, each by its name. item is an open item of its agenda.
+// changesOfContent returns acts that change what a pool contains or how it is drawn
+// from, by name. item is an open item of its agenda.
 func changesOfContent(t *testing.T, s *stock.Store, item int64) map[string]func(context.Context, string) error {
 	move := func(delta int64) func(context.Context, string) error {
 		return func(ctx context.Context, pool string) error {
@@ -73,9 +73,9 @@ func changesOfContent(t *testing.T, s *stock.Store, item int64) map[string]func(
 	}
 }
 
-// testClosedIsFinal: nothing that a closed pool holds changes, nor how it was drawn
-// from. Its name, the archive, known keys and reads remain. The same acts on an
-// open pool show that only the close refuses them.
+// testClosedIsFinal: nothing that a closed pool contains changes, nor how it was drawn
+// from. Its name, the archive, known keys and reads remain. The same acts on an open
+// pool show that only the close refuses them.
 func testClosedIsFinal(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	const rules = `{"limits":[{"of":"draws","max":9}]}`

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// testColumns: the logs name the columns that the migrations make, all of them.
-// A column that one of the two lacks is missed.
+// testColumns: the logs name all columns that the migrations create. A column that is
+// missing on one side is found.
 func testColumns(t *testing.T, s *stock.Store) {
 	checkColumns(t, s, engine.Awards())
 	checkColumns(t, s, engine.Moves())

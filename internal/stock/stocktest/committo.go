@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// CommitTo commits a paused pool to a commitment and a seed that are given. The
-// commitment's log need not be the pool's: what versions give does not depend on
-// it, and a pool that is committed so gives the same as all others that are.
+// CommitTo commits a paused pool to a given commitment and seed. The commitment's log
+// need not be the pool's: what versions give does not depend on it, and all pools with
+// this commitment give the same.
 func CommitTo(tb testing.TB, s *stock.Store, poolID string, c *proof.Commitment, seed proof.Seed) error {
 	tb.Helper()
 	if err := Commit(tb, s, poolID, c.Epochs, c.EpochLength); err != nil {
@@ -28,7 +28,7 @@ func CommitTo(tb testing.TB, s *stock.Store, poolID string, c *proof.Commitment,
 	return Reseal(tb, s, poolID, seed)
 }
 
-// Reseal puts another seed in the place of the one that is sealed for a pool.
+// Reseal replaces the sealed seed of a pool.
 func Reseal(tb testing.TB, s *stock.Store, poolID string, seed proof.Seed) error {
 	tb.Helper()
 	to, err := proof.ParseRecipients(Recipient)

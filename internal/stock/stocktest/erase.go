@@ -26,8 +26,8 @@ func planOf(user, poolID string, from, issued int64, drawIDs ...string) *urn.Pla
 	return p
 }
 
-// leftOf says what a history still tells of a user before the change that
-// erased them, and about that change.
+// leftOf returns an error that says what a history still reveals of a user before the
+// change that erased them, and about that change.
 func leftOf(entries []draw.Entry, user string) error {
 	changes := 0
 	for i := len(entries) - 1; i >= 0; i-- {
@@ -47,7 +47,7 @@ func leftOf(entries []draw.Entry, user string) error {
 	return nil
 }
 
-// testErase: a user's awards get a pseudonym and stay what they are otherwise.
+// testErase: a user's awards get a pseudonym and are otherwise unchanged.
 func testErase(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	const user = "Ann-of-the-tests"
@@ -67,7 +67,7 @@ func testErase(t *testing.T, s *stock.Store) {
 	after, err := s.Awards(ctx, "p", 0, 100)
 	require.NoError(t, err)
 	for i := range before {
-		if before[i].UserID == user { // exactly this one: the other is spelt in another way
+		if before[i].UserID == user { // exactly this one: the other is spelt differently
 			require.Equal(t, pseudonym, after[i].UserID)
 			after[i].UserID = user
 		}
@@ -105,8 +105,8 @@ func testErase(t *testing.T, s *stock.Store) {
 	require.Equal(t, []string{"p", "q"}, ids)
 }
 
-// testEraseWhileDrawing: what the user wins before the change is erased, also
-// what is won while the awards are searched.
+// testEraseWhileDrawing: what the user wins before the change is erased, including what
+// is won while the awards are searched.
 func testEraseWhileDrawing(t *testing.T, s *stock.Store) {
 	const user = "Ann-of-the-tests"
 	Pool(t, s, "p", 3000)

@@ -26,14 +26,14 @@ func LaterItems(t *testing.T, s *stock.Store, pool string) {
 	ExecAll(t, s, []string{`UPDATE agenda SET body = REPLACE(body, '"fallback"', '` + laterMember + `"fallback"') WHERE what = 'rules' AND done = 0 AND pool_id = '` + pool + `'`})
 }
 
-// ReadableItems takes back what LaterItems has done.
+// ReadableItems reverts LaterItems.
 func ReadableItems(t *testing.T, s *stock.Store, pool string) {
 	t.Helper()
 	ExecAll(t, s, []string{`UPDATE agenda SET body = REPLACE(body, '` + laterMember + `', '') WHERE done = 0 AND pool_id = '` + pool + `'`})
 }
 
-// AgeItems makes the open items of a pool's agenda that are due since a moment older
-// by a time. No award may be as young.
+// AgeItems makes the open items of a pool's agenda that are due since a moment older by
+// a time. All awards must be older than that.
 func AgeItems(t *testing.T, s *stock.Store, pool string, by time.Duration) {
 	t.Helper()
 	items, err := s.Agenda(t.Context(), pool, 0, 1000, true)

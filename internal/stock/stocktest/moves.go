@@ -69,7 +69,7 @@ func testStockKeys(t *testing.T, s *stock.Store) {
 	require.Equal(t, int64(9), NoViolations(t, s, "p").Prizes[0].Stocked)
 }
 
-// testStockAtOnce has moves, keyed ones and awards meet on one pool.
+// testStockAtOnce runs moves, keyed moves and awards concurrently on one pool.
 func testStockAtOnce(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 100)

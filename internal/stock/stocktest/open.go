@@ -34,9 +34,9 @@ func URL(tb testing.TB, dialect string) string {
 	return ""
 }
 
-// Migrated returns the URL of a new database of the given dialect that is migrated.
-// Where a database can be copied, one is migrated for the whole test process: a
-// migration costs more than many a test. Tests of migrations begin with [URL].
+// Migrated returns the URL of a new database of the given dialect that is migrated. If
+// databases can be copied, one is migrated for the whole test process: a migration
+// costs more than many tests. Tests of migrations begin with [URL].
 func Migrated(tb testing.TB, dialect string) string {
 	tb.Helper()
 	switch dialect {
@@ -54,7 +54,7 @@ func Migrated(tb testing.TB, dialect string) string {
 	return url
 }
 
-// migratedFile is what a file of SQLite holds that was migrated.
+// migratedFile returns the content of an SQLite file that was migrated.
 func migratedFile() (string, error) {
 	folder, err := os.MkdirTemp("", "drawsvc-stocktest-")
 	if err != nil {
@@ -78,8 +78,8 @@ func migrate(url string) error {
 	return errors.Join(s.Migrate(ctx), s.Close())
 }
 
-// Open opens the database that url names, migrates it where it is not, and closes
-// it with the test.
+// Open opens the database that url names, migrates it if necessary, and closes it when
+// the test ends.
 func Open(tb testing.TB, url string, o stock.Options) *stock.Store {
 	tb.Helper()
 	if o.Log == nil {
@@ -98,7 +98,7 @@ func New(tb testing.TB, dialect string) *stock.Store {
 	return Open(tb, Migrated(tb, dialect), stock.Options{})
 }
 
-// Pool makes a pool whose prizes p0, p1 … hold the given stock.
+// Pool creates a pool whose prizes p0, p1 … have the given stock.
 func Pool(tb testing.TB, s *stock.Store, id string, stocked ...int64) {
 	tb.Helper()
 	p := draw.Pool{ID: id, Name: "Pool " + id}
@@ -138,7 +138,7 @@ func Write(tb testing.TB, s *stock.Store, o stock.TxOptions, p *urn.Plan) error 
 	return writeOn(tb, s, urn.NewUrn(p.PoolID), o, p)
 }
 
-// NoViolations audits the pool and fails the test with what is wrong.
+// NoViolations audits the pool and fails the test with its violations.
 func NoViolations(tb testing.TB, s *stock.Store, poolID string) draw.Audit {
 	tb.Helper()
 	a, err := s.Audit(tb.Context(), poolID)

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testPauses: draws hear what the pause says that is in force, whatever was read of the
-// pool before, and hear nothing of those before it.
+// testPauses: draws get what the current pause says, whatever was read of the pool
+// before, and nothing of earlier pauses.
 func testPauses(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	state := func(to draw.State, p *draw.Pause) int64 {

@@ -12,9 +12,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// The keys that tests seal to. They protect nothing.
+// The keys that tests use for sealing. They protect nothing.
 const (
-	// Recipient is whom tests seal to.
+	// Recipient is the recipient to whom tests seal.
 	Recipient = "age1rrdjwypxy2pny5kuzrfdc8nvqv0ge9hzhqca37nz9j3qa4uxz9hqut86tf"
 	// Identity unseals what is sealed to Recipient.
 	Identity = "AGE-SECRET-KEY-10FKJMCR5CH5WSAL52UM9CFJDRZ33ZS62580P9TEPAQ8GJTTY653SQSX4PP"
@@ -34,7 +34,7 @@ func Commit(tb testing.TB, s *stock.Store, poolID string, epochs, length int64) 
 	return commit(tb, s, stock.Committing{PoolID: poolID, Epochs: epochs, EpochLength: length})
 }
 
-// CommitWithReceipts is Commit of a pool that answers every draw with a receipt.
+// CommitWithReceipts is Commit for a pool that answers every draw with a receipt.
 func CommitWithReceipts(tb testing.TB, s *stock.Store, poolID string, epochs, length int64) error {
 	tb.Helper()
 	return commit(tb, s, stock.Committing{PoolID: poolID, Epochs: epochs, EpochLength: length, Receipts: true})

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// longLog makes a pool of one prize with many awards, in draws of seven, so that
-// the parts that a log is read in end within draws. It returns the version.
+// longLog creates a pool of one prize with many awards, in draws of seven, so that the
+// parts in which a log is read end within draws. It returns the version.
 func longLog(t *testing.T, s *stock.Store, id string, batches int) int64 {
 	t.Helper()
 	const draws, units = 300, 7
@@ -36,8 +36,8 @@ func longLog(t *testing.T, s *stock.Store, id string, batches int) int64 {
 	return version
 }
 
-// testLongLog: while a long log is read to be signed, its pool is drawn from, and
-// what is drawn meanwhile is signed too. Nothing is lost where its parts meet.
+// testLongLog: while a long log is read to be signed, draws from its pool continue, and
+// what is drawn meanwhile is signed too. Nothing is lost between its parts.
 func testLongLog(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -53,8 +53,8 @@ func testLongLog(t *testing.T, s *stock.Store) {
 	set(draw.StateOpen)
 	issued, before := version-2, version+3
 	version = before
-	// One who signs and holds the row lets two draws in, before and behind; a
-	// machine that is busy elsewhere may let no more in: then it is repeated.
+	// A signer that holds the row lets two draws in, before and after; a busy machine
+	// may let no more in: then it is repeated.
 	during := int64(0)
 	for tries := 0; during <= 3 && tries < 20; tries++ {
 		signed := make(chan error, 1)
@@ -98,8 +98,8 @@ func isLockWait(err error) bool {
 	return is && e.Reason == stock.ReasonLockWait
 }
 
-// testCommitBehindAgenda: what comes due when a pool is committed is in the log that
-// the commitment binds, although it was read before.
+// testCommitBehindAgenda: items that become due when a pool is committed are in the log
+// that the commitment binds, although the log was read before.
 func testCommitBehindAgenda(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))

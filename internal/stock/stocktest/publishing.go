@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// livedPool is a committed pool with prizes of before and after its opening,
-// corrections, rules that come and go, and draws of one and of many.
+// livedPool creates a committed pool with prizes from before and after its opening,
+// corrections, rules that come and go, and draws of one unit and of many.
 func livedPool(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -68,8 +68,8 @@ func ofMany(p *urn.Plan) *urn.Plan {
 	return p
 }
 
-// testPublishing: the lines from any version on are those of the whole log, in
-// pages of whole draws; checkpoints are kept once.
+// testPublishing: the lines from any version on are those of the whole log, in pages of
+// whole draws; checkpoints are stored once.
 func testPublishing(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	livedPool(t, s)
@@ -124,8 +124,8 @@ func text(lines []proof.Numbered) string {
 	return b.String()
 }
 
-// testKeep: a checkpoint is kept once, gains signatures, and none of another root
-// takes its place.
+// testKeep: a checkpoint is stored once, gains signatures, and none with another root
+// replaces it.
 func testKeep(t *testing.T, s *stock.Store, p *stock.Publishing, tree proof.Tree) {
 	ctx := t.Context()
 	size := tree.Size() + 5

@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// signedPool is a committed pool of many draws, most of three, that was stocked and
-// given rules in between. It has no checkpoint.
+// signedPool creates a committed pool of many draws, most of three units, that was
+// stocked and given rules in between. It has no checkpoint.
 func signedPool(t *testing.T, s *stock.Store, draws int) (version int64) {
 	t.Helper()
 	s.Unseal(Identities(t))
@@ -78,9 +78,9 @@ func holds(t *testing.T, s *stock.Store, drawID string) (proven bool) {
 	return true
 }
 
-// testReceiptsProven: a receipt is proven as soon as a checkpoint covers it, also
-// in a log of many tiles. Hashes of another history are read anew; rows that are
-// not those that were signed are proven by nothing.
+// testReceiptsProven: a receipt is proven as soon as a checkpoint covers it, also in a
+// log of many tiles. Hashes of another history are read again; rows that differ from
+// what was signed prove nothing.
 func testReceiptsProven(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	const draws = 700
@@ -121,9 +121,9 @@ func testReceiptsProven(t *testing.T, s *stock.Store) {
 	code(t, draw.CodeInvalidRequest, err)
 }
 
-// testEraseCommitted: a committed pool's log stays what it is, byte for byte, when
-// users are erased, before and after its commitment. A user whose draws limits
-// have counted is erased once nobody draws any more.
+// testEraseCommitted: a committed pool's log does not change, byte for byte, when users
+// are erased, before and after its commitment. A user whose draws limits have counted
+// can be erased once nobody can draw any more.
 func testEraseCommitted(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	pseudonym := stock.Pseudonym([]byte("key"), "p", "ann")
@@ -194,8 +194,8 @@ func testEraseCommitted(t *testing.T, s *stock.Store) {
 	require.ErrorIs(t, err, stock.ErrForked)
 }
 
-// testEraseSalts: once the secret of a pool's tags is destroyed, its log is refused
-// and never another one, and users are erased as elsewhere.
+// testEraseSalts: once the secret of a pool's tags is destroyed, its log is refused and
+// never a different one, and users are erased as in other pools.
 func testEraseSalts(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -249,8 +249,8 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	code(t, draw.CodeNotFound, s.EraseSalts(ctx, "secret", files, "cleo"))
 }
 
-// saltsAreErased: nobody can write the log or a receipt of a pool any more, and a
-// user of it is erased by a pseudonym like one of a pool whose numbers are secret.
+// saltsAreErased: nobody can write the log or a receipt of a pool any more, and a user
+// of it is erased by a pseudonym as in a pool whose numbers are secret.
 func saltsAreErased(t *testing.T, s *stock.Store, pool, user, drawID string) {
 	t.Helper()
 	ctx := t.Context()
@@ -276,7 +276,7 @@ func saltsAreErased(t *testing.T, s *stock.Store, pool, user, drawID string) {
 	require.Equal(t, pseudonym, d.UserID)
 }
 
-// exported is the log as a string.
+// exported returns the log as a string.
 func exported(t *testing.T, s *stock.Store) string {
 	t.Helper()
 	var b strings.Builder

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testReceiptsForAll: a pool that gives receipts is not drawn from where none can
-// be signed; the change that committed it says that it gives them.
+// testReceiptsForAll: a pool that gives receipts gives no draws if none can be signed;
+// the change that committed it says that it gives receipts.
 func testReceiptsForAll(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -42,7 +42,7 @@ func testReceiptsForAll(t *testing.T, s *stock.Store) {
 	}
 	require.Equal(t, 1, said)
 
-	// As with an escrow's identity, which unseals the seed alone.
+	// As with an escrow's identity, which unseals only the seed.
 	for _, pool := range []string{"silent", "signing"} {
 		Pool(t, s, pool, 10)
 		setState(t, s, pool, draw.StatePaused)
@@ -65,8 +65,8 @@ func testReceiptsForAll(t *testing.T, s *stock.Store) {
 	code(t, draw.CodeSeedUnavailable, err)
 }
 
-// testReceiptsOfRestored: a restore takes a commitment back, and the pool is
-// committed again. Whoever draws from the copy of before signs by the new key.
+// testReceiptsOfRestored: a restore reverts a commitment, and the pool is committed
+// again. Draws from the earlier cached copy are signed with the new key.
 func testReceiptsOfRestored(t *testing.T, s *stock.Store) {
 	s.Unseal(Identities(t))
 	Pool(t, s, "p", 10)
@@ -102,7 +102,7 @@ func testReceiptsOfRestored(t *testing.T, s *stock.Store) {
 			before.PutBack(t, s)
 			continue
 		}
-		// The double: who signs is kept by the pool's name.
+		// The double: signers are cached by the pool's name.
 		receipt, err = lost.Sign(made.Awards, made.Rules)
 		require.NoError(t, err)
 		require.Error(t, opens(receipt))

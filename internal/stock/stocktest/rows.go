@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// Kept is the state of one pool's rows, as a backup holds it.
+// Kept is the state of one pool's rows, like a backup.
 type Kept struct {
 	pool   string
 	tables map[string][][]any

@@ -21,7 +21,7 @@ func rulesOf(t *testing.T, document string) *draw.Rules {
 	return rules
 }
 
-// campaign makes a pool of gold and an endless blank, under rules.
+// campaign creates a pool of gold and an endless blank, under rules.
 func campaign(t *testing.T, s *stock.Store, id, rules string) draw.Pool {
 	t.Helper()
 	p, err := s.CreatePool(t.Context(), draw.Pool{ID: id, Name: id, Rules: rulesOf(t, rules), Prizes: []draw.Prize{
@@ -62,8 +62,8 @@ func drawAs(t *testing.T, s *stock.Store, u *urn.Urn, o stock.TxOptions, r draw.
 	return plan.Answer(0)
 }
 
-// testRules: rules are changes of the pool; the same again changes nothing, and
-// whoever names other rules than those in force is rejected.
+// testRules: rules are changes of the pool; the same rules again change nothing, and a
+// request that names other rules than the current ones is rejected.
 func testRules(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	p := campaign(t, s, "p", `{"fallback":"none","win":"1/2"}`)
@@ -107,8 +107,8 @@ func testRules(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "p")
 }
 
-// testTurns: what rules count is written with the award, read by the next plan,
-// and found wrong when a row is changed.
+// testTurns: what rules count is written with the award, read by the next plan, and
+// found wrong if a row is changed.
 func testTurns(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
@@ -164,8 +164,8 @@ func testTurns(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testTurnTaken: the schema refuses a turn of a user that is there already, from a
-// plan that has not read it.
+// testTurnTaken: the schema refuses a turn of a user that already exists, from a plan
+// that has not read it.
 func testTurnTaken(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
@@ -184,8 +184,8 @@ func testTurnTaken(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testSpent: what was spent counts on under a new document of the same windows,
-// and is summed anew for others.
+// testSpent: what was spent continues to count under a new document with the same
+// windows, and is summed again for others.
 func testSpent(t *testing.T, s *stock.Store) {
 	campaign(t, s, "p", `{"fallback":"none","budget":{"max":"5.00"}}`)
 	urn := urn.NewUrn("p")

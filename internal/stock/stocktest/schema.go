@@ -15,9 +15,9 @@ import (
 //go:embed migrations/*.sql
 var additive embed.FS
 
-// Additive is the schema of a next release that only adds: the embedded one,
-// and behind it a migration that makes a table, columns and an index. It admits
-// the binaries that the embedded one admits.
+// Additive returns the schema of a next release that only adds: the embedded one, and
+// after it a migration that creates a table, columns and an index. It admits the
+// binaries that the embedded one admits.
 func Additive() migrations.Set {
 	return next(func(dialect string, admits, _ int) string {
 		text, err := additive.ReadFile("migrations/" + dialect + ".sql")
@@ -28,8 +28,8 @@ func Additive() migrations.Set {
 	})
 }
 
-// Excluding is the schema of a next release that admits no older binary, and
-// that its own binaries cannot do without.
+// Excluding returns the schema of a next release that admits no older binary, and that
+// its own binaries require.
 func Excluding() migrations.Set {
 	set := next(func(_ string, _, version int) string {
 		return fmt.Sprintf("-- +goose Up\nUPDATE schema_admits SET binaries_from = %d;\n", version)
@@ -38,15 +38,15 @@ func Excluding() migrations.Set {
 	return set
 }
 
-// Breaking is the broken double of Additive: it admits older binaries, and takes
-// away a column that they write.
+// Breaking returns the broken double of Additive: it admits older binaries, and removes
+// a column that they write.
 func Breaking() migrations.Set {
 	return next(func(_ string, admits, _ int) string {
 		return fmt.Sprintf("-- +goose Up\nUPDATE schema_admits SET binaries_from = %d;\nALTER TABLE awards DROP COLUMN unit;\n", admits)
 	})
 }
 
-// Target is the version that a set brings a schema to.
+// Target returns the version to which a set migrates a schema.
 func Target(set migrations.Set) int64 {
 	names, err := fs.Glob(set.Files, "sqlite/*.sql")
 	if err != nil {
@@ -55,7 +55,7 @@ func Target(set migrations.Set) int64 {
 	return int64(len(names)) // they are numbered from 1
 }
 
-// Admits is what the last migration of a set states: the lowest version that a
+// Admits returns what the last migration of a set states: the lowest version that a
 // binary must know.
 func Admits(set migrations.Set) int {
 	names, err := fs.Glob(set.Files, "sqlite/*.sql") // in their order
@@ -76,7 +76,7 @@ func Admits(set migrations.Set) int {
 // admitting finds the statement that every migration has.
 var admitting = regexp.MustCompile(`(?:SET binaries_from = |VALUES \(1, )(\d+)`)
 
-// next is the embedded set and one more migration, which text words for each
+// next returns the embedded set and one more migration, whose text depends on the
 // dialect.
 func next(text func(dialect string, admits, version int) string) migrations.Set {
 	set := migrations.Embedded()
@@ -100,7 +100,7 @@ func next(text func(dialect string, admits, version int) string) migrations.Set 
 	return set
 }
 
-// Statements are those of an SQL text: a statement ends with its line.
+// Statements returns those of an SQL text: a statement ends with its line.
 func Statements(text string) (all []string) {
 	statement := ""
 	for line := range strings.Lines(text) {

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// sharedPools are the pools of testShared. Of each, the first award is in the
-// log, under the key "d1".
+// sharedPools creates the pools of testShared. In each, the first award is in the log,
+// with the key "d1".
 func sharedPools(t *testing.T, s *stock.Store, name string) (ids []string, all []stock.SharedPool) {
 	for _, what := range []string{"good", "known", "behind", "turned", "restocked", "also-good"} {
 		id := name + "-" + what
@@ -47,8 +47,8 @@ func planned(all []stock.SharedPool, plans ...*urn.Plan) []*urn.Plan {
 	return plans
 }
 
-// testShared: batches of several pools in one transaction are each written from
-// the version that they were planned from, or not at all.
+// testShared: batches of several pools in one transaction are each written from the
+// version that they were planned from, or not at all.
 func testShared(t *testing.T, s *stock.Store) {
 	if !s.CanShare() {
 		require.Contains(t, []string{"sqlite", "mysql"}, s.Dialect(), "these have nothing to gain by it as they are")
@@ -78,8 +78,8 @@ func testShared(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testSharedCached: pools that were not read are written when they are at the
-// head of their cached copies, beside others that were read.
+// testSharedCached: pools that were not read are written if they are at the head of
+// their cached copies, together with others that were read.
 func testSharedCached(t *testing.T, s *stock.Store) {
 	if !s.CanShare() {
 		return
@@ -112,8 +112,8 @@ func testSharedCached(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testSharedWaits: a shared transaction waits for no row, and what breaks a rule
-// of the schema undoes all of it.
+// testSharedWaits: a shared transaction waits for no row, and a violation of a rule of
+// the schema undoes all of it.
 func testSharedWaits(t *testing.T, s *stock.Store) {
 	if !s.CanShare() {
 		return
@@ -148,7 +148,7 @@ func testSharedWaits(t *testing.T, s *stock.Store) {
 	require.Equal(t, int64(4), NoViolations(t, s, ids[3]).Version)
 }
 
-// many are n names of draws.
+// many returns n names of draws.
 func many(n int) (ids []string) {
 	for i := range n {
 		ids = append(ids, string(rune('A'+i)))

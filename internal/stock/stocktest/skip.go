@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// skippablePool is a committed pool with draws, which is paused.
+// skippablePool creates a committed pool with draws, which is paused.
 func skippablePool(t *testing.T, s *stock.Store) (version int64) {
 	t.Helper()
 	s.Unseal(Identities(t))
@@ -38,8 +38,8 @@ func drawnAndPaused(t *testing.T, s *stock.Store, name string, draws int) (versi
 	return p.Version
 }
 
-// testSkip: each skipped version is a change with its reason and actor. The pool draws
-// on from the next version, and audit and verifier hold.
+// testSkip: each skipped version is a change with its reason and actor. Draws continue
+// from the next version, and audit and verifier accept it.
 func testSkip(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	head := skippablePool(t, s)
@@ -118,9 +118,9 @@ func testSkipInParts(t *testing.T, s *stock.Store) {
 	require.EqualValues(t, 2500, proven(t, s).Skipped)
 }
 
-// testSkipWhatWasLost: rows are put back as they were before some draws. Whoever saw
-// what those gave knows what their versions give again, and after a skip no version of
-// them is given.
+// testSkipWhatWasLost: rows are reset to before some draws. Everyone who saw the
+// results of those draws knows what their versions give again, and after a skip no
+// version of them is given.
 func testSkipWhatWasLost(t *testing.T, s *stock.Store) {
 	skippablePool(t, s)
 	kept := Keep(t, s, "p")
@@ -138,7 +138,7 @@ func testSkipWhatWasLost(t *testing.T, s *stock.Store) {
 	require.Len(t, prizesAfter(t, s, 0), 45)
 }
 
-// prizesAfter are the prizes of the awards after a version, by version.
+// prizesAfter returns the prizes of the awards after a version, by version.
 func prizesAfter(t *testing.T, s *stock.Store, after int64) map[int64]string {
 	t.Helper()
 	found := map[int64]string{}

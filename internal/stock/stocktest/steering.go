@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// steering are the acts that change what the numbers of a pool give.
+// steering returns the acts that change what the numbers of a pool give.
 func steering(t *testing.T, s *stock.Store) map[string]func() error {
 	ctx := t.Context()
 	value := decimal.NewFromInt(77)
@@ -43,9 +43,9 @@ func steering(t *testing.T, s *stock.Store) map[string]func() error {
 	}
 }
 
-// testSteering: what changes what the numbers give is refused while a pool with a
-// beacon is open, and takes an announcement back while it is paused. Names change
-// at any time.
+// testSteering: an act that changes what the numbers give is refused while a pool with
+// a beacon is open, and withdraws an announcement while it is paused. Names can be
+// changed at any time.
 func testSteering(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	chain := blindPool(t, s, false)
@@ -99,8 +99,8 @@ func testStockWhileOpen(t *testing.T, s *stock.Store) {
 	require.True(t, proven(t, s).StockWhileOpen)
 }
 
-// testAgendaBeacon: what is due of the agenda of a pool with a beacon, and may not
-// be done, is recorded as failed and blocks nobody.
+// testAgendaBeacon: due items of a pool with a beacon that may not be carried out are
+// recorded as failed and block no other.
 func testAgendaBeacon(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -142,9 +142,9 @@ func testAgendaBeacon(t *testing.T, s *stock.Store) {
 	proven(t, s)
 }
 
-// testBeaconNumbers: an urn that was read under one opening takes the numbers of
-// the next as soon as it is read again, and its plans of before are rejected. A
-// pool whose rows open it with what is no round is not drawn from.
+// testBeaconNumbers: an urn that was read under one opening gets the numbers of the
+// next as soon as it is read again, and its earlier plans are rejected. A pool whose
+// rows open it with something that is not a round gives no draws.
 func testBeaconNumbers(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	chain := blindPool(t, s, false)

@@ -14,18 +14,18 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// Run holds a dialect to the contract of the store.
+// Run checks a dialect against the contract of the store.
 func Run(t *testing.T, dialect string) {
 	RunOn(t, func(t *testing.T) *stock.Store { return New(t, dialect) })
 }
 
-// RunOn does so with the stores that empty makes.
+// RunOn does so with the stores that empty creates.
 func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) { RunShare(t, 0, 1, empty) }
 
-// RunShare does so for one of several further ways to a database that has the whole
-// contract elsewhere. way is from 0 to ways-1. By itself each way has a
-// share of the contract, and together they have all of it. Each has all of it
-// where [servertest.Every] says so.
+// RunShare does so for one of several further ways to a database whose whole contract
+// is checked elsewhere. way is from 0 to ways-1. By default each way checks a share of
+// the contract, and together they check all of it. Each checks all of it if
+// [servertest.Every] reports true.
 func RunShare(t *testing.T, way, ways int, empty func(*testing.T) *stock.Store) {
 	tests := contract()
 	for i, name := range slices.Sorted(maps.Keys(tests)) {

@@ -38,8 +38,8 @@ func allGoes(t *testing.T, s *stock.Store, poolID, key string) {
 	require.NoError(t, err)
 }
 
-// testUnreadableRules: rules that this binary cannot read keep nothing from an
-// operator, and what depends on them says so by a code of its own.
+// testUnreadableRules: rules that this binary cannot read restrict no operator, and
+// what depends on them returns a separate code.
 func testUnreadableRules(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	for _, id := range []string{"p", "q"} {
@@ -90,8 +90,8 @@ func testUnreadableRules(t *testing.T, s *stock.Store) {
 	require.Empty(t, watched.Unreadable)
 }
 
-// testUnreadableItems: an item that this binary cannot read keeps nothing from an
-// operator. It is left to others for a minute, and those after it with it; then it is
+// testUnreadableItems: an item that this binary cannot read restricts no operator. It
+// is left to other instances for a minute, together with those after it; then it is
 // done as failed.
 func testUnreadableItems(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
@@ -135,9 +135,9 @@ func testUnreadableItems(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.StatePaused, pool.State, "what comes after it is done")
 }
 
-// testUnreadableCommitment: a commitment that this binary cannot read keeps nothing from
-// an operator either, but to open the pool. Items that need it are left to others for a
-// minute, and a pause is done at its time.
+// testUnreadableCommitment: a commitment that this binary cannot read restricts no
+// operator either, except that the pool cannot be opened. Items that need it are left
+// to other instances for a minute, and a pause is carried out at its time.
 func testUnreadableCommitment(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))

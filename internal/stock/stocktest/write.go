@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// ways are the options that every guarantee must hold under.
+// ways returns the options under which every guarantee must hold.
 func ways() map[string]stock.TxOptions {
 	return map[string]stock.TxOptions{
 		"locked":   {Lock: true},
@@ -70,7 +70,7 @@ func testWriteGuard(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testWriteWhole: what breaks a rule of the schema leaves nothing behind.
+// testWriteWhole: a plan that violates a rule of the schema leaves nothing behind.
 func testWriteWhole(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
@@ -78,7 +78,7 @@ func testWriteWhole(t *testing.T, s *stock.Store) {
 		err := Write(t, s, o, Plan(id, 2, "a", 0, "d1", "d2", "d3"))
 		class(t, stock.ClassOther, err) // issued beyond stock: the CHECK refuses
 		err = Write(t, s, o, Plan(id, 2, "nothing", 0, "d1"))
-		class(t, stock.ClassOther, err) // a prize that is not there
+		class(t, stock.ClassOther, err) // a prize that does not exist
 		require.Equal(t, int64(2), NoViolations(t, s, id).Version)
 		require.NoError(t, Write(t, s, o, Plan(id, 2, "a", 0, "d1", "d2")), "to the last unit")
 		NoViolations(t, s, id)
@@ -112,8 +112,8 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testOrder: a draw comes back in the order of its ordinals, whatever the
-// order of its prizes.
+// testOrder: a draw is returned in the order of its ordinals, whatever the order of its
+// prizes.
 func testOrder(t *testing.T, s *stock.Store) {
 	const n = 40
 	Pool(t, s, "p", n, n, n)
@@ -159,8 +159,8 @@ func testKeysExact(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testFence: a holder that a later one has outrun is refused, at the read and
-// at the write; another lock starts its own count.
+// testFence: a holder that a later one has overtaken is refused, at the read and at the
+// write; another lock starts its own count.
 func testFence(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10)
@@ -214,9 +214,9 @@ func testUrnFollows(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.StateClosed, urn.State)
 }
 
-// testAnotherHistory: rows that were put back to a former state and drawn from
-// again are at the same version, and are another state: what was planned from
-// the lost one is rejected, and its copy is dropped.
+// testAnotherHistory: rows that were reset to an earlier state and then drawn from are
+// at the same version, but are another state: a plan from the lost state is rejected,
+// and its copy is dropped.
 func testAnotherHistory(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10, 10)
