@@ -30,13 +30,6 @@ type Seeds interface {
 	Last() int64
 }
 
-// Signer signs the receipts of a committed pool's draws.
-type Signer interface {
-	// Sign returns the receipt, as JSON, of the awards of one draw. rules are those
-	// that they were made under, nil for none.
-	Sign(awards []Award, rules *Rules) ([]byte, error)
-}
-
 // Secrets are what a service has unsealed of one commitment. Numbers and signatures
 // are of the same one.
 type Secrets struct {
@@ -146,10 +139,4 @@ func Below(limit int64, next func() uint64) int64 {
 			return int64(v)
 		}
 	}
-}
-
-// ErrorNoReceipt says that the numbers of a pool are secret, so that its draws
-// have no receipts.
-func ErrorNoReceipt(poolID string) error {
-	return Errorf(CodeInvalidRequest, "receipt must be false: the numbers of pool %q are secret, so its draws have no receipts", poolID)
 }

@@ -19,6 +19,8 @@ type ledger struct {
 	before func(*draw.Plan) error
 	// asked, when set, runs ahead of each lookup in the log.
 	asked func()
+	// secrets, when set, are those of every pool.
+	secrets *draw.Secrets
 	// goesOn has a batch followed by the next ones under one Issue.
 	goesOn bool
 
@@ -75,6 +77,9 @@ func (l *ledger) decide(ctx context.Context, b *Batch) error {
 	for {
 		if err := l.read(b.Urn); err != nil {
 			return err
+		}
+		if l.secrets != nil {
+			b.Urn.SetSecrets(*l.secrets)
 		}
 		plan, err := b.Plan(ctx, time.Now(), l, false)
 		if err != nil {
