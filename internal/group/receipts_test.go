@@ -122,7 +122,7 @@ func TestReceiptsAreSignedTogether(t *testing.T) {
 // another order, or that sign replays are noticed.
 func TestReceiptsAreSignedTogetherCatches(t *testing.T) {
 	of := func(p *draw.Plan) (draws []*draw.Draw) {
-		for i := range 3 {
+		for i := range min(3, len(p.Awards)) {
 			if made, err := p.Answer(i); err == nil && made.Signer != nil {
 				draws = append(draws, &made)
 			}

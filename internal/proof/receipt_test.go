@@ -228,7 +228,7 @@ func TestPresented(t *testing.T) {
 		"a hash too few":            {of(func(_ *Receipt, p *Inclusion) { p.Hashes = p.Hashes[1:] }), false},
 		"another place":             {of(func(_ *Receipt, p *Inclusion) { p.Index++ }), false},
 		"the checkpoint of another": {of(func(_ *Receipt, p *Inclusion) { p.Checkpoint = string(foreign.check()) }), false},
-		"salts of one another":      {map[string]any{"draw": "d7", "user": "ann <é>", "receipt": Receipt{receipt.Note, other[false], other[true]}}, false},
+		"salts of one another":      {map[string]any{"draw": "d7", "user": "ann <é>", "receipt": Receipt{Note: receipt.Note, Salt: other[false], UserSalt: other[true]}}, false},
 	} {
 		b := asJSON(t, tc.file)
 		err := presents(t, b, w.key)
