@@ -96,8 +96,8 @@ func receipted(t *testing.T, between func(*draw.Plan)) (*receiptJudge, []answer)
 }
 
 // TestReceiptsAreSignedTogether: the draws of a batch have one signature, which is made
-// after the commit, over new draws only, in order of their versions. A draw alone in its
-// batch and a replay are left to their requests.
+// after the commit, over new draws only, in order of their versions. The only draw
+// of a batch and a replay are left to their requests.
 func TestReceiptsAreSignedTogether(t *testing.T) {
 	j, got := receipted(t, nil)
 	require.Empty(t, j.wrong)
@@ -114,7 +114,7 @@ func TestReceiptsAreSignedTogether(t *testing.T) {
 		together++
 	}
 	require.Equal(t, 40, together)
-	require.Nil(t, got[0].draw.Signed, "it was alone")
+	require.Nil(t, got[0].draw.Signed, "it was the only one")
 	require.Nil(t, got[41].draw.Signer, "the log is asked for a replay")
 }
 

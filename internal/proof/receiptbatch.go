@@ -52,17 +52,16 @@ func (r *Receipts) Sign(draws [][]draw.Award, rules *draw.Rules) ([][]byte, erro
 		if err != nil {
 			return nil, err
 		}
-		alone, err := json.Marshal(receipt)
+		single, err := json.Marshal(receipt)
 		if err != nil {
 			return nil, err
 		}
-		signed = append(signed, alone)
+		signed = append(signed, single)
 	}
 	return signed, nil
 }
 
-// signBatch appends the receipts of draws, of which there are 2 to batchLeavesMax, under
-// one signature.
+// signBatch appends the receipts of 2 to batchLeavesMax draws, under one signature.
 func (r *Receipts) signBatch(signed [][]byte, draws [][]draw.Award, rules *draw.Rules) ([][]byte, error) {
 	by := r.salts.tagger()
 	receipts := make([]unsigned, len(draws))

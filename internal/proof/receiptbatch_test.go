@@ -161,9 +161,9 @@ func TestBatchesStayShort(t *testing.T) {
 	require.NoError(t, err)
 	longest := 0
 	for i := range draws {
-		alone, err := by.Sign(draws[i:i+1], nil)
+		single, err := by.Sign(draws[i:i+1], nil)
 		require.NoError(t, err)
-		longest = max(longest, len(signed[i])-len(alone[0]))
+		longest = max(longest, len(signed[i])-len(single[0]))
 	}
 	require.LessOrEqual(t, longest, 700)
 	require.Greater(t, longest, 600)
@@ -184,7 +184,7 @@ func TestTwoTextsOfOneDraw(t *testing.T) {
 	}
 	together, err := by.Sign(draws, nil)
 	require.NoError(t, err)
-	alone, err := by.Sign(draws[4:5], nil)
+	single, err := by.Sign(draws[4:5], nil)
 	require.NoError(t, err)
 	elsewhere := draws[4][0]
 	elsewhere.Version += 100_000
@@ -206,14 +206,14 @@ func TestTwoTextsOfOneDraw(t *testing.T) {
 		}
 		return r.OK, r.Detail
 	}
-	ok, detail := says(append([][]byte{alone[0]}, together...)...)
+	ok, detail := says(append([][]byte{single[0]}, together...)...)
 	require.True(t, ok, detail)
 	ok, _ = says(otherHistory[0])
 	require.True(t, ok, "the log has it")
 	ok, detail = says(together[4], otherHistory[1])
 	require.False(t, ok)
 	require.Contains(t, detail, "two receipts of one draw have different texts")
-	ok, detail = says(otherHistory[1], alone[0])
+	ok, detail = says(otherHistory[1], single[0])
 	require.False(t, ok)
 	require.Contains(t, detail, "two receipts of one draw have different texts")
 }
