@@ -65,11 +65,23 @@ type Draw struct {
 // Receipt is a pool's signed promise that its public log has the draw. Its JSON form is
 // the input of drawsvc receipt verify.
 type Receipt struct {
-	// Note is a signed note. The salts open its tags; UserSalt is empty under rules
-	// that count no users.
-	Note     string `json:"note"`
+	// Note is a signed note, "" for a receipt that was signed with others: those have
+	// Text and Batch.
+	Note  string        `json:"note,omitempty"`
+	Text  string        `json:"text,omitempty"`
+	Batch *ReceiptBatch `json:"batch,omitempty"`
+	// The salts open the tags; UserSalt is empty under rules that count no users.
 	Salt     string `json:"salt"`
 	UserSalt string `json:"user_salt,omitempty"`
+}
+
+// ReceiptBatch proves that the text of a receipt was signed with others.
+type ReceiptBatch struct {
+	// Note is a signed note with the root of a tree whose leaves are the texts.
+	Note string `json:"note"`
+	// Index is the place of the leaf, from 0, and Hashes is its path, in Base64.
+	Index  int      `json:"index"`
+	Hashes []string `json:"hashes"`
 }
 
 // Award is one unit that a draw took.

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -21,6 +22,14 @@ func TestReceipt(t *testing.T) {
 	_, bodies := s.asked()
 	require.Len(t, bodies, 2)
 	require.JSONEq(t, `{"pool":"p","user":"u","count":1,"receipt":true}`, bodies[1])
+
+	together := `{"text":"h/p/receipt\nline <é>\n","batch":{"note":"h/p/receipts\n2\nroot\n\n— h/p AAAA\n","index":0,"hashes":["AA=="]},"salt":"s"}`
+	_, c = start(t, answer(200, strings.TrimSuffix(won, "}")+`,"receipt":`+together+"}"))
+	d, err = c.Draw(t.Context(), client.Request{Pool: "p", User: "u", Key: "k", Receipt: true})
+	require.NoError(t, err)
+	kept, err := json.Marshal(d.Receipt)
+	require.NoError(t, err)
+	require.JSONEq(t, together, string(kept), "what the commands take is what came")
 
 	s, c = start(t, answer(200, won))
 	d, err = c.Draw(t.Context(), client.Request{Pool: "p", User: "u", Key: "k"})

@@ -352,7 +352,7 @@ class Commitment:
 
 
 def checkpoint(text):
-    m = re.fullmatch("([^\n]+)\n([1-9][0-9]*)\n([A-Za-z0-9+/=]{44})\n", text)
+    m = re.fullmatch("([^\n]+)\n([1-9][0-9]{0,18})\n([A-Za-z0-9+/=]{44})\n", text)
     if not m:
         raise Bad("the text is no checkpoint in its one right form")
     return m.group(1), int(m.group(2)), base64_exact(m.group(3), "the root")
@@ -907,6 +907,49 @@ def tag(by, label, name):
     return base64.urlsafe_b64encode(sha(by + label + name.encode())[:16]).decode().rstrip("=")
 
 
+def encoded(text):
+    """The bytes of a text; of one that is not Unicode those that no other has."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def in_batch(text, batch, key):
+    """Checks that a key has signed a text with others, as a leaf of a tree, and returns the text."""
+    members(batch, {"note": str, "index": int, "hashes": list})
+    origin, size, root = checkpoint(key.open(encoded(batch["note"])))
+    if origin != key.name + "/receipts" or not 2 <= size <= 1024:
+        raise Bad(f"the note is not that of a batch of receipts of {key.name}")
+    if root_of(size, batch["index"], [encoded(text)], batch["hashes"]) != root:
+        raise Bad("the text is not in the batch of receipts that the note signs")
+    return text
+
+
+def root_of(size, first, lines, hashes):
+    """The root that lines, from a place on, and the hashes of a proof make in a tree of size."""
+    end = first + len(lines)
+    if first < 0 or end > size or not all(isinstance(h, str) for h in hashes):
+        raise Bad("the proof of inclusion is not one of such lines")
+    hashes = [base64_exact(h, "a hash") for h in hashes]
+
+    def of(lo, hi):
+        if hi <= first or lo >= end:
+            if not hashes or len(hashes[0]) != 32:
+                raise Bad("the proof of inclusion is not one of such lines")
+            return hashes.pop(0)
+        if hi - lo == 1:
+            return sha(b"\x00" + lines[lo - first])
+        middle = lo + (1 << (hi - lo - 1).bit_length() - 1)
+        if middle <= first:  # what holds a line comes first
+            right = of(middle, hi)
+            return sha(b"\x01" + of(lo, middle) + right)
+        left = of(lo, middle)
+        return sha(b"\x01" + left + of(middle, hi))
+
+    root = of(0, size)
+    if hashes:
+        raise Bad("the proof of inclusion is not one of such lines")
+    return root
+
+
 class Receipt:
     """A receipt, or an answer of the service that holds one."""
 
@@ -920,14 +963,15 @@ class Receipt:
         if not isinstance(answer, dict):
             raise Bad("the receipt is no object")
         inner = answer.get("receipt", answer)
-        members(inner, {"note": str, "salt": str, "user_salt": str}, ["user_salt"])
+        signed = {"text": str, "batch": dict} if isinstance(inner, dict) and "batch" in inner else {"note": str}
+        members(inner, {**signed, "salt": str, "user_salt": str}, ["user_salt"])
         self.salt = salt(inner["salt"])
         self.user_salt = salt(inner["user_salt"]) if "user_salt" in inner else self.salt
-        text = key.open(inner["note"].encode("utf-8", "surrogatepass"))
+        text = in_batch(inner["text"], inner["batch"], key) if "batch" in inner else key.open(encoded(inner["note"]))
         head = key.name + "/receipt\n"
-        if not text.startswith(head):
-            raise Bad(f"the note is no receipt of {key.name}")
-        self.lines = [line.encode() + b"\n" for line in text[len(head):].split("\n")[:-1]]
+        if not text.startswith(head) or not text.endswith("\n"):
+            raise Bad(f"the text is no receipt of {key.name}")
+        self.lines = [encoded(line) + b"\n" for line in text[len(head):].split("\n")[:-1]]
         self.awards = [parse_line(b) for b in self.lines]
         if not self.awards:
             raise Bad("the receipt has no lines")
@@ -963,35 +1007,9 @@ class Receipt:
                 raise Bad("the checkpoint is of another log")
             if self.proof["index"] != self.first["v"] - 1:
                 raise Bad("the proof of inclusion is of another entry")
-            if self.root(size) != root:
+            if root_of(size, self.proof["index"], self.lines, self.proof["hashes"]) != root:
                 raise Bad("the lines are not in the log of the checkpoint")
         return size, root
-
-    def root(self, size):
-        """The root that the lines and the hashes of the proof make in a tree of size."""
-        first, end = self.proof["index"], self.proof["index"] + len(self.lines)
-        if end > size or not all(isinstance(h, str) for h in self.proof["hashes"]):
-            raise Bad("the proof of inclusion is not one of such lines")
-        hashes = [base64_exact(h, "a hash") for h in self.proof["hashes"]]
-
-        def of(lo, hi):
-            if hi <= first or lo >= end:
-                if not hashes or len(hashes[0]) != 32:
-                    raise Bad("the proof of inclusion is not one of such lines")
-                return hashes.pop(0)
-            if hi - lo == 1:
-                return sha(b"\x00" + self.lines[lo - first])
-            middle = lo + (1 << (hi - lo - 1).bit_length() - 1)
-            if middle <= first:  # what holds a line comes first
-                right = of(middle, hi)
-                return sha(b"\x01" + of(lo, middle) + right)
-            left = of(lo, middle)
-            return sha(b"\x01" + left + of(middle, hi))
-
-        root = of(0, size)
-        if hashes:
-            raise Bad("the proof of inclusion is not one of such lines")
-        return root
 
 
 def at_of(us):
@@ -1065,7 +1083,7 @@ class Verifier:
     def __init__(self, folder, key=None, kept=(), live=False, witnesses=(), receipts=()):
         self.folder, self.given, self.kept, self.live = folder, key, kept, live
         self.witnesses, self.named, self.seen = witnesses, [], []  # seen: (witness, size, seconds) of each cosignature
-        self.receipts, self.promised = receipts, {}
+        self.receipts, self.promised, self.promised_of = receipts, {}, {}
         self.tree, self.pool, self.signed = Tree(), Pool(), []
         self.us, self.last, self.draws, self.seeds, self.epoch_key = -2**63, None, Names(), None, (None, None)
         # the round of the opening that stands, the latest that was announced, and what the last open line mixes in
@@ -1165,6 +1183,9 @@ class Verifier:
             for a, line in zip(receipt.awards, receipt.lines):
                 if self.promised.setdefault(a["v"], line) != line:
                     raise Finding(a["v"], "receipt", "two receipts promise two entries")
+            other = self.promised_of.setdefault(receipt.first["draw"], receipt.first["v"])
+            if other != receipt.first["v"]:
+                raise Finding(min(other, receipt.first["v"]), "receipt", "two receipts of one draw have different texts")
 
     def checkpoint(self, signed, rule, which=""):
         if self.before[0] == (signed, rule):  # it is not verified again
@@ -1548,6 +1569,9 @@ def vectors(path):
     for i, v in enumerate(all_of["receipts"]):
         if receipt_vector(v) != v["good"]:
             wrong.append(f"receipt {i}")
+    for v in all_of["batches"]:
+        if receipt_vector(v) != v["good"]:
+            wrong.append(f"receipt of a batch: {v['what']}")
     print("\n".join(wrong) or "all vectors hold")
     return 3 if wrong else 0
 

@@ -83,6 +83,8 @@ type Draw struct {
 	// Receipt says that the answer has a receipt: the request asks for one, or the
 	// pool gives one with every draw.
 	Receipt bool
+	// Signed is the receipt, as JSON, where it was signed with those of its batch.
+	Signed []byte
 	// Signer signs the receipt, of the commitment that the awards follow from. Rules
 	// are those that they were made under, nil for none. New draws with a receipt have
 	// both; of others the store has to be asked.
@@ -98,11 +100,4 @@ func (d *Draw) Wins() bool {
 		}
 	}
 	return false
-}
-
-// Signer signs the receipts of a committed pool's draws.
-type Signer interface {
-	// Sign returns the receipt, as JSON, of the awards of one draw. rules are those
-	// that they were made under, nil for none.
-	Sign(awards []Award, rules *Rules) ([]byte, error)
 }

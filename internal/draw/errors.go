@@ -143,12 +143,6 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// ErrorNoReceipt says that the numbers of a pool are secret, so that its draws
-// have no receipts.
-func ErrorNoReceipt(poolID string) error {
-	return Errorf(CodeInvalidRequest, "receipt must be false: the numbers of pool %q are secret, so its draws have no receipts", poolID)
-}
-
 // ErrorSoldOut is the refusal of a draw that the pool does not cover.
 func ErrorSoldOut(poolID string) error {
 	return Errorf(CodeSoldOut, "pool %q holds fewer units than asked for", poolID)

@@ -20,6 +20,8 @@ type ledger struct {
 	before func(*urn.Plan) error
 	// asked, when set, runs ahead of each lookup in the log.
 	asked func()
+	// secrets, if set, are those of every pool.
+	secrets *urn.Secrets
 	// goesOn makes one Issue decide the following batches too.
 	goesOn bool
 
@@ -76,6 +78,9 @@ func (l *ledger) decide(ctx context.Context, b *Batch) error {
 	for {
 		if err := l.read(b.Urn); err != nil {
 			return err
+		}
+		if l.secrets != nil {
+			b.Urn.SetSecrets(*l.secrets)
 		}
 		plan, err := b.Plan(ctx, time.Now(), l, false)
 		if err != nil {

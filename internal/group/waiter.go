@@ -266,10 +266,12 @@ func (b *Batch) release(isDecided bool) {
 // wakeMax is how many callers are woken sooner than a goroutine is made for it.
 const wakeMax = 16
 
-// wake answers draws. The next batch does not wait for that: to wake hundreds of
-// callers, who then use the processors, would take longer than to send it.
+// wake answers draws, once the receipts of new ones are signed. The next batch does not
+// wait for that: to wake hundreds of callers, who then use the processors, would take
+// longer than to send it, and so would a signature.
 func (b *Batcher) wake(all []*waiter) {
-	if len(all) <= wakeMax {
+	made := withReceipts(all)
+	if len(all) <= wakeMax && len(made) < receiptsTogetherMin {
 		wake(all)
 		return
 	}
@@ -277,6 +279,9 @@ func (b *Batcher) wake(all []*waiter) {
 	b.working.Add(1)
 	go func() {
 		defer b.working.Done()
+		if len(made) >= receiptsTogetherMin {
+			signReceipts(made)
+		}
 		wake(going)
 	}()
 }

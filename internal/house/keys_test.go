@@ -36,7 +36,7 @@ func TestExampleKeysAreRandom(t *testing.T) {
 
 // TestExampleKeysAreRandomCatches: it catches numbers of orders.
 func TestExampleKeysAreRandomCatches(t *testing.T) {
-	page := "-H 'Idempotency-Key: order-4711' \"Idempotency-Key: $key\" ticket(jti=\"o-1\", x) jti=str(uuid.uuid4()) {\"jti\":\"7\"}\n" +
+	page := "-H 'Idempotency-Key: order-4711' \"Idempotency-Key: $key\" ticket(jti=\"o-1\", x) jti=made {\"jti\":\"7\"}\n" +
 		"-H 'Idempotency-Key: 1c8e0b7a-5a53-4a1e-9d0b-6f0a2f3c7f11'"
 	require.Equal(t, []string{"order-4711", "o-1", "7"}, guessable(page))
 }

@@ -220,6 +220,7 @@ func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong e
 	ask(importCall(importPath+"?dry_run=true", "x"))
 	ask(request("POST", "/draw", `{"pool":"p","user":"u","count":2}`, "Idempotency-Key", "k"))
 	ask(request("POST", "/draw", `{"pool":"p","user":"u","receipt":true}`))
+	ask(request("POST", "/draw", `{"pool":"p","user":"u","receipt":true}`, "Idempotency-Key", together))
 	ask(request("GET", "/pools/p/draws/covered/receipt", ""))
 	ask(request("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","prize":"gold","delta":1,"reason":"r"}`))
 	ask(request("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","rules":{"fallback":"none"}}`))

@@ -14,7 +14,17 @@ import (
 const someReceipt = `{"note":"host/p/receipt\nline\n\n— host/p AAAA\n","salt":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",` +
 	`"user_salt":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`
 
+// together names a draw whose receipt was signed with others.
+const together = "together"
+
+const someBatched = `{"text":"host/p/receipt\nline\n","batch":{"note":"host/p/receipts\n2\nAAAA\n\n— host/p AAAA\n","index":0,` +
+	`"hashes":["AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]},"salt":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",` +
+	`"user_salt":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`
+
 func (f fakeStore) Receipt(_ context.Context, d *draw.Draw) ([]byte, error) {
+	if d.ID == together {
+		return []byte(someBatched), nil
+	}
 	return []byte(someReceipt), firstError(f.unsigned, f.note([2]string{d.PoolID, "receipt of " + d.ID}))
 }
 

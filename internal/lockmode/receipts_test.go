@@ -40,7 +40,7 @@ func receiptOf(t *testing.T, s *stock.Store, d *draw.Draw) (r proof.Receipt) {
 		require.NoError(t, err)
 		return r
 	}
-	text, err := d.Signer.Sign(d.Awards, d.Rules)
+	text, err := d.SignReceipt()
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &r))
 	return r
@@ -104,6 +104,7 @@ func testReceipts(t *testing.T, a *arena) {
 		redirects += bytes.Count(lines[d.ID], []byte(`"why":`))
 		// The double: a receipt under the current rules.
 		again.draw.Signer, again.draw.Awards = signer, d.Awards
+		require.Nil(t, again.draw.Signed, "a replay is signed by itself")
 		if r := receiptOf(t, a.store(i), &again.draw); !strings.Contains(r.Note, string(lines[d.ID])) {
 			before++
 		}

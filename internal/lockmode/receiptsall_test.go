@@ -2,7 +2,9 @@ package lockmode_test
 
 import (
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"slices"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -18,6 +20,8 @@ import (
 // instance, also if the draw shares a transaction with those of other pools, and with
 // every replay. An instance that cannot sign does not draw, and replays without one.
 // The log contains what they all promise.
+// Draws of one commit are signed together, in order of their versions, and replays by
+// themselves.
 func testReceiptsForAll(t *testing.T, a *arena) {
 	pool, plain := a.pool(t, 100, 200), a.pool(t, 300)
 	a.setState(t, 0, pool, draw.StatePaused)
@@ -29,7 +33,9 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 	services, promised := a.three(t), promisedIn(t, a.store(0), pool)
 	var receipts [][]byte
 	kept := map[string]string{}
-	for round := range 3 {
+	together := batches{}
+	var made []draw.Draw
+	for round := 0; round < 3 || round < 12 && len(together) == 0; round++ {
 		var answers, others []<-chan answer
 		for i := range 20 {
 			name := fmt.Sprint("all-", round, "-", i)
@@ -42,15 +48,18 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 			require.True(t, got.draw.Receipt)
 			require.True(t, got.draw.Signer != nil || got.draw.Replayed || a.lock != "", "nothing is read for it")
 			kept[got.draw.ID] = string(promised(a.store(i), &got.draw))
-			b, err := json.Marshal(receiptOf(t, a.store(i), &got.draw))
+			receipt := receiptOf(t, a.store(i), &got.draw)
+			require.NoError(t, together.add(&receipt, &got.draw))
+			b, err := json.Marshal(receipt)
 			require.NoError(t, err)
 			receipts = append(receipts, b)
+			made = append(made, got.draw)
 			other := receive(t, others[i])
 			require.NoError(t, other.err)
 			require.False(t, other.draw.Receipt, "that pool gives none")
 		}
 		if round == 0 {
-			a.setRules(t, 1, pool, `{"limits":[{"of":"draws","max":65,"per":"day"}]}`)
+			a.setRules(t, 1, pool, `{"limits":[{"of":"draws","max":300,"per":"day"}]}`)
 		}
 	}
 	again := func(from *service, shut bool) {
@@ -59,6 +68,7 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 			require.NoError(t, got.err)
 			require.True(t, got.draw.Replayed)
 			require.True(t, got.draw.Receipt, "shut: %t", shut)
+			require.Nil(t, got.draw.Signed)
 			require.Equal(t, lines, string(promised(a.store(0), &got.draw)))
 		}
 	}
@@ -74,7 +84,75 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 	require.NoError(t, err)
 	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
 	a.secondVerifies(t, dir)
+	require.NotEmpty(t, together)
+	wrongBatches(t, files, made)
 	lawful(t, a.store(0), pool)
+}
+
+// batches are the receipts that were signed together: by the note, the first version of
+// each leaf.
+type batches map[string]map[int64]int64
+
+// add adds the receipt of a draw, and says what is wrong with its place.
+func (b batches) add(r *proof.Receipt, d *draw.Draw) error {
+	if r.Batch == nil {
+		return nil
+	}
+	if d.Replayed {
+		return fmt.Errorf("a replay, %q, is among the leaves", d.ID)
+	}
+	if b[r.Batch.Note] == nil {
+		b[r.Batch.Note] = map[int64]int64{}
+	}
+	for index, version := range b[r.Batch.Note] {
+		if (index < r.Batch.Index) != (version < d.Awards[0].Version) {
+			return fmt.Errorf("leaves %d and %d are of versions %d and %d", index, r.Batch.Index, version, d.Awards[0].Version)
+		}
+	}
+	b[r.Batch.Note][r.Batch.Index] = d.Awards[0].Version
+	return nil
+}
+
+// wrongBatches are the doubles: signers that go by another order, that sign a replay with
+// others, and that sign a plan which is not written.
+func wrongBatches(t *testing.T, files fs.FS, made []draw.Draw) {
+	var two []draw.Draw
+	for _, d := range made {
+		if d.Signer != nil && !d.Replayed && len(two) < 2 {
+			two = append(two, d)
+		}
+	}
+	if len(two) < 2 {
+		return // all were settled by lookups
+	}
+	sign := func(draws ...draw.Draw) (signed []proof.Receipt, all [][]byte) {
+		all, err := two[0].Signer.Sign([][]draw.Award{draws[0].Awards, draws[1].Awards}, two[0].Rules)
+		require.NoError(t, err)
+		for _, b := range all {
+			var r proof.Receipt
+			require.NoError(t, json.Unmarshal(b, &r))
+			signed = append(signed, r)
+		}
+		return signed, all
+	}
+	if two[1].Awards[0].Version < two[0].Awards[0].Version {
+		two[0], two[1] = two[1], two[0]
+	}
+	signed, _ := sign(two[1], two[0])
+	of := batches{}
+	require.NoError(t, of.add(&signed[0], &two[1]))
+	require.Error(t, of.add(&signed[1], &two[0]), "leaves in another order")
+	replay := two[1]
+	replay.Replayed = true
+	signed, _ = sign(two[0], replay)
+	require.Error(t, of.add(&signed[1], &replay), "a replay among the leaves")
+	undone := two[0]
+	undone.Awards = slices.Clone(undone.Awards)
+	undone.Awards[0].Version++ // where it would have been, had another instance not been first
+	_, all := sign(undone, two[1])
+	r, err := proof.Verify(files, proof.VerifyOptions{Receipts: all[:1]})
+	require.NoError(t, err)
+	require.Equal(t, proof.RuleReceipt, r.Rule, "signed before the commit")
 }
 
 // withoutKeys: an instance that cannot unseal the key of a pool that gives receipts

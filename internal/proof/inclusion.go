@@ -105,9 +105,10 @@ func (p *Inclusion) Root(size int64, lines [][]byte) (tlog.Hash, error) {
 	for _, encoded := range p.Hashes {
 		b, err := base64.StdEncoding.Strict().DecodeString(encoded)
 		var h tlog.Hash
-		if err != nil || copy(h[:], b) != len(h) || base64.StdEncoding.EncodeToString(b) != encoded {
+		if err != nil || len(b) != len(h) || base64.StdEncoding.EncodeToString(b) != encoded {
 			return h, bad
 		}
+		copy(h[:], b)
 		r.hashes = append(r.hashes, h)
 	}
 	root := r.root(0, size)

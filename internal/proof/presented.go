@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"time"
 
@@ -47,8 +48,8 @@ func ParsePresented(b []byte) (*Presented, error) {
 	if receipt == nil { // then it is the receipt itself
 		receipt = b
 	}
-	if err := json.Unmarshal(receipt, &p.Receipt, json.RejectUnknownMembers(true)); err != nil {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "there is no receipt, or one with other members than note, salt and user_salt")
+	if err := unmarshalReceipt(receipt, &p.Receipt); err != nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "there is no receipt, or one with other members than note, or text and batch, and salt and user_salt")
 	}
 	if answer.Proof != nil {
 		p.Proof = &Inclusion{}
@@ -57,6 +58,46 @@ func ParsePresented(b []byte) (*Presented, error) {
 		}
 	}
 	return p, nil
+}
+
+// unmarshalReceipt reads a receipt that has all members of one of the two forms, and no
+// others.
+func unmarshalReceipt(b []byte, r *Receipt) error {
+	if err := json.Unmarshal(b, r, json.RejectUnknownMembers(true)); err != nil {
+		return err
+	}
+	var has map[string]jsontext.Value
+	if err := json.Unmarshal(b, &has); err != nil {
+		return err
+	}
+	required := []string{"note", "salt"}
+	if _, ok := has["batch"]; ok {
+		required = []string{"text", "batch", "salt"}
+		var batch map[string]jsontext.Value
+		if err := json.Unmarshal(has["batch"], &batch); err != nil || !hasAll(batch, "note", "index", "hashes") {
+			return errMembers
+		}
+	}
+	optional := 0
+	if hasAll(has, "user_salt") {
+		optional = 1
+	}
+	if !hasAll(has, required...) || len(has) != len(required)+optional || optional == 1 && r.UserSalt == "" {
+		return errMembers
+	}
+	return nil
+}
+
+var errMembers = errors.New("there are other members")
+
+// hasAll reports whether an object has the members, none of them null.
+func hasAll(object map[string]jsontext.Value, names ...string) bool {
+	for _, name := range names {
+		if value, ok := object[name]; !ok || value.Kind() == 'n' {
+			return false
+		}
+	}
+	return true
 }
 
 // Open reads the receipt, which a key has signed, and compares it with the answer
@@ -95,16 +136,29 @@ func (v *verifier) readReceipts() error {
 		if err != nil {
 			return findf(0, RuleReceipt, "receipt %d: %s", i+1, draw.DetailOf(err))
 		}
-		for j, l := range promised.Lines {
-			if other := v.promised[l.Version]; other != nil && !bytes.Equal(other, promised.Encoded[j]) {
-				return findf(l.Version, RuleReceipt, "two receipts promise two entries")
-			}
-			if v.promised == nil {
-				v.promised = map[int64][]byte{}
-			}
-			v.promised[l.Version] = promised.Encoded[j]
+		if err := v.promise(promised); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// promise notes what a receipt promises, beside what others do.
+func (v *verifier) promise(p *Promised) error {
+	if v.promised == nil {
+		v.promised, v.promisedOf = map[int64][]byte{}, map[string]int64{}
+	}
+	for i, l := range p.Lines {
+		if other := v.promised[l.Version]; other != nil && !bytes.Equal(other, p.Encoded[i]) {
+			return findf(l.Version, RuleReceipt, "two receipts promise two entries")
+		}
+		v.promised[l.Version] = p.Encoded[i]
+	}
+	first := p.Lines[0]
+	if other, known := v.promisedOf[first.Draw]; known && other != first.Version {
+		return findf(min(first.Version, other), RuleReceipt, "two receipts of one draw have different texts")
+	}
+	v.promisedOf[first.Draw] = first.Version
 	return nil
 }
 

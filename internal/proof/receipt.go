@@ -4,17 +4,20 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/note"
 
 	"drawsvc/internal/draw"
 )
 
 // Receipt promises that a pool's log has the lines of one draw. Whoever holds it
-// can open their tags, and convict a log that lacks one of them.
+// can open their tags, and convict a log that lacks one of them. It is signed by
+// itself, and has a Note, or with others of its commit, and has a Text and a Batch.
 type Receipt struct {
-	// Note is signed by the pool's key: HOST/POOL/receipt, then the lines.
-	Note string `json:"note"`
+	// Note is the text, signed by the pool's key.
+	Note string `json:"note,omitzero"`
+	// Text is HOST/POOL/receipt, then the lines.
+	Text  string        `json:"text,omitzero"`
+	Batch *ReceiptBatch `json:"batch,omitzero"`
 	// Salt opens the draw's tag, UserSalt that of its user under rules that count
 	// users, "" under others. Both are unpadded base64url.
 	Salt     string `json:"salt"`
@@ -40,35 +43,52 @@ func NewReceipts(origin string, secrets *Secrets) (*Receipts, error) {
 	return &Receipts{origin, secrets.Salts, signer}, nil
 }
 
-// Of is the receipt of a draw whose awards have their redirects. rules are those
-// that were in force at its first award, nil for none.
+// unsigned is what a receipt says before it is signed.
+type unsigned struct {
+	text []byte
+	salt Salt
+	// userSalt is the zero salt where the receipt has none.
+	userSalt Salt
+}
+
+// Of is the receipt of a draw whose awards have their redirects, signed by itself.
+// rules are those that were in force at its first award, nil for none.
 func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
-	by := r.salts.tagger()
-	salt := by.sum("", awards[0].DrawID)
-	text := append([]byte(r.origin), receiptSuffix...)
-	var line Line
-	by.lines(&line, salt, awards, rules, func() bool {
-		text = line.Append(text)
-		return true
-	})
-	signed, err := note.Sign(&note.Note{Text: string(text)}, r.signer)
+	u := r.write(r.salts.tagger(), awards, rules)
+	signed, err := r.sign(string(u.text))
 	if err != nil {
-		return Receipt{}, draw.WrapInternal(err, "the receipt of a draw could not be signed")
+		return Receipt{}, err
 	}
-	receipt := Receipt{Note: string(signed), Salt: salt.String()}
-	if _, erased := draw.ErasedTag(awards[0].UserID); CountsUsers(rules) && !erased {
-		receipt.UserSalt = r.salts.OfUser(awards[0].UserID).String()
+	receipt := Receipt{Note: string(signed), Salt: u.salt.String()}
+	if u.userSalt != (Salt{}) {
+		receipt.UserSalt = u.userSalt.String()
 	}
 	return receipt, nil
 }
 
-// Sign is Of as JSON. It implements draw.Signer.
-func (r *Receipts) Sign(awards []draw.Award, rules *draw.Rules) ([]byte, error) {
-	receipt, err := r.Of(awards, rules)
-	if err != nil {
-		return nil, err
+// write writes the receipt of a draw.
+func (r *Receipts) write(by *tagger, awards []draw.Award, rules *draw.Rules) unsigned {
+	const lineRoom = 256 // that of most lines
+	u := unsigned{text: make([]byte, 0, len(r.origin)+len(receiptSuffix)+lineRoom*len(awards)), salt: by.sum("", awards[0].DrawID)}
+	u.text = append(append(u.text, r.origin...), receiptSuffix...)
+	var line Line
+	by.lines(&line, u.salt, awards, rules, func() bool {
+		u.text = line.Append(u.text)
+		return true
+	})
+	if _, erased := draw.ErasedTag(awards[0].UserID); CountsUsers(rules) && !erased {
+		u.userSalt = by.sum("user\n", awards[0].UserID)
 	}
-	return json.Marshal(receipt)
+	return u
+}
+
+// sign signs a text as a note.
+func (r *Receipts) sign(text string) ([]byte, error) {
+	signed, err := note.Sign(&note.Note{Text: text}, r.signer)
+	if err != nil {
+		return nil, draw.WrapInternal(err, "the receipt of a draw could not be signed")
+	}
+	return signed, nil
 }
 
 // lines makes line those of the awards of one draw, by the salt of its name, and calls
@@ -130,13 +150,13 @@ func (r *Receipt) Open(key note.Verifier) (*Promised, error) {
 		}
 		p.userSalt = &salt
 	}
-	text, err := Open([]byte(r.Note), key)
+	text, err := r.signed(key)
 	if err != nil {
 		return nil, err
 	}
 	lines, found := strings.CutPrefix(text, key.Name()+receiptSuffix)
 	if !found {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "the note is no receipt of %s", key.Name())
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the text is no receipt of %s", key.Name())
 	}
 	for encoded := range strings.Lines(lines) {
 		l, err := ParseLine([]byte(encoded))
@@ -146,6 +166,15 @@ func (r *Receipt) Open(key note.Verifier) (*Promised, error) {
 		p.Lines, p.Encoded = append(p.Lines, l), append(p.Encoded, []byte(encoded))
 	}
 	return p, p.check()
+}
+
+// signed returns the text, which a key has signed by itself or with others. Error:
+// CodeInvalidRequest.
+func (r *Receipt) signed(key note.Verifier) (string, error) {
+	if r.Batch == nil {
+		return Open([]byte(r.Note), key)
+	}
+	return r.Text, r.Batch.check(r.Text, key)
 }
 
 // check reports whether the lines are those of one whole draw.

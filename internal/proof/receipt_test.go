@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -228,7 +229,7 @@ func TestPresented(t *testing.T) {
 		"a hash too few":            {of(func(_ *Receipt, p *Inclusion) { p.Hashes = p.Hashes[1:] }), false},
 		"another place":             {of(func(_ *Receipt, p *Inclusion) { p.Index++ }), false},
 		"the checkpoint of another": {of(func(_ *Receipt, p *Inclusion) { p.Checkpoint = string(foreign.check()) }), false},
-		"salts of one another":      {map[string]any{"draw": "d7", "user": "ann <é>", "receipt": Receipt{receipt.Note, other[false], other[true]}}, false},
+		"salts of one another":      {map[string]any{"draw": "d7", "user": "ann <é>", "receipt": Receipt{Note: receipt.Note, Salt: other[false], UserSalt: other[true]}}, false},
 	} {
 		b := asJSON(t, tc.file)
 		err := presents(t, b, w.key)
@@ -256,16 +257,24 @@ func presents(t *testing.T, b []byte, vkey string) error {
 	return err
 }
 
-// BenchmarkReceipt is what a receipt costs the request that asks for it.
+// BenchmarkReceipt is what a receipt costs that is signed by itself, and what one of a
+// batch does.
 func BenchmarkReceipt(b *testing.B) {
 	signer, _, err := NewKey(worldOrigin)
 	require.NoError(b, err)
 	by, err := NewReceipts(worldOrigin, &Secrets{Salts: NewSalts(), Signer: signer})
 	require.NoError(b, err)
 	awards := []draw.Award{{Version: 1234, DrawID: "0193a1c8-0000-7000-8000-000000000000", Ordinal: 1, UserID: "u1", PrizeID: "gold", Unit: 17}}
-	for b.Loop() {
-		if _, err := by.Of(awards, nil); err != nil {
-			b.Fatal(err)
-		}
+	for _, together := range []int{1, 2, 16, 256} {
+		draws := slices.Repeat([][]draw.Award{awards}, together)
+		b.Run(fmt.Sprint(together), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := by.Sign(draws, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*together), "ns/receipt")
+		})
 	}
 }

@@ -63,6 +63,7 @@ type vectors struct {
 		Good      bool
 	}
 	Receipts []receiptVector
+	Batches  []receiptVector // signed together
 }
 
 func readVectors(t *testing.T) (v vectors) {

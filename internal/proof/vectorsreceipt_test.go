@@ -15,8 +15,9 @@ import (
 // receiptVector is a receipt as somebody shows it. Of good ones the pool's secrets
 // make it again: Signer signs the note, Secret salts the tags. Counts says that it
 // is of rules that count users. Leaves are those of its lines, Size that of the
-// proof's checkpoint.
+// proof's checkpoint. What tells which part of a receipt of a batch is another.
 type receiptVector struct {
+	What                            string
 	Key, Signer, Secret, Draw, User string
 	Counts                          bool
 	Receipt, Proof                  json.RawMessage

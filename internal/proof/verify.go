@@ -144,6 +144,8 @@ type verifier struct {
 	// signed are the roots that the tree must have besides.
 	signed   []expected
 	promised map[int64][]byte // the lines that receipts promise, by version
+	// promisedOf is the first version of each draw that a receipt promises, by its tag.
+	promisedOf map[string]int64
 	folding
 }
 

@@ -71,7 +71,7 @@ func (b backend) Commitment(ctx context.Context, poolID string) (http.Commitment
 // Receipt implements http.Receipts.
 func (b backend) Receipt(ctx context.Context, d *draw.Draw) ([]byte, error) {
 	if d.Signer != nil {
-		return d.Signer.Sign(d.Awards, d.Rules)
+		return d.SignReceipt()
 	}
 	receipt, err := b.Store.Receipt(ctx, d)
 	if err != nil {

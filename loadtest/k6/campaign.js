@@ -57,7 +57,7 @@ function iteration(data) {
   }
   // Draws of one user follow each other, so that they meet.
   const user = i < asked ? `user-${Math.floor(i / each)}` : `late-${i}`;
-  const d = { pool: data.pool, user, count: 1, key: `${data.pool}-${i}` };
+  const d = { pool: data.pool, user, count: 1, key: lib.newKey() };
   let answer = lib.draw(d);
   while (i < asked && answer.code === 'pool-not-open' && !lib.isClosed(data.pool)) {
     sleep(0.1);

@@ -28,7 +28,7 @@ export function setup() {
 
 function iteration(data) {
   const i = exec.scenario.iterationInTest;
-  const key = `${data.pool}-${i}`;
+  const key = lib.newKey();
   const ds = Array.from({ length: users * each }, (_, k) => ({ pool: data.pool, user: `user-${k % users}`, count: 1 + (i % 3), key }));
   const answers = lib.together(ds);
   const first = answers.findIndex((a) => a.outcome === 'won');

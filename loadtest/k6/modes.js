@@ -26,7 +26,7 @@ export function setup() {
 }
 
 function drawOnce(data) {
-  const d = { pool: data.pool, user: `user-${exec.vu.idInTest}`, count: 1 + (exec.vu.iterationInScenario % 3), key: `${data.pool}-${exec.vu.idInTest}-${exec.vu.iterationInScenario}` };
+  const d = { pool: data.pool, user: `user-${exec.vu.idInTest}`, count: 1 + (exec.vu.iterationInScenario % 3), key: lib.newKey() };
   const answer = lib.draw(d);
   lib.tally(d, answer);
   if (answer.outcome === 'sold-out') sleep(0.05); // the operator will put something in
@@ -62,10 +62,9 @@ export function teardown(data) {
 
 // drain draws the rest, in ever smaller draws.
 function drain(poolID) {
-  let n = 0;
   for (let size = 100; size >= 1; size = Math.floor(size / 4)) {
     for (let some = true; some;) {
-      const ds = Array.from({ length: 10 }, () => ({ pool: poolID, user: 'late', count: size, key: `${poolID}-late-${(n += 1)}` }));
+      const ds = Array.from({ length: 10 }, () => ({ pool: poolID, user: 'late', count: size, key: lib.newKey() }));
       const answers = lib.together(ds);
       answers.forEach((answer, k) => lib.tally(ds[k], answer));
       some = answers.some((a) => a.outcome === 'won');

@@ -37,7 +37,7 @@ export function setup() {
 function iteration(data) {
   const i = exec.scenario.iterationInTest;
   if (i === Math.floor(selling / 4)) lib.restock(data.pool, largest(), restock, `${data.pool}-restock-1`);
-  const d = { pool: data.pool, user: `user-${i % 1000}`, count: i % tenth === tenth - 1 ? 10 : 1, key: `${data.pool}-${i}` };
+  const d = { pool: data.pool, user: `user-${i % 1000}`, count: i % tenth === tenth - 1 ? 10 : 1, key: lib.newKey() };
   const again = Math.floor(((i + 1) * resend) / 100) - Math.floor((i * resend) / 100);
   if (again === 0) {
     lib.tally(d, lib.draw(d));
@@ -68,7 +68,7 @@ export function teardown(data) {
   lib.restock(data.pool, largest(), restock, `${data.pool}-restock-2`);
   sleep(1.2);
   for (let i = 0; i < 4 * restock; i += 20) {
-    const ds = Array.from({ length: 20 }, (_, k) => ({ pool: data.pool, user: `late-${k}`, count: 1, key: `${data.pool}-late-${i + k}` }));
+    const ds = Array.from({ length: 20 }, (_, k) => ({ pool: data.pool, user: `late-${k}`, count: 1, key: lib.newKey() }));
     lib.together(ds).forEach((answer, k) => lib.tally(ds[k], answer));
   }
   lib.account(data.pool);

@@ -39,7 +39,7 @@ export function setup() {
 
 function drawOnce(data) {
   const i = exec.scenario.iterationInTest;
-  const d = { pool: data.pool, user: `user-${i % 5000}`, count: 1, key: `${data.pool}-${i}` };
+  const d = { pool: data.pool, user: `user-${i % 5000}`, count: 1, key: lib.newKey() };
   lib.tally(d, lib.draw(d));
 }
 

@@ -36,8 +36,7 @@ export function setup() {
 }
 
 function iteration(data) {
-  const key = `${data.pool}-${exec.scenario.name}-${exec.scenario.iterationInTest}`;
-  const d = { pool: data.pool, user: `user-${exec.vu.idInTest}`, count: 1, key };
+  const d = { pool: data.pool, user: `user-${exec.vu.idInTest}`, count: 1, key: lib.newKey() };
   lib.tally(d, lib.draw(d));
 }
 

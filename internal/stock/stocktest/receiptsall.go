@@ -88,7 +88,7 @@ func testReceiptsOfRestored(t *testing.T, s *stock.Store) {
 		setState(t, s, "p", draw.StateOpen)
 		made, err := drawReceipted(t, s, urn, "ann", name)
 		require.NoError(t, err)
-		receipt, err := made.Signer.Sign(made.Awards, made.Rules)
+		receipt, err := made.SignReceipt()
 		require.NoError(t, err)
 		require.NoError(t, opens(receipt), name)
 		read, err := s.Receipt(t.Context(), &draw.Draw{ID: name, PoolID: "p", UserID: "ann", Awards: made.Awards})
@@ -103,9 +103,9 @@ func testReceiptsOfRestored(t *testing.T, s *stock.Store) {
 			continue
 		}
 		// The double: signers are cached by the pool's name.
-		receipt, err = lost.Sign(made.Awards, made.Rules)
+		wrong, err := lost.Sign([][]draw.Award{made.Awards}, made.Rules)
 		require.NoError(t, err)
-		require.Error(t, opens(receipt))
+		require.Error(t, opens(wrong[0]))
 	}
 	NoViolations(t, s, "p")
 }

@@ -61,8 +61,8 @@ export const send = (method, path, value, headers) =>
 export const text = async (method, path, value) =>
   (await call(method, path, { body: value === undefined ? undefined : JSON.stringify(value), accept: "text/plain" })).data;
 
-/** A key for something that is to happen once. */
-export const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+/** Returns a key for something that is to happen once: it rises with time, and nobody can guess it. */
+export const newKey = () => `${Date.now()}-${Array.from(crypto.getRandomValues(new Uint8Array(10)), (b) => b.toString(16).padStart(2, "0")).join("")}`;
 
 /** Makes a call that its key lets happen once, until the answer says what became of it. */
 export async function once(key, method, path, options) {

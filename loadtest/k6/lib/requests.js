@@ -1,6 +1,7 @@
 // Requests that settle: a draw is retried with the same key, until its
 // outcome is known.
 import http from 'k6/http';
+import { randomBytes } from 'k6/crypto';
 import exec from 'k6/execution';
 import { sleep } from 'k6';
 import { adminToken, bases, drawToken, given, patience, silenceMax, stop } from './options.js';
@@ -82,6 +83,11 @@ export function move(poolID, prizeID, delta, key) {
 export function restock(poolID, prizeID, delta, key) {
   const r = move(poolID, prizeID, delta, key);
   if (r.status < 200 || r.status > 299) unexpected(`stock of ${prizeID} by ${delta}: ${r.status} ${r.body}`);
+}
+
+// newKey returns a key for one draw, as callers should: it rises with time, and nobody can guess it.
+export function newKey() {
+  return `${Date.now()}-${Array.from(new Uint8Array(randomBytes(10)), (b) => b.toString(16).padStart(2, '0')).join('')}`;
 }
 
 function request(d) {

@@ -1,0 +1,25 @@
+package group
+
+import "drawsvc/internal/draw"
+
+// receiptsTogetherMin is from how many receipts on a batch signs them together. One
+// is signed by the goroutine of its request.
+const receiptsTogetherMin = 2
+
+// withReceipts returns the draws of the waiters that were just made and whose receipts
+// are to be signed, in order of their versions.
+func withReceipts(all []*waiter) (made []*draw.Draw) {
+	for _, w := range all {
+		if w.draw.HasReceiptToSign() {
+			made = append(made, &w.draw)
+		}
+	}
+	return made
+}
+
+// signReceipts signs the receipts of a batch that is written. If that fails, each
+// request signs its own, and says why it cannot: a draw that was made is never refused.
+func signReceipts(made []*draw.Draw) {
+	defer func() { _ = recover() }()
+	_ = draw.SignReceipts(made)
+}

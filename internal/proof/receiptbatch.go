@@ -1,0 +1,163 @@
+package proof
+
+import (
+	"encoding/base64"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"drawsvc/internal/draw"
+)
+
+// ReceiptBatch is the part of a receipt that proves that its text was signed with
+// others: the text is a leaf of an RFC 6962 tree whose root the note signs.
+type ReceiptBatch struct {
+	// Note is signed by the pool's key: HOST/POOL/receipts, the number of leaves, the root.
+	Note string `json:"note"`
+	// Index is the place of the leaf, from 0.
+	Index int64 `json:"index"`
+	// Hashes are the path of RFC 6962 from the leaf up, in Base64.
+	Hashes []string `json:"hashes"`
+}
+
+const (
+	// batchSuffix goes behind the origin of a pool in the notes of batches.
+	batchSuffix = "/receipts"
+	// batchLeavesMax is the maximum number of receipts under one signature.
+	batchLeavesMax = 1024
+	// batchLeavesSigned is how many of them we sign together: with nine hashes a receipt
+	// is at most 700 bytes longer than one that is signed by itself, if the pool's origin
+	// has at most 150 bytes.
+	batchLeavesSigned = batchLeavesMax / 2
+)
+
+// Sign returns the receipts, as JSON, of draws that one commit has made, in order of
+// their versions: signed together, each batch of several by one signature. It
+// implements draw.Signer.
+func (r *Receipts) Sign(draws [][]draw.Award, rules *draw.Rules) ([][]byte, error) {
+	signed := make([][]byte, 0, len(draws))
+	for of := range slices.Chunk(draws, batchLeavesSigned) {
+		if len(of) > 1 {
+			var err error
+			if signed, err = r.signBatch(signed, of, rules); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		receipt, err := r.Of(of[0], rules)
+		if err != nil {
+			return nil, err
+		}
+		single, err := json.Marshal(receipt)
+		if err != nil {
+			return nil, err
+		}
+		signed = append(signed, single)
+	}
+	return signed, nil
+}
+
+// signBatch appends the receipts of 2 to batchLeavesMax draws, under one signature.
+func (r *Receipts) signBatch(signed [][]byte, draws [][]draw.Award, rules *draw.Rules) ([][]byte, error) {
+	by := r.salts.tagger()
+	receipts := make([]unsigned, len(draws))
+	leaves := make([]tlog.Hash, len(draws))
+	for i, awards := range draws {
+		receipts[i] = r.write(by, awards, rules)
+		leaves[i] = LeafHash(receipts[i].text)
+	}
+	tree := newReceiptTree(leaves)
+	c := Checkpoint{Origin: r.origin + batchSuffix, Size: int64(len(draws)), Root: tree.root()}
+	batchNote, err := r.sign(c.Text())
+	if err != nil {
+		return nil, err
+	}
+	quoted, _ := jsontext.AppendQuote(nil, batchNote) // it is UTF-8
+	for i := range receipts {
+		signed = append(signed, receipts[i].encode(quoted, tree, i))
+	}
+	return signed, nil
+}
+
+// encode returns the receipt that is the i-th leaf of a tree, whose quoted note is
+// given. It has the members and the order of [Receipt], and is written without
+// reflection because every draw of a pool may have one.
+func (u *unsigned) encode(quotedNote []byte, tree receiptTree, i int) []byte {
+	const room = 256 // for salts and names of members
+	text := len(u.text) + len(u.text)/4
+	b := append(make([]byte, 0, text+len(quotedNote)+len(tree)*len(tree.root())*3/2+room), `{"text":`...)
+	b, _ = jsontext.AppendQuote(b, u.text) // it is UTF-8
+	b = append(append(append(b, `,"batch":{"note":`...), quotedNote...), `,"index":`...)
+	b = append(strconv.AppendInt(b, int64(i), 10), `,"hashes":[`...)
+	b = tree.appendPath(b, i)
+	b = append(b, `]},"salt":"`...)
+	b = base64.RawURLEncoding.AppendEncode(b, u.salt[:])
+	if u.userSalt != (Salt{}) {
+		b = append(b, `","user_salt":"`...)
+		b = base64.RawURLEncoding.AppendEncode(b, u.userSalt[:])
+	}
+	return append(b, `"}`...)
+}
+
+// receiptTree is an RFC 6962 tree whose hashes are all kept: the leaves, then level by
+// level up to the root. The last hash of a level without a sibling goes up as it is.
+type receiptTree [][]tlog.Hash
+
+// newReceiptTree builds the tree over leaves, at least one.
+func newReceiptTree(leaves []tlog.Hash) (t receiptTree) {
+	for level := leaves; ; {
+		t = append(t, level)
+		if len(level) == 1 {
+			return t
+		}
+		above := make([]tlog.Hash, 0, (len(level)+1)/2)
+		for pair := range slices.Chunk(level, 2) {
+			h := pair[0]
+			if len(pair) == 2 {
+				h = tlog.NodeHash(pair[0], pair[1])
+			}
+			above = append(above, h)
+		}
+		level = above
+	}
+}
+
+func (t receiptTree) root() tlog.Hash { return t[len(t)-1][0] }
+
+// appendPath appends the hashes that prove the i-th leaf, as members of a JSON array.
+func (t receiptTree) appendPath(b []byte, i int) []byte {
+	isFirst := true
+	for _, level := range t {
+		if sibling := i ^ 1; sibling < len(level) {
+			if !isFirst {
+				b = append(b, ',')
+			}
+			isFirst = false
+			b = append(base64.StdEncoding.AppendEncode(append(b, '"'), level[sibling][:]), '"')
+		}
+		i >>= 1
+	}
+	return b
+}
+
+// check reports whether a key has signed a text with others. Error: CodeInvalidRequest.
+func (r *ReceiptBatch) check(text string, key note.Verifier) error {
+	signed, err := Open([]byte(r.Note), key)
+	if err != nil {
+		return err
+	}
+	c, err := ParseCheckpoint(signed)
+	if err != nil || c.Origin != key.Name()+batchSuffix || c.Size < 2 || c.Size > batchLeavesMax {
+		return draw.Errorf(draw.CodeInvalidRequest, "the note is not that of a batch of receipts of %s", key.Name())
+	}
+	path := Inclusion{Index: r.Index, Hashes: r.Hashes}
+	root, err := path.Root(c.Size, [][]byte{[]byte(text)})
+	if err == nil && root != c.Root {
+		err = draw.Errorf(draw.CodeInvalidRequest, "the text is not in the batch of receipts that the note signs")
+	}
+	return err
+}
