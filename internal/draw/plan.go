@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"slices"
 	"time"
 )
 
@@ -184,6 +185,7 @@ func (p *Plan) take(r *Request, ordinal int) {
 		PrizeName: prize.name,
 		Value:     prize.value,
 		Blank:     prize.blank,
+		HasCode:   prize.hasCodes,
 		Unit:      prize.issued,
 		At:        p.At,
 		Redirect:  p.redirect(drawn, why),
@@ -267,6 +269,21 @@ func (p *Plan) Taken(i int) []Award {
 	return p.Awards[o.first:o.end:o.end]
 }
 
+// HasCodes reports whether answers of the plan may need codes.
+func (p *Plan) HasCodes() bool { return p.urn.HasCodes() }
+
+// markCodes notes which awards of a known draw have codes.
+func (p *Plan) markCodes(d *Draw) {
+	if !p.urn.HasCodes() {
+		return
+	}
+	d.Awards = slices.Clone(d.Awards) // two answers may share them
+	for i := range d.Awards {
+		place, known := p.urn.places[d.Awards[i].PrizeID]
+		d.Awards[i].HasCode = known && p.urn.prizes[place].hasCodes
+	}
+}
+
 // Answer is the answer to the i-th request once the plan is settled.
 func (p *Plan) Answer(i int) (Draw, error) {
 	o, a := &p.outcomes[i], p.asks[i]
@@ -275,6 +292,7 @@ func (p *Plan) Answer(i int) (Draw, error) {
 		return Draw{}, o.err
 	case o.known != nil:
 		known := *o.known
+		p.markCodes(&known)
 		known.Replayed, known.Receipt = known.Replayed || o.repeats, a.Receipt || p.urn.secrets.GivesReceipts
 		return known, nil
 	}

@@ -19,7 +19,7 @@ func (b *Batch) Settle(p *draw.Plan) {
 	b.queue.noteSoldOut(b, p, t.refusals[draw.CodeSoldOut] > 0)
 	b.doubtSettled(t)
 	b.queue.trouble.Store(nil)
-	b.release(true)
+	b.release(true, p.HasCodes())
 	b.report(t)
 }
 
@@ -28,16 +28,21 @@ func (b *Batch) Settle(p *draw.Plan) {
 // [Batch.PlanReplays].
 func (b *Batch) SettleReplays(p *draw.Plan) {
 	var t tally
+	var known []*waiter
 	for i, w := range b.waiters {
 		if !w.Skip && w.Log.Known() != nil {
 			t.leave(w, p, i)
-			w.answer()
+			known = append(known, w)
 		}
 	}
+	if p.HasCodes() {
+		b.queue.batcher.handOut(known)
+	}
+	wake(known)
 	b.doubtSettled(t)
 	b.Undo(p)
 	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return !w.hasAnswer() }) {
-		b.release(true)
+		b.release(true, false)
 	}
 	b.report(t)
 }
@@ -109,18 +114,19 @@ func (b *Batch) fail(err error) {
 			failed[draw.CodeOf(w.err)]++
 		}
 	}
-	b.release(false)
+	b.release(false, false)
 	for code, n := range failed {
 		b.observe(string(code), n)
 	}
 }
 
-// release lets every caller go with the answer that it was left.
-func (b *Batch) release(isDecided bool) {
+// release lets every caller go with the answer that it was left, and with its codes
+// where answers may need them.
+func (b *Batch) release(isDecided, needsCodes bool) {
 	b.queue.batcher.observer.Gathered(len(b.waiters), b.lookedUp, b.waited)
 	b.phase = settled
 	b.queue.notePace(b, isDecided)
-	b.queue.batcher.wake(b.waiters)
+	b.queue.batcher.wake(b.waiters, needsCodes)
 }
 
 // wakeMax is how many callers are woken sooner than a goroutine is made for it.
@@ -128,8 +134,8 @@ const wakeMax = 16
 
 // wake answers draws. The next batch does not wait for that: to wake hundreds of
 // callers, who then use the processors, would take longer than to send it.
-func (b *Batcher) wake(all []*waiter) {
-	if len(all) <= wakeMax {
+func (b *Batcher) wake(all []*waiter, needsCodes bool) {
+	if len(all) <= wakeMax && !needsCodes {
 		wake(all)
 		return
 	}
@@ -137,6 +143,9 @@ func (b *Batcher) wake(all []*waiter) {
 	b.working.Add(1)
 	go func() {
 		defer b.working.Done()
+		if needsCodes {
+			b.handOut(going)
+		}
 		wake(going)
 	}()
 }

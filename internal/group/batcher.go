@@ -68,6 +68,8 @@ type Batcher struct {
 	issuer   Issuer
 	observer Observer
 	limits   Limits
+	// codes hands out the codes of awards; nil hands out none.
+	codes Codes
 	// tracer follows draws and batches; nil follows none.
 	tracer trace.Tracer
 	// prizesMax is cachedPrizesMax.

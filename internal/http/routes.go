@@ -10,6 +10,9 @@ import (
 // drawPath is the path of POST /draw, the one call that draws.
 const drawPath = "/draw"
 
+// codesPath is the path of the codes of a prize.
+const codesPath = "/admin/pools/:pool/prizes/:prize/codes"
+
 // route is one call of the interface, as data. gin's routes, the labels of the
 // metrics and the authorization are made from it.
 type route struct {
@@ -58,6 +61,9 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/pools/:pool/prizes", roleAdmin, nil, jsons, takes(s.addPrize)},
 		{"PATCH", "/admin/pools/:pool/prizes/:prize", roleAdmin, nil, jsons, takes(s.changePrize)},
 		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleStock, nil, jsons, takes(s.stock)},
+		{"POST", codesPath, roleAdmin, []string{"reserve", "skip", "dry_run"}, jsons, s.importCodes},
+		{"GET", codesPath, roleAuditor, nil, jsons, reads(s.codeCounts)},
+		{"DELETE", codesPath, roleAdmin, []string{"count"}, jsons, s.dropCodes},
 		{"POST", "/admin/pools/:pool/import", roleStock, []string{"dry_run", "reason"}, jsons, s.importFile},
 		{"GET", "/admin/pools/:pool/awards", roleAuditor, append(filters(), export...), csvs, s.gzipped(orCSV(reads(s.awards), streamed(s.exportAwards)))},
 		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, csvs, s.gzipped(orCSV(reads(s.moves), streamed(s.exportMoves)))},

@@ -9,6 +9,7 @@ type Store interface { //nolint:interfacebloat // composed of small parts: one w
 	Deleter
 	Stocker
 	Importer
+	Codes
 	// Rules, and what follows from them.
 	Ruler
 	Odds

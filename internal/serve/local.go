@@ -15,6 +15,7 @@ import (
 	"drawsvc/internal/http"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/proof"
+	"drawsvc/internal/seal"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/ticket"
 )
@@ -25,7 +26,9 @@ type LocalOptions struct {
 	Actor string
 	// Identities unseal the seeds of committed pools, nil for none.
 	Identities *proof.Identities
-	Sealing    sealing
+	// SealKeys seal and open codes, nil for none.
+	SealKeys *seal.Keeper
+	Sealing  sealing
 	// SignsClosed signs a checkpoint when a committed pool is closed.
 	SignsClosed bool
 	// progress, where not nil, learns how far an import is.

@@ -75,6 +75,9 @@ func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (draw.Aud
 		if err := r.auditInForce(ctx, tx, poolID, a); err != nil {
 			return err
 		}
+		if err := r.codes(ctx, tx, poolID, a.found.add); err != nil {
+			return err
+		}
 		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes()}
 		audit.Violations, audit.Found = a.found.list()
 		if f != nil {

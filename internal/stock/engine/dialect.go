@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"sync/atomic"
 	"time"
 
 	"github.com/Masterminds/squirrel"
@@ -63,6 +64,8 @@ type Dialect struct {
 	Doctor Doctor
 	// BackupTools are those that the database comes with; "" for a file.
 	BackupTools string
+	// Features are those of the schema that the database has; nil means all.
+	Features *Features
 	// Migrations is the dialect's name in package goose, Folder that of its SQL.
 	Migrations goose.Dialect
 	Folder     string
@@ -70,6 +73,15 @@ type Dialect struct {
 	// process has the database for itself.
 	Migrating func(...lock.TableLockerOption) (lock.Locker, error)
 }
+
+// Features are what an older schema lacks. The check of the schema notes it.
+type Features struct{ lacksCodes atomic.Bool }
+
+// SetLacksCodes notes whether the schema is from before codes.
+func (f *Features) SetLacksCodes(lacks bool) { f.lacksCodes.Store(lacks) }
+
+// LacksCodes reports whether the schema is from before codes.
+func (d *Dialect) LacksCodes() bool { return d.Features != nil && d.Features.lacksCodes.Load() }
 
 // NotDue is the part of a guarded write that rejects what comes after an item of
 // the agenda. Where the dialect has no clock, the time is a parameter.
