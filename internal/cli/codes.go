@@ -163,24 +163,44 @@ const (
 	codeWon     = "won"
 )
 
+// onCodes is a command on the codes of the database alone.
+type onCodes struct {
+	*cobra.Command
+	database setting.Database
+	keys     setting.SealKeysFlag
+}
+
+func newOnCodes(env setting.Environment, use, short string) *onCodes {
+	c := &onCodes{Command: &cobra.Command{Use: use, Short: short, Args: noArguments}}
+	c.database.Flag(c.Command, env)
+	c.keys.Flag(c.Flags())
+	return c
+}
+
+// with runs fn on the database, with the keys of the file.
+func (c *onCodes) with(readOnly bool, fn func(context.Context, *stock.Store) error) error {
+	keys, err := c.keys.Read()
+	if err != nil {
+		return err
+	}
+	return c.database.With(c.Command, stock.Options{ReadOnly: readOnly, SealKeys: keys}, fn)
+}
+
 func codesExportCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "export --pool ID [--issued]", "Print the codes of a pool as CSV, on the database alone", ofPool)
+	c := newOnCodes(env, "export --pool ID [--issued]", "Print the codes of a pool as CSV, on the database alone")
 	c.Long = `Print the codes of a pool as CSV, on the database alone: prize, place, state,
 version, code. The state is reserve, stocked or won; version is that of the award.
 Whoever has the output has the codes.`
-	var keys setting.SealKeysFlag
+	var pool poolName
 	var issued bool
-	keys.Flag(c.Flags())
+	pool.declare(c.Command, false)
 	c.Flags().BoolVar(&issued, "issued", false, "print only codes that awards have given")
-	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := c.on.takeSealKeys(&keys); err != nil {
-			return err
-		}
-		return onlyOnDatabase(cmd, &c.on, "codes export", func(ctx context.Context, store *stock.Store) error {
+	c.RunE = func(*cobra.Command, []string) error {
+		return c.with(true, func(ctx context.Context, store *stock.Store) error {
 			rows := csv.NewWriter(env.Stdout)
 			err := rows.Write([]string{"prize", "place", "state", "version", "code"})
 			if err == nil {
-				err = store.EachCode(ctx, string(c.pool), issued, func(g *draw.GivenCode) error { return rows.Write(givenRow(g)) })
+				err = store.EachCode(ctx, string(pool), issued, func(g *draw.GivenCode) error { return rows.Write(givenRow(g)) })
 			}
 			rows.Flush()
 			return cmp.Or(err, rows.Error())
@@ -201,24 +221,12 @@ func givenRow(g *draw.GivenCode) []string {
 }
 
 func codesResealCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "reseal", "Seal all codes under the first key of the file, on the database alone")
+	c := newOnCodes(env, "reseal", "Seal all codes under the first key of the file, on the database alone")
 	c.Long = `Seal all codes under the first key of the file, on the database alone. Draws go on.
 Put the new first line on every instance before, and remove the former line when
 drawsvc codes show counts no code under it.`
-	var keys setting.SealKeysFlag
-	keys.Flag(c.Flags())
-	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := c.on.takeSealKeys(&keys); err != nil {
-			return err
-		}
-		remote, err := c.on.isRemote(cmd.Flags())
-		if err == nil && remote {
-			err = alone("codes reseal")
-		}
-		if err != nil {
-			return err
-		}
-		return c.on.With(cmd, stock.Options{SealKeys: c.on.local.SealKeys}, func(ctx context.Context, store *stock.Store) error {
+	c.RunE = func(*cobra.Command, []string) error {
+		return c.with(false, func(ctx context.Context, store *stock.Store) error {
 			n, err := store.ResealCodes(ctx, nil)
 			if err != nil {
 				return err

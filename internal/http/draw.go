@@ -27,9 +27,8 @@ type Drawer interface {
 // Reader answers what those who draw may read.
 type Reader interface {
 	Pool(ctx context.Context, poolID string) (draw.Pool, error)
+	// Draw is a draw with the codes of its awards.
 	Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error)
-	// DrawWithCodes is Draw with the codes of its awards.
-	DrawWithCodes(ctx context.Context, poolID, drawID string) (draw.Draw, error)
 }
 
 // drawBody is the body of POST /draw.
@@ -106,7 +105,7 @@ func (s *Server) drawRequest(r *nethttp.Request) (draw.Request, error) {
 func (s *Server) drawAgain(c call) error {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	made, err := placed(ctx, c, func() (draw.Draw, error) { return s.Store.DrawWithCodes(ctx, c.param("pool"), c.param("draw")) })
+	made, err := placed(ctx, c, func() (draw.Draw, error) { return s.Store.Draw(ctx, c.param("pool"), c.param("draw")) })
 	if err != nil {
 		return err
 	}

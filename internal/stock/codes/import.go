@@ -288,8 +288,10 @@ func (i *importing) writePart(ctx context.Context) error {
 		if after, err = at.clone(); err != nil {
 			return err
 		}
-		from := min(after.lines, int64(len(i.lines))) // another request with the key may have ended it
-		part := i.lines[from:min(int64(len(i.lines)), from+partMax)]
+		part := i.lines[after.lines:min(int64(len(i.lines)), after.lines+partMax)]
+		if len(part) == 0 { // another request with the key wrote them all, and may have ended
+			return nil
+		}
 		added, err := i.write(ctx, tx, part, h.places, &after)
 		if err != nil {
 			return err

@@ -150,6 +150,19 @@ func (i *importing) end(ctx context.Context) (done draw.ImportedCodes, err error
 	return done, err
 }
 
+// The bodies of the change that imports codes, and of the one that drops some.
+type (
+	importedBody struct {
+		Prize  string `json:"prize"`
+		Count  int64  `json:"count"`
+		SHA256 string `json:"sha256"`
+	}
+	droppedBody struct {
+		Prize   string `json:"prize"`
+		Dropped int64  `json:"dropped"`
+	}
+)
+
 // move records the list, and moves its codes to the stock.
 func (i *importing) move(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, done *draw.ImportedCodes) error {
 	r := i.register
@@ -160,7 +173,7 @@ func (i *importing) move(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool,
 	if err != nil {
 		return err
 	}
-	body := map[string]any{"prize": i.PrizeID, "count": done.Added, "sha256": done.Seal.SHA256}
+	body := importedBody{i.PrizeID, done.Added, done.Seal.SHA256}
 	if err := r.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatCodes, Body: body}}); err != nil || i.Reserve {
 		return err
 	}

@@ -84,7 +84,7 @@ func (r *Register) DropCodes(ctx context.Context, poolID, prizeID string, count 
 		if err := r.setHead(ctx, tx, poolID, prizeID, h); err != nil {
 			return err
 		}
-		body := map[string]any{"prize": prizeID, "dropped": count}
+		body := droppedBody{prizeID, count}
 		if err := r.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatCodes, Body: body}}); err != nil {
 			return err
 		}

@@ -27,6 +27,9 @@ type Register struct {
 
 // New returns the register of a ledger. keys may be nil: then nothing opens.
 func New(l *ledger.Ledger, keys *seal.Keeper, log *slog.Logger) *Register {
+	if keys == nil {
+		keys = &seal.Keeper{}
+	}
 	return &Register{ledger: l, keys: keys, log: log}
 }
 
@@ -71,6 +74,9 @@ func (r *Register) WatchKeys(ctx context.Context) error {
 	})
 	return nil
 }
+
+// ReplaceSealKeys puts other keys in use.
+func (r *Register) ReplaceSealKeys(ring *seal.Ring) { r.keys.Replace(ring) }
 
 // CheckKeys opens one row of each seal key, and finds the pools whose codes do not open
 // here. Errors: those of the store.

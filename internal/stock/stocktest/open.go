@@ -94,7 +94,7 @@ func Open(tb testing.TB, url string, o stock.Options) *stock.Store {
 // New opens a new, empty, migrated store of the given dialect.
 func New(tb testing.TB, dialect string) *stock.Store {
 	tb.Helper()
-	return Open(tb, Migrated(tb, dialect), stock.Options{})
+	return Open(tb, Migrated(tb, dialect), stock.Options{SealKeys: SealKeys(tb, "k1")})
 }
 
 // Pool makes a pool whose prizes p0, p1 … hold the given stock.
