@@ -83,7 +83,7 @@ func Run(cmd *cobra.Command, c *Config, env setting.Environment) (err error) {
 	showClock(registry, store.ClockLeap)
 	c.tokens.showUnread(registry)
 	opened.addStop(ready.watch())
-	opened.addStop(watchPools(registry, store, log))
+	opened.addStop(watchPools(registry, store, log), watchCodes(registry, store))
 	opened.addStop(followAgendas(store, log))
 	if err := c.ensureTokens(env.Stdout); err != nil {
 		return err

@@ -30,6 +30,7 @@ func alertFaults() []alertFault {
 		{"instance killed", []string{"DrawsvcDown"}, "", (*alarm).killOne},
 		{"next release before its migration", []string{"DrawsvcSchemaBehind"}, "", (*alarm).runAhead},
 		{"rules of a later release", []string{"DrawsvcRulesUnreadable"}, "", (*alarm).writeLaterRules},
+		{"codes under a key that nobody has", []string{"DrawsvcSealKeyMissing", "DrawsvcCodesLow"}, "", (*alarm).writeForeignCodes},
 		{"database's clock an hour ahead", []string{"DrawsvcClockLeapt"}, "", (*alarm).moveClock},
 		{"pool written an hour ahead", []string{"DrawsvcPoolsAhead"}, "", (*alarm).writeAhead},
 		{"job pinned to a host that is down", []string{"DrawsvcJobOverdue"}, `,exported_job="audit"`, (*alarm).pinJob},

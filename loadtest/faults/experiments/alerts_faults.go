@@ -91,6 +91,18 @@ func (a *alarm) writeAhead() (func() error, error) {
 	return func() error { return move("-") }, move("+")
 }
 
+// writeForeignCodes gives a prize codes under a key that no instance has, and none beyond
+// its stock.
+func (a *alarm) writeForeignCodes() (func() error, error) {
+	pool := a.Pool("alert-codes")
+	a.Must(a.MakePool(pool, 20))
+	_, err := harness.Operate(a.Ctx, http.MethodPut, a.Instances[0].URL()+"/admin/pools/"+pool+"/rules", `{"low":[{"prize":"gold","below":5}]}`, http.StatusOK)
+	a.Must(err)
+	remove := func() error { return stage.ExecAll(a.Base.Admin, `DELETE FROM code_heads WHERE pool_id = '`+pool+`'`) }
+	return remove, stage.ExecAll(a.Base.Admin,
+		`INSERT INTO code_heads (pool_id, prize_id, places, sealed_under) SELECT pool_id, id, stocked, 'nobody' FROM prizes WHERE pool_id = '`+pool+`'`)
+}
+
 func (a *alarm) patchJob(body string) error {
 	_, err := harness.Operate(a.Ctx, http.MethodPatch, a.Instances[0].URL()+"/admin/jobs/audit", body, http.StatusOK)
 	return err
