@@ -81,6 +81,18 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 		return draw.ImportedCodes{}, err
 	}
 	duplicates, err := i.check(ctx)
+	for draw.CodeOf(err) == draw.CodeInvalidRequest && w.Key != "" {
+		// What is there already may be by another request with the key.
+		checked := i.state.lines
+		var failed error
+		if before, failed = i.begin(ctx); failed != nil || before.Replayed {
+			return before, failed
+		}
+		if i.state.lines == checked {
+			break
+		}
+		duplicates, err = i.check(ctx)
+	}
 	if err != nil {
 		return draw.ImportedCodes{}, err
 	}

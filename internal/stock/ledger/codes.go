@@ -63,7 +63,7 @@ func (l *Ledger) SelectCodedAwards(poolID string) (squirrel.SelectBuilder, func(
 	if l.Engine.LacksCodes() {
 		return query, l.ScanAward
 	}
-	return query.Column(`COALESCE(p.codes, FALSE)`), func(row engine.Scanner) (a draw.Award, err error) {
+	return query.Column(`COALESCE((SELECT codes FROM prizes WHERE pool_id = a.pool_id AND id = a.prize_id), FALSE)`), func(row engine.Scanner) (a draw.Award, err error) {
 		err = row.Scan(append(engine.AwardFields(l.awards, &a), &a.HasCode)...)
 		return a, err
 	}

@@ -84,6 +84,9 @@ func Open(tb testing.TB, url string, o stock.Options) *stock.Store {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.SealKeys == nil {
+		o.SealKeys = SealKeys(tb, "k1")
+	}
 	s, err := stock.Open(tb.Context(), url, o)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, s.Close()) })
@@ -94,7 +97,7 @@ func Open(tb testing.TB, url string, o stock.Options) *stock.Store {
 // New opens a new, empty, migrated store of the given dialect.
 func New(tb testing.TB, dialect string) *stock.Store {
 	tb.Helper()
-	return Open(tb, Migrated(tb, dialect), stock.Options{SealKeys: SealKeys(tb, "k1")})
+	return Open(tb, Migrated(tb, dialect), stock.Options{})
 }
 
 // Pool makes a pool whose prizes p0, p1 … hold the given stock.
