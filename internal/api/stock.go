@@ -20,7 +20,7 @@ type Prize struct {
 	Stocked   *int64 `json:"stocked"`
 	Issued    int64  `json:"issued"`
 	Remaining *int64 `json:"remaining"`
-	// Codes, Places and Reserve are those of a prize with codes alone.
+	// Codes, Places and Reserve are only those of a prize with codes.
 	Codes   bool   `json:"codes,omitzero"`
 	Places  *int64 `json:"places,omitzero"`
 	Reserve *int64 `json:"reserve,omitzero"`

@@ -163,7 +163,7 @@ const (
 	codeWon     = "won"
 )
 
-// onCodes is a command on the codes of the database alone.
+// onCodes is a command on the codes of the database only.
 type onCodes struct {
 	*cobra.Command
 	database setting.Database
@@ -187,8 +187,8 @@ func (c *onCodes) with(readOnly bool, fn func(context.Context, *stock.Store) err
 }
 
 func codesExportCommand(env setting.Environment) *cobra.Command {
-	c := newOnCodes(env, "export --pool ID [--issued]", "Print the codes of a pool as CSV, on the database alone")
-	c.Long = `Print the codes of a pool as CSV, on the database alone: prize, place, state,
+	c := newOnCodes(env, "export --pool ID [--issued]", "Print the codes of a pool as CSV, on the database only")
+	c.Long = `Print the codes of a pool as CSV, on the database only: prize, place, state,
 version, code. The state is reserve, stocked or won; version is that of the award.
 Whoever has the output has the codes.`
 	var pool poolName
@@ -221,8 +221,8 @@ func givenRow(g *draw.GivenCode) []string {
 }
 
 func codesResealCommand(env setting.Environment) *cobra.Command {
-	c := newOnCodes(env, "reseal", "Seal all codes under the first key of the file, on the database alone")
-	c.Long = `Seal all codes under the first key of the file, on the database alone. Draws go on.
+	c := newOnCodes(env, "reseal", "Seal all codes under the first key of the file, on the database only")
+	c.Long = `Seal all codes under the first key of the file, on the database only. Draws go on.
 Put the new first line on every instance before, and remove the former line when
 drawsvc codes show counts no code under it.`
 	c.RunE = func(*cobra.Command, []string) error {

@@ -16,7 +16,7 @@ type Codes interface {
 // HandOutBy has codes handed out. It is called once, before the first draw.
 func (b *Batcher) HandOutBy(codes Codes) { b.codes = codes }
 
-// handOut fills in the codes of answers, by one look-up. It is after the commit: where
+// handOut fills in the codes of answers, by one lookup. It is after the commit: where
 // it fails, the draws have happened, and their keys give award and code later.
 func (b *Batcher) handOut(all []*waiter) {
 	var of []*waiter

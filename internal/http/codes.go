@@ -12,7 +12,7 @@ import (
 // Codes keeps the codes of prizes. None of its answers holds one.
 type Codes interface {
 	// ImportCodes imports those of a file; under a key, unless it is "", once.
-	ImportCodes(ctx context.Context, w draw.CodeImport, file io.Reader, told func(done, total int)) (draw.ImportedCodes, error)
+	ImportCodes(ctx context.Context, w draw.CodeImport, file io.Reader, progress func(done, total int)) (draw.ImportedCodes, error)
 	CodeCounts(ctx context.Context, poolID, prizeID string) (draw.CodeCounts, error)
 	// DropCodes removes the last codes of the reserve.
 	DropCodes(ctx context.Context, poolID, prizeID string, count int64, actor string) (draw.CodeCounts, error)

@@ -40,7 +40,14 @@ func (f fakeStore) DropCodes(_ context.Context, poolID, prizeID string, count in
 	return counts, f.note(codesAsked{CodeImport: draw.CodeImport{PoolID: poolID, PrizeID: prizeID, Actor: actor}, dropped: count})
 }
 
-const pathOfCodes = "/admin/pools/p/prizes/card/codes"
+const codesCall = "/admin/pools/p/prizes/card/codes"
+
+// codedDraw is a draw whose award has a code.
+func codedDraw(_ context.Context, r draw.Request) (draw.Draw, error) {
+	a := award(r.DrawID, r.UserID)
+	a.HasCode, a.Code = true, `AA\11 `
+	return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Awards: []draw.Award{a}}, nil
+}
 
 // TestCodesAreImported, counted and dropped, by whoever may.
 func TestCodesAreImported(t *testing.T) {
@@ -48,25 +55,25 @@ func TestCodesAreImported(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)
 	text := []string{"Content-Type", "text/plain"}
-	w := do(s, asAdmin("POST", pathOfCodes, "a\nb\n", append(text, "Idempotency-Key", "again")...))
+	w := do(s, asAdmin("POST", codesCall, "a\nb\n", append(text, "Idempotency-Key", "again")...))
 	require.Equal(t, 201, w.Code, w.Body)
 	require.Equal(t, `{"pool":"p","prize":"card","added":2,"skipped":1,"places":5,"stocked":3,"reserve":2,"version":9,`+
 		`"sha256":"9f3c","salt":"5b1e","dry_run":false,"replayed":true}`+"\n", w.Body.String())
 	require.Equal(t, codesAsked{CodeImport: draw.CodeImport{PoolID: "p", PrizeID: "card", Key: "again", Actor: "admin"}, file: "a\nb\n"}, f.last())
-	w = do(s, asAdmin("POST", pathOfCodes+"?dry_run=true&skip=true&reserve=true", "a\n", "Content-Type", "text/csv; charset=utf-8"))
+	w = do(s, asAdmin("POST", codesCall+"?dry_run=true&skip=true&reserve=true", "a\n", "Content-Type", "text/csv; charset=utf-8"))
 	require.Equal(t, 200, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), `"sha256":null,"salt":null,"dry_run":true`)
 	require.Equal(t, draw.CodeImport{PoolID: "p", PrizeID: "card", Actor: "admin", Reserve: true, Skip: true, DryRun: true}, f.last().(codesAsked).CodeImport)
-	require.Equal(t, 415, do(s, asAdmin("POST", pathOfCodes, "{}", "Content-Type", "application/json")).Code)
-	require.Equal(t, 400, do(s, asAdmin("POST", pathOfCodes+"?skip=yes", "a\n", text...)).Code)
+	require.Equal(t, 415, do(s, asAdmin("POST", codesCall, "{}", "Content-Type", "application/json")).Code)
+	require.Equal(t, 400, do(s, asAdmin("POST", codesCall+"?skip=yes", "a\n", text...)).Code)
 
-	w = do(s, asAdmin("GET", pathOfCodes, ""))
+	w = do(s, asAdmin("GET", codesCall, ""))
 	require.Equal(t, `{"pool":"p","prize":"card","places":5,"stocked":3,"issued":2,"reserve":2,"keys":{"k1":5}}`+"\n", w.Body.String())
-	w = do(s, asAdmin("DELETE", pathOfCodes+"?count=7", ""))
+	w = do(s, asAdmin("DELETE", codesCall+"?count=7", ""))
 	require.Equal(t, 200, w.Code, w.Body)
 	require.Equal(t, int64(7), f.last().(codesAsked).dropped)
 	for _, query := range []string{"", "?count=0", "?count=x", "?count=-1"} {
-		require.Equal(t, 400, do(s, asAdmin("DELETE", pathOfCodes+query, "")).Code, query)
+		require.Equal(t, 400, do(s, asAdmin("DELETE", codesCall+query, "")).Code, query)
 	}
 
 	for role, want := range map[access.Role][3]int{access.Stock: {403, 200, 403}, access.Auditor: {403, 200, 403}, access.Draw: {403, 403, 403}} {
@@ -75,7 +82,7 @@ func TestCodesAreImported(t *testing.T) {
 			c.Tokens = keep(adminEntry(), access.Token{Name: "x", Role: role, Digest: access.DigestOf(token)})
 		})
 		for i, method := range []string{"POST", "GET", "DELETE"} {
-			r := request(method, pathOfCodes, "a\n", "Content-Type", "text/plain", "Authorization", "Bearer "+token)
+			r := request(method, codesCall, "a\n", "Content-Type", "text/plain", "Authorization", "Bearer "+token)
 			require.Equal(t, want[i], do(of, r).Code, "%s as %s", method, role)
 		}
 	}
@@ -90,11 +97,7 @@ func TestCodesOfAnswers(t *testing.T) {
 	require.JSONEq(t, `{"status":"ready","codes":"unavailable"}`, do(s, request("GET", "/readyz", "")).Body.String())
 	plain := do(s, request("POST", "/draw", `{"pool":"p","user":"u1"}`))
 	require.NotContains(t, plain.Body.String(), "code")
-	f.drawn = func(_ context.Context, r draw.Request) (draw.Draw, error) {
-		a := award(r.DrawID, r.UserID)
-		a.HasCode, a.Code = true, `AA\11 `
-		return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Awards: []draw.Award{a}}, nil
-	}
+	f.drawn = codedDraw
 	coded := do(s, request("POST", "/draw", `{"pool":"p","user":"u1"}`))
 	require.Contains(t, coded.Body.String(), `,"at":"2026-03-04T04:06:07.000890Z","code":"AA\\11 "}]}`)
 	for unasked, want := range map[bool]string{false: "none", true: "unknown"} {

@@ -102,7 +102,7 @@ func explanationsOfCommitted() map[draw.Code]explanation {
 			"Keep what was published, and find out what happened: docs/runbook.md has the steps of DrawsvcLogFork."},
 		draw.CodeSeedUnavailable: {"The pool's numbers are committed, and this instance cannot unseal their seed. Nothing happened.",
 			remedyRetry + " Another instance may have the identity. --seed-identity-file names it."},
-		draw.CodeSealKeyMissing: {"The pool has codes, and this instance has no seal key that opens them. A new draw drew nothing; a known key has its award.",
+		draw.CodeSealKeyMissing: {"The pool has codes, and this instance has no seal key that opens them. Nothing happened by this request; a known key has its award.",
 			remedyRetry + " Another instance may have the key. --seal-keys names its file."},
 		draw.CodeClockLeapt: {"The database's clock has leapt, and the pool has rules or an agenda, which go by time. Nothing happened.",
 			remedyRetry + " Draws go on when the clock is right, or after five minutes. An operator who knows that it is right accepts it: drawsvc clock accept."},

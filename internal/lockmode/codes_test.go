@@ -73,7 +73,7 @@ func testCodes(t *testing.T, a *arena) {
 	stocktest.NoViolations(t, a.store(0), pool)
 }
 
-// failing is a look-up that fails as often as it says.
+// failing is a lookup that fails as often as it says.
 type failing struct {
 	*stock.Store
 	left atomic.Int64
@@ -81,12 +81,12 @@ type failing struct {
 
 func (f *failing) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error {
 	if f.left.Add(-1) >= 0 {
-		return errors.New("the look-up was lost")
+		return errors.New("the lookup was lost")
 	}
 	return f.Store.HandOut(ctx, poolID, draws)
 }
 
-// testCodeReplays: one key at once is one code; a look-up that fails leaves the draw in
+// testCodeReplays: one key at once is one code; a lookup that fails leaves the draw in
 // doubt, and the key gives award and code, also at another service and of a closed pool.
 func testCodeReplays(t *testing.T, a *arena) {
 	pool, lines := a.coded(t, 50)
@@ -139,7 +139,7 @@ func codesOf(d draw.Draw) (all []string) {
 	return all
 }
 
-// shown notes the codes that were looked up.
+// shown notes the codes that were read.
 type shown struct {
 	*stock.Store
 	codes map[string]bool
@@ -155,8 +155,8 @@ func (s *shown) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) 
 	return err
 }
 
-// testCodesUncommitted: writes that the database refuses, and draws that are refused, look
-// up no code: what was looked up is an award's.
+// testCodesUncommitted: writes that the database refuses, and draws that are refused,
+// read no code: what was read is an award's.
 func testCodesUncommitted(t *testing.T, a *arena) {
 	pool, lines := a.coded(t, 3)
 	seen := &shown{Store: a.store(0), codes: map[string]bool{}}
@@ -230,7 +230,7 @@ func withCodesAway(a *arena, i int) edit {
 	return func(s *settings) { s.CodesAway = a.store(i).CodesAway }
 }
 
-// perRead gives the codes of a file in the order in which they are looked up.
+// perRead gives the codes of a file in the order in which they are read.
 type perRead struct {
 	lines []string
 	given atomic.Int64
@@ -261,7 +261,7 @@ func TestCodesCondemnACounter(t *testing.T) {
 	require.Error(t, judgeCodes(lines, y.won))
 }
 
-// silent answers without the code where the look-up fails.
+// silent answers without the code where the lookup fails.
 type silent struct{}
 
 func (silent) HandOut(context.Context, string, []*draw.Draw) error { return nil }
@@ -276,7 +276,7 @@ func TestCodesCondemnSilence(t *testing.T) {
 	require.Error(t, judgeCodes(lines, map[string]draw.Draw{"k": d.draw}))
 }
 
-// judgeShown says what is wrong with codes that were looked up: each is that of an award.
+// judgeShown says what is wrong with codes that were read: each is that of an award.
 func judgeShown(seen map[string]bool, won map[string]draw.Draw) error {
 	given := map[string]bool{}
 	for _, d := range won {
@@ -286,13 +286,13 @@ func judgeShown(seen map[string]bool, won map[string]draw.Draw) error {
 	}
 	for code := range seen {
 		if !given[code] {
-			return fmt.Errorf("%d codes were looked up and %d given", len(seen), len(given))
+			return fmt.Errorf("%d codes were read and %d given", len(seen), len(given))
 		}
 	}
 	return nil
 }
 
-// TestCodesCondemnReadingAhead: a look-up before the commit shows codes of draws that are
+// TestCodesCondemnReadingAhead: a lookup before the commit shows codes of draws that are
 // undone.
 func TestCodesCondemnReadingAhead(t *testing.T) {
 	t.Parallel()
@@ -302,7 +302,7 @@ func TestCodesCondemnReadingAhead(t *testing.T) {
 	s := a.serve(t, 0, func(s *settings) {
 		s.Sharer = nil
 		s.Store = &tampered{a.store(0), func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
-			tx.Rollback() // an SQLite file has one writer, and the look-up is a reader
+			tx.Rollback() // an SQLite file has one writer, and the lookup is a reader
 			d := draw.Draw{PoolID: p.PoolID, Awards: p.Awards}
 			if err := seen.HandOut(ctx, p.PoolID, []*draw.Draw{&d}); err != nil {
 				return err

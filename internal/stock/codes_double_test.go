@@ -50,8 +50,8 @@ func judgeImports(t *testing.T, s *stock.Store, do importer) (faults []string) {
 	return faults
 }
 
-// TestCodesCondemnImports: imports that pass over duplicates, that look for them in one
-// prize alone, that write line by line, or whose errors have the code, are condemned; the
+// TestCodesCondemnImports: imports that pass over duplicates, that search for them in
+// one prize only, that write line by line, or whose errors have the code, are condemned; the
 // import of the store is not.
 func TestCodesCondemnImports(t *testing.T) {
 	t.Parallel()

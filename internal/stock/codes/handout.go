@@ -32,12 +32,12 @@ type place struct {
 }
 
 // HandOut fills in the codes of the awards of draws of one pool that have one, by one
-// look-up: the units of a prize in a batch follow one another. It reads on the server
+// lookup: the units of a prize in a batch follow one another. It reads on the server
 // that is written. Errors: CodeSealKeyMissing, and those of the store; then no draw has
 // a code.
 func (r *Register) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error {
 	fault.At(fault.BeforeCodes)
-	found, err := r.lookUp(ctx, poolID, wantedOf(draws))
+	found, err := r.readSealed(ctx, poolID, wantedOf(draws))
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func wantedOf(draws []*draw.Draw) []wanted {
 }
 
 const (
-	// prizesMax and unitsMax bound one statement of a look-up.
+	// prizesMax and unitsMax bound one statement of a lookup.
 	prizesMax = 50
 	unitsMax  = 256
 	// gapsMax is how many rows a range may have for each wanted one.
@@ -104,8 +104,8 @@ func (w *wanted) ranges() (conditions []string, args [][]any) {
 	return conditions, args
 }
 
-// lookUp reads the codes of units. Error: CodeInternal where one is missing.
-func (r *Register) lookUp(ctx context.Context, poolID string, all []wanted) (found map[place]sealedCode, err error) {
+// readSealed reads the codes of units. Error: CodeInternal where one is missing.
+func (r *Register) readSealed(ctx context.Context, poolID string, all []wanted) (found map[place]sealedCode, err error) {
 	err = r.ledger.SnapshotOn(ctx, r.ledger.Engine.ReadBack, func(tx *sql.Tx) error {
 		found = map[place]sealedCode{}
 		var texts []string

@@ -41,12 +41,12 @@ type importing struct {
 	lines []line
 	salt  string
 	// state is how far the import has come.
-	state progress
+	state importState
 }
 
-// progress is how far an import has come: the lines that were read, what became of them,
+// importState is how far an import has come: the lines that were read, what became of them,
 // and the running SHA-256 of those that were added.
-type progress struct {
+type importState struct {
 	lines, added, skipped int64
 	list                  hash.Hash
 }
@@ -55,12 +55,12 @@ type progress struct {
 // stock unless they are to stay in the reserve. The file is checked whole before anything
 // is written. It is written in parts, each a transaction that locks neither the pool's
 // row nor the prize's; what was written stays in the reserve where the import is cut
-// off. told, when not nil, is called with the number of lines that are written.
+// off. progress, when not nil, is called with the number of lines that are written.
 //
 // Errors: CodeInvalidRequest, which names the first bad lines, CodePoolNotFound,
 // CodePrizeNotFound, CodePrizeHasNoCodes, CodePoolClosed, CodePoolOpen, CodeKeyReused,
 // CodeSealKeyMissing, those of the reader, and those of the store.
-func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.Reader, told func(done, total int)) (draw.ImportedCodes, error) {
+func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.Reader, progress func(done, total int)) (draw.ImportedCodes, error) {
 	if err := w.Check(); err != nil {
 		return draw.ImportedCodes{}, err
 	}
@@ -104,8 +104,8 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 			return draw.ImportedCodes{}, err
 		}
 		fault.At(fault.AfterCodesPart)
-		if told != nil {
-			told(int(i.state.lines), len(lines))
+		if progress != nil {
+			progress(int(i.state.lines), len(lines))
 		}
 	}
 	fault.At(fault.BeforeCodesMove)
@@ -198,10 +198,10 @@ func (i *importing) check(ctx context.Context) (duplicates int64, err error) {
 	return 0, bad.err()
 }
 
-// lookUpMax is how many digests one statement looks up.
+// lookUpMax is how many digests one statement finds.
 const lookUpMax = 1000
 
-// owners says of each line of a part who has its code, "" for nobody. It looks under each
+// owners says of each line of a part who has its code, "" for nobody. It searches under each
 // key of the file: rows may be sealed under several while keys are replaced.
 func (i *importing) owners(ctx context.Context, tx *sql.Tx, part []line) ([]string, error) {
 	owners := make([]string, len(part))
@@ -282,7 +282,7 @@ func (i *importing) foresee(before draw.ImportedCodes, duplicates int64) draw.Im
 // writePart writes the next part of the codes to the reserve.
 func (i *importing) writePart(ctx context.Context) error {
 	r := i.register
-	var after progress
+	var after importState
 	err := r.ledger.Change(ctx, func(tx *sql.Tx) error {
 		if err := r.lockWriters(ctx, tx, i.key); err != nil {
 			return err
@@ -324,7 +324,7 @@ func (i *importing) writePart(ctx context.Context) error {
 }
 
 // write inserts the codes of a part at the places after some, and returns their number.
-func (i *importing) write(ctx context.Context, tx *sql.Tx, part []line, places int64, to *progress) (added int64, err error) {
+func (i *importing) write(ctx context.Context, tx *sql.Tx, part []line, places int64, to *importState) (added int64, err error) {
 	owners, err := i.owners(ctx, tx, part)
 	if err != nil {
 		return 0, err
@@ -372,15 +372,15 @@ func (r *Register) codeRow(insert squirrel.InsertBuilder, poolID, prizeID string
 	return insert.Values(poolID, prizeID, place, digest[:], key.ID, key.Seal(codeName(poolID, prizeID), code))
 }
 
-// begun is the progress before the first line.
-func (i *importing) begun() progress {
+// begun is the state before the first line.
+func (i *importing) begun() importState {
 	list := sha256.New()
 	_, _ = io.WriteString(list, i.salt+"\n") // a hash takes all
-	return progress{list: list}
+	return importState{list: list}
 }
 
-// clone copies a progress: a transaction may be tried again.
-func (p progress) clone() (progress, error) {
+// clone copies a state: a transaction may be tried again.
+func (p importState) clone() (importState, error) {
 	state, err := marshal(p.list)
 	if err != nil {
 		return p, err

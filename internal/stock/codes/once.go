@@ -26,7 +26,7 @@ func (i *importing) stateName() string {
 // load reads how far an import under the key has come; it is replayed where that is
 // complete. suffix may lock the row. Errors: CodeKeyReused for another file,
 // CodeSealKeyMissing where its state does not open.
-func (i *importing) load(ctx context.Context, tx *sql.Tx, suffix string) (done draw.ImportedCodes, at progress, err error) {
+func (i *importing) load(ctx context.Context, tx *sql.Tx, suffix string) (done draw.ImportedCodes, at importState, err error) {
 	at = i.begun()
 	if i.Key == "" {
 		return done, at, nil
@@ -35,7 +35,7 @@ func (i *importing) load(ctx context.Context, tx *sql.Tx, suffix string) (done d
 		file, result string
 		state        []byte
 		version      int64
-		at           progress
+		at           importState
 	}
 	query := i.register.ledger.SelectFrom("code_imports", "file", "read_lines", "added", "skipped", "digest", "version", "result").
 		Where(squirrel.Eq{"pool_id": i.PoolID, "key_id": i.keyMark}).Suffix(suffix)
@@ -64,7 +64,7 @@ func (i *importing) load(ctx context.Context, tx *sql.Tx, suffix string) (done d
 }
 
 // save writes how far the import has come. done is its result, nil before the end.
-func (i *importing) save(ctx context.Context, tx *sql.Tx, isFirst bool, at *progress, done *draw.ImportedCodes) error {
+func (i *importing) save(ctx context.Context, tx *sql.Tx, isFirst bool, at *importState, done *draw.ImportedCodes) error {
 	var state []byte
 	var result []byte
 	version := int64(0)
@@ -123,7 +123,7 @@ func (i *importing) end(ctx context.Context) (done draw.ImportedCodes, err error
 		if err != nil {
 			return err
 		}
-		var at progress
+		var at importState
 		if i.Key != "" {
 			if done, at, err = i.load(ctx, tx, r.ledger.Engine.ForUpdate); err != nil || done.Replayed {
 				return err

@@ -16,10 +16,10 @@ import (
 // resealMax is how many codes one transaction seals again.
 const resealMax = 1000
 
-// ResealCodes seals all codes under the first key of the file, and forgets the keys that
-// seal nothing any more. Draws go on. told, when not nil, is called with the number of
+// ResealCodes seals all codes under the first key of the file, and removes the keys that
+// seal nothing any more. Draws go on. progress, when not nil, is called with the number of
 // codes that were sealed again. Errors: CodeSealKeyMissing, and those of the store.
-func (r *Register) ResealCodes(ctx context.Context, told func(done int64)) (done int64, err error) {
+func (r *Register) ResealCodes(ctx context.Context, progress func(done int64)) (done int64, err error) {
 	key, err := r.sealing(ctx)
 	if err != nil {
 		return 0, err
@@ -34,12 +34,12 @@ func (r *Register) ResealCodes(ctx context.Context, told func(done int64)) (done
 			if n, after, ended, err = r.resealPart(ctx, key, of, after); err != nil {
 				return done, err
 			}
-			if done += n; told != nil && n > 0 {
-				told(done)
+			if done += n; progress != nil && n > 0 {
+				progress(done)
 			}
 		}
 	}
-	return done, r.forgetKeys(ctx, key)
+	return done, r.removeKeys(ctx, key)
 }
 
 // headOf names the head of a prize.
@@ -108,8 +108,8 @@ func (r *Register) resealPart(ctx context.Context, key *seal.Key, of headOf, aft
 	return n, last, ended, err
 }
 
-// forgetKeys removes the proofs of keys that no head names.
-func (r *Register) forgetKeys(ctx context.Context, key *seal.Key) error {
+// removeKeys removes the proofs of keys that no head names.
+func (r *Register) removeKeys(ctx context.Context, key *seal.Key) error {
 	return r.ledger.Change(ctx, func(tx *sql.Tx) error {
 		if err := r.lockWriters(ctx, tx, key); err != nil {
 			return err

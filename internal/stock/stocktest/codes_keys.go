@@ -38,7 +38,7 @@ func testCodesOfAgenda(t *testing.T, s *stock.Store) {
 }
 
 // testCodesResealed: keys are replaced while codes are handed out, and the former key is
-// forgotten once it seals nothing.
+// removed once it seals nothing.
 func testCodesResealed(t *testing.T, s *stock.Store) {
 	CodedPool(t, s, "spring")
 	lines := CodeLines("SEAL", 2300)
