@@ -158,6 +158,7 @@ func bothWays() []struct {
 		{"stock add --pool coded --prize card --delta -2 --reason less", exitOK, "1 stocked"},
 		{"codes drop --pool coded --prize card --count 1", exitOK, "places 2, stocked 1, issued 0, reserve 1"},
 		{"pool show coded --output json", exitOK, `"codes":true,"places":2,"reserve":1`},
+		{"pool delete coded", exitOK, "pool coded is deleted"},
 
 		{"log --pool mono", exitOK, `"kind":"award"`},
 		{"log --pool spring", exitOK, `"reason":"delivery"`},
