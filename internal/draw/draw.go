@@ -41,8 +41,9 @@ type Award struct {
 	// PrizeName and Value are the prize's, which never change.
 	PrizeName string
 	Value     decimal.Decimal
-	// Blank is true for a losing ticket, HasCode for an award whose prize has codes. Code
-	// is that code, where it is handed out: after the commit, and to nobody else.
+	// Blank is true for a losing ticket, HasCode for an award whose prize has codes: today
+	// no award has to be claimed before its code is shown. Code is that code, where it is
+	// handed out: after the commit, and to nobody else.
 	Blank, HasCode bool
 	Code           string
 	// Unit counts the prize's issued units, from 1.
