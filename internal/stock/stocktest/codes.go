@@ -83,7 +83,7 @@ func testCodes(t *testing.T, s *stock.Store) {
 	codes, err := handOut(t, s, "spring", awards)
 	require.NoError(t, err)
 	require.Equal(t, lines[:7], codes)
-	scattered := append(awardCodes(t, s, "spring", 30)[25:], awards[0])
+	scattered := slices.Concat(awardCodes(t, s, "spring", 30)[25:], awards[:1])
 	codes, err = handOut(t, s, "spring", scattered)
 	require.NoError(t, err)
 	require.Equal(t, append(slices.Clone(lines[32:37]), lines[0]), codes)
