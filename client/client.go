@@ -95,6 +95,8 @@ type Award struct {
 	Unit    int64     `json:"unit"`
 	Version int64     `json:"version"`
 	At      time.Time `json:"at"`
+	// Code is that of the unit, "" where the prize has no codes.
+	Code string `json:"code"`
 }
 
 // Pool is what those who draw may know of a pool.

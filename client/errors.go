@@ -47,6 +47,7 @@ const (
 	StoreUnavailable Code = "store-unavailable"
 	LockUnavailable  Code = "lock-unavailable"
 	SeedUnavailable  Code = "seed-unavailable"
+	SealKeyMissing   Code = "seal-key-missing"
 	Draining         Code = "draining"
 	Internal         Code = "internal"
 	OutcomeUnknown   Code = "outcome-unknown"

@@ -16,7 +16,8 @@
 // know to work on the new schema. A migration that only adds repeats the number
 // of the migration before it. One that removes something raises the number, in its
 // first statement: MySQL commits each statement, and old binaries must stop
-// before the change.
+// before the change. So does one whose rows an old binary would break, such as
+// codes: then the new binary works on the older schema, and is put in place first.
 //
 // State what this binary can work on. [OldestSchema] is raised together with
 // the first code that needs what a migration adds.

@@ -14,8 +14,13 @@ var files embed.FS
 //
 // It is 6 because every read of a pool, and every guarded write, asks when the
 // next item of its agenda is due, and every read for its commitment: an older
-// schema has no place for them.
+// schema has no place for them. On schema 6 no prize has codes: see
+// [CodesSchema].
 const OldestSchema = 6
+
+// CodesSchema is the first schema that has codes. A binary that works on an older one
+// reads none, and makes no prize with codes.
+const CodesSchema = 7
 
 // Set is the schema that a binary brings along.
 type Set struct {

@@ -390,11 +390,12 @@ KINDS = {
     "stock": ["prize", "name", "value", "class", "endless", "delta", "reason", "salt"],
     "prize": ["prize", "name", "value"], "commit": ["hash"], "opening": ["round"], "open": ["round", "signature"],
     "pause": ["reason"], "close": ["reason"], "mode": ["mode"], "rules": ["document"], "name": ["name"], "created": [], "archive": [],
-    "agenda": ["count", "sha256"], "erased": [], "skip": [],
+    "agenda": ["count", "sha256"], "codes": ["prize", "count", "sha256", "dropped"], "erased": [], "skip": [],
 }
 OPTIONAL = {("award", "drawn"), ("award", "why"), ("stock", "name"), ("stock", "value"), ("stock", "class"),
-            ("stock", "endless"), ("stock", "delta"), ("mode", "mode"), ("pause", "reason"), ("close", "reason"), ("open", "round"), ("open", "signature")}
-WHOLE = {"v", "unit", "n", "of", "delta", "count", "round"}
+            ("stock", "endless"), ("stock", "delta"), ("mode", "mode"), ("pause", "reason"), ("close", "reason"), ("open", "round"), ("open", "signature"),
+            ("codes", "count"), ("codes", "sha256"), ("codes", "dropped")}
+WHOLE = {"v", "unit", "n", "of", "delta", "count", "dropped", "round"}
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 STOCK_MAX = 10**12
 LINE_MAX = 262144
@@ -513,8 +514,10 @@ def check_members(kind, m):
             is_text(m[name])
     if kind == "rules" and m["document"] is not None:
         check_rules(arranged(m["document"]))
-    if kind == "agenda" and m["count"] < 1:
-        raise Bad("count is out of range")
+    if m.get("count", 1) < 1 or m.get("dropped", 1) < 1:
+        raise Bad("count or dropped is out of range")
+    if kind == "codes" and (("count" in m) != ("sha256" in m) or ("count" in m) == ("dropped" in m)):
+        raise Bad("count and sha256 belong together, without dropped")
     if not 1 <= m.get("round", 1) <= ROUND_MAX or (kind == "open" and ("round" in m) != ("signature" in m)):
         raise Bad("the round is out of range, or stands without its signature")
 

@@ -27,8 +27,9 @@ const (
 )
 
 const (
-	typeJSON = "application/json"
-	typeCSV  = "text/csv"
+	typeJSON  = "application/json"
+	typeCSV   = "text/csv"
+	typePlain = "text/plain"
 )
 
 // Client makes the admin calls. Besides the codes of the service each method may return

@@ -20,14 +20,22 @@ type Prize struct {
 	Stocked   *int64 `json:"stocked"`
 	Issued    int64  `json:"issued"`
 	Remaining *int64 `json:"remaining"`
+	// Codes, Places and Reserve are only those of a prize with codes.
+	Codes   bool   `json:"codes,omitzero"`
+	Places  *int64 `json:"places,omitzero"`
+	Reserve *int64 `json:"reserve,omitzero"`
 }
 
 // ShowPrize shows a prize.
 func ShowPrize(p *draw.Prize) Prize {
-	return Prize{
+	shown := Prize{
 		ID: p.ID, Name: p.Name, Value: p.Value.StringFixed(2), Kind: KindOf(p), Issued: p.Issued,
 		Stocked: unlessEndless(p.Stocked, p.IsEndless()), Remaining: unlessEndless(p.Remaining(), p.IsEndless()),
 	}
+	if p.HasCodes {
+		shown.Codes, shown.Places, shown.Reserve = true, &p.Places, new(p.Reserve())
+	}
+	return shown
 }
 
 // KindOf returns the kind of a prize in the form of responses.
@@ -40,7 +48,10 @@ func KindOf(p *draw.Prize) draw.Kind {
 
 // Read returns the prize that is shown.
 func (p *Prize) Read() (draw.Prize, error) {
-	read := draw.Prize{ID: p.ID, Name: p.Name, Kind: p.Kind, Stocked: draw.EndlessStock, Issued: p.Issued}
+	read := draw.Prize{ID: p.ID, Name: p.Name, Kind: p.Kind, Stocked: draw.EndlessStock, Issued: p.Issued, HasCodes: p.Codes}
+	if p.Places != nil {
+		read.Places = *p.Places
+	}
 	if p.Stocked != nil {
 		read.Stocked = *p.Stocked
 	}
@@ -62,11 +73,13 @@ type NewPrize struct {
 	Kind  *string `json:"kind"`
 	// Stock may be omitted for a blank, which is then endless.
 	Stock *int64 `json:"stock,omitzero"`
+	// Codes makes a prize with codes, which begins without stock.
+	Codes bool `json:"codes,omitzero"`
 }
 
 // Read returns the prize that the body describes. Error: CodeInvalidRequest.
 func (b *NewPrize) Read() (draw.Prize, error) {
-	p := draw.Prize{ID: b.ID, Name: b.Name, Kind: draw.KindPrize}
+	p := draw.Prize{ID: b.ID, Name: b.Name, Kind: draw.KindPrize, HasCodes: b.Codes}
 	if b.Kind != nil {
 		if p.Kind = draw.Kind(*b.Kind); p.Kind == "" {
 			return p, draw.Errorf(draw.CodeInvalidRequest, "kind of prize %q is empty", b.ID)

@@ -24,6 +24,8 @@ func auditCommand(env setting.Environment) *cobra.Command {
 code 3 says that one is broken.`
 	c.pool.optional(c.Command, "`ID` of the pool; all pools when left out")
 	var deep bool
+	var keys setting.SealKeysFlag
+	keys.Flag(c.Flags())
 	c.Flags().BoolVar(&deep, "deep", false, "fold the whole history through the code that decides draws; takes memory for each user that rules count")
 	report := func(audits []api.Audit, err error) error {
 		if err == nil {
@@ -34,12 +36,15 @@ code 3 says that one is broken.`
 		}
 		return err
 	}
-	onRows := c.does(nil, func(ctx context.Context, on *api.Client, _ []string) error {
+	onRows := c.does(func([]string) error { return c.on.takeSealKeys(&keys) }, func(ctx context.Context, on *api.Client, _ []string) error {
 		return report(audit(ctx, string(c.pool), on.PoolIDs, on.Audit))
 	}).RunE
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if !deep {
 			return onRows(cmd, args)
+		}
+		if err := c.on.takeSealKeys(&keys); err != nil {
+			return err
 		}
 		return onlyOnDatabase(cmd, &c.on, "audit --deep", func(ctx context.Context, store *stock.Store) error {
 			return report(audit(ctx, string(c.pool), store.PoolIDs, func(ctx context.Context, id string) (api.Audit, error) {

@@ -45,9 +45,13 @@ func newTwin(t *testing.T, dialect string) *twin {
 	w.write("blanks", "prize,name,value,stock,kind\nvoid,Void,,,blank\n")
 	w.write("moments", "at,prize,delta,reason\n2999-01-05T09:00:00Z,gold,2,a\n2999-01-06T09:00:00+01:00,tin,-1,b\n")
 	w.write("latemoments", "at,prize,delta,reason\n2999-01-05T09:00:00Z,gold,2,a\n2001-01-06T09:00:00+01:00,tin,-1,b\n")
+	w.write("codes", "code\nAAAA-1111\nAAAA-1112\nAAAA-1113\n")
+	w.write("badcodes", "AAAA-2111\nAAAA-2112,x\n")
+	keys := w.write("sealkeys", stocktest.SealKeyLine("k1")+"\n")
 	recipients, identity := keyFiles(t)
 	w.local = on(t, stocktest.Migrated(t, dialect))
 	w.local.vars["DRAWSVC_SEED_RECIPIENTS"], w.local.vars["DRAWSVC_SEED_IDENTITY_FILE"] = recipients, identity
+	w.local.vars["DRAWSVC_SEAL_KEYS"] = keys
 	var entries []made
 	for name, role := range map[string]string{"ci": "admin", "eye": "auditor", "clerk": "stock"} {
 		m := w.local.newToken("--name", name, "--role", role)
@@ -61,7 +65,7 @@ func newTwin(t *testing.T, dialect string) *twin {
 		p.ok("pool", "create", "mono", "--prize", "id=gold,stock=3")
 		p.ok("pool", "create", "dry", "--prize", "id=gold,stock=0")
 		p.ok("rules", "set", "--pool", "mono", week)
-		s := p.serve("--public-draw", "--tokens", tokens, "--seed-recipients", recipients, "--seed-identity-file", identity)
+		s := p.serve("--public-draw", "--tokens", tokens, "--seed-recipients", recipients, "--seed-identity-file", identity, "--seal-keys", keys)
 		s.won("mono", "ann", "first")
 		s.won("mono", "bob", "second")
 		if w.server = s; p.vars["DRAWSVC_DATABASE"] != w.url {

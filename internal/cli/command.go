@@ -224,6 +224,22 @@ func (t *target) takeIdentities(from *setting.IdentityFlag) (bool, error) {
 	return t.local.Identities != nil, err
 }
 
+// takeSealKeys gives seal keys to the calls on the database. A service has its own: the
+// flag is wrong with it, and the variable may be meant for serve.
+func (t *target) takeSealKeys(from *setting.SealKeysFlag) error {
+	remote, err := t.isRemote(from.Flags)
+	switch {
+	case err != nil:
+		return err
+	case remote && setting.SourceOf(from.Flags, setting.SealKeysName) == setting.ByLine:
+		return setting.AsUsage(errors.New("--seal-keys is for the database: a service has keys of its own"))
+	case remote:
+		return nil
+	}
+	t.local.SealKeys, err = from.Read()
+	return err
+}
+
 // changeOn is working for what an actor changes.
 func changeOn(c *cobra.Command, t *target, by actor, fn func(context.Context, *api.Client) error) error {
 	if err := by.check(); err != nil {
@@ -267,7 +283,7 @@ func (t *target) working(c *cobra.Command, o stock.Options, fn func(context.Cont
 
 // workLocally runs fn on the calls of this process on the database.
 func (t *target) workLocally(c *cobra.Command, o stock.Options, fn func(context.Context, *api.Client) error) error {
-	o.Identities = t.local.Identities
+	o.Identities, o.SealKeys = t.local.Identities, t.local.SealKeys
 	err := t.With(c, o, func(ctx context.Context, store *stock.Store) error {
 		calls, err := serve.NewLocal(store, t.local)
 		if err != nil {
@@ -290,7 +306,7 @@ func onlyOnDatabase(c *cobra.Command, t *target, what string, fn func(context.Co
 	if err != nil {
 		return err
 	}
-	return t.With(c, stock.Options{ReadOnly: true}, fn)
+	return t.With(c, stock.Options{ReadOnly: true, SealKeys: t.local.SealKeys}, fn)
 }
 
 // alone is the error of a command that was to ask a service and cannot; what is

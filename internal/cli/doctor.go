@@ -40,7 +40,7 @@ secrets. The flags and variables are those of serve. Nothing is changed.`,
 		if err != nil {
 			return err
 		}
-		return config.Database.Opened(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
+		return config.Database.Opened(c, stock.Options{ReadOnly: true, SealKeys: config.SealKeys()}, func(ctx context.Context, store *stock.Store) error {
 			found, err := serve.CheckUp(ctx, store, &config, url)
 			if err != nil {
 				return err

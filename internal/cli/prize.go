@@ -73,11 +73,15 @@ func prizeOf(given map[string]string) (prize api.NewPrize, err error) {
 			prize.Stock = &units
 		case "kind":
 			prize.Kind = orNil(value)
+		case "codes":
+			if prize.Codes, err = strconv.ParseBool(value); err != nil {
+				return prize, fmt.Errorf("codes must be true or false, not %q", value)
+			}
 		default:
-			return prize, fmt.Errorf("%q is none of id, name, value, stock and kind", key)
+			return prize, fmt.Errorf("%q is none of id, name, value, stock, kind and codes", key)
 		}
 	}
-	if prize.Stock == nil && draw.Kind(given["kind"]) != draw.KindBlank {
+	if prize.Stock == nil && draw.Kind(given["kind"]) != draw.KindBlank && !prize.Codes {
 		return prize, errors.New("stock is missing")
 	}
 	if _, err := prize.Read(); err != nil {
@@ -99,13 +103,23 @@ func prizeCommand(env setting.Environment) *cobra.Command {
 }
 
 func prizeAddCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "add --pool ID --prize id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]", "Add a prize to a pool", acting, ofPool)
-	c.Example = `  drawsvc prize add --pool spring --prize 'id=tin,name=Tin soldier,value=0.50,stock=40'`
+	c := newCommand(env, "add --pool ID --prize id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank] [--codes]", "Add a prize to a pool", acting, ofPool)
+	c.Example = `  drawsvc prize add --pool spring --prize 'id=tin,name=Tin soldier,value=0.50,stock=40'
+  drawsvc prize add --pool spring --codes --prize 'id=card,name=Gift card,value=25.00'`
+	var text string
+	var hasCodes bool
+	c.Flags().StringVar(&text, "prize", "", "the `PRIZE`, as id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]; without stock where it has codes")
+	c.Flags().BoolVar(&hasCodes, "codes", false, "each unit has a code: the stock comes with drawsvc codes import")
 	var prizes prizeFlags
-	c.Flags().Var(&prizes, "prize", "the prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]")
 	return c.does(func([]string) error {
-		if len(prizes) != 1 {
+		if text == "" {
 			return setting.AsUsage(errors.New("name one prize with --prize"))
+		}
+		if hasCodes {
+			text += ",codes=true"
+		}
+		if err := prizes.Set(text); err != nil {
+			return setting.AsUsage(fmt.Errorf("--prize: %w", err))
 		}
 		return nil
 	}, func(ctx context.Context, on *api.Client, _ []string) error {

@@ -162,9 +162,9 @@ func variableNames() (names []string) {
 func commands(env setting.Environment) []*cobra.Command {
 	return []*cobra.Command{
 		serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), prizeCommand(env),
-		stockCommand(env), rulesCommand(env), agendaCommand(env), oddsCommand(env), simulateCommand(env), publishCommand(env), verifyCommand(env),
+		stockCommand(env), rulesCommand(env), agendaCommand(env), codesCommand(env), oddsCommand(env), simulateCommand(env), publishCommand(env), verifyCommand(env),
 		receiptCommand(env), logCommand(env), exportCommand(env), userCommand(env), jobCommand(env),
-		backupCommand(env), restoreCommand(env), tokenCommand(env), clockCommand(env), healthcheckCommand(env), versionCommand(env), manCommand(env),
+		backupCommand(env), restoreCommand(env), tokenCommand(env), sealKeyCommand(env), clockCommand(env), healthcheckCommand(env), versionCommand(env), manCommand(env),
 	}
 }
 

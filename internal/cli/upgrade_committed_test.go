@@ -40,7 +40,10 @@ func meetCommitted(t *testing.T, old, next program, spoil ...string) (faults []s
 	require.NoError(t, old.execute("pool", "create", "spring", "--state=paused",
 		"--prize", fmt.Sprint("id=gold,stock=", committedUnits), "--prize", fmt.Sprint("id=tin,stock=", committedUnits)))
 	require.NoError(t, old.execute("pool", "create", "other", "--prize", "id=tin,stock=100"))
-	next.ok("migrate", "up")
+	isExcluded, isFile := old.isReplacedFirst(t, next), strings.HasPrefix(old.vars["DRAWSVC_DATABASE"], "sqlite:")
+	if !isExcluded {
+		next.ok("migrate", "up")
+	}
 	next.ok("pool", "commit", "spring", "--origin=draws.example.org", "--seed-recipients", recipients)
 	next.ok("pool", "open", "spring", "--seed-identity-file", identity)
 	if len(spoil) > 0 {
@@ -68,6 +71,9 @@ func meetCommitted(t *testing.T, old, next program, spoil ...string) (faults []s
 		{"old-with-another-seed", old, filed(t, foreign.String()+"\n"), false},
 		{"old-again", old, identity, true},
 	} {
+		if isExcluded && isFile && c.name != "next" { // which has migrated the file
+			continue
+		}
 		var args []string
 		if c.identity != "" {
 			args = []string{"--seed-identity-file", c.identity}
@@ -82,6 +88,7 @@ func meetCommitted(t *testing.T, old, next program, spoil ...string) (faults []s
 		require.Equal(t, exitOK, code, s.stderr.String())
 	}
 
+	next.ok("migrate", "up")
 	s := next.serve("--seed-identity-file", identity)
 	var audited api.Audit
 	require.NoError(t, json.Unmarshal([]byte(s.admin(200, "GET", "/admin/pools/spring/audit", "")), &audited))

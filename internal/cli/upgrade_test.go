@@ -32,59 +32,25 @@ func roll(t *testing.T, old, next program) []string {
 	t.Helper()
 	require.NoError(t, old.execute("migrate", "up"))
 	require.NoError(t, old.execute("pool", "create", "spring", "--prize", "id=gold,stock=1000", "--prize", "id=tin,stock=1000000"))
-	isFile := strings.HasPrefix(old.vars["DRAWSVC_DATABASE"], "sqlite:") // belongs to one process
-	f := newFleet(t)
-	replace := func(by program) {
-		if isFile {
-			f.leave()
-			f.join(by)
-		} else {
-			f.join(by)
-			f.leave()
-		}
+	r := rolling{fleet: newFleet(t), old: old, next: next, isFile: strings.HasPrefix(old.vars["DRAWSVC_DATABASE"], "sqlite:"), instances: 3}
+	if r.isFile { // it belongs to one process
+		r.instances = 1
 	}
-	instances := 3
-	if isFile {
-		instances = 1
+	for range r.instances {
+		r.join(old)
 	}
-	for range instances {
-		f.join(old)
+	steps := r.migrateFirst
+	if old.isReplacedFirst(t, next) {
+		steps = r.replaceFirst
 	}
-	if !f.goOn() {
-		return f.found()
+	if !r.goOn() || !steps() || !r.goOn() {
+		return r.found()
 	}
-	if isFile {
-		f.leave()
-	}
-	require.NoError(t, next.execute("migrate", "up"))
-	if isFile {
-		f.join(old)
-	}
-	if !f.goOn() { // old instances, on the new schema
-		return f.found()
-	}
-	if !isFile {
-		err := old.execute("stock", "add", "--pool", "spring", "--prize", "gold", "--delta", "1", "--reason", "restock")
-		if err != nil { // before a draw has met it
-			f.fault("%v", err)
-			return f.found()
-		}
-	}
-	replace(old) // one of them starts there
-	for _, by := range []program{next, old} {
-		for range instances {
-			if !f.goOn() {
-				return f.found()
-			}
-			replace(by)
-		}
-	}
-	f.goOn()
-	last := f.all()[0]
-	f.halt()
-	t.Log(f.answers)
+	last := r.all()[0]
+	r.halt()
+	t.Log(r.answers)
 
-	f.keeps(last)
+	r.keeps(last)
 	var audited api.Audit
 	require.NoError(t, json.Unmarshal([]byte(next.ok("audit", "--pool", "spring", "--output", "json")), &audited))
 	require.True(t, audited.OK)
@@ -92,8 +58,95 @@ func roll(t *testing.T, old, next program) []string {
 	for _, prize := range audited.Prizes {
 		issued += int(prize.Issued)
 	}
-	require.Equal(t, len(f.won), issued, "each key won once")
-	return f.found()
+	require.Equal(t, len(r.won), issued, "each key won once")
+	return r.found()
+}
+
+// isReplacedFirst reports whether the schema of the next program does not admit this one,
+// and the next program works on this one's schema.
+func (p program) isReplacedFirst(t *testing.T, next program) bool {
+	t.Helper()
+	said, _ := p.command("migrate", "status", "--output", "json").Output() // its exit code says what is pending
+	var status struct{ Known int }
+	require.NoError(t, json.Unmarshal(said, &status))
+	set := schemas[next.schema]()
+	return status.Known < stocktest.Admits(set) && set.OldestSchema <= int64(status.Known)
+}
+
+// rolling is an upgrade under way.
+type rolling struct {
+	*fleet
+	old, next program
+	isFile    bool
+	instances int
+}
+
+// replace replaces an instance by one of a program.
+func (r *rolling) replace(by program) {
+	if r.isFile {
+		r.leave()
+		r.join(by)
+		return
+	}
+	r.join(by)
+	r.leave()
+}
+
+// replaceAll replaces all instances, and reports whether draws went on.
+func (r *rolling) replaceAll(by program) bool {
+	for range r.instances {
+		if !r.goOn() {
+			return false
+		}
+		r.replace(by)
+	}
+	return true
+}
+
+// migrateFirst is the upgrade to a schema that admits the old program: it works there,
+// also when it is started there, and again when the upgrade is taken back.
+func (r *rolling) migrateFirst() bool {
+	if r.isFile {
+		r.leave()
+	}
+	require.NoError(r.tb, r.next.execute("migrate", "up"))
+	if r.isFile {
+		r.join(r.old)
+	}
+	if !r.goOn() { // old instances, on the new schema
+		return false
+	}
+	if !r.isFile {
+		err := r.old.execute("stock", "add", "--pool", "spring", "--prize", "gold", "--delta", "1", "--reason", "restock")
+		if err != nil { // before a draw has met it
+			r.fault("%v", err)
+			return false
+		}
+	}
+	r.replace(r.old) // one of them starts there
+	return r.replaceAll(r.next) && r.replaceAll(r.old)
+}
+
+// replaceFirst is the upgrade to a schema that excludes the old program: the next one
+// works on the old schema, and the way back is open until it is migrated. A file is
+// migrated by the program that is started on it.
+func (r *rolling) replaceFirst() bool {
+	if !r.isFile && !(r.replaceAll(r.next) && r.replaceAll(r.old)) {
+		return false
+	}
+	if !r.replaceAll(r.next) {
+		return false
+	}
+	if !r.isFile {
+		require.NoError(r.tb, r.next.execute("migrate", "up"))
+	}
+	if !r.goOn() {
+		return false
+	}
+	if !r.isFile {
+		require.ErrorContains(r.tb, r.old.execute("pool", "list"), "does not admit this drawsvc")
+	}
+	return r.replaceAll(r.next)
 }
 
 // TestUpgrade: this program beside the next one, whose schema adds.

@@ -76,6 +76,9 @@ const (
 	WhatErased What = "user-forgotten"
 	// WhatSkipped: the version gives nothing; reason, where one was given.
 	WhatSkipped What = "skip"
+	// WhatCodes: prize, and count and sha256 of codes that were imported together, or
+	// dropped: how many left the reserve.
+	WhatCodes What = "codes"
 )
 
 // Entry is one entry of a pool's history: one of the three is set.

@@ -41,8 +41,11 @@ type Award struct {
 	// PrizeName and Value are the prize's, which never change.
 	PrizeName string
 	Value     decimal.Decimal
-	// Blank is true for a losing ticket.
-	Blank bool
+	// Blank is true for a losing ticket, HasCode for an award whose prize has codes: today
+	// no award has to be claimed before its code is shown. Code is that code, where it is
+	// handed out: after the commit, and to nobody else.
+	Blank, HasCode bool
+	Code           string
 	// Unit counts the prize's issued units, from 1.
 	Unit int64
 	// At is the time of the decision, UTC, to the microsecond.
@@ -90,6 +93,21 @@ type Draw struct {
 	// both; of others the store has to be asked.
 	Signer Signer
 	Rules  *Rules
+}
+
+// HasCodes reports whether some award of the draw has a code.
+func (d *Draw) HasCodes() bool {
+	for i := range d.Awards {
+		if d.Awards[i].HasCode {
+			return true
+		}
+	}
+	return false
+}
+
+// ErrorSealKeyMissing is the error of a pool whose codes cannot be opened here.
+func ErrorSealKeyMissing(poolID string) *Error {
+	return Errorf(CodeSealKeyMissing, "pool %q has codes, and this instance has no seal key that opens them", poolID)
 }
 
 // Wins says that some award of the draw is a win.

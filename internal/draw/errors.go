@@ -61,6 +61,11 @@ const (
 	// be decided.
 	CodeClockLeapt Code = "clock-leapt"
 	CodeInternal   Code = "internal"
+
+	// CodeCodesMissing: a prize with codes has too few of them.
+	CodeCodesMissing    Code = "codes-missing"
+	CodePrizeHasNoCodes Code = "prize-has-no-codes"
+	CodeSealKeyMissing  Code = "seal-key-missing"
 )
 
 // Error is an answer that is not a prize. Detail is one sentence for the

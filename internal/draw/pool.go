@@ -79,6 +79,10 @@ type Prize struct {
 	Stocked int64
 	// Issued is the number of units drawn, 0 to Stocked.
 	Issued int64
+	// HasCodes reports whether each unit of the prize has a code; it never changes. Places
+	// is the number of codes that the prize has, at least Stocked, where it was read.
+	HasCodes bool
+	Places   int64
 }
 
 // Kind says whether a unit of a prize is a win.
@@ -93,6 +97,18 @@ const (
 // EndlessStock is what an endless blank is stocked with. Such a blank is in no
 // urn; rules may name it as what nothing becomes.
 const EndlessStock = StockMax
+
+// Reserve is the number of codes that belong to no unit yet.
+func (p *Prize) Reserve() int64 { return p.Places - p.Stocked }
+
+// CheckCodes reports whether the prize has codes for a change of its stock. Error:
+// CodeCodesMissing.
+func (p *Prize) CheckCodes(delta int64) error {
+	if !p.HasCodes || p.Stocked+delta <= p.Places {
+		return nil
+	}
+	return Errorf(CodeCodesMissing, "prize %q has %d codes, and would have %d units", p.ID, p.Places, p.Stocked+delta)
+}
 
 // IsWin says that a unit of the prize is a win.
 func (p *Prize) IsWin() bool { return p.Kind != KindBlank }

@@ -153,6 +153,9 @@ func (p *Prize) Check() error {
 	if p.Stocked < 0 || p.Stocked > StockMax {
 		return Errorf(CodeInvalidRequest, "stock of prize %q must be 0 to %d", p.ID, StockMax)
 	}
+	if p.HasCodes && (!p.IsWin() || p.Stocked > p.Places) {
+		return Errorf(CodeInvalidRequest, "prize %q has codes: it is of kind prize, and begins without stock, which comes with its codes", p.ID)
+	}
 	switch p.Kind {
 	case "", KindPrize:
 	case KindBlank:

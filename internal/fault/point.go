@@ -17,6 +17,12 @@ const (
 	// DueAfterCommit means that items of an agenda are carried out, and nobody knows it
 	// yet.
 	DueAfterCommit Point = "due-after-commit"
+	// BeforeCodes: draws are durable, and their codes are not looked up yet.
+	BeforeCodes Point = "before-codes"
+	// AfterCodesPart: a part of an import of codes is durable. BeforeCodesMove: all are,
+	// and neither the list is recorded nor the stock moved.
+	AfterCodesPart  Point = "after-codes-part"
+	BeforeCodesMove Point = "before-codes-move"
 	// InRun means that a run of the audit or the statement has read, but not written.
 	InRun Point = "in-run"
 )

@@ -70,6 +70,8 @@ type Batcher struct {
 	issuer   Issuer
 	observer Observer
 	limits   Limits
+	// codes hands out the codes of awards; nil hands out none.
+	codes Codes
 	// tracer traces draws and batches; nil traces none.
 	tracer trace.Tracer
 	// prizesMax is cachedPrizesMax.

@@ -159,7 +159,7 @@ func (b *Batch) Settle(p *urn.Plan) {
 	b.queue.noteSoldOut(b, p, t.refusals[draw.CodeSoldOut] > 0)
 	b.doubtSettled(t)
 	b.queue.trouble.Store(nil)
-	b.release(true)
+	b.release(true, p.HasCodes())
 	b.report(t)
 }
 
@@ -168,16 +168,21 @@ func (b *Batch) Settle(p *urn.Plan) {
 // [Batch.PlanReplays].
 func (b *Batch) SettleReplays(p *urn.Plan) {
 	var t tally
+	var known []*waiter
 	for i, w := range b.waiters {
 		if !w.Skip && w.Log.Known() != nil {
 			t.leave(w, p, i)
-			w.answer()
+			known = append(known, w)
 		}
 	}
+	if p.HasCodes() {
+		b.queue.batcher.handOut(known)
+	}
+	wake(known)
 	b.doubtSettled(t)
 	b.Undo(p)
 	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return !w.hasAnswer() }) {
-		b.release(true)
+		b.release(true, false)
 	}
 	b.report(t)
 }
@@ -249,29 +254,30 @@ func (b *Batch) fail(err error) {
 			failed[draw.CodeOf(w.err)]++
 		}
 	}
-	b.release(false)
+	b.release(false, false)
 	for code, n := range failed {
 		b.observe(string(code), n)
 	}
 }
 
-// release lets every caller go with the answer that it was left.
-func (b *Batch) release(isDecided bool) {
+// release lets every caller go with the answer that it was left, and with its codes
+// where answers may need them.
+func (b *Batch) release(isDecided, needsCodes bool) {
 	b.queue.batcher.observer.Gathered(len(b.waiters), b.lookedUp, b.waited)
 	b.phase = settled
 	b.queue.notePace(b, isDecided)
-	b.queue.batcher.wake(b.waiters)
+	b.queue.batcher.wake(b.waiters, needsCodes)
 }
 
 // wakeMax is how many callers are woken sooner than a goroutine is made for it.
 const wakeMax = 16
 
-// wake answers draws, once the receipts of new ones are signed. The next batch does not
-// wait for that: to wake hundreds of callers, who then use the processors, would take
-// longer than to send it, and so would a signature.
-func (b *Batcher) wake(all []*waiter) {
+// wake answers draws, once their codes are read and the receipts of new ones are signed.
+// The next batch does not wait for that: to wake hundreds of callers, who then use the
+// processors, would take longer than to send it, and so would a signature.
+func (b *Batcher) wake(all []*waiter, needsCodes bool) {
 	made := withReceipts(all)
-	if len(all) <= wakeMax && len(made) < receiptsTogetherMin {
+	if len(all) <= wakeMax && len(made) < receiptsTogetherMin && !needsCodes {
 		wake(all)
 		return
 	}
@@ -279,6 +285,9 @@ func (b *Batcher) wake(all []*waiter) {
 	b.working.Add(1)
 	go func() {
 		defer b.working.Done()
+		if needsCodes {
+			b.handOut(going)
+		}
 		if len(made) >= receiptsTogetherMin {
 			signReceipts(made)
 		}

@@ -146,6 +146,9 @@ const (
 // drawPath is the path of POST /draw, the one call that draws.
 const drawPath = "/draw"
 
+// codesPath is the path of the codes of a prize.
+const codesPath = "/admin/pools/:pool/prizes/:prize/codes"
+
 // route is one call of the interface, as data. gin's routes, the labels of the
 // metrics and the authorization are made from it.
 type route struct {

@@ -138,7 +138,8 @@ func answersOf(o *contract.Operation) (types []string) {
 			types = slices.AppendSeq(types, maps.Keys(response.Value.Content))
 		}
 	}
-	return types
+	slices.Sort(types)
+	return slices.Compact(types)
 }
 
 func rolesOf(o *contract.Operation) (found []string) {
@@ -204,7 +205,7 @@ func (v violated) Audit(ctx context.Context, poolID string) (draw.Audit, error) 
 
 // exercise makes calls that show each member of each answer.
 func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong error) {
-	f := &fake{awards: manyAwards(3), seedsAway: true, rulesUnreadable: true}
+	f := &fake{awards: manyAwards(3), seedsAway: true, rulesUnreadable: true, codesAway: true}
 	seen = map[string]bool{}
 	s := newServer(t, f, full, withTokens(tokenOf("eve", access.Auditor)))
 	s.Tokens.Set().Unread = []string{"an entry of a later release"}
@@ -225,6 +226,11 @@ func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong e
 	ask(request("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","prize":"gold","delta":1,"reason":"r"}`))
 	ask(request("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","rules":{"fallback":"none"}}`))
 	ask(request("POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1,"value":null}`))
+	ask(request("POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","codes":true}`))
+	ask(request("POST", codesCall+"?dry_run=true", "AAAA-1111", "Content-Type", "text/plain"))
+	f.drawn = codedDraw
+	ask(request("POST", "/draw", `{"pool":"p","user":"u"}`))
+	f.drawn = nil
 	for code := range problem.Table() {
 		ask(request("GET", problem.Type+string(code), ""))
 	}

@@ -46,6 +46,11 @@ func appendAward(b []byte, a *draw.Award) []byte {
 	b = strconv.AppendInt(b, a.Version, 10)
 	b = append(b, `,"at":"`...)
 	b = draw.AppendTime(b, a.At)
+	if a.HasCode {
+		b = append(b, `","code":`...)
+		b, _ = jsontext.AppendQuote(b, a.Code)
+		return append(b, '}')
+	}
 	return append(b, `"}`...)
 }
 

@@ -14,6 +14,8 @@ type healthAnswer struct {
 	Status string `json:"status"`
 	// Seeds is "unavailable" where a committed pool cannot be drawn from here.
 	Seeds string `json:"seeds,omitempty"`
+	// Codes is "unavailable" where a pool with codes cannot be drawn from here.
+	Codes string `json:"codes,omitempty"`
 	// Rules is "unreadable" where this binary cannot read what a pool is drawn by.
 	Rules string `json:"rules,omitempty"`
 	// Tokens is "unreadable" where entries of the token file are left out, because
@@ -38,6 +40,9 @@ func (s *Server) ready(c call) error {
 	answer := healthAnswer{Status: "ready"}
 	if s.Store.SeedsAway() {
 		answer.Seeds = "unavailable"
+	}
+	if s.Store.HasCodesAway() {
+		answer.Codes = "unavailable"
 	}
 	if s.Store.HasUnreadable() {
 		answer.Rules = "unreadable"

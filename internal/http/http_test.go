@@ -35,6 +35,8 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.FixedZone("CET", 3600))
 type fake struct {
 	// rulesUnreadable is what HasUnreadable says.
 	rulesUnreadable bool
+	// codesAway is what HasCodesAway says.
+	codesAway bool
 	// seedsAway is what SeedsAway says.
 	seedsAway bool
 	// unsigned is what signing a receipt says. proving, where not nil, lets a proof
@@ -152,6 +154,9 @@ func (f fakeStore) Pool(_ context.Context, id string) (draw.Pool, error) {
 
 // SeedsAway implements Condition.
 func (f fakeStore) SeedsAway() bool { return f.seedsAway }
+
+// HasCodesAway implements Condition.
+func (f fakeStore) HasCodesAway() bool { return f.codesAway }
 
 // HasUnreadable implements Condition.
 func (f fakeStore) HasUnreadable() bool { return f.rulesUnreadable }

@@ -50,9 +50,9 @@ func TestTableOfProblems(t *testing.T) {
 		400: "invalid-request", 401: "unauthorized", 403: "forbidden ticket-expired ticket-invalid ticket-required",
 		404: "draw-not-found job-not-found not-found pool-not-found prize-not-found", 406: "not-acceptable", 405: "method-not-allowed", 408: "request-timeout",
 		412: "changed-meanwhile rules-changed",
-		409: "agenda-done pool-committed seeds-spent log-forked already-issued job-running limit-reached user-blocked user-not-counted pool-closed pool-exists pool-not-open pool-open round-not-announced prize-exists sold-out stock-below-issued",
+		409: "agenda-done pool-committed seeds-spent log-forked already-issued job-running limit-reached user-blocked user-not-counted pool-closed pool-exists pool-not-open pool-open round-not-announced prize-exists sold-out stock-below-issued codes-missing prize-has-no-codes",
 		413: "body-too-large", 415: "unsupported-media-type", 422: "idempotency-key-reused", 429: "too-many-guesses", 500: "internal",
-		503: "paused clock-leapt rules-unreadable seed-unavailable contended draining lock-unavailable overloaded store-unavailable", 504: "outcome-unknown",
+		503: "paused clock-leapt rules-unreadable seed-unavailable seal-key-missing contended draining lock-unavailable overloaded store-unavailable", 504: "outcome-unknown",
 	}
 	known := 0
 	for status, codes := range want {

@@ -19,6 +19,7 @@ type Store interface { //nolint:interfacebloat // composed of small parts: one w
 	Deleter
 	Stocker
 	Importer
+	Codes
 	// Rules, and what follows from them.
 	Ruler
 	Odds
@@ -60,6 +61,7 @@ type Drawer interface {
 // Reader answers what those who draw may read.
 type Reader interface {
 	Pool(ctx context.Context, poolID string) (draw.Pool, error)
+	// Draw returns a draw with the codes of its awards.
 	Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error)
 }
 
@@ -182,6 +184,15 @@ type Statements interface {
 	Statements(ctx context.Context, poolID, after string, limit int) ([]job.Line, error)
 }
 
+// Codes keeps the codes of prizes. None of its answers holds one.
+type Codes interface {
+	// ImportCodes imports those of a file; under a key, unless it is "", once.
+	ImportCodes(ctx context.Context, w draw.CodeImport, file io.Reader, progress func(done, total int)) (draw.ImportedCodes, error)
+	CodeCounts(ctx context.Context, poolID, prizeID string) (draw.CodeCounts, error)
+	// DropCodes removes the last codes of the reserve.
+	DropCodes(ctx context.Context, poolID, prizeID string, count int64, actor string) (draw.CodeCounts, error)
+}
+
 // JobReader reads jobs and their runs.
 type JobReader interface {
 	Jobs(ctx context.Context) (rows []job.Row, now time.Time, err error)
@@ -300,6 +311,9 @@ type Condition interface {
 	SeedsAway() bool
 	// HasUnreadable reports whether this binary cannot read some rules or planned items.
 	HasUnreadable() bool
+	// HasCodesAway reports whether a pool with codes cannot be drawn from here, because its
+	// codes do not open.
+	HasCodesAway() bool
 }
 
 // Watcher shows the pools to many at once.

@@ -81,7 +81,7 @@ func newArenaOn(t *testing.T, c cell, url string) *arena {
 	t.Helper()
 	a := &arena{cell: c, url: url}
 	for len(a.stores) == 0 || c.dialect != "sqlite" && len(a.stores) < instances {
-		a.stores = append(a.stores, stocktest.Open(t, a.url, stock.Options{Identities: stocktest.Identities(t)}))
+		a.stores = append(a.stores, stocktest.Open(t, a.url, stock.Options{Identities: stocktest.Identities(t), SealKeys: stocktest.SealKeys(t, "k1")}))
 	}
 	a.openLocks(t)
 	return a
@@ -122,6 +122,7 @@ func (a *arena) pool(t *testing.T, stocked ...int64) string {
 type settings struct {
 	lockmode.Options
 	group.Limits
+	codes group.Codes
 }
 
 type edit func(*settings)
@@ -145,6 +146,7 @@ func (a *arena) serve(t *testing.T, i int, edits ...edit) *service {
 			Locker: a.locks[i%len(a.locks)], LockName: a.lock,
 		},
 		Limits: group.Limits{BatchMax: 512, QueueMax: 4096, Timeout: 10 * time.Second},
+		codes:  a.store(i),
 	}
 	for _, e := range edits {
 		e(s)
@@ -152,6 +154,7 @@ func (a *arena) serve(t *testing.T, i int, edits ...edit) *service {
 	issuer, err := lockmode.New(s.Options)
 	require.NoError(t, err)
 	b := group.NewBatcher(seen.around(issuer), seen, s.Limits)
+	b.HandOutBy(s.codes)
 	t.Cleanup(func() { drain(t, b) })
 	return &service{Batcher: b, issuer: issuer, seen: seen}
 }

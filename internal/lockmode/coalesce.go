@@ -214,7 +214,7 @@ func (c *coalescer) decideAll(ctx context.Context, entries []*entry, all *[]*pla
 		if !ready[i] || c.decider.resolve(e.batch.Urn.Mode) != c.decider.name {
 			continue
 		}
-		e.batch.Urn.ClockLeapt = c.decider.leapt()
+		e.batch.Urn.ClockLeapt, e.batch.Urn.CodesAway = c.decider.leapt(), c.decider.away(e.batch.Urn.PoolID)
 		plan := planShared(e.batch, now, joining[i].Cached)
 		if plan != nil && len(*all) > 0 && !plan.At.Equal((*all)[0].plan.At) {
 			e.batch.Undo(plan) // one statement writes all of them, at one time

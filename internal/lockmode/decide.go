@@ -27,6 +27,7 @@ type decider struct {
 	resolve  func(ofPool string) string
 	now      func() time.Time
 	leapt    func() error
+	away     func(poolID string) error
 	policy   policy
 	// settle is the time for finding out whether a commit succeeded whose response was
 	// lost.
@@ -35,7 +36,7 @@ type decider struct {
 
 func newDecider(o Options, name string) *decider {
 	return &decider{
-		store: o.Store, replays: newReplayer(o), agendas: o.Agendas, observer: o.Observer, log: o.Log, givenUp: o.givenUp, name: name, resolve: o.resolve, now: o.Now, leapt: o.ClockLeapt,
+		store: o.Store, replays: newReplayer(o), agendas: o.Agendas, observer: o.Observer, log: o.Log, givenUp: o.givenUp, name: name, resolve: o.resolve, now: o.Now, leapt: o.ClockLeapt, away: o.CodesAway,
 		policy: policy{attempts: attemptsMax, budget: o.Budget}, settle: o.Settle,
 	}
 }
@@ -101,7 +102,7 @@ func (d *decider) reportAttempt(b *group.Batch, began time.Time, err error, agai
 // count users, reading their turns also shows whether the copy is current: then the
 // plan is as good as one from a pool that was read.
 func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions, cached bool) (fromCache bool, err error) {
-	b.Urn.ClockLeapt = d.leapt()
+	b.Urn.ClockLeapt, b.Urn.CodesAway = d.leapt(), d.away(b.Urn.PoolID)
 	if fromCache = cached && b.IsPlainAt(d.now()); fromCache {
 		b.TopUp() // whether the copy is still current is checked later
 	}

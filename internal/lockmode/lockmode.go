@@ -70,6 +70,9 @@ type Options struct {
 	// ClockLeapt returns why draws that depend on time cannot be decided now, nil if
 	// they can; a nil function means that they always can.
 	ClockLeapt func() error
+	// CodesAway returns why codes of a pool cannot be handed out, nil if they can; a nil
+	// function means that they always can.
+	CodesAway func(poolID string) error
 	// Mode is the service's own mode, for pools that name none.
 	Mode string
 	// Budget is the time after which a batch that met conflicts is not attempted again,
@@ -143,6 +146,9 @@ func New(o Options) (*Switch, error) {
 	}
 	if o.ClockLeapt == nil {
 		o.ClockLeapt = func() error { return nil }
+	}
+	if o.CodesAway == nil {
+		o.CodesAway = func(string) error { return nil }
 	}
 	s := &Switch{own: o.Mode, replays: newReplayer(o), log: o.Log, givenUp: newGivenUp(o.Log)}
 	o.resolve, o.givenUp = s.name, s.givenUp

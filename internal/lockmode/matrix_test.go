@@ -60,6 +60,10 @@ func promises() []promise {
 		{"answer lost", testAnswerLost},
 		{"bad apple", testBadApple},
 		{"given up", testGivenUp},
+		{"one unit, one code", testCodes},
+		{"replays give the code", testCodeReplays},
+		{"no code without a commit", testCodesUncommitted},
+		{"codes that do not open", testCodesAway},
 		{"drained", testDrained},
 	}
 }

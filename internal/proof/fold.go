@@ -182,7 +182,7 @@ func (v *verifier) entry(l *Line) error {
 		v.skip()
 	case KindOpen, KindPause, KindClose:
 		return v.setState(l)
-	case KindAward, KindCommit, KindMode, KindName, KindCreated, KindArchive, KindAgenda, KindErased:
+	case KindAward, KindCommit, KindMode, KindName, KindCreated, KindArchive, KindAgenda, KindCodes, KindErased:
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func (v *verifier) place(l *Line) error {
 	switch l.Kind {
 	case KindName, KindArchive, KindMode, KindAgenda, KindPrize:
 		return nil
-	case KindAward, KindStock, KindCommit, KindOpening, KindOpen, KindPause, KindClose, KindRules, KindCreated, KindErased, KindSkip:
+	case KindAward, KindStock, KindCommit, KindOpening, KindOpen, KindPause, KindClose, KindRules, KindCreated, KindCodes, KindErased, KindSkip:
 	}
 	return findf(n, RuleLife, "the pool is closed")
 }

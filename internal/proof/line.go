@@ -28,6 +28,7 @@ const (
 	KindCreated Kind = "created"
 	KindArchive Kind = "archive"
 	KindAgenda  Kind = "agenda"
+	KindCodes   Kind = "codes"
 	KindErased  Kind = "erased"
 	KindSkip    Kind = "skip"
 )
@@ -39,7 +40,7 @@ type Line struct {
 	At      time.Time
 	Kind    Kind
 
-	// PrizeID is of award, stock and prize.
+	// PrizeID is of award, stock, prize and codes.
 	PrizeID string
 	// Unit to User are an award's; the names of its draw and of its user are tags.
 	Unit    int64
@@ -68,9 +69,10 @@ type Line struct {
 	Mode string
 	// Document are rules, "null" for none.
 	Document string
-	// Items and SHA256 are of an agenda.
-	Items  int64
-	SHA256 string
+	// Items and SHA256 are of an agenda, and of codes that were imported. Dropped is of
+	// codes that left the reserve.
+	Items, Dropped int64
+	SHA256         string
 }
 
 // isFirst says that a stock line adds its prize.
@@ -102,6 +104,14 @@ func (l *Line) Append(b []byte) []byte {
 	case KindAgenda:
 		w.number("count", l.Items)
 		w.text("sha256", l.SHA256)
+	case KindCodes:
+		w.text("prize", l.PrizeID)
+		if l.Dropped != 0 {
+			w.number("dropped", l.Dropped)
+		} else {
+			w.number("count", l.Items)
+			w.text("sha256", l.SHA256)
+		}
 	case KindOpening:
 		w.number("round", l.Round)
 	case KindOpen:

@@ -40,6 +40,7 @@ type members struct {
 	Mode     string         `json:"mode"`
 	Document jsontext.Value `json:"document"`
 	Count    int64          `json:"count"`
+	Dropped  int64          `json:"dropped"`
 	SHA256   string         `json:"sha256"`
 }
 
@@ -60,7 +61,7 @@ func ParseLine(b []byte) (*Line, error) {
 	l := &Line{
 		Version: m.V, At: at, Kind: m.Kind, PrizeID: m.Prize, Unit: m.Unit, Draw: m.Draw, Ordinal: m.N, Count: m.Of, User: m.User,
 		Name: m.Name, Value: m.Value, IsBlank: m.Class == string(draw.KindBlank), IsEndless: m.Endless, Delta: m.Delta,
-		Reason: m.Reason, Salt: m.Salt, Hash: m.Hash, Round: m.Round, Signature: m.Sig, Mode: m.Mode, Document: string(m.Document), Items: m.Count, SHA256: m.SHA256,
+		Reason: m.Reason, Salt: m.Salt, Hash: m.Hash, Round: m.Round, Signature: m.Sig, Mode: m.Mode, Document: string(m.Document), Items: m.Count, Dropped: m.Dropped, SHA256: m.SHA256,
 	}
 	if m.Why != "" {
 		l.Redirect = &draw.Redirect{Why: m.Why}
@@ -96,6 +97,9 @@ func (l *Line) check() error {
 		good = l.Document != "" && l.isArranged()
 	case KindAgenda:
 		good = l.Items > 0 && isHash(l.SHA256)
+	case KindCodes:
+		imported, dropped := l.Items > 0 && isHash(l.SHA256) && l.Dropped == 0, l.Dropped > 0 && l.Items == 0 && l.SHA256 == ""
+		good = isID(l.PrizeID) && (imported || dropped)
 	case KindName:
 		good = isText(l.Name)
 	case KindOpening:

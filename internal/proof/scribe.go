@@ -120,9 +120,10 @@ type changed struct {
 	// Round and Signature are those of a pool with a beacon.
 	Round     int64  `json:"round"`
 	Signature string `json:"signature"`
-	// Count and SHA256 are of items of an agenda that were planned together.
-	Count  int64  `json:"count"`
-	SHA256 string `json:"sha256"`
+	// Count and SHA256 are of items of an agenda that were planned together, and of codes.
+	Count   int64  `json:"count"`
+	Dropped int64  `json:"dropped"`
+	SHA256  string `json:"sha256"`
 }
 
 func (s *Scribe) change(c *draw.Change) (*Line, error) {
@@ -161,6 +162,8 @@ func (s *Scribe) change(c *draw.Change) (*Line, error) {
 		if body.Count == 0 { // one item, and what became of one
 			l.Items, l.SHA256 = 1, s.salts.Seal(c.Version, c.Body)
 		}
+	case draw.WhatCodes:
+		l.Kind, l.PrizeID, l.Items, l.Dropped, l.SHA256 = KindCodes, body.Prize, body.Count, body.Dropped, body.SHA256
 	case draw.WhatPrize:
 		return s.corrected(l, &body)
 	case draw.WhatRules:

@@ -29,6 +29,11 @@ type sealing struct {
 	origin     string
 }
 
+// Draw implements http.Reader.
+func (b backend) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error) {
+	return b.DrawWithCodes(ctx, poolID, drawID)
+}
+
 // CommitPool implements http.Committer.
 func (b backend) CommitPool(ctx context.Context, w http.Commit) ([]byte, error) {
 	if b.sealing.To == nil {

@@ -45,8 +45,12 @@ func CheckUp(ctx context.Context, store *stock.Store, c *Config, url string) ([]
 	if err != nil {
 		return nil, err
 	}
+	codes, err := checkCodes(ctx, store)
+	if err != nil {
+		return nil, err
+	}
 	ahead, err := checkAhead(ctx, store)
-	return slices.Concat(found, more, unbound, unreadable, ahead, checkup.Links(url, lock.url, c.jobs.lock), checkCatalogue(&c.jobs), checkFiles(c, url)), err
+	return slices.Concat(found, more, unbound, unreadable, codes, ahead, checkup.Links(url, lock.url, c.jobs.lock), checkCatalogue(&c.jobs), checkFiles(c, url)), err
 }
 
 // checkUsers finds pools whose rules count users although anybody may draw in any
@@ -128,7 +132,7 @@ func checkCatalogue(j *jobFlags) []checkup.Finding {
 // checkFiles checks the modes of all files of secrets. A file of tokens contains
 // digests: others may read it.
 func checkFiles(c *Config, url string) []checkup.Finding {
-	files := []string{c.tlsKey}
+	files := []string{c.tlsKey, c.sealFlag.Path}
 	for _, s := range c.secrets() {
 		files = append(files, s.File)
 	}

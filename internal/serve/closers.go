@@ -12,7 +12,11 @@ type closers []func() error
 
 func (c *closers) add(f func() error) { *c = append(*c, f) }
 
-func (c *closers) addStop(stop func()) { c.add(func() error { stop(); return nil }) }
+func (c *closers) addStop(stops ...func()) {
+	for _, stop := range stops {
+		c.add(func() error { stop(); return nil })
+	}
+}
 
 // close calls all closers and returns the first error.
 func (c closers) close() error {

@@ -37,6 +37,7 @@ type Config struct {
 	publicDraw  bool
 	tokensFile  string
 	ticketsFile string
+	sealFlag    setting.SealKeysFlag
 	recipients  setting.RecipientsFlag
 	identity    setting.IdentityFlag
 	origin      string
@@ -60,6 +61,8 @@ type Config struct {
 	tokens tokens
 	// tickets are the keys of the file of tickets.
 	tickets tickets
+	// seals are the keys of codes.
+	seals *sealKeys
 	// sealTo and unsealBy are read from recipients and identity; nil for none.
 	sealTo   *proof.Recipients
 	unsealBy *proof.Identities
@@ -90,6 +93,7 @@ func (c *Config) Flags(cmd *cobra.Command, env setting.Environment) {
 	f.BoolVar(&c.publicDraw, "public-draw", false, "allow draws without a token, on any address")
 	f.StringVar(&c.tokensFile, "tokens", "", "`file` of named tokens with roles, read again when it changes")
 	f.StringVar(&c.ticketsFile, "ticket-keys", "", "`file` of the keys of tickets, a JWKS, read again when it changes")
+	c.sealFlag.Flag(f)
 	c.recipients.Flag(f)
 	c.identity.Flag(f)
 	f.StringVar(&c.origin, "origin", "", "`HOST` under which the logs of committed pools are published (default the Host of the call that commits)")
@@ -133,6 +137,9 @@ func (c *Config) Read(cmd *cobra.Command) error {
 		return setting.AsUsage(err)
 	}
 	if c.tickets, err = readTickets(c.ticketsFile); err != nil {
+		return setting.AsUsage(err)
+	}
+	if c.seals, err = readSealKeys(c.sealFlag.Path); err != nil {
 		return setting.AsUsage(err)
 	}
 	if c.sealTo, err = c.recipients.Read(); err != nil {

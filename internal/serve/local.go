@@ -16,6 +16,7 @@ import (
 	"drawsvc/internal/http/gate"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/proof"
+	"drawsvc/internal/seal"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/ticket"
 )
@@ -26,7 +27,9 @@ type LocalOptions struct {
 	Actor string
 	// Identities unseal the seeds of committed pools, nil for none.
 	Identities *proof.Identities
-	Sealing    sealing
+	// SealKeys seal and open codes, nil for none.
+	SealKeys *seal.Keeper
+	Sealing  sealing
 	// SignsClosed signs a checkpoint when a committed pool is closed.
 	SignsClosed bool
 	// Progress, if not nil, is called with the progress of an import.

@@ -73,7 +73,7 @@ func Run(cmd *cobra.Command, c *Config, env setting.Environment) (err error) {
 		return err
 	}
 	opened.add(lock.Close)
-	if err := c.watchStore(cmd, store); err != nil {
+	if err := c.watchStore(cmd, store, log); err != nil {
 		return err
 	}
 	if batcher, err = newBatcher(c, store, lock, traces, version, registry, log); err != nil {
@@ -85,7 +85,7 @@ func Run(cmd *cobra.Command, c *Config, env setting.Environment) (err error) {
 	showClock(registry, store.ClockLeap)
 	c.tokens.showUnread(registry)
 	opened.addStop(ready.watch())
-	opened.addStop(watchPools(registry, store, log))
+	opened.addStop(watchPools(registry, store, log), watchCodes(registry, store))
 	opened.addStop(followAgendas(store, log))
 	if err := c.ensureTokens(env.Stdout); err != nil {
 		return err
@@ -111,13 +111,13 @@ func Run(cmd *cobra.Command, c *Config, env setting.Environment) (err error) {
 
 func (c *Config) storeOptions(changed func(poolID string), r prometheus.Registerer, log *slog.Logger) stock.Options {
 	return stock.Options{
-		Log: log, LockWait: min(stock.LockWaitDefault, c.timeout/5), Changed: changed, Due: countDue(r), Identities: c.unsealBy, ClockLeap: c.clockLeap,
+		Log: log, LockWait: min(stock.LockWaitDefault, c.timeout/5), Changed: changed, Due: countDue(r), Identities: c.unsealBy, SealKeys: c.seals.keeper, ClockLeap: c.clockLeap,
 	}
 }
 
 // watchStore checks that the schema admits the service, and follows the schema and the
 // seeds from then on.
-func (c *Config) watchStore(cmd *cobra.Command, store *stock.Store) error {
+func (c *Config) watchStore(cmd *cobra.Command, store *stock.Store, log *slog.Logger) error {
 	ctx := cmd.Context()
 	if err := setting.Prepare(ctx, store, c.migrate, false); err != nil {
 		return err
@@ -133,6 +133,9 @@ func (c *Config) watchStore(cmd *cobra.Command, store *stock.Store) error {
 	}
 	store.WatchSchema()
 	store.WatchWrites()
+	if err := c.seals.follow(ctx, store, log); err != nil {
+		return err
+	}
 	return store.WatchSeeds(ctx)
 }
 
@@ -140,7 +143,7 @@ func (c *Config) watchStore(cmd *cobra.Command, store *stock.Store) error {
 func newBatcher(c *Config, store *stock.Store, lock locker.Lock, traces *tracing.Tracing, version setting.VersionInfo, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
 	metrics := newMetrics(r, store, c.mode, version)
 	issuer, err := lockmode.New(lockmode.Options{
-		Store: store, Agendas: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, ClockLeapt: store.ClockLeapt, Mode: c.mode,
+		Store: store, Agendas: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, ClockLeapt: store.ClockLeapt, CodesAway: store.CodesAway, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
 		OptimisticAttempts: c.attempts, OptimisticBudget: c.budget,
 		Locker: timedLock{lock, metrics.held}, LockName: lockName(c.lock.url),
@@ -150,6 +153,7 @@ func newBatcher(c *Config, store *stock.Store, lock locker.Lock, traces *tracing
 	}
 	b := group.NewBatcher(issuer, metrics, group.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
 	b.Trace(traces.Tracer())
+	b.HandOutBy(store)
 	watchQueues(r, b)
 	return b, nil
 }
@@ -163,6 +167,9 @@ func (c *Config) watchFiles(ctx context.Context, d *listeners, asked <-chan os.S
 	}
 	if c.tickets.file != nil {
 		all = append(all, c.tickets.file)
+	}
+	if c.seals.file != nil {
+		all = append(all, c.seals.file)
 	}
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	var ended sync.WaitGroup
@@ -187,6 +194,7 @@ func (c *Config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	setting.WarnOfMode(log, "--tokens", c.tokensFile, setting.OthersMayWrite)
 	setting.WarnOfMode(log, "--tls-client-ca", c.tlsClientCA, setting.OthersMayWrite)
 	setting.WarnOfMode(log, "--ticket-keys", c.ticketsFile, setting.OthersMayUse)
+	setting.WarnOfMode(log, "--seal-keys", c.sealFlag.Path, setting.OthersMayUse)
 	setting.WarnOfMode(log, "--tls-key", c.tlsKey, setting.OthersMayUse)
 	setting.WarnOfMode(log, "--seed-identity-file", c.identity.Path, setting.OthersMayUse)
 	if path, ok := strings.CutPrefix(c.Database.URL.Value, "sqlite:"); ok {

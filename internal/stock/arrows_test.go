@@ -24,10 +24,11 @@ func arrows() map[string][]string {
 		"ledger":     {"engine"},
 		"agenda":     {"engine", "ledger"},
 		"audit":      {"engine", "ledger"},
+		"codes":      {"engine", "ledger"},
 		"jobrows":    {"engine", "ledger"},
 		"publiclog":  {"engine", "ledger"},
 		"checkup":    {"", "engine"},
-		"":           {"agenda", "audit", "engine", "jobrows", "ledger", "mysql", "postgres", "publiclog", "schema", "sqlite", "sqlitefile"},
+		"":           {"agenda", "audit", "codes", "engine", "jobrows", "ledger", "mysql", "postgres", "publiclog", "schema", "sqlite", "sqlitefile"},
 	}
 }
 

@@ -201,6 +201,9 @@ func (s *Store) DeletePool(ctx context.Context, id string, revisions []int64, ac
 				return err
 			}
 		}
+		if err := s.ForgetCodes(ctx, tx, id); err != nil {
+			return err
+		}
 		_, err = s.ledger.Builder().Delete("pools").Where(squirrel.Eq{"id": id}).RunWith(tx).ExecContext(ctx)
 		return err
 	})

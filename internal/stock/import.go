@@ -161,7 +161,7 @@ func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, li
 		wanted[lines[i].Prize.ID] = true
 	}
 	present := map[string]draw.Prize{}
-	query := s.ledger.SelectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID})
+	query := s.ledger.SelectFrom("prizes", s.engine.PrizeColumns()).Where(squirrel.Eq{"pool_id": poolID})
 	all, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (struct{}, error) {
 		p, err := engine.ScanPrize(row)
 		if wanted[p.ID] {
@@ -169,13 +169,32 @@ func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, li
 		}
 		return struct{}{}, err
 	})
+	if err == nil {
+		err = s.readPlaces(ctx, tx, poolID, present)
+	}
 	return present, len(all), err
+}
+
+// readPlaces is [ledger.Ledger.ReadPlaces] of prizes by their ids.
+func (s *Store) readPlaces(ctx context.Context, tx *sql.Tx, poolID string, present map[string]draw.Prize) error {
+	var coded []draw.Prize
+	for _, p := range present {
+		if p.HasCodes {
+			coded = append(coded, p)
+		}
+	}
+	err := s.ledger.ReadPlaces(ctx, tx, poolID, coded)
+	for _, p := range coded {
+		present[p.ID] = p
+	}
+	return err
 }
 
 // importMoves turns lines into moves; at most room of them may have new prizes.
 func importMoves(reason string, lines []prizefile.Line, present map[string]draw.Prize, room int) ([]ledger.Stocking, error) {
 	moves := make([]ledger.Stocking, 0, len(lines))
 	var bad prizefile.BadLines
+	var missing *draw.Error
 	for _, line := range lines {
 		prize, isPresent := present[line.Prize.ID]
 		move := ledger.Stocking{Prize: prize, Delta: line.Prize.Stocked, Reason: reason, IsNew: !isPresent}
@@ -199,6 +218,8 @@ func importMoves(reason string, lines []prizefile.Line, present map[string]draw.
 			bad.Add(line.Number, "prize %q is a blank of the pool; an endless one has no stock, and no other becomes endless", prize.ID)
 		case isPresent && prize.Stocked+move.Delta > draw.StockMax:
 			bad.Add(line.Number, "the stock of prize %q would be above %d", prize.ID, draw.StockMax)
+		case isPresent && prize.CheckCodes(move.Delta) != nil:
+			missing = cmp.Or(missing, draw.Errorf(draw.CodeCodesMissing, "line %d: %s", line.Number, draw.DetailOf(prize.CheckCodes(move.Delta))))
 		case !isPresent && line.Prize.Name == "":
 			bad.Add(line.Number, "prize %q is new and needs a name", line.Prize.ID)
 		case !isPresent && room < 0:
@@ -207,7 +228,10 @@ func importMoves(reason string, lines []prizefile.Line, present map[string]draw.
 			moves = append(moves, move)
 		}
 	}
-	return moves, bad.Err()
+	if err := bad.Err(); err != nil || missing == nil {
+		return moves, err
+	}
+	return nil, missing
 }
 
 // The key of an import is stored with its first move, and contains all that a replay

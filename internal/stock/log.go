@@ -18,8 +18,8 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 	var found map[string]draw.Draw
 	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		found = map[string]draw.Draw{}
-		query := s.ledger.SelectAwards(poolID).Where(squirrel.Eq{"a.draw_id": drawID}).OrderBy("a.ordinal")
-		awards, err := ledger.SelectAll(ctx, tx, query, s.ledger.ScanAward)
+		query, scan := s.ledger.SelectCodedAwards(poolID)
+		awards, err := ledger.SelectAll(ctx, tx, query.Where(squirrel.Eq{"a.draw_id": drawID}).OrderBy("a.ordinal"), scan)
 		for _, a := range awards {
 			engine.Collect(found, poolID, a)
 		}
@@ -32,6 +32,19 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 		return draw.Draw{}, err
 	}
 	return found[drawID], s.confirm(ctx)
+}
+
+// DrawWithCodes returns Draw with the codes of its awards. Errors: CodeSealKeyMissing, and
+// those of Draw.
+func (s *Store) DrawWithCodes(ctx context.Context, poolID, drawID string) (draw.Draw, error) {
+	d, err := s.Draw(ctx, poolID, drawID)
+	if err != nil {
+		return draw.Draw{}, err
+	}
+	if !d.HasCodes() {
+		return d, nil
+	}
+	return d, s.HandOut(ctx, poolID, []*draw.Draw{&d})
 }
 
 // DrawReceipt returns the receipt of a draw that the pool's log holds, and the proof

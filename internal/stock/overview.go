@@ -74,11 +74,11 @@ func (s *Store) fewPrizes(ctx context.Context, q engine.Querier, at map[string]*
 	if len(few) == 0 {
 		return nil
 	}
-	query := s.ledger.SelectFrom("prizes", "pool_id", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": few}).OrderBy("pool_id", "added")
+	query := s.ledger.SelectFrom("prizes", "pool_id", s.engine.PrizeColumns()).Where(squirrel.Eq{"pool_id": few}).OrderBy("pool_id", "added")
 	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
 		var poolID string
 		var p draw.Prize
-		err := row.Scan(&poolID, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
+		err := row.Scan(append([]any{&poolID}, engine.PrizeFields(&p)...)...)
 		if o := at[poolID]; o != nil {
 			o.Prizes = append(o.Prizes, p)
 		}

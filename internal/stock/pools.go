@@ -116,16 +116,19 @@ func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.Selec
 			at[pools[i].ID] = &pools[i]
 		}
 		between := squirrel.And{squirrel.GtOrEq{"pool_id": pools[0].ID}, squirrel.LtOrEq{"pool_id": pools[len(pools)-1].ID}}
-		ofPrize := s.ledger.SelectFrom("prizes", "pool_id", engine.PrizeColumns).Where(between).OrderBy("pool_id", "added")
+		ofPrize := s.ledger.SelectFrom("prizes", "pool_id", s.engine.PrizeColumns()).Where(between).OrderBy("pool_id", "added")
 		_, err := ledger.SelectAll(ctx, tx, ofPrize, func(row engine.Scanner) (struct{}, error) {
 			var poolID string
 			var p draw.Prize
-			err := row.Scan(&poolID, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
+			err := row.Scan(append([]any{&poolID}, engine.PrizeFields(&p)...)...)
 			if pool := at[poolID]; pool != nil {
 				pool.Prizes = engine.Appended(pool.Prizes, p)
 			}
 			return struct{}{}, err
 		})
+		for i := range pools {
+			err = cmp.Or(err, s.ledger.ReadPlaces(ctx, tx, pools[i].ID, pools[i].Prizes))
+		}
 		return err
 	})
 	return pools, err

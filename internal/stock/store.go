@@ -13,8 +13,10 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/locker/locksql"
 	"drawsvc/internal/proof"
+	"drawsvc/internal/seal"
 	"drawsvc/internal/stock/agenda"
 	"drawsvc/internal/stock/audit"
+	"drawsvc/internal/stock/codes"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/jobrows"
 	"drawsvc/internal/stock/ledger"
@@ -56,6 +58,8 @@ type Options struct {
 	// Identities unseal the secrets of committed pools; nil means none, and such pools
 	// cannot be drawn from.
 	Identities *proof.Identities
+	// SealKeys seal and open the codes of prizes; nil means none.
+	SealKeys *seal.Keeper
 	// Log records what no caller receives; nil means slog.Default.
 	Log *slog.Logger
 	// Migrations are the schema that the binary knows; the zero value means the
@@ -84,6 +88,7 @@ type Store struct {
 	*audit.Auditor
 	*jobrows.Rows
 	*publiclog.Store
+	*codes.Register
 	ledger *ledger.Ledger
 	// hasUnreadable is the result of the last call of ReadWatched.
 	hasUnreadable atomic.Bool
@@ -124,6 +129,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 	if err != nil {
 		return nil, err
 	}
+	d.Features = &engine.Features{}
 	e, err := d.Open(ctx, d, rawURL, o.engine())
 	if err != nil {
 		return nil, openError(err)
@@ -136,9 +142,11 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 	l := ledger.New(ctx, e, ledger.Options{
 		ReadOnly: o.ReadOnly, Changed: o.Changed, LeapMax: o.ClockLeap, Machine: o.Machine, Admits: keeper.Admits, Log: o.Log,
 	})
+	register := codes.New(l, o.SealKeys, o.Log)
 	return &Store{
-		engine: e, options: o, ledger: l, Keeper: keeper, Clock: l.Clock,
-		Planner: agenda.New(l, o.Due), Auditor: audit.New(l), Rows: jobrows.New(l), Store: publiclog.New(l, o.Identities),
+		Register: register,
+		engine:   e, options: o, ledger: l, Keeper: keeper, Clock: l.Clock,
+		Planner: agenda.New(l, o.Due), Auditor: audit.New(l, register.AuditCodes), Rows: jobrows.New(l), Store: publiclog.New(l, o.Identities),
 	}, nil
 }
 

@@ -14,9 +14,9 @@ import (
 // fallback. A new rule is a function in one of the two lists below.
 
 // gates lists what may refuse a draw, in order.
-func gates() [8]func(*Plan, *Ask) error {
+func gates() [9]func(*Plan, *Ask) error {
 	return [...]func(*Plan, *Ask) error{
-		(*Plan).gateOpen, (*Plan).gateClock, (*Plan).gateReadable, (*Plan).gateFilled, (*Plan).gateTicket, (*Plan).gateBlocked, (*Plan).gateLimits, (*Plan).gateStock,
+		(*Plan).gateOpen, (*Plan).gateClock, (*Plan).gateReadable, (*Plan).gateCodes, (*Plan).gateFilled, (*Plan).gateTicket, (*Plan).gateBlocked, (*Plan).gateLimits, (*Plan).gateStock,
 	}
 }
 
@@ -57,6 +57,14 @@ func (p *Plan) gateReadable(a *Ask) error { return p.urn.Readable(a.PoolID) }
 func (p *Plan) gateClock(*Ask) error {
 	if u := p.urn; u.Rules() != nil || !u.DueAt.IsZero() {
 		return u.ClockLeapt
+	}
+	return nil
+}
+
+// gateCodes refuses what could not be answered with its code.
+func (p *Plan) gateCodes(*Ask) error {
+	if u := p.urn; u.HasCodes() {
+		return u.CodesAway
 	}
 	return nil
 }

@@ -174,6 +174,7 @@ func (p *Plan) take(r *draw.Request, ordinal int) {
 		PrizeName: prize.name,
 		Value:     prize.value,
 		Blank:     prize.blank,
+		HasCode:   prize.hasCodes,
 		Unit:      prize.issued,
 		At:        p.At,
 		Redirect:  p.redirect(drawn, why),
@@ -257,6 +258,21 @@ func (p *Plan) Taken(i int) []draw.Award {
 	return p.Awards[o.first:o.end:o.end]
 }
 
+// HasCodes reports whether answers of the plan may need codes.
+func (p *Plan) HasCodes() bool { return p.urn.HasCodes() }
+
+// markCodes notes which awards of a known draw have codes.
+func (p *Plan) markCodes(d *draw.Draw) {
+	if !p.urn.HasCodes() {
+		return
+	}
+	d.Awards = slices.Clone(d.Awards) // two answers may share them
+	for i := range d.Awards {
+		place, known := p.urn.places[d.Awards[i].PrizeID]
+		d.Awards[i].HasCode = known && p.urn.prizes[place].hasCodes
+	}
+}
+
 // Answer is the answer to the i-th request once the plan is settled.
 func (p *Plan) Answer(i int) (draw.Draw, error) {
 	o, a := &p.outcomes[i], p.asks[i]
@@ -265,6 +281,7 @@ func (p *Plan) Answer(i int) (draw.Draw, error) {
 		return draw.Draw{}, o.err
 	case o.known != nil:
 		known := *o.known
+		p.markCodes(&known)
 		known.Replayed, known.Receipt = known.Replayed || o.repeats, a.Receipt || p.urn.secrets.GivesReceipts
 		return known, nil
 	}

@@ -31,6 +31,9 @@ type Urn struct {
 	// ClockLeapt is why what goes by time cannot be decided now, nil where it can. Plans
 	// of a pool with rules or an agenda then refuse every new draw with it.
 	ClockLeapt error
+	// CodesAway is why codes cannot be handed out now, nil where they can. Plans of a pool
+	// with codes then refuse every new draw with it.
+	CodesAway error
 
 	// due says that the read found that item to be due.
 	due bool
@@ -38,6 +41,8 @@ type Urn struct {
 	pause  draw.Pause
 	prizes []urnPrize
 	places map[string]int
+	// coded is the number of prizes with codes.
+	coded int
 	// stocked and remaining are those of all prizes together.
 	stocked, remaining int64
 	units              fenwick
@@ -71,6 +76,7 @@ type urnPrize struct {
 	// cents is the value. An endless blank weighs nothing in the urn.
 	cents          int64
 	blank, endless bool
+	hasCodes       bool
 }
 
 // weight is the number of units that the prize has in the urn.
@@ -136,8 +142,11 @@ func (u *Urn) Invalidate() {
 	u.State, u.Mode, u.Head, u.At, u.hits = "", "", draw.Head{}, time.Time{}, 0
 	u.DueAt, u.due, u.pause = time.Time{}, false, draw.Pause{}
 	u.prizes, u.places, u.stocked, u.remaining, u.units = nil, map[string]int{}, 0, 0, newFenwick(nil)
-	u.terms, u.spending = nil, Spending{}
+	u.terms, u.spending, u.coded = nil, Spending{}, 0
 }
+
+// HasCodes reports whether some prize of the pool has codes.
+func (u *Urn) HasCodes() bool { return u.coded > 0 }
 
 // Seen brings the urn up to what was read. It is false, and the urn is
 // invalidated, when the pool does not follow from the cached copy: another
@@ -241,7 +250,7 @@ func (u *Urn) EachPrize() iter.Seq[draw.Prize] {
 func (u *Urn) put(p draw.Prize) {
 	put := urnPrize{
 		id: p.ID, name: p.Name, value: p.Value, stocked: p.Stocked, issued: p.Issued,
-		cents: draw.Cents(p.Value), blank: !p.IsWin(), endless: p.IsEndless(),
+		cents: draw.Cents(p.Value), blank: !p.IsWin(), endless: p.IsEndless(), hasCodes: p.HasCodes,
 	}
 	place, known := u.places[p.ID]
 	if !known {
@@ -249,6 +258,9 @@ func (u *Urn) put(p draw.Prize) {
 		u.places[p.ID] = place
 		u.prizes = append(u.prizes, urnPrize{})
 		u.units.push(0)
+		if p.HasCodes {
+			u.coded++
+		}
 	}
 	// Prizes in a row are often worth the same: they share it.
 	if before := max(0, place-1); u.prizes[before].value.Exponent() == put.value.Exponent() && u.prizes[before].value.Equal(put.value) {

@@ -70,6 +70,9 @@ func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (audit dr
 		if err := hear(judges, entries); err != nil {
 			return err
 		}
+		if err := r.codes(ctx, tx, poolID, a.found.add); err != nil {
+			return err
+		}
 		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes()}
 		for _, found := range reports {
 			violations, n := found.list()

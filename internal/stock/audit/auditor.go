@@ -2,10 +2,22 @@
 // turns of its users agree with each other and with the rules that were in force.
 package audit
 
-import "drawsvc/internal/stock/ledger"
+import (
+	"context"
+	"database/sql"
+
+	"drawsvc/internal/stock/ledger"
+)
 
 // Auditor audits the pools of a ledger.
-type Auditor struct{ ledger *ledger.Ledger }
+type Auditor struct {
+	ledger *ledger.Ledger
+	codes  Codes
+}
 
-// New returns the auditor of a ledger.
-func New(l *ledger.Ledger) *Auditor { return &Auditor{l} }
+// Codes checks the codes of a pool's prizes in a snapshot, and calls found with each rule
+// that they break.
+type Codes func(ctx context.Context, tx *sql.Tx, poolID string, found func(rule, format string, args ...any)) error
+
+// New returns the auditor of a ledger, and of the codes of its prizes.
+func New(l *ledger.Ledger, codes Codes) *Auditor { return &Auditor{l, codes} }

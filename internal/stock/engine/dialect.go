@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"sync/atomic"
 	"time"
 
 	"github.com/Masterminds/squirrel"
@@ -62,6 +63,8 @@ type Dialect struct {
 	Doctor Doctor
 	// BackupTools are the backup programs of the database; "" for a file.
 	BackupTools string
+	// Features are those of the schema that the database has; nil means all.
+	Features *Features
 	// Migrations is the dialect's name in package goose, Folder the name of its folder
 	// of SQL.
 	Migrations goose.Dialect
@@ -70,6 +73,15 @@ type Dialect struct {
 	// has the database for itself.
 	Migrating func(...lock.TableLockerOption) (lock.Locker, error)
 }
+
+// Features are what an older schema lacks. The check of the schema notes it.
+type Features struct{ lacksCodes atomic.Bool }
+
+// SetLacksCodes notes whether the schema is from before codes.
+func (f *Features) SetLacksCodes(lacks bool) { f.lacksCodes.Store(lacks) }
+
+// LacksCodes reports whether the schema is from before codes.
+func (d *Dialect) LacksCodes() bool { return d.Features != nil && d.Features.lacksCodes.Load() }
 
 // NotDue returns the part of a guarded write that rejects what comes after an item of
 // the agenda. If the dialect has no clock, the time is a parameter.

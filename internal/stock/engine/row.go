@@ -163,18 +163,41 @@ func Collect(draws map[string]draw.Draw, poolID string, a draw.Award) {
 	draws[a.DrawID] = d
 }
 
-// PrizeColumns are the columns for ScanPrize.
-const PrizeColumns = `id, name, value, stocked, issued, kind`
+// prizeColumns are what ScanPrize reads. A schema before codes has no column of theirs,
+// and no prize with codes.
+const (
+	prizeColumns       = `id, name, value, stocked, issued, kind, codes`
+	prizeColumnsBefore = `id, name, value, stocked, issued, kind, FALSE`
+)
 
-// PrizeColumnsOf returns PrizeColumns of a table with a prefix such as "p.".
-func PrizeColumnsOf(prefix string) string {
-	return prefix + strings.ReplaceAll(PrizeColumns, ", ", ", "+prefix)
+// PrizeColumns are what ScanPrize reads.
+func (d *Dialect) PrizeColumns() string {
+	if d.LacksCodes() {
+		return prizeColumnsBefore
+	}
+	return prizeColumns
+}
+
+// WithCodes replaces the column of codes in a statement, where the schema has none.
+func (d *Dialect) WithCodes(statement string) string {
+	if d.LacksCodes() {
+		return strings.NewReplacer(prizeColumns, prizeColumnsBefore, `prizes.codes`, `FALSE`).Replace(statement)
+	}
+	return statement
+}
+
+// SelectPrizes begins a statement for [Dialect.WithCodes].
+const SelectPrizes = `SELECT ` + prizeColumns
+
+// PrizeFields are where the columns of a prize are scanned into.
+func PrizeFields(p *draw.Prize) []any {
+	return []any{&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind, &p.HasCodes}
 }
 
 // ScanPrize reads a prize.
 func ScanPrize(row Scanner) (draw.Prize, error) {
 	var p draw.Prize
-	err := row.Scan(&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
+	err := row.Scan(PrizeFields(&p)...)
 	return p, err
 }
 
@@ -188,7 +211,7 @@ func ScanPrizeAt(row Scanner, at *int64) (draw.Prize, error) {
 
 // PrizeFieldsAt returns the places to scan into for ScanPrizeAt.
 func PrizeFieldsAt(p *draw.Prize, at *int64) []any {
-	return []any{&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind, at}
+	return append(PrizeFields(p), at)
 }
 
 // Scanner is a row of a result, of pgx or of database/sql.

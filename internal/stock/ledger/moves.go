@@ -29,7 +29,7 @@ func CheckDelta(p draw.Prize, delta int64) error {
 	if p.Stocked+delta > draw.StockMax {
 		return draw.Errorf(draw.CodeInvalidRequest, "delta would raise the stock of prize %q above %d", p.ID, draw.StockMax)
 	}
-	return nil
+	return p.CheckCodes(delta)
 }
 
 // CheckStock returns an error if the stock of the pool cannot be moved now.
@@ -43,16 +43,23 @@ func (l *Ledger) CheckStock(ctx context.Context, tx *sql.Tx, of *LockedPool) err
 
 // Prizes reads all prizes of a pool, in the order in which they were added.
 func (l *Ledger) Prizes(ctx context.Context, q engine.Querier, poolID string) ([]draw.Prize, error) {
-	query := l.SelectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
-	return SelectAll(ctx, q, query, engine.ScanPrize)
+	query := l.SelectFrom("prizes", l.Engine.PrizeColumns()).Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
+	found, err := SelectAll(ctx, q, query, engine.ScanPrize)
+	if err != nil {
+		return nil, err
+	}
+	return found, l.ReadPlaces(ctx, q, poolID, found)
 }
 
 // Prize reads one prize of a pool. Error: CodePrizeNotFound.
 func (l *Ledger) Prize(ctx context.Context, tx *sql.Tx, poolID, id string) (draw.Prize, error) {
-	query := FirstFrom(l.SelectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID}), "id", id)
+	query := FirstFrom(l.SelectFrom("prizes", l.Engine.PrizeColumns()).Where(squirrel.Eq{"pool_id": poolID}), "id", id)
 	found, err := SelectAll(ctx, tx, query, engine.ScanPrize)
 	if err == nil && (len(found) == 0 || found[0].ID != id) {
 		return draw.Prize{}, draw.Errorf(draw.CodePrizeNotFound, "pool %q has no prize %q", poolID, id)
+	}
+	if err == nil {
+		err = l.ReadPlaces(ctx, tx, poolID, found)
 	}
 	if err != nil {
 		return draw.Prize{}, err
@@ -112,6 +119,7 @@ func (l *Ledger) InsertStock(ctx context.Context, tx *sql.Tx, of *LockedPool, ma
 	poolID, version := of.Pool.ID, of.Head.Version+int64(made)
 	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed", "kind"}
 	added, raised := l.InsertInto("prizes").Columns(columns...), l.InsertInto("prizes").Columns(columns...).Suffix(l.Engine.Restock)
+	var coded []string
 	last := map[string]int{} // of several moves of a prize, the last: PostgreSQL changes a row once
 	for i := range part {
 		last[part[i].Prize.ID] = i
@@ -124,6 +132,9 @@ func (l *Ledger) InsertStock(ctx context.Context, tx *sql.Tx, of *LockedPool, ma
 		if m.IsNew {
 			added = added.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, 0, version, version, string(cmp.Or(p.Kind, draw.KindPrize)))
 			adds++
+			if p.HasCodes {
+				coded = append(coded, p.ID)
+			}
 		} else {
 			after += p.Stocked
 		}
@@ -138,6 +149,9 @@ func (l *Ledger) InsertStock(ctx context.Context, tx *sql.Tx, of *LockedPool, ma
 		if _, err := added.RunWith(tx).ExecContext(ctx); err != nil {
 			return err
 		}
+	}
+	if err := l.beginCodes(ctx, tx, poolID, coded); err != nil {
+		return err
 	}
 	if adds < len(part) {
 		if _, err := raised.RunWith(tx).ExecContext(ctx); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/rules"
@@ -100,16 +101,16 @@ func (l *Ledger) SpentSince(ctx context.Context, q engine.Querier, poolID string
 	}
 	var cents int64
 	for _, r := range ranges {
-		// Counted by prize: SQLite has no exact sum of values.
-		query := l.SelectFrom("awards AS a JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id", "COUNT(*)", engine.PrizeColumnsOf("p.")).
+		// Counted by value: SQLite has no exact sum of values.
+		query := l.SelectFrom("awards AS a JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id", "COUNT(*)", "p.value").
 			Where(squirrel.Eq{"a.pool_id": poolID}).Where(squirrel.Gt{"a.version": r.from}).Where(squirrel.LtOrEq{"a.version": r.to}).
 			Where(squirrel.GtOrEq{"a.at": l.Engine.Time(engine.Epoch(start))}).
-			GroupBy(engine.PrizeColumnsOf("p."))
+			GroupBy("p.value")
 		_, err := SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
 			var n int64
-			var p draw.Prize
-			err := row.Scan(&n, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
-			cents += n * draw.Cents(p.Value)
+			var value decimal.Decimal
+			err := row.Scan(&n, &value)
+			cents += n * draw.Cents(value)
 			return struct{}{}, err
 		})
 		if err != nil {

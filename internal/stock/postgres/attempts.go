@@ -133,7 +133,7 @@ func (tx *attempt) readRows(ctx context.Context, urn *urn.Urn) (row engine.Row, 
 		pool += tx.dialect.ForUpdate
 	}
 	batch.Queue(pool, urn.PoolID)
-	batch.Queue(sqlPrizes, urn.PoolID, urn.Version)
+	batch.Queue(tx.dialect.WithCodes(sqlPrizes), urn.PoolID, urn.Version)
 	results := tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	if tx.options.Lock {

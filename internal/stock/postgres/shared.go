@@ -63,7 +63,7 @@ func (j *shared) read(ctx context.Context, all []engine.SharedPool) (ready []boo
 		pools += j.tx.dialect.ForUpdate + " SKIP LOCKED"
 	}
 	batch.Queue(pools, ids)
-	batch.Queue(sqlPoolsPrizes, ids, versions)
+	batch.Queue(j.tx.dialect.WithCodes(sqlPoolsPrizes), ids, versions)
 	results := j.tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	if err := j.tx.begun(results); err != nil {

@@ -62,7 +62,7 @@ const (
 
 	// The subqueries are evaluated once: a pool that has not changed costs no read of
 	// its prizes. Prizes that are read come with the version at which they were read.
-	sqlPrizes = `SELECT ` + engine.PrizeColumns + `, (SELECT version FROM pools WHERE id = $1) FROM prizes
+	sqlPrizes = engine.SelectPrizes + `, (SELECT version FROM pools WHERE id = $1) FROM prizes
 WHERE pool_id = $1 AND changed > $2 AND (SELECT version FROM pools WHERE id = $1) <> $2
 ORDER BY added`
 
@@ -131,7 +131,7 @@ CROSS JOIN LATERAL (
 %s
 ORDER BY a.draw_id, a.ordinal`
 
-	sqlPoolsPrizes = `SELECT prizes.pool_id, prizes.id, prizes.name, prizes.value, prizes.stocked, prizes.issued, prizes.kind, pools.version
+	sqlPoolsPrizes = `SELECT prizes.pool_id, prizes.id, prizes.name, prizes.value, prizes.stocked, prizes.issued, prizes.kind, prizes.codes, pools.version
 FROM unnest($1::text[], $2::bigint[]) AS seen (id, version)
 JOIN pools ON pools.id = seen.id AND pools.version <> seen.version
 JOIN prizes ON prizes.pool_id = seen.id AND prizes.changed > seen.version

@@ -120,6 +120,9 @@ func (k *Keeper) readSchema(ctx context.Context, schema *Schema) error {
 		return engine.PublicRead(engine.Classify(err, k.engine.ByCode))
 	}
 	if err == nil {
+		if k.engine.Features != nil {
+			k.engine.Features.SetLacksCodes(schema.Current < migrations.CodesSchema)
+		}
 		return nil
 	}
 	err = k.engine.Probe.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
@@ -154,6 +157,7 @@ func Tables() []string {
 	return []string{
 		"schema_admits", "pools", "prizes", "awards", "moves", "locks", "lock_rows", "lock_tokens",
 		"jobs", "job_runs", "catalogue", "statements", "changes", "turns", "redirects", "agenda", "commitments", "checkpoints",
+		"seal_keys", "code_heads", "codes", "code_imports",
 	}
 }
 

@@ -64,7 +64,7 @@ const (
 	selectRules = `SELECT body FROM changes WHERE pool_id = ? AND version = ?`
 	// SelectPrizes reads the prizes of a pool that changed after a version, and the
 	// version at which they are read.
-	SelectPrizes = `SELECT ` + engine.PrizeColumns + `, (SELECT version FROM pools WHERE id = ?) FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
+	SelectPrizes = engine.SelectPrizes + `, (SELECT version FROM pools WHERE id = ?) FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
 
 	//double:versions-only AND mark = ? => AND ? IS NOT NULL
 	moveHead = `UPDATE pools SET version = ?, mark = ?, trail = ?, at = ?`
@@ -162,7 +162,7 @@ func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, ur
 	if row.Version() > urn.Version {
 		at := row.Version()
 		scan := func(row engine.Scanner) (draw.Prize, error) { return engine.ScanPrizeAt(row, &at) }
-		if prizes, err = engine.QueryAll(ctx, q, scan, SelectPrizes, urn.PoolID, urn.PoolID, urn.Version); err != nil {
+		if prizes, err = engine.QueryAll(ctx, q, scan, d.WithCodes(SelectPrizes), urn.PoolID, urn.PoolID, urn.Version); err != nil {
 			return err
 		}
 		if at != row.Version() {

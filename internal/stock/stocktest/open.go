@@ -85,6 +85,9 @@ func Open(tb testing.TB, url string, o stock.Options) *stock.Store {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.SealKeys == nil {
+		o.SealKeys = SealKeys(tb, "k1")
+	}
 	s, err := stock.Open(tb.Context(), url, o)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, s.Close()) })

@@ -117,6 +117,16 @@ func contract() map[string]func(*testing.T, *stock.Store) {
 		"rules unreadable":     testUnreadableRules,
 		"items unreadable":     testUnreadableItems,
 		"notes unreadable":     testUnreadableCommitment,
+		"codes":                testCodes,
+		"codes are whole":      testCodesAreWhole,
+		"codes are once":       testCodesAreOnce,
+		"codes meet":           testCodesMeet,
+		"codes are stock":      testCodesAreStock,
+		"codes and the agenda": testCodesOfAgenda,
+		"codes are resealed":   testCodesResealed,
+		"codes of other keys":  testCodesOfOtherKeys,
+		"codes are audited":    testCodesAudited,
+		"codes are published":  testCodesPublished,
 	}
 }
 

@@ -40,6 +40,7 @@ func alertFaults() []alertFault {
 		{"instance killed", []string{"DrawsvcDown"}, "", (*alarm).killOne},
 		{"next release before its migration", []string{"DrawsvcSchemaBehind"}, "", (*alarm).runAhead},
 		{"rules of a later release", []string{"DrawsvcRulesUnreadable"}, "", (*alarm).writeLaterRules},
+		{"codes under a key that nobody has", []string{"DrawsvcSealKeyMissing", "DrawsvcCodesLow"}, "", (*alarm).writeForeignCodes},
 		{"database's clock an hour ahead", []string{"DrawsvcClockLeapt"}, "", (*alarm).moveClock},
 		{"pool written an hour ahead", []string{"DrawsvcPoolsAhead"}, "", (*alarm).writeAhead},
 		{"job pinned to a host that is down", []string{"DrawsvcJobOverdue"}, `,exported_job="audit"`, (*alarm).pinJob},
@@ -294,6 +295,18 @@ func (a *alarm) writeAhead() (func() error, error) {
 		return stage.ExecAll(a.Base.Admin, `UPDATE pools SET at = at `+by+` interval '1 hour' WHERE id = '`+pool+`'`)
 	}
 	return func() error { return move("-") }, move("+")
+}
+
+// writeForeignCodes gives a prize codes under a key that no instance has, and none beyond
+// its stock.
+func (a *alarm) writeForeignCodes() (func() error, error) {
+	pool := a.Pool("alert-codes")
+	a.Must(a.MakePool(pool, 20))
+	_, err := harness.Operate(a.Ctx, http.MethodPut, a.Instances[0].URL()+"/admin/pools/"+pool+"/rules", `{"low":[{"prize":"gold","below":5}]}`, http.StatusOK)
+	a.Must(err)
+	remove := func() error { return stage.ExecAll(a.Base.Admin, `DELETE FROM code_heads WHERE pool_id = '`+pool+`'`) }
+	return remove, stage.ExecAll(a.Base.Admin,
+		`INSERT INTO code_heads (pool_id, prize_id, places, sealed_under) SELECT pool_id, id, stocked, 'nobody' FROM prizes WHERE pool_id = '`+pool+`'`)
 }
 
 func (a *alarm) patchJob(body string) error {

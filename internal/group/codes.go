@@ -1,0 +1,58 @@
+package group
+
+import (
+	"context"
+
+	"drawsvc/internal/draw"
+)
+
+// Codes hands out the codes of awards that are committed.
+type Codes interface {
+	// HandOut fills in the codes of the awards of draws of one pool that have one.
+	// Errors: CodeSealKeyMissing, and those of the store.
+	HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error
+}
+
+// HandOutBy has codes handed out. It is called once, before the first draw.
+func (b *Batcher) HandOutBy(codes Codes) { b.codes = codes }
+
+// handOut fills in the codes of answers, by one lookup. It is after the commit: where
+// it fails, the draws have happened, and their keys give award and code later.
+func (b *Batcher) handOut(all []*waiter) {
+	var of []*waiter
+	var draws []*draw.Draw
+	for _, w := range all {
+		if w.err == nil && w.draw.HasCodes() {
+			of, draws = append(of, w), append(draws, &w.draw)
+		}
+	}
+	if len(draws) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), b.limits.Timeout)
+	defer cancel()
+	var err error
+	if b.codes == nil {
+		err = draw.ErrorSealKeyMissing(draws[0].PoolID)
+	} else {
+		err = b.codes.HandOut(ctx, draws[0].PoolID, draws)
+	}
+	if err == nil {
+		return
+	}
+	for _, w := range of {
+		w.err = w.withoutCode(err)
+	}
+}
+
+// withoutCode is the error of a draw that is committed and cannot be answered. The
+// caller of a known key hears of a missing key; of any new draw, that it may have
+// happened.
+func (w *waiter) withoutCode(err error) error {
+	if w.draw.Replayed && draw.CodeOf(err) == draw.CodeSealKeyMissing {
+		missing := draw.Errorf(draw.CodeSealKeyMissing, "%s", draw.DetailOf(err))
+		missing.Err, missing.KeyUnasked = err, true
+		return missing
+	}
+	return w.inDoubt(err)
+}

@@ -1,0 +1,399 @@
+package codes
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
+	"drawsvc/internal/seal"
+	"drawsvc/internal/stock/ledger"
+)
+
+const (
+	// partMax is how many codes one transaction writes.
+	partMax = 5000
+	// saltLength is that of the salt of a list, in bytes.
+	saltLength = 16
+)
+
+// importing is an import of a file on its way into the database.
+type importing struct {
+	register *Register
+	draw.CodeImport
+	ring *seal.Ring
+	key  *seal.Key
+	// keyMark and fileMark are what the database keeps of the key, and of the file.
+	keyMark, fileMark string
+	// lines are those of the file, salt that of their seal.
+	lines []line
+	salt  string
+	// state is how far the import has come.
+	state importState
+}
+
+// importState is how far an import has come: the lines that were read, what became of them,
+// and the running SHA-256 of those that were added.
+type importState struct {
+	lines, added, skipped int64
+	list                  hash.Hash
+}
+
+// ImportCodes imports the codes of a file to the reserve of a prize, and moves them to its
+// stock unless they are to stay in the reserve. The file is checked whole before anything
+// is written. It is written in parts, each a transaction that locks neither the pool's
+// row nor the prize's; what was written stays in the reserve where the import is cut
+// off. progress, when not nil, is called with the number of lines that are written.
+//
+// Errors: CodeInvalidRequest, which names the first bad lines, CodePoolNotFound,
+// CodePrizeNotFound, CodePrizeHasNoCodes, CodePoolClosed, CodePoolOpen, CodeKeyReused,
+// CodeSealKeyMissing, those of the reader, and those of the store.
+func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.Reader, progress func(done, total int)) (draw.ImportedCodes, error) {
+	if err := w.Check(); err != nil {
+		return draw.ImportedCodes{}, err
+	}
+	lines, err := readFile(file, w.Skip)
+	if err != nil {
+		return draw.ImportedCodes{}, err
+	}
+	i := &importing{register: r, CodeImport: w, ring: r.keys.Ring(), lines: lines}
+	i.salt = i.newSalt()
+	if i.Key != "" {
+		i.keyMark, i.fileMark = i.mark()
+	}
+	before, err := i.begin(ctx)
+	if err != nil || before.Replayed {
+		return before, err
+	}
+	if i.key, err = r.sealing(ctx); err != nil {
+		return draw.ImportedCodes{}, err
+	}
+	duplicates, err := i.check(ctx)
+	for draw.CodeOf(err) == draw.CodeInvalidRequest && w.Key != "" {
+		// What is there already may be by another request with the key.
+		checked := i.state.lines
+		var failed error
+		if before, failed = i.begin(ctx); failed != nil || before.Replayed {
+			return before, failed
+		}
+		if i.state.lines == checked {
+			break
+		}
+		duplicates, err = i.check(ctx)
+	}
+	if err != nil {
+		return draw.ImportedCodes{}, err
+	}
+	if w.DryRun {
+		return i.foresee(before, duplicates), nil
+	}
+	for i.state.lines < int64(len(lines)) {
+		if err := i.writePart(ctx); err != nil {
+			return draw.ImportedCodes{}, err
+		}
+		fault.At(fault.AfterCodesPart)
+		if progress != nil {
+			progress(int(i.state.lines), len(lines))
+		}
+	}
+	fault.At(fault.BeforeCodesMove)
+	done, err := i.end(ctx)
+	if err == nil && !done.Replayed {
+		r.ledger.Changed(w.PoolID)
+	}
+	return done, err
+}
+
+// newSalt is random, or follows from the key, so that a replay can say it again.
+func (i *importing) newSalt() string {
+	salt := make([]byte, saltLength)
+	if i.Key == "" {
+		_, _ = rand.Read(salt) // it never fails
+	} else {
+		copy(salt, i.digest("drawsvc codes salt v1", nil))
+	}
+	return hex.EncodeToString(salt)
+}
+
+// digest is one of what the import is named and lists, under its key.
+func (i *importing) digest(of string, lines []line) []byte {
+	sum := hmac.New(sha256.New, []byte(i.Key))
+	_, _ = fmt.Fprintf(sum, "%s\n%s\n%s\n", of, i.PoolID, i.PrizeID) // a hash takes all
+	for n := range lines {
+		_, _ = sum.Write(lines[n].code)
+		_, _ = sum.Write([]byte{'\n'})
+	}
+	return sum.Sum(nil)
+}
+
+// mark is what the database keeps of the key, and of what was asked for under it.
+func (i *importing) mark() (key, file string) {
+	of := sha256.Sum256([]byte(i.Key))
+	wanted := i.digest(fmt.Sprintf("drawsvc codes file v1\nreserve %t\nskip %t", i.Reserve, i.Skip), i.lines)
+	return hex.EncodeToString(of[:]), hex.EncodeToString(wanted)
+}
+
+// begin checks that the prize may get codes, and finds how far an import under the key has
+// come. It is replayed where that is complete.
+func (i *importing) begin(ctx context.Context) (done draw.ImportedCodes, err error) {
+	r := i.register
+	err = r.ledger.Change(ctx, func(tx *sql.Tx) error {
+		done = draw.ImportedCodes{}
+		of, err := r.ledger.LockPool(ctx, tx, i.PoolID, i.Actor)
+		if err != nil {
+			return err
+		}
+		prize, err := r.codedPrize(ctx, tx, i.PoolID, i.PrizeID)
+		if err != nil {
+			return err
+		}
+		if done, i.state, err = i.load(ctx, tx, ""); err != nil || done.Replayed {
+			return err
+		}
+		done.Places, done.Stocked, done.Version = prize.Places, prize.Stocked, of.Head.Version
+		if err := of.Pool.CheckNotClosed(); err != nil || i.Reserve {
+			return err
+		}
+		return r.ledger.CheckStock(ctx, tx, of)
+	})
+	return done, err
+}
+
+// check finds the duplicates of lines that are not written yet. They are bad lines, unless
+// they are skipped: then it returns their number.
+func (i *importing) check(ctx context.Context) (duplicates int64, err error) {
+	var bad badLines
+	for part := range slices.Chunk(i.lines[i.state.lines:], partMax) {
+		err := i.register.ledger.SnapshotOn(ctx, i.register.ledger.Engine.ReadBack, func(tx *sql.Tx) error {
+			found, err := i.owners(ctx, tx, part)
+			for n, owner := range found {
+				if owner != "" || part[n].repeats != 0 {
+					duplicates++
+				}
+				if owner != "" && part[n].repeats == 0 {
+					bad.add(part[n].number, owner)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	if i.Skip {
+		return duplicates, nil
+	}
+	return 0, bad.err()
+}
+
+// lookUpMax is how many digests one statement finds.
+const lookUpMax = 1000
+
+// owners says of each line of a part who has its code, "" for nobody. It searches under each
+// key of the file: rows may be sealed under several while keys are replaced.
+func (i *importing) owners(ctx context.Context, tx *sql.Tx, part []line) ([]string, error) {
+	owners := make([]string, len(part))
+	for _, key := range i.ring.Keys() {
+		at := make(map[[seal.DigestLength]byte]int, len(part))
+		digests := make([][]byte, 0, len(part))
+		for n := range part {
+			digest := key.Digest(part[n].code)
+			if _, twice := at[digest]; !twice {
+				at[digest] = n
+				digests = append(digests, digest[:])
+			}
+		}
+		for few := range slices.Chunk(digests, lookUpMax) {
+			query := i.register.ledger.SelectFrom("codes", "digest", "pool_id", "prize_id").Where(squirrel.Eq{"digest": anys(few)})
+			text, args, err := query.ToSql()
+			if err != nil {
+				return nil, err
+			}
+			err = eachOwner(ctx, tx, text, args, func(digest []byte, pool, prize string) {
+				if n, isOurs := at[[seal.DigestLength]byte(digest)]; isOurs {
+					owners[n] = fmt.Sprintf("pool %q, prize %q has it", pool, prize)
+				}
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return owners, nil
+}
+
+func eachOwner(ctx context.Context, tx *sql.Tx, text string, args []any, each func(digest []byte, pool, prize string)) (err error) {
+	rows, err := tx.QueryContext(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var digest []byte
+		var pool, prize string
+		if err := rows.Scan(&digest, &pool, &prize); err != nil {
+			return err
+		}
+		if len(digest) == seal.DigestLength {
+			each(digest, pool, prize)
+		}
+	}
+	return rows.Err()
+}
+
+// anys is a list for squirrel, which takes one of bytes for a value.
+func anys(all [][]byte) []any {
+	list := make([]any, len(all))
+	for i := range all {
+		list[i] = all[i]
+	}
+	return list
+}
+
+// foresee is what the import would do.
+func (i *importing) foresee(before draw.ImportedCodes, duplicates int64) draw.ImportedCodes {
+	left := int64(len(i.lines)) - i.state.lines
+	added := i.state.added + left - duplicates
+	done := draw.ImportedCodes{
+		Added: added, Skipped: i.state.skipped + duplicates, Places: before.Places + left - duplicates, Stocked: before.Stocked, Version: before.Version,
+	}
+	if added > 0 {
+		done.Version++
+		if !i.Reserve {
+			done.Version++
+			done.Stocked += added
+		}
+	}
+	return done
+}
+
+// writePart writes the next part of the codes to the reserve.
+func (i *importing) writePart(ctx context.Context) error {
+	r := i.register
+	var after importState
+	err := r.ledger.Change(ctx, func(tx *sql.Tx) error {
+		if err := r.lockWriters(ctx, tx, i.key); err != nil {
+			return err
+		}
+		h, err := r.lockHead(ctx, tx, i.PoolID, i.PrizeID)
+		if err != nil {
+			return err
+		}
+		at := i.state
+		if i.Key != "" {
+			if _, at, err = i.load(ctx, tx, r.ledger.Engine.ForUpdate); err != nil {
+				return err
+			}
+		}
+		if after, err = at.clone(); err != nil {
+			return err
+		}
+		part := i.lines[after.lines:min(int64(len(i.lines)), after.lines+partMax)]
+		if len(part) == 0 { // another request with the key wrote them all, and may have ended
+			return nil
+		}
+		added, err := i.write(ctx, tx, part, h.places, &after)
+		if err != nil {
+			return err
+		}
+		h.places += added
+		if added > 0 && !slices.Contains(h.under, i.key.ID) {
+			h.under = append(h.under, i.key.ID)
+		}
+		if err := r.setHead(ctx, tx, i.PoolID, i.PrizeID, h); err != nil || i.Key == "" {
+			return err
+		}
+		return i.save(ctx, tx, at.lines == 0, &after, nil)
+	})
+	if err == nil {
+		i.state = after
+	}
+	return err
+}
+
+// write inserts the codes of a part at the places after some, and returns their number.
+func (i *importing) write(ctx context.Context, tx *sql.Tx, part []line, places int64, to *importState) (added int64, err error) {
+	owners, err := i.owners(ctx, tx, part)
+	if err != nil {
+		return 0, err
+	}
+	var bad badLines
+	var fresh []*line
+	for n := range part {
+		l := &part[n]
+		to.lines++
+		switch {
+		case owners[n] == "" && l.repeats == 0:
+			fresh = append(fresh, l)
+		case i.Skip:
+			to.skipped++
+		default:
+			bad.add(l.number, owners[n])
+		}
+	}
+	if err := bad.err(); err != nil { // somebody else imported it meanwhile
+		return 0, draw.Errorf(draw.CodeInvalidRequest, "another import wrote codes of the file meanwhile: %s", draw.DetailOf(err))
+	}
+	to.added += int64(len(fresh))
+	for few := range slices.Chunk(fresh, ledger.RowsMax) {
+		insert := i.register.insertCodes()
+		for _, l := range few {
+			added++
+			_, _ = to.list.Write(l.code) // a hash takes all
+			_, _ = to.list.Write([]byte{'\n'})
+			insert = i.register.codeRow(insert, i.PoolID, i.PrizeID, places+added, i.key, l.code)
+		}
+		if _, err := insert.RunWith(tx).ExecContext(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return added, nil
+}
+
+// insertCodes begins an INSERT of codes, codeRow adds one, sealed.
+func (r *Register) insertCodes() squirrel.InsertBuilder {
+	return r.ledger.InsertInto("codes").Columns("pool_id", "prize_id", "place", "digest", "key_id", "sealed")
+}
+
+func (r *Register) codeRow(insert squirrel.InsertBuilder, poolID, prizeID string, place int64, key *seal.Key, code []byte) squirrel.InsertBuilder {
+	digest := key.Digest(code)
+	return insert.Values(poolID, prizeID, place, digest[:], key.ID, key.Seal(codeName(poolID, prizeID), code))
+}
+
+// begun is the state before the first line.
+func (i *importing) begun() importState {
+	list := sha256.New()
+	_, _ = io.WriteString(list, i.salt+"\n") // a hash takes all
+	return importState{list: list}
+}
+
+// clone copies a state: a transaction may be tried again.
+func (p importState) clone() (importState, error) {
+	state, err := marshal(p.list)
+	if err != nil {
+		return p, err
+	}
+	p.list, err = unmarshal(state)
+	return p, err
+}
+
+func marshal(list hash.Hash) ([]byte, error) {
+	return list.(encoding.BinaryMarshaler).MarshalBinary()
+}
+
+func unmarshal(state []byte) (hash.Hash, error) {
+	list := sha256.New()
+	return list, list.(encoding.BinaryUnmarshaler).UnmarshalBinary(state)
+}

@@ -1,0 +1,184 @@
+package codes
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"hash"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+// An import with a key has a row. The sealed state of its SHA-256 holds the last codes of
+// a part, and the id of its key before it.
+
+// stateName is what that state is sealed for.
+func (i *importing) stateName() string {
+	return "drawsvc code import v1\n" + i.PoolID + "\n" + i.PrizeID
+}
+
+// load reads how far an import under the key has come; it is replayed where that is
+// complete. suffix may lock the row. Errors: CodeKeyReused for another file,
+// CodeSealKeyMissing where its state does not open.
+func (i *importing) load(ctx context.Context, tx *sql.Tx, suffix string) (done draw.ImportedCodes, at importState, err error) {
+	at = i.begun()
+	if i.Key == "" {
+		return done, at, nil
+	}
+	type row struct {
+		file, result string
+		state        []byte
+		version      int64
+		at           importState
+	}
+	query := i.register.ledger.SelectFrom("code_imports", "file", "read_lines", "added", "skipped", "digest", "version", "result").
+		Where(squirrel.Eq{"pool_id": i.PoolID, "key_id": i.keyMark}).Suffix(suffix)
+	found, err := ledger.SelectAll(ctx, tx, query, func(s engine.Scanner) (r row, err error) {
+		err = s.Scan(&r.file, &r.at.lines, &r.at.added, &r.at.skipped, &r.state, &r.version, &r.result)
+		return r, err
+	})
+	if err != nil || len(found) == 0 {
+		return done, at, err
+	}
+	r := found[0]
+	switch {
+	case r.file != i.fileMark:
+		return done, at, draw.Errorf(draw.CodeKeyReused, "the key %q was used for the import of other codes", i.Key)
+	case r.version != 0:
+		if err := json.Unmarshal([]byte(r.result), &done); err != nil {
+			return done, at, draw.WrapInternal(err, "the record of the import under the key %q cannot be read", i.Key)
+		}
+		done.Seal.Salt, done.Replayed = i.salt, true
+		r.at.list = at.list
+		return done, r.at, nil
+	}
+	at = r.at
+	at.list, err = i.openState(r.state)
+	return done, at, err
+}
+
+// save writes how far the import has come. done is its result, nil before the end.
+func (i *importing) save(ctx context.Context, tx *sql.Tx, isFirst bool, at *importState, done *draw.ImportedCodes) error {
+	var state []byte
+	var result []byte
+	version := int64(0)
+	if done != nil {
+		kept := *done
+		kept.Seal.Salt = "" // it follows from the key
+		var err error
+		if result, err = json.Marshal(kept); err != nil {
+			return err
+		}
+		version = done.Version
+	} else {
+		plain, err := marshal(at.list)
+		if err != nil {
+			return err
+		}
+		state = append([]byte(i.key.ID+"\n"), i.key.Seal(i.stateName(), plain)...)
+	}
+	if state == nil {
+		state = []byte{}
+	}
+	ofKey := squirrel.Eq{"pool_id": i.PoolID, "key_id": i.keyMark}
+	if !isFirst {
+		update := i.register.ledger.Builder().Update("code_imports").Set("read_lines", at.lines).Set("added", at.added).Set("skipped", at.skipped).
+			Set("digest", state).Set("version", version).Set("result", string(result)).Where(ofKey)
+		_, err := update.RunWith(tx).ExecContext(ctx)
+		return err
+	}
+	insert := i.register.ledger.InsertInto("code_imports").
+		Columns("pool_id", "key_id", "file", "read_lines", "added", "skipped", "digest", "version", "result").
+		Values(i.PoolID, i.keyMark, i.fileMark, at.lines, at.added, at.skipped, state, version, string(result))
+	_, err := insert.RunWith(tx).ExecContext(ctx)
+	return err
+}
+
+// openState opens the state of a list. Error: CodeSealKeyMissing.
+func (i *importing) openState(state []byte) (hash.Hash, error) {
+	before, sealed, _ := bytes.Cut(state, []byte("\n"))
+	id := string(before)
+	key := i.ring.Key(id)
+	if key == nil {
+		return nil, draw.Errorf(draw.CodeSealKeyMissing, "the import was begun under the seal key %q, which is not here", id)
+	}
+	plain, err := key.Open(i.stateName(), sealed)
+	if err != nil {
+		return nil, draw.Errorf(draw.CodeSealKeyMissing, "the import was begun under another seal key %q", id)
+	}
+	return unmarshal(plain)
+}
+
+// end makes the change that seals the list, and moves the codes to the stock.
+func (i *importing) end(ctx context.Context) (done draw.ImportedCodes, err error) {
+	r := i.register
+	err = r.ledger.Change(ctx, func(tx *sql.Tx) error {
+		of, err := r.ledger.LockPool(ctx, tx, i.PoolID, i.Actor)
+		if err != nil {
+			return err
+		}
+		var at importState
+		if i.Key != "" {
+			if done, at, err = i.load(ctx, tx, r.ledger.Engine.ForUpdate); err != nil || done.Replayed {
+				return err
+			}
+		} else {
+			at = i.state
+		}
+		done = draw.ImportedCodes{Added: at.added, Skipped: at.skipped, Seal: draw.Seal{Salt: i.salt, SHA256: hex.EncodeToString(at.list.Sum(nil))}}
+		if at.added > 0 {
+			if err := i.move(ctx, tx, of, &done); err != nil {
+				return err
+			}
+		}
+		prize, err := r.ledger.Prize(ctx, tx, i.PoolID, i.PrizeID)
+		if err != nil {
+			return err
+		}
+		done.Places, done.Stocked, done.Version = prize.Places, prize.Stocked, of.Head.Version
+		if i.Key == "" {
+			return nil
+		}
+		return i.save(ctx, tx, false, &at, &done)
+	})
+	return done, err
+}
+
+// The bodies of the change that imports codes, and of the one that drops some.
+type (
+	importedBody struct {
+		Prize  string `json:"prize"`
+		Count  int64  `json:"count"`
+		SHA256 string `json:"sha256"`
+	}
+	droppedBody struct {
+		Prize   string `json:"prize"`
+		Dropped int64  `json:"dropped"`
+	}
+)
+
+// move records the list, and moves its codes to the stock.
+func (i *importing) move(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, done *draw.ImportedCodes) error {
+	r := i.register
+	if err := of.Pool.CheckNotClosed(); err != nil {
+		return err
+	}
+	prize, err := r.ledger.Prize(ctx, tx, i.PoolID, i.PrizeID)
+	if err != nil {
+		return err
+	}
+	body := importedBody{i.PrizeID, done.Added, done.Seal.SHA256}
+	if err := r.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatCodes, Body: body}}); err != nil || i.Reserve {
+		return err
+	}
+	if err := ledger.CheckDelta(prize, done.Added); err != nil {
+		return err
+	}
+	return r.ledger.StockAll(ctx, tx, of, []ledger.Stocking{{Prize: prize, Delta: done.Added, Reason: draw.ReasonCodes}})
+}

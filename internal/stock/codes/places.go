@@ -1,0 +1,201 @@
+package codes
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
+
+// CodeCounts counts the codes of a prize. Errors: CodePoolNotFound, CodePrizeNotFound,
+// CodePrizeHasNoCodes, CodeInvalidRequest for a blank, and those of the store.
+func (r *Register) CodeCounts(ctx context.Context, poolID, prizeID string) (c draw.CodeCounts, err error) {
+	err = r.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		prize, err := r.codedPrize(ctx, tx, poolID, prizeID)
+		if err != nil {
+			return err
+		}
+		c, err = r.count(ctx, tx, poolID, &prize)
+		return err
+	})
+	return c, err
+}
+
+func (r *Register) count(ctx context.Context, q engine.Querier, poolID string, prize *draw.Prize) (draw.CodeCounts, error) {
+	c := draw.CodeCounts{Places: prize.Places, Stocked: prize.Stocked, Issued: prize.Issued, Keys: map[string]int64{}}
+	query := r.ledger.SelectFrom("codes", "key_id", "COUNT(*)").Where(ofPrize(poolID, prize.ID)).GroupBy("key_id")
+	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
+		var id string
+		var n int64
+		err := row.Scan(&id, &n)
+		c.Keys[id] = n
+		return struct{}{}, err
+	})
+	return c, err
+}
+
+func ofPrize(poolID, prizeID string) squirrel.Eq {
+	return squirrel.Eq{"pool_id": poolID, "prize_id": prizeID}
+}
+
+// DropCodes removes the last codes of the reserve of a prize, and returns the counts after
+// that. What was dropped may be imported again, anywhere. Errors: CodeInvalidRequest,
+// CodePoolNotFound, CodePrizeNotFound, CodePrizeHasNoCodes, CodeCodesMissing beyond the
+// reserve, CodePoolClosed, and those of the store.
+func (r *Register) DropCodes(ctx context.Context, poolID, prizeID string, count int64, actor string) (c draw.CodeCounts, err error) {
+	if count < 1 {
+		return c, draw.Errorf(draw.CodeInvalidRequest, "count must be 1 or more")
+	}
+	if err := draw.CheckActor(actor); err != nil {
+		return c, err
+	}
+	err = r.ledger.Change(ctx, func(tx *sql.Tx) error {
+		of, err := r.ledger.LockPool(ctx, tx, poolID, actor)
+		if err != nil {
+			return err
+		}
+		prize, err := r.codedPrize(ctx, tx, poolID, prizeID)
+		if err != nil {
+			return err
+		}
+		if err := of.Pool.CheckNotClosed(); err != nil {
+			return err
+		}
+		h, err := r.lockHead(ctx, tx, poolID, prizeID)
+		if err != nil {
+			return err
+		}
+		if prize.Places = h.places - count; prize.Places < prize.Stocked {
+			return draw.Errorf(draw.CodeCodesMissing, "prize %q has a reserve of %d codes; %d cannot be dropped", prizeID, h.places-prize.Stocked, count)
+		}
+		beyond := squirrel.And{ofPrize(poolID, prizeID), squirrel.Gt{"place": prize.Places}}
+		if _, err := r.ledger.Builder().Delete("codes").Where(beyond).RunWith(tx).ExecContext(ctx); err != nil {
+			return err
+		}
+		h.places = prize.Places
+		if err := r.setHead(ctx, tx, poolID, prizeID, h); err != nil {
+			return err
+		}
+		body := droppedBody{prizeID, count}
+		if err := r.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatCodes, Body: body}}); err != nil {
+			return err
+		}
+		c, err = r.count(ctx, tx, poolID, &prize)
+		return err
+	})
+	if err == nil {
+		r.ledger.Changed(poolID)
+	}
+	return c, err
+}
+
+// pageMax is how many codes are read at once.
+const pageMax = 1000
+
+// EachCode yields the codes of a pool in order of prize and place, each with the award
+// that gave it; issued leaves out those that no award has given. Errors: that of each,
+// CodeSealKeyMissing, CodePoolNotFound, and those of the store.
+func (r *Register) EachCode(ctx context.Context, poolID string, issued bool, each func(*draw.GivenCode) error) error {
+	return r.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		prizes, err := r.ledger.Prizes(ctx, tx, poolID)
+		if err != nil {
+			return err
+		}
+		given, err := r.versions(ctx, tx, poolID, prizes)
+		if err != nil {
+			return err
+		}
+		for i := range prizes {
+			p := &prizes[i]
+			err := r.eachOf(ctx, tx, poolID, p.ID, func(number int64, sealed sealedCode) error {
+				g := draw.GivenCode{PrizeID: p.ID, Place: number, IsStocked: number <= p.Stocked}
+				if versions := given[p.ID]; number >= 1 && number <= int64(len(versions)) {
+					g.Version = versions[number-1]
+				}
+				if issued && g.Version == 0 {
+					return nil
+				}
+				var err error
+				if g.Code, err = r.open(poolID, p.ID, sealed); err != nil {
+					return err
+				}
+				return each(&g)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// versions are those of the awards of prizes with codes, by unit.
+func (r *Register) versions(ctx context.Context, tx *sql.Tx, poolID string, prizes []draw.Prize) (map[string][]int64, error) {
+	given := map[string][]int64{}
+	for i := range prizes {
+		if prizes[i].HasCodes {
+			given[prizes[i].ID] = nil
+		}
+	}
+	if len(given) == 0 {
+		return given, nil
+	}
+	for after := int64(0); ; {
+		query := r.ledger.SelectFrom("awards", "version", "prize_id", "unit").Where(squirrel.Eq{"pool_id": poolID})
+		read := 0
+		_, err := ledger.SelectAll(ctx, tx, ledger.PageAfter(query, after, ledger.PageMax), func(row engine.Scanner) (struct{}, error) {
+			var prize string
+			var unit int64
+			err := row.Scan(&after, &prize, &unit)
+			if of, isCoded := given[prize]; isCoded && unit == int64(len(of))+1 { // an award takes the next unit
+				given[prize] = append(of, after)
+			}
+			read++
+			return struct{}{}, err
+		})
+		if err != nil || read < ledger.PageMax {
+			return given, err
+		}
+	}
+}
+
+// eachOf yields the codes of a prize in order of their places.
+func (r *Register) eachOf(ctx context.Context, tx *sql.Tx, poolID, prizeID string, each func(number int64, code sealedCode) error) error {
+	after := int64(-1) << 62
+	for {
+		query := r.ledger.SelectFrom("codes", "prize_id", "place", "key_id", "sealed", "digest").Where(ofPrize(poolID, prizeID)).
+			Where(squirrel.Gt{"place": after}).OrderBy("place").Limit(pageMax)
+		page, err := ledger.SelectAll(ctx, tx, query, scanCode)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			if err := each(page[i].number, page[i].sealedCode); err != nil {
+				return err
+			}
+		}
+		if len(page) < pageMax {
+			return nil
+		}
+		after = page[len(page)-1].number
+	}
+}
+
+// codeRow is a row of codes.
+type codeRow struct {
+	place
+	sealedCode
+}
+
+func scanCode(row engine.Scanner) (c codeRow, err error) {
+	err = row.Scan(&c.prizeID, &c.number, &c.keyID, &c.sealed, &c.digest)
+	return c, err
+}

@@ -1,0 +1,62 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+// Reserves are what an instance watches of codes.
+type Reserves struct {
+	// Codes is the number of codes without a unit, of all open pools.
+	Codes int64
+	// Low is the number of prizes of open pools whose reserve is smaller than the rules
+	// want to be warned of.
+	Low int
+}
+
+// ReadReserves reads what is watched of codes, from one snapshot. Errors: those of the
+// store.
+func (s *Store) ReadReserves(ctx context.Context) (r Reserves, err error) {
+	if s.engine.LacksCodes() {
+		return r, nil
+	}
+	query := s.ledger.SelectFrom("code_heads AS h JOIN prizes AS p ON p.pool_id = h.pool_id AND p.id = h.prize_id JOIN pools ON pools.id = h.pool_id",
+		"h.pool_id", "h.prize_id", "h.places - p.stocked").Where(squirrel.Eq{"pools.state": string(draw.StateOpen)})
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		r = Reserves{}
+		reserves := map[string]map[string]int64{}
+		_, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (struct{}, error) {
+			var pool, prize string
+			var reserve int64
+			err := row.Scan(&pool, &prize, &reserve)
+			if reserves[pool] == nil {
+				reserves[pool] = map[string]int64{}
+			}
+			reserves[pool][prize] = reserve
+			r.Codes += reserve
+			return struct{}{}, err
+		})
+		if err != nil || len(reserves) == 0 {
+			return err
+		}
+		rulings, err := s.rulesInForce(ctx, tx, draw.StateOpen)
+		for _, ruling := range rulings {
+			if ruling.Rules.Unreadable() != nil {
+				continue
+			}
+			for _, l := range ruling.Rules.Low {
+				if reserve, hasCodes := reserves[ruling.PoolID][l.PrizeID]; hasCodes && reserve < l.Below {
+					r.Low++
+				}
+			}
+		}
+		return err
+	})
+	return r, err
+}

@@ -1,0 +1,198 @@
+package stocktest
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/seal"
+	"drawsvc/internal/stock"
+)
+
+// testCodesOfAgenda: pacing of coded units is an agenda over a reserve; a planned move
+// that lacks codes is done as failed.
+func testCodesOfAgenda(t *testing.T, s *stock.Store) {
+	CodedPool(t, s, "spring")
+	_, err := TryImportCodes(t, s, draw.CodeImport{PoolID: "spring", Reserve: true}, CodeLines("PACE", 5))
+	require.NoError(t, err)
+	at := planSoon(t, s, "spring", func(at time.Time) []draw.Item {
+		return []draw.Item{StockAt(at, "card", 2), StockAt(at, "card", 3), StockAt(at, "card", 1)}
+	})
+	Await(t, s, at)
+	require.NoError(t, s.RunDue(t.Context(), "spring"))
+	card, _ := cardOf(t, s, "spring")
+	require.Equal(t, [2]int64{5, 5}, [2]int64{card.Places, card.Stocked})
+	entries, err := s.Log(t.Context(), "spring", 0, 100)
+	require.NoError(t, err)
+	last := entries[len(entries)-1].Change
+	require.NotNil(t, last)
+	require.Contains(t, last.Body, `"failed":"codes-missing"`)
+	NoViolations(t, s, "spring")
+}
+
+// testCodesResealed: keys are replaced while codes are handed out, and the former key is
+// removed once it seals nothing.
+func testCodesResealed(t *testing.T, s *stock.Store) {
+	CodedPool(t, s, "spring")
+	lines := CodeLines("SEAL", 2300)
+	ImportCodes(t, s, "spring", lines[:1200])
+	awards := awardCodes(t, s, "spring", 5)
+	UseSealKeys(t, s, "k2", "k1")
+	ImportCodes(t, s, "spring", lines[1200:])
+	known := func() {
+		t.Helper()
+		_, err := TryImportCodes(t, s, draw.CodeImport{PoolID: "spring"}, lines[:1])
+		code(t, draw.CodeInvalidRequest, err)
+		codes, err := handOut(t, s, "spring", awards)
+		require.NoError(t, err)
+		require.Equal(t, lines[:5], codes)
+		NoViolations(t, s, "spring")
+	}
+	sealedUnder := func(want map[string]int64) {
+		t.Helper()
+		counts, err := s.CodeCounts(t.Context(), "spring", "card")
+		require.NoError(t, err)
+		require.Equal(t, want, counts.Keys)
+	}
+	known() // it is found under the former key too
+	sealedUnder(map[string]int64{"k1": 1200, "k2": 1100})
+	for _, want := range []int64{1200, 0} {
+		n, err := s.ResealCodes(t.Context(), nil)
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
+	sealedUnder(map[string]int64{"k2": 2300})
+	UseSealKeys(t, s, "k2")
+	known()
+	require.NoError(t, s.CheckKeys(t.Context()))
+	require.NoError(t, s.CodesAway("spring"))
+	UseSealKeys(t, s, "k1")
+	require.NoError(t, s.CheckKeys(t.Context()))
+	require.Error(t, s.CodesAway("spring"), "the former key opens nothing any more")
+}
+
+// testCodesOfOtherKeys: without the key, or with other bytes under its id, nothing is
+// imported or handed out, and the pool is known not to open here.
+func testCodesOfOtherKeys(t *testing.T, s *stock.Store) {
+	CodedPool(t, s, "spring")
+	CodedPool(t, s, "autumn")
+	lines := CodeLines("KEYS", 3)
+	ImportCodes(t, s, "spring", lines)
+	awards := awardCodes(t, s, "spring", 1)
+	other, err := seal.ParseKeys([]byte("k1 " + strings.Fields(SealKeyLine("another"))[1]))
+	require.NoError(t, err)
+	for name, ring := range map[string]*seal.Ring{"none": nil, "another id": SealKeys(t, "k9").Ring(), "other bytes": other} {
+		s.ReplaceSealKeys(ring)
+		pools, foreign, err := s.ReadCodesAway(t.Context())
+		require.NoError(t, err)
+		require.Contains(t, pools, "spring", name)
+		require.Equal(t, name == "other bytes", slices.Contains(foreign, "k1"), name)
+		require.True(t, s.HasCodesAway(), name)
+		code(t, draw.CodeSealKeyMissing, s.CodesAway("spring"))
+		_, err = handOut(t, s, "spring", awards)
+		code(t, draw.CodeSealKeyMissing, err)
+		if name == "another id" {
+			require.NoError(t, s.CodesAway("autumn"), "which has no code yet")
+			continue // it may seal codes of its own
+		}
+		_, err = TryImportCodes(t, s, draw.CodeImport{PoolID: "autumn"}, []string{"x"})
+		code(t, draw.CodeSealKeyMissing, err)
+	}
+	UseSealKeys(t, s, "k1")
+	require.NoError(t, s.CheckKeys(t.Context()))
+	require.NoError(t, s.CodesAway("spring"))
+	codes, err := handOut(t, s, "spring", awards)
+	require.NoError(t, err)
+	require.Equal(t, lines[:1], codes)
+}
+
+// bytesOf is bytes as the database's SQL has them.
+func bytesOf(s *stock.Store, b []byte) string {
+	if s.Dialect() == "postgres" {
+		return fmt.Sprintf(`'\x%x'::bytea`, b)
+	}
+	return fmt.Sprintf(`X'%x'`, b)
+}
+
+// rulesBrokenBy are the rules that the rows of a pool break.
+func rulesBrokenBy(t *testing.T, s *stock.Store, poolID string) (rules []string) {
+	t.Helper()
+	audit, err := s.Audit(t.Context(), poolID)
+	require.NoError(t, err)
+	for _, v := range audit.Violations {
+		require.NotContains(t, v.Detail, "AUDI", "no finding has a code")
+		rules = append(rules, v.Rule)
+	}
+	return rules
+}
+
+// testCodesAudited: an audit finds units without codes, places without them, codes that
+// do not open and codes that are there twice.
+func testCodesAudited(t *testing.T, s *stock.Store) {
+	CodedPool(t, s, "spring")
+	ImportCodes(t, s, "spring", CodeLines("AUDI", 6))
+	NoViolations(t, s, "spring")
+	kept := Keep(t, s, "spring")
+	const ofCard = ` WHERE pool_id = 'spring' AND prize_id = 'card'`
+	row := func(column string, place int) (value []byte) {
+		query := fmt.Sprintf(`SELECT %s FROM codes%s AND place = %d`, column, ofCard, place)
+		require.NoError(t, s.LockDB().QueryRowContext(t.Context(), query).Scan(&value))
+		return value
+	}
+	sealed := row("sealed", 2)
+	for rule, statements := range map[string][]string{
+		"codes-are-stock": {`DELETE FROM codes` + ofCard + ` AND place = 4`},
+		"code-unsealed":   {`UPDATE codes SET sealed = ` + bytesOf(s, []byte("0123456789012345678901234567890123456789")) + ofCard + ` AND place = 3`},
+		"code-double":     {`UPDATE codes SET sealed = ` + bytesOf(s, sealed) + ofCard + ` AND place = 5`},
+	} {
+		ExecAll(t, s, statements)
+		require.Contains(t, rulesBrokenBy(t, s, "spring"), rule)
+		kept.PutBack(t, s)
+		NoViolations(t, s, "spring")
+	}
+	ExecAll(t, s, []string{`UPDATE code_heads SET places = 5` + ofCard})
+	require.Contains(t, rulesBrokenBy(t, s, "spring"), "codes-are-stock")
+}
+
+// testCodesPublished: the public log of a committed pool has the list that was imported,
+// and what was dropped; both verifiers read it, and the seal is the one of the change.
+func testCodesPublished(t *testing.T, s *stock.Store) {
+	s.Unseal(Identities(t))
+	CodedPool(t, s, "p")
+	paused, open := draw.StatePaused, draw.StateOpen
+	change := func(state draw.State) {
+		_, err := s.ChangePool(t.Context(), "p", draw.PoolChange{State: &state}, "test")
+		require.NoError(t, err)
+	}
+	change(paused)
+	require.NoError(t, Commit(t, s, "p", 2, 100))
+	change(open)
+	lines := CodeLines("PUBL", 4)
+	done := ImportCodes(t, s, "p", lines)
+	_, err := TryImportCodes(t, s, draw.CodeImport{PoolID: "p", Reserve: true}, CodeLines("PUBR", 3))
+	require.NoError(t, err)
+	_, err = s.DropCodes(t.Context(), "p", "card", 2, "test")
+	require.NoError(t, err)
+	p, err := s.Publishing(t.Context(), "p")
+	require.NoError(t, err)
+	all, err := p.Lines(t.Context(), 1, 1<<20)
+	require.NoError(t, err)
+	published := text(all.Lines)
+	require.Contains(t, published, fmt.Sprintf(`"kind":"codes","prize":"card","count":4,"sha256":"%s"}`, sealOf(done.Seal.Salt, lines)))
+	require.Contains(t, published, `"kind":"codes","prize":"card","dropped":2}`)
+	require.NotContains(t, published, "PUB")
+	for _, l := range all.Lines {
+		_, err := proof.ParseLine(l.Text)
+		require.NoError(t, err)
+	}
+	_, err = s.ExportProof(t.Context(), "p", io.Discard)
+	require.NoError(t, err)
+	proven(t, s)
+}
