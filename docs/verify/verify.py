@@ -973,7 +973,7 @@ class Receipt:
         text = in_batch(inner["text"], inner["batch"], key) if "batch" in inner else key.open(encoded(inner["note"]))
         head = key.name + "/receipt\n"
         if not text.startswith(head) or not text.endswith("\n"):
-            raise Bad(f"the text is no receipt of {key.name}")
+            raise Bad(f"the text is not a receipt of {key.name}")
         self.lines = [encoded(line) + b"\n" for line in text[len(head):].split("\n")[:-1]]
         self.awards = [parse_line(b) for b in self.lines]
         if not self.awards:

@@ -149,7 +149,7 @@ func TestCodesLeakCatches(t *testing.T) {
 }
 
 // TestSealKeysRotate: keys are replaced while draws go on. Every answer has the right
-// code, or is 503; wrong bytes under an id are no key, and a bad file changes nothing.
+// code, or is 503; wrong bytes under an id are not a key, and a bad file changes nothing.
 func TestSealKeysRotate(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file belongs to one process

@@ -78,7 +78,7 @@ func prizeOf(given map[string]string) (prize api.NewPrize, err error) {
 				return prize, fmt.Errorf("codes must be true or false, not %q", value)
 			}
 		default:
-			return prize, fmt.Errorf("%q is none of id, name, value, stock, kind and codes", key)
+			return prize, fmt.Errorf("%q is not one of id, name, value, stock, kind and codes", key)
 		}
 	}
 	if prize.Stock == nil && draw.Kind(given["kind"]) != draw.KindBlank && !prize.Codes {

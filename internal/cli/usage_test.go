@@ -97,7 +97,7 @@ func TestUsage(t *testing.T) {
 		"pool create a --prize id=x":                                "stock is missing",
 		"pool create a --prize stock=1":                             "prize id is missing",
 		"pool create a --prize id=x,id=y":                           "there twice",
-		"pool create a --prize id=x,stock=1,odds=2":                 `"odds" is none of id, name, value, stock, kind and codes`,
+		"pool create a --prize id=x,stock=1,odds=2":                 `"odds" is not one of id, name, value, stock, kind and codes`,
 		"pool create a --prize id=x,stock=1.5":                      `stock must be a whole number from 0 to 1000000000000, not "1.5"`,
 		"pool create a --prize id=x,stock=-1":                       `stock of prize "x" must be 0 to`,
 		"pool create a --prize id=x,stock=9223372036854775808":      `stock must be a whole number from 0 to 1000000000000, not "9223372036854775808"`,

@@ -1,7 +1,7 @@
 package http
 
 import (
-	"io"
+	"context"
 	"math"
 
 	"drawsvc/internal/api"

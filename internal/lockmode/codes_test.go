@@ -27,7 +27,7 @@ func (a *arena) coded(t *testing.T, n int) (pool string, lines []string) {
 	return pool, lines
 }
 
-// judgeCodes says what is wrong with the codes of draws: each award has the code of its
+// judgeCodes reports what is wrong with the codes of draws: each award has the code of its
 // unit's line, and none is there twice.
 func judgeCodes(lines []string, won map[string]draw.Draw) error {
 	seen := map[string]bool{}
@@ -277,7 +277,7 @@ func TestCodesCondemnSilence(t *testing.T) {
 	require.Error(t, judgeCodes(lines, map[string]draw.Draw{"k": d.draw}))
 }
 
-// judgeShown says what is wrong with codes that were read: each is that of an award.
+// judgeShown reports what is wrong with codes that were read: each is that of an award.
 func judgeShown(seen map[string]bool, won map[string]draw.Draw) error {
 	given := map[string]bool{}
 	for _, d := range won {

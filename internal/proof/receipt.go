@@ -156,7 +156,7 @@ func (r *Receipt) Open(key note.Verifier) (*Promised, error) {
 	}
 	lines, found := strings.CutPrefix(text, key.Name()+receiptSuffix)
 	if !found {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "the text is no receipt of %s", key.Name())
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the text is not a receipt of %s", key.Name())
 	}
 	for encoded := range strings.Lines(lines) {
 		l, err := ParseLine([]byte(encoded))

@@ -25,7 +25,7 @@ type ReceiptBatch struct {
 }
 
 const (
-	// batchSuffix goes behind the origin of a pool in the notes of batches.
+	// batchSuffix comes after the origin of a pool in the notes of batches.
 	batchSuffix = "/receipts"
 	// batchLeavesMax is the maximum number of receipts under one signature.
 	batchLeavesMax = 1024

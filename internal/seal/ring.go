@@ -140,7 +140,7 @@ func (k *Key) Seal(of string, value []byte) []byte {
 	return k.aead.Seal(sealed, sealed, value, []byte(of))
 }
 
-// errNotOpened says neither the value nor its key.
+// errNotOpened names neither the value nor its key.
 var errNotOpened = errors.New("seal: the value does not open")
 
 // Open opens a value that Seal has sealed for the same name.

@@ -24,7 +24,7 @@ func (s *SealKeysFlag) Flag(f *pflag.FlagSet) {
 	f.StringVar(&s.Path, SealKeysName, "", "`file` of the keys that seal the codes of prizes, one a line, the first seals; serve reads it again when it changes")
 }
 
-// Read returns the keys; without a file there are none.
+// Read returns the keys; without a file the set is empty.
 func (s *SealKeysFlag) Read() (*seal.Keeper, error) {
 	keeper := &seal.Keeper{}
 	if s.Path == "" {

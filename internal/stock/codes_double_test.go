@@ -16,7 +16,7 @@ import (
 // importer imports lines to a pool's prize "card".
 type importer func(poolID string, lines []string) error
 
-// judgeImports says what is wrong with an importer: a file is imported whole, in its
+// judgeImports reports what is wrong with an importer: a file is imported whole, in its
 // order and once in a database, or not at all, and no error repeats a code.
 func judgeImports(t *testing.T, s *stock.Store, do importer) (faults []string) {
 	t.Helper()

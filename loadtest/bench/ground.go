@@ -116,7 +116,7 @@ func (b *benchmark) start(ctx context.Context, s *harness.Site, c candidate, dat
 	case c.program == service:
 		args = place.ServeArgs(listen, database, c.mode)
 		if c.committed {
-			s.Must(b.makeSeedFlags())
+			b.makeSeedFlags()
 			args = append(args, b.seedFlags...)
 		}
 		if c.lock == "redis" {

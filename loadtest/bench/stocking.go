@@ -164,9 +164,9 @@ func setRules(ctx context.Context, c candidate, i *harness.Process, pool string)
 // makeSeedFlags makes the flags of services whose pools are committed to their
 // numbers: the files of a recipient and of its identity, the same for a whole run,
 // because a pool may be made by one process and drawn from by another.
-func (b *benchmark) makeSeedFlags() error {
+func (b *benchmark) makeSeedFlags() {
 	if b.seedFlags != nil {
-		return nil
+		return
 	}
 	identity, err := age.GenerateX25519Identity()
 	b.whole.Must(err)
@@ -178,7 +178,6 @@ func (b *benchmark) makeSeedFlags() error {
 		b.whole.Must(os.WriteFile(path, []byte(f.text+"\n"), 0o600))
 		b.seedFlags = append(b.seedFlags, "--"+f.flag, path)
 	}
-	return nil
 }
 
 // commitPool commits a candidate's pool, where it is to be.
@@ -209,16 +208,16 @@ type publisher struct {
 }
 
 // publish starts the publisher of a candidate, nil where it has none.
-func (b *benchmark) publish(s *harness.Site, c candidate, database string) (*publisher, error) {
+func (b *benchmark) publish(s *harness.Site, c candidate, database string) *publisher {
 	if !c.published {
-		return nil, nil //nolint:nilnil // there is none
+		return nil
 	}
 	dir := s.TempDir()
 	args := append([]string{"publish", "--database", database, "--dir", dir, "--publish-entries", "live"}, b.seedFlags[:2]...)
 	process, err := harness.Start(nil, nil, b.program(c), args...)
 	s.Must(err)
 	s.Cleanup(process.Kill)
-	return &publisher{process, filepath.Join(dir, poolOf(c))}, nil
+	return &publisher{process, filepath.Join(dir, poolOf(c))}
 }
 
 // follows reports whether the publisher runs, and has signed at least a quarter of what

@@ -39,7 +39,7 @@ type judgement struct {
 const faultsMax = 20
 
 // judge puts a proxy before each address, and returns the proxies' addresses.
-func judge(s *harness.Site, urls []string) ([]string, *judgement, error) {
+func judge(s *harness.Site, urls []string) ([]string, *judgement) {
 	c, err := contract.Own()
 	s.Must(err)
 	j := &judgement{kinds: contract.NewKinds(c)}
@@ -52,7 +52,7 @@ func judge(s *harness.Site, urls []string) ([]string, *judgement, error) {
 		proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
 		proxies = append(proxies, "http://"+harness.Serve(s, contract.NewJudge(proxy, j.kinds.Check, j.report)))
 	}
-	return proxies, j, nil
+	return proxies, j
 }
 
 func (j *judgement) report(err error) {

@@ -56,8 +56,7 @@ func TestAnUndescribedExchangeFailsItsCell(t *testing.T) {
 		}))
 		r := newResult(judged()[0])
 		require.NoError(t, harness.On(name, func(s *harness.Site) error {
-			at, j, err := judge(s, []string{service.URL})
-			require.NoError(t, err)
+			at, j := judge(s, []string{service.URL})
 			said, status, err := harness.Call(t.Context(), http.MethodPost, at[0]+"/draw", d.sent)
 			require.NoError(t, err)
 			require.Equal(t, d.status, status)
@@ -72,8 +71,7 @@ func TestAnUndescribedExchangeFailsItsCell(t *testing.T) {
 	}
 	r := newResult(judged()[0])
 	require.NoError(t, harness.On("nothing", func(s *harness.Site) error {
-		_, j, err := judge(s, nil)
-		require.NoError(t, err)
+		_, j := judge(s, nil)
 		j.into(&r)
 		return nil
 	}))

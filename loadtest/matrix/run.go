@@ -65,10 +65,7 @@ func (r *result) load(ctx context.Context, s *harness.Site, c cell, urls []strin
 	case c.sampled:
 		run, r.timeline, err = sampled(ctx, s, c, urls)
 	case c.judged:
-		proxies, j, err := judge(s, urls)
-		if err != nil {
-			return run, err
-		}
+		proxies, j := judge(s, urls)
 		run, err = load(ctx, s, c, proxies, "")
 		j.into(r)
 		return run, err

@@ -201,7 +201,7 @@ func (i *importing) check(ctx context.Context) (duplicates int64, err error) {
 // lookUpMax is how many digests one statement finds.
 const lookUpMax = 1000
 
-// owners says of each line of a part who has its code, "" for nobody. It searches under each
+// owners finds for each line of a part who has its code, "" for nobody. It searches under each
 // key of the file: rows may be sealed under several while keys are replaced.
 func (i *importing) owners(ctx context.Context, tx *sql.Tx, part []line) ([]string, error) {
 	owners := make([]string, len(part))

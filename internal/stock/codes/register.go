@@ -33,7 +33,7 @@ func New(l *ledger.Ledger, keys *seal.Keeper, log *slog.Logger) *Register {
 	return &Register{ledger: l, keys: keys, log: log}
 }
 
-// opens says what opens here.
+// opens tells what opens here.
 type opens struct {
 	// away are the pools with codes that do not open here.
 	away map[string]bool
@@ -192,11 +192,11 @@ func (r *Register) readProofs(ctx context.Context, q engine.Querier, suffix stri
 }
 
 // sealing returns the key that seals, once the database knows it. Error:
-// CodeSealKeyMissing where there is none, or it has other bytes.
+// CodeSealKeyMissing where the key is absent, or it has other bytes.
 func (r *Register) sealing(ctx context.Context) (*seal.Key, error) {
 	key := r.keys.Ring().First()
 	if key == nil {
-		return nil, draw.Errorf(draw.CodeSealKeyMissing, "there is no seal key here: name its file with --seal-keys")
+		return nil, draw.Errorf(draw.CodeSealKeyMissing, "no seal key is configured here: name its file with --seal-keys")
 	}
 	err := r.ledger.Change(ctx, func(tx *sql.Tx) error {
 		proofs, err := r.readProofs(ctx, tx, "")

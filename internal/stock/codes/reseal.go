@@ -58,7 +58,7 @@ func (r *Register) heads(ctx context.Context) (all []headOf, err error) {
 }
 
 // resealPart seals the next codes of a prize again that are sealed under other keys. Where
-// there are none left, the head names the one key.
+// none is left, the head names the one key.
 func (r *Register) resealPart(ctx context.Context, key *seal.Key, of headOf, after int64) (n, last int64, ended bool, err error) {
 	err = r.ledger.Change(ctx, func(tx *sql.Tx) error {
 		n, last, ended = 0, after, false
