@@ -89,7 +89,7 @@ func (r *Receipts) signBatch(signed [][]byte, draws [][]draw.Award, rules *draw.
 func (u *unsigned) encode(quotedNote []byte, tree receiptTree, i int) []byte {
 	const room = 256 // for salts and names of members
 	text := len(u.text) + len(u.text)/4
-	b := append(make([]byte, 0, text+len(quotedNote)+len(tree)*len(tree.root())*3/2+room), `{"text":`...)
+	b := append(make([]byte, 0, text+len(quotedNote)+len(tree)*(quotedSize+1)+room), `{"text":`...)
 	b, _ = jsontext.AppendQuote(b, u.text) // it is UTF-8
 	b = append(append(append(b, `,"batch":{"note":`...), quotedNote...), `,"index":`...)
 	b = append(strconv.AppendInt(b, int64(i), 10), `,"hashes":[`...)
@@ -105,39 +105,52 @@ func (u *unsigned) encode(quotedNote []byte, tree receiptTree, i int) []byte {
 
 // receiptTree is an RFC 6962 tree whose hashes are all kept: the leaves, then level by
 // level up to the root. The last hash of a level without a sibling goes up as it is.
-type receiptTree [][]tlog.Hash
+type receiptTree []receiptLevel
+
+type receiptLevel struct {
+	hashes []tlog.Hash
+	// quoted are the hashes as JSON texts, one after another: many paths have each.
+	quoted []byte
+}
+
+// quotedSize is the size of a hash as a JSON text.
+const quotedSize = (tlog.HashSize+2)/3*4 + 2
 
 // newReceiptTree builds the tree over leaves, at least one.
 func newReceiptTree(leaves []tlog.Hash) (t receiptTree) {
-	for level := leaves; ; {
-		t = append(t, level)
-		if len(level) == 1 {
-			return t
-		}
-		above := make([]tlog.Hash, 0, (len(level)+1)/2)
-		for pair := range slices.Chunk(level, 2) {
+	for hashes := leaves; ; {
+		level := receiptLevel{hashes: hashes, quoted: make([]byte, 0, quotedSize*len(hashes))}
+		above := make([]tlog.Hash, 0, (len(hashes)+1)/2)
+		for pair := range slices.Chunk(hashes, 2) {
 			h := pair[0]
 			if len(pair) == 2 {
 				h = tlog.NodeHash(pair[0], pair[1])
 			}
 			above = append(above, h)
+			for i := range pair {
+				level.quoted = append(base64.StdEncoding.AppendEncode(append(level.quoted, '"'), pair[i][:]), '"')
+			}
 		}
-		level = above
+		t = append(t, level)
+		if len(hashes) == 1 {
+			return t
+		}
+		hashes = above
 	}
 }
 
-func (t receiptTree) root() tlog.Hash { return t[len(t)-1][0] }
+func (t receiptTree) root() tlog.Hash { return t[len(t)-1].hashes[0] }
 
 // appendPath appends the hashes that prove the i-th leaf, as members of a JSON array.
 func (t receiptTree) appendPath(b []byte, i int) []byte {
 	isFirst := true
 	for _, level := range t {
-		if sibling := i ^ 1; sibling < len(level) {
+		if sibling := i ^ 1; sibling < len(level.hashes) {
 			if !isFirst {
 				b = append(b, ',')
 			}
 			isFirst = false
-			b = append(base64.StdEncoding.AppendEncode(append(b, '"'), level[sibling][:]), '"')
+			b = append(b, level.quoted[quotedSize*sibling:quotedSize*(sibling+1)]...)
 		}
 		i >>= 1
 	}
