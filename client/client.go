@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -28,9 +29,17 @@ type Client struct {
 	HTTP *http.Client
 }
 
-// NewKey creates a key for one draw: a UUIDv7, which nobody can guess and which
-// increases with time. Store it before the first call.
-func NewKey() string { return uuid.Must(uuid.NewV7()).String() }
+// NewKey creates a key for one draw: a UUIDv7, which increases with time, in
+// milliseconds, and which nobody can guess. All 74 bits that RFC 9562 leaves free are
+// random; uuid.NewV7 spends 12 of them on the time. Store the key before the first call.
+func NewKey() string {
+	key := uuid.New()
+	now := uint64(time.Now().UnixMilli())
+	binary.BigEndian.PutUint16(key[4:], uint16(now))
+	binary.BigEndian.PutUint32(key[:], uint32(now>>16))
+	key[6] = 7<<4 | key[6]&0xf
+	return key.String()
+}
 
 // Request is a request for a draw.
 type Request struct {

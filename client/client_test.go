@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/client"
@@ -237,14 +238,29 @@ func TestReading(t *testing.T) {
 	require.ErrorIs(t, err, client.DrawNotFound)
 }
 
-// TestNewKey: random, in time order, and valid in a header.
-func TestNewKey(t *testing.T) {
-	t.Parallel()
-	last := ""
+// disorder counts the keys that are smaller than the one made before, and checks that
+// their times, the first 13 characters, are in order.
+func disorder(t *testing.T, newKey func() string) (smaller int) {
+	last := newKey()
 	for range 1000 {
-		key := client.NewKey()
-		require.Len(t, key, 36)
-		require.Greater(t, key, last)
+		key := newKey()
+		id, err := uuid.Parse(key)
+		require.NoError(t, err)
+		require.Equal(t, uuid.Version(7), id.Version())
+		require.Equal(t, uuid.RFC4122, id.Variant())
+		require.GreaterOrEqual(t, key[:13], last[:13])
+		if key < last {
+			smaller++
+		}
 		last = key
 	}
+	return smaller
+}
+
+// TestNewKeyIsRandomBelowItsTime: a key is a UUIDv7 with nothing but random bits after
+// its time. The broken double spends 12 of them on the time, so that its keys only rise.
+func TestNewKeyIsRandomBelowItsTime(t *testing.T) {
+	t.Parallel()
+	require.Positive(t, disorder(t, client.NewKey))
+	require.Zero(t, disorder(t, func() string { return uuid.Must(uuid.NewV7()).String() }))
 }

@@ -7,8 +7,8 @@ import (
 	nethttp "net/http"
 
 	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 
+	"drawsvc/client"
 	"drawsvc/internal/api"
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
@@ -75,11 +75,7 @@ func (s *Server) drawRequest(r *nethttp.Request) (draw.Request, error) {
 	}
 	request := draw.Request{PoolID: body.Pool, UserID: body.User, Count: body.Count, DrawID: key, Named: key != "", Receipt: body.Receipt}
 	if !request.Named {
-		made, err := uuid.NewV7()
-		if err != nil {
-			return draw.Request{}, err
-		}
-		request.DrawID = made.String()
+		request.DrawID = client.NewKey()
 	}
 	return request, request.Check()
 }
