@@ -26,7 +26,7 @@ const laterZone = "America/Coyhaiquex"
 func buildLater(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	domain, err := filepath.Abs("../../internal/draw")
+	domain, err := filepath.Abs("../../internal/draw/rules")
 	require.NoError(t, err)
 	own, err := os.ReadFile(filepath.Join(domain, "zoneinfo.zip"))
 	require.NoError(t, err)

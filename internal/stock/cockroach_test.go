@@ -73,6 +73,8 @@ func TestFurtherDatabase(t *testing.T) {
 		return errors.Join(s.Migrate(context.Background()), s.Close())
 	}
 	stocktest.RunShare(t, wayFurther, waysToPostgres, func(t *testing.T) *stock.Store {
+		o := o
+		o.SealKeys = stocktest.SealKeys(t, "k1")
 		s, err := stock.OpenDialect(t.Context(), cockroach(), servertest.PostgresAs(t, "of cockroach", migrated), o)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })

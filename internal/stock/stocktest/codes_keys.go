@@ -115,10 +115,10 @@ func testCodesOfOtherKeys(t *testing.T, s *stock.Store) {
 
 // bytesOf is bytes as the database's SQL has them.
 func bytesOf(s *stock.Store, b []byte) string {
-	if s.Dialect() == "postgres" {
-		return fmt.Sprintf(`'\x%x'::bytea`, b)
+	if d := s.Dialect(); d == "mysql" || d == "sqlite" {
+		return fmt.Sprintf(`X'%x'`, b)
 	}
-	return fmt.Sprintf(`X'%x'`, b)
+	return fmt.Sprintf(`'\x%x'`, b)
 }
 
 // rulesBrokenBy are the rules that the rows of a pool break.
