@@ -57,6 +57,7 @@ func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (audit dr
 			{budget.take, nil},
 			{nil, func() error { return r.auditTurns(ctx, tx, poolID, a) }},
 			{nil, func() error { return r.auditInForce(ctx, tx, poolID, a) }},
+			{nil, func() error { return r.codes(ctx, tx, poolID, a.found.add) }},
 		}
 		entries, reports := r.ledger.Entries(ctx, tx, poolID, math.MinInt64), []*findings{&a.found}
 		if deep {
@@ -68,9 +69,6 @@ func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (audit dr
 			entries, reports = r.ledger.Redirected(ctx, tx, poolID, math.MinInt64, ledger.PageMax, entries), append(reports, &f.found)
 		}
 		if err := hear(judges, entries); err != nil {
-			return err
-		}
-		if err := r.codes(ctx, tx, poolID, a.found.add); err != nil {
 			return err
 		}
 		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes()}
