@@ -42,9 +42,17 @@ func TestSilentLinkIsUnavailable(t *testing.T) {
 	require.Error(t, fitsSilence(map[string]int{"": 500}), "the link was not silent")
 }
 
-// fitsSilence returns what is wrong with the answers while the database was silent.
+// silentCallers is how many callers draw at once.
+const silentCallers = 8
+
+// fitsSilence returns what is wrong with the answers while the database was silent. Until
+// the first batch has failed there is no reason to pass on: on a busy machine a draw of
+// each other caller may end before that as contended.
 func fitsSilence(codes map[string]int) error {
 	unexpected := maps.Clone(codes)
+	if codes["contended"] < silentCallers {
+		delete(unexpected, "contended")
+	}
 	for _, fits := range []string{"", "store-unavailable", "outcome-unknown"} {
 		delete(unexpected, fits)
 	}
@@ -58,12 +66,11 @@ func fitsSilence(codes map[string]int) error {
 // for a while, and counts the codes of the answers; a draw that wins has none. One draw
 // is in a batch, and the others wait after it.
 func drawWhileSilent(s *service, link *servertest.Proxy) map[string]int {
-	const callers = 8
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	codes := map[string]int{}
 	until := time.Now().Add(silentFor + time.Second)
-	for caller := range callers {
+	for caller := range silentCallers {
 		all.Go(func() {
 			for n := 0; time.Now().Before(until); n++ {
 				_, body, err := s.draw("spring", "u", fmt.Sprintf("silent-%d-%d", caller, n))
