@@ -16,18 +16,26 @@ type Codes interface {
 // HandOutBy has codes handed out. It is called once, before the first draw.
 func (b *Batcher) HandOutBy(codes Codes) { b.codes = codes }
 
-// handOut fills in the codes of answers, by one lookup. It is after the commit: where
-// it fails, the draws have happened, and their keys give award and code later.
-func (b *Batcher) handOut(all []*waiter) {
-	var of []*waiter
-	var draws []*draw.Draw
+// withCodes returns the waiters whose answers need codes.
+func withCodes(all []*waiter) (coded []*waiter) {
 	for _, w := range all {
-		if w.err == nil && w.draw.HasCodes() {
-			of, draws = append(of, w), append(draws, &w.draw)
+		if !w.hasAnswer() && w.err == nil && w.draw.HasCodes() {
+			coded = append(coded, w)
 		}
 	}
-	if len(draws) == 0 {
+	return coded
+}
+
+// handOut fills in the codes of answers that need some, by one lookup. It is after the
+// commit: where it fails, the draws have happened, and their keys give award and code
+// later.
+func (b *Batcher) handOut(coded []*waiter) {
+	if len(coded) == 0 {
 		return
+	}
+	draws := make([]*draw.Draw, len(coded))
+	for i, w := range coded {
+		draws[i] = &w.draw
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), b.limits.Timeout)
 	defer cancel()
@@ -40,7 +48,7 @@ func (b *Batcher) handOut(all []*waiter) {
 	if err == nil {
 		return
 	}
-	for _, w := range of {
+	for _, w := range coded {
 		w.err = w.withoutCode(err)
 	}
 }

@@ -320,5 +320,5 @@ func (q *queue) refuse(late []*waiter) {
 	for _, w := range late {
 		w.err = w.unasked(q.troubleOr(q.overloaded()))
 	}
-	q.batcher.wake(late, false)
+	q.batcher.wake(late)
 }

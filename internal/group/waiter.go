@@ -159,7 +159,7 @@ func (b *Batch) Settle(p *urn.Plan) {
 	b.queue.noteSoldOut(b, p, t.refusals[draw.CodeSoldOut] > 0)
 	b.doubtSettled(t)
 	b.queue.trouble.Store(nil)
-	b.release(true, p.HasCodes())
+	b.release(true)
 	b.report(t)
 }
 
@@ -175,14 +175,12 @@ func (b *Batch) SettleReplays(p *urn.Plan) {
 			known = append(known, w)
 		}
 	}
-	if p.HasCodes() {
-		b.queue.batcher.handOut(known)
-	}
+	b.queue.batcher.handOut(withCodes(known))
 	wake(known)
 	b.doubtSettled(t)
 	b.Undo(p)
 	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return !w.hasAnswer() }) {
-		b.release(true, false)
+		b.release(true)
 	}
 	b.report(t)
 }
@@ -254,19 +252,18 @@ func (b *Batch) fail(err error) {
 			failed[draw.CodeOf(w.err)]++
 		}
 	}
-	b.release(false, false)
+	b.release(false)
 	for code, n := range failed {
 		b.observe(string(code), n)
 	}
 }
 
-// release lets every caller go with the answer that it was left, and with its codes
-// where answers may need them.
-func (b *Batch) release(isDecided, needsCodes bool) {
+// release lets every caller go with the answer that it was left.
+func (b *Batch) release(isDecided bool) {
 	b.queue.batcher.observer.Gathered(len(b.waiters), b.lookedUp, b.waited)
 	b.phase = settled
 	b.queue.notePace(b, isDecided)
-	b.queue.batcher.wake(b.waiters, needsCodes)
+	b.queue.batcher.wake(b.waiters)
 }
 
 // wakeMax is how many callers are woken sooner than a goroutine is made for it.
@@ -275,9 +272,9 @@ const wakeMax = 16
 // wake answers draws, once their codes are read and the receipts of new ones are signed.
 // The next batch does not wait for that: to wake hundreds of callers, who then use the
 // processors, would take longer than to send it, and so would a signature.
-func (b *Batcher) wake(all []*waiter, needsCodes bool) {
-	made := withReceipts(all)
-	if len(all) <= wakeMax && len(made) < receiptsTogetherMin && !needsCodes {
+func (b *Batcher) wake(all []*waiter) {
+	made, coded := withReceipts(all), withCodes(all)
+	if len(all) <= wakeMax && len(made) < receiptsTogetherMin && len(coded) == 0 {
 		wake(all)
 		return
 	}
@@ -285,9 +282,7 @@ func (b *Batcher) wake(all []*waiter, needsCodes bool) {
 	b.working.Add(1)
 	go func() {
 		defer b.working.Done()
-		if needsCodes {
-			b.handOut(going)
-		}
+		b.handOut(coded)
 		if len(made) >= receiptsTogetherMin {
 			signReceipts(made)
 		}

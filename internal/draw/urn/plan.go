@@ -258,9 +258,6 @@ func (p *Plan) Taken(i int) []draw.Award {
 	return p.Awards[o.first:o.end:o.end]
 }
 
-// HasCodes reports whether answers of the plan may need codes.
-func (p *Plan) HasCodes() bool { return p.urn.HasCodes() }
-
 // markCodes notes which awards of a known draw have codes.
 func (p *Plan) markCodes(d *draw.Draw) {
 	if !p.urn.HasCodes() {
