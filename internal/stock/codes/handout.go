@@ -136,12 +136,8 @@ func (r *Register) readSealed(ctx context.Context, poolID string, all []wanted) 
 }
 
 func readCodes(ctx context.Context, tx *sql.Tx, text string, args []any, found map[place]sealedCode) error {
-	type row struct {
-		place
-		sealedCode
-	}
-	rows, err := engine.QueryAll(ctx, tx, func(s engine.Scanner) (r row, err error) {
-		err = s.Scan(&r.prizeID, &r.number, &r.keyID, &r.sealed)
+	rows, err := engine.QueryAll(ctx, tx, func(s engine.Scanner) (r codeRow, err error) {
+		err = s.Scan(&r.prizeID, &r.number, &r.keyID, &r.sealed) // it is not searched for: no digest
 		return r, err
 	}, text, args...)
 	for i := range rows {

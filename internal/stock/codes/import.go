@@ -70,6 +70,7 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	}
 	i := &importing{register: r, CodeImport: w, ring: r.keys.Ring(), lines: lines}
 	i.salt = i.newSalt()
+	i.state = i.begun()
 	if i.Key != "" {
 		i.keyMark, i.fileMark = i.mark()
 	}
@@ -291,11 +292,9 @@ func (i *importing) writePart(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		at := i.state
-		if i.Key != "" {
-			if _, at, err = i.load(ctx, tx, r.ledger.Engine.ForUpdate); err != nil {
-				return err
-			}
+		_, at, err := i.load(ctx, tx, r.ledger.Engine.ForUpdate)
+		if err != nil {
+			return err
 		}
 		if after, err = at.clone(); err != nil {
 			return err

@@ -24,13 +24,14 @@ func (i *importing) stateName() string {
 }
 
 // load reads how far an import under the key has come; it is replayed where that is
-// complete. suffix may lock the row. Errors: CodeKeyReused for another file,
+// complete. One without a key has come as far as this process took it. suffix may lock
+// the row. Errors: CodeKeyReused for another file,
 // CodeSealKeyMissing where its state does not open.
 func (i *importing) load(ctx context.Context, tx *sql.Tx, suffix string) (done draw.ImportedCodes, at importState, err error) {
-	at = i.begun()
 	if i.Key == "" {
-		return done, at, nil
+		return done, i.state, nil
 	}
+	at = i.begun()
 	type row struct {
 		file, result string
 		state        []byte
@@ -65,8 +66,7 @@ func (i *importing) load(ctx context.Context, tx *sql.Tx, suffix string) (done d
 
 // save writes how far the import has come. done is its result, nil before the end.
 func (i *importing) save(ctx context.Context, tx *sql.Tx, isFirst bool, at *importState, done *draw.ImportedCodes) error {
-	var state []byte
-	var result []byte
+	state, result := []byte{}, []byte{}
 	version := int64(0)
 	if done != nil {
 		kept := *done
@@ -82,9 +82,6 @@ func (i *importing) save(ctx context.Context, tx *sql.Tx, isFirst bool, at *impo
 			return err
 		}
 		state = append([]byte(i.key.ID+"\n"), i.key.Seal(i.stateName(), plain)...)
-	}
-	if state == nil {
-		state = []byte{}
 	}
 	ofKey := squirrel.Eq{"pool_id": i.PoolID, "key_id": i.keyMark}
 	if !isFirst {
@@ -124,12 +121,8 @@ func (i *importing) end(ctx context.Context) (done draw.ImportedCodes, err error
 			return err
 		}
 		var at importState
-		if i.Key != "" {
-			if done, at, err = i.load(ctx, tx, r.ledger.Engine.ForUpdate); err != nil || done.Replayed {
-				return err
-			}
-		} else {
-			at = i.state
+		if done, at, err = i.load(ctx, tx, r.ledger.Engine.ForUpdate); err != nil || done.Replayed {
+			return err
 		}
 		done = draw.ImportedCodes{Added: at.added, Skipped: at.skipped, Seal: draw.Seal{Salt: i.salt, SHA256: hex.EncodeToString(at.list.Sum(nil))}}
 		if at.added > 0 {

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/Masterminds/squirrel"
-
 	"drawsvc/internal/draw"
 	"drawsvc/internal/seal"
 	"drawsvc/internal/stock/engine"
@@ -248,7 +246,7 @@ type head struct {
 // lockHead locks the head of a prize until the transaction ends.
 func (r *Register) lockHead(ctx context.Context, tx *sql.Tx, poolID, prizeID string) (h head, err error) {
 	var under string
-	query := r.ledger.SelectFrom("code_heads", "places", "sealed_under").Where(squirrel.Eq{"pool_id": poolID, "prize_id": prizeID}).Suffix(r.ledger.Engine.ForUpdate)
+	query := r.ledger.SelectFrom("code_heads", "places", "sealed_under").Where(ofPrize(poolID, prizeID)).Suffix(r.ledger.Engine.ForUpdate)
 	err = query.RunWith(tx).QueryRowContext(ctx).Scan(&h.places, &under)
 	h.under = strings.Fields(under)
 	return h, err
@@ -257,7 +255,7 @@ func (r *Register) lockHead(ctx context.Context, tx *sql.Tx, poolID, prizeID str
 // setHead writes the head of a prize.
 func (r *Register) setHead(ctx context.Context, tx *sql.Tx, poolID, prizeID string, h head) error {
 	update := r.ledger.Builder().Update("code_heads").Set("places", h.places).Set("sealed_under", strings.Join(h.under, " ")).
-		Where(squirrel.Eq{"pool_id": poolID, "prize_id": prizeID})
+		Where(ofPrize(poolID, prizeID))
 	_, err := update.RunWith(tx).ExecContext(ctx)
 	return err
 }
