@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"io"
 	"math"
 
 	"drawsvc/internal/api"
@@ -21,25 +22,11 @@ func (s *Server) importCodes(c call) error {
 	if err != nil {
 		return err
 	}
-	leave, err := c.take(s.bounds.Imports, 1, "a file is imported already, which is the most at once")
-	if err != nil {
-		c.leaveBody()
+	var done draw.ImportedCodes
+	err = c.importing(func(ctx context.Context, file io.Reader) (err error) {
+		done, err = s.Store.ImportCodes(ctx, wanted, file, s.Progress)
 		return err
-	}
-	defer leave()
-	file, err := c.readImport()
-	if err != nil {
-		return err
-	}
-	turn, cancel := c.within(s.limits.audit)
-	defer cancel()
-	if err := s.bounds.Importing.Acquire(turn, 1); err != nil { // each takes memory for all of its lines
-		return overloaded(err)
-	}
-	defer s.bounds.Importing.Release(1)
-	ctx, cancel := c.within(s.limits.audit)
-	defer cancel()
-	done, err := s.Store.ImportCodes(ctx, wanted, file, s.Progress)
+	})
 	if err != nil {
 		return err
 	}

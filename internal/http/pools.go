@@ -169,7 +169,24 @@ func (s *Server) importFile(c call) error {
 	if err != nil {
 		return err
 	}
-	leave, err := c.take(s.bounds.Imports, 1, "a file is imported already, which is the most at once")
+	var done draw.Imported
+	err = c.importing(func(ctx context.Context, file io.Reader) (err error) {
+		done, err = s.Store.Import(ctx, wanted, file, s.Progress)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.replayed(done.Replayed)
+	return c.writeJSON(api.ShowImported(&wanted, &done))
+}
+
+// importing reads the file of the call, and has it imported when no other one is at
+// work: each takes memory for all of its lines. Errors: CodeOverloaded, those of the
+// body, and those of do.
+func (c call) importing(do func(context.Context, io.Reader) error) error {
+	bounds, limits := &c.server.bounds, &c.server.limits
+	leave, err := c.take(bounds.Imports, 1, "a file is imported already, which is the most at once")
 	if err != nil {
 		c.leaveBody()
 		return err
@@ -179,27 +196,15 @@ func (s *Server) importFile(c call) error {
 	if err != nil {
 		return err
 	}
-	done, err := c.importWhole(wanted, file)
-	if err != nil {
-		return err
-	}
-	c.replayed(done.Replayed)
-	return c.writeJSON(api.ShowImported(&wanted, &done))
-}
-
-// importWhole imports a file when no other one is at work: each takes memory for all
-// of its lines. Error: CodeOverloaded, and those of Importer.
-func (c call) importWhole(w draw.Import, file io.Reader) (draw.Imported, error) {
-	limits, importing := &c.server.limits, c.server.bounds.Importing
 	turn, cancel := c.within(limits.audit)
 	defer cancel()
-	if err := importing.Acquire(turn, 1); err != nil {
-		return draw.Imported{}, overloaded(err)
+	if err := bounds.Importing.Acquire(turn, 1); err != nil {
+		return overloaded(err)
 	}
-	defer importing.Release(1)
+	defer bounds.Importing.Release(1)
 	ctx, cancel := c.within(limits.audit)
 	defer cancel()
-	return c.server.Store.Import(ctx, w, file, c.server.Progress)
+	return do(ctx, file)
 }
 
 // importWanted reads what the call says beside the file.
