@@ -81,12 +81,7 @@ func Run(cmd *cobra.Command, c *Config, env setting.Environment) (err error) {
 	}
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // the draws that the server has not drained
 	ready := newReadiness(store, lock, c.lock.url, log)
-	ready.show(registry)
-	showClock(registry, store.ClockLeap)
-	c.tokens.showUnread(registry)
-	opened.addStop(ready.watch())
-	opened.addStop(watchPools(registry, store, log), watchCodes(registry, store))
-	opened.addStop(followAgendas(store, log))
+	opened.addStop(c.follow(store, ready, registry, log)...)
 	if err := c.ensureTokens(env.Stdout); err != nil {
 		return err
 	}
@@ -107,6 +102,15 @@ func Run(cmd *cobra.Command, c *Config, env setting.Environment) (err error) {
 	defer c.watchFiles(ctx, listeners, asked, log)()
 	defer notifyManager(ctx, c.delay, log)()
 	return listeners.serve(ctx, server, log)
+}
+
+// follow shows in the metrics what changes while the service runs, and does what is due.
+// Each function that it returns stops a part of that.
+func (c *Config) follow(store *stock.Store, ready *readiness, registry *prometheus.Registry, log *slog.Logger) (stops []func()) {
+	ready.show(registry)
+	showClock(registry, store.ClockLeap)
+	c.tokens.showUnread(registry)
+	return []func(){ready.watch(), watchPools(registry, store, log), watchCodes(registry, store), followAgendas(store, log)}
 }
 
 func (c *Config) storeOptions(changed func(poolID string), r prometheus.Registerer, log *slog.Logger) stock.Options {
