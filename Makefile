@@ -1,26 +1,26 @@
 # Each target is one command that works in a fresh clone.
 GO ?= go
 LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
-# A compiler ends soon: it collects garbage only where memory is short, which saves a tenth to a third of its work.
-# What it makes is the same, and found in the same cache.
-TOOLS = '-toolexec=env GOGC=off GOMEMLIMIT=1500MiB'
 # A mark for each test that has ended, and at last each failure whole, and each skip with its reason. The linter vets.
 GOTESTSUM = $(GO) tool -modfile=tools/go.mod gotestsum --format dots --format-hide-empty-pkg
 # Tests collect garbage a fourth as often as by default, which is up to half of their work: their heaps are small.
-TEST = GOGC=400 $(GOTESTSUM) $(1) -- -vet=off $(TOOLS)
+TEST = GOGC=400 $(GOTESTSUM) $(1) -- -vet=off
 # SQLite is C in the words of Go. Its memory is not Go's, so the race detector sees nothing of it, at five times the cost.
 RACE = -race -gcflags=modernc.org/...lib...=-race=false
 # Compiles the packages of others, and names each: SQLite first, as nothing takes longer and much waits for it.
 COMPILE = $(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./... | \
-	xargs $(GO) build -v $(TOOLS) $(1) modernc.org/sqlite
+	xargs $(GO) build -v $(1) modernc.org/sqlite
 # The service's packages. Those that wait longest are first, so that nothing is left to wait for at the end.
 PACKAGES = ./internal/lockmode ./internal/stock ./internal/http ./internal/cli ./internal/locker ./internal/job ./internal/servertest \
 	./client/... ./cmd/... ./db/... ./internal/...
-# The slow tests, and the packages that have them.
-SLOW = ^($(shell sed -n 's/^[^\#].* //p' .ci/slow | paste -sd '|' -))$$
-SLOWIN = $(shell sed -n 's/^\([^\#].*\) .*/\1/p' .ci/slow | uniq)
-# gin without MessagePack, which nobody speaks here: a tenth of a build from nothing.
-export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack)
+# The slow tests; those of them that do not wait for a release, and the packages that have these.
+SLOW = ^($(shell sed -n 's/^[^ \#]* \([^ ]*\).*/\1/p' .ci/slow | paste -sd '|' -))$$
+REST = ^($(shell sed -n 's/^[^ \#]* \([^ ]*\)$$/\1/p' .ci/slow | paste -sd '|' -))$$
+RESTIN = $(shell sed -n 's/^\([^ \#]*\) [^ ]*$$/\1/p' .ci/slow | uniq)
+# gin without MessagePack, which nobody speaks here: a tenth of a build from nothing. A compiler ends soon: it collects
+# garbage only where memory is short, which saves a tenth to a third of its work, the linter's and k6's builds included.
+# What it makes is the same, and found in the same cache.
+export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack '-toolexec=env GOGC=off GOMEMLIMIT=1500MiB')
 
 .PHONY: build
 build: ## The binary, in bin/
@@ -38,9 +38,10 @@ test: ## Installs the servers that the tests need, and runs the service's tests,
 .PHONY: test-rest
 test-rest: ## The tests that make test leaves out: the slow ones, which .ci/slow names, and those of the load tools
 	.ci/packages
-	@echo "a choice of ways to PostgreSQL × contract, points to kill a migration, upgrades, long agendas: make test-all runs all"
-	$(call TEST) -timeout 15m -p 4 -run '$(SLOW)' $(SLOWIN)
-	$(call TEST) -timeout 15m -p 4 ./loadtest/...
+	@echo "a choice of ways to PostgreSQL × contract, points to kill a migration, upgrades, long agendas, doubles: make test-all runs all"
+	@echo "without the tests that .ci/slow keeps for a release: make test-all runs them"
+	$(call TEST) -timeout 25m -p 4 -run '$(REST)' $(RESTIN)
+	$(call TEST) -timeout 25m -p 4 ./loadtest/...
 
 .PHONY: test-all
 test-all: ## Before a release: every test with the race detector, and every combination of what it ranges over
@@ -51,8 +52,8 @@ test-all: ## Before a release: every test with the race detector, and every comb
 
 .PHONY: race
 race: ## The packages whose goroutines share most, with the race detector; on SQLite, as make test has the servers
-	@$(call COMPILE,$(RACE))
-	CI=false $(call TEST,--hide-summary=skipped) $(RACE) -short -timeout 15m ./internal/lockmode ./internal/http ./internal/group ./internal/live ./internal/job ./internal/publish
+	CI=false $(call TEST,--hide-summary=skipped) $(RACE) -short -timeout 15m ./internal/lockmode ./internal/http/conns ./internal/http/gate ./internal/http/packed \
+		./internal/group ./internal/live ./internal/job ./internal/publish
 
 .PHONY: check
 check: ## The packages' tests that need no server, on SQLite where they need a database, but for the slow ones: in half a minute
@@ -124,6 +125,12 @@ bench: ## Ratios against a no-op handler and the textbook, interleaved; publishe
 	$(GO) run ./loadtest/bench
 	$(GO) run ./loadtest/bench publish
 
+.PHONY: bench-after-the-win
+bench-after-the-win: ## Draws with codes, claims and hooks, and the tasks after the win; with BEFORE=COMMIT, pools without them too
+	.ci/packages
+	$(GO) run ./loadtest/bench --after-the-win --rounds 3 $(if $(BEFORE),--before $(BEFORE))
+	$(GO) run ./loadtest/bench --after-the-win publish
+
 .PHONY: bench-quick
 bench-quick: ## Few measures, short; fails where a ratio fell more than 20 % behind the published one
 	.ci/packages
@@ -147,7 +154,7 @@ ui: ## Has k6 sell a pool out while Chromium shows the admin page, whose numbers
 .PHONY: pictures
 pictures: ## Takes the pictures of docs/admin-page.md anew, in Chromium
 	.ci/packages
-	$(GO) test ./internal/cli -run '^TestUIPictures$$' -pictures
+	$(GO) test ./internal/cli -run '^TestUIPictures' -pictures
 
 .PHONY: demo
 demo: ## The service on an embedded database, with a stocked pool

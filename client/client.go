@@ -24,6 +24,9 @@ type Client struct {
 	// AllowPlainHTTP allows sending the token without encryption to another machine, as
 	// in a cluster with a trusted network. Anyone who sees the token can use it.
 	AllowPlainHTTP bool
+	// ByPath sends draws to /pools/{pool}/draws instead of /draw, so that a proxy can
+	// route pools to deployments. Services of 0.1.0 do not have that call.
+	ByPath bool
 	// HTTP sends the requests; nil means http.DefaultClient. No redirect is followed,
 	// unless its CheckRedirect is set and allows it.
 	HTTP *http.Client
@@ -104,20 +107,34 @@ type Award struct {
 	Unit    int64     `json:"unit"`
 	Version int64     `json:"version"`
 	At      time.Time `json:"at"`
-	// Code is that of the unit, "" where the prize has no codes.
+	// Code is that of the unit, "" where the prize has no codes, and while the award has to
+	// be claimed.
 	Code string `json:"code"`
+	// ClaimUntil is until when the award has to be claimed, nil without a deadline and where
+	// it needs no claim.
+	ClaimUntil *time.Time `json:"claim_until"`
+	// State is won, claimed, fulfilled, expired or voided in the answers of [Client.Claim]
+	// and [Client.DrawAgain], "" where there is nothing to tell, and in those of Draw.
+	State string `json:"state"`
 }
 
 // Pool is what those who draw may know of a pool.
 type Pool struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
+	// Text is the operator's for players, empty for none.
+	Text string `json:"text"`
 	// State is open, paused or closed.
-	State  string  `json:"state"`
-	Prizes []Prize `json:"prizes"`
+	State string `json:"state"`
+	// OpensAt is when the agenda opens the pool next, ClosesAt when it pauses or closes it;
+	// the zero time for never.
+	OpensAt  time.Time `json:"opens_at"`
+	ClosesAt time.Time `json:"closes_at"`
+	Prizes   []Prize   `json:"prizes"`
 }
 
-// Prize is one prize of a pool. The last three members are empty without a catalogue.
+// Prize is one prize of a pool. The last three members are empty unless the operator or
+// the catalogue says something.
 type Prize struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
@@ -147,8 +164,12 @@ func (c *Client) Draw(ctx context.Context, r Request) (*Draw, error) {
 	if err != nil {
 		return nil, err
 	}
+	path := "/draw"
+	if c.ByPath {
+		path = "/pools/" + url.PathEscape(r.Pool) + "/draws"
+	}
 	var made Draw
-	err = c.settle(ctx, call{http.MethodPost, "/draw", r.Key, body, shortMax}, &made, func() bool { return made.Key == r.Key && made.Pool == r.Pool })
+	err = c.settle(ctx, call{http.MethodPost, path, r.Key, body, shortMax}, &made, func() bool { return made.Key == r.Key && made.Pool == r.Pool })
 	if err != nil {
 		return nil, err
 	}
@@ -161,6 +182,22 @@ func (c *Client) DrawAgain(ctx context.Context, pool, key string) (*Draw, error)
 	var made Draw
 	path := "/pools/" + url.PathEscape(pool) + "/draws/" + url.PathEscape(key)
 	err := c.settle(ctx, call{method: http.MethodGet, path: path, bodyMax: shortMax}, &made, func() bool { return made.Key == key })
+	if err != nil {
+		return nil, err
+	}
+	return &made, nil
+}
+
+// Claim claims the awards of a user's draw that need it, and returns the draw as DrawAgain
+// does. Claimed again, it is the same. Errors: *Error, *Unsettled.
+func (c *Client) Claim(ctx context.Context, pool, key, user string) (*Draw, error) {
+	body, err := json.Marshal(map[string]string{"user": user})
+	if err != nil {
+		return nil, err
+	}
+	var made Draw
+	path := "/pools/" + url.PathEscape(pool) + "/draws/" + url.PathEscape(key) + "/claim"
+	err = c.settle(ctx, call{method: http.MethodPost, path: path, body: body, bodyMax: shortMax}, &made, func() bool { return made.Key == key })
 	if err != nil {
 		return nil, err
 	}

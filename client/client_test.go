@@ -212,7 +212,7 @@ func TestRequestsThatCannotBeSent(t *testing.T) {
 	require.Empty(t, keys)
 }
 
-func TestReading(t *testing.T) {
+func TestClientReadsPoolsAndDraws(t *testing.T) {
 	t.Parallel()
 	_, c := start(t, cut, answer(200, `{"id":"p","name":"P","state":"open","prizes":[{"id":"a","name":"A","value":"1.00","kind":"blank","link":"L"}]}`))
 	c.Token = "secret"

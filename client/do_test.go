@@ -195,8 +195,8 @@ func TestTooLongIsAnError(t *testing.T) {
 	require.Len(t, body, 2<<20+len(done))
 }
 
-// TestTooManyItemsAreAnError: a pool that the caller could not hold is not decoded. One of
-// as many prizes as a pool may have is.
+// TestTooManyItemsAreAnError: a pool that the caller could not hold is not decoded. A
+// pool with the maximum number of prizes is decoded.
 func TestTooManyItemsAreAnError(t *testing.T) {
 	t.Parallel()
 	pool := func(prizes int) string {

@@ -53,6 +53,42 @@ const (
 	OutcomeUnknown   Code = "outcome-unknown"
 )
 
+// The codes of all other calls.
+const (
+	// UserNotCounted means that the rules of the pool count no users: see docs/clients.md.
+	UserNotCounted    Code = "user-not-counted"
+	AgendaDone        Code = "agenda-done"
+	AlreadyIssued     Code = "already-issued"
+	AwardEnded        Code = "award-ended"
+	AwardNotFound     Code = "award-not-found"
+	AwardNotFulfilled Code = "award-not-fulfilled"
+	ChangedMeanwhile  Code = "changed-meanwhile"
+	ClaimExpired      Code = "claim-expired"
+	CodeNotOpen       Code = "code-not-open"
+	CodeShown         Code = "code-shown"
+	CodesMissing      Code = "codes-missing"
+	HookNotFound      Code = "hook-not-found"
+	JobNotFound       Code = "job-not-found"
+	JobRunning        Code = "job-running"
+	LogForked         Code = "log-forked"
+	NotFound          Code = "not-found"
+	NothingToClaim    Code = "nothing-to-claim"
+	PoolClosed        Code = "pool-closed"
+	PoolCommitted     Code = "pool-committed"
+	PoolExists        Code = "pool-exists"
+	PoolOpen          Code = "pool-open"
+	PrizeExists       Code = "prize-exists"
+	PrizeHasNoCodes   Code = "prize-has-no-codes"
+	PrizeNotFound     Code = "prize-not-found"
+	RoundNotAnnounced Code = "round-not-announced"
+	RulesChanged      Code = "rules-changed"
+	StockBelowIssued  Code = "stock-below-issued"
+)
+
+// FeedForked is the code of [Client.Feed] where a pool has lost versions that were in the
+// feed.
+const FeedForked Code = "feed-forked"
+
 // Outcome is what happened to a draw that is answered by a problem.
 type Outcome string
 
@@ -136,8 +172,9 @@ func (e *Error) mayRetry() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout
 }
 
-// isUnknown reports whether the call may have happened. The service's own responses 503
-// say whether an earlier request may have; a proxy's may hide one that was lost.
+// isUnknown reports whether the call may have happened. The service's own 503 says
+// whether an earlier request may have happened. A proxy's 503 may hide a request that
+// was lost.
 func (e *Error) isUnknown() bool {
 	return e.Status >= 500 && (e.Code == "" || e.Status != http.StatusServiceUnavailable || e.Outcome == OutcomeIsUnknown)
 }

@@ -13,6 +13,7 @@ import argparse
 import base64
 import binascii
 import bisect
+import collections
 import functools
 import gzip
 import hashlib
@@ -27,7 +28,6 @@ import sys
 import zlib
 from array import array
 from datetime import datetime, timedelta, timezone
-from fractions import Fraction
 from zoneinfo import TZPATH, ZoneInfo, available_timezones
 
 
@@ -387,15 +387,15 @@ VALUE = re.compile(r"(0|[1-9][0-9]{0,11})\.[0-9]{2}")
 AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 KINDS = {
     "award": ["prize", "unit", "draw", "n", "of", "user", "drawn", "why"],
-    "stock": ["prize", "name", "value", "class", "endless", "delta", "reason", "salt"],
+    "stock": ["prize", "name", "value", "class", "endless", "delta", "reason", "salt", "item"],
     "prize": ["prize", "name", "value"], "commit": ["hash"], "opening": ["round"], "open": ["round", "signature"],
     "pause": ["reason"], "close": ["reason"], "mode": ["mode"], "rules": ["document"], "name": ["name"], "created": [], "archive": [],
     "agenda": ["count", "sha256"], "codes": ["prize", "count", "sha256", "dropped"], "erased": [], "skip": [],
 }
 OPTIONAL = {("award", "drawn"), ("award", "why"), ("stock", "name"), ("stock", "value"), ("stock", "class"),
-            ("stock", "endless"), ("stock", "delta"), ("mode", "mode"), ("pause", "reason"), ("close", "reason"), ("open", "round"), ("open", "signature"),
+            ("stock", "endless"), ("stock", "delta"), ("stock", "item"), ("mode", "mode"), ("pause", "reason"), ("close", "reason"), ("open", "round"), ("open", "signature"),
             ("codes", "count"), ("codes", "sha256"), ("codes", "dropped")}
-WHOLE = {"v", "unit", "n", "of", "delta", "count", "dropped", "round"}
+WHOLE = {"v", "unit", "n", "of", "delta", "count", "dropped", "round", "item"}
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 STOCK_MAX = 10**12
 LINE_MAX = 262144
@@ -423,7 +423,7 @@ NUMBER = rb"(0|[1-9][0-9]{0,17})"
 AWARD = re.compile(
     rb'\{"v":' + NUMBER + rb',"at":"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})\.([0-9]{6})Z","kind":"award",'
     rb'"prize":"([a-z0-9][a-z0-9._-]{0,63})","unit":' + NUMBER + rb',"draw":"([A-Za-z0-9_-]{21}[AQgw])","n":' + NUMBER + rb',"of":' + NUMBER +
-    rb',"user":"([A-Za-z0-9_-]{21}[AQgw])"(?:,"drawn":(?:null|"([a-z0-9][a-z0-9._-]{0,63})"),"why":"(sold-out|limit|budget|guarantee)")?\}\n')
+    rb',"user":"([A-Za-z0-9_-]{21}[AQgw])"(?:,"drawn":(?:null|"([a-z0-9][a-z0-9._-]{0,63})"),"why":"(sold-out|limit|budget|guarantee|moment)")?\}\n')
 second_of = [b"", 0]  # the second of the award before, and its microseconds: most come in the same
 
 
@@ -500,7 +500,7 @@ def check_members(kind, m):
         if m.get(name) is not None and not form.fullmatch(m[name]):
             raise Bad(f"the member {name} has another form")
     if kind == "award":
-        if ("drawn" in m) != ("why" in m) or m.get("why", "limit") not in ("sold-out", "limit", "budget", "guarantee"):
+        if ("drawn" in m) != ("why" in m) or m.get("why", "limit") not in ("sold-out", "limit", "budget", "guarantee", "moment"):
             raise Bad("drawn and why do not belong together")
         if m["unit"] < 1 or not 1 <= m["n"] <= m["of"] <= 100:
             raise Bad("unit, n or of is out of range")
@@ -509,6 +509,8 @@ def check_members(kind, m):
             raise Bad("name, value and class do not belong together")
         if ("endless" in m and (m["endless"] is not True or "class" not in m)) or ("endless" in m) == ("delta" in m):
             raise Bad("endless, class and delta do not belong together")
+        if "item" in m and (m["item"] < 1 or m["delta"] != 1 or "name" in m):
+            raise Bad("a moment adds one unit of a prize that is there")
     for name in ("name", "reason"):
         if name in m:
             is_text(m[name])
@@ -525,7 +527,8 @@ def check_members(kind, m):
 # ---- rules ----
 
 RULES = {"win": 0, "odds": ["of", "prizes"], "fallback": 0, "guarantee": ["after", "prize"], "limits": ["of", "prize", "max", "per"],
-         "budget": ["max", "per"], "zone": 0, "tickets": 0, "blocked": 0, "disclose": 0, "low": ["prize", "below"]}
+         "budget": ["max", "per"], "zone": 0, "tickets": 0, "blocked": 0, "disclose": 0, "low": ["prize", "below"],
+         "claims": ["within", "prizes", "return"]}
 
 
 def in_order(members, order):
@@ -556,10 +559,20 @@ def is_whole(n, low, high):
     return type(n) is int and low <= n <= high
 
 
+def check_claims(claims):
+    """Claims decide no draw: they are checked, and never folded."""
+    if "within" in claims:
+        within = claims["within"]
+        need(type(within) is str and is_window(length(within)), "claims.within")
+    prizes = claims.get("prizes", ["x"])
+    need(type(prizes) is list and prizes and all(type(p) is str and ID.fullmatch(p) for p in prizes) and len(set(prizes)) == len(prizes), "claims.prizes")
+    need(type(claims.get("return", True)) is bool, "claims.return")
+
+
 def check_rules(rules):
     """Checks a document by itself. Pool.set_rules checks what depends on the prizes."""
     for name, kind in {"win": str, "odds": dict, "fallback": str, "guarantee": dict, "limits": list, "budget": dict, "zone": str,
-                       "tickets": bool, "blocked": list, "disclose": bool, "low": list}.items():
+                       "tickets": bool, "blocked": list, "disclose": bool, "low": list, "claims": dict}.items():
         need(type(rules.get(name, kind())) is kind, name)
     lacks = "odds" in rules or "guarantee" in rules or "budget" in rules  # what needs a fallback
     if "win" in rules:
@@ -595,6 +608,7 @@ def check_rules(rules):
     low = rules.get("low", [])
     need(all(type(w.get("prize")) is str and ID.fullmatch(w["prize"]) and is_whole(w.get("below"), 1, STOCK_MAX) for w in low), "low")
     need(len({w["prize"] for w in low}) == len(low), "low")
+    check_claims(rules.get("claims", {}))
     need(len(encode(rules).encode("utf-8", "surrogatepass")) <= 131072, "length")
 
 
@@ -604,19 +618,29 @@ def window(limit):
     need(type(per) is str or "per" not in limit, "window")
     if per is None or per in ("hour", "day", "week", "month"):
         return per
-    need(10**6 <= length(per) <= 8760 * UNITS["h"], "window")
+    need(is_window(length(per)), "window")
     return length(per)
 
 
-UNITS = {"ns": Fraction(1, 1000), "us": 1, "µs": 1, "μs": 1, "ms": 1000, "s": 10**6, "m": 60 * 10**6, "h": 3600 * 10**6}
+def is_window(us):
+    return 10**6 <= us <= 8760 * 3600 * 10**6
+
+
+UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 
 
 def length(text):
     """The microseconds of a duration such as 1h30m, perhaps with a plus before it."""
     parts = re.findall(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)", text)
     if "".join(a + b for a, b in parts) != text.removeprefix("+") or not parts:
-        raise Bad("a limit has no such window")
-    return int(sum(Fraction(number) * UNITS[unit] for number, unit in parts))
+        raise Bad("the rules have no such duration")
+    ns = 0
+    for number, unit in parts:  # each part in whole nanoseconds, rounded down
+        whole, _, decimals = number.partition(".")
+        decimals = decimals[:18]
+        ns += int(whole.lstrip("0")[:20] or 0) * UNITS[unit] + int(int(decimals or 0) * (UNITS[unit] / 10 ** len(decimals)))
+    need(ns % 1000 == 0, "duration in whole microseconds")
+    return ns // 1000
 
 
 class Zone:
@@ -732,6 +756,8 @@ class Pool:
         self.turns = {}  # (user, kind of turns) -> their times
         self.misses = {}  # user -> draws in a row without a win
         self.spent_at, self.spent = [], [0]  # times, and sums up to them
+        self.moments = {}  # prize -> the lines of its pending moments, in order
+        self.items = set()  # the moments that were done
 
     def fallback(self):
         return self.prizes.get(self.rules.get("fallback")) if self.rules else None
@@ -758,6 +784,21 @@ class Pool:
         if not p.issued <= p.stocked <= STOCK_MAX:
             raise Bad("the stock is below what was issued, or too large")
 
+    def pend(self, line):
+        """Applies the line of a moment: it is pending from then on."""
+        if line["item"] in self.items or self.prizes[line["prize"]].blank:
+            return f"moment {line['item']} was done before, or is of a blank"
+        self.items.add(line["item"])
+        self.moments.setdefault(line["prize"], collections.deque()).append(line["v"])
+        return None
+
+    def moment(self, user, us):
+        """The prize that a pending moment gives to the user, None if none does."""
+        for _, prize in sorted((pending[0], prize) for prize, pending in self.moments.items() if pending):
+            if not self.withheld(self.prizes[prize], user, us):
+                return self.prizes[prize]
+        return None
+
     def revalues(self, line):
         p = self.prizes.get(line["prize"])
         return p is None or p.cents != cents(line["value"])
@@ -774,9 +815,13 @@ class Pool:
             named = ([fallback] if fallback else []) + [r["prize"] for r in rules.get("limits", []) + rules.get("low", []) if "prize" in r]
             named += [rules["guarantee"]["prize"]] if "guarantee" in rules else []
             named += list(odds["prizes"]) if odds else []
+            claimed = rules.get("claims", {}).get("prizes", [])
+            named += claimed
             for name in named:
                 if name not in self.prizes:
                     raise Bad(f"the rules name {name}, which is no prize")
+            if any(self.prizes[name].blank for name in claimed):
+                raise Bad("the claims name a blank")
             unlimited = [limit["prize"] for limit in rules.get("limits", []) if "prize" in limit] + list(odds["prizes"] if odds else [])
             if any(self.prizes[name].endless for name in unlimited):
                 raise Bad("an endless blank has odds, or a limit of its own")
@@ -805,11 +850,12 @@ class Pool:
     def withheld(self, prize, user, us):
         if prize.remaining() <= 0:
             return "sold-out"
-        for limit in self.rules.get("limits", []):
+        rules = self.rules or {}
+        for limit in rules.get("limits", []):
             kind = self.turns_of(limit, prize)
             if limit["of"] != "draws" and kind and self.passes(limit, kind, user, us, 1):
                 return "limit"
-        budget = self.rules.get("budget")
+        budget = rules.get("budget")
         if budget and prize.cents:  # what costs nothing is given, though more was spent than new rules allow
             start = self.zone.start(budget.get("per"), us)
             spent = self.spent[-1] - (0 if start is None else self.spent[bisect.bisect_left(self.spent_at, start)])
@@ -860,6 +906,8 @@ class Pool:
     def decide(self, line, numbers):
         """The prize that the version gives, and the redirect: None or (drawn, why)."""
         drawn, user, us = self.pick(numbers), line["user"], line["us"]
+        if self.moments and (given := self.moment(user, us)):
+            return given, (drawn.id if drawn else None, "moment")
         if self.rules is None:
             return drawn, None
         final, why = drawn, None
@@ -879,6 +927,8 @@ class Pool:
         p, user, us, rules = self.prizes.get(line["prize"]), line["user"], line["us"], self.rules or {}
         if p is None or line["unit"] != p.issued + 1 or line["unit"] > p.stocked:
             raise Bad("the prize has no such unit next")
+        if line.get("why") == "moment":
+            self.moments[line["prize"]].popleft()
         for kind in {self.turns_of(limit, p) for limit in rules.get("limits", [])} - {None}:
             self.turns.setdefault((user, kind), []).append(us)
         if "guarantee" in rules:
@@ -1375,6 +1425,8 @@ class Verifier:
             rule = "stock"
             if kind == "stock":
                 pool.stock(line)
+                if "item" in line and (wrong := pool.pend(line)):
+                    raise Finding(n, "moment", wrong)
             elif kind == "prize":
                 pool.correct(line)
             elif kind == "rules":
@@ -1432,6 +1484,8 @@ class Verifier:
         self.last = line
         if n > self.commitment.size + 1:
             self.decide(n, line)
+        if line.get("why") == "moment" and not self.pool.moments.get(line["prize"]):
+            raise Finding(n, "moment", f"no moment of {line['prize']} is pending")
         try:
             self.pool.take(line)
         except Bad as e:
@@ -1462,6 +1516,9 @@ class Verifier:
         logged = (line["drawn"], line["why"]) if "why" in line else None
         if prize is None:
             raise Finding(n, "refused", "the pool is sold out")
+        due, given = redirect is not None and redirect[1] == "moment", logged is not None and logged[1] == "moment"
+        if due != given or (due and prize.id != line["prize"]):
+            raise Finding(n, "moment", f"the log has {line['prize']}{redirected(logged)}, due is {prize.id}{redirected(redirect)}")
         if prize.id != line["prize"] or prize.issued + 1 != line["unit"] or redirect != logged:
             raise Finding(n, "award", f"the log has unit {line['unit']} of {line['prize']}{redirected(logged)}, "
                                       f"the seed gives unit {prize.issued + 1} of {prize.id}{redirected(redirect)}")

@@ -64,7 +64,7 @@ func TestFilesThatCannotBe(t *testing.T) {
 		`{"tokens":[]}`:                 "1 to 64 tokens, and holds 0",
 		`{"tokens":[` + strings.Join(many, ",") + `]}`:                             "1 to 64 tokens, and holds 65",
 		`{"tokens":[{"name":"C I","role":"admin",` + sum + `}]}`:                   `entry 1 ("C I"): name must match`,
-		`{"tokens":[{"name":"ci",` + sum + `}]}`:                                   "role must be one of admin, stock, auditor, draw, metrics",
+		`{"tokens":[{"name":"ci",` + sum + `}]}`:                                   "role must be one of admin, stock, auditor, fulfil, draw, metrics",
 		`{"tokens":["ci"]}`:                                                        "must be JSON",
 		`{"tokens":[{"name":"ci","role":"admin","sha256":"00"}]}`:                  "sha256 must be 64",
 		`{"tokens":[{"name":"ci","role":"admin","until":"tomorrow",` + sum + `}]}`: "until must be a time",
@@ -85,7 +85,7 @@ func TestEntriesOfALaterRelease(t *testing.T) {
 	t.Parallel()
 	_, own := line(t, "ci", Admin, time.Time{})
 	for _, later := range []string{
-		`{"name":"packer","role":"fulfil","sha256":"` + strings.Repeat("1", 64) + `"}`,
+		`{"name":"packer","role":"packer","sha256":"` + strings.Repeat("1", 64) + `"}`,
 		`{"name":"packer","role":"admin","pools":["spring"],"sha256":"` + strings.Repeat("1", 64) + `"}`,
 	} {
 		tokens, unread, err := ParseFile([]byte(`{"tokens":[` + later + "," + own + `]}`))
@@ -96,7 +96,8 @@ func TestEntriesOfALaterRelease(t *testing.T) {
 	}
 }
 
-// TestKeeperStaysClosed: no set opens draws that needed a token before.
+// TestKeeperStaysClosed: once draws need a token, replacing the set of tokens never
+// opens them again.
 func TestKeeperStaysClosed(t *testing.T) {
 	t.Parallel()
 	open, err := NewSet(Token{Name: "a", Role: Admin})

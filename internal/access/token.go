@@ -24,14 +24,20 @@ const (
 	Stock Role = "stock"
 	// Auditor allows every admin GET and /metrics.
 	Auditor Role = "auditor"
+	// Fulfil allows to ship prizes: the steps of awards that need no admin, the code of an
+	// award, and to read awards, steps, and the names and states of pools.
+	Fulfil Role = "fulfil"
 	// Draw allows draws, and the calls that read what those who draw may read.
 	Draw Role = "draw"
 	// Metrics allows /metrics.
 	Metrics Role = "metrics"
 )
 
+// Reader is what a call needs that the role fulfil may make beside auditors. No token has it.
+const Reader Role = "auditor or fulfil"
+
 // Roles returns all roles of tokens.
-func Roles() []Role { return []Role{Admin, Stock, Auditor, Draw, Metrics} }
+func Roles() []Role { return []Role{Admin, Stock, Auditor, Fulfil, Draw, Metrics} }
 
 // ParseRole returns the role that s names, or an error that lists the roles.
 func ParseRole(s string) (Role, error) {

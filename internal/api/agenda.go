@@ -18,8 +18,10 @@ type Item struct {
 	Item  int64      `json:"item"`
 	At    string     `json:"at"`
 	State draw.State `json:"state,omitzero"`
-	Prize string     `json:"prize,omitzero"`
-	Delta int64      `json:"delta,omitzero"`
+	// Moment is the prize of a moment.
+	Moment string `json:"moment,omitzero"`
+	Prize  string `json:"prize,omitzero"`
+	Delta  int64  `json:"delta,omitzero"`
 	// Reason is the reason of a stock item.
 	Reason string `json:"reason,omitzero"`
 	// Rules are null for an item that removes the rules.
@@ -38,6 +40,8 @@ func ShowItem(i *draw.Item) Item {
 		shown.State = i.State
 	case draw.ItemStock:
 		shown.Prize, shown.Delta, shown.Reason = i.Stock.PrizeID, i.Stock.Delta, i.Stock.Reason
+	case draw.ItemMoment:
+		shown.Moment = i.Stock.PrizeID
 	case draw.ItemRules:
 		shown.Rules = showDocument(i.Rules)
 	}
@@ -67,6 +71,8 @@ func (b *Item) Read() (i draw.Item, err error) {
 	switch {
 	case b.State != "":
 		i.Kind, i.State = draw.ItemState, b.State
+	case b.Moment != "":
+		i.Kind, i.Stock = draw.ItemMoment, draw.MomentOf(b.Moment)
 	case b.Prize != "":
 		i.Kind, i.Stock = draw.ItemStock, draw.Stocking{PrizeID: b.Prize, Delta: b.Delta, Reason: b.Reason}
 	default:
@@ -87,17 +93,59 @@ type PlannedItem struct {
 // ShowPlannedItem shows an item that was planned.
 func ShowPlannedItem(i *draw.Item) PlannedItem { return PlannedItem{ShowItem(i), i.Replayed} }
 
-// Agenda is a page of items.
-type Agenda struct {
-	Items []Item `json:"items"`
-	// Hidden is how many open stock items of the page the caller may not see.
-	Hidden int `json:"hidden,omitzero"`
-	// Next is the after of the next page, null when this is the last.
-	Next *int64 `json:"next"`
+// Hidden is what is shown of items of one prize that were planned together, and that
+// nobody sees before they are done.
+type Hidden struct {
+	Prize string `json:"prize"`
+	// Count is the number of units that they release.
+	Count int64 `json:"count"`
+	// From and To are the span that they were spread over, null for an import.
+	From   *string `json:"from"`
+	To     *string `json:"to"`
+	SHA256 string  `json:"sha256"`
+	// Version is that of the change which planned them; Moment says that they are moments.
+	Version int64 `json:"version"`
+	Moment  bool  `json:"moment"`
 }
 
-// NewItem is the body of POST …/agenda: at, and one of state, rules, or prize with
-// delta and reason.
+// AgendaLine is an item of an agenda, or what is shown of hidden ones: one of the two.
+type AgendaLine struct {
+	*Item
+	Hidden *Hidden `json:"hidden,omitzero"`
+}
+
+// ShowLine shows an item, or what stands for hidden ones.
+func ShowLine(i *draw.Item) AgendaLine {
+	if h := i.Hidden; h != nil {
+		return AgendaLine{Hidden: &Hidden{h.PrizeID, h.Count, ShowTimeOrNull(h.From), ShowTimeOrNull(h.To), h.SHA256, h.Version, h.IsMoments}}
+	}
+	return AgendaLine{Item: new(ShowItem(i))}
+}
+
+// Read returns what is shown.
+func (h *Hidden) Read() (draw.Hidden, error) {
+	read := draw.Hidden{PrizeID: h.Prize, Count: h.Count, SHA256: h.SHA256, Version: h.Version, IsMoments: h.Moment}
+	if h.From == nil || h.To == nil {
+		return read, nil
+	}
+	var err error
+	if read.From, err = readTime(*h.From); err != nil {
+		return read, err
+	}
+	read.To, err = readTime(*h.To)
+	return read, err
+}
+
+// Agenda is a page of items.
+type Agenda struct {
+	Items []AgendaLine `json:"items"`
+	// Hidden is how many open stock items of the page the caller may not see.
+	Hidden int `json:"hidden,omitzero"`
+	End
+}
+
+// NewItem is the body of POST …/agenda: at, and one of state, rules, moment, or prize
+// with delta and reason.
 type NewItem struct {
 	At     *string        `json:"at,omitzero"`
 	State  *draw.State    `json:"state,omitzero"`
@@ -105,6 +153,8 @@ type NewItem struct {
 	Delta  *int64         `json:"delta,omitzero"`
 	Reason *string        `json:"reason,omitzero"`
 	Rules  jsontext.Value `json:"rules,omitzero"`
+	// Moment is the prize of a moment.
+	Moment *string `json:"moment,omitzero"`
 }
 
 // Read returns the item that the body describes. Error: CodeInvalidRequest.
@@ -117,6 +167,11 @@ func (b *NewItem) Read() (i draw.Item, err error) {
 	}
 	isStock := b.Prize != nil || b.Delta != nil || b.Reason != nil
 	switch {
+	case b.Moment != nil && b.State == nil && len(b.Rules) == 0 && !isStock:
+		i.Kind, i.Stock = draw.ItemMoment, draw.MomentOf(*b.Moment)
+		return i, i.Check()
+	case b.Moment != nil:
+		return i, errItemForm()
 	case b.State != nil && len(b.Rules) == 0 && !isStock:
 		i.Kind, i.State = draw.ItemState, *b.State
 	case b.State == nil && len(b.Rules) > 0 && !isStock:
@@ -127,12 +182,16 @@ func (b *NewItem) Read() (i draw.Item, err error) {
 	case b.State == nil && len(b.Rules) == 0 && b.Prize != nil && b.Delta != nil && b.Reason != nil:
 		i.Kind, i.Stock = draw.ItemStock, draw.Stocking{PrizeID: *b.Prize, Delta: *b.Delta, Reason: *b.Reason}
 	default:
-		return i, draw.Errorf(draw.CodeInvalidRequest, "an item has at, and one of state, rules, or prize with delta and reason")
+		return i, errItemForm()
 	}
 	if err != nil {
 		return i, err
 	}
 	return i, i.Check()
+}
+
+func errItemForm() error {
+	return draw.Errorf(draw.CodeInvalidRequest, "an item has at, and one of state, rules, moment, or prize with delta and reason")
 }
 
 // Planned is the answer to planning items together.
@@ -143,11 +202,13 @@ type Planned struct {
 	SHA256   string `json:"sha256"`
 	Salt     string `json:"salt"`
 	Replayed bool   `json:"replayed"`
+	// Encoding is that of the file, omitted for items of no file.
+	Encoding draw.Encoding `json:"encoding,omitzero"`
 }
 
 // ShowPlanned shows planned items.
 func ShowPlanned(p *draw.Planned) Planned {
-	return Planned{p.First, p.Count, p.Version, p.Seal.SHA256, p.Seal.Salt, p.Replayed}
+	return Planned{p.First, p.Count, p.Version, p.Seal.SHA256, p.Seal.Salt, p.Replayed, p.Encoding}
 }
 
 // NewSpread is the body of POST …/agenda/spread: every is omitted if the instants are
@@ -159,6 +220,8 @@ type NewSpread struct {
 	To     string  `json:"to"`
 	Every  *string `json:"every,omitzero"`
 	Random bool    `json:"random,omitzero"`
+	// Moment makes each unit a moment, which has no reason.
+	Moment bool    `json:"moment,omitzero"`
 	Reason *string `json:"reason,omitzero"`
 }
 
@@ -168,7 +231,12 @@ const SpreadReason = "agenda"
 // Read returns the schedule that the body describes. Error: CodeInvalidRequest.
 func (b *NewSpread) Read() (s draw.Spread, err error) {
 	s = draw.Spread{PrizeID: b.Prize, Units: b.Units, Reason: SpreadReason}
-	if b.Reason != nil {
+	switch {
+	case b.Moment && b.Reason != nil:
+		return s, draw.Errorf(draw.CodeInvalidRequest, "moments have no reason of their own")
+	case b.Moment:
+		s.IsMoments, s.Reason = true, draw.MomentReason
+	case b.Reason != nil:
 		s.Reason = *b.Reason
 	}
 	if b.Random == (b.Every != nil) {
@@ -190,11 +258,30 @@ func (b *NewSpread) Read() (s draw.Spread, err error) {
 // a replay. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolClosed,
 // CodeKeyReused.
 func (c *Client) PlanItem(ctx context.Context, poolID, key string, item *NewItem) (PlannedItem, error) {
-	call := newCall(http.MethodPost, poolPath(poolID, "agenda"))
-	call.Key, call.IsNamed = key, true
-	planned, err := send[PlannedItem](ctx, c, call, item)
+	planned, err := plan[PlannedItem](ctx, c, poolID, key, item)
 	planned.Replayed = planned.Replayed && key != ""
 	return planned, err
+}
+
+// PlanMoment plans a moment, as an import of one item, once for each key. Errors: those of
+// PlanItem.
+func (c *Client) PlanMoment(ctx context.Context, poolID, key string, item *NewItem) (Planned, error) {
+	planned, err := plan[Planned](ctx, c, poolID, key, item)
+	planned.Replayed = planned.Replayed && key != ""
+	return planned, err
+}
+
+func plan[Out any](ctx context.Context, c *Client, poolID, key string, item *NewItem) (Out, error) {
+	call := newCall(http.MethodPost, poolPath(poolID, "agenda"))
+	call.Key, call.IsNamed = key, true
+	return send[Out](ctx, c, call, item)
+}
+
+// RemovePlanned removes the open items that the change of a version planned together.
+// Errors: CodePoolNotFound, CodeNotFound, CodeAgendaDone.
+func (c *Client) RemovePlanned(ctx context.Context, poolID string, version int64) error {
+	_, err := c.caller.Do(ctx, newCall(http.MethodDelete, poolPath(poolID, "agenda", "imports", strconv.FormatInt(version, 10))))
+	return err
 }
 
 // RemoveItem removes an item that is not done. Errors: CodePoolNotFound, CodeNotFound,
@@ -204,9 +291,9 @@ func (c *Client) RemoveItem(ctx context.Context, poolID string, item int64) erro
 	return err
 }
 
-// Agenda returns the items of a pool, in order of their numbers; open excludes those
-// that are done. Error: CodePoolNotFound.
-func (c *Client) Agenda(ctx context.Context, poolID string, open bool) (all []Item, err error) {
+// Agenda returns the lines of a pool's agenda, in order of their numbers; open excludes
+// items that are done. Error: CodePoolNotFound.
+func (c *Client) Agenda(ctx context.Context, poolID string, open bool) (all []AgendaLine, err error) {
 	for after := int64(0); ; {
 		query := pageOf(after)
 		query.Set("open", strconv.FormatBool(open))
@@ -224,8 +311,28 @@ func (c *Client) Agenda(ctx context.Context, poolID string, open bool) (all []It
 	}
 }
 
-// ReadItems returns the items that are shown.
-func ReadItems(items []Item) ([]draw.Item, error) { return readEach(items, (*Item).Read) }
+// ReadItems returns the items that are shown, and what is shown of hidden ones.
+func ReadItems(lines []AgendaLine) (items []draw.Item, hidden []draw.Hidden, err error) {
+	for _, line := range lines {
+		if line.Hidden != nil {
+			h, err := line.Hidden.Read()
+			if err != nil {
+				return nil, nil, err
+			}
+			hidden = append(hidden, h)
+			continue
+		}
+		if line.Item == nil {
+			continue // of a later release
+		}
+		i, err := line.Item.Read()
+		if err != nil {
+			return nil, nil, err
+		}
+		items = append(items, i)
+	}
+	return items, hidden, nil
+}
 
 // ImportAgenda plans the moves of a file, once for each key. Without a key, a retry is
 // not reported as a replay. Errors: CodeInvalidRequest, CodePoolNotFound,

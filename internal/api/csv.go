@@ -44,8 +44,47 @@ func (r *Rows[E]) Flush() error {
 
 // NewAwardRows writes awards in the form of GET …/awards; escaped is for formulas.
 func NewAwardRows(w io.Writer, escaped bool) *Rows[Award] {
-	return newRows(w, "version,at,draw,ordinal,user,prize,name,value,unit", escaped, func(a *Award, text func(string) string) []string {
-		return []string{number(a.Version), a.At, text(a.Draw), strconv.Itoa(a.Ordinal), text(a.User), a.Prize, text(a.Name), a.Value, number(a.Unit)}
+	return newRows(w, awardHeader, escaped, awardRow)
+}
+
+// NewFeedRows writes awards in the form of GET /admin/awards; escaped is for formulas.
+func NewFeedRows(w io.Writer, escaped bool) *Rows[FeedAward] {
+	return newRows(w, "pool,"+awardHeader+",cursor", escaped, func(a *FeedAward, text func(string) string) []string {
+		return append(append([]string{a.Pool}, awardRow(&a.Award, text)...), a.Cursor)
+	})
+}
+
+const awardHeader = "version,at,draw,ordinal,user,prize,name,value,unit,win,kind,redirect_drawn,redirect_why"
+
+func awardRow(a *Award, text func(string) string) []string {
+	row := []string{
+		number(a.Version), a.At, text(a.Draw), strconv.Itoa(a.Ordinal), text(a.User), a.Prize, text(a.Name), a.Value, number(a.Unit),
+		strconv.FormatBool(a.Win), string(a.Kind), "", "",
+	}
+	if r := a.Redirect; r != nil {
+		row[len(row)-2], row[len(row)-1] = orEmpty(r.Drawn), string(r.Why)
+	}
+	return row
+}
+
+// NewLifeRows writes awards with their states in the form of GET …/awards?state=S.
+func NewLifeRows(w io.Writer, escaped bool) *Rows[Life] {
+	return newRows(w, awardHeader+",state,since,reference", escaped, func(l *Life, text func(string) string) []string {
+		return append(awardRow(&l.Award, text), string(l.State), l.Since, text(l.Reference))
+	})
+}
+
+// NewStepRows writes steps in the form of GET …/steps; escaped is for formulas.
+func NewStepRows(w io.Writer, escaped bool) *Rows[Step] {
+	return newRows(w, "n,award,to,state,draw,ordinal,prize,reference,reason,returned,actor,at", escaped, func(s *Step, text func(string) string) []string {
+		returned := ""
+		if s.Returned != nil {
+			returned = number(*s.Returned)
+		}
+		return []string{
+			number(s.N), number(s.Award), string(s.To), string(s.State), text(s.Draw), strconv.Itoa(s.Ordinal), s.Prize, text(s.Reference), text(s.Reason),
+			returned, text(s.Actor), s.At,
+		}
 	})
 }
 
@@ -55,6 +94,18 @@ func NewMoveRows(w io.Writer, escaped bool) *Rows[Move] {
 		return []string{
 			number(m.Version), m.At, m.Prize, numberOrEndless(m.Delta), text(m.Reason), text(m.Actor), numberOrEndless(m.Stocked), number(m.Issued),
 		}
+	})
+}
+
+// NewPrizeRows writes prizes in the form of a file to import: stock is what remains, empty
+// for an endless blank.
+func NewPrizeRows(w io.Writer, escaped bool) *Rows[Prize] {
+	return newRows(w, "prize,name,value,stock,kind", escaped, func(p *Prize, text func(string) string) []string {
+		remaining := ""
+		if p.Remaining != nil {
+			remaining = number(*p.Remaining)
+		}
+		return []string{p.ID, text(p.Name), p.Value, remaining, string(p.Kind)}
 	})
 }
 

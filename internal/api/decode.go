@@ -5,12 +5,12 @@ import (
 	"io"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 )
 
 // ReadPool reads a pool from a body of POST /admin/pools. It does not check the mode.
@@ -29,45 +29,17 @@ func DecodeDetail(err error) string {
 	syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
 	case semantic != nil && errors.Is(err, json.ErrUnknownName):
-		return "unknown member " + member(semantic.JSONPointer)
+		return "unknown member " + rules.MemberOf(semantic.JSONPointer)
 	case semantic != nil:
-		return member(semantic.JSONPointer) + " must be " + wanted(semantic)
+		return rules.MemberOf(semantic.JSONPointer) + " must be " + wanted(semantic)
 	case syntax != nil && errors.Is(err, jsontext.ErrDuplicateName):
-		return "member " + member(syntax.JSONPointer) + " is there twice"
+		return "member " + rules.MemberOf(syntax.JSONPointer) + " is there twice"
 	case syntax != nil && errors.Is(err, io.ErrUnexpectedEOF):
 		return "the body ends within its JSON"
 	case syntax != nil:
 		return "the body is not valid JSON at byte " + strconv.FormatInt(syntax.ByteOffset, 10)
 	}
 	return "the body is not valid JSON"
-}
-
-// nameMax bounds how much of a member's or parameter's name a detail repeats,
-// in bytes.
-const nameMax = 100
-
-// member writes a JSON pointer in the usual notation: prizes[2].stock.
-func member(p jsontext.Pointer) string {
-	var b strings.Builder
-	for token := range p.Tokens() {
-		switch _, err := strconv.ParseUint(token, 10, 32); {
-		case err == nil:
-			b.WriteString("[" + token + "]")
-		case b.Len() > 0:
-			b.WriteString("." + token)
-		default:
-			b.WriteString(token)
-		}
-	}
-	return Quote(b.String())
-}
-
-// Quote quotes at most nameMax bytes of a name that the caller chose.
-func Quote(name string) string {
-	if len(name) > nameMax {
-		name = strings.ToValidUTF8(name[:nameMax], "") + "…"
-	}
-	return strconv.Quote(name)
 }
 
 // wanted returns what was expected in place of a value.

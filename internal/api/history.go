@@ -16,11 +16,18 @@ import (
 	"drawsvc/internal/job"
 )
 
+// End is how a caller continues after a page.
+type End struct {
+	// Cursor is the after of what follows, also where nothing does yet.
+	Cursor int64 `json:"cursor"`
+	// Next is the after of the next page, null when this is the last.
+	Next *int64 `json:"next"`
+}
+
 // Awards is a page of awards.
 type Awards struct {
 	Awards []Award `json:"awards"`
-	// Next is the after of the next page, null when this is the last.
-	Next *int64 `json:"next"`
+	End
 }
 
 // Award is one unit that a draw took.
@@ -35,18 +42,56 @@ type Award struct {
 	Value   string `json:"value"`
 	Win     bool   `json:"win"`
 	Unit    int64  `json:"unit"`
+	// Kind is prize, or blank for a losing ticket.
+	Kind draw.Kind `json:"kind"`
+	// Redirect is left out where the rules gave what was drawn.
+	Redirect *Redirect `json:"redirect,omitempty"`
+}
+
+// Redirect is what the rules gave an award in place of; Drawn is null for nothing.
+type Redirect struct {
+	Drawn *string  `json:"drawn"`
+	Why   draw.Why `json:"why"`
 }
 
 // ShowAward shows an award.
 func ShowAward(a *draw.Award) Award {
-	return Award{a.Version, ShowTime(a.At), a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.PrizeName, a.Value.StringFixed(2), a.Win(), a.Unit}
+	shown := Award{
+		a.Version, ShowTime(a.At), a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.PrizeName, a.Value.StringFixed(2), a.Win(), a.Unit, draw.KindPrize, nil,
+	}
+	if !a.Win() {
+		shown.Kind = draw.KindBlank
+	}
+	if a.Redirect != nil {
+		shown.Redirect = &Redirect{orNil(a.Redirect.Drawn), a.Redirect.Why}
+	}
+	return shown
+}
+
+// Feed is a page of the feed of awards over all pools.
+type Feed struct {
+	Awards []FeedAward `json:"awards"`
+	// End reports whether nothing follows today. Next continues after the page.
+	End  bool   `json:"end"`
+	Next string `json:"next"`
+}
+
+// FeedAward is an award of the feed. Cursor continues after it.
+type FeedAward struct {
+	Pool string `json:"pool"`
+	Award
+	Cursor string `json:"cursor"`
+}
+
+// ShowFeedAward shows an award of the feed.
+func ShowFeedAward(a *draw.FeedAward) FeedAward {
+	return FeedAward{a.PoolID, ShowAward(&a.Award), a.Next.String()}
 }
 
 // Moves is a page of moves.
 type Moves struct {
 	Moves []Move `json:"moves"`
-	// Next is the after of the next page, null when this is the last.
-	Next *int64 `json:"next"`
+	End
 }
 
 // Move is a move of stock.
@@ -97,6 +142,14 @@ func (c *Client) Awards(ctx context.Context, poolID string, f *draw.AwardFilter,
 	for name, value := range map[string]string{"user": f.UserID, "prize": f.PrizeID, "draw": f.DrawID} {
 		if value != "" {
 			query.Set(name, value)
+		}
+	}
+	if f.Wins {
+		query.Set("win", "true")
+	}
+	for name, at := range map[string]time.Time{"from": f.From, "to": f.To} {
+		if !at.IsZero() {
+			query.Set(name, ShowTime(at))
 		}
 	}
 	page, err := see[Awards](ctx, c, poolPath(poolID, "awards")+"?"+query.Encode())

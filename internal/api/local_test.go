@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLocalReturnsTheHandlersError: the error of a handler reaches a caller of the same
-// process as it is, also where the answer had begun; the one that keeps none does not
-// pass.
+// TestLocalReturnsTheHandlersError: a caller in the same process gets the very error of
+// the handler, even after the answer has begun. A handler that keeps no error gives the
+// error of its status.
 func TestLocalReturnsTheHandlersError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is full")

@@ -38,6 +38,16 @@ type Pool struct {
 	// Opening is the round that a pool with a beacon is announced to open with,
 	// left out for none.
 	Opening *Opening `json:"opening,omitzero"`
+	// Currency is that of the values, left out for none.
+	Currency string `json:"currency,omitzero"`
+	// Text is for players, left out for none. Fair is true for a pool with a public page
+	// of fairness.
+	Text string `json:"text,omitzero"`
+	Fair bool   `json:"fair,omitzero"`
+	// Budget and Nothing are only those of one pool that was read: where its budget
+	// stands, and why nothing can be won.
+	Budget  *Budget  `json:"budget,omitzero"`
+	Nothing *Nothing `json:"nothing,omitzero"`
 	Prizes  []Prize  `json:"prizes"`
 }
 
@@ -54,13 +64,30 @@ func (o *Opening) Time() (time.Time, error) { return readTime(o.At) }
 func ShowPool(p *draw.Pool) Pool {
 	shown := Pool{
 		ID: p.ID, Name: p.Name, State: p.State, Mode: orNil(p.Mode), Version: p.Version, Revision: p.Revision, Rules: p.RulesVersion,
-		Committed: p.Committed, Archived: p.Archived, Prizes: ShowEach(p.Prizes, ShowPrize),
+		Committed: p.Committed, Archived: p.Archived, Currency: p.Currency, Text: p.Text, Fair: p.IsFair, Prizes: ShowEach(p.Prizes, ShowPrize),
 	}
 	if p.Round != 0 {
 		shown.Opening = &Opening{p.Round, ShowTime(p.RoundAt)}
 	}
 	return shown
 }
+
+// PoolName is what the role fulfil reads of a pool.
+type PoolName struct {
+	ID    string     `json:"id"`
+	Name  string     `json:"name"`
+	State draw.State `json:"state"`
+}
+
+// PoolNames is a page of pools as the role fulfil reads it.
+type PoolNames struct {
+	Pools []PoolName `json:"pools"`
+	// Next is the after of the next page, null when this is the last.
+	Next *string `json:"next"`
+}
+
+// ShowPoolName shows what the role fulfil reads of a pool.
+func ShowPoolName(p *draw.Pool) PoolName { return PoolName{p.ID, p.Name, p.State} }
 
 // NewPool is the body of POST /admin/pools.
 type NewPool struct {
@@ -71,12 +98,14 @@ type NewPool struct {
 	Prizes *[]NewPrize `json:"prizes"`
 	// Rules are a rules document, as it was sent.
 	Rules jsontext.Value `json:"rules,omitzero"`
+	// Currency is a code of ISO 4217, for display only.
+	Currency *string `json:"currency,omitzero"`
 }
 
 // Read returns the pool that the body describes; its mode is not checked. Error:
 // CodeInvalidRequest.
 func (b *NewPool) Read() (draw.Pool, error) {
-	p := draw.Pool{ID: b.ID, Name: b.Name, Mode: orEmpty(b.Mode), State: draw.StateOpen}
+	p := draw.Pool{ID: b.ID, Name: b.Name, Mode: orEmpty(b.Mode), State: draw.StateOpen, Currency: orEmpty(b.Currency)}
 	if b.State != nil {
 		p.State = *b.State
 	}
@@ -106,6 +135,9 @@ type PoolChange struct {
 	State    jsontext.Value `json:"state,omitzero"`
 	Mode     jsontext.Value `json:"mode,omitzero"`
 	Archived *bool          `json:"archived,omitzero"`
+	Currency jsontext.Value `json:"currency,omitzero"`
+	Text     jsontext.Value `json:"text,omitzero"`
+	Fair     *bool          `json:"fair,omitzero"`
 	// RetryAfter, Notice and Reason are those of a pause.
 	RetryAfter *string `json:"retry_after,omitzero"`
 	Notice     *string `json:"notice,omitzero"`
@@ -118,7 +150,7 @@ type PoolChange struct {
 // Read returns the change that the body describes; checkMode checks a mode. Error:
 // CodeInvalidRequest.
 func (b *PoolChange) Read(checkMode func(mode string) error) (draw.PoolChange, error) {
-	change := draw.PoolChange{Archived: b.Archived}
+	change := draw.PoolChange{Archived: b.Archived, Fair: b.Fair}
 	var err error
 	if (b.Round == nil) != (b.Signature == nil) {
 		return change, draw.Errorf(draw.CodeInvalidRequest, "round and signature belong together")
@@ -130,6 +162,12 @@ func (b *PoolChange) Read(checkMode func(mode string) error) (draw.PoolChange, e
 		return change, err
 	}
 	if change.Name, err = readText("name", b.Name); err != nil {
+		return change, err
+	}
+	if change.Currency, err = readTextOrNull("currency", b.Currency); err != nil {
+		return change, err
+	}
+	if change.Text, err = readTextOrNull("text", b.Text); err != nil {
 		return change, err
 	}
 	state, err := readText("state", b.State)

@@ -25,15 +25,35 @@ type Rules struct {
 	Actor  string         `json:"actor"`
 	At     string         `json:"at"`
 	Rules  jsontext.Value `json:"rules"`
+	// Words are the rules in sentences, also where the version removed them.
+	Words []string `json:"words"`
 }
 
-// ShowRules shows rules.
-func ShowRules(r *draw.Ruling) Rules {
-	shown := Rules{Pool: r.PoolID, Version: r.Version, Actor: r.Actor, At: ShowTime(r.At)}
+// ShowRules returns a ruling in the form of the wire, in words by the names of the pool's
+// prizes.
+func ShowRules(r *draw.Ruling, of *draw.Pool) Rules {
+	shown := Rules{Pool: r.PoolID, Version: r.Version, Actor: r.Actor, At: ShowTime(r.At), Words: tellRules(r.Rules, of)}
 	if r.Rules != nil {
 		shown.SHA256, shown.Rules = new(r.Rules.SHA256()), jsontext.Value(r.Rules.Document())
 	}
 	return shown
+}
+
+func tellRules(r *draw.Rules, of *draw.Pool) []string {
+	return rules.Words(r, rules.Telling{Name: rules.NamesOf(of.Prizes), Currency: of.Currency})
+}
+
+// CheckedRules are rules that fit a pool, and are not in force.
+type CheckedRules struct {
+	Pool   string         `json:"pool"`
+	SHA256 string         `json:"sha256"`
+	Rules  jsontext.Value `json:"rules"`
+	Words  []string       `json:"words"`
+}
+
+// ShowChecked shows rules that fit a pool.
+func ShowChecked(r *draw.Rules, of *draw.Pool) CheckedRules {
+	return CheckedRules{Pool: of.ID, SHA256: r.SHA256(), Rules: jsontext.Value(r.Document()), Words: tellRules(r, of)}
 }
 
 // Read returns the rules, nil where the version removed them. Those of a later release
@@ -72,6 +92,9 @@ type Odds struct {
 	None    string   `json:"none"`
 	// Guarantee is null for rules without one.
 	Guarantee *Guarantee `json:"guarantee"`
+	// Moments says that a draw may also get a prize by a winning moment, which the odds
+	// leave out.
+	Moments bool `json:"moments,omitzero"`
 }
 
 // Chance is the chance of one prize, as a fraction.
@@ -91,7 +114,7 @@ type Guarantee struct {
 // ShowOdds shows odds: fractions a/b in lowest terms, also 0/1 and 1/1.
 func ShowOdds(o *odds.Statement) Odds {
 	shown := Odds{
-		Version: o.Version, Law: o.Law, Win: o.Win.String(), None: o.None.String(),
+		Version: o.Version, Law: o.Law, Win: o.Win.String(), None: o.None.String(), Moments: o.HasMoments,
 		Odds: ShowEach(o.Odds, func(c *odds.Chance) Chance { return Chance{c.PrizeID, c.Chance.String()} }),
 	}
 	if g := o.Guarantee; g != nil {

@@ -81,6 +81,14 @@ func readText(member string, raw jsontext.Value) (*string, error) {
 	return &value, nil
 }
 
+// readTextOrNull is readText for a member that is emptied by null.
+func readTextOrNull(member string, raw jsontext.Value) (*string, error) {
+	if raw.Kind() == 'n' {
+		return new(string), nil
+	}
+	return readText(member, raw)
+}
+
 // RawText returns a string for a member that distinguishes null and absent; nil is
 // absent.
 func RawText(s *string) jsontext.Value {

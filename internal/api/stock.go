@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"drawsvc/internal/draw"
 )
 
@@ -20,20 +22,40 @@ type Prize struct {
 	Stocked   *int64 `json:"stocked"`
 	Issued    int64  `json:"issued"`
 	Remaining *int64 `json:"remaining"`
+	// Given is the value of the units that were issued.
+	Given string `json:"given"`
 	// Codes, Places and Reserve are only those of a prize with codes.
 	Codes   bool   `json:"codes,omitzero"`
 	Places  *int64 `json:"places,omitzero"`
 	Reserve *int64 `json:"reserve,omitzero"`
+	// Display is what is only shown, left out for nothing.
+	Display *Display `json:"display,omitzero"`
+}
+
+// Display is what is only shown of a prize. What is not shown is left out.
+type Display struct {
+	Name    string `json:"name,omitzero"`
+	Text    string `json:"text,omitzero"`
+	Picture string `json:"picture,omitzero"`
+	Link    string `json:"link,omitzero"`
+}
+
+// Prizes are the prizes of a pool, in the order in which they were added.
+type Prizes struct {
+	Prizes []Prize `json:"prizes"`
 }
 
 // ShowPrize shows a prize.
 func ShowPrize(p *draw.Prize) Prize {
 	shown := Prize{
-		ID: p.ID, Name: p.Name, Value: p.Value.StringFixed(2), Kind: KindOf(p), Issued: p.Issued,
+		ID: p.ID, Name: p.Name, Value: p.Value.StringFixed(2), Kind: KindOf(p), Issued: p.Issued, Given: p.Given().StringFixed(2),
 		Stocked: unlessEndless(p.Stocked, p.IsEndless()), Remaining: unlessEndless(p.Remaining(), p.IsEndless()),
 	}
 	if p.HasCodes {
 		shown.Codes, shown.Places, shown.Reserve = true, &p.Places, new(p.Reserve())
+	}
+	if p.Display != nil {
+		shown.Display = new(Display(*p.Display))
 	}
 	return shown
 }
@@ -51,6 +73,9 @@ func (p *Prize) Read() (draw.Prize, error) {
 	read := draw.Prize{ID: p.ID, Name: p.Name, Kind: p.Kind, Stocked: draw.EndlessStock, Issued: p.Issued, HasCodes: p.Codes}
 	if p.Places != nil {
 		read.Places = *p.Places
+	}
+	if p.Display != nil {
+		read.Display = new(draw.Display(*p.Display))
 	}
 	if p.Stocked != nil {
 		read.Stocked = *p.Stocked
@@ -106,8 +131,33 @@ func (b *NewPrize) Read() (draw.Prize, error) {
 
 // PrizeChange is the body of PATCH …/prizes/{prize}.
 type PrizeChange struct {
-	Name  *string `json:"name,omitzero"`
-	Value *string `json:"value,omitzero"`
+	Name    *string        `json:"name,omitzero"`
+	Value   *string        `json:"value,omitzero"`
+	Display *DisplayChange `json:"display,omitzero"`
+}
+
+// DisplayChange changes what is only shown of a prize. A member that is null or empty is
+// not shown any more, and an absent one stays.
+type DisplayChange struct {
+	Name    jsontext.Value `json:"name,omitzero"`
+	Text    jsontext.Value `json:"text,omitzero"`
+	Picture jsontext.Value `json:"picture,omitzero"`
+	Link    jsontext.Value `json:"link,omitzero"`
+}
+
+func (b *DisplayChange) read() (*draw.DisplayChange, error) {
+	change := &draw.DisplayChange{}
+	for _, part := range []struct {
+		name string
+		raw  jsontext.Value
+		to   **string
+	}{{"name", b.Name, &change.Name}, {"text", b.Text, &change.Text}, {"picture", b.Picture, &change.Picture}, {"link", b.Link, &change.Link}} {
+		var err error
+		if *part.to, err = readTextOrNull("display."+part.name, part.raw); err != nil {
+			return nil, err
+		}
+	}
+	return change, nil
 }
 
 // Read returns the change that the body describes. Error: CodeInvalidRequest.
@@ -122,6 +172,12 @@ func (b *PrizeChange) Read() (draw.PrizeChange, error) {
 			return change, err
 		}
 		change.Value = &value
+	}
+	if b.Display != nil {
+		var err error
+		if change.Display, err = b.Display.read(); err != nil {
+			return change, err
+		}
 	}
 	return change, change.Check()
 }
@@ -165,6 +221,12 @@ type Imported struct {
 	// Version is the pool's after the import; a dry run says what it would be.
 	Version  int64 `json:"version"`
 	Replayed bool  `json:"replayed"`
+	// Encoding is that of the file: a guess if it is windows-1252.
+	Encoding draw.Encoding `json:"encoding"`
+	// Value is what the added units are worth, StockValue what all that remain in the pool
+	// would be worth; both are only those of a dry run.
+	Value      *string `json:"value,omitzero"`
+	StockValue *string `json:"stock_value,omitzero"`
 	// Prizes are the first that a dry run would change.
 	Prizes []ImportedPrize `json:"prizes,omitempty"`
 }
@@ -172,6 +234,8 @@ type Imported struct {
 // ImportedPrize is a prize that a dry run would change.
 type ImportedPrize struct {
 	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Value   string `json:"value"`
 	New     bool   `json:"new"`
 	Delta   *int64 `json:"delta"` // null: endless
 	Stocked *int64 `json:"stocked"`
@@ -179,12 +243,17 @@ type ImportedPrize struct {
 
 // ShowImported shows the result of an import.
 func ShowImported(w *draw.Import, done *draw.Imported) Imported {
-	return Imported{
+	shown := Imported{
 		Pool: w.PoolID, DryRun: w.DryRun, Added: done.Added, Restocked: done.Restocked, Units: done.Units, Version: done.Version, Replayed: done.Replayed,
+		Encoding: done.Encoding,
 		Prizes: ShowEach(done.Preview, func(p *draw.ImportedPrize) ImportedPrize {
-			return ImportedPrize{p.PrizeID, p.IsNew, unlessEndless(p.Delta, p.IsEndless), unlessEndless(p.Stocked, p.IsEndless)}
+			return ImportedPrize{p.PrizeID, p.Name, p.Value.StringFixed(2), p.IsNew, unlessEndless(p.Delta, p.IsEndless), unlessEndless(p.Stocked, p.IsEndless)}
 		}),
 	}
+	if w.DryRun && !done.Replayed {
+		shown.Value, shown.StockValue = new(done.Value.StringFixed(2)), new(done.StockValue.StringFixed(2))
+	}
+	return shown
 }
 
 // AddPrize adds a prize to a pool. Errors: CodePoolNotFound, CodePrizeExists.
@@ -192,7 +261,14 @@ func (c *Client) AddPrize(ctx context.Context, poolID string, p *NewPrize) (Priz
 	return send[Prize](ctx, c, newCall(http.MethodPost, poolPath(poolID, "prizes")), p)
 }
 
-// ChangePrize corrects a prize that has issued nothing. Errors: CodePoolNotFound,
+// Prizes returns the prizes of a pool. Error: CodePoolNotFound.
+func (c *Client) Prizes(ctx context.Context, poolID string) ([]Prize, error) {
+	found, err := seeList[Prizes](ctx, c, poolPath(poolID, "prizes"))
+	return found.Prizes, err
+}
+
+// ChangePrize corrects a prize that has issued nothing, or changes what is shown of it.
+// Errors: CodePoolNotFound,
 // CodePrizeNotFound, CodeAlreadyIssued.
 func (c *Client) ChangePrize(ctx context.Context, poolID, prizeID string, change *PrizeChange) (Prize, error) {
 	return send[Prize](ctx, c, newCall(http.MethodPatch, poolPath(poolID, "prizes", prizeID)), change)

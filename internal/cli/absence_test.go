@@ -12,9 +12,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// tellsOfAbsence says what is wrong with the lines of a log about an absence of the
-// database in which at least so many batches failed: they are few, count every batch,
-// and say how long it lasted.
+// tellsOfAbsence returns what is wrong with the log lines about an absence of the
+// database in which at least the given number of batches failed: the lines must be few,
+// count every batch, and state how long it lasted.
 func tellsOfAbsence(log []map[string]any, batches, seconds int) error {
 	lines, counted, ended, inAll := 0, 0, 0, 0.0
 	for _, line := range log {
@@ -48,8 +48,8 @@ func tellsOfAbsence(log []map[string]any, batches, seconds int) error {
 	return nil
 }
 
-// TestAbsenceIsFewLines: a database that is away for a while is a line at its start, one
-// a second, and one at its end; and so is the readiness.
+// TestAbsenceIsFewLines: while a database is away, there is a log line at the start,
+// one a second, and one at the end; the same holds for the readiness.
 func TestAbsenceIsFewLines(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "postgres")
@@ -88,7 +88,8 @@ func TestAbsenceIsFewLines(t *testing.T) {
 	require.NoError(t, tellsOfChanges(s.log()))
 }
 
-// TestTellsOfAbsenceCatches: a line for each batch, and lines that leave some out.
+// TestTellsOfAbsenceCatches: a line for each batch fails, and so do lines that leave
+// some out.
 func TestTellsOfAbsenceCatches(t *testing.T) {
 	t.Parallel()
 	first := map[string]any{"msg": "batch given up"}

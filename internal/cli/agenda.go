@@ -26,11 +26,11 @@ func agendaCommand(env setting.Environment) *cobra.Command {
 	return c
 }
 
-// newAgendaItem is what the flags of agenda add say of an item.
+// newAgendaItem is an item as the flags of agenda add describe it.
 type newAgendaItem struct {
-	at, state, rulesFile string
-	stock                draw.Stocking
-	rules                *draw.Rules
+	at, state, rulesFile, moment string
+	stock                        draw.Stocking
+	rules                        *rulesOfFile
 }
 
 func (n *newAgendaItem) flags(c *cobra.Command) {
@@ -38,6 +38,7 @@ func (n *newAgendaItem) flags(c *cobra.Command) {
 	f.StringVar(&n.at, "at", "", "the `TIME`, as RFC 3339 has it, of any zone")
 	f.StringVar(&n.state, "state", "", "open, paused or closed")
 	f.StringVar(&n.rulesFile, "rules", "", "`FILE` of the rules to be put in force, - for the standard input")
+	f.StringVar(&n.moment, "moment", "", "`ID` of the prize that the first draw after the time gets: a winning moment")
 	f.StringVar(&n.stock.PrizeID, "prize", "", "`ID` of the prize whose stock is moved")
 	f.Int64Var(&n.stock.Delta, "delta", 0, "units to add; negative to withdraw")
 	f.StringVar(&n.stock.Reason, "reason", "", "why the stock is moved, for the pool's log")
@@ -53,6 +54,10 @@ func (n *newAgendaItem) read(c *cobra.Command, env setting.Environment) (api.New
 	}
 	item.At = new(api.ShowTime(at))
 	switch {
+	case n.moment != "" && n.state == "" && n.rulesFile == "" && !isStock:
+		item.Moment = &n.moment
+	case n.moment != "":
+		return item, errItemFlags()
 	case n.state != "" && n.rulesFile == "" && !isStock:
 		item.State = new(draw.State(n.state))
 	case n.state == "" && n.rulesFile != "" && !isStock:
@@ -63,16 +68,24 @@ func (n *newAgendaItem) read(c *cobra.Command, env setting.Environment) (api.New
 	case n.state == "" && n.rulesFile == "" && isStock:
 		item.Prize, item.Delta, item.Reason = &n.stock.PrizeID, &n.stock.Delta, &n.stock.Reason
 	default:
-		return item, setting.AsUsage(errors.New("give one of --state, --rules, or --prize with --delta and --reason"))
+		return item, errItemFlags()
 	}
 	_, err = item.Read()
 	return item, err
 }
 
+func errItemFlags() error {
+	return setting.AsUsage(errors.New("give one of --state, --rules, --moment, or --prize with --delta and --reason"))
+}
+
 func agendaAddCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "add --pool ID --at TIME (--state STATE | --rules FILE.json | --prize ID --delta N --reason TEXT)", "Plan one item", acting, ofPool, printing)
+	c := newCommand(env, "add --pool ID --at TIME (--state STATE | --rules FILE.json | --moment ID | --prize ID --delta N --reason TEXT)", "Plan one item", acting, ofPool, printing)
 	c.Long = `Plan one item. With --key it is planned once: the same key again prints the
-first result. Without it the same item again is planned again.`
+first result. Without it the same item again is planned again.
+
+A moment gives one unit of a prize to the first draw after its time. Nobody sees
+it before it is done: it is planned as an import of one item, whose seal and salt
+are printed.`
 	c.Example = `  drawsvc agenda add --pool spring --at 2026-12-01T09:00:00+01:00 --state open
   drawsvc agenda add --pool spring --at 2026-12-24T17:00:00Z --prize gold --delta 10 --reason eve`
 	var wanted newAgendaItem
@@ -88,9 +101,16 @@ first result. Without it the same item again is planned again.`
 		return err
 	}, func(ctx context.Context, on *api.Client, _ []string) error {
 		if wanted.rules != nil {
-			if err := checkAgainst(ctx, on, string(c.pool), wanted.rules, wanted.rulesFile); err != nil {
+			if _, err := checkAgainst(ctx, on, string(c.pool), wanted.rules); err != nil {
 				return err
 			}
+		}
+		if item.Moment != nil {
+			p, err := on.PlanMoment(ctx, string(c.pool), string(key), &item)
+			if err != nil {
+				return err
+			}
+			return printPlanned(env.Stdout, c.output, string(c.pool), &p)
 		}
 		planned, err := on.PlanItem(ctx, string(c.pool), string(key), &item)
 		if err != nil {
@@ -105,11 +125,13 @@ first result. Without it the same item again is planned again.`
 	})
 }
 
-// whatOf is what a table says that an item plans.
+// whatOf returns what a table shows that an item plans.
 func whatOf(i *api.Item) string {
 	switch {
 	case i.State != "":
 		return "state " + string(i.State)
+	case i.Moment != "":
+		return "moment of " + i.Moment
 	case i.Prize != "":
 		return fmt.Sprintf("%s of %s (%s)", moved(i.Delta), i.Prize, i.Reason)
 	case len(i.Rules) == 0 || i.Rules.Kind() == 'n':
@@ -128,26 +150,55 @@ func agendaListCommand(env setting.Environment) *cobra.Command {
 			return err
 		}
 		if c.output == outputJSON {
-			return api.WriteLine(env.Stdout, api.Agenda{Items: append([]api.Item{}, items...)})
+			all := api.Agenda{Items: append([]api.AgendaLine{}, items...)}
+			for _, line := range items {
+				if line.Item != nil {
+					all.Cursor = line.Item.Item
+				}
+			}
+			return api.WriteLine(env.Stdout, all)
 		}
 		t := newTable(env.Stdout)
 		fmt.Fprintln(t, "item\tat\tdone\tactor\twhat")
 		for i := range items {
-			_, _ = setting.Printf(t, "%d\t%s\t%s\t%s\t%s\n", items[i].Item, items[i].At, doneOf(&items[i]), items[i].Actor, whatOf(&items[i]))
+			switch line := &items[i]; {
+			case line.Hidden != nil:
+				_, _ = setting.Printf(t, "-\t%s\t-\t-\t%s\n", spanOf(line.Hidden), hiddenOf(line.Hidden))
+			case line.Item != nil:
+				_, _ = setting.Printf(t, "%d\t%s\t%s\t%s\t%s\n", line.Item.Item, line.At, doneOf(line.Item), line.Actor, whatOf(line.Item))
+			}
 		}
 		return t.Flush()
 	})
 }
 
-// openAgenda are the open items of a pool, in the order in which they are done.
-func openAgenda(ctx context.Context, on *api.Client, pool string) ([]draw.Item, error) {
-	items, err := on.Agenda(ctx, pool, true)
+// openAgenda returns the open items of a pool, in the order in which they will be
+// carried out, and what is shown of hidden ones.
+func openAgenda(ctx context.Context, on *api.Client, pool string) ([]draw.Item, []draw.Hidden, error) {
+	lines, err := on.Agenda(ctx, pool, true)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all, err := api.ReadItems(items)
+	all, hidden, err := api.ReadItems(lines)
 	slices.SortFunc(all, func(a, b draw.Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Number, b.Number)) })
-	return all, err
+	return all, hidden, err
+}
+
+// spanOf returns when hidden items come, as far as that is known.
+func spanOf(h *api.Hidden) string {
+	if h.From == nil || h.To == nil {
+		return "hidden"
+	}
+	return *h.From + " to " + *h.To
+}
+
+// hiddenOf returns what a table shows of hidden items.
+func hiddenOf(h *api.Hidden) string {
+	what := moved(h.Count) + " of " + h.Prize
+	if h.Moment {
+		what = counted(h.Count, "moment") + " of " + h.Prize
+	}
+	return fmt.Sprintf("hidden: %s (version %d, sha256 %s)", what, h.Version, h.SHA256[:min(12, len(h.SHA256))])
 }
 
 func doneOf(i *api.Item) string {
@@ -158,15 +209,29 @@ func doneOf(i *api.Item) string {
 }
 
 func agendaRemoveCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "remove --pool ID ITEM", "Remove an item that is not done yet", acting, ofPool)
-	c.Args = arguments(1)
-	var number int64
+	c := newCommand(env, "remove --pool ID (ITEM | --import VERSION)", "Remove an item that is not done yet, or all open ones of an import or spread", acting, ofPool)
+	c.Args = cobra.MaximumNArgs(1)
+	var number, version int64
+	c.Flags().Int64Var(&version, "import", 0, "the `VERSION` of the change that planned an import or spread: remove its open items")
 	return c.does(func(args []string) (err error) {
+		if (len(args) == 1) == c.Flags().Changed("import") || c.Flags().Changed("import") && version < 1 {
+			return setting.AsUsage(errors.New("name an item, or an import by a version above 0"))
+		}
+		if len(args) == 0 {
+			return nil
+		}
 		if number, err = strconv.ParseInt(args[0], 10, 64); err != nil || number < 1 {
 			return setting.AsUsage(errors.New("the item must be a whole number above 0"))
 		}
 		return nil
 	}, func(ctx context.Context, on *api.Client, _ []string) error {
+		if version > 0 {
+			if err := on.RemovePlanned(ctx, string(c.pool), version); err != nil {
+				return err
+			}
+			_, err := setting.Printf(env.Stdout, "pool %s: the open items that version %d planned are removed\n", c.pool, version)
+			return err
+		}
 		if err := on.RemoveItem(ctx, string(c.pool), number); err != nil {
 			return err
 		}
@@ -176,13 +241,15 @@ func agendaRemoveCommand(env setting.Environment) *cobra.Command {
 }
 
 func agendaImportCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "import --pool ID FILE.csv", "Plan stock moves from a file, whole or not at all", acting, ofPool, printing)
-	c.Long = `Plan stock moves from a file, whole or not at all. FILE - is the standard
+	c := newCommand(env, "import --pool ID FILE.csv", "Plan stock moves from a file, all or nothing", acting, ofPool, printing)
+	c.Long = `Plan stock moves from a file, all or nothing. FILE - is the standard
 input.
 
-The file is CSV as spreadsheets save it (CSV UTF-8): the header ` + prizefile.AgendaHeader + `
-in any order and case, commas or semicolons, and a line for each move, at most
-100,000. Times are RFC 3339, of any zone.
+The file is CSV as spreadsheets save it: the header ` + prizefile.AgendaHeader + `
+in any order and case, and a line for each move, at most 100,000. Names of the
+columns, separators and encodings are those of drawsvc stock import. Times are RFC 3339,
+of any zone. A further column ` + prizefile.MomentColumn + ` marks winning moments by true: their
+delta and reason are empty.
 
 The import is one change, with the number of items and a SHA-256 that seals the
 schedule. The salt of the seal is printed, and kept nowhere: with it and the
@@ -218,10 +285,10 @@ func printPlanned(w io.Writer, o output, pool string, p *api.Planned) error {
 	}
 	_, err := setting.Printf(w, "pool %s: %s planned, from item %d on (version %d)%s\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
 		pool, counted(int64(p.Count), "item"), p.Item, p.Version, plannedBefore(p.Replayed), p.SHA256, p.Salt)
-	return err
+	return cmp.Or(err, printEncoding(w, p.Encoding))
 }
 
-// plannedBefore is what is said of what was planned under the key before.
+// plannedBefore returns the text for what was already planned under the key.
 func plannedBefore(replayed bool) string {
 	if !replayed {
 		return ""
@@ -260,12 +327,13 @@ func (n *newSpread) flags(c *cobra.Command) {
 	f.StringVar(&n.from, "from", "", "the `TIME` of the first release, as RFC 3339 has it, of any zone")
 	f.StringVar(&n.to, "to", "", "the `TIME` before which all is released")
 	f.DurationVar(&n.spread.Every, "every", 0, "time between two releases, which get equal shares")
-	f.BoolVar(&n.random, "random", false, "give each unit an instant by chance: a winning moment")
+	f.BoolVar(&n.random, "random", false, "give each unit an instant by chance, which nobody sees before it is done")
+	f.BoolVar(&n.spread.IsMoments, "moment", false, "make each unit a winning moment: the first draw after its instant gets it")
 	f.StringVar(&n.spread.Reason, "reason", api.SpreadReason, "why the stock is moved, for the pool's log")
 }
 
-// read returns the schedule that the flags describe. What cannot be spread is refused.
-func (n *newSpread) read() (body api.NewSpread, err error) {
+// read returns the schedule that the flags describe. An impossible schedule is refused.
+func (n *newSpread) read(c *cobra.Command) (body api.NewSpread, err error) {
 	s := &n.spread
 	if n.random == (s.Every != 0) {
 		return body, setting.AsUsage(errors.New("give one of --every and --random"))
@@ -277,6 +345,12 @@ func (n *newSpread) read() (body api.NewSpread, err error) {
 		return body, err
 	}
 	body = api.NewSpread{Prize: s.PrizeID, Units: s.Units, From: api.ShowTime(s.From), To: api.ShowTime(s.To), Random: n.random, Reason: &s.Reason}
+	if s.IsMoments {
+		if c.Flags().Changed("reason") {
+			return body, setting.AsUsage(errors.New("moments have no --reason of their own"))
+		}
+		body.Moment, body.Reason = true, nil
+	}
 	if s.Every != 0 {
 		body.Every = new(s.Every.String())
 	}
@@ -285,10 +359,10 @@ func (n *newSpread) read() (body api.NewSpread, err error) {
 }
 
 func agendaSpreadCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "spread --pool ID --prize ID --units N --from TIME --to TIME (--every 1h | --random)",
+	c := newCommand(env, "spread --pool ID --prize ID --units N --from TIME --to TIME (--every 1h | --random) [--moment]",
 		"Plan the units of a prize over a span of time, from its first instant to before its last", acting, ofPool, printing)
 	c.Example = `  drawsvc agenda spread --pool spring --prize gold --units 240 --from 2026-12-01T00:00:00Z --to 2026-12-11T00:00:00Z --every 1h
-  drawsvc agenda spread --pool spring --prize gold --units 24 --from 2026-12-01T00:00:00Z --to 2026-12-25T00:00:00Z --random`
+  drawsvc agenda spread --pool spring --prize gold --units 24 --from 2026-12-01T00:00:00Z --to 2026-12-25T00:00:00Z --random --moment`
 	var wanted newSpread
 	var key keyFlag
 	wanted.flags(c.Command)
@@ -298,7 +372,7 @@ func agendaSpreadCommand(env setting.Environment) *cobra.Command {
 		if err := key.check(c.Command); err != nil {
 			return err
 		}
-		body, err = wanted.read()
+		body, err = wanted.read(c.Command)
 		return err
 	}, func(ctx context.Context, on *api.Client, _ []string) error {
 		p, err := on.SpreadAgenda(ctx, string(c.pool), string(key), &body)

@@ -13,11 +13,11 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// rfc is a time as callers write it.
+// rfc formats a time as callers write it.
 func rfc(at time.Time) string { return at.UTC().Format(draw.TimeFormat) }
 
-// planSoon has something planned that comes due soon. A plan that took so long that
-// its time had passed is made again, for a later one.
+// planSoon plans something that comes due soon. If planning took so long that the time
+// has passed, it plans again, for a later time.
 func planSoon(tb testing.TB, plan func(at time.Time) outcome) time.Time {
 	tb.Helper()
 	for ahead := 2 * time.Second; ahead < commandMax; ahead *= 2 {
@@ -72,12 +72,13 @@ func TestAgendaCommands(t *testing.T) {
 		require.Contains(t, p.ok("agenda", "remove", "--pool", "spring", "2"), "item 2 is removed")
 		require.Equal(t, exitFailure, p.run("agenda", "remove", "--pool", "spring", "2").code)
 		after := p.ok("agenda", "list", "--pool", "spring", "--open")
+		require.Contains(t, after, "hidden: +20 units of gold")
 		require.Equal(t, strings.Count(before, "\n")-1, strings.Count(after, "\n"), "all or nothing, and one is removed")
 		var listed struct{ Items []json.RawMessage }
 		require.NoError(t, json.Unmarshal([]byte(p.ok("agenda", "list", "--pool", "spring", "--output", "json")), &listed))
 		require.Len(t, listed.Items, strings.Count(after, "\n")-1)
 		planned := members(t, added)
-		delete(planned, "replayed") // is of the call, not of the item
+		delete(planned, "replayed") // belongs to the call, not to the item
 		require.Equal(t, planned, members(t, string(listed.Items[1])))
 		p.ok("audit", "--deep")
 		simulated := p.ok("simulate", "--pool", "spring", "--draws", "20", "--rate", "1/m", "--from", rfc(noon.Add(-10*time.Minute)), "--output", "json")
@@ -86,7 +87,7 @@ func TestAgendaCommands(t *testing.T) {
 		for args, says := range map[string]string{
 			"agenda":                   "a subcommand is missing",
 			"agenda add --pool spring": "--at must be a time",
-			"agenda add --pool spring --at " + rfc(noon):                                  "give one of --state, --rules, or --prize",
+			"agenda add --pool spring --at " + rfc(noon):                                  "give one of --state, --rules, --moment, or --prize",
 			"agenda add --pool spring --state open --prize gold --at " + rfc(noon):        "give one of",
 			"agenda spread --pool spring --units 1 --from " + rfc(noon) + " --to x":       "give one of --every and --random",
 			"agenda remove --pool spring x":                                               "whole number",
@@ -97,9 +98,8 @@ func TestAgendaCommands(t *testing.T) {
 	})
 }
 
-// TestAgendaOfService: a pool that nobody draws from follows its agenda, a draw
-// sees what is due at once, and what came due while no service ran is done in
-// order by the next.
+// TestAgendaOfService: a pool follows its agenda without draws, a draw sees what is due
+// at once, and what came due while no service ran is carried out in order by the next.
 func TestAgendaOfService(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)
@@ -121,7 +121,7 @@ func TestAgendaOfService(t *testing.T) {
 			shown := members(t, s.admin(200, "GET", "/pools/spring", ""))
 			return shown["opens_at"] == nil && shown["closes_at"] == rfc(shuts.Truncate(time.Microsecond)) && shown["state"] == "open"
 		}, commandMax, 100*time.Millisecond, "opened, though nobody draws")
-		require.Eventually(t, func() bool { // it is counted behind the commit
+		require.Eventually(t, func() bool { // it is counted after the commit
 			return strings.Contains(s.admin(200, "GET", "/metrics", ""), `drawsvc_due_total{what="state"} 1`)
 		}, commandMax, 10*time.Millisecond)
 		s.admin(409, "DELETE", "/admin/pools/spring/agenda/1", "")

@@ -16,7 +16,7 @@ func needsSubcommand(c *cobra.Command, _ []string) error {
 	return setting.AsUsage(errors.New("a subcommand is missing: try " + c.CommandPath() + " --help"))
 }
 
-// arguments takes n arguments, as the form of the command has them.
+// arguments accepts n arguments, as the form of the command has them.
 func arguments(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -29,12 +29,12 @@ func arguments(n int) cobra.PositionalArgs {
 	}
 }
 
-// near is the maximum number of letters by which a command may be misspelt to be
-// recognized, and no more than half of its own.
+// near is the maximum number of wrong letters with which a misspelt command is
+// recognized. Also at most half of the command's letters may be wrong.
 const near = 2
 
-// noArguments refuses arguments. What stands where a subcommand should is taken
-// for a misspelt one.
+// noArguments refuses arguments. An argument in place of a subcommand is treated as a
+// misspelt one.
 func noArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -64,7 +64,7 @@ func suggest(c *cobra.Command, name string) string {
 	return ""
 }
 
-// deeper are the commands of a name below the subcommands of c.
+// deeper returns the commands of a name below the subcommands of c.
 func deeper(c *cobra.Command, name string) (found []string) {
 	for _, sub := range c.Commands() {
 		for _, leaf := range sub.Commands() {
@@ -76,7 +76,8 @@ func deeper(c *cobra.Command, name string) (found []string) {
 	return found
 }
 
-// nearest is the known name with the least difference to name, as cobra suggests commands.
+// nearest returns the known name with the least difference to name, as cobra suggests
+// commands.
 func nearest(name string, known map[string]bool) string {
 	c := &cobra.Command{}
 	for _, other := range slices.Sorted(maps.Keys(known)) {
@@ -91,5 +92,5 @@ func nearest(name string, known map[string]bool) string {
 	return "--help"
 }
 
-// differenceMax is more than the letters by which two names of flags or variables differ.
+// differenceMax exceeds the difference of any two names of flags or variables.
 const differenceMax = 256

@@ -15,12 +15,12 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// errViolation: an audit found that a rule is broken; the table has said so.
+// errViolation: an audit found a broken rule, which the table names.
 var errViolation = errors.New("the audit found violations")
 
 func auditCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "audit", "Check the rows of one pool, or of all, for every rule that they must keep", printing)
-	c.Long = `Check the rows of one pool, or of all, for every rule that they must keep. Exit
+	c := newCommand(env, "audit", "Check the rows of one pool, or of all, against every rule", printing)
+	c.Long = `Check the rows of one pool, or of all, against every rule. Exit
 code 3 says that one is broken.`
 	c.pool.optional(c.Command, "`ID` of the pool; all pools when left out")
 	var deep bool
@@ -78,8 +78,8 @@ func audit(ctx context.Context, poolID string, all func(context.Context) ([]stri
 	return audits, nil
 }
 
-// printAudits prints a table, or JSON: of one pool that was asked for, what the
-// audit over HTTP answers, else all pools.
+// printAudits prints a table, or JSON: for a single requested pool the answer of the
+// audit over HTTP, otherwise all pools.
 func printAudits(w io.Writer, o output, one bool, audits []api.Audit) error {
 	if o == outputJSON && one {
 		return json.NewEncoder(w).Encode(audits[0])

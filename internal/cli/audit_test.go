@@ -23,7 +23,7 @@ func drawnFrom(tb testing.TB, p program, n int) {
 	require.Equal(tb, exitOK, s.end().code)
 }
 
-// audited runs an audit that must find violations, and returns which.
+// audited runs an audit that must find violations, and returns them.
 func audited(tb testing.TB, p program, args ...string) (rules []string, table string) {
 	tb.Helper()
 	o := p.run(append([]string{"audit", "--output", "json"}, args...)...)
@@ -78,7 +78,7 @@ func TestAudit(t *testing.T) {
 	})
 }
 
-// testViolations breaks one rule after another by hand, and mends it.
+// testViolations breaks one rule after another by SQL, and repairs it.
 func testViolations(t *testing.T, p program, url string) {
 	for _, broken := range []struct {
 		rules, change, mend string
@@ -116,8 +116,8 @@ func testViolations(t *testing.T, p program, url string) {
 		tamper(t, url, broken.mend)
 		p.ok("audit")
 	}
-	// An award is lost, and the stock cut under what was issued: the schema
-	// refuses a counter beyond its stock, so the award rows have to say it.
+	// An award is deleted, and the stock reduced below what was issued: the schema
+	// refuses a counter beyond its stock, so only the award rows show it.
 	tamper(t, url, `DELETE FROM awards WHERE pool_id = 'spring' AND draw_id = 'k1'`)
 	rules, _ := audited(t, p)
 	require.ElementsMatch(t, []string{"issued-is-awards", "version-gap", "units-count-up"}, rules)

@@ -18,7 +18,7 @@ func backupCommand(env setting.Environment) *cobra.Command {
 
 The file holds one state: all that was acknowledged when the command began. It
 gets its name when it is complete, checked and on the disk, can be read by its
-owner alone, and never takes the place of another file. PostgreSQL, MySQL and
+owner only, and never replaces another file. PostgreSQL, MySQL and
 MariaDB have tools of their own: see docs/backup.md.`,
 		Example: `  drawsvc backup "backup-$(date -u +%Y%m%dT%H%M%SZ).db"`,
 		Args:    oneFile,
@@ -43,8 +43,8 @@ func restoreCommand(env setting.Environment) *cobra.Command {
 	var db setting.Database
 	c := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Replace an embedded database, which nobody serves, by a backup",
-		Long: `Replace an embedded database, which nobody serves, by a backup.
+		Short: "Replace an embedded database by a backup, while it is not served",
+		Long: `Replace an embedded database by a backup, while it is not served.
 
 The backup is examined first: its structure, its schema, and every rule of the
 audit. Then it takes the place of the database as a whole; what a crash left

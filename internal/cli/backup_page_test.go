@@ -18,8 +18,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestBackupPage works through docs/backup.md, on each database, with instances
-// that are stopped and with some that go on. Each block must be executed.
+// TestBackupPage follows docs/backup.md, on each database, with instances that are
+// stopped and with some that keep running. Each block must be executed.
 func TestBackupPage(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestBackupPage(t *testing.T) {
 	}
 }
 
-// TestBackupPageIsCaught: blocks that do not work as pasted.
+// TestBackupPageIsCaught: blocks that do not work as pasted fail.
 func TestBackupPageIsCaught(t *testing.T) {
 	t.Parallel()
 	var executed sync.Map
@@ -84,7 +84,8 @@ func testSQLitePage(t *testing.T, executed *sync.Map) {
 	require.NotEmpty(t, files)
 }
 
-// newPostgres is a server with a database drawsvc, and what the page calls it.
+// newPostgres returns a server with a database drawsvc, and the page's variables for
+// it.
 func newPostgres(t *testing.T) (server *servertest.Server, databaseURL string, vars []string) {
 	t.Helper()
 	servertest.NeedPrograms(t, "postgresql", "psql", "pg_dump", "pg_basebackup", "vacuumdb")
@@ -102,7 +103,7 @@ func newPostgres(t *testing.T) (server *servertest.Server, databaseURL string, v
 	}
 }
 
-// testPostgresDump: the instances go on, and notice at the switch.
+// testPostgresDump: the instances keep running, and notice the switch.
 func testPostgresDump(t *testing.T, executed *sync.Map) {
 	server, databaseURL, vars := newPostgres(t)
 	w := newPlace(t, executed, databaseURL, server, vars...)
@@ -136,7 +137,7 @@ func testPostgresPointInTimeLiving(t *testing.T, executed *sync.Map) {
 	w.restored(kept, lost)
 }
 
-// postgresMoment is a server with an archive, and a moment that is passed.
+// postgresMoment returns a server with an archive, and a moment that has passed.
 func postgresMoment(t *testing.T, executed *sync.Map) (w *place, kept, lost map[string]map[string]any) {
 	t.Helper()
 	server, databaseURL, vars := newPostgres(t)
@@ -155,7 +156,7 @@ func postgresMoment(t *testing.T, executed *sync.Map) (w *place, kept, lost map[
 	return w, kept, w.draw(30)
 }
 
-// newMariaDB is a server with a binary log, and what the page calls it.
+// newMariaDB returns a server with a binary log, and the page's variables for it.
 func newMariaDB(t *testing.T) (server *servertest.Server, vars []string) {
 	t.Helper()
 	servertest.NeedPrograms(t, "mariadb-server mariadb-backup", "mariadb", "mariadb-dump", "mariadb-binlog", "mariadb-backup")
@@ -167,7 +168,7 @@ func newMariaDB(t *testing.T) (server *servertest.Server, vars []string) {
 	}
 }
 
-// newMariaDBPlace is a place whose clients find the server by ~/.my.cnf.
+// newMariaDBPlace returns a place whose clients find the server by ~/.my.cnf.
 func newMariaDBPlace(t *testing.T, executed *sync.Map) *place {
 	t.Helper()
 	server, vars := newMariaDB(t)
@@ -180,7 +181,7 @@ func newMariaDBPlace(t *testing.T, executed *sync.Map) *place {
 	return w
 }
 
-// testMariaDBDump: the instances go on, and notice at the switch.
+// testMariaDBDump: the instances keep running, and notice the switch.
 func testMariaDBDump(t *testing.T, executed *sync.Map) {
 	w := newMariaDBPlace(t, executed)
 	kept := w.draw(30)
@@ -208,7 +209,7 @@ func testMariaDBPointInTime(t *testing.T, executed *sync.Map) {
 	for key, answer := range before {
 		kept[key] = answer
 	}
-	time.Sleep(1100 * time.Millisecond) // the binary log knows seconds
+	time.Sleep(1100 * time.Millisecond) // the binary log has a resolution of seconds
 	w.set("RESTORE_TO", time.Now().UTC().Format("2006-01-02 15:04:05"))
 	time.Sleep(1100 * time.Millisecond)
 	lost := w.draw(30)

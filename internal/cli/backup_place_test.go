@@ -22,28 +22,28 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// place is a database with instances, and the shell in which somebody works
-// through docs/backup.md.
+// place is a database with instances, and the shell in which an operator follows
+// docs/backup.md.
 type place struct {
 	testing.TB
 	program
 	blocks map[string]string
-	// executed are the names of the blocks that were.
+	// executed are the names of the executed blocks.
 	executed  *sync.Map
 	folder    string
 	vars      []string
-	server    *servertest.Server // nil where the database is a file
+	server    *servertest.Server // nil if the database is a file
 	instances []*process
 	count     int // of instances
 	keys      int
-	// asked is what a block asks of the machine; the test itself does it.
+	// asked receives what a block requests of the machine; the test itself does it.
 	asked chan systemctl
 }
 
 const pageToken = "an-admin-token"
 
-// newPlace makes a place for a database whose URL is given. vars are what the
-// page calls the values of a site.
+// newPlace returns a place for a database with the given URL. vars are the page's
+// variables for the values of a site.
 func newPlace(t *testing.T, executed *sync.Map, databaseURL string, server *servertest.Server, vars ...string) *place {
 	t.Helper()
 	w := &place{
@@ -65,7 +65,7 @@ func newPlace(t *testing.T, executed *sync.Map, databaseURL string, server *serv
 	account, err := user.Current()
 	require.NoError(t, err)
 	if account.Uid == "0" {
-		account.Username = "nobody" // as servertest has it
+		account.Username = "nobody" // as in servertest
 	}
 	for _, name := range []string{"backups", "work", "home"} {
 		require.NoError(t, os.Mkdir(filepath.Join(w.folder, name), 0o700))
@@ -86,7 +86,7 @@ func newPlace(t *testing.T, executed *sync.Map, databaseURL string, server *serv
 	return w
 }
 
-// obey does what a block asks of the machine.
+// obey does what a block requests of the machine.
 func (w *place) obey(path string) error {
 	switch path {
 	case "/stop/drawsvc":
@@ -122,7 +122,7 @@ func (w *place) stop() {
 	w.instances = nil
 }
 
-// blockMax is the longest that a block may take: only what hangs takes as long.
+// blockMax is the timeout of a block: only one that hangs takes as long.
 const blockMax = 5 * time.Minute
 
 // shell prepares a block to be executed.
@@ -161,7 +161,7 @@ func (w *place) try(name string) (string, error) {
 	}
 }
 
-// do executes blocks as they stand on the page; each must go well.
+// do executes blocks of the page unchanged; each must succeed.
 func (w *place) do(names ...string) {
 	w.Helper()
 	for _, name := range names {
@@ -172,7 +172,7 @@ func (w *place) do(names ...string) {
 	}
 }
 
-// background executes a block that does not end, until the test does.
+// background executes a block that runs until the test ends.
 func (w *place) background(name string) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -198,8 +198,8 @@ func (w *place) draw(n int) map[string]map[string]any {
 	return answers
 }
 
-// drawsAgain waits until each instance draws; until then it may only say that
-// the database is away.
+// drawsAgain waits until each instance draws; until then it may only answer that the
+// database is unavailable.
 func (w *place) drawsAgain() {
 	w.Helper()
 	for n, i := range w.instances {
@@ -212,8 +212,8 @@ func (w *place) drawsAgain() {
 	}
 }
 
-// restored says that the database is the one that had kept, and not lost, and
-// that all instances go on with it.
+// restored checks that the database is the one with the kept draws and without the lost
+// ones, and that all instances use it.
 func (w *place) restored(kept, lost map[string]map[string]any) {
 	w.Helper()
 	w.drawsAgain()
@@ -248,7 +248,7 @@ func (w *place) promised(all ...map[string]map[string]any) {
 	require.NoError(w.TB, os.WriteFile(filepath.Join(w.folder, "work", "keys-of-the-callers.txt"), []byte(keys.String()), 0o600))
 }
 
-// lines are those of a file that the page made.
+// lines returns the lines of a file that the page wrote.
 func (w *place) lines(name string) []string {
 	w.Helper()
 	text, err := os.ReadFile(filepath.Join(w.folder, "work", name))
@@ -256,7 +256,7 @@ func (w *place) lines(name string) []string {
 	return strings.Fields(string(text))
 }
 
-// compared says that the comparison finds what was lost, while nobody can draw.
+// compared checks that the comparison finds the lost draws, while nobody can draw.
 func (w *place) compared(kept, lost map[string]map[string]any) {
 	w.Helper()
 	require.Equal(w.TB, []string{"spring"}, w.lines("open-pools.txt"))
@@ -273,11 +273,11 @@ func (w *place) compared(kept, lost map[string]map[string]any) {
 	require.Contains(w.TB, body, `"code":"paused"`)
 }
 
-// settled gives one unit of the stock for a promise, and opens.
+// settled gives one unit of the stock for a promise, and opens the pool.
 func (w *place) settled() {
 	w.Helper()
 	before := w.ok("pool", "show", "spring")
-	w.do("settle", "settle", "open") // the second one is the first again
+	w.do("settle", "settle", "open") // the second one repeats the first
 	require.Contains(w.TB, before, "100000")
 	require.Contains(w.TB, w.ok("pool", "show", "spring"), "99999")
 }

@@ -17,10 +17,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
 
-// rename gives a file another name, with what SQLite has beside it.
+// rename renames a file, with the files of SQLite next to it.
 func rename(tb testing.TB, from, to string) {
 	tb.Helper()
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -30,7 +31,7 @@ func rename(tb testing.TB, from, to string) {
 	}
 }
 
-// refuses says that a service takes no draw and no change any more.
+// refuses checks that a service accepts no draw and no change any more.
 func (s *service) refuses(pool string) {
 	s.tb.Helper()
 	for n := range 3 {
@@ -46,8 +47,8 @@ func (s *service) refuses(pool string) {
 	s.admin(http.StatusOK, "GET", "/livez", "")
 }
 
-// startsNot runs `serve` in a process of its own, which must end with exit code
-// 1 and a line that holds part.
+// startsNot runs `serve` in a separate process, which must end with exit code 1 and a
+// line that contains part.
 func (p program) startsNot(part string) {
 	p.tb.Helper()
 	cmd := p.command("serve", "--listen", "127.0.0.1:0")
@@ -56,13 +57,13 @@ func (p program) startsNot(part string) {
 	require.NoError(p.tb, cmd.Start())
 	stop := time.AfterFunc(commandMax, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
-	_ = cmd.Wait() // says what the exit code says
+	_ = cmd.Wait() // the exit code is checked below
 	require.Equal(p.tb, exitFailure, cmd.ProcessState.ExitCode(), said.String())
 	require.Contains(p.tb, said.String(), part)
 }
 
-// TestBackupAndRestore: a service is backed up under load, killed, and put back
-// to the backup.
+// TestBackupAndRestore: a service is backed up under load, killed, and restored from
+// the backup.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "sqlite")
@@ -132,8 +133,8 @@ func copyTo(tb testing.TB, from, to string) {
 	require.NoError(tb, target.Close())
 }
 
-// TestReplacedWhileItIsServed: the file and what is beside it are renamed, and a
-// backup is put in their place.
+// TestReplacedWhileItIsServed: the database's files are renamed, and a backup replaces
+// them.
 func TestReplacedWhileItIsServed(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "sqlite")
@@ -162,8 +163,8 @@ func TestReplacedWhileItIsServed(t *testing.T) {
 	require.Contains(t, on(t, "sqlite:"+path+".old").ok("audit"), "0 violations", "the old one has it")
 }
 
-// TestDamagedWhileItIsServed: after the first page that cannot be read, nothing
-// is acknowledged until a backup is restored.
+// TestDamagedWhileItIsServed: after the first page that cannot be read, nothing is
+// acknowledged until a backup is restored.
 func TestDamagedWhileItIsServed(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "sqlite")
@@ -212,7 +213,7 @@ func TestDamagedWhileItIsServed(t *testing.T) {
 	require.True(t, replayed)
 }
 
-// TestBackupRefuses: one line, and nothing is touched.
+// TestBackupRefuses: there is one line, and nothing is changed.
 func TestBackupRefuses(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.URL(t, "sqlite"))
@@ -230,4 +231,21 @@ func TestBackupRefuses(t *testing.T) {
 		p.refused(exitUsage, "mariadb-backup or mariadb-dump", command, file, "--database", "mysql://u:hidden@h/d")
 	}
 	require.Contains(t, p.ok("audit"), "0 violations")
+}
+
+// TestBackupNamesTheFullDisk: the copy's disk is full, and not the database's. The message
+// names the file, and does not say that the database takes no writes.
+func TestBackupNamesTheFullDisk(t *testing.T) {
+	t.Parallel()
+	p := on(t, stocktest.URL(t, "sqlite"))
+	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=3")
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	p.ok("backup", backup)
+	disk := servertest.NewSmallDisk(t, t.TempDir(), 1<<20)
+	require.NoError(t, disk.Fill())
+	file := filepath.Join(disk.Dir, "backup.db")
+	p.refused(exitFailure, "create "+file+": no space left on device", "backup", file)
+	p.refused(exitFailure, "cannot be copied; the database is unchanged: write ", "restore", backup, "--database", "sqlite:"+filepath.Join(disk.Dir, "x.db"))
+	require.NoError(t, disk.Free())
+	p.ok("backup", file)
 }

@@ -31,8 +31,8 @@ type twin struct {
 	tokens     map[string]string
 }
 
-// newTwin makes two databases with the pools mono, which has issued two units,
-// and dry, which has none; the second database is served.
+// newTwin creates two databases with the pools mono, which has issued two units, and
+// dry, which has none; the second database is served.
 func newTwin(t *testing.T, dialect string) *twin {
 	w := &twin{t: t, files: t.TempDir(), tokens: map[string]string{}, url: stocktest.Migrated(t, dialect)}
 	w.write("rules", `{"fallback":"none","limits":[{"of":"draws","max":5,"per":"day"},{"of":"wins","max":2}]}`)
@@ -45,6 +45,8 @@ func newTwin(t *testing.T, dialect string) *twin {
 	w.write("blanks", "prize,name,value,stock,kind\nvoid,Void,,,blank\n")
 	w.write("moments", "at,prize,delta,reason\n2999-01-05T09:00:00Z,gold,2,a\n2999-01-06T09:00:00+01:00,tin,-1,b\n")
 	w.write("latemoments", "at,prize,delta,reason\n2999-01-05T09:00:00Z,gold,2,a\n2001-01-06T09:00:00+01:00,tin,-1,b\n")
+	w.write("steps", "award,to,reference\n4,fulfilled,P9\n")
+	w.write("badsteps", "award,to\n99,fulfilled\n")
 	w.write("codes", "code\nAAAA-1111\nAAAA-1112\nAAAA-1113\n")
 	w.write("badcodes", "AAAA-2111\nAAAA-2112,x\n")
 	keys := w.write("sealkeys", stocktest.SealKeyLine("k1")+"\n")
@@ -82,7 +84,7 @@ func (w *twin) write(name, text string) string {
 	return path
 }
 
-// as is the program over HTTP with the token of a name.
+// as returns the program over HTTP with the token of a name.
 func (w *twin) as(name string) program {
 	return program{tb: w.t, vars: map[string]string{"DRAWSVC_SERVER": w.server.url, "DRAWSVC_TOKEN_FILE": w.tokens[name]}}
 }
@@ -103,13 +105,13 @@ func (w *twin) args(line string) []string {
 	return words
 }
 
-// varies are the times and the names of actors in what is printed, and what chance
-// has made: seals of schedules, and the seeds, roots and signatures of commitments.
+// varies matches the times and the names of actors in the output, and random values:
+// seals of schedules, and the seeds, roots and signatures of commitments.
 var varies = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|"actor":"(cli:[^"]*|ci)"|by (cli:\S+|ci) at|,(cli:[^,]*|ci),|` +
-	`(?m)sha256 [0-9a-f]{64}$|kept nowhere else: \S+$|"sha256":"[0-9a-f]{64}","salt":"[^"]+"|"count":\d+,"sha256":"[0-9a-f]{64}"|"hash":"[0-9a-f]{64}"|` +
-	`^anchor [0-9a-f]{64}$|^log \d+ \S+$|^— draws.example.org/\S+ \S+$|^1 [0-9a-f]{64}$`)
+	`(?m)sha256 [0-9a-f]{64}$|kept nowhere else: \S+$|"sha256":"[0-9a-f]{64}","salt":"[^"]+"|"count":\d+,"sha256":"[0-9a-f]{64}"|"sha256":"[0-9a-f]{64}","version"|sha256 [0-9a-f]{12}\)|"hash":"[0-9a-f]{64}"|` +
+	`hook-[a-z2-7]{16}|whsec_[A-Za-z0-9+/=]{44}|not shown again: \S+$|"seconds":[0-9.e-]+|^anchor [0-9a-f]{64}$|^log \d+ \S+$|^— draws.example.org/\S+ \S+$|^1 [0-9a-f]{64}$`)
 
-// mark is that of a key, which a plan over HTTP always has.
+// mark matches the mark of a key, which a plan over HTTP always has.
 var mark = regexp.MustCompile(`,"key":"[\w-]{43}:[\w-]{43}"`)
 
 func alike(o outcome) outcome {
@@ -118,8 +120,8 @@ func alike(o outcome) outcome {
 	return o
 }
 
-// TestBothWays: every admin command prints what the table has, with the exit code of the
-// table, over both transports.
+// TestBothWays: every admin command prints what the table has, with the exit code of
+// the table, over both transports.
 func TestBothWays(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -134,7 +136,7 @@ func TestBothWays(t *testing.T) {
 			require.NotContains(t, theirs, `"actor":"cli`)
 			require.Positive(t, strings.Count(mine, `"actor":"cli:`))
 			require.Equal(t, strings.Count(mine, `"actor":"cli:`), strings.Count(theirs, `"actor":"ci"`), "each change and move names who made it")
-			if dialect == "sqlite" { // one process has the file
+			if dialect == "sqlite" { // only one process may open the file
 				return
 			}
 			w.damage()
@@ -149,8 +151,9 @@ func TestBothWays(t *testing.T) {
 	}
 }
 
-// run runs a line over each transport: to the handlers of this process on a database, and
-// over the network to those of a service on an equal one. All must do the same.
+// run runs a line over each transport: to the handlers of this process on a database,
+// and over the network to those of a service on an equal one. Both must give the same
+// result.
 func (w *twin) run(line string, code int, part string) {
 	w.t.Helper()
 	var first outcome
@@ -165,7 +168,7 @@ func (w *twin) run(line string, code int, part string) {
 	}
 }
 
-// TestBothWaysCatches: a service whose answers say something else.
+// TestBothWaysCatches: a service with other answers fails.
 func TestBothWaysCatches(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t, "sqlite")
@@ -194,8 +197,8 @@ func TestBothWaysCatches(t *testing.T) {
 	}
 }
 
-// damage breaks a rule in the pool dry of both databases, more often than an
-// audit lists, and what was signed of the pool deal.
+// damage breaks a rule in the pool dry of both databases, more often than an audit
+// lists, and changes what was signed of the pool deal.
 func (w *twin) damage() {
 	w.run("pool create deal --state paused --prize id=gold,stock=3", exitOK, "paused")
 	w.run("pool commit deal --origin draws.example.org", exitOK, "deal")
@@ -228,7 +231,7 @@ func TestJobsBothWays(t *testing.T) {
 	}
 }
 
-// leaves are the commands that do something.
+// leaves returns the commands without subcommands.
 func leaves(all []*cobra.Command) (found []*cobra.Command) {
 	for _, c := range all {
 		if len(c.Commands()) == 0 {
@@ -239,16 +242,16 @@ func leaves(all []*cobra.Command) (found []*cobra.Command) {
 	return found
 }
 
-// TestEveryCommandBothWays: each command that takes --server is in the table
-// above, and each other one that has a database refuses it.
+// TestEveryCommandBothWays: each command with --server is in the table above, and each
+// other one with a database refuses the flag.
 func TestEveryCommandBothWays(t *testing.T) {
 	t.Parallel()
 	var tested []string
 	for _, c := range bothWays() {
 		tested = append(tested, c.line+" ")
 	}
-	tested = append(tested, "job list ", "job show ", "job history ") // TestJobsBothWays
-	tested = append(tested, "publish ", "clock accept ")              // TestPublish, TestClockAccept: they use the service for a part, or only it
+	tested = append(tested, "job list ", "job show ", "job history ") // TestJobsBothWays tests these
+	tested = append(tested, "publish ", "clock accept ")              // TestPublish and TestClockAccept test these, which use the service for a part, or only it
 	root := &cobra.Command{Use: "drawsvc"}
 	root.AddCommand(commands(program{tb: t}.environment(&bytes.Buffer{}, &bytes.Buffer{}))...)
 	for _, c := range leaves(root.Commands()) {

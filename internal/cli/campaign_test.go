@@ -27,7 +27,7 @@ func members(tb testing.TB, body string) (m map[string]any) {
 	return m
 }
 
-// wins says for each award of a draw's answer whether it is a win.
+// wins returns for each award of a draw's answer whether it is a win.
 func wins(tb testing.TB, body string) (all []bool) {
 	tb.Helper()
 	for _, a := range members(tb, body)["awards"].([]any) {
@@ -36,7 +36,7 @@ func wins(tb testing.TB, body string) (all []bool) {
 	return all
 }
 
-// TestCampaign: losing tickets and limits, from outside.
+// TestCampaign: losing tickets and limits, over HTTP.
 func TestCampaign(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)
@@ -97,8 +97,8 @@ func TestCampaign(t *testing.T) {
 	})
 }
 
-// TestRedirectsFromOutside: what was drawn and withheld is in the log, and in the
-// metrics.
+// TestRedirectsFromOutside: prizes that were drawn and withheld are in the log, and in
+// the metrics.
 func TestRedirectsFromOutside(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)
@@ -152,7 +152,9 @@ func TestRulesOverHTTP(t *testing.T) {
 	require.Equal(t, "rules-changed", members(t, body)["code"])
 	status, body = put(fmt.Sprintf(`"%v"`, first["version"]), `{"fallback":"none","win":"1/4","disclose":true}`)
 	require.Equal(t, 200, status, body)
-	s.admin(400, "PUT", "/admin/pools/spring/rules", `{"fallback":"gold"}`)
+	require.Contains(t, s.admin(400, "PUT", "/admin/pools/spring/rules", "{\n\"fallback\":\"gold\"}"), `not an endless blank (line 2, column 1)`)
+	require.Contains(t, s.admin(400, "POST", "/admin/pools/spring/rules", "{\n\"fallback\":\"non\"}"), `did you mean \"none\"? (line 2, column 1)`)
+	require.Contains(t, s.admin(400, "POST", "/admin/pools/spring/simulation", "{\n\"fallback\":\"gold\"}"), `not an endless blank (line 2, column 1)`)
 	require.JSONEq(t, s.admin(200, "GET", fmt.Sprintf("/admin/pools/spring/rules?version=%v", first["version"]), ""),
 		mustJSON(t, first), "a version's rules stay")
 
@@ -189,16 +191,16 @@ func mustJSON(tb testing.TB, v any) string {
 func TestRulesCommands(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := spring(t, url)
-		good, bad := p.written("good.json", `{"limits":[{"of":"draws","max":2,"per":"day"}]}`), p.written("bad.json", `{"fallback":"gold"}`)
+		good, bad := p.written("good.json", `{"limits":[{"of":"draws","max":2,"per":"day"}]}`), p.written("bad.json", "{\n\"fallback\":\"gold\"}")
 		p.refused(exitFailure, `pool "spring" has no such rules`, "rules", "show", "--pool", "spring")
 		require.Contains(t, p.ok("rules", "check", "--pool", "spring", good), "pool spring: the rules fit, sha256 ")
-		p.refused(exitFailure, "not an endless blank", "rules", "check", "--pool", "spring", bad)
-		p.refused(exitFailure, "not an endless blank", "rules", "set", "--pool", "spring", bad)
+		p.refused(exitFailure, "not an endless blank (line 2, column 1)", "rules", "check", "--pool", "spring", bad)
+		p.refused(exitFailure, "not an endless blank (line 2, column 1)", "rules", "set", "--pool", "spring", bad)
 		p.refused(exitFailure, `pool "spring" has no such rules`, "rules", "show", "--pool", "spring")
 		p.refused(exitFailure, `there is no pool "winter"`, "rules", "set", "--pool", "winter", good)
 		require.Contains(t, p.ok("rules", "set", "--pool", "spring", "--actor", "ann", good), "pool spring: the rules are of version 4, sha256 ")
 		shown := p.ok("rules", "show", "--pool", "spring")
-		require.Regexp(t, `^pool spring, rules of version 4, by ann at 20\S+Z\n\n\{"limits":\[\{"of":"draws","max":2,"per":"day"\}\]\}\n$`, shown)
+		require.Regexp(t, `^pool spring, rules of version 4, by ann at 20\S+Z\n\nEach draw [^\n]*\nEach user draws at most twice a day\.\n[^{]*\n\n\{"limits":\[\{"of":"draws","max":2,"per":"day"\}\]\}\n$`, shown)
 		require.Equal(t, map[string]any{"limits": []any{map[string]any{"of": "draws", "max": 2.0, "per": "day"}}},
 			members(t, p.ok("rules", "show", "--pool", "spring", "--version", "4", "--output", "json"))["rules"])
 		require.Contains(t, p.ok("pool", "show", "spring"), "version 4, rules of version 4\n")
@@ -220,7 +222,7 @@ func TestBlanksOnTheCommandLine(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)
 		p.ok("migrate", "up")
-		require.Equal(t, "pool spring is made and open: prizes 3, units 12\n", p.ok("pool", "create", "spring",
+		require.Equal(t, "pool spring created (open): prizes 3, units 12\n", p.ok("pool", "create", "spring",
 			"--prize", "id=gold,stock=10", "--prize", "id=lost,kind=blank,stock=2", "--prize", "id=none,kind=blank"))
 		p.refused(exitUsage, "kind of prize", "prize", "add", "--pool", "spring", "--prize", "id=x,kind=nil,stock=1")
 		require.Contains(t, p.ok("pool", "show", "spring"), "none   0.00   endless  0       endless    none (blank)\n")
@@ -230,7 +232,7 @@ func TestBlanksOnTheCommandLine(t *testing.T) {
 		require.Equal(t, "pool spring: prizes added 2, restocked 1; units put in 7 (version 7)\n", p.ok("stock", "import", "--pool", "spring", "--key", "k", "-"))
 		require.Contains(t, p.ok("stock", "import", "--pool", "spring", "--key", "k", "-"), "units put in 7 (version 7); this key was used already")
 		p.stdin = strings.Replace(p.stdin, "nil,Nil,,,blank", "nil,Nil,,,", 1)
-		p.refused(exitFailure, "line 4: stock must be a whole number", "stock", "import", "--pool", "spring", "-")
+		p.refused(exitFailure, "line 4: stock is missing: give a number of units", "stock", "import", "--pool", "spring", "-")
 		for line, says := range map[string]string{
 			"gold,,,1,blank":   `line 2: prize "gold" has the kind prize in the pool`,
 			"lost,,,1,prize":   `line 2: prize "lost" has the kind blank in the pool`,
@@ -246,7 +248,7 @@ func TestBlanksOnTheCommandLine(t *testing.T) {
 	})
 }
 
-// TestSimulate: of a pool and of a file, the same run for the same seed.
+// TestSimulate: from a pool and from a file, the same seed gives the same run.
 func TestSimulate(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

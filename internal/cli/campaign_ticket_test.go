@@ -31,7 +31,7 @@ func ticketOf(tb testing.TB, secret, id string, until time.Time) string {
 	return `{"pool":"spring","ticket":"` + signed + `"}`
 }
 
-// TestTicketIsOneDraw: however often it is used, on whatever instance.
+// TestTicketIsOneDraw: a ticket draws once, however often it is used, on any instance.
 func TestTicketIsOneDraw(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)
@@ -47,7 +47,7 @@ func TestTicketIsOneDraw(t *testing.T) {
 		var asking sync.WaitGroup
 		for i := range answers {
 			asking.Go(func() {
-				for status := 0; status != http.StatusOK; { // busy is no answer
+				for status := 0; status != http.StatusOK; { // busy is not an answer
 					var err error
 					status, answers[i], err = instances[i%len(instances)].ask("POST", "/draw", ticket)
 					if err != nil || status != http.StatusOK && status < 500 {
@@ -74,8 +74,8 @@ func TestTicketIsOneDraw(t *testing.T) {
 	})
 }
 
-// TestTicketGate: who has no good ticket draws nothing, and a known draw is
-// answered all the same.
+// TestTicketGate: without a valid ticket nothing is drawn, but a known draw is still
+// answered.
 func TestTicketGate(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.Migrated(t, "sqlite"))
@@ -84,12 +84,12 @@ func TestTicketGate(t *testing.T) {
 	keys := p.written("keys.json", keysFile(ticketSecret))
 	s := p.serve("--ticket-keys", keys)
 	expired := ticketOf(t, ticketSecret, "order-2", time.Now().Add(-time.Hour))
-	s.admin(200, "POST", "/draw", expired) // nobody wants tickets yet
+	s.admin(200, "POST", "/draw", expired) // no pool needs tickets yet
 	s.admin(200, "PUT", "/admin/pools/spring/rules", `{"tickets":true}`)
 	for body, refusal := range map[string][]any{
 		`{"pool":"spring","user":"u1"}`:                                     {"ticket-required", "none"},
 		ticketOf(t, ticketSecret, "order-3", time.Now().Add(-time.Hour)):    {"ticket-expired", "none"},
-		ticketOf(t, ticketSecret+"x", "order-4", time.Now().Add(time.Hour)): {"ticket-invalid", "unknown"}, // nobody knows of which draw it is
+		ticketOf(t, ticketSecret+"x", "order-4", time.Now().Add(time.Hour)): {"ticket-invalid", "unknown"}, // its draw is unknown
 		`{"pool":"spring","user":"u1","ticket":"eyJhbGciOiJub25lIn0.e30."}`: {"ticket-invalid", "unknown"},
 	} {
 		answer := members(t, s.admin(403, "POST", "/draw", body))

@@ -27,7 +27,7 @@ type authority struct {
 	tb   testing.TB
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	// file holds the authority's own certificate.
+	// file is the authority's own certificate.
 	file string
 }
 
@@ -51,8 +51,8 @@ func (a *authority) issue(usage x509.ExtKeyUsage, until time.Time) (cert, key st
 	})
 }
 
-// sign writes a certificate that the authority signs, with a key of its own. The
-// first one is that of the authority.
+// sign writes a certificate that the authority signs, with a new key. The first one is
+// the authority's own.
 func (a *authority) sign(template *x509.Certificate) (cert, key string) {
 	a.tb.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -76,8 +76,8 @@ type pair struct{ cert, key string }
 
 func pairOf(cert, key string) pair { return pair{cert, key} }
 
-// callingWith returns s as a caller sees it who has a certificate, or none. Its
-// connection stays open.
+// callingWith returns s as called with a certificate, or with none. Its connection
+// stays open.
 func callingWith(s *service, shown pair) *service {
 	settings := &tls.Config{InsecureSkipVerify: true}
 	if shown.cert != "" {
@@ -91,7 +91,7 @@ func callingWith(s *service, shown pair) *service {
 	return &service{tb: s.tb, url: strings.Replace(s.url, "http:", "https:", 1), client: &http.Client{Transport: transport, Timeout: answerMax}}
 }
 
-// listsPools is the status of an admin call with the right token.
+// listsPools returns the status of an admin call with the right token.
 func (s *service) listsPools(token string) int {
 	s.tb.Helper()
 	status, _, err := s.ask("GET", "/admin/pools", "", "Authorization", "Bearer "+token)
@@ -101,9 +101,9 @@ func (s *service) listsPools(token string) int {
 
 const adminOfTest = "an-admin-token-of-the-test"
 
-// TestClientCertificates: admin calls need a certificate of the authority of the
-// moment beside the token, on open connections too; draws need none. The control is
-// a service that demands none.
+// TestClientCertificates: besides the token, admin calls need a certificate of the
+// current authority, on open connections too; draws need none. The control is a service
+// that demands none.
 func TestClientCertificates(t *testing.T) {
 	t.Parallel()
 	ours, foreign := newAuthority(t), newAuthority(t)
@@ -145,7 +145,7 @@ func TestClientCertificates(t *testing.T) {
 	require.Equal(t, 200, newcomer.listsPools(adminOfTest))
 }
 
-// TestCommandsShowACertificate: commands with --server have one to show.
+// TestCommandsShowACertificate: commands with --server can show a certificate.
 func TestCommandsShowACertificate(t *testing.T) {
 	t.Parallel()
 	ours := newAuthority(t)
@@ -165,8 +165,8 @@ func TestCommandsShowACertificate(t *testing.T) {
 	p.refused(exitUsage, "--client-cert and --client-key: ", "pool", "list", "--client-cert", myKey, "--client-key", mine)
 }
 
-// TestTLSOffersWhatIsSafe: authenticated encryption only, and a word to browsers that
-// nothing else is spoken here. The control offers a suite that is taken.
+// TestTLSOffersWhatIsSafe: the service offers only authenticated encryption, and a
+// header that makes browsers use only TLS. The control offers a suite that is accepted.
 func TestTLSOffersWhatIsSafe(t *testing.T) {
 	t.Parallel()
 	cert, key := writeCertificate(t, t.TempDir(), 1)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// recipes are the loops of docs/clients.md that are executed, by language.
+// recipes returns the executed loops of docs/clients.md, by language.
 func recipes(t *testing.T) map[string]caller {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/clients.md")
@@ -33,7 +34,7 @@ func recipes(t *testing.T) map[string]caller {
 	return all
 }
 
-// block is the only block of a language on a page.
+// block returns the only block of a language on a page.
 func block(t *testing.T, text, language string) string {
 	t.Helper()
 	parts := strings.Split(text, "```"+language+"\n")
@@ -56,9 +57,8 @@ func goClient(ctx context.Context, address string) (string, error) {
 	return string(text), err
 }
 
-// throughACut has a caller draw on the demo and cuts its connection when the
-// draw is durable and its response on the way. It judges what the caller has,
-// and what the database.
+// throughACut makes a caller draw on the demo and cuts its connection when the draw is
+// durable and its response on the way. It judges what the caller and the database have.
 func throughACut(t *testing.T, call caller) error {
 	t.Helper()
 	s := on(t, "sqlite:"+filepath.Join(t.TempDir(), "demo.db")).serve("--demo")
@@ -107,8 +107,8 @@ func throughACut(t *testing.T, call caller) error {
 	return nil
 }
 
-// TestClientsSettleACutConnection: each loop of docs/clients.md, and the Go
-// client, on the demo. One award, which the caller has in the end.
+// TestClientsSettleACutConnection: with each loop of docs/clients.md, and with the Go
+// client, there is one award on the demo, and the caller gets it in the end.
 func TestClientsSettleACutConnection(t *testing.T) {
 	t.Parallel()
 	for language, call := range recipes(t) {
@@ -119,7 +119,7 @@ func TestClientsSettleACutConnection(t *testing.T) {
 	}
 }
 
-// TestClientsSettleACutConnectionCatches: loops that are wrong.
+// TestClientsSettleACutConnectionCatches: wrong loops fail.
 func TestClientsSettleACutConnectionCatches(t *testing.T) {
 	t.Parallel()
 	twice := func(ctx context.Context, address string) (string, error) {
@@ -162,8 +162,8 @@ func once(ctx context.Context, address string) (string, error) {
 	return string(body), err
 }
 
-// TestRecipesSettle: the recipes go on with the same key through every response
-// that is not final, and end with one that is.
+// TestRecipesSettle: the recipes retry with the same key after every response that is
+// not final, and end with a final one.
 func TestRecipesSettle(t *testing.T) {
 	t.Parallel()
 	half := func(w http.ResponseWriter, _ *http.Request) {
@@ -193,7 +193,7 @@ func TestRecipesSettle(t *testing.T) {
 	}
 }
 
-// TestRecipesHonourRetryAfter: no request earlier than the service said.
+// TestRecipesHonourRetryAfter: no request is earlier than the service stated.
 func TestRecipesHonourRetryAfter(t *testing.T) {
 	t.Parallel()
 	busy := func(w http.ResponseWriter, r *http.Request) {
@@ -216,7 +216,7 @@ func TestRecipesHonourRetryAfter(t *testing.T) {
 	}
 }
 
-// TestGoRecipeIsTheExample: the page's Go is a part of the example that the
+// TestGoRecipeIsTheExample: the page's Go code is a part of the example that the
 // package's tests execute.
 func TestGoRecipeIsTheExample(t *testing.T) {
 	t.Parallel()
@@ -227,7 +227,7 @@ func TestGoRecipeIsTheExample(t *testing.T) {
 	require.Contains(t, string(example), block(t, string(page), "go"))
 }
 
-// TestClientIsUnsettledAtItsDeadline, and settles with the same key afterwards.
+// TestClientIsUnsettledAtItsDeadline: it settles with the same key afterwards.
 func TestClientIsUnsettledAtItsDeadline(t *testing.T) {
 	t.Parallel()
 	s := on(t, "sqlite:"+filepath.Join(t.TempDir(), "demo.db")).serve("--demo")
@@ -267,4 +267,36 @@ func TestClientIsUnsettledAtItsDeadline(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.DrawAgain(t.Context(), "demo", `a "quoted", key\`)
 	require.NoError(t, err)
+}
+
+// TestGoClientIsRequiredFromAClone: a module beside a clone requires the Go client by the
+// commands of docs/clients.md, and compiles. Without the replacement it does not.
+func TestGoClientIsRequiredFromAClone(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/clients.md")
+	require.NoError(t, err)
+	_, text, found := strings.Cut(string(page), "```text\ngo mod edit")
+	require.True(t, found)
+	text, _, found = strings.Cut("go mod edit"+text, "```")
+	require.True(t, found)
+	clone, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	compile := func(commands string) error {
+		folder := t.TempDir()
+		require.NoError(t, os.Symlink(clone, filepath.Join(folder, "drawsvc")))
+		shop := filepath.Join(folder, "shop")
+		require.NoError(t, os.Mkdir(shop, 0o700))
+		main := "package main\n\nimport \"drawsvc/client\"\n\nfunc main() { println(client.NewKey()) }\n"
+		for name, content := range map[string]string{"go.mod": "module shop\n\ngo 1.26.0\n", "main.go": main} {
+			require.NoError(t, os.WriteFile(filepath.Join(shop, name), []byte(content), 0o600))
+		}
+		run := exec.CommandContext(t.Context(), "bash", "-ec", commands+"\ngo build -o /dev/null .")
+		run.Dir = shop
+		if output, err := run.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, output)
+		}
+		return nil
+	}
+	require.NoError(t, compile(text))
+	require.Error(t, compile(strings.ReplaceAll(text, "-replace=drawsvc=../drawsvc", "")), "the double")
 }

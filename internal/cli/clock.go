@@ -18,8 +18,8 @@ func clockAcceptCommand(env setting.Environment) *cobra.Command {
 	var on target
 	c := &cobra.Command{
 		Use:   "accept",
-		Short: "Have a service take the database's clock to be right although it has leapt",
-		Long: `Have a service take the database's clock to be right although it has leapt.
+		Short: "Accept the database's clock after a leap, on a running service",
+		Long: `Accept the database's clock after a leap, on a running service.
 
 While a leap stands, pools with rules or an agenda give no new draws: they are
 answered 503 clock-leapt. Each instance judges the clock by itself, so ask each

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestClockAccept: the command asks a service, which goes by the clock as it is.
+// TestClockAccept: after the command, the service uses the clock as it is.
 func TestClockAccept(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.Migrated(t, "sqlite"))

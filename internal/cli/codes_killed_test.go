@@ -17,9 +17,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestCodesKilled: a service is killed again and again while it imports and hands out.
-// The same file with the same key ends as one import, and each key that drew has, in the
-// end, one award with the code of its unit.
+// TestCodesKilled: a service is killed again and again while it imports and hands out
+// codes. The same file with the same key ends as one import, and each key that drew
+// has, in the end, one award with the code of its unit.
 func TestCodesKilled(t *testing.T) {
 	servertest.Long(t)
 	each(t, func(t *testing.T, url string) {
@@ -29,13 +29,13 @@ func TestCodesKilled(t *testing.T) {
 		args := []string{"--seal-keys", sealKeyFile(t, filepath.Join(dir, "keys"), "k1"), "--admin-token", token}
 		p.ok("pool", "create", "spring")
 		p.ok("prize", "add", "--pool", "spring", "--codes", "--prize", "id=card")
-		lines := stocktest.CodeLines("KILL", 60_000)
+		lines := stocktest.CodeLines("KILL", 15_000)
 		imported := func(s *process) (int, error) {
 			status, _, err := s.ask("POST", "/admin/pools/spring/prizes/card/codes", strings.Join(lines, "\n")+"\n",
 				"Authorization", "Bearer "+token, "Content-Type", "text/plain", "Idempotency-Key", "delivery")
 			return status, err
 		}
-		for round := 0; ; round++ { // each round may come further than the one before it
+		for round := 0; ; round++ { // each round may get further than the one before
 			s := p.start(args...)
 			ended := make(chan int, 1)
 			go func() {
@@ -45,7 +45,7 @@ func TestCodesKilled(t *testing.T) {
 			select {
 			case status := <-ended:
 				require.Equal(t, http.StatusCreated, status)
-			case <-time.After(time.Duration(300*(round+1)) * time.Millisecond):
+			case <-time.After(time.Duration(100*(round+1)) * time.Millisecond):
 			}
 			s.signal(syscall.SIGKILL)
 			if len(ended) == 0 && round >= 3 {
@@ -70,8 +70,8 @@ func TestCodesKilled(t *testing.T) {
 	})
 }
 
-// drawKilled draws under keys while the service is killed, and asks for all of them again
-// in the end.
+// drawKilled draws under keys while the service is killed, and repeats all of them in
+// the end.
 func drawKilled(t *testing.T, p program, args, lines []string) {
 	t.Helper()
 	const rounds, keys = 3, 40

@@ -21,7 +21,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// sealKeyFile writes a file of seal keys of some ids.
+// sealKeyFile writes a file of seal keys with the given ids.
 func sealKeyFile(t *testing.T, path string, ids ...string) string {
 	t.Helper()
 	text := ""
@@ -41,7 +41,8 @@ func (s *service) importing(lines []string, query string) (int, string) {
 	return status, body
 }
 
-// leaks are the places, by name, that hold one of the codes, in any usual writing.
+// leaks returns the names of the places that contain one of the codes, in any usual
+// encoding.
 func leaks(places map[string]string, codes []string) (found []string) {
 	for name, text := range places {
 		for _, code := range codes {
@@ -56,9 +57,9 @@ func leaks(places map[string]string, codes []string) (found []string) {
 	return slices.Compact(found)
 }
 
-// TestCodesLeakNowhere: beside the answers to draws, no code is in what the service and
-// its database write: logs at debug, errors, metrics, every GET by every role, the
-// files of the database, and every row of every table.
+// TestCodesLeakNowhere: except for the answers to draws, nothing that the service and
+// its database write contains a code: logs at debug, errors, metrics, every GET by
+// every role, the files of the database, and every row of every table.
 func TestCodesLeakNowhere(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p, dir := on(t, url), t.TempDir()
@@ -125,8 +126,8 @@ func TestCodesLeakNowhere(t *testing.T) {
 	})
 }
 
-// readPaths are the paths of the GETs that show something of the pool, but for the draws
-// that a caller names.
+// readPaths returns the paths of the GETs that show something of the pool, except the
+// draws that a caller names.
 func readPaths() []string {
 	pool := "/admin/pools/spring"
 	return []string{
@@ -136,7 +137,7 @@ func readPaths() []string {
 	}
 }
 
-// TestCodesLeakCatches: a plain code is found in each of the places, however it is written.
+// TestCodesLeakCatches: a plain code is found in each of the places, in each encoding.
 func TestCodesLeakCatches(t *testing.T) {
 	t.Parallel()
 	code := "SECRET-000001"
@@ -148,11 +149,12 @@ func TestCodesLeakCatches(t *testing.T) {
 	}
 }
 
-// TestSealKeysRotate: keys are replaced while draws go on. Every answer has the right
-// code, or is 503; wrong bytes under an id are not a key, and a bad file changes nothing.
+// TestSealKeysRotate: keys are replaced while draws continue. Every answer has the
+// right code, or is 503; wrong bytes under an id are not a key, and a bad file changes
+// nothing.
 func TestSealKeysRotate(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file belongs to one process
+	for _, dialect := range []string{"postgres", "mysql"} { // only one process may open an SQLite file
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			p, dir := on(t, stocktest.Migrated(t, dialect)), t.TempDir()
@@ -176,16 +178,21 @@ func TestSealKeysRotate(t *testing.T) {
 				require.Eventually(t, func() bool { return wins.Load() > before+20 }, commandMax, 20*time.Millisecond)
 			}
 			more()
-			sealKeyFile(t, files[0], "k2", "k1") // one instance, then all
-			awaitSealing(t, s, "k2")
-			sealKeyFile(t, files[1], "k2", "k1")
-			awaitSealing(t, services[1], "k2")
+			useKeys := func(i int, ids ...string) {
+				t.Helper()
+				services[i].noticed("a changed file is used from now on", func() { sealKeyFile(t, files[i], ids...) })
+			}
+			useKeys(0, "k2", "k1") // one instance, then all
+			status, body = s.importing([]string{"EXTRA"}, "?reserve=true")
+			require.Equal(t, http.StatusCreated, status, body)
+			require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/spring/prizes/card/codes", ""), `"k2":1`)
+			useKeys(1, "k2", "k1")
 			more()
 			p.vars["DRAWSVC_SEAL_KEYS"] = files[0]
 			require.Contains(t, p.ok("codes", "reseal"), "sealed again")
 			require.Contains(t, p.ok("codes", "show", "--pool", "spring", "--prize", "card", "--output", "json"), `"keys":{"k2":`)
-			sealKeyFile(t, files[0], "k2")
-			sealKeyFile(t, files[1], "k2")
+			useKeys(0, "k2")
+			useKeys(1, "k2")
 			more()
 			require.NoError(t, os.WriteFile(files[0], []byte("k2 "+strings.Fields(stocktest.SealKeyLine("wrong"))[1]), 0o600))
 			awaitReady(t, s, `"codes":"unavailable"`, true)
@@ -194,9 +201,8 @@ func TestSealKeysRotate(t *testing.T) {
 			require.Equal(t, http.StatusServiceUnavailable, status)
 			require.Contains(t, body, `"code":"seal-key-missing","outcome":"none"`)
 			require.NoError(t, os.WriteFile(files[0], []byte("no key at all"), 0o600))
-			require.NoError(t, os.WriteFile(files[1], []byte("no key at all"), 0o600))
-			require.Eventually(t, func() bool { return strings.Contains(services[1].stderr.String(), "a changed file cannot be used") }, commandMax, 20*time.Millisecond)
-			more() // at the other instance, which goes on with its keys
+			services[1].noticed("a changed file cannot be used", func() { require.NoError(t, os.WriteFile(files[1], []byte("no key at all"), 0o600)) })
+			more() // on the other instance, which still uses its keys
 			sealKeyFile(t, files[0], "k2")
 			awaitReady(t, s, `"codes":"unavailable"`, false)
 			close(stop)
@@ -215,18 +221,7 @@ func awaitReady(t *testing.T, s *service, part string, has bool) {
 	}, commandMax, 20*time.Millisecond)
 }
 
-// awaitSealing imports codes until one is sealed under a key.
-func awaitSealing(t *testing.T, s *service, key string) {
-	t.Helper()
-	n := 0
-	require.Eventually(t, func() bool {
-		n++
-		s.importing([]string{fmt.Sprintf("EXTRA-%p-%d", s, n)}, "?reserve=true")
-		return strings.Contains(s.admin(http.StatusOK, "GET", "/admin/pools/spring/prizes/card/codes", ""), `"`+key+`"`)
-	}, commandMax, 200*time.Millisecond)
-}
-
-// drawsWithCodes draws until it is to stop, and returns what is wrong with an answer.
+// drawsWithCodes draws until stop is closed, and returns what is wrong with an answer.
 func drawsWithCodes(services []*service, lines []string, wins *atomic.Int64, stop <-chan struct{}) error {
 	for i := 0; ; i++ {
 		select {
@@ -257,7 +252,7 @@ func drawsWithCodes(services []*service, lines []string, wins *atomic.Int64, sto
 	}
 }
 
-// tableText is all that a table holds, as text.
+// tableText returns all rows of a table, as text.
 func tableText(t *testing.T, db *sql.DB, table string) string {
 	t.Helper()
 	found, err := db.QueryContext(t.Context(), "SELECT * FROM "+table)

@@ -46,7 +46,7 @@ func startCollector(t *testing.T) *collector {
 	return c
 }
 
-// ServeHTTP takes what an exporter sends.
+// ServeHTTP receives what an exporter sends.
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var sent collect.ExportTraceServiceRequest
@@ -64,7 +64,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// Export is gRPC's way in.
+// Export receives traces over gRPC.
 func (c *collector) Export(_ context.Context, r *collect.ExportTraceServiceRequest) (*collect.ExportTraceServiceResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *collector) Export(_ context.Context, r *collect.ExportTraceServiceReque
 	return &collect.ExportTraceServiceResponse{}, nil
 }
 
-// spans are those that it has received.
+// spans returns the spans that it has received.
 func (c *collector) spans() (all spans) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *collector) spans() (all spans) {
 	return all
 }
 
-// text is all that was received, as one text.
+// text returns everything that was received, as one text.
 func (c *collector) text(t *testing.T) (text string) {
 	t.Helper()
 	c.mu.Lock()
@@ -97,7 +97,7 @@ func (c *collector) text(t *testing.T) (text string) {
 	return text
 }
 
-// resource is what the sender says of itself.
+// resource returns the sender's description of itself.
 func (c *collector) resource() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +122,7 @@ func attributes(all []*common.KeyValue) map[string]string {
 	return values
 }
 
-// spans are of one service.
+// spans belong to one service.
 type spans []*tracepb.Span
 
 func (all spans) named(name string) (found spans) {
@@ -143,7 +143,7 @@ func (all spans) by(id []byte) *tracepb.Span {
 	return nil
 }
 
-// below are the spans whose parent is the given one.
+// below returns the spans whose parent is the given one.
 func (all spans) below(parent *tracepb.Span) (found spans) {
 	for _, s := range all {
 		if string(s.GetParentSpanId()) == string(parent.GetSpanId()) {
@@ -153,7 +153,7 @@ func (all spans) below(parent *tracepb.Span) (found spans) {
 	return found
 }
 
-// links says whether a span has a link to the other.
+// links reports whether a span has a link to the other.
 func links(from, to *tracepb.Span) bool {
 	for _, l := range from.GetLinks() {
 		if string(l.GetSpanId()) == string(to.GetSpanId()) && string(l.GetTraceId()) == string(to.GetTraceId()) {

@@ -31,35 +31,36 @@ type command struct {
 	by     actor
 	pool   poolName
 	output output
-	// changes says that the command records who acts, writes that it writes anyhow.
+	// changes means that the command records its actor, writes that it writes without
+	// one.
 	changes, writes bool
-	// closes, where not nil, is called at the end.
+	// closes, unless it is nil, is called at the end.
 	closes func()
 }
 
 // part adds flags that commands share.
 type part func(c *command)
 
-// acting is that of a command that changes something: --actor.
+// acting is the part of a command that changes something: --actor.
 func acting(c *command) {
 	c.changes = true
 	c.by.flag(c.Command)
 }
 
-// writing is that of a command that writes to the database, and records nobody.
+// writing is the part of a command that writes to the database, and records no actor.
 func writing(c *command) { c.writes = true }
 
-// printing is that of a command whose output has two forms: --output.
+// printing is the part of a command whose output has two forms: --output.
 func printing(c *command) { c.output.flag(c.Flags()) }
 
-// ofPool is that of a command about one pool: --pool.
+// ofPool is the part of a command about one pool: --pool.
 func ofPool(c *command) { c.pool.declare(c.Command, false) }
 
-// namingPool is ofPool where the argument may name the pool too.
+// namingPool is ofPool for a command whose argument may name the pool too.
 func namingPool(c *command) { c.pool.declare(c.Command, true) }
 
-// newCommand returns a command that works on the database or on a service. It takes no
-// arguments unless a part or its maker says so.
+// newCommand returns a command that works on the database or on a service. It accepts
+// no arguments unless a part or its creator sets that.
 func newCommand(env setting.Environment, use, short string, parts ...part) *command {
 	c := &command{Command: &cobra.Command{Use: use, Short: short, Args: noArguments}, env: env}
 	c.on.flag(c.Command, env)
@@ -69,8 +70,8 @@ func newCommand(env setting.Environment, use, short string, parts ...part) *comm
 	return c
 }
 
-// does sets what the command does: check judges the command line before anything is
-// opened, nil for nothing, and do makes the calls.
+// does sets what the command does: check validates the command line before anything is
+// opened, and may be nil; do makes the calls.
 func (c *command) does(check func(args []string) error, do func(ctx context.Context, on *api.Client, args []string) error) *cobra.Command {
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		defer func() {
@@ -92,8 +93,8 @@ func (c *command) does(check func(args []string) error, do func(ctx context.Cont
 	return c.Command
 }
 
-// openFile opens a file before the database, so that a wrong name touches nothing. It is
-// closed when the command ends.
+// openFile opens a file before the database, so that a wrong name changes nothing. It
+// is closed when the command ends.
 func (c *command) openFile(name string) (io.Reader, error) {
 	file, done, err := openImport(name, c.env)
 	c.closes = done
@@ -107,17 +108,16 @@ func newGroup(use, short string, below ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// target is what an admin command works on: a database, or a service that is
-// asked over HTTP.
+// target is what an admin command works on: a database, or a service over HTTP.
 type target struct {
 	setting.Database
 	server string
 	token  setting.Secret
-	// clientCert and clientKey are files of what the service may demand of callers.
+	// clientCert and clientKey are files that the service may demand of callers.
 	clientCert, clientKey string
-	// allowPlainHTTP sends the token also without encryption to another machine.
+	// allowPlainHTTP allows sending the token unencrypted to another machine.
 	allowPlainHTTP bool
-	// local is what the calls of a command on the database are made with.
+	// local are the options for calls of a command on the database.
 	local serve.LocalOptions
 }
 
@@ -132,8 +132,8 @@ func (t *target) flag(c *cobra.Command, env setting.Environment) {
 	f.BoolVar(&t.allowPlainHTTP, setting.PlainHTTPFlag, false, "send the token without encryption to another machine, in a network that is trusted")
 }
 
-// isRemote says whether the command asks a service. The command line beats the
-// environment; nothing is guessed where the environment names both.
+// isRemote reports whether the command calls a service. The command line overrides the
+// environment; if the environment names both, that is an error.
 func (t *target) isRemote(flags *pflag.FlagSet) (bool, error) {
 	server, database := setting.SourceOf(flags, setting.ServerFlag), setting.SourceOf(flags, setting.DatabaseFlag, setting.DatabaseFlag+setting.FileSuffix)
 	switch {
@@ -161,7 +161,7 @@ func (t *target) readServer() (*url.URL, error) {
 	return u, nil
 }
 
-// dial returns what calls the service. Nothing is sent yet.
+// dial returns a client of the service. Nothing is sent yet.
 func (t *target) dial(flags *pflag.FlagSet) (remote *api.Remote, err error) {
 	u, err := t.readServer()
 	if err != nil {
@@ -186,7 +186,7 @@ func (t *target) dial(flags *pflag.FlagSet) (remote *api.Remote, err error) {
 	}}}, nil
 }
 
-// transport shows the client certificate, where one was given.
+// transport shows the client certificate, if there is one.
 func (t *target) transport() (*http.Transport, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	switch {
@@ -207,9 +207,9 @@ func (t *target) transport() (*http.Transport, error) {
 	return transport, nil
 }
 
-// takeIdentities gives identities to the calls on the database, and reports whether
-// there are any. A service unseals by its own: the flag is wrong with it, and the
-// variable may be meant for serve.
+// takeIdentities passes identities to the calls on the database, and reports whether
+// there are any. A service unseals by its own identities: with it, the flag is an
+// error, and the variable may be meant for serve.
 func (t *target) takeIdentities(from *setting.IdentityFlag) (bool, error) {
 	remote, err := t.isRemote(from.Flags)
 	switch {
@@ -224,8 +224,8 @@ func (t *target) takeIdentities(from *setting.IdentityFlag) (bool, error) {
 	return t.local.Identities != nil, err
 }
 
-// takeSealKeys gives seal keys to the calls on the database. A service has its own: the
-// flag is wrong with it, and the variable may be meant for serve.
+// takeSealKeys passes seal keys to the calls on the database. A service has its own
+// keys: with it, the flag is an error, and the variable may be meant for serve.
 func (t *target) takeSealKeys(from *setting.SealKeysFlag) error {
 	remote, err := t.isRemote(from.Flags)
 	switch {
@@ -256,8 +256,8 @@ func changeOn(c *cobra.Command, t *target, by actor, fn func(context.Context, *a
 	return t.working(c, stock.Options{}, fn)
 }
 
-// working runs fn on the calls of a command: those of a service, or of this process on
-// the database.
+// working runs fn with the calls of a command: those of a service, or of this process
+// on the database.
 func (t *target) working(c *cobra.Command, o stock.Options, fn func(context.Context, *api.Client) error) error {
 	remote, err := t.isRemote(c.Flags())
 	if err != nil {
@@ -281,7 +281,7 @@ func (t *target) working(c *cobra.Command, o stock.Options, fn func(context.Cont
 	return err
 }
 
-// workLocally runs fn on the calls of this process on the database.
+// workLocally runs fn with the calls of this process on the database.
 func (t *target) workLocally(c *cobra.Command, o stock.Options, fn func(context.Context, *api.Client) error) error {
 	o.Identities, o.SealKeys = t.local.Identities, t.local.SealKeys
 	err := t.With(c, o, func(ctx context.Context, store *stock.Store) error {
@@ -292,7 +292,7 @@ func (t *target) workLocally(c *cobra.Command, o stock.Options, fn func(context.
 		return fn(ctx, api.NewClient(calls))
 	})
 	if errors.Is(err, stock.ErrInUse) {
-		err = fmt.Errorf("%s; if that is drawsvc serve, ask it with --server and --token-file", setting.Message(err))
+		err = fmt.Errorf("%s, or call it with --server and --token-file if it is drawsvc serve", setting.Message(err))
 	}
 	return err
 }
@@ -309,8 +309,8 @@ func onlyOnDatabase(c *cobra.Command, t *target, what string, fn func(context.Co
 	return t.With(c, stock.Options{ReadOnly: true, SealKeys: t.local.SealKeys}, fn)
 }
 
-// alone is the error of a command that was to ask a service and cannot; what is
-// its path.
+// alone returns the error of a command that cannot be run on a service; what is its
+// path.
 func alone(what string) error {
 	return setting.AsUsage(fmt.Errorf("%s works only on the database, not with --server: name the database with --database", strings.TrimPrefix(what, "drawsvc ")))
 }
@@ -323,11 +323,11 @@ func (a *actor) flag(c *cobra.Command) {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name += ":" + u.Username
 	}
-	c.Flags().StringVar((*string)(a), "actor", name, "`name` of whoever acts, for the record")
+	c.Flags().StringVar((*string)(a), "actor", name, "`name` of the recorded author")
 	c.Flags().Lookup("actor").DefValue = "cli:USER" // as help and manual say it, whoever asks
 }
 
-// check refuses what cannot be recorded.
+// check refuses an actor that cannot be recorded.
 func (a actor) check() error {
 	if err := draw.CheckActor(string(a)); err != nil {
 		return setting.AsUsage(fmt.Errorf("--actor: %w", err))
@@ -338,8 +338,8 @@ func (a actor) check() error {
 // poolName is the pool that a command is about: its argument, or --pool.
 type poolName string
 
-// declare adds the flag, and the argument when the command takes one. What cannot
-// be a pool is refused before the command begins.
+// declare adds the flag, and the argument if the command has one. An invalid pool id is
+// refused before the command begins.
 func (p *poolName) declare(c *cobra.Command, takesArgument bool) {
 	c.PreRunE = func(*cobra.Command, []string) error { return p.check() }
 	usage := "`ID` of the pool"
@@ -352,7 +352,7 @@ func (p *poolName) declare(c *cobra.Command, takesArgument bool) {
 	c.Flags().StringVar((*string)(p), "pool", "", usage)
 }
 
-// optional adds the flag of a command that can do without a pool.
+// optional adds the flag to a command that does not need a pool.
 func (p *poolName) optional(c *cobra.Command, usage string) {
 	c.Args = noArguments
 	c.PreRunE = func(*cobra.Command, []string) error {
@@ -364,8 +364,8 @@ func (p *poolName) optional(c *cobra.Command, usage string) {
 	c.Flags().StringVar((*string)(p), "pool", "", usage)
 }
 
-// argument is cobra's check of arguments. It runs before the environment is
-// read, so that an argument beats it as a flag does.
+// argument is cobra's check of arguments. It runs before the environment is read, so
+// that an argument overrides it as a flag does.
 func (p *poolName) argument(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -379,7 +379,7 @@ func (p *poolName) argument(c *cobra.Command, args []string) error {
 	return c.Flags().Set("pool", args[0])
 }
 
-// check refuses what cannot be a pool.
+// check refuses an invalid pool id.
 func (p *poolName) check() error { return draw.CheckID("the pool's id", string(*p)) }
 
 // argumentIsPool is the annotation of a command whose argument is a pool.

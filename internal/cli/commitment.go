@@ -58,7 +58,7 @@ own where it was started with one.`
 	})
 }
 
-// check judges the flags, and reads what the database seals to.
+// check validates the flags, and reads the recipients for the database's secrets.
 func (w *committing) check([]string) error {
 	if _, err := proof.ParseBeacon(w.wanted.Beacon); err != nil {
 		return setting.AsUsage(fmt.Errorf("--beacon: %s", setting.Message(err)))
@@ -82,13 +82,13 @@ func (w *committing) check([]string) error {
 	return nil
 }
 
-// sealTo reads whom the secrets of a commitment are sealed to.
+// sealTo reads the recipients that a commitment's secrets are sealed to.
 func sealTo(to *setting.RecipientsFlag, escrow string) (recipients, besides *proof.Recipients, err error) {
 	if recipients, err = to.Read(); err != nil {
 		return nil, nil, err
 	}
 	if recipients == nil {
-		return nil, nil, setting.AsUsage(errors.New("--seed-recipients is missing: seeds are kept sealed alone"))
+		return nil, nil, setting.AsUsage(errors.New("--seed-recipients is missing: seeds are stored only sealed"))
 	}
 	if escrow != "" {
 		if besides, err = proof.ParseRecipients(escrow); err != nil {
@@ -133,15 +133,15 @@ reads and signs the log, and needs no --seed-identity-file here.`
 	})
 }
 
-// The modes of what is published: a web server of another account shows it. They are
-// set, because the files that the process creates are its user's alone.
+// The modes of published files, which a web server under another account serves. They
+// are set, because other files that the process creates are private to its user.
 const (
 	publicFile   = 0o644
 	publicFolder = 0o755
 )
 
-// exportProof writes the files of a pool. They take their places by renames once all
-// of them are whole.
+// exportProof writes the files of a pool. They are renamed to their final names after
+// all of them are complete.
 func exportProof(ctx context.Context, from *api.Client, pool, dir string) (err error) {
 	folder := proofFolder{dir: dir, files: map[string]*os.File{}}
 	defer func() { err = setting.FirstOf(err, folder.drop()) }()
@@ -155,10 +155,10 @@ func exportProof(ctx context.Context, from *api.Client, pool, dir string) (err e
 type proofFolder struct {
 	dir    string
 	isMade bool                // by create
-	files  map[string]*os.File // by their names, those that are not in their places
+	files  map[string]*os.File // by their names, those that are not renamed yet
 }
 
-// create begins a file, and makes the folder where it is the first.
+// create begins a file, and creates the folder for the first one.
 func (p *proofFolder) create(name string) (io.Writer, error) {
 	if _, err := os.Stat(p.dir); err != nil {
 		p.isMade = true
@@ -174,7 +174,7 @@ func (p *proofFolder) create(name string) (io.Writer, error) {
 	return f, nil
 }
 
-// keep gives the files their places, the log first.
+// keep renames the files to their final names, the log first.
 func (p *proofFolder) keep() error {
 	for _, name := range api.ProofFiles() {
 		f := p.files[name]
@@ -192,15 +192,15 @@ func (p *proofFolder) keep() error {
 	return nil
 }
 
-// drop removes what was not kept, and the folder where nothing was.
+// drop removes what was not kept, and the folder if it is empty.
 func (p *proofFolder) drop() (err error) {
 	hasFailed := len(p.files) > 0
 	for _, f := range p.files {
-		_ = f.Close() // it may be closed already
+		_ = f.Close() // it may already be closed
 		err = errors.Join(err, os.Remove(f.Name()))
 	}
 	if hasFailed && p.isMade {
-		_ = os.Remove(p.dir) // it has files where some were kept
+		_ = os.Remove(p.dir) // fails if some files were kept
 	}
 	return err
 }

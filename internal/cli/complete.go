@@ -28,8 +28,7 @@ func withCompletion(root *cobra.Command, env setting.Environment) {
 	}
 }
 
-// complete adds what a shell may suggest: the ids of pools, and the forms of
-// output.
+// complete adds what a shell may suggest: the ids of pools, and the forms of output.
 func complete(c *cobra.Command, env setting.Environment) {
 	for _, sub := range c.Commands() {
 		complete(sub, env)
@@ -37,7 +36,7 @@ func complete(c *cobra.Command, env setting.Environment) {
 	f := c.Flags()
 	for name, values := range map[string][]string{"output": {string(outputTable), string(outputJSON)}, "formulas": formulaStyles()} {
 		if f.Lookup(name) != nil {
-			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // there is this flag
+			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 		}
 	}
 	if f.Lookup("pool") == nil || f.Lookup(setting.DatabaseFlag) == nil {
@@ -46,14 +45,14 @@ func complete(c *cobra.Command, env setting.Environment) {
 	pools := func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return poolIDs(c.Context(), c.Flags(), env), cobra.ShellCompDirectiveNoFileComp
 	}
-	_ = c.RegisterFlagCompletionFunc("pool", pools) // there is this flag
+	_ = c.RegisterFlagCompletionFunc("pool", pools) // the flag exists
 	if c.Annotations[argumentIsPool] != "" {
 		c.ValidArgsFunction = pools
 	}
 }
 
-// poolIDs are those that `pool list` finds at the place that the flags and the
-// environment name; none where that fails, or takes long.
+// poolIDs returns the ids that `pool list` finds with the flags and the environment;
+// none if that fails or takes long.
 func poolIDs(ctx context.Context, flags *pflag.FlagSet, env setting.Environment) (ids []string) {
 	args := []string{"pool", "list", "--output", string(outputJSON)}
 	flags.Visit(func(f *pflag.Flag) {

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// undocumented are the flags of a command that a page has no row for: flag,
-// variable, default.
+// undocumented returns the flags of a command without a row on a page: flag, variable,
+// default.
 func undocumented(c *cobra.Command, page string) (missing []string) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !strings.Contains(page, "| `--"+f.Name+"` | `"+setting.Variable(f.Name)+"` | ") {
@@ -23,8 +23,8 @@ func undocumented(c *cobra.Command, page string) (missing []string) {
 	return missing
 }
 
-// TestFlagsAreDocumented: docs/configure.md has every flag of serve, and those
-// that admin commands share.
+// TestFlagsAreDocumented: docs/configure.md has every flag of serve, and those that
+// admin commands share.
 func TestFlagsAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/configure.md")

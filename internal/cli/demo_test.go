@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// verifiableCommands are those that a demo prints of verifiable draws.
+// verifiableCommands returns the commands about verifiable draws that a demo prints.
 func verifiableCommands(printed string) (commands []string) {
 	_, after, _ := strings.Cut(printed, "Verifiable draws:")
 	for line := range strings.Lines(after) {
@@ -26,8 +26,8 @@ func verifiableCommands(printed string) (commands []string) {
 	return commands
 }
 
-// pasted runs a line in a shell, as it is, and returns its exit code and what it
-// printed. A shell finds the program in the test's own.
+// pasted runs a line in a shell, unchanged, and returns its exit code and its output. A
+// shell finds the program in the test's own.
 func pasted(t *testing.T, folder, line string) (code int, printed string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
@@ -41,15 +41,15 @@ func pasted(t *testing.T, folder, line string) (code int, printed string) {
 }
 
 // TestDemoVerifiable: the five lines that a demo prints, pasted into a shell, show a
-// verifiable draw, and that one byte is enough for the verifiers to say no. Each pool
-// is good for one time; the identity is for all.
+// verifiable draw, and that the verifiers detect one changed byte. Each pool can be
+// used once; the identity is for all.
 func TestDemoVerifiable(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	p := on(t, "sqlite:"+filepath.Join(folder, "demo.db"))
 	for _, pool := range []string{"demo-verifiable", "demo-verifiable-2"} {
-		p.serve("--demo").end() // which leaves an open one for the next
+		p.serve("--demo").end() // it leaves an open one for the next
 		s := p.serve("--demo")
 		lines := verifiableCommands(s.stdout.String())
 		require.Len(t, lines, 5)
@@ -90,9 +90,9 @@ func absolute(t *testing.T, path string) string {
 	return path
 }
 
-// TestDemoSealsByGivenKeys: a demo on a server seals by the files that it is given, and says so
-// where there are none. Another identity, or none that can be read, is no reason to
-// draw what cannot be verified.
+// TestDemoSealsByGivenKeys: a demo on a server seals by the given files, and reports if
+// there are none. It does not draw from a pool whose identity is lost, and does not
+// start with an unreadable identity.
 func TestDemoSealsByGivenKeys(t *testing.T) {
 	t.Parallel()
 	recipients, identity := keyFiles(t)
@@ -119,7 +119,7 @@ func TestDemoSealsByGivenKeys(t *testing.T) {
 }
 
 // TestDemoLeavesWhatGitIgnores: the README's first command leaves nothing in a clone
-// that could be committed, a secret least of all. The control is a file of the program.
+// that could be committed, least of all a secret. The control is a file of the program.
 func TestDemoLeavesWhatGitIgnores(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, "git", "git")

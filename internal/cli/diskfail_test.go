@@ -9,8 +9,9 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestFailedDiskIsNotReady: a disk that the kernel makes read-only under a database is
-// no defect of the service. Draws are 503 or in doubt, and readiness has the cause.
+// TestFailedDiskIsNotReady: if the kernel makes a disk read-only under a database, that
+// is not an error of the service. Draws are 503 or in doubt, and readiness states the
+// cause.
 func TestFailedDiskIsNotReady(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "postgres"} {
@@ -28,7 +29,7 @@ func TestFailedDiskIsNotReady(t *testing.T) {
 			require.Equal(t, 200, status)
 
 			require.NoError(t, disk.Fail())
-			for begun := time.Now(); status == 200; { // PostgreSQL goes on until its file grows
+			for begun := time.Now(); status == 200; { // PostgreSQL continues until its file grows
 				require.Less(t, time.Since(begun), commandMax)
 				var err error
 				var answer string

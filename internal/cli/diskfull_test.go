@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// onSmallDisk makes an empty database of a kind on a disk that can be filled.
+// onSmallDisk creates an empty database of a kind on a disk that can be filled.
 func onSmallDisk(t *testing.T, dialect string) (disk *servertest.SmallDisk, database string) {
 	t.Helper()
 	size := map[string]int64{"sqlite": 8 << 20, "postgres": 32 << 20}[dialect]
@@ -26,7 +26,7 @@ func onSmallDisk(t *testing.T, dialect string) (disk *servertest.SmallDisk, data
 	return disk, database
 }
 
-// onDisk makes an empty database of a kind on a disk that mount has mounted below a
+// onDisk creates an empty database of a kind on a disk that mount has mounted below a
 // folder. PostgreSQL keeps its log and other databases elsewhere.
 func onDisk(t *testing.T, dialect string, mount func(dir string) string) string {
 	t.Helper()
@@ -48,7 +48,7 @@ func onDisk(t *testing.T, dialect string, mount func(dir string) string) string 
 	return location.String()
 }
 
-// probe asks for the readiness of a service.
+// probe requests the readiness of a service.
 type probe func() (status int, detail string)
 
 func (s *service) readiness() (status int, detail string) {
@@ -59,8 +59,9 @@ func (s *service) readiness() (status int, detail string) {
 	return status, answer.Detail
 }
 
-// tellsOfFullDisk waits for a probe to be 503 with the cause, and says what is wrong
-// when it does not, or is ready again within three further checks.
+// tellsOfFullDisk waits until a probe returns 503 with the cause. It returns what is
+// wrong if that does not happen, or if the probe is ready again within three further
+// checks.
 func tellsOfFullDisk(ready probe, longest time.Duration) error {
 	isTold := func() bool {
 		status, detail := ready()
@@ -79,7 +80,7 @@ func tellsOfFullDisk(ready probe, longest time.Duration) error {
 	return nil
 }
 
-// drawUntil draws with a key of its own each time until an answer has a status.
+// drawUntil draws with a new key each time until an answer has a status.
 func (s *service) drawUntil(status int, before func()) {
 	s.tb.Helper()
 	n := 0
@@ -91,8 +92,8 @@ func (s *service) drawUntil(status int, before func()) {
 	}, commandMax, 10*time.Millisecond)
 }
 
-// tellsOfChanges says what is wrong with the lines of a log about a readiness that was
-// lost once: one line with its cause, and one with how long it lasted.
+// tellsOfChanges returns what is wrong with the log lines about a readiness that was
+// lost once: one line must have its cause, and one how long it lasted.
 func tellsOfChanges(log []map[string]any) error {
 	var lost, found []map[string]any
 	for _, line := range log {
@@ -115,7 +116,8 @@ func tellsOfChanges(log []map[string]any) error {
 	return nil
 }
 
-// TestTellsOfChangesCatches: lines without cause or duration, and a line for each probe.
+// TestTellsOfChangesCatches: lines without cause or duration fail, and so does a line
+// for each probe.
 func TestTellsOfChangesCatches(t *testing.T) {
 	t.Parallel()
 	lost, found := map[string]any{"msg": "not ready", "error": "full"}, map[string]any{"msg": "ready again", "error": "full", "seconds": 1.5}
@@ -127,8 +129,8 @@ func TestTellsOfChangesCatches(t *testing.T) {
 	}
 }
 
-// TestFullDiskIsNotReady: from the first write that fails on until one of the service's
-// own works; and the log and the metrics say so.
+// TestFullDiskIsNotReady: the service is not ready from the first failed write until
+// one of its own succeeds; and the log and the metrics show it.
 func TestFullDiskIsNotReady(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "postgres"} {
@@ -166,8 +168,8 @@ func TestFullDiskIsNotReady(t *testing.T) {
 	}
 }
 
-// readersAreNotTold is the double: a service that is ready as long as it can read, as
-// it was, and one that tries a write which needs no room on the disk.
+// readersAreNotTold is the double: a service that is ready as long as it can read, and
+// one that tries a write which needs no space on the disk.
 func readersAreNotTold(t *testing.T, database string) {
 	t.Helper()
 	beside, err := stock.Open(t.Context(), database, stock.Options{})

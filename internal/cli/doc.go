@@ -1,5 +1,4 @@
-// Package cli is the command line: a file holds the commands of one noun. Commands on
-// pools make their calls by [api.Client], of a service over the network or of this
-// process on a database, and print what they are answered. The service itself is in
-// package serve.
+// Package cli is the command line: each file has the commands of one noun. Commands on
+// pools make their calls through [api.Client], to a service over the network or to this
+// process on a database, and print the answers. The service itself is in package serve.
 package cli

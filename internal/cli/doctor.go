@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock/checkup"
 )
 
-// errDanger: the doctor found that a guarantee is endangered, and has said so.
+// errDanger: the doctor found that a guarantee is endangered, and has printed it.
 var errDanger = errors.New("the doctor found danger")
 
 func doctorCommand(env setting.Environment) *cobra.Command {
@@ -89,7 +89,7 @@ func printFindings(w io.Writer, o output, found []checkup.Finding) error {
 	return err
 }
 
-// summary is the last line.
+// summary returns the last line.
 func summary(found []checkup.Finding) string {
 	counts := map[checkup.Level]int{}
 	for _, f := range found {

@@ -75,8 +75,8 @@ func TestDoctorRefuses(t *testing.T) {
 	p.refused(exitUsage, "database must be sqlite:PATH", "doctor", "--database", "oracle:x")
 }
 
-// TestStatementBinlog: what the doctor calls a danger is refused by those who
-// would hang on it, at once and in one line.
+// TestStatementBinlog: commands that would hang on what the doctor calls a danger
+// refuse it, at once and in one line.
 func TestStatementBinlog(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql", servertest.Args("--log-bin=bin", "--server-id=1", "--binlog-format=STATEMENT"))
@@ -92,8 +92,8 @@ func TestStatementBinlog(t *testing.T) {
 	require.Equal(t, exitPending, p.run("migrate", "status").code)
 }
 
-// TestDoctorTakesServesConfiguration: what will run is judged, the lock service
-// and the files of secrets too.
+// TestDoctorTakesServesConfiguration: the doctor judges the configuration of serve,
+// including the lock service and the files of secrets.
 func TestDoctorTakesServesConfiguration(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.Migrated(t, "sqlite"))
@@ -101,7 +101,7 @@ func TestDoctorTakesServesConfiguration(t *testing.T) {
 	o := p.run("doctor", "--mode", "external", "--lock", "redis://"+servertest.ClosedAddr(t)+"/0")
 	require.Equal(t, exitViolation, o.code)
 	require.Contains(t, o.stdout, "danger: lock-service: the lock service redis: does not answer: ")
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // it takes connections, and says nothing
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections, and sends nothing
 	require.NoError(t, err)
 	defer silent.Close()
 	for scheme, asked := range map[string]string{"redis": "", "etcd": "; asked: " + silent.Addr().String(), "zookeeper": "; asked: " + silent.Addr().String()} {
@@ -139,11 +139,12 @@ func TestDoctorTakesServesConfiguration(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "lock")
 	require.NoError(t, os.WriteFile(link, []byte("table:"), 0o600))
 	require.NoError(t, os.Chmod(link, 0o640))
-	require.Contains(t, p.run("doctor", "--lock-file", link).stdout, "warning: file-mode: "+link+" has the mode 0640\n")
+	require.NotContains(t, p.run("doctor", "--lock-file", link).stdout, "file-mode: "+link, "its group may read it: serve does not warn either")
+	require.NoError(t, os.Chmod(link, 0o660))
+	require.Contains(t, p.run("doctor", "--lock-file", link).stdout, "warning: file-mode: "+link+" has the mode 0660\n")
 }
 
-// TestDoctorFindsMissingPrivileges: an account that may not write, on
-// PostgreSQL.
+// TestDoctorFindsMissingPrivileges: an account without write access, on PostgreSQL.
 func TestDoctorFindsMissingPrivileges(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "postgres")
@@ -152,6 +153,7 @@ func TestDoctorFindsMissingPrivileges(t *testing.T) {
 	db := rows(t, server.URL())
 	for _, statement := range []string{
 		`CREATE ROLE reader LOGIN PASSWORD 'of-the-tests'`, `GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO reader`, `REVOKE UPDATE ON pools FROM reader`,
+		`GRANT DELETE ON catalogue, codes, lock_tokens TO reader`,
 	} {
 		_, err := db.ExecContext(t.Context(), statement)
 		require.NoError(t, err)
@@ -160,10 +162,10 @@ func TestDoctorFindsMissingPrivileges(t *testing.T) {
 	require.NoError(t, err)
 	u.User = url.UserPassword("reader", "of-the-tests")
 	o := on(t, u.String()).run("doctor")
-	require.Contains(t, o.stdout, "danger: privileges: this account lacks UPDATE on pools\n", o.message)
+	require.Contains(t, o.stdout, "danger: privileges: this account lacks DELETE on job_runs, UPDATE on pools\n", o.message)
 }
 
-// TestDoctorFindsMissingPrivilegesOfMySQL, however the others were granted.
+// TestDoctorFindsMissingPrivilegesOfMySQL: however the other privileges were granted.
 func TestDoctorFindsMissingPrivilegesOfMySQL(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql")
@@ -182,15 +184,23 @@ func TestDoctorFindsMissingPrivilegesOfMySQL(t *testing.T) {
 		of.User = url.UserPassword(name, "of-the-tests")
 		return on(t, of.String()).run("doctor").stdout
 	}
-	require.NotContains(t, as("all", `GRANT SELECT, INSERT, UPDATE ON `+database+`.* TO 'all'@'%'`), "privileges:")
-	require.NotContains(t, as("by_role", `CREATE ROLE draws`, `GRANT SELECT, INSERT, UPDATE ON `+database+`.* TO draws`,
+	deletes := func(account string) (grants []string) {
+		for _, table := range []string{"catalogue", "codes", "job_runs", "lock_tokens"} {
+			grants = append(grants, `GRANT DELETE ON `+database+`.`+table+` TO `+account)
+		}
+		return grants
+	}
+	require.NotContains(t, as("all", append(deletes(`'all'@'%'`), `GRANT SELECT, INSERT, UPDATE ON `+database+`.* TO 'all'@'%'`)...), "privileges:")
+	require.Contains(t, as("no_delete", `GRANT SELECT, INSERT, UPDATE ON `+database+`.* TO 'no_delete'@'%'`),
+		"danger: privileges: this account lacks DELETE on catalogue, DELETE on codes, DELETE on job_runs, DELETE on lock_tokens\n")
+	require.NotContains(t, as("by_role", `CREATE ROLE draws`, `GRANT SELECT, INSERT, UPDATE, DELETE ON `+database+`.* TO draws`,
 		`GRANT draws TO 'by_role'@'%'`, `SET DEFAULT ROLE draws FOR 'by_role'@'%'`), "privileges:")
 	require.Contains(t, as("reader", `GRANT SELECT ON `+database+`.* TO 'reader'@'%'`, `GRANT INSERT ON `+database+`.awards TO 'reader'@'%'`,
-		`GRANT UPDATE ON `+database+`.pools TO 'reader'@'%'`), "danger: privileges: this account lacks INSERT on agenda, UPDATE on agenda, UPDATE on awards, INSERT on catalogue, UPDATE on catalogue, INSERT on changes, UPDATE on changes, ")
+		`GRANT UPDATE ON `+database+`.pools TO 'reader'@'%'`), "danger: privileges: this account lacks INSERT on agenda, UPDATE on agenda, UPDATE on awards, DELETE on catalogue, INSERT on catalogue, UPDATE on catalogue, INSERT on changes, UPDATE on changes, ")
 }
 
-// TestDoctorFindsUsersThatNobodyProves: rules that count users where anybody may
-// type any user.
+// TestDoctorFindsUsersThatNobodyProves: rules count users, although any caller may name
+// any user.
 func TestDoctorFindsUsersThatNobodyProves(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))

@@ -12,11 +12,11 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// startMax is how soon a command gives up a database that does not answer.
-// It is 10 s and what a busy machine needs; a command that hangs is ended later.
+// startMax is the maximum time until a command gives up a database that does not
+// answer. It is 10 s plus what a busy machine needs; a command that hangs takes longer.
 const startMax = time.Minute
 
-// TestDatabaseDown: one clear line, soon, and no password in it.
+// TestDatabaseDown: there is soon one clear line, without a password.
 func TestDatabaseDown(t *testing.T) {
 	t.Parallel()
 	commands := [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"serve", "--listen", "127.0.0.1:0", "--migrate"}, {"audit"}, {"migrate", "up"}, {"pool", "list"}}
@@ -44,7 +44,7 @@ func TestDatabaseDown(t *testing.T) {
 				fails(t, nobody.String(), "the database cannot be opened", args...)
 			}
 			proxy := servertest.StartProxy(t, real)
-			proxy.Hold() // takes connections, and says nothing
+			proxy.Hold() // accepts connections, and sends nothing
 			fails(t, proxy.URL(), "the database cannot be opened", "serve", "--listen", "127.0.0.1:0")
 			wrong := *location
 			wrong.User = url.UserPassword(location.User.Username(), password+"-not")

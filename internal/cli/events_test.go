@@ -16,9 +16,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestManyPages: streams take half of the connections and no more. Of those that
-// listen, half never read what they are sent; draws go on as if nobody listened,
-// and nothing is left of the streams when they end.
+// TestManyPages: streams take at most half of the connections. Half of the listeners
+// never read what they are sent; draws continue as without listeners, and nothing is
+// left of the streams when they end.
 func TestManyPages(t *testing.T) {
 	const most = 400
 	p := on(t, stocktest.Migrated(t, "sqlite"))
@@ -69,7 +69,7 @@ func TestManyPages(t *testing.T) {
 	require.Zero(t, s.end().code, "a stream does not delay the end")
 }
 
-// TestEventsEndWithTheService: a page that listens does not hold the end up.
+// TestEventsEndWithTheService: a page that listens does not delay the shutdown.
 func TestEventsEndWithTheService(t *testing.T) {
 	t.Parallel()
 	s := on(t, stocktest.Migrated(t, "sqlite")).serve()

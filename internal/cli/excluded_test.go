@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// drawnBehind has three instances draw, excludes them, and returns an award that was
-// asked for behind that, "" for none.
+// drawnBehind draws on three instances, excludes them, and returns an award that was
+// requested after that, "" for none.
 func drawnBehind(t *testing.T, old program, exclude func()) string {
 	old.ok("migrate", "up")
 	old.ok("pool", "create", "spring", "--prize", "id=gold,stock=1000000")
@@ -63,8 +63,8 @@ func killedBehind(t *testing.T, next program, url string) {
 	_ = up.Wait() // it was killed
 }
 
-// TestExcludedHaveStopped: when `migrate up` has ended, no binary draws any more that
-// the new schema does not admit. An exclusion that nobody waits behind is found.
+// TestExcludedHaveStopped: when `migrate up` has ended, no binary that the new schema
+// does not permit draws any more. An exclusion without a wait is found.
 func TestExcludedHaveStopped(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
@@ -89,7 +89,7 @@ func TestExcludedHaveStopped(t *testing.T) {
 	t.Run("at once", func(t *testing.T) {
 		t.Parallel()
 		late := ""
-		for n := 0; n < 5 && late == ""; n++ { // a busy machine may hear of it before anybody draws
+		for n := 0; n < 5 && late == ""; n++ { // on a busy machine an instance may notice before anybody draws
 			url := stocktest.URL(t, "postgres")
 			old := on(t, url)
 			late = drawnBehind(t, old, func() {

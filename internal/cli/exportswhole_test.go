@@ -21,7 +21,7 @@ import (
 	"drawsvc/internal/api"
 )
 
-// What the pool of the exports has: a page of any of them ends within it.
+// The contents of the exported pool: a page of any export ends within it.
 const (
 	exportedAwards = 5000
 	exportedMoves  = 1200
@@ -29,8 +29,8 @@ const (
 	unitsOfDraw    = 4
 )
 
-// hostileTexts are what callers may choose, each in turn: answers of HTTP, formulas,
-// separators of CSV and JSON, and letters that are more than one byte.
+// hostileTexts returns texts that callers may choose: answers of HTTP, formulas,
+// separators of CSV and JSON, and letters of several bytes.
 func hostileTexts() []string {
 	return []string{
 		"HTTP/1.1 417 ", "HTTP/1.1 400 Bad Request", `=cmd|'/C calc'!A0`, `","prize":"gold","x":"`, `a,"b",'c';d|e`, `\`, `\u0000`, `"`, `</script><img src=x>`,
@@ -38,8 +38,8 @@ func hostileTexts() []string {
 	}
 }
 
-// hostileText is one of them for a number, rotated so that it begins at any of its
-// characters, of a length that varies; no blank is at its ends.
+// hostileText returns one of them for a number, rotated so that it begins at any of its
+// characters, with varying length; it has no blank at its ends.
 func hostileText(i, lengthMax int, isASCII bool) string {
 	all := hostileTexts()
 	text := []rune(strings.Repeat(all[i%len(all)], 240))
@@ -73,7 +73,7 @@ func exportedKinds() []exportedKind {
 // fetching makes an admin call and returns the body of its answer.
 type fetching func(path, accept string) (string, error)
 
-// exportedRows reads an export of one kind in one of its forms, a text for each row.
+// rows reads an export of one kind in one of its forms, a text for each row.
 func (k *exportedKind) rows(fetch fetching, accept string) (rows []string, err error) {
 	path := "/admin/pools/hostile/" + k.name
 	switch accept {
@@ -136,7 +136,7 @@ func (k *exportedKind) ofLines(body string, err error) (rows []string, _ error) 
 	return rows, err
 }
 
-// row is the text of the columns that are compared.
+// row returns the text of the compared columns.
 func (k *exportedKind) row(item map[string]any) string {
 	var parts []string
 	for _, column := range k.columns {
@@ -185,9 +185,9 @@ func count(rows []string, part string) (n int) {
 	return n
 }
 
-// TestExportsEqualTheAudit: every row of a pool is in each form of its exports, over each
-// version of HTTP, and the counts are the audit's, whatever callers chose as their texts.
-// An export that drops a page is the double.
+// TestExportsEqualTheAudit: whatever texts callers chose, every row of a pool is in
+// each form of its exports, over each version of HTTP, and the counts are the audit's.
+// The double is an export that drops a page.
 func TestExportsEqualTheAudit(t *testing.T) {
 	each(t, func(t *testing.T, databaseURL string) {
 		s := on(t, databaseURL).serve()
@@ -210,6 +210,9 @@ func TestExportsEqualTheAudit(t *testing.T) {
 
 		plain := keepBodies(fetchOver(s, true))
 		require.Empty(t, judgeExports(plain.fetch, want, awards))
+		if !strings.HasPrefix(databaseURL, "sqlite:") {
+			return // how an export travels does not depend on the database
+		}
 		for name, fetch := range map[string]fetching{"gzip": fetchOver(s, false), "HTTP/1.0": fetchOld(s)} {
 			for call, body := range plain.bodies {
 				got, err := fetch(call[0], call[1])
@@ -226,7 +229,7 @@ func TestExportsEqualTheAudit(t *testing.T) {
 	})
 }
 
-// fillHostile fills a pool and returns the names of its prizes by their ids.
+// fillHostile fills a pool and returns the names of its prizes by id.
 func fillHostile(t *testing.T, s *service, databaseURL string) map[string]string {
 	t.Helper()
 	names := map[string]string{}
@@ -279,7 +282,8 @@ func fillHostile(t *testing.T, s *service, databaseURL string) map[string]string
 	return names
 }
 
-// storedRows are the rows of the database, as exportedKind.row writes them, by kind.
+// storedRows returns the rows of the database, as exportedKind.row writes them, by
+// kind.
 func storedRows(t *testing.T, databaseURL string, names map[string]string) map[string][]string {
 	t.Helper()
 	stored := map[string][]string{}
@@ -347,7 +351,7 @@ func keepBodies(fetch fetching) *kept {
 	return k
 }
 
-// fetchOver fetches over HTTP/1.1, packed unless it is plain.
+// fetchOver fetches over HTTP/1.1, compressed unless it is plain.
 func fetchOver(s *service, plain bool) fetching {
 	return func(path, accept string) (string, error) {
 		headers := []string{"Authorization", "Bearer " + s.token, "Accept", accept}
@@ -391,7 +395,7 @@ func fetchOld(s *service) fetching {
 }
 
 // dropPage is a broken double: exports lack the hundred lines after the first page, and
-// pages of JSON go on a hundred versions, or days, too late.
+// pages of JSON continue a hundred versions, or days, too late.
 func dropPage(fetch fetching) fetching {
 	return func(path, accept string) (string, error) {
 		if accept != "application/json" {

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// givenUp are the lines of the log about batches that failed.
+// givenUp returns the log lines about failed batches.
 func givenUp(s *service) (lines []map[string]any) {
 	for _, line := range s.log() {
 		if line["msg"] == "batch given up" {
@@ -23,8 +23,8 @@ func givenUp(s *service) (lines []map[string]any) {
 	return lines
 }
 
-// drawsNamed makes draws at once, each with an id, a key and a user of its own,
-// which must end as status.
+// drawsNamed makes draws at once, each with its own id, key and user, which must end
+// with status.
 func drawsNamed(t *testing.T, s *service, n, status int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -40,8 +40,8 @@ func drawsNamed(t *testing.T, s *service, n, status int) {
 	all.Wait()
 }
 
-// tells says what is wrong with the lines about batches that failed: each names
-// its pool and some of its requests, and together no more than a few.
+// tells returns what is wrong with the lines about failed batches: each must name its
+// pool and some of its requests, and together only a few.
 func tells(s *service) error {
 	lines := givenUp(s)
 	if len(lines) == 0 {
@@ -66,8 +66,8 @@ func tells(s *service) error {
 	return nil
 }
 
-// TestFailedBatchNamesItsDraws, whatever it failed for; and neither a key nor a
-// user nor a password.
+// TestFailedBatchNamesItsDraws: whatever the reason, the line names draws, but no key,
+// user or password.
 func TestFailedBatchNamesItsDraws(t *testing.T) {
 	t.Parallel()
 	for dialect, lock := range map[string]string{
@@ -76,7 +76,7 @@ func TestFailedBatchNamesItsDraws(t *testing.T) {
 		t.Run(dialect+" busy", func(t *testing.T) {
 			t.Parallel()
 			url := stocktest.Migrated(t, dialect)
-			// One attempt, so that it ends long before its draws have no time left.
+			// One attempt, so that it ends long before its draws time out.
 			s := spring(t, url).serve("--mode", "optimistic", "--optimistic-tries", "1")
 			tx, err := rows(t, url).BeginTx(context.Background(), nil)
 			require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestFailedBatchNamesItsDraws(t *testing.T) {
 		drawsNamed(t, s, 5, 503)
 		require.NoError(t, tells(s))
 	})
-	// The doubles: a line without requests, as it was, and one that tells too much.
+	// The doubles: a line without requests, and one with too much.
 	for _, double := range []string{
 		`{"msg":"batch given up","mode":"for-update","draws":3}`,
 		`{"msg":"batch given up","pool":"spring","requests":["secret-key-1"]}`,

@@ -15,15 +15,15 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// traces are what the points of package fault leave in a program that has them.
+// traces returns what the points of package fault leave in a program that has them.
 func traces() []string {
 	return []string{"drawsvc/internal/fault.", ".writeInSteps", "DRAWSVC_FAULTS", "DRAWSVC_UNGUARDED", "DRAWSVC_CLOCK"}
 }
 
-// buildAsTested is the command that builds a program, with further tags, with
-// the flags of this test. It finds the packages of others compiled; with flags
-// of its own it would compile them all again. The compiler collects no garbage, as
-// in the Makefile.
+// buildAsTested returns the command that builds a program, with further tags and with
+// the flags of this test. So it can use the packages that other tests compiled; with
+// other flags it would compile them all again. The compiler collects no garbage, as in
+// the Makefile.
 func buildAsTested(ctx context.Context, file, program string, tags ...string) *exec.Cmd {
 	args := []string{"build", "-o", file, "-toolexec=env GOGC=off GOMEMLIMIT=1500MiB"}
 	info, _ := debug.ReadBuildInfo() // a test has it
@@ -38,8 +38,8 @@ func buildAsTested(ctx context.Context, file, program string, tags ...string) *e
 	return exec.CommandContext(ctx, "go", append(args, "-tags", strings.Join(tags, ","), program)...)
 }
 
-// found builds the program, with further tags, and returns the traces in its
-// file: symbols, names of functions that were inlined, and texts.
+// found builds the program, with further tags, and returns the traces in its file:
+// symbols, names of inlined functions, and texts.
 func found(t *testing.T, tags ...string) (there []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "drawsvc")
@@ -56,7 +56,8 @@ func found(t *testing.T, tags ...string) (there []string) {
 	return there
 }
 
-// TestTheReleasedProgramHasNoFaults: without the tag nothing of them is left.
+// TestTheReleasedProgramHasNoFaults: without the tag, the program contains none of the
+// traces.
 func TestTheReleasedProgramHasNoFaults(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

@@ -13,8 +13,7 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// openImport opens the file before the database, so that a wrong name touches
-// nothing.
+// openImport opens the file before the database, so that a wrong name changes nothing.
 func openImport(name string, env setting.Environment) (io.Reader, func(), error) {
 	if name == "-" {
 		return env.Stdin, func() {}, nil
@@ -40,8 +39,9 @@ func readDocument(name string, env setting.Environment, most int64) ([]byte, err
 	return text, err
 }
 
-// ofFile is the error of a file that the command line names. The command line is
-// right where the content is not: that is a failure, exit code 1, and no usage.
+// ofFile returns the error of a file that the command line names. If the content is
+// wrong, the command line may be right: that is a failure, exit code 1, and not wrong
+// usage.
 func ofFile(name string, err error) error {
 	if draw.CodeOf(err) != draw.CodeInvalidRequest {
 		return err
@@ -49,14 +49,27 @@ func ofFile(name string, err error) error {
 	return errors.New(name + ": " + setting.Message(err))
 }
 
-// readRules reads a rules document; name - is the standard input.
-func readRules(name string, env setting.Environment) (*draw.Rules, error) {
+// rulesOfFile is a rules document of a file.
+type rulesOfFile struct {
+	name string
+	text []byte
+	*draw.Rules
+}
+
+// readRules reads a rules document; the name - means the standard input.
+func readRules(name string, env setting.Environment) (*rulesOfFile, error) {
 	text, err := readDocument(name, env, draw.RulesMax)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := rules.Parse(text)
-	return rules, ofFile(name, err)
+	read, err := rules.Parse(text)
+	return &rulesOfFile{name, text, read}, ofFile(name, err)
+}
+
+// fits returns an error unless the rules fit the prizes of a pool: one of the file, and
+// not of the command line.
+func (f *rulesOfFile) fits(prizes []draw.Prize) error {
+	return ofFile(f.name, rules.Place(f.Check(prizes), f.text))
 }
 
 // oneFile is cobra's check of arguments for commands about one file.
@@ -67,12 +80,12 @@ func oneFile(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// ownFileMax is the longest file of checkpoints or receipts that is read, in bytes. The
+// ownFileMax is the maximum size of a file of checkpoints or receipts, in bytes. The
 // checkpoints of a week, one each second, are half of it.
 const ownFileMax = 256 << 20
 
-// readOwnFile reads a file that the caller names. It must be regular: a device may have
-// no end, and a FIFO keeps its reader waiting.
+// readOwnFile reads a file that the caller names. It must be regular: a device may be
+// endless, and reading a FIFO may wait forever.
 func readOwnFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -93,7 +106,7 @@ func readOwnFile(path string) ([]byte, error) {
 	return content, err
 }
 
-// openFolder opens a folder that no link leads out of.
+// openFolder opens a folder; links cannot lead out of it.
 func openFolder(path string) (*os.Root, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() { // opening a FIFO waits for its writer
 		return nil, fmt.Errorf("%s is no folder", path)

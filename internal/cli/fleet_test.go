@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fleet are instances behind a balancer that knows of every change at once,
+// fleet is a set of instances behind a balancer that notices every change at once,
 // under load: callers that draw, and the balancer's own check of readiness.
 type fleet struct {
 	tb      testing.TB
@@ -23,7 +23,7 @@ type fleet struct {
 
 	mu      sync.Mutex
 	members []*process
-	// won holds the answer of each key, answers how often each was heard.
+	// won has the answer of each key; answers counts how often each was received.
 	won     map[string]string
 	answers map[string]int
 	// faults are what no caller and no balancer may see.
@@ -31,15 +31,16 @@ type fleet struct {
 }
 
 const (
-	// fleetCallers draw one after another each, so that a small machine is busy
-	// and not drowned.
+	// fleetCallers is the number of callers, each one draw after another: a small
+	// machine is busy, but not overloaded.
 	fleetCallers = 6
 	drawPause    = 10 * time.Millisecond
-	// settleMax is how long a caller goes on asking with a key.
+	// settleMax is how long a caller retries with a key.
 	settleMax = 30 * time.Second
-	// unreadyMax is how long the database may leave checks of readiness without an answer.
+	// unreadyMax is how long checks of readiness may be unanswered because of the
+	// database.
 	unreadyMax = 6 * time.Second
-	// phaseDraws must go through between two steps.
+	// phaseDraws is how many draws must succeed between two steps.
 	phaseDraws = 40
 )
 
@@ -98,14 +99,14 @@ func (f *fleet) fault(format string, args ...any) {
 	f.faults = append(f.faults, fmt.Sprintf(format, args...))
 }
 
-// found are the faults so far.
+// found returns the faults so far.
 func (f *fleet) found() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.faults)
 }
 
-// drawOne asks with a key until it is won, as a good caller does.
+// drawOne retries with a key until it is won, as a good caller does.
 func (f *fleet) drawOne(key string) {
 	for begun := time.Now(); time.Since(begun) < settleMax; time.Sleep(10 * time.Millisecond) {
 		members := f.all()
@@ -135,14 +136,14 @@ func (f *fleet) drawOne(key string) {
 			return
 		}
 		if f.isEnded() && len(f.found()) > 0 {
-			return // the run has failed already
+			return // the run has already failed
 		}
 	}
 	f.fault("key %s was not won in %s", key, settleMax)
 }
 
-// documented names an answer that a caller may get during an upgrade: a win,
-// or a refusal that has him retry. It is "" for any other.
+// documented returns the name of an answer that a caller may get during an upgrade: a
+// win, or a refusal that makes it retry. It is "" for any other.
 func documented(status int, body string) string {
 	var said struct{ Code, Outcome string }
 	if err := json.Unmarshal([]byte(body), &said); err != nil {
@@ -160,9 +161,9 @@ func documented(status int, body string) string {
 	return ""
 }
 
-// probe asks whether an instance is ready. Where the database does not answer it is
-// asked for as long as unreadyMax: on a busy machine a check may take longer than its
-// two seconds, and what it found is the answer for one more.
+// probe requests the readiness of an instance. If the database does not answer, it
+// retries for up to unreadyMax: on a busy machine a check may take longer than its two
+// seconds, and its result is used for one more.
 func (f *fleet) probe(m *process) {
 	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		status, body, err := m.ask("GET", "/readyz", "")
@@ -176,7 +177,7 @@ func (f *fleet) probe(m *process) {
 	}
 }
 
-// join starts an instance and sends it draws.
+// join starts an instance and sends draws to it.
 func (f *fleet) join(p program) {
 	f.tb.Helper()
 	m := p.start()
@@ -185,7 +186,7 @@ func (f *fleet) join(p program) {
 	f.members = append(f.members, m)
 }
 
-// leave sends the oldest instance no more draws, and ends it.
+// leave stops sending draws to the oldest instance, and ends it.
 func (f *fleet) leave() {
 	f.tb.Helper()
 	f.mu.Lock()
@@ -196,7 +197,7 @@ func (f *fleet) leave() {
 	require.Equal(f.tb, exitOK, code, m.stderr.String())
 }
 
-// goOn waits until more draws were answered, and says whether all is well.
+// goOn waits until more draws were answered, and reports whether all is well.
 func (f *fleet) goOn() bool {
 	f.tb.Helper()
 	wins := func() int {
@@ -209,8 +210,7 @@ func (f *fleet) goOn() bool {
 	return len(f.found()) == 0
 }
 
-// keeps asks an instance with every key that was won: the answer is the first
-// one again.
+// keeps repeats every won key on an instance: the answer must be the first one.
 func (f *fleet) keeps(m *process) {
 	keys := make(chan string)
 	var asking sync.WaitGroup

@@ -28,17 +28,18 @@ import (
 // beMain, in the environment, makes the test's binary the program itself.
 const beMain = "DRAWSVC_TEST_BE_MAIN"
 
-// beSchema, in its environment, names the schema that it knows.
+// beSchema, in the environment, names the schema that the program knows.
 const beSchema = "DRAWSVC_TEST_SCHEMA"
 
-// schemas are those that the program can be given, each made once; "" is its own.
+// schemas are the schemas that the program can be given, each created once; "" is its
+// own.
 var schemas = map[string]func() migrations.Set{
 	"": migrations.Embedded, "additive": sync.OnceValue(stocktest.Additive),
 	"excluding": sync.OnceValue(stocktest.Excluding), "breaking": sync.OnceValue(stocktest.Breaking),
 }
 
-// beReader, in the environment, makes the test's binary read a URL to its end, which is
-// what a command must not do.
+// beReader, in the environment, makes the test's binary read a URL to its end, which a
+// command must not do.
 const beReader = "DRAWSVC_TEST_BE_READER"
 
 // readAll reads a URL to its end and ends the process.
@@ -62,8 +63,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("drawsvc/internal/servertest.(*process).keep"))
 }
 
-// program runs commands as a shell would, in this process. vars are its
-// environment.
+// program runs commands as a shell would, in this process. vars are its environment.
 type program struct {
 	tb    testing.TB
 	vars  map[string]string
@@ -72,26 +72,26 @@ type program struct {
 	schema string
 	// file is the program of another release; "" is this one.
 	file string
-	// wrap, where set, makes another command of the one that starts it.
+	// wrap, if set, wraps the command that starts the program.
 	wrap func(*exec.Cmd) *exec.Cmd
 }
 
-// on is a program whose environment names the database.
+// on returns a program whose environment names the database.
 func on(tb testing.TB, url string) program {
 	return program{tb: tb, vars: map[string]string{"DRAWSVC_DATABASE": url}}
 }
 
-// outcome is what came of a command. message is the line that main prints.
+// outcome is the result of a command. message is the line that main prints.
 type outcome struct {
 	code                    int
 	message, stdout, stderr string
 }
 
 const (
-	// commandMax is the longest that a command in these tests may take, and that a
-	// test waits for what must come: only what hangs takes as long.
+	// commandMax is the timeout of a command in these tests, and of waiting for an
+	// event: only what hangs takes as long.
 	commandMax = 2 * time.Minute
-	// answerMax is the longest that a caller waits for an answer.
+	// answerMax is the timeout of a caller.
 	answerMax = time.Minute
 )
 
@@ -118,7 +118,7 @@ func (p program) run(args ...string) outcome {
 	return o
 }
 
-// ok runs a command that must go well, and returns what it printed.
+// ok runs a command that must succeed, and returns its output.
 func (p program) ok(args ...string) string {
 	p.tb.Helper()
 	o := p.run(args...)
@@ -126,8 +126,8 @@ func (p program) ok(args ...string) string {
 	return o.stdout
 }
 
-// refused runs a command that must fail with the exit code and one line that
-// holds part, and print nothing else. It returns the line.
+// refused runs a command that must fail with the exit code and one line that contains
+// part, and print nothing else. It returns the line.
 func (p program) refused(code int, part string, args ...string) string {
 	p.tb.Helper()
 	o := p.run(args...)
@@ -140,7 +140,7 @@ func (p program) refused(code int, part string, args ...string) string {
 	return o.message
 }
 
-// text is a buffer that a command fills while the test reads.
+// text is a buffer that a command writes while the test reads.
 type text struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -169,8 +169,8 @@ type service struct {
 	end            func() outcome
 }
 
-// serve starts the service on a free port of this machine, with JSON for its
-// log, and waits until it listens. It ends with the test at the latest.
+// serve starts the service on a free port of this machine, with JSON for its log, and
+// waits until it listens. It ends when the test ends, if not before.
 func (p program) serve(args ...string) *service {
 	p.tb.Helper()
 	args = p.serving(args...)
@@ -194,8 +194,8 @@ func (s *service) printedToken(role string) string {
 	return token
 }
 
-// stop sends what a signal sends and waits for the end. It is called once, by
-// end, which says how it ended.
+// stop does what a signal does and waits for the end. It is called once, by end, which
+// returns how the service ended.
 func (s *service) stop() outcome {
 	s.cancel()
 	var err error
@@ -212,12 +212,12 @@ func (s *service) stop() outcome {
 	return o
 }
 
-// address finds where the service listens in what it logged or, for the demo,
+// address matches where the service listens in what it logged or, for the demo,
 // printed.
 var address = regexp.MustCompile(`(?:"address":"|address=|http://)(127\.0\.0\.1:\d+)`)
 
-// awaitListening waits until the service has said where it listens; one with a
-// demo says more after that.
+// awaitListening waits until the service has reported where it listens; one with a demo
+// prints more after that.
 func (s *service) awaitListening(isDemo bool) {
 	s.tb.Helper()
 	for begun := time.Now(); time.Since(begun) < commandMax; {
@@ -237,7 +237,7 @@ func (s *service) awaitListening(isDemo bool) {
 	s.tb.Fatalf("serve does not listen:\n%s", s.stderr.String())
 }
 
-// log is the service's log so far, a line each.
+// log returns the service's log so far, line by line.
 func (s *service) log() []map[string]any {
 	var lines []map[string]any
 	for line := range strings.Lines(s.stderr.String()) {
@@ -279,13 +279,13 @@ func (s *service) admin(status int, method, path, body string) string {
 	return answer
 }
 
-// metrics are what a scraper with a token reads.
+// metrics returns what a scraper with a token reads.
 func (s *service) metrics() (string, error) {
 	_, body, err := s.ask("GET", "/metrics", "", "Authorization", "Bearer "+s.token)
 	return body, err
 }
 
-// draw asks for a prize; a key may be "".
+// draw requests a draw; a key may be "".
 func (s *service) draw(pool, user, key string) (int, string, error) {
 	headers := []string{}
 	if key != "" {

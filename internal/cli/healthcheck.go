@@ -19,7 +19,7 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// healthcheckMax is the longest wait for an answer.
+// healthcheckMax is the timeout of the check.
 const healthcheckMax = 5 * time.Second
 
 func healthcheckCommand(env setting.Environment) *cobra.Command {
@@ -47,7 +47,7 @@ func healthcheckCommand(env setting.Environment) *cobra.Command {
 	return c
 }
 
-// healthURL is the URL of /readyz.
+// healthURL returns the URL of /readyz.
 func healthURL(address, listen, cert string) (string, error) {
 	if address != "" {
 		u, err := url.Parse(address)
@@ -70,7 +70,7 @@ func healthURL(address, listen, cert string) (string, error) {
 	return scheme + "://" + net.JoinHostPort(host, port) + "/readyz", nil
 }
 
-// checkHealth returns nil when the service says that it is ready.
+// checkHealth returns nil if the service reports that it is ready.
 func checkHealth(ctx context.Context, target, cert string) error {
 	ctx, cancel := context.WithTimeout(ctx, healthcheckMax)
 	defer cancel()
@@ -97,8 +97,8 @@ func checkHealth(ctx context.Context, target, cert string) error {
 	return nil
 }
 
-// pin trusts the certificate of a file and no other one. Its names do not
-// matter: the check asks the machine itself.
+// pin trusts only the certificate of a file. Its names do not matter, because the check
+// connects to the machine itself.
 func pin(file string) (*tls.Config, error) {
 	text, err := setting.ReadPrivate(file)
 	if err != nil {

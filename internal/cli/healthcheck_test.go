@@ -25,7 +25,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestHealthcheck: of the service that --listen or --url names.
+// TestHealthcheck: it checks the service that --listen or --url names.
 func TestHealthcheck(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.Migrated(t, "sqlite"))
@@ -45,7 +45,7 @@ func TestHealthcheck(t *testing.T) {
 	p.refused(exitFailure, "answers 503", "healthcheck", "--url", double.URL)
 }
 
-// becomesReady waits until the service says that it is ready: on a busy machine a
+// becomesReady waits until the service reports that it is ready: on a busy machine a
 // check may take longer than the two seconds that it has.
 func (s *service) becomesReady() {
 	s.tb.Helper()
@@ -55,7 +55,7 @@ func (s *service) becomesReady() {
 	}, commandMax, 50*time.Millisecond)
 }
 
-// writeCertificate makes a certificate with a serial number, and its key.
+// writeCertificate creates a certificate with a serial number, and its key.
 func writeCertificate(tb testing.TB, folder string, serial int64) (cert, key string) {
 	tb.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -74,7 +74,7 @@ func writeCertificate(tb testing.TB, folder string, serial int64) (cert, key str
 	return cert, key
 }
 
-// shown is the serial number of the certificate that a service shows.
+// shown returns the serial number of the certificate that a service shows.
 func shown(tb testing.TB, address string) int64 {
 	tb.Helper()
 	c, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
@@ -83,8 +83,8 @@ func shown(tb testing.TB, address string) int64 {
 	return c.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
 }
 
-// TestTLS: draws by HTTPS, and a certificate that is replaced while callers
-// are connected; and a bad one that is not used.
+// TestTLS: draws over HTTPS, a certificate that is replaced while callers are
+// connected, and a bad one that is not used.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -117,7 +117,7 @@ func TestTLS(t *testing.T) {
 	require.Equal(t, exitOK, code)
 }
 
-// metricsAddress is that of --metrics-listen, as the log names it.
+// metricsAddress returns the address of --metrics-listen from the log.
 func (s *service) metricsAddress() string {
 	s.tb.Helper()
 	var found []string
@@ -128,7 +128,7 @@ func (s *service) metricsAddress() string {
 	return found[1]
 }
 
-// TestMetricsListen: probes and metrics without a token, nothing else.
+// TestMetricsListen: it serves probes and metrics without a token, and nothing else.
 func TestMetricsListen(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPoolHistory: what commands do to a pool is in its log, with whoever did it,
-// and closed is final.
+// TestPoolHistory: what commands do to a pool is in its log, with their actor, and
+// closed is final.
 func TestPoolHistory(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)
 		p.ok("migrate", "up")
 		by := func(args ...string) string { return p.ok(append(args, "--actor", "anna")...) }
-		require.Equal(t, "pool spring is made and paused: prizes 1, units 3\n", by("pool", "create", "spring", "--state", "paused", "--prize", "id=gold,stock=3"))
+		require.Equal(t, "pool spring created (paused): prizes 1, units 3\n", by("pool", "create", "spring", "--state", "paused", "--prize", "id=gold,stock=3"))
 		require.Equal(t, "pool spring has the prize tin: 5 stocked\n", by("prize", "add", "--pool", "spring", "--prize", "id=tin,stock=5"))
 		require.Equal(t, "pool spring, prize tin: name \"Tin\", value 0.50\n", by("prize", "rename", "--pool", "spring", "--prize", "tin", "--name", "Tin", "--value", "0.50"))
 		require.Equal(t, "pool spring has the name \"Spring\"\n", by("pool", "rename", "spring", "--name", "Spring"))

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestImpossibleValuesAreUsageErrors: a value that no machine can take is usage: one line names its
-// flag, and nothing is made before.
+// TestImpossibleValuesAreUsageErrors: a value that no machine can use is a usage error:
+// one line names its flag, and nothing is created before.
 func TestImpossibleValuesAreUsageErrors(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.db")

@@ -21,8 +21,8 @@ func jobCommand(env setting.Environment) *cobra.Command {
 		jobListCommand(env), jobShowCommand(env), jobHistoryCommand(env), jobRunCommand(env),
 		jobChangeCommand(env, "enable JOB", "Switch a job on", "is on", jobArguments(1), func([]string) api.JobChange { return api.JobChange{Enabled: &on} }),
 		jobChangeCommand(env, "disable JOB", "Switch a job off", "is off", jobArguments(1), func([]string) api.JobChange { return api.JobChange{Enabled: &off} }),
-		jobChangeCommand(env, "pin JOB HOST", "Have one host alone run a job", "is pinned", jobAndHost, func(args []string) api.JobChange { return pinned(args[1]) }),
-		jobChangeCommand(env, "unpin JOB", "Let every host run a job", "is not pinned", jobArguments(1), func([]string) api.JobChange { return pinned("") }),
+		jobChangeCommand(env, "pin JOB HOST", "Run a job only on one host", "is pinned", jobAndHost, func(args []string) api.JobChange { return pinned(args[1]) }),
+		jobChangeCommand(env, "unpin JOB", "Run a job on any host", "is not pinned", jobArguments(1), func([]string) api.JobChange { return pinned("") }),
 	)
 	c.Long = `Show and change the jobs that run once in a fleet, on the database or, with --server, over HTTP.
 
@@ -31,13 +31,13 @@ database is served, list, show and history work, and changes need --server.`
 	return c
 }
 
-// pinned is the change that pins a job to a host, to every one for "".
+// pinned returns the change that pins a job to a host, to every one for "".
 func pinned(host string) (c api.JobChange) {
 	c.Pin(host)
 	return c
 }
 
-// jobArguments takes n arguments, the first of them a job.
+// jobArguments accepts n arguments, the first of them a job.
 func jobArguments(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := arguments(n)(c, args); err != nil {
@@ -47,7 +47,7 @@ func jobArguments(n int) cobra.PositionalArgs {
 	}
 }
 
-// jobAndHost takes two arguments. An empty host would let every host run the job.
+// jobAndHost accepts two arguments. An empty host would let every host run the job.
 func jobAndHost(c *cobra.Command, args []string) error {
 	if err := jobArguments(2)(c, args); err != nil {
 		return err
@@ -127,7 +127,7 @@ func jobHistoryCommand(env setting.Environment) *cobra.Command {
 }
 
 func jobRunCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "run JOB", "Have a job run once, whatever its schedule says", acting)
+	c := newCommand(env, "run JOB", "Run a job now", acting)
 	c.Args = jobArguments(1)
 	return c.does(nil, func(ctx context.Context, on *api.Client, args []string) error {
 		if err := on.RunJob(ctx, args[0]); err != nil {
@@ -157,7 +157,7 @@ func jobChangeCommand(env setting.Environment, use, short, done string, args cob
 	})
 }
 
-// report is the text of a job's report, nil for none.
+// report returns the text of a job's report, nil for none.
 func report(r json.RawMessage) *string {
 	text := string(r)
 	return &text

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestNobodyWaitsForTheCatalogue: while the source takes its time, instances
-// serve what is stored, at once after a cold start. One of them fetches.
+// TestNobodyWaitsForTheCatalogue: while the source is slow, instances serve the stored
+// catalogue, at once after a cold start. One of them fetches.
 func TestNobodyWaitsForTheCatalogue(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -76,7 +76,7 @@ func TestNobodyWaitsForTheCatalogue(t *testing.T) {
 	require.Contains(t, p.ok("job", "history", "catalogue", "--output", "json"), `"result":"lost"`)
 }
 
-// TestJobCommands: the switch, the pin and their actor, straight on the database.
+// TestJobCommands: switch and pin a job, with an actor, on the database.
 func TestJobCommands(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "mysql")

@@ -10,7 +10,7 @@ import (
 )
 
 // byLock draws in external mode. A lock has a second to answer, which a busy machine
-// may need: a draw that was refused for that comes again.
+// may need: a draw that was refused for that reason is retried.
 func (s *service) byLock(pool, user, key string) (status int, body string, err error) {
 	for begun := time.Now(); time.Since(begun) < commandMax; {
 		status, body, err = s.draw(pool, user, key)
@@ -27,7 +27,7 @@ func (s *service) wonByLock(pool, user, key string) (answer map[string]any, repl
 	return s.asWon(s.byLock(pool, user, key))
 }
 
-// asWon is won for an answer that is there.
+// asWon is won for an existing answer.
 func (s *service) asWon(status int, body string, err error) (answer map[string]any, replayed bool) {
 	s.tb.Helper()
 	require.NoError(s.tb, err)

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,8 +31,8 @@ func logCommand(env setting.Environment) *cobra.Command {
 }
 
 func exportCommand(env setting.Environment) *cobra.Command {
-	return newGroup("export", "Write awards, moves or statements as CSV",
-		exportAwardsCommand(env), exportMovesCommand(env), exportStatementsCommand(env))
+	return newGroup("export", "Write awards, moves, prizes or statements as CSV",
+		exportAwardsCommand(env), exportMovesCommand(env), exportPrizesCommand(env), exportStatementsCommand(env))
 }
 
 // exported is an export of entries, with its flags.
@@ -56,7 +59,7 @@ func (x *exported) check([]string) error {
 
 func (x *exported) escaped() bool { return x.formulas == api.FormulasEscaped }
 
-// formulas is how fields are written that a spreadsheet takes for formulas. It
+// formulas is how fields are written that a spreadsheet would take for formulas. It
 // implements pflag.Value.
 type formulas string
 
@@ -78,10 +81,10 @@ func (f *formulas) Set(s string) error {
 func formulaStyles() []string { return []string{api.FormulasExact, api.FormulasEscaped} }
 
 func exportAwardsCommand(env setting.Environment) *cobra.Command {
-	x := newExported(env, "awards --pool ID [--user U] [--prize ID] [--draw KEY]", "Write the awards of a pool as CSV, in order")
+	x := newExported(env, "awards --pool ID [--user U] [--prize ID] [--draw KEY] [--win] [--from TIME] [--to TIME]", "Write the awards of a pool as CSV, in order")
 	x.Long = `Write the awards of a pool as CSV, in order, up to those that there are when the
-command begins. With --user, --prize or --draw only those; a draw is found at
-once, users and prizes are searched for in the whole pool.`
+command begins. With --user, --prize, --draw, --win, --from or --to only those; a
+draw is found at once, all else is searched for in the whole pool.`
 	x.Example = `  drawsvc export awards --pool spring >awards.csv
   drawsvc export awards --pool spring --user u1 --formulas escaped`
 	var wanted draw.AwardFilter
@@ -89,8 +92,12 @@ once, users and prizes are searched for in the whole pool.`
 	f.StringVar(&wanted.UserID, "user", "", "only awards of this `USER`")
 	f.StringVar(&wanted.PrizeID, "prize", "", "only awards of the prize with this `ID`")
 	f.StringVar(&wanted.DrawID, "draw", "", "only awards of the draw with this `KEY`")
+	f.BoolVar(&wanted.Wins, "win", false, "without losing tickets")
+	var from, to string
+	f.StringVar(&from, "from", "", "only awards at this `TIME` or later, such as 2026-12-01T00:00:00Z")
+	f.StringVar(&to, "to", "", "only awards before this `TIME`")
 	return x.does(func([]string) error {
-		if err := x.check(nil); err != nil {
+		if err := cmp.Or(x.check(nil), readTimeFlag("from", from, &wanted.From), readTimeFlag("to", to, &wanted.To)); err != nil {
 			return err
 		}
 		for _, name := range []string{"user", "prize", "draw"} {
@@ -108,6 +115,17 @@ once, users and prizes are searched for in the whole pool.`
 	})
 }
 
+// readTimeFlag reads a flag that is a time, unless it is empty.
+func readTimeFlag(name, text string, into *time.Time) (err error) {
+	if text == "" {
+		return nil
+	}
+	if *into, err = time.Parse(time.RFC3339, text); err != nil {
+		return setting.AsUsage(fmt.Errorf("--%s must be a time of RFC 3339, such as 2026-12-01T00:00:00Z", name))
+	}
+	return nil
+}
+
 func exportMovesCommand(env setting.Environment) *cobra.Command {
 	x := newExported(env, "moves --pool ID", "Write the stock moves of a pool as CSV, in order")
 	x.Example = `  drawsvc export moves --pool spring >moves.csv`
@@ -120,9 +138,28 @@ func exportMovesCommand(env setting.Environment) *cobra.Command {
 	})
 }
 
-// writeRows writes the entries of a pool, page by page, up to what it holds when it
-// begins. read returns the page after a version, and the version that the next page is
-// after, nil for no more.
+func exportPrizesCommand(env setting.Environment) *cobra.Command {
+	c := newCommand(env, "prizes --pool ID", "Write the prizes of a pool as CSV, in the form of drawsvc stock import", ofPool)
+	c.Long = `Write the prizes of a pool as CSV, in the form of drawsvc stock import. The stock of
+a prize is what remains of it, and empty for an endless blank. An import adds it: into
+the same pool, change the stock to what is to be added.`
+	c.Example = `  drawsvc export prizes --pool spring >prizes.csv`
+	return c.does(func([]string) error { return nil }, func(ctx context.Context, on *api.Client, _ []string) error {
+		found, err := on.Prizes(ctx, string(c.pool))
+		if err != nil {
+			return err
+		}
+		rows := api.NewPrizeRows(env.Stdout, false)
+		for i := range found {
+			rows.Write(&found[i])
+		}
+		return rows.Flush()
+	})
+}
+
+// writeRows writes the entries of a pool, page by page, up to its version at the
+// beginning. read returns the page after a version, and the version after which the
+// next page begins, nil for the last.
 func writeRows[E any](
 	ctx context.Context, on *api.Client, x *exported, rows *api.Rows[E], version func(*E) int64, read func(after int64) ([]E, *int64, error),
 ) error {
@@ -145,7 +182,7 @@ func writeRows[E any](
 		}
 		after = *next
 	}
-	return rows.Flush() // the header, where nothing else was written
+	return rows.Flush() // the header, if nothing else was written
 }
 
 func exportStatementsCommand(env setting.Environment) *cobra.Command {

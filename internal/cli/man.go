@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// manCommand writes the manual pages. It is for whoever packages the program,
-// and so not in the list of commands.
+// manCommand writes the manual pages. It is for packaging the program, and therefore
+// not in the list of commands.
 func manCommand(env setting.Environment) *cobra.Command {
 	var folder string
 	c := &cobra.Command{
@@ -23,7 +23,7 @@ func manCommand(env setting.Environment) *cobra.Command {
 		Args:   noArguments,
 		Hidden: true,
 	}
-	c.Flags().StringVar(&folder, "dir", "", "`folder` for the pages; it is made if there is none")
+	c.Flags().StringVar(&folder, "dir", "", "`folder` for the pages; it is created if it does not exist")
 	setting.SetAnnotation(c.Flags().Lookup("dir"), setting.NoVariable)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if folder == "" {
@@ -33,7 +33,7 @@ func manCommand(env setting.Environment) *cobra.Command {
 			return err
 		}
 		root := c.Root()
-		root.DisableAutoGenTag = true // a page says nothing of what made it
+		root.DisableAutoGenTag = true // a page does not name what made it
 		header := doc.GenManHeader{Section: "1", Source: "drawsvc " + setting.ReadVersion(env).Version, Manual: "drawsvc", Date: manualDate(env)}
 		if err := doc.GenManTree(root, &header, folder); err != nil {
 			return err
@@ -44,8 +44,9 @@ func manCommand(env setting.Environment) *cobra.Command {
 	return c
 }
 
-// manualDate is the date of the pages: that of the commit, so that every build of it
-// writes the same. Nil leaves it to SOURCE_DATE_EPOCH or, without both, to the clock.
+// manualDate returns the date of the pages: the time of the commit, so that every build
+// of the commit writes the same pages. Nil means that SOURCE_DATE_EPOCH decides or, if
+// both are missing, the clock.
 func manualDate(env setting.Environment) *time.Time {
 	_, isSet := env.LookUp("SOURCE_DATE_EPOCH")
 	info, ok := debug.ReadBuildInfo()

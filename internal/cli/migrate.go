@@ -14,11 +14,11 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// errPending: migrations are pending, and the command has said which.
+// errPending: migrations are pending, and the command has printed which.
 var errPending = errors.New("a migration is pending: run `drawsvc migrate up`")
 
 func migrateCommand(env setting.Environment) *cobra.Command {
-	return newGroup("migrate", "Bring the database's schema up to date, or say where it stands", migrateUpCommand(env), migrateStatusCommand(env), migrateSQLCommand(env))
+	return newGroup("migrate", "Bring the database's schema up to date, or print its version", migrateUpCommand(env), migrateStatusCommand(env), migrateSQLCommand(env))
 }
 
 func migrateUpCommand(env setting.Environment) *cobra.Command {
@@ -30,7 +30,7 @@ func migrateUpCommand(env setting.Environment) *cobra.Command {
 	}
 	db.Flag(c, env)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		o := stock.Options{Log: slog.New(slog.NewTextHandler(env.Stderr, nil))} // says what it waits for
+		o := stock.Options{Log: slog.New(slog.NewTextHandler(env.Stderr, nil))} // logs what it waits for
 		return db.Opened(c, o, func(ctx context.Context, store *stock.Store) error {
 			if err := store.Migrate(ctx); err != nil {
 				return err
@@ -50,7 +50,7 @@ func migrateStatusCommand(env setting.Environment) *cobra.Command {
 	var output output
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Say where the schema stands; exit code 4 when a migration is pending",
+		Short: "Print the version of the schema; exit code 4 when a migration is pending",
 		Args:  noArguments,
 	}
 	db.Flag(c, env)

@@ -14,10 +14,10 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// knows is the version that a program brings a schema to.
+// knows returns the version that a program migrates a schema to.
 func (p program) knows() int64 { return stocktest.Target(schemas[p.schema]()) }
 
-// standsAt is what `migrate` prints of a schema at a version.
+// standsAt returns what `migrate` prints about a schema at a version.
 func (p program) standsAt(version int64, is string) string {
 	return fmt.Sprintf("schema version %d, this drawsvc knows %d: %s\n", version, p.knows(), is)
 }
@@ -33,7 +33,7 @@ func (p program) migrateUp() {
 	require.Equal(p.tb, outcome{stdout: p.standsAt(p.knows(), "up to date")}, o)
 }
 
-// pending is what `migrate status` says before somebody migrates.
+// pending is what `migrate status` prints before a migration.
 const pending = "a migration is pending: run `drawsvc migrate up`"
 
 func TestMigrate(t *testing.T) {
@@ -58,8 +58,8 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
-// TestMigrateStatus: what scripts and init containers read, as a schema comes
-// and goes.
+// TestMigrateStatus: what scripts and init containers read, before and after a
+// migration.
 func TestMigrateStatus(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, url string) {
 		status := func(schema string, code int) (says map[string]any) {
@@ -103,7 +103,7 @@ func TestMigrateSQL(t *testing.T) {
 		p.schema = "additive"
 		for _, from := range []string{"nothing", "a release"} {
 			if from == "nothing" && strings.HasPrefix(url, "sqlite:") {
-				continue // there is no file to ask about
+				continue // there is no file yet
 			}
 			if from == "a release" {
 				url = stocktest.URL(t, strings.SplitN(url, ":", 2)[0])
@@ -126,10 +126,10 @@ func TestMigrateSQL(t *testing.T) {
 	})
 }
 
-// TestMigrateByTwo: one does it, the others wait.
+// TestMigrateByTwo: one of two migrates, and the other waits.
 func TestMigrateByTwo(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file is one process's
+	for _, dialect := range []string{"postgres", "mysql"} { // only one process may open an SQLite file
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			p := on(t, stocktest.URL(t, dialect))
@@ -153,8 +153,8 @@ func TestMigrateByTwo(t *testing.T) {
 	}
 }
 
-// TestSchemaOfAnotherTime: nothing but `migrate` works on a schema that is not
-// there, and nothing at all writes on one that does not admit the program.
+// TestSchemaOfAnotherTime: only `migrate` works on a database without a schema, and
+// nothing writes to a schema that does not permit the program.
 func TestSchemaOfAnotherTime(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, url string) {
 		p := on(t, url)
@@ -186,7 +186,8 @@ func TestSchemaOfAnotherTime(t *testing.T) {
 	})
 }
 
-// TestMigrateLeavesForeignTablesAlone: a database that holds somebody else's tables is left alone.
+// TestMigrateLeavesForeignTablesAlone: a database with tables of another program is not
+// changed.
 func TestMigrateLeavesForeignTablesAlone(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, url string) {
 		_, err := rows(t, url).ExecContext(t.Context(), `CREATE TABLE prizes (id INTEGER)`)

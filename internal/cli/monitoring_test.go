@@ -33,7 +33,7 @@ var (
 	alertName  = regexp.MustCompile(`(?m)^ *- alert: (\S+)$`)
 )
 
-// liveMetrics are the names of the metrics of an exposition with their types.
+// liveMetrics returns the names of the metrics of an exposition with their types.
 func liveMetrics(exposition string) map[string]string {
 	found := map[string]string{}
 	for _, m := range metricType.FindAllStringSubmatch(exposition, -1) {
@@ -42,14 +42,14 @@ func liveMetrics(exposition string) map[string]string {
 	return found
 }
 
-// sample is the value of a metric without labels, "" where it is not there.
+// sample returns the value of a metric without labels, "" if it is missing.
 func sample(exposition, name string) string {
 	_, rest, _ := strings.Cut(exposition, "\n"+name+" ")
 	value, _, _ := strings.Cut(rest, "\n")
 	return value
 }
 
-// unknownMetrics are the metrics that a text names and nobody serves.
+// unknownMetrics returns the metrics that a text names but no service has.
 func unknownMetrics(live map[string]string, text string) (unknown []string) {
 	for _, name := range metricName.FindAllString(text, -1) {
 		base := name
@@ -65,8 +65,7 @@ func unknownMetrics(live map[string]string, text string) (unknown []string) {
 	return unknown
 }
 
-// settled is an exposition in which each job has run, so that all metrics are
-// there.
+// settled returns an exposition after each job has run, so that all metrics exist.
 func settled(t *testing.T, s *service) (exposition string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -77,14 +76,19 @@ func settled(t *testing.T, s *service) (exposition string) {
 	return exposition
 }
 
-// TestMetricsAreThoseThatAreNamed: every metric that dashboard, rules and pages
-// name is served, and every one that is served is documented.
+// TestMetricsAreThoseThatAreNamed: every metric that dashboard, rules and pages name
+// exists, and every existing one is documented.
 func TestMetricsAreThoseThatAreNamed(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
-	s := p.serve("--mode", "external")
+	s := p.serve("--mode", "external", "--seal-keys", sealKeyFile(t, filepath.Join(t.TempDir(), "keys"), "k1"), "--hook-allow", "127.0.0.0/8")
+	s.admin(201, "POST", "/admin/hooks", `{"url":"http://127.0.0.1:1/"}`) // nobody listens
+	s.admin(201, "POST", "/admin/pools", `{"id":"paid","name":"Paid","prizes":[{"id":"none","name":"None","kind":"blank"}],"rules":{"fallback":"none","budget":{"max":"10.00"}}}`)
 	s.wonByLock("spring", "u1", "")
-	s.admin(202, "POST", "/admin/jobs/audit/run", "")
+	status, answer, err := s.ask("POST", "/admin/jobs/audit/run", "", "Authorization", "Bearer "+s.token)
+	require.NoError(t, err)
+	require.Contains(t, []int{202, 409}, status, answer) // 409: its schedule runs it just now
+	require.Eventually(t, func() bool { return strings.Contains(settled(t, s), "drawsvc_hook_state{") }, commandMax, time.Second)
 	live := liveMetrics(settled(t, s))
 	_, identity := keyFiles(t)
 	_, published := p.publisher("--dir", t.TempDir(), "--seed-identity-file", identity)
@@ -103,7 +107,7 @@ func TestMetricsAreThoseThatAreNamed(t *testing.T) {
 	for name := range live {
 		require.Contains(t, documented, name, "docs/monitoring.md does not explain it")
 	}
-	// The double: names that nobody serves are found.
+	// The double: names that no service has are found.
 	require.Equal(t, []string{"drawsvc_draws", "drawsvc_ready_count"},
 		unknownMetrics(live, "rate(drawsvc_draws{}[5m]) drawsvc_batch_draws_sum drawsvc_ready_count drawsvc_ready drawsvc_draws"))
 }
@@ -121,8 +125,8 @@ func TestPoolMetrics(t *testing.T) {
 	require.Contains(t, text, "drawsvc_build_info{")
 }
 
-// TestRules: promtool takes the rules; each alert has a test that it fires and
-// one that it is silent, and a section of the runbook that says what to do.
+// TestRules: promtool accepts the rules; each alert has a test that it fires and one
+// that it is silent, and a section of the runbook that states what to do.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, servertest.PrometheusPackages, "promtool")
@@ -172,7 +176,7 @@ func TestRules(t *testing.T) {
 	require.Contains(t, out, "DrawsvcLatency")
 }
 
-// TestDashboard: the file is one that Grafana can import.
+// TestDashboard: Grafana can import the file.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(dashboardFile)
@@ -196,7 +200,7 @@ func TestDashboard(t *testing.T) {
 	require.NotEmpty(t, seen)
 }
 
-// asked is what Prometheus answers to a call of its interface.
+// asked decodes Prometheus's answer to a call of its interface.
 func asked(t *testing.T, prometheus *servertest.Server, path string, into any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, prometheus.URL()+path, nil)
@@ -220,7 +224,7 @@ type series struct {
 }
 
 // TestPrometheusScrapes: a real Prometheus reads three instances, evaluates each rule
-// and each panel without an error, and fires for a pool that is sold out.
+// and each panel without an error, and fires for a sold-out pool.
 func TestPrometheusScrapes(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.Migrated(t, "postgres"))
@@ -257,7 +261,7 @@ func TestPrometheusScrapes(t *testing.T) {
 	}
 }
 
-// rulesAreWell says that each rule was evaluated without an error.
+// rulesAreWell reports whether each rule was evaluated without an error.
 func rulesAreWell(t *testing.T, prometheus *servertest.Server) bool {
 	var rules struct {
 		Data struct {

@@ -15,8 +15,8 @@ import (
 )
 
 func oddsCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "odds --pool ID [--user U]", "State the exact chances of a pool's next draw, of anybody or of one user", printing, ofPool)
-	c.Long = `State the exact chances of a pool's next draw, of anybody or of one user. No
+	c := newCommand(env, "odds --pool ID [--user U]", "Print the exact chances of a pool's next draw, for anybody or for one user", printing, ofPool)
+	c.Long = `Print the exact chances of a pool's next draw, for anybody or for one user. No
 random number is used, so this tells nothing of what the next draw gives. That the
 pool would refuse the draw is an answer too, with exit code 0.`
 	var user string
@@ -42,8 +42,7 @@ pool would refuse the draw is an answer too, with exit code 0.`
 	})
 }
 
-// printRefusal says why the pool would refuse a draw now, and from when on it
-// would not.
+// printRefusal prints why the pool would refuse a draw now, and when it will not.
 func printRefusal(w io.Writer, pool, user string, r *api.Refused) error {
 	text := fmt.Sprintf("pool %s refuses a draw now, with %s: %s", pool, r.Refused, r.Detail)
 	if user != "" {
@@ -68,7 +67,7 @@ func printOdds(w io.Writer, pool string, o *api.Odds) error {
 		_, _ = setting.Printf(t, "%s\t%s\t%s\n", c.Prize, c.Chance, share)
 	}
 	if g := o.Guarantee; g != nil {
-		rate := "as many as what was drawn before makes them"
+		rate := "not constant: it depends on earlier draws"
 		if g.Rate != nil {
 			share, err := percent(*g.Rate)
 			if err != nil {
@@ -76,12 +75,15 @@ func printOdds(w io.Writer, pool string, o *api.Odds) error {
 			}
 			rate = share + " of many draws"
 		}
-		_, _ = setting.Printf(t, "\nguarantee of %s after %d misses; wins are %s\n", g.Prize, g.After, rate)
+		_, _ = setting.Printf(t, "\nguarantee of %s after %d misses; share of wins: %s\n", g.Prize, g.After, rate)
+	}
+	if o.Moments {
+		fmt.Fprintf(t, "\nwinning moments may give a prize as well; the chances are those without\n")
 	}
 	return t.Flush()
 }
 
-// percent writes a chance with four decimals.
+// percent formats a chance with four decimals.
 func percent(chance string) (string, error) {
 	r, err := api.ReadFraction(chance)
 	if err != nil {

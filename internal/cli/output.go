@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// counted is a number of things that make their plural with an s.
+// counted formats a number of things whose plural ends with s.
 func counted(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -25,12 +25,12 @@ func counted(n int64, thing string) string {
 	return strconv.FormatInt(n, 10) + " " + thing + "s"
 }
 
-// moved is a number of units with its sign.
+// moved formats a number of units with its sign.
 func moved(units int64) string {
 	return fmt.Sprintf("%+d %s", units, do(max(units, -units), "unit", "units"))
 }
 
-// do is the verb of n things: one is that of a single thing.
+// do returns the verb for n things: one is the singular.
 func do(n int64, one, many string) string {
 	if n == 1 {
 		return one
@@ -38,8 +38,8 @@ func do(n int64, one, many string) string {
 	return many
 }
 
-// output is how a command prints: table for people, json for programs. It
-// implements pflag.Value.
+// output is how a command prints: table for people, json for programs. It implements
+// pflag.Value.
 type output string
 
 const (
@@ -68,12 +68,12 @@ func (o *output) Set(s string) error {
 	return errors.New("must be table or json")
 }
 
-// table lays text out in columns that align on a terminal, also where letters
-// are as wide as two. As with text/tabwriter, each cell but the last of a line
-// ends with a tab, and a line without a tab ends the columns before it.
+// table aligns columns of text on a terminal, also with letters of double width. As
+// with text/tabwriter, each cell except the last of a line ends with a tab, and a line
+// without a tab ends the columns before it.
 type table struct {
 	w io.Writer
-	// isRight aligns cells to the right, and each line has a tab at its end.
+	// isRight aligns cells to the right; then each line has a tab at its end.
 	isRight bool
 	text    bytes.Buffer
 }
@@ -106,7 +106,7 @@ func (t *table) Flush() error {
 	return err
 }
 
-// layOut writes lines whose columns belong together.
+// layOut writes lines whose columns are aligned together.
 func (t *table) layOut(out *bytes.Buffer, block [][]string) {
 	var widths []int
 	for _, cells := range block {
@@ -132,14 +132,14 @@ func (t *table) layOut(out *bytes.Buffer, block [][]string) {
 }
 
 const (
-	// progressLines and progressWait are what makes an import long.
+	// An import with progressLines, or that takes progressWait, is long.
 	progressLines = 10_000
 	progressWait  = time.Second
 	// progressEvery is how often the bar is drawn.
 	progressEvery = 100 * time.Millisecond
 )
 
-// progress shows how far a long import is, on a terminal.
+// progress shows the progress of a long import, on a terminal.
 type progress struct {
 	w        io.Writer
 	terminal bool
@@ -151,7 +151,7 @@ func newProgress(w io.Writer, terminal bool) *progress {
 	return &progress{w: w, terminal: terminal, begun: time.Now()}
 }
 
-// at says that so many of the moves are made.
+// at sets how many of the moves are made.
 func (p *progress) at(done, total int) {
 	if !p.terminal || p.bar == nil && total <= progressLines && time.Since(p.begun) < progressWait {
 		return
@@ -168,7 +168,7 @@ func (p *progress) at(done, total int) {
 	_ = p.bar.Set(done) // a bar that cannot be drawn is no reason to stop
 }
 
-// end removes the bar, so that what is printed next stands on a line of its own.
+// end removes the bar, so that later output begins on a new line.
 func (p *progress) end() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
@@ -182,7 +182,7 @@ func yesNo(yes bool) string {
 	return "no"
 }
 
-// orDash is a text, or a dash where there is none.
+// orDash returns a text, or a dash if there is none.
 func orDash[S ~string](text *S) string {
 	if text == nil || *text == "" {
 		return "-"
@@ -190,7 +190,7 @@ func orDash[S ~string](text *S) string {
 	return string(*text)
 }
 
-// timeOrDash is a time of a view, to the second.
+// timeOrDash returns a time of a view, to the second.
 func timeOrDash(text *string) string {
 	if text == nil {
 		return "-"
@@ -202,7 +202,7 @@ func timeOrDash(text *string) string {
 	return at.Format(time.RFC3339)
 }
 
-// orEndless is how a table shows a number of units, nil for an endless blank.
+// orEndless formats a number of units for a table, nil for an endless blank.
 func orEndless(units *int64) string {
 	if units == nil {
 		return "endless"
@@ -210,7 +210,7 @@ func orEndless(units *int64) string {
 	return strconv.FormatInt(*units, 10)
 }
 
-// toSeconds is a time of an answer, to the second.
+// toSeconds returns a time of an answer, to the second.
 func toSeconds(text string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {

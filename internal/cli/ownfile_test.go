@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOwnFilesAreRegular: what a verification is given besides the folder is a regular
-// file with an end, or an error at once. os.ReadFile would wait, or read for ever.
+// TestOwnFilesAreRegular: a file that a verification gets besides the folder must be
+// regular and finite; otherwise there is an error at once. os.ReadFile would wait, or
+// read forever.
 func TestOwnFilesAreRegular(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

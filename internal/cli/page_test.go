@@ -22,17 +22,16 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// page is a page of the documentation. Its blocks that are marked sh are
-// executed, unless the mark goes on with a reason: "sh not run: REASON". Those
-// that are marked python are executed where they stand, each by an interpreter of
-// its own.
+// page is a page of the documentation. Its blocks with the mark sh are executed, unless
+// the mark continues with a reason: "sh not run: REASON". Those with the mark python
+// are executed at their place, each by a separate interpreter.
 type page struct {
 	name  string
 	lines []string
-	// script has the lines of all blocks that are executed, each at its own
-	// number; the others are empty.
+	// script has the lines of all executed blocks, each at its own number; the others
+	// are empty.
 	script []string
-	// notRun says where a block is not executed, and why.
+	// notRun states where a block is not executed, and why.
 	notRun []string
 }
 
@@ -104,7 +103,7 @@ func marked(info string) (reason string, err error) {
 	return reason, nil
 }
 
-// pageMax is the longest that a page may take: only what hangs takes as long.
+// pageMax is the timeout of a page: only one that hangs takes as long.
 const pageMax = 5 * time.Minute
 
 // pagePrelude is read by the shell before a page's first line.
@@ -112,8 +111,8 @@ const pageMax = 5 * time.Minute
 //go:embed testdata/page.sh
 var pagePrelude string
 
-// run executes the page in one shell, in an empty folder. Its error names the
-// line that failed, and holds what the page has printed.
+// run executes the page in one shell, in an empty folder. Its error names the line that
+// failed, and contains the page's output.
 func (p *page) run(t *testing.T) error {
 	if strings.TrimSpace(strings.Join(p.script, "")) == "" {
 		return nil
@@ -131,10 +130,10 @@ func (p *page) run(t *testing.T) error {
 	write("secrets/admin", "admin-of-the-pages")
 	write("secrets/draw", "draw-of-the-pages")
 	if strings.Contains(text, "secrets/database") {
-		// Durable, as the doctor wants it.
+		// Durable, as the doctor demands.
 		write("secrets/database", servertest.Start(t, "postgres", servertest.Durable()).URL())
 	}
-	write("home/.curlrc", "fail-with-body\nshow-error\n") // a call that is refused is an error
+	write("home/.curlrc", "fail-with-body\nshow-error\n") // a refused call is an error
 	work := filepath.Join(folder, "work")
 	require.NoError(t, os.Mkdir(work, 0o700))
 	failed := filepath.Join(folder, "failed")
@@ -158,13 +157,13 @@ func (p *page) run(t *testing.T) error {
 	return nil
 }
 
-// failure says which line failed, as far as the shell has written it down:
-// number and exit code.
+// failure returns which line failed, as far as the shell has written it down: number
+// and exit code.
 func (p *page) failure(file string, err error) string {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("exit code %d", exit.ExitCode())
 	}
-	written, _ := os.ReadFile(file) // absent where no line failed
+	written, _ := os.ReadFile(file) // missing if no line failed
 	line, code, _ := strings.Cut(strings.TrimSpace(string(written)), " ")
 	number, wrong := strconv.Atoi(line)
 	if wrong != nil || number < 1 || number > len(p.lines) {

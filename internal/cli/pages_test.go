@@ -33,7 +33,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestPagesAreCaught: pages that do not work as pasted.
+// TestPagesAreCaught: pages that do not work as pasted fail.
 func TestPagesAreCaught(t *testing.T) {
 	servertest.Long(t) // shells, curl and Python
 	t.Parallel()

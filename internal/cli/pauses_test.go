@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// refusalOfDraw is a draw that was refused, and its Retry-After in seconds.
+// refusalOfDraw returns the refusal of a draw, and its Retry-After in seconds.
 func (s *service) refusalOfDraw(key string) (status, retryAfter int, problem map[string]any) {
 	s.tb.Helper()
 	request, err := http.NewRequestWithContext(s.tb.Context(), http.MethodPost, s.url+"/draw", strings.NewReader(`{"pool":"spring","user":"u"}`))
@@ -32,23 +32,27 @@ func (s *service) refusalOfDraw(key string) (status, retryAfter int, problem map
 	return answer.StatusCode, retryAfter, problem
 }
 
-// staysPaused says that draws are paused for longer than the pause was said to last.
+// staysPaused checks that draws are paused for longer than the pause announced.
 func staysPaused(draw func() string) error {
-	for begun := time.Now(); time.Since(begun) < 1500*time.Millisecond; time.Sleep(100 * time.Millisecond) {
+	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		isLast := time.Since(begun) >= 1500*time.Millisecond
 		if code := draw(); code != "paused" {
 			return fmt.Errorf("a draw is answered %q before the pool was opened", code)
 		}
+		if isLast {
+			return nil
+		}
 	}
-	return nil
 }
 
-// holdsPause says that a public log tells what a pause said.
+// holdsPause reports whether a public log contains the message of a pause.
 func holdsPause(log string) bool {
 	return strings.Contains(log, "retry_after") || strings.Contains(log, "notice") || strings.Contains(log, "back soon") || strings.Contains(log, "our secret")
 }
 
-// TestPausedPoolIsAnswered503: a pause that ends is answered 503 with its Retry-After, until the pool is
-// opened, to whoever has no known key; its callers retry; and the public log has nothing of it.
+// TestPausedPoolIsAnswered503: a pause that will end is answered 503 with its
+// Retry-After, until the pool is opened, to callers without a known key. Its callers
+// retry, and the public log contains nothing of it.
 func TestPausedPoolIsAnswered503(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -76,7 +80,7 @@ func TestPausedPoolIsAnswered503(t *testing.T) {
 			code := func() string { _, _, problem := s.refusalOfDraw("new"); return fmt.Sprint(problem["code"]) }
 			require.NoError(t, staysPaused(code))
 			opened := time.Now().Add(time.Second)
-			require.Error(t, staysPaused(func() string { // the double: a pause that opens by its time
+			require.Error(t, staysPaused(func() string { // the double: a pause that opens at its time
 				if time.Now().After(opened) {
 					return "won"
 				}

@@ -23,12 +23,12 @@ import (
 )
 
 func poolCommand(env setting.Environment) *cobra.Command {
-	c := newGroup("pool", "Make, list and change pools",
+	c := newGroup("pool", "Create, list and change pools",
 		poolCreateCommand(env), poolListCommand(env), poolShowCommand(env), poolOpenCommand(env), poolPauseCommand(env), poolCloseCommand(env),
-		poolRenameCommand(env), poolArchiveCommand(env), poolDeleteCommand(env),
+		poolRenameCommand(env), poolCurrencyCommand(env), poolTextCommand(env), poolFairCommand(env), poolArchiveCommand(env), poolDeleteCommand(env),
 		poolCommitCommand(env), poolRevealCommand(env), poolSkipCommand(env), poolExportProofCommand(env), poolEraseSaltsCommand(env),
 	)
-	c.Long = `Make, list and change pools, on the database or, with --server, over HTTP.
+	c.Long = `Create, list and change pools, on the database or, with --server, over HTTP.
 
 What is changed here counts from the next draw on, also for instances that run
 on the same server database. An SQLite database belongs to one process: while
@@ -38,13 +38,13 @@ on the same server database. An SQLite database belongs to one process: while
 
 // newPool is the command line of pool create.
 type newPool struct {
-	name, mode, state, rulesFile string
-	prizes                       prizeFlags
+	name, mode, state, rulesFile, currency string
+	prizes                                 prizeFlags
 }
 
 func poolCreateCommand(env setting.Environment) *cobra.Command {
 	var n newPool
-	c := newCommand(env, "create ID", "Make a pool with its prizes, whole or not at all", acting, namingPool)
+	c := newCommand(env, "create ID", "Create a pool with its prizes, all or nothing", acting, namingPool)
 	c.Example = `  drawsvc pool create spring --name 'Spring draw' \
     --prize 'id=gold,name=Gold coin,value=19.90,stock=10' --prize id=silver,stock=90`
 	f := c.Flags()
@@ -54,6 +54,7 @@ func poolCreateCommand(env setting.Environment) *cobra.Command {
 		"\n(default the service's; not taken from the environment, where it is the service's)")
 	f.Lookup("mode").Annotations = map[string][]string{setting.NoVariable: {"true"}}
 	f.StringVar(&n.rulesFile, "rules", "", "`FILE` of the pool's rules, - for the standard input")
+	f.StringVar(&n.currency, "currency", "", "`CODE` of the currency of the values, such as EUR; it is only shown")
 	f.Var(&n.prizes, "prize", "a prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]; once for each\n"+
 		"(a blank is a losing ticket; one without stock is endless, for rules)\n"+
 		"(default name its id; a name that holds a comma: 'id=a,\"name=A, B\",stock=1')")
@@ -66,7 +67,7 @@ func poolCreateCommand(env setting.Environment) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = setting.Printf(env.Stdout, "pool %s is made and %s: prizes %d, units %d\n", made.ID, made.State, len(made.Prizes), unitsOf(&made).stocked)
+		_, err = setting.Printf(env.Stdout, "pool %s created (%s): prizes %d, units %d\n", made.ID, made.State, len(made.Prizes), unitsOf(&made).stocked)
 		return err
 	})
 }
@@ -76,6 +77,9 @@ func (n *newPool) read(id string, env setting.Environment) (api.NewPool, error) 
 	state := draw.State(n.state)
 	prizes := append([]api.NewPrize{}, n.prizes...)
 	wanted := api.NewPool{ID: id, Name: cmp.Or(n.name, id), State: &state, Prizes: &prizes}
+	if n.currency != "" {
+		wanted.Currency = &n.currency
+	}
 	read, err := wanted.Read()
 	if err != nil {
 		return wanted, err
@@ -94,7 +98,7 @@ func (n *newPool) read(id string, env setting.Environment) (api.NewPool, error) 
 		return wanted, err
 	}
 	wanted.Rules = jsontext.Value(rules.Document())
-	return wanted, ofFile(n.rulesFile, rules.Check(read.Prizes))
+	return wanted, rules.fits(read.Prizes)
 }
 
 func poolListCommand(env setting.Environment) *cobra.Command {
@@ -128,7 +132,7 @@ so; any other error ends it.`
 	})
 }
 
-// units are the counts of a pool, all its prizes together but endless blanks.
+// units are the counts of a pool, summed over its prizes except endless blanks.
 type units struct{ stocked, issued int64 }
 
 func unitsOf(p *api.Pool) (u units) {
@@ -141,7 +145,7 @@ func unitsOf(p *api.Pool) (u units) {
 	return u
 }
 
-// ownMode is how a table shows a pool that names no mode.
+// ownMode returns what a table shows for a pool without a mode.
 func ownMode(p *api.Pool) string {
 	if p.Mode == nil {
 		return "(service's)"
@@ -149,7 +153,7 @@ func ownMode(p *api.Pool) string {
 	return *p.Mode
 }
 
-// archived is what a pool's line says behind its state.
+// archived returns what a pool's line shows after its state.
 func archived(p *api.Pool) string {
 	if p.Archived {
 		return " and archived"
@@ -157,8 +161,8 @@ func archived(p *api.Pool) string {
 	return ""
 }
 
-// printPools prints pools as each calls it with them. A pool may have 100,000 prizes:
-// none of them is kept.
+// printPools prints the pools that each passes to its function. A pool may have 100,000
+// prizes: none is kept in memory.
 func printPools(w io.Writer, o output, each func(do func(*api.Pool) error) error) error {
 	if o == outputJSON {
 		return printPoolsJSON(w, each)
@@ -177,7 +181,7 @@ func printPools(w io.Writer, o output, each func(do func(*api.Pool) error) error
 	return t.Flush()
 }
 
-// printPoolsJSON prints the pools as one page, that of api.Pools.
+// printPoolsJSON prints the pools as one page, in the form of api.Pools.
 func printPoolsJSON(w io.Writer, each func(do func(*api.Pool) error) error) error {
 	before := `{"pools":[`
 	err := each(func(p *api.Pool) error {
@@ -204,17 +208,56 @@ func printPool(w io.Writer, o output, p *api.Pool) error {
 	if o == outputJSON {
 		return api.WriteLine(w, p)
 	}
-	if _, err := setting.Printf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s%s%s\n\n",
-		p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p), committedOf(p), openingOf(p)); err != nil {
+	if _, err := setting.Printf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s%s%s%s\n\n",
+		p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p), committedOf(p), openingOf(p), fairOf(p)); err != nil {
+		return err
+	}
+	if p.Text != "" {
+		if _, err := setting.Printf(w, "text: %s\n\n", p.Text); err != nil {
+			return err
+		}
+	}
+	if err := printMoney(w, p); err != nil {
 		return err
 	}
 	t := newTable(w)
-	fmt.Fprintln(t, "prize\tvalue\tstocked\tissued\tremaining\tname")
+	header, given := "", "%.0s" // nothing of the argument
+	if p.Budget != nil || p.Currency != "" {
+		header, given = "given\t", "%s\t"
+	}
+	fmt.Fprintln(t, "prize\tvalue\tstocked\tissued\tremaining\t"+header+"name")
 	for i := range p.Prizes {
 		z := &p.Prizes[i]
-		_, _ = setting.Printf(t, "%s\t%s\t%s\t%d\t%s\t%s%s\n", z.ID, z.Value, orEndless(z.Stocked), z.Issued, orEndless(z.Remaining), z.Name, blank(z))
+		_, _ = setting.Printf(t, "%s\t%s\t%s\t%d\t%s\t"+given+"%s%s\n",
+			z.ID, z.Value, orEndless(z.Stocked), z.Issued, orEndless(z.Remaining), z.Given, z.Name, blank(z)+shownAs(z))
 	}
 	return t.Flush()
+}
+
+// printMoney prints where the pool's budget stands, and why nothing can be won.
+func printMoney(w io.Writer, p *api.Pool) error {
+	if b := p.Budget; b != nil {
+		period, currency := "", ""
+		if b.Per != nil {
+			period = " per " + *b.Per
+		}
+		if p.Currency != "" {
+			currency = " " + p.Currency
+		}
+		if _, err := setting.Printf(w, "budget: %s of %s%s given%s, %s left\n", b.Spent, b.Max, currency, period, b.Left); err != nil {
+			return err
+		}
+	}
+	if p.Nothing != nil {
+		if _, err := setting.Printf(w, "%s\n", p.Nothing.Detail); err != nil {
+			return err
+		}
+	}
+	if p.Budget == nil && p.Nothing == nil {
+		return nil
+	}
+	_, err := fmt.Fprintln(w)
+	return err
 }
 
 // rulesOf is what the line of a pool says of its rules.
@@ -225,7 +268,7 @@ func rulesOf(p *api.Pool) string {
 	return fmt.Sprintf(", rules of version %d", p.Rules)
 }
 
-// committedOf is what the line of a pool says of its commitment.
+// committedOf returns what the line of a pool shows of its commitment.
 func committedOf(p *api.Pool) string {
 	if p.Committed == 0 {
 		return ""
@@ -233,7 +276,7 @@ func committedOf(p *api.Pool) string {
 	return fmt.Sprintf(", committed at version %d", p.Committed)
 }
 
-// openingOf is what the line of a pool says of the round that it is announced to
+// openingOf returns what the line of a pool shows of the round that it is announced to
 // open with.
 func openingOf(p *api.Pool) string {
 	if p.Opening == nil {
@@ -242,7 +285,23 @@ func openingOf(p *api.Pool) string {
 	return fmt.Sprintf(", opens with round %d at %s", p.Opening.Round, toSeconds(p.Opening.At))
 }
 
-// blank is what a prize's line says after its name.
+// shownAs returns what a prize's line shows of another name for players.
+func shownAs(p *api.Prize) string {
+	if p.Display == nil || p.Display.Name == "" {
+		return ""
+	}
+	return fmt.Sprintf(", shown as %q", p.Display.Name)
+}
+
+// fairOf returns what the line of a pool shows of its page of fairness.
+func fairOf(p *api.Pool) string {
+	if !p.Fair {
+		return ""
+	}
+	return ", page of fairness at /fair/" + p.ID
+}
+
+// blank returns what a prize's line shows after its name.
 func blank(p *api.Prize) string {
 	if p.Kind != draw.KindBlank {
 		return ""
@@ -250,11 +309,11 @@ func blank(p *api.Prize) string {
 	return " (blank)"
 }
 
-// watchInterval is how often a pool is shown again, 0 for once and never again.
-// It implements pflag.Value.
+// watchInterval is how often a pool is shown again, 0 for never. It implements
+// pflag.Value.
 type watchInterval time.Duration
 
-// The shortest and the longest interval, and that of --watch alone.
+// The minimum and the maximum interval, and the interval of --watch without a value.
 const (
 	intervalMin   = 100 * time.Millisecond
 	intervalMax   = time.Hour
@@ -287,7 +346,7 @@ func (w *watchInterval) Set(text string) error {
 	return nil
 }
 
-// clearScreen moves a terminal to its first line and clears what is below.
+// clearScreen moves a terminal to its first line and clears everything below.
 const clearScreen = "\x1b[H\x1b[J"
 
 // watchPool shows a pool again and again, until it is closed or ctx ends.
@@ -316,7 +375,7 @@ func watchPool(ctx context.Context, env setting.Environment, pools *api.Client, 
 	return nil
 }
 
-// isAway says whether the next attempt may reach what this one could not.
+// isAway reports whether the next attempt may succeed.
 func isAway(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) ||
 		slices.Contains([]draw.Code{draw.CodeStoreUnavailable, draw.CodeOverloaded, draw.CodeContended, draw.CodeDraining}, draw.CodeOf(err))

@@ -32,7 +32,7 @@ func eachOf(t *testing.T, database func(testing.TB, string) string, test func(t 
 	}
 }
 
-// spring makes the pool spring: gold 10, silver 90.
+// spring creates the pool spring: gold 10, silver 90.
 func spring(tb testing.TB, url string) program {
 	tb.Helper()
 	p := on(tb, url)
@@ -42,17 +42,17 @@ func spring(tb testing.TB, url string) program {
 	return p
 }
 
-func TestPool(t *testing.T) {
+func TestPoolCommandsCreateListAndChange(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)
 		p.ok("migrate", "up")
 		require.Equal(t, "pool  state  mode  version  prizes  stocked  issued  remaining  name\n", p.ok("pool", "list"))
 		require.JSONEq(t, `{"pools":[],"next":null}`, p.ok("pool", "list", "--output", "json"))
 
-		require.Equal(t, "pool spring is made and open: prizes 2, units 100\n",
+		require.Equal(t, "pool spring created (open): prizes 2, units 100\n",
 			p.ok("pool", "create", "spring", "--name", "Spring draw", "--mode", "optimistic",
 				"--prize", "id=gold,name=Gold coin,value=19.90,stock=10", "--prize", `id=silver,"name=Silver, spoon",stock=90`))
-		require.Equal(t, "pool bare is made and open: prizes 0, units 0\n", p.ok("pool", "create", "--pool", "bare"))
+		require.Equal(t, "pool bare created (open): prizes 0, units 0\n", p.ok("pool", "create", "--pool", "bare"))
 		p.refused(exitFailure, `there is a pool "spring" already`, "pool", "create", "spring")
 
 		require.Equal(t, "pool spring is paused\n", p.ok("pool", "pause", "spring"))
@@ -71,7 +71,7 @@ silver  0.00   90       0       90         Silver, spoon
 			p.refused(exitFailure, `there is no pool "summer"`, "pool", verb, "summer")
 		}
 
-		// What is not a pool is refused whole.
+		// An invalid pool is refused completely.
 		p.refused(exitUsage, `prize id "a" is there twice`, "pool", "create", "summer", "--prize", "id=a,stock=1", "--prize", "id=a,stock=1")
 		p.refused(exitFailure, "summer", "pool", "show", "summer")
 
@@ -83,7 +83,7 @@ silver  0.00   90       0       90         Silver, spoon
 	})
 }
 
-// TestPoolJSON: the commands and the service show a pool alike.
+// TestPoolJSON: the commands and the service show a pool in the same way.
 func TestPoolJSON(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))

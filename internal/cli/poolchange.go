@@ -34,7 +34,7 @@ func newPoolChange(env setting.Environment, use, short string) *poolChange {
 
 const revisionName = "if-revision"
 
-// revisions are those that the pool may have, nil for every one.
+// revisions returns the revisions that the pool may have, nil for every one.
 func (c *poolChange) revisions() []int64 {
 	if !c.Flags().Changed(revisionName) {
 		return nil
@@ -42,7 +42,8 @@ func (c *poolChange) revisions() []int64 {
 	return []int64{c.revision}
 }
 
-// patch changes the pool. What is changed next is of what was seen here.
+// patch changes the pool. The next change is made at the revision that this one
+// returned.
 func (c *poolChange) patch(ctx context.Context, on *api.Client) (api.Pool, error) {
 	changed, err := on.ChangePool(ctx, string(c.pool), c.revisions(), &c.wanted)
 	if err == nil {
@@ -51,8 +52,8 @@ func (c *poolChange) patch(ctx context.Context, on *api.Client) (api.Pool, error
 	return changed, err
 }
 
-// says sets what the command does, and what it says of it: lines, the first about the
-// pool.
+// says sets what the command does, and what it prints. Of the printed lines, the first
+// is about the pool.
 func (c *poolChange) says(check func() error, do func(ctx context.Context, on *api.Client) (string, error)) *cobra.Command {
 	return c.does(func([]string) error {
 		if check == nil {
@@ -73,7 +74,7 @@ func (c *poolChange) says(check func() error, do func(ctx context.Context, on *a
 	})
 }
 
-// patches is says for a command that changes the pool only.
+// patches is says for a command that only changes the pool.
 func (c *poolChange) patches(check func() error, done func(*api.Pool) string) *cobra.Command {
 	return c.says(check, func(ctx context.Context, on *api.Client) (string, error) {
 		changed, err := c.patch(ctx, on)
@@ -103,6 +104,33 @@ func poolRenameCommand(env setting.Environment) *cobra.Command {
 	c.Flags().StringVar(&name, "name", "", "new name of the pool")
 	return c.patches(func() error { c.wanted.Name = api.RawText(&name); return nil },
 		func(p *api.Pool) string { return fmt.Sprintf("has the name %q", p.Name) })
+}
+
+func poolCurrencyCommand(env setting.Environment) *cobra.Command {
+	c := newPoolChange(env, "currency ID --code CODE", "Say which currency the values of a pool have; it is only shown")
+	var code string
+	c.Flags().StringVar(&code, "code", "", "`CODE` of ISO 4217, such as EUR; empty for none")
+	return c.patches(func() error { c.wanted.Currency = api.RawText(&code); return nil },
+		func(p *api.Pool) string { return fmt.Sprintf("has the currency %q", p.Currency) })
+}
+
+func poolTextCommand(env setting.Environment) *cobra.Command {
+	c := newPoolChange(env, "text ID --text TEXT", "Say something of a pool to players; it is only shown")
+	var text string
+	c.Flags().StringVar(&text, "text", "", "`TEXT` of at most 2000 characters; empty for none")
+	return c.patches(func() error { c.wanted.Text = api.RawText(&text); return nil },
+		func(p *api.Pool) string { return fmt.Sprintf("has the text %q", p.Text) })
+}
+
+func poolFairCommand(env setting.Environment) *cobra.Command {
+	c := newPoolChange(env, "fair ID [--off]", "Turn the public page of fairness of a pool on: prizes, rules in words, dates, commitment")
+	off := c.Flags().Bool("off", false, "turn it off")
+	return c.patches(func() error { c.wanted.Fair = new(!*off); return nil }, func(p *api.Pool) string {
+		if !p.Fair {
+			return "has no page of fairness"
+		}
+		return "has a page of fairness at /fair/" + p.ID
+	})
 }
 
 func poolArchiveCommand(env setting.Environment) *cobra.Command {
@@ -137,7 +165,7 @@ func poolCloseCommand(env setting.Environment) *cobra.Command {
 		c.on.local.SignsClosed = unseals && !reveal
 		return err
 	}, func(ctx context.Context, on *api.Client) (string, error) {
-		if reveal { // what cannot be revealed is not closed for it
+		if reveal { // a pool that cannot be revealed is not closed
 			if err := on.CheckSeeds(ctx, string(c.pool)); err != nil {
 				return "", err
 			}
@@ -151,8 +179,8 @@ func poolCloseCommand(env setting.Environment) *cobra.Command {
 }
 
 func poolSkipCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "skip ID --to VERSION", "Let versions of a paused, committed pool pass without an award", acting, namingPool)
-	c.Long = `Let versions of a paused, committed pool pass without an award.
+	c := newCommand(env, "skip ID --to VERSION", "Skip versions of a paused, committed pool without an award", acting, namingPool)
+	c.Long = `Skip versions of a paused, committed pool without an award.
 
 Use it before a pool is opened again after a restore or a failover that lost
 versions: those who saw the lost draws know what the numbers of their versions
@@ -179,7 +207,7 @@ them. At most 1,000,000 are skipped at once.`
 	})
 }
 
-// opener opens a pool, in two steps where it is committed to a beacon.
+// opener opens a pool, in two steps if it is committed to a beacon.
 type opener struct {
 	*poolChange
 	identity  setting.IdentityFlag
@@ -187,19 +215,19 @@ type opener struct {
 	roundFile string
 	fetch     bool
 	beaconURL string
-	// wait is how long after a round's time it is asked for.
+	// wait is how long after its time a round is requested.
 	wait time.Duration
 }
 
-// roundWaitMax is how long after its time a round is waited for: a beacon's relays
-// lag behind by seconds.
+// roundWaitMax is how long after its time a round is waited for: a beacon's relays lag
+// by seconds.
 const roundWaitMax = 2 * time.Minute
 
 func poolOpenCommand(env setting.Environment) *cobra.Command {
-	c := newPoolChange(env, "open ID", "Let a pool be drawn from")
+	c := newPoolChange(env, "open ID", "Open a pool for draws")
 	c.wanted.SetState(draw.StateOpen)
 	o := opener{poolChange: c, wait: roundWaitMax}
-	c.Long = `Let a pool be drawn from.
+	c.Long = `Open a pool for draws.
 
 A pool that is committed to a beacon is opened in two steps. The first announces a
 round that is not there yet, prints when it comes, and leaves the pool paused. The
@@ -213,7 +241,7 @@ second opens the pool with that round: --round-file has the beacon's answer, and
 	return c.says(o.check, o.open)
 }
 
-// check judges the flags.
+// check validates the flags.
 func (o *opener) check() (err error) {
 	if o.roundFile != "" && o.fetch {
 		return setting.AsUsage(errors.New("give --round-file or --fetch, not both"))
@@ -235,7 +263,7 @@ func (o *opener) patch(ctx context.Context, on *api.Client, round *draw.Round) (
 }
 
 func (o *opener) open(ctx context.Context, on *api.Client) (string, error) {
-	if o.unseals { // a seed that cannot be unsealed shows before draws are refused
+	if o.unseals { // so that a seed that cannot be unsealed is noticed before draws are refused
 		if err := on.CheckSeeds(ctx, string(o.pool)); err != nil && draw.CodeOf(err) != draw.CodeNotFound {
 			return "", err
 		}
@@ -267,7 +295,7 @@ func (o *opener) open(ctx context.Context, on *api.Client) (string, error) {
 	return fmt.Sprintf("is open with round %d", p.Opening.Round), err
 }
 
-// badRound makes of a round that is not good a failure, and no wrong usage.
+// badRound makes the error of an invalid round a failure, and not wrong usage.
 func badRound(round *draw.Round, err error) error {
 	if round != nil && draw.CodeOf(err) == draw.CodeInvalidRequest {
 		return errors.New(draw.DetailOf(err))
@@ -293,7 +321,7 @@ func readRound(from io.Reader) (*draw.Round, error) {
 	return &round, badRound(&round, err)
 }
 
-// fetchRound waits for a round and asks the beacon for it, until it is there.
+// fetchRound waits for a round and requests it from the beacon until it is available.
 func (o *opener) fetchRound(ctx context.Context, number int64, at time.Time) (*draw.Round, error) {
 	if _, err := fmt.Fprintf(o.env.Stderr, "waiting for round %d at %s\n", number, at.UTC().Format(time.RFC3339)); err != nil {
 		return nil, err
@@ -323,7 +351,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// askMax bounds one question to a beacon.
+// askMax is the timeout of one request to a beacon.
 const askMax = 10 * time.Second
 
 func (o *opener) askRound(ctx context.Context, number int64) (*draw.Round, error) {

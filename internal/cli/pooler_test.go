@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestPgBouncer: the URL of the proxy is all that it takes; what cannot work
-// there is refused at the start.
+// TestPgBouncer: the URL of the proxy is enough; what cannot work there is refused at
+// the start.
 func TestPgBouncer(t *testing.T) {
 	t.Parallel()
 	database := servertest.Postgres(t)
@@ -29,7 +29,7 @@ func TestPgBouncer(t *testing.T) {
 	const refusal = `lock "session:" is not possible through a pooler that shares sessions (pgbouncer in transaction mode)`
 	for _, args := range [][]string{
 		{"serve", "--listen", "127.0.0.1:0", "--mode", "external", "--lock", "session:"},
-		{"serve", "--listen", "127.0.0.1:0", "--lock", "session:"}, // a pool may turn to external mode later
+		{"serve", "--listen", "127.0.0.1:0", "--lock", "session:"}, // a pool may change to external mode later
 		{"doctor", "--lock", "session:"},
 	} {
 		line := p.refused(exitUsage, refusal, args...)
@@ -55,7 +55,7 @@ func TestPgBouncer(t *testing.T) {
 	require.Contains(t, p.ok("audit"), "1 pool, 0 violations")
 	require.Contains(t, p.ok("pool", "show", "spring"), "gold   0.00   40       24      16 ")
 
-	// In session mode a session is its client's.
+	// In session mode a session belongs to its client.
 	whole := servertest.StartPgBouncer(t, database, servertest.Args("pool_mode=session", "default_pool_size=60"))
 	s := on(t, whole.URL()).serve("--mode", "external", "--lock", "session:")
 	s.wonByLock("spring", "u1", "whole")

@@ -37,7 +37,7 @@ func (w *watched) shows(of *text, part string) {
 	require.Eventually(w.tb, func() bool { return strings.Contains(of.String(), part) }, commandMax, 10*time.Millisecond, part)
 }
 
-// code waits for the end.
+// code waits for the end, and returns the exit code.
 func (w *watched) code() int {
 	w.tb.Helper()
 	select {
@@ -49,8 +49,8 @@ func (w *watched) code() int {
 	}
 }
 
-// TestPoolWatch: the pool is shown again, on a database and over HTTP, until it
-// is closed or Ctrl-C; a service that is away for a while does not end it.
+// TestPoolWatch: the pool is shown again, on a database and over HTTP, until it is
+// closed or Ctrl-C; a service that is away for a while does not end it.
 func TestPoolWatch(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
@@ -82,8 +82,8 @@ func TestPoolWatch(t *testing.T) {
 	require.Contains(t, p.ok("pool", "show", "spring", "--watch=1h"), "closed", "at once")
 }
 
-// TestPoolWatchGoesOn: a service that is away does not end a watch; a pool that
-// is deleted does.
+// TestPoolWatchGoesOn: a service that is away does not end a watch; deleting the pool
+// does.
 func TestPoolWatchGoesOn(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
@@ -117,7 +117,7 @@ func TestPoolWatchInterrupted(t *testing.T) {
 	var out text
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // if it runs still
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // if it still runs
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), "units issued") }, commandMax, 10*time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	require.NoError(t, cmd.Wait())

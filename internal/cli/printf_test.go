@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// TestTerminalIsSafe: what a hostile service names its pools, and what its errors say,
-// moves no cursor, sets no title and begins no line. fmt.Fprintf is the double.
+// TestTerminalIsSafe: names of pools and errors from a hostile service can neither move
+// the cursor, set a title nor begin a line. fmt.Fprintf is the double.
 func TestTerminalIsSafe(t *testing.T) {
 	t.Parallel()
 	const hostile = "\x1b[2J\x1b]0;title\x07\nFAKE\tLINE\u009b\u2028\u202e\xff"

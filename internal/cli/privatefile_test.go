@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// linkOf makes a link that belongs to the account with the number owner.
+// linkOf creates a link that belongs to the account with the number owner.
 func linkOf(t *testing.T, target string, owner int) string {
 	t.Helper()
 	link := filepath.Join(t.TempDir(), "link")
@@ -25,8 +25,8 @@ func linkOf(t *testing.T, target string, owner int) string {
 	return link
 }
 
-// TestPrivateFilesAndLinks: a link of this account or of root is followed, one
-// that somebody else has put there is not. The double follows it.
+// TestPrivateFilesAndLinks: a link of this account or of root is followed, one of
+// another account is not. The double, os.ReadFile, follows both.
 func TestPrivateFilesAndLinks(t *testing.T) {
 	t.Parallel()
 	const other = 65534
@@ -62,8 +62,8 @@ func TestPrivateFilesAndLinks(t *testing.T) {
 	}
 }
 
-// TestLockFileIsNoLink: what somebody else has put beside a database is not
-// created for them.
+// TestLockFileIsNoLink: a link of another account next to a database does not make the
+// service create its target.
 func TestLockFileIsNoLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,7 @@ func (p *prizeFlags) Type() string { return "PRIZE" }
 
 // Set implements pflag.Value: it adds one prize.
 func (p *prizeFlags) Set(text string) error {
-	// The record of a CSV file, so that a name may hold a comma.
+	// The record of a CSV file, so that a name may contain a comma.
 	parts, err := csv.NewReader(strings.NewReader(text)).Read()
 	if err != nil {
 		return errors.New("must be id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]")
@@ -90,7 +91,7 @@ func prizeOf(given map[string]string) (prize api.NewPrize, err error) {
 	return prize, nil
 }
 
-// orNil is a text, nil where it is empty.
+// orNil returns a text, nil if it is empty.
 func orNil(text string) *string {
 	if text == "" {
 		return nil
@@ -99,7 +100,7 @@ func orNil(text string) *string {
 }
 
 func prizeCommand(env setting.Environment) *cobra.Command {
-	return newGroup("prize", "Add prizes to a pool and correct them", prizeAddCommand(env), prizeRenameCommand(env))
+	return newGroup("prize", "Add prizes to a pool, correct and describe them", prizeAddCommand(env), prizeRenameCommand(env), prizeDisplayCommand(env))
 }
 
 func prizeAddCommand(env setting.Environment) *cobra.Command {
@@ -160,6 +161,41 @@ func prizeRenameCommand(env setting.Environment) *cobra.Command {
 			return err
 		}
 		_, err = setting.Printf(env.Stdout, "pool %s, prize %s: name %q, value %s\n", c.pool, p.ID, p.Name, p.Value)
+		return err
+	})
+}
+
+func prizeDisplayCommand(env setting.Environment) *cobra.Command {
+	c := newCommand(env, "display --pool ID --prize ID [--name NAME] [--text TEXT] [--picture URL] [--link URL]",
+		"Say what players are shown of a prize, also after its first award; an empty value shows it no more", acting, ofPool)
+	c.Example = `  drawsvc prize display --pool spring --prize gold --name 'Gold coin' --link https://shop.example/gold`
+	var prize string
+	f := c.Flags()
+	f.StringVar(&prize, "prize", "", "`ID` of the prize")
+	change := api.PrizeChange{Display: &api.DisplayChange{}}
+	values := map[string]*string{}
+	for name, usage := range map[string]string{
+		"name": "`NAME` that is shown in place of the prize's own", "text": "`TEXT` about the prize, at most 2000 characters",
+		"picture": "address of a picture, a `URL` of https", "link": "address of a page about the prize, a `URL` of https",
+	} {
+		values[name] = f.String(name, "", usage)
+	}
+	return c.does(func([]string) error {
+		d := change.Display
+		for name, to := range map[string]*jsontext.Value{"name": &d.Name, "text": &d.Text, "picture": &d.Picture, "link": &d.Link} {
+			if f.Changed(name) {
+				*to = api.RawText(values[name])
+			}
+		}
+		_, err := change.Read()
+		return cmp.Or(draw.CheckID("the prize's id", prize), err)
+	}, func(ctx context.Context, on *api.Client, _ []string) error {
+		p, err := on.ChangePrize(ctx, string(c.pool), prize, &change)
+		if err != nil {
+			return err
+		}
+		d := cmp.Or(p.Display, &api.Display{})
+		_, err = setting.Printf(env.Stdout, "pool %s, prize %s: shown are name %q, text %q, picture %q, link %q\n", c.pool, p.ID, cmp.Or(d.Name, p.Name), d.Text, d.Picture, d.Link)
 		return err
 	})
 }

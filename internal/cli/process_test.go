@@ -18,13 +18,13 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// process is the program as a process of its own, for what signals do.
+// process is the program in a separate process, for tests of signals.
 type process struct {
 	*service
 	cmd *exec.Cmd
 }
 
-// command is the program, to be started.
+// command returns the program, to be started.
 func (p program) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(context.Background(), cmp.Or(p.file, os.Args[0]), args...)
 	cmd.Env = os.Environ()
@@ -51,7 +51,7 @@ func (p program) start(args ...string) *process {
 	s.cmd.Stdout, s.cmd.Stderr = &s.stdout, &s.stderr
 	require.NoError(p.tb, s.cmd.Start())
 	p.tb.Cleanup(func() {
-		_ = s.cmd.Process.Kill() // if it runs still
+		_ = s.cmd.Process.Kill() // if it still runs
 		s.client.CloseIdleConnections()
 	})
 	go func() { s.ended <- s.cmd.Wait() }()
@@ -59,8 +59,8 @@ func (p program) start(args ...string) *process {
 	return s
 }
 
-// signal sends a signal and returns the exit code, -1 when the signal ended
-// the process, and how long that took.
+// signal sends a signal and returns the exit code, -1 if the signal ended the process,
+// and how long that took.
 func (s *process) signal(sig os.Signal) (code int, took time.Duration) {
 	s.tb.Helper()
 	begun := time.Now()
@@ -74,8 +74,8 @@ func (s *process) signal(sig os.Signal) (code int, took time.Duration) {
 	return s.cmd.ProcessState.ExitCode(), time.Since(begun)
 }
 
-// insist sends a signal, and further ones until one ends the process: two that
-// come before the process has heard the first are one.
+// insist sends a signal, and further ones until one ends the process: two that arrive
+// before the process has handled the first count as one.
 func (s *process) insist(sig os.Signal) (code int) {
 	s.tb.Helper()
 	require.NoError(s.tb, s.cmd.Process.Signal(sig))
@@ -137,7 +137,7 @@ func TestMainPrintsMessages(t *testing.T) {
 		require.NoError(t, cmd.Start())
 		said, err := io.ReadAll(stderr)
 		require.NoError(t, err)
-		_ = cmd.Wait() // says what the exit code says
+		_ = cmd.Wait() // the exit code is checked below
 		require.Equal(t, c.code, cmd.ProcessState.ExitCode())
 		require.Contains(t, string(said), c.stderr)
 		if c.stderr == "" {
@@ -146,7 +146,7 @@ func TestMainPrintsMessages(t *testing.T) {
 	}
 }
 
-// TestKilled: a crash loses nothing that was acknowledged, time after time.
+// TestKilled: repeated crashes lose nothing that was acknowledged.
 func TestKilled(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

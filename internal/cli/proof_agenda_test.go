@@ -14,9 +14,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestVerifiableAgenda: a committed pool has an agenda. What was planned is in the
-// log by its seal alone, what came due as lines of its own, and both verifiers
-// replay the draws around it.
+// TestVerifiableAgenda: a committed pool has an agenda. Only the seal of what was
+// planned is in the log, and what came due has its own lines. Both verifiers replay the
+// draws around it.
 func TestVerifiableAgenda(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, "python3", "python3")

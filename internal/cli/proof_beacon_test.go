@@ -20,7 +20,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// announced is what `pool open` prints of a round.
+// announced returns the round that `pool open` prints.
 func announced(t *testing.T, printed string) (round int64) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(printed), "\n")
@@ -32,8 +32,8 @@ func announced(t *testing.T, printed string) (round int64) {
 	return round
 }
 
-// TestVerifiableDrawsOfBeacon: a pool with a beacon is committed, opened by a file,
-// by HTTP and by --fetch, drawn from, closed, and both programs verify its files.
+// TestVerifiableDrawsOfBeacon: a pool with a beacon is committed, opened by a file, by
+// HTTP and by --fetch, drawn from, closed, and both programs verify its files.
 func TestVerifiableDrawsOfBeacon(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, "python3", "python3")
@@ -120,7 +120,7 @@ func openOverHTTP(t *testing.T, s *service, chain *drand.Chain) {
 	require.NotContains(t, opened, "opening")
 }
 
-// openByServer opens the pool by the command line that asks the service.
+// openByServer opens the pool by the command with --server.
 func openByServer(t *testing.T, s *service, chain *drand.Chain) {
 	t.Helper()
 	far := program{tb: t}

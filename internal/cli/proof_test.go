@@ -14,14 +14,14 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// keyFiles are the files of a recipient and of its identity.
+// keyFiles returns the files of a recipient and of its identity.
 func keyFiles(t *testing.T) (recipients, identity string) {
 	t.Helper()
 	return filed(t, "# the campaign's\n"+stocktest.Recipient+"\n"), filed(t, stocktest.Identity+"\n")
 }
 
-// TestVerifiableDraws: a pool is committed, drawn from, closed, revealed and
-// exported, by commands and by HTTP, and the files hold.
+// TestVerifiableDraws: a pool is committed, drawn from, closed, revealed and exported,
+// by commands and by HTTP, and the files can be verified.
 func TestVerifiableDraws(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -88,7 +88,7 @@ func TestVerifiableDraws(t *testing.T) {
 	}
 }
 
-// commitment is what GET /admin/pools/{pool}/commitment answers.
+// commitment is the answer to GET /admin/pools/{pool}/commitment.
 type commitment struct {
 	Version                          int64
 	Level, Origin, Note, Key, Beacon string
@@ -110,8 +110,8 @@ func commitmentOf(t *testing.T, s *service) (c commitment) {
 	return c
 }
 
-// exportsOverHTTP: the files of a pool come from the service that draws, and what is
-// the database's is refused with it.
+// exportsOverHTTP: the files of a pool come from the service that draws, and flags of
+// the database are refused with it.
 func exportsOverHTTP(t *testing.T, s *service) (dir string) {
 	t.Helper()
 	token, _ := keyFiles(t)
@@ -128,8 +128,8 @@ func exportsOverHTTP(t *testing.T, s *service) (dir string) {
 	return dir
 }
 
-// erases: a user of a committed pool is erased by who has the identity, and the log
-// stays what it was.
+// erases: the holder of the identity erases a user of a committed pool, and the log
+// does not change.
 func erases(t *testing.T, p program, dir, log, identity string) {
 	p.ok("pool", "create", "other", "--prize", "id=gold,stock=1")
 	refused := p.run("user", "forget", "user-1", "--all")
@@ -153,8 +153,8 @@ func erases(t *testing.T, p program, dir, log, identity string) {
 	p.refused(exitFailure, "was destroyed", append(publish, "--pool=spring")...)
 }
 
-// verifyCatches: a change of the files is found, with its exit code, as the last
-// line or as JSON.
+// verifyCatches: a change of the files is found, with its exit code, as the last line
+// or as JSON.
 func verifyCatches(t *testing.T, p program, dir, log string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "log.jsonl"), []byte(strings.Replace(log, `"prize":"silver","unit":1,`, `"prize":"gold","unit":1,`, 1)), 0o600))
 	o := p.run("verify", dir)
@@ -175,8 +175,7 @@ func verifyCatches(t *testing.T, p program, dir, log string) {
 	require.Positive(t, report.Entry)
 }
 
-// TestExportRefusesForks: rows that are not those that were signed are not
-// exported.
+// TestExportRefusesForks: rows that differ from the signed ones are not exported.
 func TestExportRefusesForks(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -198,7 +197,7 @@ func TestExportRefusesForks(t *testing.T) {
 			require.Contains(t, p.run("verify", "--live", dir).stdout, "there is no file log.jsonl: it comes with the reveal, or before it where")
 			store := stocktest.Open(t, url, stock.Options{})
 			stocktest.ExecAll(t, store, []string{`UPDATE moves SET reason = 'other' WHERE pool_id = 'spring'`})
-			if dialect == "sqlite" { // one process has the file
+			if dialect == "sqlite" { // only one process may open the file
 				require.NoError(t, store.Engine().Close())
 			}
 			p.refused(exitViolation, "not those that were signed", "pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,8 +16,21 @@ import (
 // proxyPage is the page about reverse proxies.
 const proxyPage = "../../docs/reverse-proxy.md"
 
-// TestReverseProxyPage: the page's nginx in front of the service. What it sends
-// is recognized, and only what is to be public can be reached.
+// proxyBlocks returns the page's configurations: of one deployment, the location of
+// operators, and of two deployments.
+func proxyBlocks(t *testing.T) (blocks []string) {
+	t.Helper()
+	text, err := os.ReadFile(proxyPage)
+	require.NoError(t, err)
+	for _, found := range regexp.MustCompile("(?s)```nginx\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		blocks = append(blocks, found[1])
+	}
+	require.Len(t, blocks, 3)
+	return blocks
+}
+
+// TestReverseProxyPage: with the page's nginx in front of the service, its requests are
+// recognized, and only what should be public can be reached.
 func TestReverseProxyPage(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
@@ -24,7 +40,7 @@ func TestReverseProxyPage(t *testing.T) {
 	direct := s.url
 	s.url = "http://" + listen
 	bearer := []string{"Authorization", "Bearer a-token-of-the-test"}
-	for path, want := range map[string]int{"/pools/spring": 200, "/admin/pools": 404, "/metrics": 404, "/livez": 404, "/drawx": 404} {
+	for path, want := range map[string]int{"/pools/spring": 200, "/problems/sold-out": 200, "/admin/pools": 404, "/metrics": 404, "/livez": 404, "/drawx": 404} {
 		status, _, err := s.ask("GET", path, "", bearer...)
 		require.NoError(t, err)
 		require.Equal(t, want, status, path)
@@ -37,6 +53,28 @@ func TestReverseProxyPage(t *testing.T) {
 	require.Equal(t, 401, status)
 	require.Contains(t, s.stderr.String(), `"remote":"127.0.0.1"`, "what the caller invented is replaced")
 	require.NotContains(t, s.stderr.String(), "203.0.113.9")
+	s.url = direct
+}
+
+// TestReverseProxyPageForOperators: with the page's location the admin page and its calls
+// pass nginx. Addresses that the location does not allow get 403.
+func TestReverseProxyPageForOperators(t *testing.T) {
+	t.Parallel()
+	blocks := proxyBlocks(t)
+	s := spring(t, stocktest.Migrated(t, "sqlite")).serve()
+	direct := s.url
+	for allowed, want := range map[string]int{"127.0.0.1": http.StatusOK, "203.0.113.9": http.StatusForbidden} {
+		listen := servertest.FreeAddr(t)
+		config := servertest.NginxOfPage(t, proxyPage, listen, strings.TrimPrefix(direct, "http://"))
+		location := strings.Replace(blocks[1], "allow 127.0.0.1;", "allow "+allowed+";", 1)
+		servertest.StartNginx(t, listen, strings.Replace(config, "    location / {", location+"    location / {", 1))
+		s.url = "http://" + listen
+		for _, path := range []string{"/ui", "/ui/app.js", "/admin/pools"} {
+			status, body, err := s.ask("GET", path, "", "Authorization", "Bearer "+s.token)
+			require.NoError(t, err)
+			require.Equal(t, want, status, "%s: %s", path, body)
+		}
+	}
 	s.url = direct
 }
 

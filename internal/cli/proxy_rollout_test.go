@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// balancer starts the page's nginx before several instances, as edit changes it, and
-// returns its address.
+// balancer starts the page's nginx in front of several instances, as edit changes it,
+// and returns its address.
 func balancer(t *testing.T, edit func(string) string, upstreams ...string) string {
 	t.Helper()
 	listen := servertest.FreeAddr(t)
@@ -37,14 +37,19 @@ func answers(t *testing.T, s *service, listen, name string, n int) map[string]in
 	for i := range n {
 		status, body, err := through.draw("spring", "u", fmt.Sprintf("%s-%d", name, i))
 		require.NoError(t, err)
-		code := regexp.MustCompile(`"code":"([^"]*)"`).FindStringSubmatch(body)
-		counts[fmt.Sprint(status, code[min(1, len(code)):])]++
+		counts[answerOf(status, body)]++
 	}
 	return counts
 }
 
-// TestProxyAsksAnotherInstance: what one instance answers 503 another one decides, and
-// what all answer so comes through as it is.
+// answerOf returns the status and the code of an answer.
+func answerOf(status int, body string) string {
+	code := regexp.MustCompile(`"code":"([^"]*)"`).FindStringSubmatch(body)
+	return fmt.Sprint(status, code[min(1, len(code)):])
+}
+
+// TestProxyAsksAnotherInstance: if one instance answers 503, another one decides; if
+// all do, the answer is passed on unchanged.
 func TestProxyAsksAnotherInstance(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
@@ -59,7 +64,7 @@ func TestProxyAsksAnotherInstance(t *testing.T) {
 	const won, drains = "200 []", "503 [draining]"
 	require.Equal(t, map[string]int{won: 20}, answers(t, s, balancer(t, asPage, here, away), "one", 20))
 	require.Equal(t, map[string]int{drains: 20}, answers(t, s, balancer(t, asPage, away, away), "all", 20))
-	// The doubles: the page as it was, and as it would be with one of its two words.
+	// The doubles: the page without its two words, and with only one of them.
 	without := func(word string) func(string) string {
 		return func(config string) string {
 			require.Contains(t, config, word)

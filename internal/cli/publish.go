@@ -22,7 +22,7 @@ import (
 
 // publishing is the command line of publish.
 type publishing struct {
-	// on is the database, and the service that checkpoints are handed to, if any.
+	// on is the database, and the service that checkpoints are sent to, if any.
 	on        target
 	identity  setting.IdentityFlag
 	pool      poolName
@@ -150,7 +150,7 @@ func (p *publishing) run(c *cobra.Command, env setting.Environment, by *proof.Id
 		defer func() { _ = calls.Close() }() // idle connections
 		pools.HandTo = api.NewClient(calls).KeepCheckpoint
 	}
-	if strings.HasPrefix(url, "sqlite:") { // the service has the file, and a restore puts another in its place
+	if strings.HasPrefix(url, "sqlite:") { // the service has the file, and a restore replaces it
 		o.ReadOnly = true
 		return p.loop(ctx, env, publisher, func() error {
 			return p.on.With(c, o, func(ctx context.Context, store *stock.Store) error {
@@ -165,7 +165,7 @@ func (p *publishing) run(c *cobra.Command, env setting.Environment, by *proof.Id
 	})
 }
 
-// loop makes passes. What goes wrong in one may go well in the next.
+// loop makes passes. A pass may succeed after the previous one failed.
 func (p *publishing) loop(ctx context.Context, env setting.Environment, publisher *publish.Publisher, pass func() error) error {
 	if p.once {
 		err := pass()
@@ -182,7 +182,7 @@ func (p *publishing) loop(ctx context.Context, env setting.Environment, publishe
 		}
 		if text := fmt.Sprint(err); err == nil {
 			said = ""
-		} else if text != said && !errors.Is(err, publish.ErrForked) { // which was logged
+		} else if text != said && !errors.Is(err, publish.ErrForked) { // it was logged
 			said = text
 			p.Log.Error("not all is published", "error", err)
 		}

@@ -20,8 +20,8 @@ type cheater struct {
 	witness       *witnesstest.Witness
 }
 
-// draws lets users from to up to draw, in order; what inserted or left out draws
-// is an operator's doing.
+// draws makes users from to up to draw, in order; an operator may leave out one draw
+// and insert one.
 func (c *cheater) draws(from, to int, leaveOut, insert int) {
 	s := c.serve("--seed-identity-file", c.identity)
 	for i := from; i < to; i++ {
@@ -35,7 +35,7 @@ func (c *cheater) draws(from, to int, leaveOut, insert int) {
 	require.Equal(c.t, exitOK, s.end().code)
 }
 
-// publishing are the arguments that publish into a folder and ask the witness.
+// publishing returns the arguments that publish to a folder and ask the witness.
 func (c *cheater) publishing(dir string) []string {
 	return []string{"publish", "--once", "--dir", dir, "--seed-identity-file", c.identity, "--witness", c.witness.Flag()}
 }
@@ -46,10 +46,10 @@ func (c *cheater) finish() {
 	c.ok("pool", "close", "spring", "--reveal", "--seed-identity-file", c.identity)
 }
 
-// TestWitnessCatches: an operator who has the seed, the key and the database cuts
-// a log short, drops a draw, invents one, and swaps owners, with everything made
-// again consistently. The files alone hold. The witness has not cosigned them,
-// and the publisher of the folder of before names the first version that differs.
+// TestWitnessCatches: an operator who has the seed, the key and the database cuts a log
+// short, drops a draw, invents one, and swaps owners, and makes everything else
+// consistent. The files alone can be verified. But the witness has not cosigned them,
+// and the publisher of the earlier folder names the first version that differs.
 func TestWitnessCatches(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "sqlite")
@@ -104,7 +104,7 @@ func TestWitnessCatches(t *testing.T) {
 	require.Equal(t, exitOK, c.publish(dir).code, "the rows are back")
 }
 
-// swap swaps the owners of two awards, and signs anew.
+// swap swaps the owners of two awards, and signs again.
 func (c *cheater) swap() {
 	store := stocktest.Open(c.t, c.url, stock.Options{})
 	stocktest.ExecAll(c.t, store, []string{

@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestFailoverThatLosesVersions: a publisher reads a standby alone. After a failover
-// to one that lacked versions which were signed, it names the first of them and
-// signs nothing more; the next draw with a lost key takes the next version there is.
+// TestFailoverThatLosesVersions: a publisher reads only a standby. After a failover to
+// one that lacks signed versions, it names the first of them and signs nothing more;
+// the next draw with a lost key takes the next version.
 func TestFailoverThatLosesVersions(t *testing.T) {
 	t.Parallel()
 	primary := servertest.Start(t, "postgres")

@@ -21,8 +21,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// committed is a database with the committed and open pool spring, and the file of
-// the identity.
+// committed returns a program on a database with the committed and open pool spring,
+// and the file of the identity.
 func committed(t *testing.T, url string) (program, string) {
 	recipients, identity := keyFiles(t)
 	p := on(t, url)
@@ -33,15 +33,15 @@ func committed(t *testing.T, url string) (program, string) {
 	return p, identity
 }
 
-// readFile is a file's content.
+// readFile returns a file's content.
 func readFile(t *testing.T, parts ...string) string {
 	b, err := os.ReadFile(filepath.Join(parts...))
 	require.NoError(t, err)
 	return string(b)
 }
 
-// TestPublish: a pool is published while it is drawn from, and its folder proves
-// it once it is closed and revealed.
+// TestPublish: a pool is published while it is drawn from, and its folder proves it
+// after it is closed and revealed.
 func TestPublish(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -61,7 +61,7 @@ func TestPublish(t *testing.T) {
 				s.won("spring", fmt.Sprint("user-", i), fmt.Sprint("key-", i))
 			}
 			whileServed := publish
-			if dialect == "sqlite" { // whose file the service has
+			if dialect == "sqlite" { // the service has the file
 				token := filepath.Join(t.TempDir(), "token")
 				require.NoError(t, os.WriteFile(token, []byte(s.token), 0o600))
 				whileServed = append(slices.Clone(publish), "--server", s.url, "--token-file", token)
@@ -90,9 +90,9 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// cosigned publishes so many entries of the pool spring until the witness has cosigned
-// them: a checkpoint waits for it 2 s, which a busy machine may need, and the next pass
-// makes up for it.
+// cosigned publishes the given number of entries of the pool spring until the witness
+// has cosigned them: a checkpoint waits 2 s for it, which a busy machine may need, and
+// otherwise the next pass gets it.
 func (p program) cosigned(witness *witnesstest.Witness, entries int64, args ...string) {
 	p.tb.Helper()
 	for begun, done := time.Now(), false; !done; {
@@ -119,7 +119,7 @@ func TestSecondPublisher(t *testing.T) {
 	}, commandMax, 20*time.Millisecond)
 	p.refused(exitFailure, "another publisher has the folder", "publish", "--once", "--dir", dir, "--seed-identity-file", identity)
 
-	// While it runs, its folder can be verified, and its metrics be read.
+	// While it runs, its folder can be verified, and its metrics can be read.
 	folder := filepath.Join(dir, "spring")
 	s := p.serve("--seed-identity-file", identity)
 	for i := range 200 {
@@ -131,7 +131,7 @@ func TestSecondPublisher(t *testing.T) {
 	}
 	require.Contains(t, metricsOf(t, log), "\ndrawsvc_log_forks_total 0\n")
 
-	// A failover that lost versions: the rows go back, and on.
+	// A failover that lost versions: rows are removed, and new ones added.
 	stocktest.ExecAll(t, stocktest.Open(t, url, stock.Options{}), []string{`DELETE FROM awards WHERE version > 100`, `UPDATE pools SET version = 100, mark = 1`})
 	require.Eventually(t, func() bool { return strings.Contains(metricsOf(t, log), "\ndrawsvc_log_forks_total 1\n") }, commandMax, 50*time.Millisecond)
 	require.Eventually(t, func() bool { return strings.Contains(log.String(), `"pool":"spring","version":101,`) }, commandMax, 10*time.Millisecond)
@@ -139,19 +139,19 @@ func TestSecondPublisher(t *testing.T) {
 	require.NoError(t, first.Wait(), "it ends well")
 }
 
-// publisher starts `publish` as a process of its own, with metrics.
+// publisher starts `publish` in a separate process, with metrics.
 func (p program) publisher(args ...string) (*exec.Cmd, *text) {
 	cmd, log := p.command(append([]string{"publish", "--metrics-listen", "127.0.0.1:0"}, args...)...), &text{}
 	cmd.Stderr = log
 	require.NoError(p.tb, cmd.Start())
 	p.tb.Cleanup(func() {
-		_ = cmd.Process.Kill() // if it runs still
+		_ = cmd.Process.Kill() // if it still runs
 		_ = cmd.Wait()
 	})
 	return cmd, log
 }
 
-// metricsOf reads the metrics of a publisher from where its log says.
+// metricsOf reads the metrics of a publisher at the address in its log.
 func metricsOf(t *testing.T, log *text) string {
 	var found []string
 	require.Eventually(t, func() bool {

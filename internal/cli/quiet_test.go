@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unhurried is a log without the lines of an examination of an SQLite file that took longer
-// than a second: tests begin with copies, which are examined, and a busy machine may
-// need as long.
+// unhurried returns a log without the lines about an examination of an SQLite file that
+// took longer than a second: tests begin with copies, which are examined, and a busy
+// machine may need as long.
 func unhurried(log string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(log) {
@@ -23,8 +23,8 @@ func unhurried(log string) string {
 	return kept.String()
 }
 
-// TestCommandsLogNothing: what a command did is on its standard output, and nothing
-// on the other. A process of its own also shows what goes to the usual log.
+// TestCommandsLogNothing: a command reports on its standard output, and prints nothing
+// to standard error. A separate process also shows what is written to the default log.
 func TestCommandsLogNothing(t *testing.T) {
 	t.Parallel()
 	p := on(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
@@ -43,7 +43,7 @@ func TestCommandsLogNothing(t *testing.T) {
 }
 
 // TestJobsBeforeTheFirstStart: a database that was never served has no jobs, and the
-// commands say why.
+// commands state why.
 func TestJobsBeforeTheFirstStart(t *testing.T) {
 	t.Parallel()
 	p := on(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestReceipts: who has the answer to a draw can check it alone, prove that the
-// draw is in the log, and convict a log that lacks it.
+// TestReceipts: with the answer to a draw, its holder can check it offline, prove that
+// the draw is in the log, and convict a log that lacks it.
 func TestReceipts(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -76,8 +76,8 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// TestReceiptsForAll: a pool that was committed with receipts answers every draw
-// with one, over HTTP and from the database alike, whoever committed it.
+// TestReceiptsForAll: a pool that was committed with receipts answers every draw with
+// one, over HTTP and from the database, however it was committed.
 func TestReceiptsForAll(t *testing.T) {
 	t.Parallel()
 	recipients, identity := keyFiles(t)
@@ -107,7 +107,8 @@ func TestReceiptsForAll(t *testing.T) {
 	require.Equal(t, exitOK, s.end().code)
 }
 
-// receiptsConvict: a folder that holds is convicted by a receipt of another log.
+// receiptsConvict: a folder that can be verified is convicted by a receipt of another
+// log.
 func receiptsConvict(t *testing.T, p program, dir string, receipts ...string) {
 	var all []byte
 	for _, path := range receipts {
@@ -132,7 +133,7 @@ func filed(t *testing.T, content string) string {
 	return path
 }
 
-// second runs the second verifier, and returns what it prints.
+// second runs the second verifier, and returns its output.
 func second(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	exit, said := servertest.SecondVerifier(t, args...)

@@ -85,7 +85,7 @@ func readReleases(tb testing.TB) string {
 // errNoHistory: the commits of the repository are not on this machine.
 var errNoHistory = errors.New("the repository's history is not here")
 
-// git is the command, whatever repository the environment speaks of.
+// git runs the command, ignoring a repository that the environment names.
 func git(ctx context.Context, args ...string) (string, error) {
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", args...)
@@ -123,7 +123,7 @@ func unpack(ctx context.Context, folder, commit, into string) error {
 	return nil
 }
 
-// build makes the program of a commit and returns its file.
+// build builds the program of a commit and returns its file.
 func build(ctx context.Context, commit, into string) (string, error) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -141,8 +141,8 @@ func build(ctx context.Context, commit, into string) (string, error) {
 	return file, nil
 }
 
-// built returns the program of a release. Where the history is not on this
-// machine it says so, loudly; a commit that the history does not have fails.
+// built returns the program of a release. If the history is not on this machine, it
+// skips with a message; a commit that the history lacks fails.
 func built(t *testing.T, r release) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -155,7 +155,8 @@ func built(t *testing.T, r release) string {
 	return file
 }
 
-// TestCloneWithoutHistoryIsRecognized: a clone without history is distinguished from a commit that is not there.
+// TestCloneWithoutHistoryIsRecognized: a clone without history is distinguished from a
+// missing commit.
 func TestCloneWithoutHistoryIsRecognized(t *testing.T) {
 	t.Parallel()
 	run := func(args ...string) string {

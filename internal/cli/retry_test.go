@@ -19,7 +19,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// retryLoop is the README's, calling another address.
+// retryLoop returns the README's loop, with another address.
 func retryLoop(t *testing.T, address string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../README.md")
@@ -30,8 +30,8 @@ func retryLoop(t *testing.T, address string) string {
 	return strings.ReplaceAll(code, "http://127.0.0.1:8080", address)
 }
 
-// draws runs a loop in Python against answers, one after another. It returns
-// what the loop printed and the keys that it used.
+// draws runs a loop in Python against answers, one after another. It returns what the
+// loop printed and the keys that it used.
 func draws(t *testing.T, loop func(address string) string, answers ...http.HandlerFunc) (printed string, keys []string) {
 	t.Helper()
 	python := interpreters(t)["python"]
@@ -40,8 +40,8 @@ func draws(t *testing.T, loop func(address string) string, answers ...http.Handl
 	})
 }
 
-// caller makes one draw on the demo by way of an address, and returns what it
-// prints of the answer.
+// caller makes one draw on the demo through an address, and returns what it prints of
+// the answer.
 type caller func(ctx context.Context, address string) (printed string, err error)
 
 // script runs a caller against answers, one after another; the last repeats.
@@ -49,7 +49,7 @@ func script(t *testing.T, answers []http.HandlerFunc, call caller) (printed stri
 	t.Helper()
 	var mu sync.Mutex
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the loop notices where its request was not taken
+		_, _ = io.Copy(io.Discard, r.Body) // the loop notices if its request was not read
 		mu.Lock()
 		keys = append(keys, r.Header.Get("Idempotency-Key"))
 		next := answers[min(len(keys), len(answers))-1]
@@ -62,14 +62,14 @@ func script(t *testing.T, answers []http.HandlerFunc, call caller) (printed stri
 	return printed, keys
 }
 
-// interpreter runs programs of one language that come from standard input.
+// interpreter runs programs of one language from standard input.
 type interpreter struct {
 	program, pkg string
 	args         []string
 }
 
-// interpreters are those of the languages that pages have loops in, by the mark
-// of their blocks. A test ends where one is missing.
+// interpreters returns the interpreters of the pages' loops, by the mark of their
+// blocks. A test is skipped if one is missing.
 func interpreters(t *testing.T) map[string]interpreter {
 	t.Helper()
 	all := map[string]interpreter{
@@ -95,7 +95,7 @@ func (i interpreter) run(ctx context.Context, code string) (printed string, err 
 func answer(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body) // the loop notices a response that is cut
+		_, _ = io.WriteString(w, body) // the loop notices a truncated response
 	}
 }
 
@@ -104,8 +104,8 @@ func cut(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 // risingKey matches keys that rise with time and have 80 random bits.
 const risingKey = `^1[0-9]{12,18}-[0-9a-f]{20}$`
 
-// TestRetryLoopSettles: the README's retry loop goes on with the same key until
-// it has a final response.
+// TestRetryLoopSettles: the README's retry loop retries with the same key until it has
+// a final response.
 func TestRetryLoopSettles(t *testing.T) {
 	t.Parallel()
 	loop := func(address string) string { return retryLoop(t, address) }
@@ -123,7 +123,7 @@ func TestRetryLoopSettles(t *testing.T) {
 	}
 }
 
-// TestRetryLoopSettlesCatches: a loop that takes a 503 for final.
+// TestRetryLoopSettlesCatches: a loop that takes a 503 for final fails.
 func TestRetryLoopSettlesCatches(t *testing.T) {
 	t.Parallel()
 	hasty := func(address string) string {

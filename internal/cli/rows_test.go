@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rows opens a database beside the service, for what only another program does.
+// rows opens a service's database, for what only another program does.
 func rows(tb testing.TB, databaseURL string) *sql.DB {
 	tb.Helper()
 	var db *sql.DB
 	var err error
 	switch scheme, rest, _ := strings.Cut(databaseURL, ":"); scheme {
 	case "sqlite":
-		db, err = sql.Open("sqlite", rest+"?_pragma=busy_timeout(10000)") // a service may write just now
+		db, err = sql.Open("sqlite", rest+"?_pragma=busy_timeout(10000)") // a service may be writing at the moment
 	case "postgres":
 		db, err = sql.Open("pgx", databaseURL)
 	case "mysql":
@@ -36,11 +36,11 @@ func rows(tb testing.TB, databaseURL string) *sql.DB {
 	return db
 }
 
-// tamper changes rows by hand; each statement must find some.
+// tamper changes rows by SQL; each statement must find some.
 func tamper(tb testing.TB, databaseURL string, statements ...string) {
 	tb.Helper()
 	db := rows(tb, databaseURL)
-	defer db.Close() // an SQLite file is then without a log
+	defer db.Close() // then an SQLite file has no write-ahead log
 	for _, statement := range statements {
 		result, err := db.ExecContext(tb.Context(), statement)
 		require.NoError(tb, err, statement)

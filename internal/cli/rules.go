@@ -3,11 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/api"
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/setting"
 )
 
@@ -37,7 +38,13 @@ func rulesShowCommand(env setting.Environment) *cobra.Command {
 		if found.SHA256 != nil {
 			document = string(found.Rules)
 		}
-		_, err = setting.Printf(env.Stdout, "pool %s, rules of version %d, by %s at %s\n\n%s\n", c.pool, found.Version, found.Actor, found.At, document)
+		if _, err := setting.Printf(env.Stdout, "pool %s, rules of version %d, by %s at %s\n\n", c.pool, found.Version, found.Actor, found.At); err != nil {
+			return err
+		}
+		if err := printWords(env.Stdout, found.Words); err != nil {
+			return err
+		}
+		_, err = setting.Printf(env.Stdout, "\n%s\n", document)
 		return err
 	})
 }
@@ -48,15 +55,15 @@ func rulesSetCommand(env setting.Environment) *cobra.Command {
 	c.Args = oneFile
 	var current ifVersion
 	current.flag(c.Command)
-	var rules *draw.Rules
+	var file *rulesOfFile
 	return c.does(func(args []string) (err error) {
 		if err := current.check(); err != nil {
 			return err
 		}
-		rules, err = readRules(args[0], env)
+		file, err = readRules(args[0], env)
 		return err
 	}, func(ctx context.Context, on *api.Client, args []string) error {
-		set, err := on.SetRules(ctx, string(c.pool), rules.Document(), current.versions(c.Command))
+		set, err := on.SetRules(ctx, string(c.pool), string(file.text), current.versions(c.Command))
 		if err != nil {
 			return ofFile(args[0], err)
 		}
@@ -66,33 +73,47 @@ func rulesSetCommand(env setting.Environment) *cobra.Command {
 }
 
 func rulesCheckCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "check --pool ID FILE.json", "Say whether rules could be put in force in a pool; writes nothing", ofPool)
+	c := newCommand(env, "check --pool ID FILE.json", "Check whether rules fit a pool; writes nothing", ofPool)
 	c.Args = oneFile
-	var rules *draw.Rules
+	var file *rulesOfFile
 	return c.does(func(args []string) (err error) {
-		rules, err = readRules(args[0], env)
+		file, err = readRules(args[0], env)
 		return err
-	}, func(ctx context.Context, on *api.Client, args []string) error {
-		if err := checkAgainst(ctx, on, string(c.pool), rules, args[0]); err != nil {
+	}, func(ctx context.Context, on *api.Client, _ []string) error {
+		words, err := checkAgainst(ctx, on, string(c.pool), file)
+		if err != nil {
 			return err
 		}
-		_, err := setting.Printf(env.Stdout, "pool %s: the rules fit, sha256 %s\n", c.pool, rules.SHA256())
-		return err
+		if _, err := setting.Printf(env.Stdout, "pool %s: the rules fit, sha256 %s\n\n", c.pool, file.SHA256()); err != nil {
+			return err
+		}
+		return printWords(env.Stdout, words)
 	})
 }
 
-// checkAgainst checks rules of a file against the prizes of a pool: what is wrong with
-// them is the file's fault and not the command line's.
-func checkAgainst(ctx context.Context, on *api.Client, poolID string, rules *draw.Rules, file string) error {
+// printWords prints rules in words, one sentence on a line.
+func printWords(w io.Writer, words []string) error {
+	for _, sentence := range words {
+		if _, err := setting.Printf(w, "%s\n", sentence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAgainst checks rules of a file against the prizes of a pool, and returns them in
+// words.
+func checkAgainst(ctx context.Context, on *api.Client, poolID string, file *rulesOfFile) (words []string, err error) {
 	found, err := on.Pool(ctx, poolID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	prizes, err := found.ReadPrizes()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return ofFile(file, rules.Check(prizes))
+	words = rules.Words(file.Rules, rules.Telling{Name: rules.NamesOf(prizes), Currency: found.Currency})
+	return words, file.fits(prizes)
 }
 
 func rulesRemoveCommand(env setting.Environment) *cobra.Command {
@@ -123,7 +144,7 @@ func (v *ifVersion) check() error {
 	return nil
 }
 
-// versions are those that the rules may have, nil for all.
+// versions returns the versions that the rules may have, nil for all.
 func (v *ifVersion) versions(c *cobra.Command) []int64 {
 	if !c.Flags().Changed("if-version") {
 		return nil

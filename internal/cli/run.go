@@ -53,7 +53,7 @@ func isUsage(err error) bool {
 	return ok || draw.CodeOf(err) == draw.CodeInvalidRequest
 }
 
-// run is the program: args are what follows its name.
+// run runs the program: args are the arguments after its name.
 func run(ctx context.Context, args []string, env setting.Environment) error {
 	started := false
 	root := &cobra.Command{
@@ -91,8 +91,8 @@ func run(ctx context.Context, args []string, env setting.Environment) error {
 	return err
 }
 
-// fromEnvironment sets the flags that the command line left out. A secret that
-// the command line gives, itself or as a file, is given.
+// fromEnvironment sets the flags that the command line left out. A secret on the
+// command line, itself or as a file, overrides the environment.
 func fromEnvironment(flags *pflag.FlagSet, env setting.Environment) error {
 	given := map[string]bool{"help": true}
 	flags.Visit(func(f *pflag.Flag) {
@@ -116,13 +116,13 @@ func fromEnvironment(flags *pflag.FlagSet, env setting.Environment) error {
 	return failed
 }
 
-// gcPercent trades memory for time: a service at work keeps a few ten MB of
-// live objects, so that the garbage of hundreds of requests per millisecond
-// would start the collector many times a second. The environment's GOGC wins.
+// gcPercent uses memory to save time: a busy service keeps a few ten MB of live
+// objects, so that the garbage of hundreds of requests per millisecond would start the
+// collector many times a second. The environment's GOGC overrides it.
 const gcPercent = 400
 
-// Main runs the program with the schema that it knows, and ends the process. version and
-// commit are what the linker says, "" for nothing.
+// Main runs the program with the schema that it knows, and ends the process. version
+// and commit are set by the linker, "" for none.
 func Main(schema migrations.Set, version, commit string) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -149,7 +149,7 @@ func Main(schema migrations.Set, version, commit string) {
 	os.Exit(exitCode(err))
 }
 
-// variableNames are the names of the variables of the process.
+// variableNames returns the names of the process's environment variables.
 func variableNames() (names []string) {
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
@@ -158,18 +158,18 @@ func variableNames() (names []string) {
 	return names
 }
 
-// commands are all commands.
+// commands returns all commands.
 func commands(env setting.Environment) []*cobra.Command {
 	return []*cobra.Command{
 		serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), prizeCommand(env),
 		stockCommand(env), rulesCommand(env), agendaCommand(env), codesCommand(env), oddsCommand(env), simulateCommand(env), publishCommand(env), verifyCommand(env),
-		receiptCommand(env), logCommand(env), exportCommand(env), userCommand(env), jobCommand(env),
+		receiptCommand(env), logCommand(env), exportCommand(env), userCommand(env), jobCommand(env), hookCommand(env), awardCommand(env),
 		backupCommand(env), restoreCommand(env), tokenCommand(env), sealKeyCommand(env), clockCommand(env), healthcheckCommand(env), versionCommand(env), manCommand(env),
 	}
 }
 
-// checkVariables refuses variables with the prefix of ours that no flag has: a
-// name that is misspelt would be a setting that is not there.
+// checkVariables refuses variables with our prefix that no flag has: otherwise a
+// misspelt setting would be ignored.
 func checkVariables(root *cobra.Command, env setting.Environment) error {
 	known := knownVariables(root)
 	names := env.Variables()
@@ -183,7 +183,7 @@ func checkVariables(root *cobra.Command, env setting.Environment) error {
 	return nil
 }
 
-// knownVariables are the variables of all flags of all commands.
+// knownVariables returns the variables of all flags of all commands.
 func knownVariables(c *cobra.Command) map[string]bool {
 	known := map[string]bool{}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -197,8 +197,8 @@ func knownVariables(c *cobra.Command) map[string]bool {
 	return known
 }
 
-// isForeign reports whether others set the variable: tests, Kubernetes for a
-// service named drawsvc, or a team for scripts of its own.
+// isForeign reports whether others set the variable: tests, Kubernetes for a service
+// named drawsvc, or a team for its own scripts.
 func isForeign(name string) bool {
 	switch {
 	case strings.HasPrefix(name, "DRAWSVC_TEST_"), strings.HasPrefix(name, "DRAWSVC_X_"), slices.Contains(fault.Variables(), name):
@@ -209,9 +209,9 @@ func isForeign(name string) bool {
 	return strings.HasPrefix(name, "DRAWSVC_PORT_") || strings.HasPrefix(name, "DRAWSVC_SERVICE_PORT_")
 }
 
-// flagError is an error of flags, with the nearest one where a flag is unknown. Flags
-// behind a misspelt command are those of the command that was meant: the error
-// is of the command's name then.
+// flagError returns an error of flags, with the nearest one if a flag is unknown. Flags
+// after a misspelt command belong to the intended command: then the error is about the
+// command's name.
 func flagError(c *cobra.Command, err error) error {
 	if c.HasSubCommands() && c.Flags().NArg() > 0 {
 		return noArguments(c, c.Flags().Args())
@@ -235,7 +235,7 @@ func flagError(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w; the nearest is %s", err, nearest(unknown, known))
 }
 
-// wrongValue says what a flag takes in place of what it was given.
+// wrongValue states what a flag accepts instead of the given value.
 func wrongValue(e *pflag.InvalidValueError) error {
 	takes := map[string]string{
 		"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0 on", "bool": "true or false",

@@ -13,9 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestExcludedProgramRefuses: a schema that does not admit the program makes readiness and
-// draws refuse alike, and admits them again when it does; and the program does
-// not start on it.
+// TestExcludedProgramRefuses: while a schema does not permit the program, it is not
+// ready, refuses draws, and does not start; once the schema permits it, it works again.
 func TestExcludedProgramRefuses(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := spring(t, url)
@@ -31,8 +30,8 @@ func TestExcludedProgramRefuses(t *testing.T) {
 			}
 			return ready, draws, detail
 		}
-		// A check of readiness is the answer for a second, and a busy machine may need
-		// longer than it takes.
+		// The result of a readiness check is used for a second, and a busy machine may
+		// need longer than that.
 		becomes := func(status int, part string) {
 			require.Eventually(t, func() bool {
 				ready, draws, said := state()
@@ -62,7 +61,7 @@ func TestExcludedProgramRefuses(t *testing.T) {
 		tamper(t, url, fmt.Sprintf(`UPDATE schema_admits SET binaries_from = %d`, p.knows()))
 		becomes(200, "ready")
 
-		// Without a check of readiness, draws find out by themselves.
+		// Without a check of readiness, draws notice by themselves.
 		tamper(t, url, fmt.Sprintf(`UPDATE schema_admits SET binaries_from = %d`, next))
 		require.Eventually(t, func() bool {
 			status, _, err := s.draw("spring", "u1", "")
@@ -75,8 +74,8 @@ func TestExcludedProgramRefuses(t *testing.T) {
 	})
 }
 
-// TestNewProgramServesOnOlderSchema: a new program serves on the older schema that it can still work
-// on, until somebody migrates; one that cannot does not start.
+// TestNewProgramServesOnOlderSchema: a new program serves on an older schema that it
+// supports, until somebody migrates; on an unsupported one it does not start.
 func TestNewProgramServesOnOlderSchema(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file is migrated at the start
@@ -108,14 +107,14 @@ func TestNewProgramServesOnOlderSchema(t *testing.T) {
 	}
 }
 
-// TestMigrateKilled: `migrate up` is killed, wherever it is, and run again.
+// TestMigrateKilled: `migrate up` is killed at any moment, and run again.
 func TestMigrateKilled(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		dialect, _, _ := strings.Cut(url, ":")
 		const rounds = 8
-		lasts := 2 * time.Second // of a whole one; known from the second round on
+		lasts := 2 * time.Second // of a complete one; known from the second round on
 		killed := 0
-		for round := 0; round < rounds || killed == 0 && round < 10*rounds; round++ { // a machine that stands still may let each end
+		for round := 0; round < rounds || killed == 0 && round < 10*rounds; round++ { // on a machine that pauses, each may end
 			url := stocktest.URL(t, dialect)
 			p := on(t, url)
 			p.schema = "additive"
@@ -134,7 +133,7 @@ func TestMigrateKilled(t *testing.T) {
 			} else {
 				killed++
 			}
-			if dialect != "sqlite" && round < rounds-1 { // what it left runs out by itself, in 10 s
+			if dialect != "sqlite" && round < rounds-1 { // what it left expires by itself, in 10 s
 				_, _ = rows(t, url).ExecContext(t.Context(), `UPDATE goose_lock SET locked = false`)
 			}
 			p.migrateUp()
@@ -147,8 +146,8 @@ func TestMigrateKilled(t *testing.T) {
 	})
 }
 
-// TestMigrateKilledWithLock: the next one waits for what a killed one has left,
-// says so, and goes on.
+// TestMigrateKilledWithLock: the next migration waits for what a killed one has left,
+// reports it, and continues.
 func TestMigrateKilledWithLock(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
@@ -159,7 +158,7 @@ func TestMigrateKilledWithLock(t *testing.T) {
 			next := on(t, url)
 			next.schema = "additive"
 			db := rows(t, url)
-			reader, err := db.BeginTx(t.Context(), nil) // keeps the migration waiting
+			reader, err := db.BeginTx(t.Context(), nil) // makes the migration wait
 			require.NoError(t, err)
 			var n int
 			require.NoError(t, reader.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM pools`).Scan(&n))

@@ -27,7 +27,7 @@ func curl(tb testing.TB, line string) map[string]any {
 	return answer
 }
 
-// curlLines are the lines of a demo that are to be pasted.
+// curlLines returns the lines of a demo that are to be pasted.
 func curlLines(printed string) (lines []string) {
 	for line := range strings.Lines(printed) {
 		if strings.HasPrefix(line, "  curl ") {
@@ -69,7 +69,7 @@ func TestDemo(t *testing.T) {
 		require.NotContains(t, o.stderr, s.token, "the token is not for the log")
 		require.Contains(t, p.ok("pool", "show", "demo"), "gold    19.90  15 ")
 
-		// A pool that is there stays as it is, and with tokens the lines work too.
+		// An existing pool does not change, and with tokens the lines work too.
 		p.vars["DRAWSVC_ADMIN_TOKEN"] = `it's-"given"-$HOME`
 		p.vars["DRAWSVC_DRAW_TOKEN"] = "draw-'token'-\\given"
 		s = p.serve("--demo")
@@ -86,7 +86,7 @@ func TestDemo(t *testing.T) {
 	})
 }
 
-// TestServeAdminToken: made, printed and good for one run.
+// TestServeAdminToken: the token is created, printed and valid for one run.
 func TestServeAdminToken(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
@@ -127,7 +127,7 @@ func TestLogFormats(t *testing.T) {
 	require.Regexp(t, `(?m)^time=\S+ level=INFO msg=listening address=127\.0\.0\.1:\d+ database=sqlite mode=for-update lock=table$`, s.stderr.String())
 	require.Equal(t, exitOK, s.end().code)
 
-	s = p.serve("--log-level", "error", "--demo") // which says where it is
+	s = p.serve("--log-level", "error", "--demo") // it reports its address
 	s.admin(200, "GET", "/admin/pools", "")
 	require.Empty(t, s.end().stderr)
 	s = p.serve("--log-level", "debug")
@@ -135,7 +135,7 @@ func TestLogFormats(t *testing.T) {
 	require.Contains(t, s.end().stderr, `"route":"/draw","status":200`)
 }
 
-// TestServeRefusesToStart where another has what it needs.
+// TestServeRefusesToStart: another process has what the service needs.
 func TestServeRefusesToStart(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

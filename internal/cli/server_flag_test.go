@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestServerRefuses: what goes wrong over HTTP alone.
+// TestServerRefuses: errors that occur only over HTTP.
 func TestServerRefuses(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t, "sqlite")
@@ -65,7 +65,7 @@ func TestServerRefuses(t *testing.T) {
 	require.Contains(t, w.local.ok("log", "--pool", "mono"), `"reason":"near"`)
 }
 
-// TestServerWarns: a secret on the command line, and one that is sent as it is.
+// TestServerWarns: a secret on the command line, and one that is sent unencrypted.
 func TestServerWarns(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t, "sqlite")
@@ -88,7 +88,7 @@ func TestServerWarns(t *testing.T) {
 	require.Contains(t, p.ok("pool", "list", "--server", w.server.url), "mono", "the environment is no command line")
 }
 
-// notOurs is a server that is no drawsvc.
+// notOurs returns a server that is not drawsvc.
 func notOurs(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +102,7 @@ func notOurs(t *testing.T) string {
 	return s.URL
 }
 
-// untrusted is a server whose certificate nobody knows.
+// untrusted returns a server with an unknown certificate.
 func untrusted(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -139,7 +139,7 @@ func TestIncompleteProofIsRefused(t *testing.T) {
 	}
 }
 
-// zipOf is an archive of files with these names, not packed.
+// zipOf returns an archive of files with these names, uncompressed.
 func zipOf(t *testing.T, names ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -7,9 +7,9 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// serving are the command and flags of a service in tests, which may add others:
-// a request may take longer than by default, as a busy machine needs it. Anyone
-// may draw, unless the test says who may.
+// serving returns the command and flags of a service in tests, which may add others.
+// The request timeout is longer than the default, for a busy machine. Anyone may draw,
+// unless the test restricts it.
 func (p program) serving(args ...string) []string {
 	all := append([]string{"serve", "--listen", "127.0.0.1:0", "--request-timeout", "30s"}, args...)
 	if p.saysWhoDraws(args) {

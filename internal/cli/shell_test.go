@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestCompletion: each shell gets a script, and a shell that asks gets commands,
+// TestCompletion: each shell gets a script, and a shell that completes gets commands,
 // flags and the ids of pools, of a database and over HTTP.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
@@ -33,8 +33,8 @@ func TestCompletion(t *testing.T) {
 		require.Equal(t, exitOK, o.code, o.message)
 		return o.stdout
 	}
-	// found waits until a shell is offered the pools: it gives them up after 2 s, which a
-	// busy machine may need.
+	// found waits until a shell gets the pools: it gives up after 2 s, which a busy
+	// machine may need.
 	found := func(p program, args ...string) {
 		t.Helper()
 		require.Eventually(t, func() bool { return suggested(p, args...) == "spring\tSpring draw\n:4\n" }, commandMax, 10*time.Millisecond, "%v", args)
@@ -59,7 +59,8 @@ func TestCompletion(t *testing.T) {
 	found(far, "odds", "--pool", "")
 }
 
-// TestMisspeltCommandSuggestsTheNearest: a misspelt command is answered with the nearest one.
+// TestMisspeltCommandSuggestsTheNearest: a misspelt command is answered with the
+// nearest one.
 func TestMisspeltCommandSuggestsTheNearest(t *testing.T) {
 	t.Parallel()
 	p := program{tb: t, vars: map[string]string{}}
@@ -76,7 +77,7 @@ func TestMisspeltCommandSuggestsTheNearest(t *testing.T) {
 		"completion bsh":              "the nearest is bash",
 		"pool lits":                   "the nearest is list",
 		"export-proof x":              `unknown command "export-proof" for "drawsvc"; there is pool export-proof`,
-		"list":                        `there is agenda list, job list, pool list`,
+		"list":                        `there is agenda list, award list, hook list, job list, pool list`,
 		"frob":                        `unknown command "frob" for "drawsvc": try drawsvc --help`,
 		"frobnicate":                  `unknown command "frobnicate" for "drawsvc": try drawsvc --help`,
 		"stock add spring gold 5":     `unexpected argument "spring": the form is drawsvc stock add --pool ID --prize ID --delta N --reason TEXT`,
@@ -88,7 +89,7 @@ func TestMisspeltCommandSuggestsTheNearest(t *testing.T) {
 	}
 }
 
-// TestManual: the pages tell nothing of the machine that made them, and man can
+// TestManual: the pages contain nothing about the machine that made them, and man can
 // read them.
 func TestManual(t *testing.T) {
 	t.Parallel()
@@ -114,8 +115,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestTableAlignsByDisplayWidth: columns align by what a terminal shows, and as before where every
-// letter is one wide.
+// TestTableAlignsByDisplayWidth: columns align by what a terminal shows, with letters
+// of any width.
 func TestTableAlignsByDisplayWidth(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.Migrated(t, "sqlite"))

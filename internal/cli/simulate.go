@@ -24,7 +24,7 @@ import (
 // errUnlikely: a simulation gave a prize in another share than it should.
 var errUnlikely = errors.New("a simulated share is further from its expectation than chance explains")
 
-// configMax is the largest file of a pool to simulate, in bytes.
+// configMax is the maximum size of a file of a pool to simulate, in bytes.
 const configMax = 64 << 20
 
 // simulation is the command line of `simulate`.
@@ -35,7 +35,7 @@ type simulation struct {
 	rate, from   string
 	asStocked    bool
 	seed         uint64
-	// run is read from them.
+	// run is read from the flags.
 	run odds.Simulation
 }
 
@@ -88,16 +88,16 @@ func (s *simulation) find(ctx context.Context, on *api.Client) (pool draw.Pool, 
 		return pool, err
 	}
 	if found.Rules != 0 {
-		// The rules of a version never change, so both are of one state.
+		// The rules of a version never change, so both belong to one state.
 		ruling, err := on.Rules(ctx, found.ID, found.Rules)
 		if err != nil {
 			return pool, err
 		}
 		pool.Rules = ruling.Read()
 	}
-	s.run.Agenda, err = openAgenda(ctx, on, found.ID)
+	s.run.Agenda, s.run.Hidden, err = openAgenda(ctx, on, found.ID)
 	if slices.ContainsFunc(s.run.Agenda, func(i draw.Item) bool { return i.Kind == draw.ItemState }) {
-		s.run.Pool.State = found.State // else a pool that is not open yet would give nothing to see
+		s.run.Pool.State = found.State // otherwise a pool that is not open yet would give nothing
 	}
 	return pool, err
 }
@@ -114,7 +114,7 @@ func (s *simulation) flags() {
 	f.Uint64Var(&s.seed, "seed", 1, "chooses the random numbers: the same seed, the same run")
 }
 
-// The most draws and users of a simulation keep it within minutes and a GB.
+// The maximum numbers of draws and users keep a simulation within minutes and a GB.
 const (
 	simulatedDrawsMax = 1_000_000_000
 	simulatedUsersMax = 10_000_000
@@ -145,14 +145,14 @@ func parseRate(text string) (float64, error) {
 	number, unit, _ := strings.Cut(text, "/")
 	seconds := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
 	n, err := strconv.ParseFloat(number, 64)
-	const most, least = 1e6, 1e-6 // keep the simulated clock within what times hold
+	const most, least = 1e6, 1e-6 // keep the simulated clock within the range of times
 	if rate := n / seconds; err == nil && rate >= least && rate <= most {
 		return rate, nil
 	}
 	return 0, setting.AsUsage(errors.New("--rate must be such as 50/s, 10/m or 3/h, at most 1000000/s"))
 }
 
-// simulate draws from the pool, and prints what came of it.
+// simulate draws from the pool, and prints the result.
 func (s *simulation) simulate(pool *draw.Pool) error {
 	s.run.Pool.Prizes, s.run.Pool.Rules = pool.Prizes, pool.Rules
 	if s.asStocked {
@@ -176,8 +176,6 @@ func (s *simulation) simulate(pool *draw.Pool) error {
 	return err
 }
 
-func cents(n int64) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
-
 func printSimulated(w io.Writer, s *odds.Simulated) error {
 	t := newTable(w)
 	number := func(format string, n *float64) string {
@@ -196,8 +194,8 @@ func printSimulated(w io.Writer, s *odds.Simulated) error {
 		return err
 	}
 	fmt.Fprintf(w, "\ndraws %d\n", s.Draws)
-	if s.Spent > 0 { // which is 0 without a budget, whatever was given
-		fmt.Fprintf(w, "spent of the budget: %s\n", cents(s.Spent))
+	if s.Spent > 0 { // it is 0 without a budget, whatever was given
+		fmt.Fprintf(w, "spent of the budget: %s\n", draw.Amount(s.Spent).StringFixed(2))
 	}
 	for _, why := range slices.Sorted(maps.Keys(s.Redirects)) {
 		fmt.Fprintf(w, "redirected, %s: %d\n", why, s.Redirects[why])

@@ -11,7 +11,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestServeBeyondLoopbackNeedsSettings: what must be given where others reach the service.
+// TestServeBeyondLoopbackNeedsSettings: which settings are required if other machines
+// can reach the service.
 func TestServeBeyondLoopbackNeedsSettings(t *testing.T) {
 	t.Parallel()
 	p := program{tb: t, vars: map[string]string{}}
@@ -22,7 +23,8 @@ func TestServeBeyondLoopbackNeedsSettings(t *testing.T) {
 	require.NoFileExists(t, "drawsvc.db")
 }
 
-// TestUnknownVariableEndsTheProgram: an unknown name ends the program with the nearest one.
+// TestUnknownVariableEndsTheProgram: an unknown name ends the program with the nearest
+// one.
 func TestUnknownVariableEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -43,8 +45,8 @@ func TestUnknownVariableEndsTheProgram(t *testing.T) {
 	require.Contains(t, p.ok("version"), "drawsvc ")
 }
 
-// TestUnencodedPasswordIsRefusedUnprinted: a password that would be taken for a host is refused
-// before anything is asked of a name server, and none of it is printed.
+// TestUnencodedPasswordIsRefusedUnprinted: a password that would be taken for a host is
+// refused before any name server is asked, and no part of it is printed.
 func TestUnencodedPasswordIsRefusedUnprinted(t *testing.T) {
 	t.Parallel()
 	p := program{tb: t, vars: map[string]string{}}
@@ -59,7 +61,7 @@ func TestUnencodedPasswordIsRefusedUnprinted(t *testing.T) {
 	p.refused(exitUsage, "--lock: the password", "serve", "--listen", "127.0.0.1:0", "--lock", "redis://:p@ss@127.0.0.1:1/0")
 }
 
-// TestOpenSecretsAreWarnedOf: what lies open is said, and never the secret.
+// TestOpenSecretsAreWarnedOf: the warning names what is exposed, and never the secret.
 func TestOpenSecretsAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -69,7 +71,7 @@ func TestOpenSecretsAreWarnedOf(t *testing.T) {
 	p := on(t, stocktest.URL(t, "sqlite"))
 	s := p.serve("--admin-token", "a-secret-on-the-line", "--draw-token-file", loose, "--demo")
 	require.NotContains(t, s.stdout.String(), "from-a-file")
-	require.Contains(t, s.stdout.String(), "$(cat '"+loose+"')")
+	require.Contains(t, s.stdout.String(), "$(head -n 1 '"+loose+"')")
 	require.Equal(t, []any{"WARN", "--admin-token"}, []any{s.log()[0]["level"], s.log()[0]["flag"]})
 	require.Equal(t, []any{"--draw-token-file", "0644"}, []any{s.log()[1]["flag"], s.log()[1]["mode"]})
 	path := strings.TrimPrefix(p.vars["DRAWSVC_DATABASE"], "sqlite:")

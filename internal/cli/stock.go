@@ -43,19 +43,22 @@ func stockAddCommand(env setting.Environment) *cobra.Command {
 		if m.Replayed {
 			again = "; this key was used already, and nothing was moved again"
 		}
-		_, err = setting.Printf(env.Stdout, "pool %s, prize %s: %s made %d stocked, %d issued, %d remaining (version %d)%s\n",
+		_, err = setting.Printf(env.Stdout, "pool %s, prize %s: %s; now %d stocked, %d issued, %d remaining (version %d)%s\n",
 			m.Pool, m.Prize, moved(m.Delta), m.Stocked, m.Issued, m.Remaining, m.Version, again)
 		return err
 	})
 }
 
 func stockImportCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "import --pool ID FILE.csv", "Stock a pool from a file, whole or not at all", acting, ofPool)
-	c.Long = `Stock a pool from a file, whole or not at all, in one transaction. FILE - is
+	c := newCommand(env, "import --pool ID FILE.csv", "Stock a pool from a file, all or nothing", acting, ofPool)
+	c.Long = `Stock a pool from a file, all or nothing, in one transaction. FILE - is
 the standard input.
 
-The file is CSV as spreadsheets save it (CSV UTF-8): the header ` + prizefile.Header + `
-in any order and case, commas or semicolons, and a line for each prize. A prize
+The file is CSV as spreadsheets save it: the header ` + prizefile.Header + `
+in any order and case, and a line for each prize. The columns may have German,
+French or Spanish names, and be separated by commas, semicolons or tabs. With the
+last two, values may have a decimal comma. The text is UTF-8 or UTF-16. Any other
+text is read as Windows-1252, and the command says so: check the names. A prize
 that the pool does not have is added. One that it has gets the stock added to
 its own; name, value and kind must be the same, or empty. A line of kind blank is a
 losing ticket; without stock it is endless, for rules. A field that holds the
@@ -109,13 +112,16 @@ func printImported(w io.Writer, wanted *draw.Import, done *api.Imported) error {
 			from = "new"
 		}
 		if p.Delta == nil || p.Stocked == nil {
-			_, _ = setting.Printf(w, "%s: endless (%s)\n", p.ID, from)
+			_, _ = setting.Printf(w, "%s: %s; endless (%s)\n", p.ID, p.Name, from)
 			continue
 		}
-		_, _ = setting.Printf(w, "%s: %s make %d stocked (%s)\n", p.ID, moved(*p.Delta), *p.Stocked, from)
+		_, _ = setting.Printf(w, "%s: %s, value %s; %s make %d stocked (%s)\n", p.ID, p.Name, p.Value, moved(*p.Delta), *p.Stocked, from)
 	}
 	if more := done.Added + done.Restocked - len(done.Prizes); wanted.DryRun && !done.Replayed && more > 0 {
 		_, _ = setting.Printf(w, "and %d prizes more\n", more)
+	}
+	if done.Value != nil && done.StockValue != nil {
+		_, _ = setting.Printf(w, "the units are worth %s; all remaining units of the pool would then be worth %s\n", *done.Value, *done.StockValue)
 	}
 	note := ""
 	switch {
@@ -126,5 +132,14 @@ func printImported(w io.Writer, wanted *draw.Import, done *api.Imported) error {
 	}
 	_, err := setting.Printf(w, "pool %s: prizes added %d, restocked %d; units put in %d (version %d)%s\n",
 		wanted.PoolID, done.Added, done.Restocked, done.Units, done.Version, note)
+	return cmp.Or(err, printEncoding(w, done.Encoding))
+}
+
+// printEncoding says that the encoding of a file was guessed, if it was.
+func printEncoding(w io.Writer, encoding draw.Encoding) error {
+	if encoding != draw.EncodingWindows1252 {
+		return nil
+	}
+	_, err := setting.Printf(w, "the file is not UTF-8 and was read as Windows-1252: check its letters\n")
 	return err
 }

@@ -20,9 +20,9 @@ func TestStockAdd(t *testing.T) {
 		add := func(more ...string) []string {
 			return append([]string{"stock", "add", "--pool", "spring", "--prize", "gold", "--reason", "restock"}, more...)
 		}
-		require.Equal(t, "pool spring, prize gold: +100 units made 110 stocked, 0 issued, 110 remaining (version 4)\n", p.ok(add("--delta", "100")...))
-		require.Equal(t, "pool spring, prize gold: -30 units made 80 stocked, 0 issued, 80 remaining (version 5)\n", p.ok(add("--delta", "-30", "--key", "k1")...))
-		require.Equal(t, "pool spring, prize gold: -30 units made 80 stocked, 0 issued, 80 remaining (version 5); this key was used already, and nothing was moved again\n",
+		require.Equal(t, "pool spring, prize gold: +100 units; now 110 stocked, 0 issued, 110 remaining (version 4)\n", p.ok(add("--delta", "100")...))
+		require.Equal(t, "pool spring, prize gold: -30 units; now 80 stocked, 0 issued, 80 remaining (version 5)\n", p.ok(add("--delta", "-30", "--key", "k1")...))
+		require.Equal(t, "pool spring, prize gold: -30 units; now 80 stocked, 0 issued, 80 remaining (version 5); this key was used already, and nothing was moved again\n",
 			p.ok(add("--delta=-30", "--key", "k1")...))
 		p.refused(exitFailure, `the key "k1" was used for another stock move`, add("--delta", "-31", "--key", "k1")...)
 		p.refused(exitFailure, `prize "gold" has issued 0 of 80 units`, add("--delta", "-81")...)
@@ -53,17 +53,18 @@ func TestStockImport(t *testing.T) {
 			fmt.Fprintf(&long, "p%d,Prize,1.00,%s\n", i, map[bool]string{true: "1e3", false: "1000"}[i == 900])
 		}
 		write(long.String())
-		require.Equal(t, file+": line 900: stock must be a whole number from 0 to 1000000000000, in digits alone, not \"1e3\"; nothing was imported",
+		require.Equal(t, file+": line 900: stock must be a whole number from 0 to 1000000000000, only digits, not \"1e3\"; nothing was imported",
 			p.refused(exitFailure, "line 900: ", "stock", "import", "--pool", "spring", file))
 		p.stdin = "prize,name,value,stock\ngold,Golden coin,,5\n\"tin,,,1\nsilver,,,1\ntin,,2,1\n"
-		p.refused(exitFailure, "-: line 3: has a quote", "stock", "import", "--pool", "spring", "-")
+		p.refused(exitFailure, "; line 3: has a quote", "stock", "import", "--pool", "spring", "-")
 		p.stdin = "prize,name,value,stock\ngold,Golden coin,,5\nsilver,,,1\ntin,,2,1\nnew,,,1\n"
 		p.refused(exitFailure, `-: line 2: prize "gold" has the name "Gold coin" in the pool; line 4: prize "tin" has the value 0.01 in the pool; `+
 			`line 5: prize "new" is new and needs a name; nothing was imported`, "stock", "import", "--pool", "spring", "-")
 		require.Equal(t, shown, p.ok("pool", "show", "spring"), "nothing was changed")
 
 		p.stdin = "Stock;Prize;Name;Value\n5;gold;;\n7;copper;Copper;\n"
-		require.Equal(t, "gold: +5 units make 25 stocked (present)\ncopper: +7 units make 7 stocked (new)\n"+
+		require.Equal(t, "gold: Gold coin, value 19.90; +5 units make 25 stocked (present)\ncopper: Copper, value 0.00; +7 units make 7 stocked (new)\n"+
+			"the units are worth 99.50; all remaining units of the pool would then be worth 507.50\n"+
 			"pool spring: prizes added 1, restocked 1; units put in 12 (version 8); this was a dry run, and nothing was imported\n",
 			p.ok("stock", "import", "--pool", "spring", "--dry-run", "-"))
 		require.Equal(t, shown, p.ok("pool", "show", "spring"), "a dry run changed the pool")
@@ -83,11 +84,11 @@ func TestStockImport(t *testing.T) {
 	})
 }
 
-// TestStockImportBesideDraws: a running service draws what was imported from
-// the next draw on.
+// TestStockImportBesideDraws: a running service draws imported stock from the next draw
+// on.
 func TestStockImportBesideDraws(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file is one process's
+	for _, dialect := range []string{"postgres", "mysql"} { // only one process may open an SQLite file
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			p := on(t, stocktest.Migrated(t, dialect))
@@ -108,7 +109,7 @@ func TestStockImportBesideDraws(t *testing.T) {
 	}
 }
 
-func TestProgress(t *testing.T) {
+func TestProgressIsShownForLongImportsOnATerminal(t *testing.T) {
 	t.Parallel()
 	play := func(terminal bool, total int, begun time.Duration) string {
 		var screen bytes.Buffer

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// manager is the socket of a service manager: what it heard, in order.
+// manager is the socket of a service manager: its messages, in order.
 type manager struct {
 	tb   testing.TB
 	conn *net.UnixConn
@@ -34,7 +34,7 @@ func newManager(tb testing.TB) *manager {
 	return &manager{tb, conn, path}
 }
 
-// heard is the next message, or "" when none comes in time.
+// heard returns the next message, or "" if none arrives in time.
 func (m *manager) heard(within time.Duration) string {
 	m.tb.Helper()
 	require.NoError(m.tb, m.conn.SetReadDeadline(time.Now().Add(within)))
@@ -46,9 +46,9 @@ func (m *manager) heard(within time.Duration) string {
 	return string(message[:n])
 }
 
-// TestServiceManagerIsTold: READY=1 when the service answers and not before, and
-// STOPPING=1 with the time that this may take when it is to end.
-func TestServiceManagerIsTold(t *testing.T) {
+// TestServiceManagerIsNotified: READY=1 is sent when the service answers and not before,
+// and STOPPING=1 with the maximum time of the shutdown.
+func TestServiceManagerIsNotified(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)
 	p := program{tb: t, vars: map[string]string{"NOTIFY_SOCKET": m.path, "DRAWSVC_DATABASE": stocktest.Migrated(t, "sqlite")}}
@@ -65,8 +65,8 @@ func TestServiceManagerIsTold(t *testing.T) {
 	require.Empty(t, m.heard(time.Millisecond), "each is said once")
 }
 
-// TestServiceManagerIsNotToldEarly: a service that cannot work never says READY=1.
-func TestServiceManagerIsNotToldEarly(t *testing.T) {
+// TestServiceManagerIsNotNotifiedEarly: a service that cannot work never sends READY=1.
+func TestServiceManagerIsNotNotifiedEarly(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)
 	p := program{tb: t, vars: map[string]string{"NOTIFY_SOCKET": m.path, "DRAWSVC_DATABASE": "sqlite:" + t.TempDir()}}

@@ -12,7 +12,7 @@ import (
 )
 
 func tokenCommand(env setting.Environment) *cobra.Command {
-	return newGroup("token", "Make bearer tokens", tokenNewCommand(env))
+	return newGroup("token", "Create bearer tokens", tokenNewCommand(env))
 }
 
 func tokenNewCommand(env setting.Environment) *cobra.Command {
@@ -32,7 +32,7 @@ func tokenNewCommand(env setting.Environment) *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&name, "name", "", "`name` of who acts with the token")
-	f.StringVar(&role, "role", "", "`role`: admin, stock, auditor, draw or metrics")
+	f.StringVar(&role, "role", "", "`role`: admin, stock, auditor, fulfil, draw or metrics")
 	f.StringVar(&until, "until", "", "`time` from which on it is rejected, such as 2026-12-31T23:59:59Z (default never)")
 	return c
 }

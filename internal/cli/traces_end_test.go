@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestLastTraces: those that wait when the service ends are sent, or the log says
-// that they are lost, where that takes a slow machine too long.
+// TestLastTraces: traces that wait when the service exits are sent; if that takes a
+// slow machine too long, the log reports that they are lost.
 func TestLastTraces(t *testing.T) {
 	t.Parallel()
 	for ends, sent := 0, false; !sent; ends++ {
@@ -29,13 +29,13 @@ func TestLastTraces(t *testing.T) {
 	}
 }
 
-// TestTraceOfAFailedBatch: the log's line about it names its trace, which says
-// why its transactions were repeated.
+// TestTraceOfAFailedBatch: the log's line about it names its trace, which shows why its
+// transactions were repeated.
 func TestTraceOfAFailedBatch(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t)
 	url := stocktest.Migrated(t, "postgres")
-	// Two attempts, so that it ends long before its draws have no time left.
+	// Two attempts, so that it ends long before its draws time out.
 	s := spring(t, url).tracedTo(c.http).start("--mode", "optimistic", "--optimistic-tries", "2")
 	tx, err := rows(t, url).BeginTx(context.Background(), nil)
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestNoTraces: nothing is sent unless somebody asks for it.
+// TestNoTraces: nothing is sent unless it is configured.
 func TestNoTraces(t *testing.T) {
 	t.Parallel()
 	for name, variables := range map[string][]string{
@@ -35,13 +35,13 @@ func TestNoTraces(t *testing.T) {
 	}
 }
 
-// TestCollectorAway: a collector that refuses, or never answers, costs draws
-// nothing and the log a line.
+// TestCollectorAway: a collector that refuses, or never answers, does not affect draws,
+// and is logged in one line.
 func TestCollectorAway(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer silent.Close() // it accepts, and says nothing
+	defer silent.Close() // it accepts, and sends nothing
 	for _, endpoint := range []string{"http://" + servertest.ClosedAddr(t), "http://" + silent.Addr().String()} {
 		s := spring(t, stocktest.Migrated(t, "sqlite")).tracedTo(endpoint, "OTEL_BSP_SCHEDULE_DELAY=10", "OTEL_BSP_MAX_QUEUE_SIZE=16",
 			"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=4", "OTEL_BSP_EXPORT_TIMEOUT=200").start()

@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// tracedTo is the program with variables of its own, in which traces are sent soon.
+// tracedTo returns the program with further variables, in which traces are sent soon.
 func (p program) tracedTo(endpoint string, variables ...string) program {
 	vars := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "100"}
 	for name, value := range p.vars {
@@ -30,7 +30,7 @@ func (p program) tracedTo(endpoint string, variables ...string) program {
 	return p
 }
 
-// endsWell ends a service, which must go well and in time.
+// endsWell ends a service, which must exit cleanly and in time.
 func (s *process) endsWell() {
 	s.tb.Helper()
 	code, took := s.signal(syscall.SIGTERM)
@@ -38,7 +38,7 @@ func (s *process) endsWell() {
 	require.Less(s.tb, took, stopMax)
 }
 
-// receives waits until the collector has what a test wants of the traces.
+// receives waits until the collector has the traces that a test expects.
 func (c *collector) receives(t *testing.T, has func(all spans) error) {
 	t.Helper()
 	var lacks error
@@ -50,16 +50,16 @@ func (c *collector) receives(t *testing.T, has func(all spans) error) {
 	require.NoError(t, lacks)
 }
 
-// wellTracedDraws is what a test wants whose draws were all won.
+// wellTracedDraws returns what a test expects whose draws were all won.
 func wellTracedDraws(draws int) func(all spans) error {
 	return func(all spans) error { return wellTraced(all, draws) }
 }
 
-// private are words that no trace may hold.
+// private are words that no trace may contain.
 var private = []string{"secret-user", "secret-key", "secret-token", "secret-query"}
 
-// wellTraced says what is wrong with the traces of draws that were won, each a
-// request of its own.
+// wellTraced returns what is wrong with the traces of won draws, each in its own
+// request.
 func wellTraced(all spans, draws int) error {
 	requests := all.named("POST /draw")
 	if len(requests) != draws {
@@ -91,7 +91,7 @@ func wellTraced(all spans, draws int) error {
 	return nil
 }
 
-// wellFollowed says what is wrong with the traces of one draw.
+// wellFollowed returns what is wrong with the traces of one draw.
 func wellFollowed(all spans, request *tracepb.Span) error {
 	a := attributes(request.GetAttributes())
 	for name, want := range map[string]string{
@@ -119,8 +119,8 @@ func wellFollowed(all spans, request *tracepb.Span) error {
 	return nil
 }
 
-// TestTraceOfADraw: request, wait, batch and transaction are one trace, the
-// caller's. The log and the metrics name it, and nothing private is in it.
+// TestTraceOfADraw: request, wait, batch and transaction are one trace, the caller's.
+// The log and the metrics name it, and it contains nothing private.
 func TestTraceOfADraw(t *testing.T) {
 	t.Parallel()
 	const caller = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -175,7 +175,7 @@ func TestTraceOfADraw(t *testing.T) {
 	}
 }
 
-// requestLine is the first line of the log about a request on the route.
+// requestLine returns the first line of the log about a request on the route.
 func requestLine(s *service, route string) map[string]any {
 	for _, line := range s.log() {
 		if line["msg"] == "request" && line["route"] == route {
@@ -226,18 +226,19 @@ func TestTracesOfABatch(t *testing.T) {
 	}
 }
 
-// TestTracesOfSharedTransactions: a transaction of several pools is one of each
-// of their batches, and those that it leaves out say so.
+// TestTracesOfSharedTransactions: a transaction of several pools is in the traces of
+// each of their batches, and a batch that it leaves out states that.
 func TestTracesOfSharedTransactions(t *testing.T) {
 	t.Parallel()
 	const pools, draws = 20, 8
 	c := startCollector(t)
 	p := on(t, stocktest.Migrated(t, "postgres"))
 	p.ok("migrate", "up")
+	s := p.tracedTo(c.http).start("--admin-token", "token-of-an-admin-0123456789abcdef")
+	s.token = "token-of-an-admin-0123456789abcdef"
 	for i := range pools {
-		p.ok("pool", "create", fmt.Sprint("pool-", i), "--prize", "id=tin,stock=100")
+		s.admin(201, "POST", "/admin/pools", fmt.Sprintf(`{"id":"pool-%d","name":"Pool","prizes":[{"id":"tin","name":"Tin","stock":100}]}`, i))
 	}
-	s := p.tracedTo(c.http).start()
 	var all sync.WaitGroup
 	for i := range pools * draws {
 		all.Go(func() {

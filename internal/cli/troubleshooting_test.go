@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// missingCodes are the codes of the description of the interface that a page does not
-// name.
+// missingCodes returns the codes of the description of the interface that a page does
+// not name.
 func missingCodes(description, page string) (missing []string) {
 	for _, found := range regexp.MustCompile(`\| \d{3}(?:, \d{3})* \| (.*?) \|`).FindAllStringSubmatch(description, -1) {
 		for _, code := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(found[1], -1) {
@@ -38,7 +38,7 @@ func TestTroubleshootingHasEveryCode(t *testing.T) {
 	require.Equal(t, []string{"sold-out"}, slices.Compact(missingCodes(string(description), without)), "a code without a row is caught")
 }
 
-// TestTroubleshootingQuotes: a service that does not start says what the page quotes.
+// TestTroubleshootingQuotes: a service that does not start prints what the page quotes.
 func TestTroubleshootingQuotes(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/troubleshooting.md")

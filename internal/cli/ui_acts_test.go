@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUIActs: every act asks before, says what came of it, and is in the log with
-// the name of its token.
+// TestUIActs: every act asks for confirmation, reports its result, and is in the log
+// with the name of its token.
 func TestUIActs(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -59,12 +59,14 @@ func TestUIActs(t *testing.T) {
 	b.await(`document.querySelector("[data-prize=cup] [data-label=Remaining]").dataset.value === "5"`)
 
 	b.visit("#/pools/spring/rules", "Spring draw")
-	b.await(`document.body.textContent.includes("A draw wins with 25 % now.")`)
+	b.await(`document.body.textContent.includes("1 draw in 4 wins now.")`)
 	b.press("Change the rules…")
+	b.press("JSON")
 	b.fill("The whole document", `{"fallback":"none","win":"1/2"}`)
+	b.press("Show the difference")
 	b.press("Put in force")
 	b.said("The rules are in force.")
-	b.await(`document.body.textContent.includes("A draw wins with 50 % now.")`)
+	b.await(`document.body.textContent.includes("1 draw in 2 wins now.")`)
 	b.press("Simulate")
 	b.await(`document.body.textContent.includes("20,000 draws")`)
 
@@ -91,8 +93,8 @@ func TestUIActs(t *testing.T) {
 	b.quiet(2) // the withdrawal and the file
 }
 
-// TestUIAgenda: what is planned is on a time line, where the service has agendas;
-// elsewhere the page does not speak of them.
+// TestUIAgenda: planned items are on a time line, if the service has agendas; otherwise
+// the page does not mention them.
 func TestUIAgenda(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -141,5 +143,5 @@ func TestUIAgenda(t *testing.T) {
 	b.press("Remove…")
 	b.press("Remove")
 	b.await(`!document.querySelector(".line").textContent.includes("the pool becomes open")`)
-	b.quiet(1) // the rules that are none
+	b.quiet(1) // the invalid rules
 }

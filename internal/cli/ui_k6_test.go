@@ -14,8 +14,8 @@ import (
 // k6 names the program of that name, for a test that needs it: make ui.
 var k6 = flag.String("k6", "", "FILE of k6, whose draws the admin page is to follow")
 
-// TestUIUnderK6: k6 sells a pool out, with restocks, while the page shows it. At
-// the end the page's numbers are those of the audit.
+// TestUIUnderK6: k6 sells a pool out, with restocks, while the page shows it. At the
+// end the page's numbers are those of the audit.
 func TestUIUnderK6(t *testing.T) {
 	if *k6 == "" {
 		t.Log("without -k6, TestUINumbers alone has draws of its own: make ui")

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUIPause: a pause is given with its notice, its reason and the time of a retry. The
-// pool's page shows them until it is opened again, also to an auditor.
+// TestUIPause: a pause has a notice, a reason and the time of a retry. The pool's page
+// shows them until it is opened again, also to an auditor.
 func TestUIPause(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -47,7 +47,7 @@ func TestUIPause(t *testing.T) {
 	b.press("Open")
 	b.said("The pool is open.")
 	b.await(`document.querySelector(".pause").hidden`)
-	b.press("Pause…") // an empty pause says nothing
+	b.press("Pause…") // an empty pause has no message
 	b.press("Pause")
 	b.await(`document.querySelector(".title .pill").textContent === "paused"`)
 	b.await(`document.querySelector(".pause").hidden`)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUIOnAPhone: no view is wider than a small screen, in both colour schemes,
-// and text stands out from what is behind it.
+// TestUIOnAPhone: no view is wider than a small screen, in both colour schemes, and
+// text has enough contrast.
 func TestUIOnAPhone(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -39,7 +39,7 @@ func TestUIOnAPhone(t *testing.T) {
 	b.quiet(0)
 }
 
-// contrast lists the texts whose contrast is below 4.5, which WCAG AA asks for.
+// contrast lists the texts whose contrast is below 4.5, which WCAG AA requires.
 const contrast = `(() => {
 	const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 	const rgb = (color) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
@@ -54,7 +54,7 @@ const contrast = `(() => {
 	return [...low].join("; ");
 })()`
 
-// TestUIKeyboard: a pool is opened and paused by keys alone.
+// TestUIKeyboard: a pool can be opened and paused with only the keyboard.
 func TestUIKeyboard(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pictures has the test of them write docs/images anew: make pictures.
+// pictures makes their test write docs/images again: make pictures.
 var pictures = flag.Bool("pictures", false, "write the pictures of docs/admin-page.md anew")
 
-// pictureMax is the largest picture, in bytes.
+// pictureMax is the maximum size of a picture, in bytes.
 const pictureMax = 200 << 10
 
-// TestUIPictures: those of docs/admin-page.md can be made, and are small.
+// TestUIPictures: the pictures of docs/admin-page.md can be created, and are small.
 func TestUIPictures(t *testing.T) {
 	t.Parallel()
 	recipients, identity := keyFiles(t)
@@ -53,40 +53,67 @@ func TestUIPictures(t *testing.T) {
 	scheme := func(name string) {
 		b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}))
 	}
-	take := func(name string) {
-		t.Helper()
-		b.await(`document.getElementById("messages").childElementCount === 0`)
-		var picture []byte
-		b.do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
-			picture, err = cdpage.CaptureScreenshot().WithFormat(cdpage.CaptureScreenshotFormatPng).Do(ctx)
-			return err
-		}))
-		require.Less(t, len(picture), pictureMax, name)
-		if *pictures {
-			require.NoError(t, os.WriteFile(filepath.Join("../../docs/images", name), picture, 0o644))
-		}
-	}
 	scheme("light")
-	take("admin-pool.png")
+	b.takes("admin-pool.png")
 	b.visit("#/pools/spring/rules", "Spring draw")
 	b.press("Simulate")
 	b.await(`document.body.textContent.includes("20,000 draws")`)
-	take("admin-rules.png")
+	b.takes("admin-rules.png")
+	b.edits()
+	b.await(`document.querySelector("dialog .means li")`)
+	b.takes("admin-rules-form.png")
+	b.press("Cancel")
 	b.visit("#/pools/spring/log", "Spring draw")
-	take("admin-log.png")
+	b.takes("admin-log.png")
 	b.visit("#/pools/summer/proof", "Summer party")
-	take("admin-verifiable.png")
+	b.takes("admin-verifiable.png")
 	scheme("dark")
 	b.visit("#/", "Pools")
-	take("admin-pools-dark.png")
+	b.takes("admin-pools-dark.png")
 	b.visit("#/pools/spring", "Spring draw")
 	b.press("Import…")
 	b.fill("Or its text", "prize,name,value,stock\ngold,,,many\nNEW,New,1.00,5\n")
 	b.press("Preview")
 	b.await(`document.querySelectorAll("dialog .lines li").length >= 2`)
-	take("admin-import-dark.png")
+	b.takes("admin-import-dark.png")
 	b.press("Cancel")
 	b.do(chromedp.EmulateViewport(390, 800, chromedp.EmulateScale(1.5)))
 	scheme("light")
-	take("admin-phone.png")
+	b.takes("admin-phone.png")
+}
+
+// takes makes a picture of the page.
+func (b *browser) takes(name string) {
+	b.t.Helper()
+	b.await(`document.getElementById("messages").childElementCount === 0`)
+	var picture []byte
+	b.do(chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		picture, err = cdpage.CaptureScreenshot().WithFormat(cdpage.CaptureScreenshotFormatPng).Do(ctx)
+		return err
+	}))
+	require.Less(b.t, len(picture), pictureMax, name)
+	if *pictures {
+		require.NoError(b.t, os.WriteFile(filepath.Join("../../docs/images", name), picture, 0o644))
+	}
+}
+
+// TestUIPicturesOfWins: the pictures of what follows a win can be created.
+func TestUIPicturesOfWins(t *testing.T) {
+	t.Parallel()
+	s := shop(t)
+	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"advent","name":"Advent 2026","currency":"EUR","rules":{"fallback":"none","budget":{"max":"50.00"}},
+		"prizes":[{"id":"sled","name":"Sled","value":"49.90","stock":10},{"id":"none","name":"No luck today","kind":"blank"}]}`)
+	status, body, err := s.ask("POST", "/draw", `{"pool":"advent","user":"u1"}`, "Authorization", "Bearer draw")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status, body)
+	b := browse(t, s.url, 1100, 620, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}))
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 4`)
+	b.visit("#/pools/shop/awards", "Shop win")
+	b.lists("claimed", 4)
+	b.chooses("u3", "u1")
+	b.takes("admin-awards.png")
+	b.visit("#/pools/advent", "Advent 2026")
+	b.alarmed("budget used up since")
+	b.takes("admin-money.png")
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// planted is what callers may send as a name, a user or a reason, to have it run.
+// planted is what callers may send as a name, a user or a reason, in order to execute
+// it.
 const planted = `<script>window.planted=1</script><img src=x onerror="window.planted=1">`
 
-// TestUIPlants: what callers send is shown as it is, and never runs.
+// TestUIPlants: what callers send is shown unchanged, and never executed.
 func TestUIPlants(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -43,8 +44,8 @@ func TestUIPlants(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUIAddresses: an address that names nothing shows an error and the way back, also
-// one that cannot be decoded.
+// TestUIAddresses: an address that names nothing, or cannot be decoded, shows an error
+// and the way back.
 func TestUIAddresses(t *testing.T) {
 	t.Parallel()
 	b := browse(t, administered(t).url, 800, 600)
@@ -65,9 +66,9 @@ func TestUIAddresses(t *testing.T) {
 	require.Equal(t, "auditor", eval[string](b, `sessionStorage.getItem("drawsvc-token")`), "a link signs nobody out")
 }
 
-// TestUIKeepsTheTokenToItself: an error of drawing a view signs nobody out, and the
-// browser is not asked to store the token. The double is an error of the program, in
-// what shows a view.
+// TestUIKeepsTheTokenToItself: an error of drawing a view does not sign the user out,
+// and the browser is not asked to store the token. The double is an error of the
+// program, in what shows a view.
 func TestUIKeepsTheTokenToItself(t *testing.T) {
 	t.Parallel()
 	b := browse(t, administered(t).url, 800, 600)
@@ -86,8 +87,8 @@ func TestUIKeepsTheTokenToItself(t *testing.T) {
 	require.True(t, b.offers("Sign out"))
 }
 
-// TestUIPlantsCatches: what is planted does run where a page makes markup of it,
-// and the policy of the admin page has the browser refuse that.
+// TestUIPlantsCatches: what is planted does run if a page makes markup of it, and the
+// policy of the admin page makes the browser refuse that.
 func TestUIPlantsCatches(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

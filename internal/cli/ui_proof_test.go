@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/servertest/drand"
 )
 
-// pastedAll runs lines of the page as somebody who pastes them into a shell, beside
-// this program, and returns what they print.
+// pastedAll runs lines of the page as if they were pasted into a shell, beside this
+// program, and returns their output.
 func pastedAll(t *testing.T, folder, lines string) string {
 	t.Helper()
 	programs := t.TempDir()
@@ -31,7 +31,7 @@ func pastedAll(t *testing.T, folder, lines string) string {
 	return string(out)
 }
 
-// command is what the page prints to be pasted, that holds a part.
+// command returns the command on the page that contains part, to be pasted.
 func (b *browser) command(part string) string {
 	b.t.Helper()
 	find := fmt.Sprintf(`[...(document.querySelector("dialog[open]") ?? document).querySelectorAll(".paste pre")].find((p) => p.textContent.includes(%q))`, part)
@@ -39,8 +39,7 @@ func (b *browser) command(part string) string {
 	return eval[string](b, find+".textContent")
 }
 
-// verifiable is a service that can commit pools, and is open to local callers
-// who draw.
+// verifiable returns a service that can commit pools, and allows local callers to draw.
 func verifiable(t *testing.T) *service {
 	t.Helper()
 	servertest.NeedPrograms(t, "curl", "curl")
@@ -48,8 +47,8 @@ func verifiable(t *testing.T) *service {
 	return administeredBy(t, []string{"admin", "auditor"}, "--public-draw", "--seed-identity-file", identity, "--seed-recipients", recipients)
 }
 
-// TestUIVerifiable: a pool is committed to a beacon, opened with its round, drawn
-// from, closed and revealed on the page, and what the page prints verifies it.
+// TestUIVerifiable: a pool is committed to a beacon, opened with its round, drawn from,
+// closed and revealed on the page, and the command on the page verifies it.
 func TestUIVerifiable(t *testing.T) {
 	t.Parallel()
 	s := verifiable(t)
@@ -115,7 +114,7 @@ func TestUIVerifiable(t *testing.T) {
 	b.press("Reveal permanently")
 	b.said("The seed is revealed.")
 	require.Contains(t, pastedAll(t, folder, b.command("drawsvc verify")), "1 award replayed from version 4 on, 1 opening")
-	exported := t.TempDir() // beside the service, which has the SQLite file
+	exported := t.TempDir() // while the service has the SQLite file
 	require.NoError(t, os.WriteFile(filepath.Join(exported, "token"), []byte(s.token), 0o600))
 	require.Contains(t, pastedAll(t, exported, b.command("export-proof")+"\ndrawsvc verify proof"), "1 award replayed")
 	b.visit("#/pools/summer/awards", "Summer party")
@@ -151,8 +150,8 @@ func verifiableToAuditors(t *testing.T, s *service) {
 	b.quiet(0)
 }
 
-// TestUIWithoutSeeds: an instance that has no identity says so beside the pool, and
-// nobody commits one under another name than the dialog says.
+// TestUIWithoutSeeds: an instance without an identity reports that next to the pool,
+// and nobody commits a pool under another name than the dialog shows.
 func TestUIWithoutSeeds(t *testing.T) {
 	t.Parallel()
 	recipients, _ := keyFiles(t)
@@ -178,7 +177,7 @@ func TestUIWithoutSeeds(t *testing.T) {
 	b.says("Seed in use\n1 of 1, 5 versions each")
 	copies := fmt.Sprintf(awaiting, `[...document.querySelectorAll("button")].some((b) => b.textContent === "Copied") || getSelection().toString().includes("drawsvc commitment v1")`)
 	b.await(`[...document.querySelectorAll("button")].some((b) => b.textContent === "Copy")`)
-	// In one step: the button says so for two seconds.
+	// In one step: the button shows it for two seconds.
 	b.do(chromedp.Evaluate(`[...document.querySelectorAll("button")].find((b) => b.textContent === "Copy").click(); `+copies, nil, awaited))
 	for range 5 {
 		s.admin(http.StatusOK, "POST", "/admin/pools/summer/prizes/hat/stock", `{"delta":1,"reason":"more"}`)

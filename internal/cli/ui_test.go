@@ -18,18 +18,24 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// administered is a service on SQLite that has a token of each role, whose text
-// is the role, and two pools.
+// administered returns a service on SQLite that has a token of each role, whose text is
+// the role, and two pools.
 func administered(t *testing.T) *service {
 	t.Helper()
 	return administeredBy(t, []string{"admin", "stock", "auditor", "draw"})
 }
 
-// administeredBy is one with tokens of some roles, and flags of its own.
+// administeredBy returns one with tokens of some roles, and further flags.
 func administeredBy(t *testing.T, roles []string, flags ...string) *service {
 	t.Helper()
+	return administeredOn(t, stocktest.Migrated(t, "sqlite"), roles, flags...)
+}
+
+// administeredOn returns one on a database that the test may change.
+func administeredOn(t *testing.T, databaseURL string, roles []string, flags ...string) *service {
+	t.Helper()
 	servertest.Chromium(t)
-	p := on(t, stocktest.Migrated(t, "sqlite"))
+	p := on(t, databaseURL)
 	var entries []string
 	for _, role := range roles {
 		sum := sha256.Sum256([]byte(role))
@@ -45,7 +51,7 @@ func administeredBy(t *testing.T, roles []string, flags ...string) *service {
 	return s
 }
 
-// drawn has callers draw at once, each so often, and waits for them.
+// drawn makes callers draw at once, each so often, and waits for them.
 func (s *service) drawn(callers, each int) {
 	s.tb.Helper()
 	var all sync.WaitGroup
@@ -63,7 +69,7 @@ func (s *service) drawn(callers, each int) {
 	all.Wait()
 }
 
-// shown are remaining and issued of each prize, as the page shows them.
+// shown returns remaining and issued of each prize, as the page shows them.
 func (b *browser) shown() (found map[string][2]float64) {
 	b.t.Helper()
 	text := eval[string](b, `JSON.stringify(Object.fromEntries([...document.querySelectorAll("tr[data-prize]")].map((row) =>
@@ -72,8 +78,8 @@ func (b *browser) shown() (found map[string][2]float64) {
 	return found
 }
 
-// TestUINumbers: while draws go on the page follows without being asked, and at
-// the end its numbers are those of the audit.
+// TestUINumbers: while draws continue the page follows by itself, and at the end its
+// numbers are those of the audit.
 func TestUINumbers(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -127,8 +133,8 @@ func TestUINumbers(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUIRoles: each role is offered what it may do. What is not offered is
-// refused by the service too.
+// TestUIRoles: each role is offered what it may do. The service refuses what is not
+// offered, too.
 func TestUIRoles(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -144,6 +150,7 @@ func TestUIRoles(t *testing.T) {
 		b.await(`document.querySelectorAll(".pools li").length === 2`)
 		require.Equal(t, token == "admin", b.offers("New pool…"), token)
 		b.visit("#/pools/spring", "Spring draw")
+		require.Equal(t, token == "admin", b.offers("For players…") && b.offers("Shown as…"), token)
 		for _, text := range all {
 			require.Equal(t, strings.Contains(strings.Join(offered, ","), text), b.offers(text), "%s: %s", token, text)
 		}
@@ -162,5 +169,5 @@ func TestUIRoles(t *testing.T) {
 		b.press("Sign out")
 	}
 	b.await(`document.querySelector(".sign-in")`)
-	b.quiet(4) // the wrong token, that of draws, and two who would act
+	b.quiet(4) // the wrong token, the token of role draw, and two acts without the role
 }

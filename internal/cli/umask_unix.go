@@ -4,6 +4,6 @@ package cli
 
 import "syscall"
 
-// keepFilesPrivate makes every file that the process creates its user's alone:
-// a database holds who won what, and SQLite creates its files for everyone.
+// keepFilesPrivate makes every file that the process creates private to its user: a
+// database contains who won what, and SQLite creates its files for everyone.
 func keepFilesPrivate() { syscall.Umask(0o077) }

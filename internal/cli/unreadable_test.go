@@ -22,7 +22,7 @@ import (
 // laterZone is a zone that only the later program knows.
 const laterZone = "America/Coyhaiquex"
 
-// buildLater builds the program with one time zone more, as a later release has it.
+// buildLater builds the program with a further time zone, like a later release.
 func buildLater(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,9 +55,10 @@ func buildLater(t *testing.T) string {
 	return filepath.Join(dir, "drawsvc")
 }
 
-// TestZoneThatOneInstanceKnows: of two instances on one database one knows a time zone
-// that the other does not. The other answers known keys and changes, and no new draw of
-// that pool; the first draws on, and does what is planned.
+// TestZoneThatOneInstanceKnows: of two instances on one database, one knows a time zone
+// that the other does not. The other answers known keys and makes changes, but decides
+// no new draw of that pool; the first continues to draw, and carries out what is
+// planned.
 func TestZoneThatOneInstanceKnows(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "postgres"))
@@ -99,7 +100,7 @@ func TestZoneThatOneInstanceKnows(t *testing.T) {
 	at := time.Now().Add(3 * time.Second).UTC().Format(time.RFC3339Nano)
 	a.admin(http.StatusCreated, "POST", "/admin/pools/spring/agenda", fmt.Sprintf(`{"at":%q,"rules":%s}`, at, document))
 	require.Contains(t, b.admin(http.StatusOK, "GET", "/admin/pools/spring/agenda", ""), laterZone)
-	require.Eventually(t, func() bool { // the instance that can read it does it
+	require.Eventually(t, func() bool { // the instance that can read it carries it out
 		return strings.Contains(b.admin(http.StatusOK, "GET", "/admin/pools/spring/rules", ""), laterZone)
 	}, time.Minute, 100*time.Millisecond)
 	refused()

@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// ownDraws are those of each instance on the committed pool.
+	// ownDraws is the number of draws of each instance on the committed pool.
 	ownDraws = 20
-	// committedUnits of either prize leave an outsider's numbers no chance: one that
-	// guesses agrees with the seed in all of its draws once in a million.
+	// committedUnits is the number of units of each of two prizes. With them, an
+	// outsider's numbers agree with the seed in all draws only once in a million.
 	committedUnits = 5000
 )
 
-// meetCommitted has two programs meet on an open pool that is committed to its
-// numbers: the next one, with the seed, and an old one with the seed, with none and
-// with another. It returns what went otherwise than promised: awards come from the
-// seed alone, and who lacks it answers 503 and draws from other pools.
+// meetCommitted runs two programs on an open pool that is committed to its numbers: the
+// next one, with the seed, and an old one with the seed, with none and with another. It
+// returns what differs from the promise: awards come only from the seed, and an
+// instance without it answers 503 and draws from other pools.
 func meetCommitted(t *testing.T, old, next program, spoil ...string) (faults []string) {
 	t.Helper()
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -71,7 +71,7 @@ func meetCommitted(t *testing.T, old, next program, spoil ...string) (faults []s
 		{"old-with-another-seed", old, filed(t, foreign.String()+"\n"), false},
 		{"old-again", old, identity, true},
 	} {
-		if isExcluded && isFile && c.name != "next" { // which has migrated the file
+		if isExcluded && isFile && c.name != "next" { // it has migrated the file
 			continue
 		}
 		var args []string
@@ -112,7 +112,7 @@ func meetCommitted(t *testing.T, old, next program, spoil ...string) (faults []s
 	return append(faults, verifiedByRelease(t, old.file, dir)...)
 }
 
-// verifiedByRelease has both verifiers of another release check a folder of this one.
+// verifiedByRelease makes both verifiers of another release check a folder of this one.
 func verifiedByRelease(t *testing.T, file, dir string) (faults []string) {
 	t.Helper()
 	if file == "" {
@@ -136,7 +136,7 @@ func verifiedByRelease(t *testing.T, file, dir string) (faults []string) {
 	return faults
 }
 
-// lacksSeed asks an instance that must not draw from the committed pool.
+// lacksSeed draws on an instance that must not draw from the committed pool.
 func lacksSeed(name string, s *process) (faults []string) {
 	for n := range ownDraws {
 		for _, key := range []string{"", fmt.Sprint(name, n)} {
@@ -152,8 +152,8 @@ func lacksSeed(name string, s *process) (faults []string) {
 	return nil
 }
 
-// TestUpgradeCommitted: this program on a committed pool beside itself, and beside
-// the next one, whose schema adds.
+// TestUpgradeCommitted: this program on a committed pool together with itself, and with
+// the next one, whose schema only adds.
 func TestUpgradeCommitted(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		old, next := on(t, url), on(t, url)
@@ -162,8 +162,8 @@ func TestUpgradeCommitted(t *testing.T) {
 	})
 }
 
-// TestUpgradeCommittedCatches: programs that take the pool for one whose numbers are
-// their own are condemned.
+// TestUpgradeCommittedCatches: programs that draw from the pool with their own numbers
+// fail.
 func TestUpgradeCommittedCatches(t *testing.T) {
 	t.Parallel()
 	url := stocktest.URL(t, "postgres")

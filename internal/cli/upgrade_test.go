@@ -16,7 +16,7 @@ import (
 
 const terminate = syscall.SIGTERM
 
-// execute runs a command of the program, as a process, to its end.
+// execute runs a command of the program in a separate process, to its end.
 func (p program) execute(args ...string) error {
 	out, err := p.command(args...).CombinedOutput()
 	if err != nil {
@@ -25,9 +25,9 @@ func (p program) execute(args ...string) error {
 	return nil
 }
 
-// roll upgrades a fleet under load from one program to another, and goes back,
-// as docs/upgrading.md says. It returns what callers or the balancer saw that
-// they should not.
+// roll upgrades a fleet under load from one program to another, and back, as
+// docs/upgrading.md says. It returns what callers or the balancer saw and should not
+// have seen.
 func roll(t *testing.T, old, next program) []string {
 	t.Helper()
 	require.NoError(t, old.execute("migrate", "up"))
@@ -59,14 +59,17 @@ func roll(t *testing.T, old, next program) []string {
 		issued += int(prize.Issued)
 	}
 	require.Equal(t, len(r.won), issued, "each key won once")
+	if r.isFile {
+		r.leave()
+	}
 	return r.found()
 }
 
-// isReplacedFirst reports whether the schema of the next program does not admit this one,
-// and the next program works on this one's schema.
+// isReplacedFirst reports whether the schema of the next program does not permit this
+// one, and the next program works on this one's schema.
 func (p program) isReplacedFirst(t *testing.T, next program) bool {
 	t.Helper()
-	said, _ := p.command("migrate", "status", "--output", "json").Output() // its exit code says what is pending
+	said, _ := p.command("migrate", "status", "--output", "json").Output() // its exit code states what is pending
 	var status struct{ Known int }
 	require.NoError(t, json.Unmarshal(said, &status))
 	set := schemas[next.schema]()
@@ -103,8 +106,8 @@ func (r *rolling) replaceAll(by program) bool {
 	return true
 }
 
-// migrateFirst is the upgrade to a schema that admits the old program: it works there,
-// also when it is started there, and again when the upgrade is taken back.
+// migrateFirst is the upgrade to a schema that permits the old program: it works there,
+// also when it is started there, and again when the upgrade is reverted.
 func (r *rolling) migrateFirst() bool {
 	if r.isFile {
 		r.leave()
@@ -128,7 +131,7 @@ func (r *rolling) migrateFirst() bool {
 }
 
 // replaceFirst is the upgrade to a schema that excludes the old program: the next one
-// works on the old schema, and the way back is open until it is migrated. A file is
+// works on the old schema, and can be replaced back until it is migrated. A file is
 // migrated by the program that is started on it.
 func (r *rolling) replaceFirst() bool {
 	if !r.isFile && !(r.replaceAll(r.next) && r.replaceAll(r.old)) {
@@ -149,7 +152,7 @@ func (r *rolling) replaceFirst() bool {
 	return r.replaceAll(r.next)
 }
 
-// TestUpgrade: this program beside the next one, whose schema adds.
+// TestUpgrade: this program together with the next one, whose schema only adds.
 func TestUpgrade(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		old, next := on(t, url), on(t, url)
@@ -158,9 +161,9 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-// TestUpgradeFromRelease: the newest release beside this program and beside the
-// next one. Before the first release there is none to promise anything to. Of
-// databases, schemas and kinds of pool each two meet, and all three by make test-all.
+// TestUpgradeFromRelease: the newest release together with this program and with the
+// next one. Before the first release there is nothing to check. Of databases, schemas
+// and kinds of pool each two are combined, and all three by make test-all.
 func TestUpgradeFromRelease(t *testing.T) {
 	t.Parallel()
 	releases, err := parseReleases(readReleases(t))
@@ -189,13 +192,14 @@ func TestUpgradeFromRelease(t *testing.T) {
 					old, next := on(t, url), on(t, url)
 					old.file, next.schema = file, schema
 					require.Empty(t, kind.meet(t, old, next))
+					useUpgraded(t, next)
 				})
 			}
 		}
 	}
 }
 
-// TestUpgradeCatches: migrations that break what they promise are condemned.
+// TestUpgradeCatches: migrations that break their promises fail.
 func TestUpgradeCatches(t *testing.T) {
 	t.Parallel()
 	for schema, fault := range map[string]string{

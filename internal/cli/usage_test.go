@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestUsage: what cannot be meant is refused with exit code 2 and one line,
-// before anything is touched.
+// TestUsage: an invalid command line is refused with exit code 2 and one line, before
+// anything is changed.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	const admin, drawing = "--admin-token=secret-admin-token", "--draw-token=secret-draw-token"
@@ -153,7 +153,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestEnvironment: every flag has a variable, and the flag beats it.
+// TestEnvironment: every flag has a variable, and the flag overrides it.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -189,7 +189,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestEveryFlagHasAVariable: but for those whose variable means another flag.
+// TestEveryFlagHasAVariable: except those whose variable means another flag.
 func TestEveryFlagHasAVariable(t *testing.T) {
 	t.Parallel()
 	var without []string
@@ -214,7 +214,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	require.Contains(t, p.ok("token", "new"), `{"name":"ci","role":"stock"`)
 }
 
-// TestSecretFiles: a secret comes from a file as well, and from one place.
+// TestSecretFiles: a secret may come from a file, and only from one place.
 func TestSecretFiles(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

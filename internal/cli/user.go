@@ -15,7 +15,7 @@ import (
 )
 
 func userCommand(env setting.Environment) *cobra.Command {
-	return newGroup("user", "Work on what is kept of a user", userShowCommand(env), userForgetCommand(env))
+	return newGroup("user", "Show a user's counts, or replace the user by a pseudonym", userShowCommand(env), userForgetCommand(env))
 }
 
 func userForgetCommand(env setting.Environment) *cobra.Command {
@@ -55,8 +55,8 @@ closed pool where limits or a guarantee have counted the user.`
 	})
 }
 
-// eraseUser replaces a user in one pool after another. A committed pool that refuses
-// keeps no other from its turn.
+// eraseUser replaces a user in one pool after another. If a committed pool refuses, the
+// others are still processed.
 func eraseUser(ctx context.Context, env setting.Environment, on *api.Client, pools []string, user string) error {
 	var refused error
 	for _, id := range pools {
@@ -105,7 +105,7 @@ func printStanding(w io.Writer, pool, user string, s *api.User) error {
 	return t.Flush()
 }
 
-// guaranteed is what the line of a user says of a guarantee.
+// guaranteed returns what the line of a user shows of a guarantee.
 func guaranteed(s *api.User) string {
 	if s.GuaranteedIn == nil {
 		return ""
@@ -113,7 +113,7 @@ func guaranteed(s *api.User) string {
 	return ", guaranteed in " + strconv.FormatInt(*s.GuaranteedIn, 10)
 }
 
-// blocked is what it says of a user whom the rules block.
+// blocked returns what it shows of a user whom the rules block.
 func blocked(s *api.User) string {
 	if !s.Blocked {
 		return ""

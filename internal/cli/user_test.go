@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestUserForget: nothing that the service or a command shows of the pools names
-// the user any more, while every count, version and audit is as it was.
+// TestUserForget: nothing that the service or a command shows of the pools names the
+// user any more, while every count, version and audit stays the same.
 func TestUserForget(t *testing.T) {
 	t.Parallel()
 	const user = "ann@example.org"
@@ -27,7 +27,7 @@ func TestUserForget(t *testing.T) {
 			s.won("spring", user, "key-2")
 			s.won("summer", user, "key-1")
 			s.won("spring", "ben", "key-3")
-			if dialect == "sqlite" { // one process has the file
+			if dialect == "sqlite" { // only one process may open the file
 				require.Contains(t, p.run("user", "forget", user, "--all").message, "in use by another process")
 				require.Equal(t, exitOK, s.end().code)
 			}

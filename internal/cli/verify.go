@@ -16,11 +16,11 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// errUnproven: a verification found something. What it found is the last line of
-// all, so there is no message of its own.
+// errUnproven: a verification found something. The finding is the last line, so that
+// the error has no message.
 var errUnproven = errors.New("")
 
-// verifyGarbage is how many percent of what is kept may be garbage.
+// verifyGarbage is the percentage of the kept memory that may be garbage.
 const verifyGarbage = 25
 
 func verifyCommand(env setting.Environment) *cobra.Command {
@@ -54,8 +54,8 @@ that was kept, or got from somebody else, proves more.`,
 			return err
 		}
 		defer folder.Close()
-		// What is kept of a long log has no pointers: looking for garbage often
-		// costs little, and saves as much memory as is kept.
+		// What is kept of a long log has no pointers: collecting garbage often costs
+		// little, and saves as much memory as is kept.
 		defer debug.SetGCPercent(debug.SetGCPercent(verifyGarbage))
 		r, err := proof.Verify(folder.FS(), o)
 		if err != nil {
@@ -72,8 +72,7 @@ that was kept, or got from somebody else, proves more.`,
 	return c
 }
 
-// verifyFiles are the keys and files that a verification goes by besides the
-// folder.
+// verifyFiles are the keys and files that a verification uses besides the folder.
 type verifyFiles struct {
 	key, receipts   string
 	kept, witnesses []string
@@ -128,7 +127,7 @@ func verifierFlag(key string) (note.Verifier, error) {
 	return v, nil
 }
 
-// weaker says what a commitment allows that weakens what is proven.
+// weaker states what a commitment allows that weakens the proof.
 func weaker(r *proof.Report) string {
 	if !r.StockWhileOpen {
 		return ""
@@ -136,8 +135,8 @@ func weaker(r *proof.Report) string {
 	return "weaker: the commitment lets stock move while the pool is open\n"
 }
 
-// passed says how many announced rounds the pool was not opened with: whoever knew
-// the seed could take or leave each of them.
+// passed states how many announced rounds the pool was not opened with: an operator who
+// knew the seed could use or avoid each of them.
 func passed(r *proof.Report) string {
 	if r.Passed == 0 {
 		return ""
@@ -145,8 +144,8 @@ func passed(r *proof.Report) string {
 	return fmt.Sprintf(", %s passed over", counted(r.Passed, "announced round"))
 }
 
-// skipped returns how many versions give nothing, as text: an operator who knows the
-// seed could let numbers pass by them.
+// skipped states how many versions give nothing: an operator who knows the seed could
+// skip unwanted numbers.
 func skipped(r *proof.Report) string {
 	if r.Skipped == 0 {
 		return ""
@@ -154,7 +153,7 @@ func skipped(r *proof.Report) string {
 	return fmt.Sprintf(", %s skipped", counted(r.Skipped, "version"))
 }
 
-// zonesOf names the time zones from which windows of the calendar were taken.
+// zonesOf names the time zones that windows of the calendar were taken from.
 func zonesOf(r *proof.Report) string {
 	if r.FolderZones == "" || r.FolderZones == r.Zones {
 		return "time zones: " + r.Zones
@@ -233,8 +232,8 @@ The key is that of GET …/proof/key, best got before the draw. With --draw and
 	return c
 }
 
-// check checks a receipt, and its proof where there is one: it returns the size of
-// the log that has it, 0 without a proof.
+// check checks a receipt, and its proof if there is one: it returns the size of the log
+// that contains it, 0 without a proof.
 func (o *receiptChecks) check(shown, kept []byte, key note.Verifier) (promised *proof.Promised, size int64, err error) {
 	p, err := proof.ParsePresented(shown)
 	if err != nil {

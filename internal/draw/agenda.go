@@ -14,15 +14,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AgendaMax is the most items that are planned at once, and OpenItemsMax the
-// most open ones of a pool.
+// AgendaMax is the maximum number of items that are planned at once, OpenItemsMax that
+// of the open items of a pool.
 const (
 	AgendaMax    = 100_000
 	OpenItemsMax = 1_000_000
 )
 
-// ItemLeftMax is how long after its time an item that an instance cannot read is left
-// to one that can. Then it is done as failed, so that it blocks nobody for ever.
+// ItemLeftMax is how long after its time an instance leaves an item that it cannot read
+// to instances that can. After that it records the item as failed, so that the item
+// does not block the pool permanently.
 const ItemLeftMax = time.Minute
 
 // ItemKind is what an item of an agenda plans.
@@ -33,62 +34,90 @@ const (
 	ItemState ItemKind = "state"
 	ItemRules ItemKind = "rules"
 	ItemStock ItemKind = "stock"
+	// ItemMoment is a winning moment: one unit that the first draw after its time gets.
+	ItemMoment ItemKind = "moment"
 )
 
-// Item is one item of a pool's agenda: what is planned for an instant.
+// Item is one item of a pool's agenda: a change that is planned for an instant.
 type Item struct {
-	// Number is the item's in its pool, from 1. It is never used again.
+	// Number is the item's number in its pool, from 1. It is never used again.
 	Number int64
 	At     time.Time
 	Kind   ItemKind
-	// State is that of a state item.
+	// State belongs to a state item.
 	State State
-	// Rules are those of a rules item, nil to remove the rules.
+	// Rules belong to a rules item, nil to remove the rules.
 	Rules *Rules
-	// Stock is the move of a stock item, without pool and key.
+	// Stock is the move of a stock item or of a moment, without pool and key.
 	Stock Stocking
 	// Actor is who planned the item.
 	Actor string
 	// Done is the version of the entry that the item became, 0 while it is open.
 	Done int64
-	// Line is that of the file that the item came from, 0 for none.
+	// Line is the item's line in the imported file, 0 for none.
 	Line int
-	// Replayed says that the item had been planned already under the same key.
+	// Replayed means that the item had already been planned under the same key.
 	Replayed bool
-	// unreadable is why the item could not be read, and body what is stored then.
+	// Hidden is set for an item that stands for items which nobody sees before they are
+	// done: those of one prize and list. It has a number, and nothing else of an item.
+	Hidden *Hidden
+	// unreadable is why the item could not be read; body is then its stored body.
 	unreadable error
 	body       string
 }
 
+// Hidden is what is shown of items of one prize that were planned together, and that
+// nobody sees before they are done.
+type Hidden struct {
+	PrizeID string
+	// Count is the number of units that they release.
+	Count int64
+	// From and To are the span that they were spread over, zero for an import.
+	From, To time.Time
+	// Version is that of the change that planned them, SHA256 the seal of all that was
+	// planned with them.
+	Version int64
+	SHA256  string
+	// IsMoments means that they are moments; otherwise they are moves of stock.
+	IsMoments bool
+}
+
 // Planned is the record of items that were planned together.
 type Planned struct {
-	// First is the number of the first item, Version that of the change.
+	// First is the number of the first item, Version the version of the change.
 	First, Version int64
 	Count          int
 	// Seal is empty for a single item.
 	Seal Seal
-	// Replayed says that they had been planned already under the same key.
+	// Replayed means that they had already been planned under the same key.
 	Replayed bool
+	// Encoding is that of the file, "" for items of no file.
+	Encoding Encoding
 }
 
-// Seal commits to a schedule before it runs. Salt is not kept: with it, whoever
-// knows the schedule can show that it is the one that was sealed.
+// Seal commits to a schedule before it runs. The service does not keep Salt: whoever
+// has it and the schedule can prove that the schedule was sealed.
 type Seal struct{ Salt, SHA256 string }
 
-// ItemDone is the body of the change that an item becomes which cannot be done.
+// ItemDone is the body of the change that records an item that failed.
 type ItemDone struct {
 	Item int64 `json:"item"`
-	// Failed is the code of why, and Detail the sentence.
+	// Failed is the code of the reason, Detail its sentence.
 	Failed Code   `json:"failed"`
 	Detail string `json:"detail"`
 }
 
-// Check reports whether the item may be planned, as far as that goes without
-// the pool. Error: CodeInvalidRequest.
+// Check returns an error unless the item may be planned, as far as that does not depend
+// on the pool. Error: CodeInvalidRequest.
 func (i *Item) Check() error {
 	if i.At.IsZero() || i.At.Year() < 1970 || i.At.Year() > 9999 {
 		return Errorf(CodeInvalidRequest, "at is missing, or not a time from 1970 to 9999")
 	}
+	return i.checkPlan()
+}
+
+// checkPlan is Check for what the item plans.
+func (i *Item) checkPlan() error {
 	switch i.Kind {
 	case ItemState:
 		return CheckState(i.State)
@@ -97,10 +126,12 @@ func (i *Item) Check() error {
 			return err
 		}
 		return i.Stock.Check()
+	case ItemMoment:
+		return CheckID("moment", i.Stock.PrizeID)
 	case ItemRules:
 		return nil
 	}
-	return Errorf(CodeInvalidRequest, "an item has one of state, rules, or prize with delta and reason")
+	return Errorf(CodeInvalidRequest, "an item has one of state, rules, moment, or prize with delta and reason")
 }
 
 // stockBody is the body of a stock item.
@@ -110,7 +141,20 @@ type stockBody struct {
 	Reason string `json:"reason"`
 }
 
-// Body is the JSON object of what the item plans.
+// momentBody is the body of a moment.
+type momentBody struct {
+	Moment string `json:"moment"`
+}
+
+// MomentReason is the reason of the move that a moment becomes.
+const MomentReason = "moment"
+
+// MomentOf returns the move that a moment of a prize becomes.
+func MomentOf(prizeID string) Stocking {
+	return Stocking{PrizeID: prizeID, Delta: 1, Reason: MomentReason}
+}
+
+// Body returns the JSON object of what the item plans.
 func (i *Item) Body() string {
 	if i.unreadable != nil {
 		return i.body
@@ -120,18 +164,20 @@ func (i *Item) Body() string {
 		return StateBody(i.State)
 	case ItemRules:
 		return RulesBody(i.Rules)
+	case ItemMoment:
+		body, _ := json.Marshal(momentBody{i.Stock.PrizeID}) // a checked text
+		return string(body)
 	case ItemStock:
 	}
 	body, _ := json.Marshal(stockBody{i.Stock.PrizeID, i.Stock.Delta, i.Stock.Reason}) // checked texts and a number
 	return string(body)
 }
 
-// StateBody is the body of an item of a state.
+// StateBody returns the body of an item of a state.
 func StateBody(s State) string { return `{"state":"` + string(s) + `"}` }
 
-// ReadBody fills in what a body of the item's kind plans; readRules reads the rules of a
-// change. An item that this binary
-// cannot read keeps its body: see [Item.Unreadable].
+// ReadBody sets what a body of the item's kind plans; readRules reads the rules of a
+// change. An item that this binary cannot read keeps its body: see [Item.Unreadable].
 func (i *Item) ReadBody(body string, readRules func(*Change) (*Rules, bool)) {
 	var err error
 	switch i.Kind {
@@ -148,16 +194,23 @@ func (i *Item) ReadBody(body string, readRules func(*Change) (*Rules, bool)) {
 		var b stockBody
 		err = json.Unmarshal([]byte(body), &b, json.RejectUnknownMembers(true))
 		i.Stock = Stocking{PrizeID: b.Prize, Delta: b.Delta, Reason: b.Reason}
+	case ItemMoment:
+		var b momentBody
+		err = json.Unmarshal([]byte(body), &b, json.RejectUnknownMembers(true))
+		i.Stock = MomentOf(b.Moment)
 	default:
 		err = errors.New("the kind is unknown")
+	}
+	if err == nil {
+		err = i.checkPlan() // a later release may plan what this one cannot
 	}
 	if err != nil {
 		i.unreadable, i.body = err, body
 	}
 }
 
-// Unreadable returns why this binary cannot do the item, nil for an item that it has
-// read. Error: CodeRulesUnreadable.
+// Unreadable returns why this binary cannot carry out the item, nil for an item that it
+// has read. Error: CodeRulesUnreadable.
 func (i *Item) Unreadable() error {
 	if i.unreadable == nil {
 		return nil
@@ -165,8 +218,8 @@ func (i *Item) Unreadable() error {
 	return Unreadable("item %d of the agenda", i.unreadable, i.Number)
 }
 
-// Shown is the JSON object of an item with its time, as the history shows what
-// was planned; mark, unless it is "", is that of the key that it was planned under.
+// Shown returns the JSON object of an item with its time, as the history shows it;
+// mark, unless it is "", is the mark of the key that it was planned under.
 func (i *Item) Shown(mark string) jsontext.Value {
 	shown := `{"item":` + strconv.FormatInt(i.Number, 10) + `,"at":"` + i.At.UTC().Format(TimeFormat) + `",` + i.Body()[1:]
 	if mark != "" {
@@ -175,40 +228,59 @@ func (i *Item) Shown(mark string) jsontext.Value {
 	return jsontext.Value(shown)
 }
 
-// NewSeal seals a schedule of stock items: the SHA-256 of the salt and a line
-// break, and behind them the lines "at,prize,delta,reason" of the items, as CSV
-// and in their order.
+// NewSeal seals a schedule of stock items and moments. The hash is the SHA-256 of the
+// salt, a line break, and the lines "at,prize,delta,reason" of the items as CSV, in their
+// order. The line of a moment has a fifth field, "true".
 func NewSeal(salt string, items []Item) Seal {
 	sum := sha256.New()
-	_, _ = io.WriteString(sum, salt+"\n") // a hash takes everything
+	_, _ = io.WriteString(sum, salt+"\n") // a hash accepts everything
 	lines := csv.NewWriter(sum)
 	for i := range items {
 		s := &items[i].Stock
-		_ = lines.Write([]string{items[i].At.UTC().Format(TimeFormat), s.PrizeID, strconv.FormatInt(s.Delta, 10), s.Reason})
+		fields := []string{items[i].At.UTC().Format(TimeFormat), s.PrizeID, strconv.FormatInt(s.Delta, 10), s.Reason}
+		if items[i].Kind == ItemMoment {
+			fields = append(fields, "true")
+		}
+		_ = lines.Write(fields)
 	}
 	lines.Flush()
 	return Seal{Salt: salt, SHA256: hex.EncodeToString(sum.Sum(nil))}
 }
 
-// MoveKey is the key of the move that a stock item becomes. It holds a
-// character that no caller's key may hold, so that the schema itself keeps an
-// item from being done twice.
-func (i *Item) MoveKey() string { return itemKey + strconv.FormatInt(i.Number, 10) }
+// MoveKey returns the key of the move that a stock item or a moment becomes. It contains
+// a character that no caller's key may contain, so that the schema itself prevents an
+// item from being carried out twice.
+func (i *Item) MoveKey() string {
+	prefix := itemKey
+	if i.Kind == ItemMoment {
+		prefix = momentKey
+	}
+	return prefix + strconv.FormatInt(i.Number, 10)
+}
 
-const itemKey = "\x1fitem "
+const (
+	itemKey   = "\x1fitem "
+	momentKey = "\x1fmoment "
+)
 
-// ItemOfKey is the number of the item whose move has a key, 0 for other keys.
-func ItemOfKey(key string) int64 {
-	number, isItem := strings.CutPrefix(key, itemKey)
+// ItemOfKey returns the number of the stock item whose move has the key, 0 for other
+// keys.
+func ItemOfKey(key string) int64 { return numberAfter(itemKey, key) }
+
+// Moment returns the number of the moment that became the move, 0 for other moves.
+func (m *Move) Moment() int64 { return numberAfter(momentKey, m.Key) }
+
+func numberAfter(prefix, key string) int64 {
+	number, isItem := strings.CutPrefix(key, prefix)
 	if !isItem {
 		return 0
 	}
-	n, _ := strconv.ParseInt(number, 10, 64) // what is no number is no item
+	n, _ := strconv.ParseInt(number, 10, 64) // what is not a number belongs to no item
 	return n
 }
 
-// ParseTime reads a time as callers write it: RFC 3339, with the offset of any
-// zone. Error: CodeInvalidRequest.
+// ParseTime reads a time in RFC 3339, with the offset of any zone. Error:
+// CodeInvalidRequest.
 func ParseTime(what, s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {

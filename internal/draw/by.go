@@ -2,49 +2,49 @@ package draw
 
 import "time"
 
-// By says whom a limit counts, and so whose turns a kind of turns is.
+// By is what a limit counts by: it decides whose turns a kind of turns counts.
 type By int
 
 // ByUser counts the draws of each user.
 const ByUser By = iota
 
-// String is how a text for people calls one of those that are counted.
+// String returns the word for one of those that are counted, for texts that people
+// read.
 func (b By) String() string { return "user" }
 
-// Of names the one that a draw of the player counts for.
+// Of returns the id of the subject that a draw of the player counts for: the user.
 func (b By) Of(p Player) string { return p.UserID }
 
-// Player is whoever draws, by everything that a limit can count.
+// Player identifies who draws, with everything that a limit can count by.
 type Player struct{ UserID string }
 
-// Player is whoever asks for the draw.
+// Player returns the player who requests the draw.
 func (r *Request) Player() Player { return Player{UserID: r.UserID} }
 
-// Player is whoever drew the unit.
+// Player returns the player who drew the unit.
 func (a *Award) Player() Player { return Player{UserID: a.UserID} }
 
-// Counted names a kind of turns that are taken in a pool. Each kind has its own
-// sequence, seq 1, 2, 3 … for each subject. Turns are written only while rules count
-// their kind.
+// Counted names a kind of turns in a pool. Each kind has its own sequence, seq 1, 2, 3
+// … for each subject. Turns are written only while rules count their kind.
 type Counted string
 
-// The kinds. A prize's own is [CountedPrize]; a colon is in no id, so that a
-// prize named win counts apart.
+// The kinds. A prize's own kind is [CountedPrize]. Its colon occurs in no id, so that a
+// prize named win is counted separately.
 const (
-	// CountedDraw is a unit that was asked for.
+	// CountedDraw is a requested unit.
 	CountedDraw Counted = "draw"
 	// CountedWin is an award of kind prize.
 	CountedWin Counted = "win"
-	// CountedMiss is a unit that was asked for while a guarantee was in force.
-	// Run is set on these alone. They are no draws: a limit of draws that comes
-	// later must not count what was drawn before it.
+	// CountedMiss is a requested unit while a guarantee was in force. Only these turns
+	// have a Run. They do not count as draws: a limit of draws that comes later must
+	// not count what was drawn before it.
 	CountedMiss Counted = "miss"
 )
 
 // CountedPrize is an award of one prize.
 func CountedPrize(prizeID string) Counted { return Counted("prize:" + prizeID) }
 
-// By says whose turns are of the kind.
+// By returns what the kind is counted by.
 func (c Counted) By() By { return ByUser }
 
 // Turn is the record that a unit counts for a subject.
@@ -54,9 +54,9 @@ type Turn struct {
 	Counted Counted
 	// Seq is the place among the subject's turns of the kind, from 1.
 	Seq int64
-	// Version is the one of the award.
+	// Version is the version of the award.
 	Version int64
-	// Run is the number of misses in a row after the turn, of [CountedMiss].
+	// Run, of a [CountedMiss], is the number of misses in a row after the turn.
 	Run int64
 	At  time.Time
 }

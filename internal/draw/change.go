@@ -7,21 +7,25 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// PoolChange is what an operator wants changed in a pool; nil members stay.
+// PoolChange is an operator's request to change a pool; nil members do not change.
 type PoolChange struct {
 	Name  *string
 	State *State
-	// Mode "" gives the pool the service's own mode again.
+	// Mode "" resets the pool to the service's own mode.
 	Mode     *string
 	Archived *bool
+	// Currency and Text "" mean none. These and Fair are shown only, and make no version.
+	Currency, Text *string
+	// Fair turns the public page of fairness on or off.
+	Fair *bool
 	// Pause, where not nil, is what a change to StatePaused says to those who draw. A
 	// pool that is paused already gets it as a change of its own.
 	Pause *Pause
-	// Round, where not nil, is the announced round that a pool with a beacon is
-	// opened with.
+	// Round, if not nil, is the announced round that a pool with a beacon is opened
+	// with.
 	Round *Round
-	// Revisions, where not nil, are those that the pool may have: at any other
-	// nothing is changed.
+	// Revisions, if not nil, are the revisions at which the pool may be changed: at any
+	// other, nothing changes.
 	Revisions []int64
 }
 
@@ -32,11 +36,12 @@ type Round struct {
 	Signature string
 }
 
-// PrizeChange is what an operator wants corrected in a prize that has issued
-// nothing; nil members stay.
+// PrizeChange is an operator's correction of a prize; nil members do not change. Name and
+// Value are only those of a prize that has issued nothing.
 type PrizeChange struct {
-	Name  *string
-	Value *decimal.Decimal
+	Name    *string
+	Value   *decimal.Decimal
+	Display *DisplayChange
 }
 
 // Change is the durable record of one operator's act on a pool.
@@ -52,7 +57,7 @@ type Change struct {
 	At    time.Time
 }
 
-// What says what a change was of.
+// What is what a change is about.
 type What string
 
 // The kinds of changes, and the members of their bodies.
@@ -67,21 +72,20 @@ const (
 	WhatArchived What = "archived" // archived
 	WhatPrize    What = "prize"    // prize, and name or value or both
 	WhatRules    What = "rules"    // rules: the document, null for none
-	// WhatAgenda: an item that was planned, with its members; item, count and
-	// sha256 of several; item and removed; or item, failed and detail.
+	// WhatAgenda: a planned item, with its members; item, count and sha256 of several;
+	// item and removed; or item, failed and detail.
 	WhatAgenda What = "agenda"
 	WhatCommit What = "commit" // hash: of the commitment to the pool's seeds
-	// WhatErased: a user's awards bear a pseudonym from now on; awards is their
-	// number.
+	// WhatErased: a user's awards have a pseudonym from now on; awards is their number.
 	WhatErased What = "user-forgotten"
-	// WhatSkipped: the version gives nothing; reason, where one was given.
+	// WhatSkipped: the version gives nothing; reason, if there is one.
 	WhatSkipped What = "skip"
-	// WhatCodes: prize, and count and sha256 of codes that were imported together, or
-	// dropped: how many left the reserve.
+	// WhatCodes: prize, and either count and sha256 of codes that were imported
+	// together, or dropped: how many left the reserve.
 	WhatCodes What = "codes"
 )
 
-// Entry is one entry of a pool's history: one of the three is set.
+// Entry is one entry of a pool's history: exactly one of the three is set.
 type Entry struct {
 	Award  *Award
 	Move   *Move
@@ -108,7 +112,7 @@ func (e Entry) In(poolID string) Entry {
 	return Entry{Change: &c}
 }
 
-// Version is the pool's version that the entry made.
+// Version returns the pool's version that the entry made.
 func (e Entry) Version() int64 {
 	switch {
 	case e.Award != nil:
@@ -119,7 +123,7 @@ func (e Entry) Version() int64 {
 	return e.Change.Version
 }
 
-// At is the time of the entry.
+// At returns the time of the entry.
 func (e Entry) At() time.Time {
 	switch {
 	case e.Award != nil:
@@ -130,17 +134,27 @@ func (e Entry) At() time.Time {
 	return e.Change.At
 }
 
-// CheckActor reports whether s may be recorded as an actor: 1 to UserMax
+// CheckActor returns an error unless s may be recorded as an actor: 1 to UserMax
 // printable characters.
 func CheckActor(s string) error { return checkText("actor", s, UserMax) }
 
-// Check reports whether the change may be asked for.
+// Check returns an error unless the change is valid.
 func (c *PoolChange) Check() error {
-	if c.Name == nil && c.State == nil && c.Mode == nil && c.Archived == nil {
-		return Errorf(CodeInvalidRequest, "nothing to change: give state, mode, name or archived")
+	if c.Name == nil && c.State == nil && c.Mode == nil && c.Archived == nil && !c.ChangesDisplay() {
+		return Errorf(CodeInvalidRequest, "nothing to change: give state, mode, name, archived, currency, text or fair")
 	}
 	if c.Name != nil {
 		if err := CheckName("name", *c.Name); err != nil {
+			return err
+		}
+	}
+	if c.Currency != nil {
+		if err := CheckCurrency(*c.Currency); err != nil {
+			return err
+		}
+	}
+	if c.Text != nil && *c.Text != "" {
+		if err := CheckText("text", *c.Text); err != nil {
 			return err
 		}
 	}
@@ -161,8 +175,13 @@ func (c *PoolChange) Check() error {
 	return nil
 }
 
-// IsAt reports whether the pool is at one of the revisions that a request names;
-// nil names every one. Error: CodeChangedMeanwhile.
+// ChangesDisplay reports whether the change is also of what is only shown.
+func (c *PoolChange) ChangesDisplay() bool {
+	return c.Currency != nil || c.Text != nil || c.Fair != nil
+}
+
+// IsAt returns an error unless the pool is at one of the revisions; nil allows every
+// one. Error: CodeChangedMeanwhile.
 func (p *Pool) IsAt(revisions []int64) error {
 	if revisions != nil && !slices.Contains(revisions, p.Revision) {
 		return Errorf(CodeChangedMeanwhile, "pool %q is at revision %d, which the request does not name", p.ID, p.Revision)
@@ -170,8 +189,8 @@ func (p *Pool) IsAt(revisions []int64) error {
 	return nil
 }
 
-// CheckNotClosed reports that the pool is closed: neither what it holds nor how
-// it is drawn from changes any more. Error: CodePoolClosed.
+// CheckNotClosed returns an error if the pool is closed: then its contents and the way
+// it is drawn from no longer change. Error: CodePoolClosed.
 func (p *Pool) CheckNotClosed() error {
 	if p.State == StateClosed {
 		return Errorf(CodePoolClosed, "pool %q is closed, which is final", p.ID)
@@ -179,7 +198,7 @@ func (p *Pool) CheckNotClosed() error {
 	return nil
 }
 
-// Admit reports whether the change may be made to a pool. Errors:
+// Admit returns an error unless the change may be made to a pool. Errors:
 // CodeChangedMeanwhile, CodePoolClosed, CodePoolOpen.
 func (c *PoolChange) Admit(p *Pool) error {
 	if err := p.IsAt(c.Revisions); err != nil {
@@ -200,10 +219,15 @@ func (c *PoolChange) Admit(p *Pool) error {
 	return nil
 }
 
-// Check reports whether the correction may be asked for.
+// Check returns an error unless the correction is valid.
 func (c *PrizeChange) Check() error {
-	if c.Name == nil && c.Value == nil {
-		return Errorf(CodeInvalidRequest, "nothing to change: give name or value")
+	if c.Name == nil && c.Value == nil && c.Display == nil {
+		return Errorf(CodeInvalidRequest, "nothing to change: give name, value or display")
+	}
+	if c.Display != nil {
+		if err := c.Display.Check(); err != nil {
+			return err
+		}
 	}
 	if c.Name != nil {
 		if err := CheckName("prize name", *c.Name); err != nil {
@@ -216,7 +240,7 @@ func (c *PrizeChange) Check() error {
 	return checkValue("value", *c.Value)
 }
 
-// CheckStart reports whether a new pool may be in a state: open or paused.
+// CheckStart returns an error unless a new pool may be in a state: open or paused.
 func CheckStart(s State) error {
 	if s != StateOpen && s != StatePaused {
 		return Errorf(CodeInvalidRequest, "state of a new pool must be open or paused")

@@ -1,18 +1,18 @@
 package draw
 
-// CodeImport is a wanted import of the codes of a prize.
+// CodeImport is a request to import codes of a prize.
 type CodeImport struct {
 	PoolID, PrizeID string
-	// Key, when not empty, makes the import happen once. One that was cut off goes on
+	// Key, if not empty, makes the import happen once. An interrupted import continues
 	// where it stopped.
 	Key, Actor string
-	// Reserve leaves the codes in the reserve, without stock. Skip passes over duplicates.
+	// Reserve leaves the codes in the reserve, without stock. Skip ignores duplicates.
 	Reserve, Skip bool
-	// DryRun has everything checked and counted, and nothing written.
+	// DryRun checks and counts everything, and writes nothing.
 	DryRun bool
 }
 
-// Check reports whether the import can be asked for: nil or CodeInvalidRequest.
+// Check returns CodeInvalidRequest unless the import is valid.
 func (i *CodeImport) Check() error {
 	if i.Key != "" {
 		if err := CheckKey(i.Key); err != nil {
@@ -26,27 +26,28 @@ func (i *CodeImport) Check() error {
 type ImportedCodes struct {
 	// Added and Skipped count the lines.
 	Added, Skipped int64
-	// Places and Stocked are those of the prize afterwards, Version the pool's.
+	// Places and Stocked are the prize's counts afterwards, Version is the pool's
+	// version.
 	Places, Stocked, Version int64
-	// Seal is of the codes that were added, in their order; a dry run has none.
+	// Seal commits to the codes that were added, in their order; a dry run has none.
 	Seal Seal
-	// Replayed reports whether the import had happened already under the same key.
+	// Replayed reports whether the import had already happened under the same key.
 	Replayed bool
 }
 
 // CodeCounts are the counts of a prize's codes.
 type CodeCounts struct {
 	Places, Stocked, Issued int64
-	// Keys are the rows by the id of their seal key.
+	// Keys counts the rows by the id of their seal key.
 	Keys map[string]int64
 }
 
-// GivenCode is a code with what became of its unit.
+// GivenCode is a code and what became of its unit.
 type GivenCode struct {
 	PrizeID string
 	Place   int64
-	// Version is the one of the award that gave it, 0 for none; IsStocked reports whether
-	// a unit has it.
+	// Version is the version of the award that gave it, 0 for none; IsStocked reports
+	// whether a unit has it.
 	Version   int64
 	IsStocked bool
 	Code      string

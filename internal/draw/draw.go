@@ -6,26 +6,25 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// CountMax is the most units that one draw may ask for.
+// CountMax is the maximum number of units that one draw may request.
 const CountMax = 100
 
-// Request is one request to win.
+// Request is one request to draw.
 type Request struct {
 	PoolID string
 	UserID string
-	// DrawID is the draw's name: within a pool it is drawn once, ever.
+	// DrawID is the draw's name: a pool decides it only once.
 	DrawID string
-	// Named says that the caller chose DrawID, so that it may be known
-	// already. A name that the service made is new by construction and is
-	// never looked up.
+	// Named means that the caller chose DrawID, so that the log may already have it. A
+	// name that the service created is new by construction and is never looked up.
 	Named bool
-	// Count is the number of units wanted, 1 to CountMax, all or none.
+	// Count is the number of units, 1 to CountMax, all or none.
 	Count int
-	// TicketUntil is when the request's ticket expires, which was found genuine;
-	// the zero time for a request without ticket.
+	// TicketUntil is when the request's verified ticket expires; the zero time for a
+	// request without a ticket.
 	TicketUntil time.Time
-	// Receipt says that the caller wants the draw's receipt. A pool whose numbers
-	// are secret gives none, and refuses the draw.
+	// Receipt means that the caller wants the draw's receipt. A pool with secret
+	// numbers has none, and refuses the draw.
 	Receipt bool
 }
 
@@ -38,42 +37,49 @@ type Award struct {
 	Ordinal int
 	UserID  string
 	PrizeID string
-	// PrizeName and Value are the prize's, which never change.
+	// PrizeName and Value belong to the prize; they never change.
 	PrizeName string
 	Value     decimal.Decimal
-	// Blank is true for a losing ticket, HasCode for an award whose prize has codes: today
-	// no award has to be claimed before its code is shown. Code is that code, where it is
-	// handed out: after the commit, and to nobody else.
+	// Blank is true for a losing ticket, HasCode for an award whose code may be shown: its
+	// prize has codes, and the award needs no claim. Code is that code, where it is handed
+	// out: after the commit, and to nobody else.
 	Blank, HasCode bool
 	Code           string
+	// NeedsClaim reports whether the award has to be claimed, ClaimUntil is the deadline
+	// that it was made with, the zero time for none. AsksClaims reports whether the rules
+	// of its version have to be read for both.
+	NeedsClaim, AsksClaims bool
+	ClaimUntil             time.Time
 	// Unit counts the prize's issued units, from 1.
 	Unit int64
 	// At is the time of the decision, UTC, to the microsecond.
 	At time.Time
-	// Redirect is nil where the rules let stand what was drawn.
+	// Redirect is nil if the rules did not replace what was drawn.
 	Redirect *Redirect
 }
 
-// Win says that the award is of kind prize.
+// Win reports whether the award is of kind prize.
 func (a *Award) Win() bool { return !a.Blank }
 
-// Redirect says that the rules gave another prize than the one that was drawn.
+// Redirect records that the rules gave another prize than the one that was drawn.
 type Redirect struct {
 	// Drawn is the id of the prize that was drawn, "" for nothing.
 	Drawn string
 	Why   Why
 }
 
-// Why says why an outcome was redirected.
+// Why is why an outcome was redirected.
 type Why string
 
-// The reasons. A prize that was drawn may be withheld; a guarantee replaces
-// nothing, a withheld prize, or a blank of the urn.
+// The reasons. A prize that was drawn may be withheld; a guarantee replaces nothing, a
+// withheld prize, or a blank of the urn. A moment replaces whatever was drawn, also the
+// same prize.
 const (
 	WhySoldOut   Why = "sold-out"
 	WhyLimit     Why = "limit"
 	WhyBudget    Why = "budget"
 	WhyGuarantee Why = "guarantee"
+	WhyMoment    Why = "moment"
 )
 
 // Draw is the answer to a Request: its awards in order of their ordinals.
@@ -83,14 +89,17 @@ type Draw struct {
 	UserID   string
 	Replayed bool
 	Awards   []Award
+	// Lives are what became of the awards, each nil where there is nothing to tell, where
+	// they were read.
+	Lives []*Life
 	// Receipt says that the answer has a receipt: the request asks for one, or the
 	// pool gives one with every draw.
 	Receipt bool
-	// Signed is the receipt, as JSON, where it was signed with those of its batch.
+	// Signed is the receipt, as JSON, if it was signed with those of its batch.
 	Signed []byte
-	// Signer signs the receipt, of the commitment that the awards follow from. Rules
-	// are those that they were made under, nil for none. New draws with a receipt have
-	// both; of others the store has to be asked.
+	// Signer signs the receipt, by the commitment that the awards follow from. Rules
+	// are the rules that they were made under, nil for none. Only new draws with a
+	// receipt have both; for others the store must be asked.
 	Signer Signer
 	Rules  *Rules
 }
@@ -105,12 +114,23 @@ func (d *Draw) HasCodes() bool {
 	return false
 }
 
+// AsksStore reports whether the answer to the draw lacks what only the store knows: codes
+// that were not filled in, and whether awards have to be claimed.
+func (d *Draw) AsksStore() bool {
+	for i := range d.Awards {
+		if a := &d.Awards[i]; a.HasCode && a.Code == "" || a.AsksClaims {
+			return true
+		}
+	}
+	return false
+}
+
 // ErrorSealKeyMissing is the error of a pool whose codes cannot be opened here.
 func ErrorSealKeyMissing(poolID string) *Error {
 	return Errorf(CodeSealKeyMissing, "pool %q has codes, and this instance has no seal key that opens them", poolID)
 }
 
-// Wins says that some award of the draw is a win.
+// Wins reports whether some award of the draw is a win.
 func (d *Draw) Wins() bool {
 	for i := range d.Awards { // by index: an award is too large to be copied for this
 		if d.Awards[i].Win() {

@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	// erasedPrefix and a tag are what is left of a user who was erased.
+	// erasedPrefix and a tag are what is left of an erased user.
 	erasedPrefix = "erased:"
 	// tagSize is the size of a tag, in bytes.
 	tagSize = 16
 )
 
-// ErasedUser is what the awards of a committed pool bear in place of a user who
-// was erased: the tag by which the pool's public log calls him.
+// ErasedUser returns what replaces an erased user in the awards of a committed pool:
+// the tag of the user in the pool's public log.
 func ErasedUser(tag string) string { return erasedPrefix + tag }
 
-// ErasedTag is the reverse of [ErasedUser]; erased is false for any other user.
-// Nobody can draw under such a name, because he would draw as somebody else.
+// ErasedTag is the reverse of [ErasedUser]; erased is false for any other user. No
+// request may use such a name, because it would draw as another user.
 func ErasedTag(user string) (tag string, erased bool) {
 	tag, found := strings.CutPrefix(user, erasedPrefix)
 	if !found {

@@ -3,11 +3,13 @@ package draw
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
-// Code names what went wrong, in the words of the HTTP error table. Errors
-// are distinguished by code alone, never by their text.
+// Code names what went wrong, as in the table of HTTP errors. Errors are distinguished
+// only by code, never by their text.
 type Code string
 
 // The codes. Each is one row of the table in package http.
@@ -17,10 +19,11 @@ const (
 	CodePrizeNotFound  Code = "prize-not-found"
 	CodeDrawNotFound   Code = "draw-not-found"
 	CodeJobNotFound    Code = "job-not-found"
+	CodeHookNotFound   Code = "hook-not-found"
 	CodeNotFound       Code = "not-found"
 	CodeSoldOut        Code = "sold-out"
 	CodePoolNotOpen    Code = "pool-not-open"
-	// CodePaused: the pool is paused, and a retry is worth while.
+	// CodePaused: the pool is paused, and a retry is worthwhile.
 	CodePaused           Code = "paused"
 	CodePoolClosed       Code = "pool-closed"
 	CodePoolOpen         Code = "pool-open"
@@ -48,17 +51,19 @@ const (
 	CodePoolCommitted    Code = "pool-committed"
 	CodeSeedsSpent       Code = "seeds-spent"
 	CodeSeedUnavailable  Code = "seed-unavailable"
-	// CodeLogForked: the rows of a committed pool are not those that were signed.
+	// CodeLogForked: the rows of a committed pool differ from the signed ones.
 	CodeLogForked Code = "log-forked"
+	// CodeFeedForked: a pool has lost versions that were in the feed over all pools.
+	CodeFeedForked Code = "feed-forked"
 	// CodeRoundNotAnnounced: a pool with a beacon is opened with the round that
 	// was announced before it was there, and with no other.
 	CodeRoundNotAnnounced Code = "round-not-announced"
-	// CodeRulesUnreadable: something is stored of a pool that this binary cannot read,
-	// such as rules or a planned item. Nobody's request is wrong for it.
+	// CodeRulesUnreadable: this binary cannot read something that is stored of a pool,
+	// such as rules or a planned item. That is not the fault of a request.
 	CodeRulesUnreadable Code = "rules-unreadable"
 	CodeJobRunning      Code = "job-running"
-	// CodeClockLeapt: the database's clock has leapt, so that what goes by time cannot
-	// be decided.
+	// CodeClockLeapt: the database's clock has leapt, so that decisions that depend on
+	// time cannot be made.
 	CodeClockLeapt Code = "clock-leapt"
 	CodeInternal   Code = "internal"
 
@@ -66,21 +71,41 @@ const (
 	CodeCodesMissing    Code = "codes-missing"
 	CodePrizeHasNoCodes Code = "prize-has-no-codes"
 	CodeSealKeyMissing  Code = "seal-key-missing"
+
+	// CodeCodeShown: the unit of a code that somebody may have seen cannot return to stock.
+	// CodeCodeNotOpen: the award is not claimed yet, so that its code is shown to nobody.
+	CodeCodeShown   Code = "code-shown"
+	CodeCodeNotOpen Code = "code-not-open"
+
+	CodeAwardNotFound     Code = "award-not-found"
+	CodeClaimExpired      Code = "claim-expired"
+	CodeNothingToClaim    Code = "nothing-to-claim"
+	CodeAwardEnded        Code = "award-ended"
+	CodeAwardNotFulfilled Code = "award-not-fulfilled"
 )
 
-// Error is an answer that is not a prize. Detail is one sentence for the
-// caller and carries nothing that an outsider may not read; Err, when set, is
-// the cause for the log.
+// Error is an answer that is not a prize. Detail is one sentence for the caller and
+// contains nothing confidential; Err, if set, is the cause for the log.
 type Error struct {
 	Code   Code
 	Detail string
 	Err    error
 	// Reached is set with CodeLimitReached.
 	Reached *Reached
+	// Ended is set with CodeAwardEnded and CodeClaimExpired.
+	Ended *Ended
+	// Line is the line of a file that was refused after Written steps were written, nil for
+	// other errors.
+	Line *RefusedLine
 	// RetryAfter is how long to wait before a retry, 0 for what the code says.
 	RetryAfter time.Duration
-	// Notice is what the operator says to players, "" for nothing.
+	// Notice is the operator's message to players, "" for none.
 	Notice string
+	// Member is the member of a rules document that was refused, such as limits[0].max; ""
+	// for other errors.
+	Member string
+	// Fork is set with CodeFeedForked.
+	Fork *Fork
 	// KeyUnasked says of a draw with a key that it was refused before the log was asked
 	// for the key: an earlier request may have drawn.
 	KeyUnasked bool
@@ -89,10 +114,19 @@ type Error struct {
 // Reached is a limit that refuses a draw.
 type Reached struct {
 	Limit Limit
-	// RetryAt is the first instant at which the limit lets the same draw pass,
-	// the zero time for never.
+	// RetryAt is the first instant at which the limit allows the same draw, the zero
+	// time for never.
 	RetryAt time.Time
 }
+
+// Ended is how the life of an award has ended.
+type Ended struct {
+	State AwardState
+	Since time.Time
+}
+
+// RefusedLine is where the writing of a file of steps has ended.
+type RefusedLine struct{ Line, Written int }
 
 // Error returns code and detail, and the cause where there is one.
 func (e *Error) Error() string {
@@ -105,14 +139,25 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an Error without a cause.
+// quotedMax bounds how much of a caller's name a detail repeats, in bytes.
+const quotedMax = 100
+
+// Quote quotes the beginning of a name that the caller chose, for a detail.
+func Quote(name string) string {
+	if len(name) > quotedMax {
+		name = strings.ToValidUTF8(name[:quotedMax], "") + "…"
+	}
+	return strconv.Quote(name)
+}
+
+// Errorf returns an Error without a cause.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Wrap makes an Error around a cause. A cause that is an *Error already is
-// returned as it is, so that errors are wrapped once. What is stored, and what fails
-// inside the service, is wrapped by [WrapInternal].
+// Wrap returns an Error around a cause. A cause that already is an *Error is returned
+// unchanged, so that errors are wrapped once. Stored things, and failures inside the
+// service, are wrapped by [WrapInternal].
 func Wrap(code Code, err error, format string, args ...any) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -120,15 +165,15 @@ func Wrap(code Code, err error, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...), Err: err}
 }
 
-// WrapInternal is the error of something stored that cannot be read, and of any other
-// failure that no request has caused. Its code is CodeInternal, whatever the code of
-// the cause: a parser blames its caller, and here the caller is the service.
+// WrapInternal returns the error of something stored that cannot be read, and of any
+// other failure that no request has caused. Its code is CodeInternal, whatever the code
+// of the cause: a parser blames its caller, and here the caller is the service.
 func WrapInternal(err error, format string, args ...any) *Error {
 	return &Error{Code: CodeInternal, Detail: fmt.Sprintf(format, args...), Err: err}
 }
 
-// DetailOf is the sentence of err without its code, and what any other error
-// says.
+// DetailOf returns the sentence of err without its code, and the text of any other
+// error.
 func DetailOf(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Detail
@@ -136,8 +181,7 @@ func DetailOf(err error) string {
 	return err.Error()
 }
 
-// CodeOf returns the code of err: "" for nil, CodeInternal for an error that
-// nobody named.
+// CodeOf returns the code of err: "" for nil, CodeInternal for an error without a code.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -148,7 +192,7 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// ErrorSoldOut is the refusal of a draw that the pool does not cover.
+// ErrorSoldOut returns the refusal of a draw that needs more units than the pool has.
 func ErrorSoldOut(poolID string) error {
 	return Errorf(CodeSoldOut, "pool %q holds fewer units than asked for", poolID)
 }

@@ -5,34 +5,33 @@ import (
 	"encoding/binary"
 )
 
-// Head names the state that a pool is in. Version counts what has happened to
-// the pool; Mark is 64 random bits that were written with it. After a failover
-// or a restore the same version may be another state: equal heads mean equal
-// histories (law 8).
+// Head identifies the state of a pool. Version counts the entries of its history; Mark
+// is 64 random bits that were written with the last. After a failover or a restore the
+// same version may be another state: equal heads mean equal histories (law 8).
 type Head struct {
 	Version int64
 	Mark    int64
-	// Trail holds the marks before Mark, so that a reader who was away for a
-	// few writes can tell whether its copy is a former state of this history.
+	// Trail contains the marks before Mark, so that a reader who missed a few writes
+	// can tell whether its copy is an earlier state of this history.
 	Trail Trail
 }
 
-// NewHead names the beginning of a pool's history, before its first version.
+// NewHead returns the head of a new history, before its first version.
 func NewHead() Head { return Head{Mark: newMark()} }
 
-// Next names the state that n versions more make of h. n is 0 for a change
-// that makes no version of its own.
+// Next returns the head after n further versions. n is 0 for a change that makes no
+// version of its own.
 func (h Head) Next(n int) Head {
 	return Head{Version: h.Version + int64(n), Mark: newMark(), Trail: h.Trail.push(h.Mark)}
 }
 
-// Is says that h and other name the same state.
+// Is reports whether h and other are the same state.
 //
 //double:versions-only && h.Mark == other.Mark =>
 func (h Head) Is(other Head) bool { return h.Version == other.Version && h.Mark == other.Mark }
 
-// Follows says that h is other, or a later state of the same history. It is
-// also false for a state that is later by more writes than the trail holds.
+// Follows reports whether h is other, or a later state of the same history. It is also
+// false for a state that is later by more writes than the trail contains.
 func (h Head) Follows(other Head) bool {
 	//double:versions-only && h.Trail.has(other.Mark) =>
 	return h.Is(other) || h.Version >= other.Version && h.Trail.has(other.Mark)
@@ -41,7 +40,7 @@ func (h Head) Follows(other Head) bool {
 // Trail is a list of marks, 8 bytes each, newest first, at most [trailMax].
 type Trail string
 
-// trailMax is how many marks a trail holds: more than the writes that other
+// trailMax is the maximum number of marks in a trail: more than the writes that other
 // instances usually make between two reads of one instance.
 const trailMax = 8
 
@@ -63,7 +62,7 @@ func (t Trail) has(mark int64) bool {
 
 func newMark() int64 {
 	var b [markSize]byte
-	// Read never fails: where there is no randomness it ends the program.
+	// Read never fails: without randomness it ends the program.
 	_, _ = rand.Read(b[:])
 	return int64(binary.BigEndian.Uint64(b[:]))
 }

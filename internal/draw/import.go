@@ -1,20 +1,22 @@
 package draw
 
-// Import is a wanted import of a prize file into a pool.
+import "github.com/shopspring/decimal"
+
+// Import is a request to import a prize file into a pool.
 type Import struct {
 	PoolID string
-	// Reason and Actor are noted with every move of the import.
+	// Reason and Actor are recorded with every move of the import.
 	Reason, Actor string
-	// Key, when not empty, makes the import happen once: the same key again
-	// is answered with the first result.
+	// Key, if not empty, makes the import happen once: the same key again is answered
+	// with the first result.
 	Key string
 	// PresentOnly refuses files with prizes that the pool does not have.
 	PresentOnly bool
-	// DryRun has everything checked and counted, and nothing written.
+	// DryRun checks and counts everything, and writes nothing.
 	DryRun bool
 }
 
-// Check reports whether i can be asked for: nil or CodeInvalidRequest.
+// Check returns CodeInvalidRequest unless the import is valid.
 func (i *Import) Check() error {
 	if i.Key != "" {
 		if err := CheckKey(i.Key); err != nil {
@@ -29,29 +31,48 @@ func (i *Import) Check() error {
 
 // Imported is what an import did, or would do.
 type Imported struct {
-	// Added and Restocked are the numbers of prizes that were new and of
-	// those that were there and got more stock.
+	// Added and Restocked are the numbers of new prizes and of existing ones that got
+	// more stock.
 	Added, Restocked int
-	// Units is the stock that was put in, of all prizes together.
+	// Units is the added stock of all prizes together.
 	Units int64
 	// Version is the pool's version after the import.
 	Version int64
+	// Encoding is that of the file.
+	Encoding Encoding
+	// Value is what the added units are worth, StockValue what all remaining units of the
+	// pool are worth afterwards. Only a dry run counts them.
+	Value, StockValue decimal.Decimal
 	// Preview lists what a dry run would do, in the order of the file, at most
 	// PreviewMax prizes.
 	Preview []ImportedPrize
-	// Replayed says that the import had happened already under the same key.
+	// Replayed means that the import had already happened under the same key.
 	Replayed bool
 }
 
-// PreviewMax is the most prizes that a dry run lists.
+// PreviewMax is the maximum number of prizes that a dry run lists.
 const PreviewMax = 1000
 
 // ImportedPrize is what an import would do to one prize.
 type ImportedPrize struct {
 	PrizeID string
-	IsNew   bool
-	// IsEndless says that Delta and Stocked are those of an endless blank.
+	// Name and Value are those that the prize has or gets.
+	Name  string
+	Value decimal.Decimal
+	IsNew bool
+	// IsEndless means that Delta and Stocked belong to an endless blank.
 	IsEndless bool
-	// Delta is added to the prize's stock, Stocked is its stock afterwards.
+	// Delta is added to the prize's stock; Stocked is its stock afterwards.
 	Delta, Stocked int64
 }
+
+// Encoding is how the text of a file is encoded.
+type Encoding string
+
+// The encodings that are read. Windows-1252 is guessed: it has a letter for almost every
+// byte, so whoever sends such a file should check the names.
+const (
+	EncodingUTF8        Encoding = "utf-8"
+	EncodingUTF16       Encoding = "utf-16"
+	EncodingWindows1252 Encoding = "windows-1252"
+)

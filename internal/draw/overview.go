@@ -1,25 +1,43 @@
 package draw
 
+import (
+	"slices"
+	"time"
+)
+
 // Overview is a pool with its counts, as those who watch many pools see it.
 type Overview struct {
-	// Pool has its prizes, unless there are more than were asked for.
+	// Pool has its prizes, unless there are more than requested.
 	Pool
+	// Money is what can be won now.
+	Money Money
 	// PrizeCount is the number of its prizes.
 	PrizeCount int64
 	// Stocked and Issued are summed over the prizes that are not endless.
 	Stocked, Issued int64
-	// Awards is the sum of what was issued, endless blanks too.
+	// Awards is the sum of the issued units, including endless blanks.
 	Awards int64
 }
 
-// Remaining is the number of units that can still be drawn.
+// Remaining returns the number of units that can still be drawn.
 func (o *Overview) Remaining() int64 { return o.Stocked - o.Issued }
 
 // AwardFilter says which awards of a pool are wanted; an empty member wants all.
-type AwardFilter struct{ UserID, PrizeID, DrawID string }
+type AwardFilter struct {
+	UserID, PrizeID, DrawID string
+	// State is that of the awards, "" for any.
+	State AwardState
+	// Wins leaves out losing tickets.
+	Wins bool
+	// From and To bound the time of the award: From is in it, To is not.
+	From, To time.Time
+}
 
-// Check returns CodeInvalidRequest for what no award can have.
+// Check returns CodeInvalidRequest for values that no award can have.
 func (f *AwardFilter) Check() error {
+	if f.State != "" && !slices.Contains(AwardStates(), f.State) {
+		return Errorf(CodeInvalidRequest, "state must be won, claimed, fulfilled, expired or voided")
+	}
 	if f.UserID != "" {
 		if err := CheckUser(f.UserID); err != nil {
 			return err
@@ -29,6 +47,9 @@ func (f *AwardFilter) Check() error {
 		if err := CheckID("prize", f.PrizeID); err != nil {
 			return err
 		}
+	}
+	if !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To) {
+		return Errorf(CodeInvalidRequest, "from must be before to")
 	}
 	if f.DrawID != "" {
 		return CheckKey(f.DrawID)

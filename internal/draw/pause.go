@@ -8,28 +8,30 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Pause is what a pause says to those who draw meanwhile. The zero value says nothing.
+// Pause is the message of a pause to those who draw meanwhile. The zero value has none.
 type Pause struct {
-	// RetryAfter, above 0, says that the pool opens again: draws are refused with
-	// CodePaused, and are worth a retry. Else they are refused with CodePoolNotOpen.
+	// RetryAfter, if positive, means that the pool will open again: draws are refused
+	// with CodePaused, and a retry is worthwhile. Otherwise they are refused with
+	// CodePoolNotOpen.
 	RetryAfter time.Duration
 	// Notice is shown to players, Reason only to administrators; "" for none.
 	Notice, Reason string
 }
 
 const (
-	// PauseMax is the longest RetryAfter of a pause.
+	// PauseMax is the maximum RetryAfter of a pause.
 	PauseMax = 24 * time.Hour
-	// PauseTextMax is the most characters of a notice, or of a reason.
+	// PauseTextMax is the maximum number of characters of a notice, or of a reason.
 	PauseTextMax = 200
-	// pauseWaitMax is the longest that a caller is asked to wait for a pool that is
-	// paused: it may be opened sooner than was said.
+	// pauseWaitMax is the maximum time that a caller is asked to wait for a paused
+	// pool: it may open sooner than announced.
 	pauseWaitMax = time.Minute
-	// pauseWaitPart is the part of the wait that is certain; the rest is random.
+	// pauseWaitPart: one part in pauseWaitPart of the wait is fixed; the rest is
+	// random.
 	pauseWaitPart = 5
 )
 
-// Check reports whether the pause may be asked for.
+// Check returns an error unless the pause is valid.
 func (p *Pause) Check() error {
 	if p.RetryAfter != 0 && (p.RetryAfter < time.Second || p.RetryAfter > PauseMax) {
 		return Errorf(CodeInvalidRequest, "retry_after must be 1s to 24h, such as 5m, or 0s for none")
@@ -45,7 +47,7 @@ func (p *Pause) Check() error {
 	return nil
 }
 
-// pauseBody is a pause as the body of a change of state has it.
+// pauseBody is a pause in the body of a change of state.
 type pauseBody struct {
 	State      State  `json:"state"`
 	RetryAfter string `json:"retry_after,omitzero"`
@@ -53,7 +55,7 @@ type pauseBody struct {
 	Notice     string `json:"notice,omitzero"`
 }
 
-// Body is the body of the change that pauses a pool.
+// Body returns the body of the change that pauses a pool.
 func (p *Pause) Body() string {
 	b := pauseBody{State: StatePaused, Reason: p.Reason, Notice: p.Notice}
 	if p.RetryAfter > 0 {
@@ -63,7 +65,7 @@ func (p *Pause) Body() string {
 	return string(body)
 }
 
-// shortDuration is a duration without the zeros at its end, such as 5m.
+// shortDuration formats a duration without the zeros at its end, such as 5m.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -75,8 +77,8 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
-// PauseOf reads the pause of a change of state. A body that says nothing of one, or
-// that cannot be read, is the zero value: it refuses draws all the same.
+// PauseOf reads the pause of a change of state. A body without one, or an unreadable
+// body, gives the zero value, which refuses draws as well.
 func PauseOf(body string) Pause {
 	var b pauseBody
 	if err := json.Unmarshal([]byte(body), &b); err != nil || b.State != StatePaused {
@@ -89,8 +91,8 @@ func PauseOf(body string) Pause {
 	return Pause{RetryAfter: after, Notice: b.Notice, Reason: b.Reason}
 }
 
-// Wait is the time after which a caller may try again: random, so that those who were
-// refused at once do not come back at once.
+// Wait returns the time after which a caller may retry: random, so that callers who
+// were refused at once do not return at once.
 func (p *Pause) Wait() time.Duration {
 	most := min(p.RetryAfter, pauseWaitMax)
 	least := most / pauseWaitPart

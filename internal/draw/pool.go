@@ -7,28 +7,28 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// TimeFormat is how times are written for callers: RFC 3339 in UTC, always with
-// six decimals.
+// TimeFormat is the format of times for callers: RFC 3339 in UTC, always with six
+// decimals.
 const TimeFormat = "2006-01-02T15:04:05.000000Z"
 
-// TimeStep is the least difference of two times that the databases keep.
+// TimeStep is the resolution of times that the databases keep.
 const TimeStep = time.Microsecond
 
-// AppendTime appends a time as [TimeFormat] has it. Package time has a quick way for
-// RFC 3339 without a fraction, which takes a fifth of what any other layout takes.
+// AppendTime appends a time in [TimeFormat]. Package time formats RFC 3339 without a
+// fraction in a fifth of the time of any other layout.
 func AppendTime(b []byte, t time.Time) []byte {
 	b = t.UTC().AppendFormat(b, time.RFC3339)
-	dot := len(b) - 1 // in place of the Z
+	dot := len(b) - 1 // the place of the Z
 	b = strconv.AppendInt(b[:dot], 1e6+int64(t.Nanosecond()/1000), 10)
-	b[dot] = '.' // in place of the 1, which keeps the zeros behind it
+	b[dot] = '.' // replaces the 1, which kept the zeros after it
 	return append(b, 'Z')
 }
 
-// State says whether a pool may be drawn from.
+// State is whether a pool may be drawn from.
 type State string
 
-// The states of a pool. Paused and closed pools refuse new draws and answer
-// known ones. Closed is final.
+// The states of a pool. Paused and closed pools refuse new draws and answer known ones.
+// Closed is final.
 const (
 	StateOpen   State = "open"
 	StatePaused State = "paused"
@@ -40,25 +40,33 @@ type Pool struct {
 	ID    string
 	Name  string
 	State State
-	// Mode names the pool's own lock mode; "" means the service's.
+	// Mode is the pool's own lock mode; "" means the service's.
 	Mode string
 	// Version counts the entries of the pool's history: awards, moves and
 	// changes. Revision is the version of the last change.
 	Version, Revision int64
-	// RulesVersion is the one of the change whose rules are in force, 0 for none.
+	// RulesVersion is the version of the change whose rules are in force, 0 for none.
 	RulesVersion int64
-	// Committed is the version of the change that committed the pool to its numbers,
-	// 0 for a pool whose numbers are secret.
+	// Committed is the version of the change that committed the pool to its numbers, 0
+	// for a pool with secret numbers.
 	Committed int64
-	// Rules are those that a new pool begins with, nil for none. A pool that was
+	// Rules are the rules that a new pool begins with, nil for none. A pool that was
 	// read has none: see [Ruling].
 	Rules *Rules
-	// Round is the beacon's round that the pool is announced to open with, 0 for
-	// none, and RoundAt when it comes.
+	// Round is the announced beacon's round that the pool will open with, 0 for none;
+	// RoundAt is when it comes.
 	Round   int64
 	RoundAt time.Time
 	// Archived hides a closed pool from lists.
 	Archived bool
+	// Currency is that of the values, for display only; "" for none.
+	Currency string
+	// Text is for players, for display only; "" for none.
+	Text string
+	// IsFair means that the pool has a public page of fairness.
+	IsFair bool
+	// Spent is what was spent of the budget of the rules in force.
+	Spent Spending
 	// DueAt is when the next item of the pool's agenda is due, the zero time for
 	// none.
 	DueAt time.Time
@@ -74,18 +82,29 @@ type Prize struct {
 	Kind Kind
 	// Value is an amount of money, 0 to [ValueMax], exact to the cent.
 	Value decimal.Decimal
-	// Stocked is the number of units ever put in, less those withdrawn, 0 to
+	// Stocked is the number of units ever added, minus those withdrawn, 0 to
 	// [StockMax].
 	Stocked int64
 	// Issued is the number of units drawn, 0 to Stocked.
 	Issued int64
-	// HasCodes reports whether each unit of the prize has a code; it never changes. Places
-	// is the number of codes that the prize has, at least Stocked, where it was read.
+	// HasCodes reports whether each unit of the prize has a code; it never changes.
+	// Places is the number of codes that the prize has, at least Stocked, if it was
+	// read.
 	HasCodes bool
 	Places   int64
+	// Display is what is only shown of a prize that was read, nil for nothing.
+	Display *Display
 }
 
-// Kind says whether a unit of a prize is a win.
+// ShownName returns the name that is shown of the prize.
+func (p *Prize) ShownName() string {
+	if p.Display != nil && p.Display.Name != "" {
+		return p.Display.Name
+	}
+	return p.Name
+}
+
+// Kind is whether a unit of a prize is a win.
 type Kind string
 
 // The kinds. A blank is a losing ticket. Its value is 0.
@@ -94,29 +113,30 @@ const (
 	KindBlank Kind = "blank"
 )
 
-// EndlessStock is what an endless blank is stocked with. Such a blank is in no
-// urn; rules may name it as what nothing becomes.
+// EndlessStock is the stock of an endless blank. Such a blank is in no urn; rules may
+// name it as the fallback of a draw that gets nothing.
 const EndlessStock = StockMax
 
-// Reserve is the number of codes that belong to no unit yet.
+// Reserve returns the number of codes that do not yet belong to a unit.
 func (p *Prize) Reserve() int64 { return p.Places - p.Stocked }
 
-// CheckCodes reports whether the prize has codes for a change of its stock. Error:
-// CodeCodesMissing.
+// CheckCodes returns an error unless the prize has enough codes for a change of its
+// stock. Error: CodeCodesMissing.
 func (p *Prize) CheckCodes(delta int64) error {
+	//double:stocks-on-trust p.Stocked+delta <= p.Places => true
 	if !p.HasCodes || p.Stocked+delta <= p.Places {
 		return nil
 	}
 	return Errorf(CodeCodesMissing, "prize %q has %d codes, and would have %d units", p.ID, p.Places, p.Stocked+delta)
 }
 
-// IsWin says that a unit of the prize is a win.
+// IsWin reports whether a unit of the prize is a win.
 func (p *Prize) IsWin() bool { return p.Kind != KindBlank }
 
-// IsEndless says that the prize is a blank without a stock of its own.
+// IsEndless reports whether the prize is a blank without a stock of its own.
 func (p *Prize) IsEndless() bool { return p.Kind == KindBlank && p.Stocked == EndlessStock }
 
-// Remaining is the number of units that can still be drawn.
+// Remaining returns the number of units that can still be drawn.
 func (p *Prize) Remaining() int64 { return p.Stocked - p.Issued }
 
 // Level is how full a pool is.
@@ -126,18 +146,18 @@ type Level struct {
 	Stocked, Issued int64
 }
 
-// Remaining is the number of units that can still be drawn.
+// Remaining returns the number of units that can still be drawn.
 func (l *Level) Remaining() int64 { return l.Stocked - l.Issued }
 
-// Stocking is a wanted change of one prize's stock.
+// Stocking is a request to change one prize's stock.
 type Stocking struct {
 	PoolID  string
 	PrizeID string
-	// Delta is added to the prize's stock; it may be negative, never 0.
+	// Delta is added to the prize's stock; it may be negative, but not 0.
 	Delta  int64
 	Reason string
-	// Key, when not empty, makes the move happen once: the same key again is
-	// answered with the first move.
+	// Key, if not empty, makes the move happen once: the same key again is answered
+	// with the first move.
 	Key string
 }
 
@@ -149,47 +169,47 @@ type Move struct {
 	PrizeID string
 	Delta   int64
 	Reason  string
-	// Actor is who made the move, "" where a binary of an earlier schema did.
+	// Actor is who made the move, "" if a binary of an earlier schema did.
 	Actor string
-	// Key is the Idempotency-Key of the move, "" when it had none.
+	// Key is the Idempotency-Key of the move, "" if it had none.
 	Key string
 	At  time.Time
 	// Stocked and Issued are the prize's counts just after the move.
 	Stocked int64
 	Issued  int64
-	// IsEndless says that the move made an endless blank: its counts of units are
+	// IsEndless means that the move created an endless blank: its counts of units are
 	// EndlessStock.
 	IsEndless bool
-	// Replayed says that the move had happened already under the same key.
+	// Replayed means that the move had already happened under the same key.
 	Replayed bool
 }
 
-// Audit is what the rows of one pool say, read in one snapshot and without
-// trust in any counter but the rows themselves.
+// Audit is the result of reading all rows of one pool in one snapshot. It trusts no
+// counter, only the rows themselves.
 type Audit struct {
 	PoolID  string
 	Version int64
 	Prizes  []PrizeAudit
-	// Violations lists the first violations of each rule, and behind them one
-	// that says how many more of the rule there are. Found counts them all.
+	// Violations lists the first violations of each rule, and after them one that
+	// states how many more of the rule there are. Found counts them all.
 	Violations []Violation
 	Found      int64
 }
 
-// OK says that no rule is broken.
+// OK reports whether no rule is broken.
 func (a *Audit) OK() bool { return len(a.Violations) == 0 }
 
-// PrizeAudit holds one prize's counters beside the count of its award rows.
+// PrizeAudit has one prize's counters and the count of its award rows.
 type PrizeAudit struct {
 	PrizeID string
-	// IsEndless says that Stocked and Remaining are those of an endless blank.
+	// IsEndless means that Stocked and Remaining belong to an endless blank.
 	IsEndless bool
 	Stocked   int64
 	Issued    int64
 	// Awards is the number of award rows of the prize.
 	Awards    int64
 	Remaining int64
-	// OverIssued is the number of awards beyond stock, 0 when all is well.
+	// OverIssued is the number of awards beyond stock, 0 if all is well.
 	OverIssued int64
 }
 
@@ -197,6 +217,6 @@ type PrizeAudit struct {
 type Violation struct {
 	// Rule names the broken rule, such as "over-issued" or "version-gap".
 	Rule string
-	// Detail says where and by how much.
+	// Detail states where and by how much.
 	Detail string
 }

@@ -2,19 +2,19 @@ package draw
 
 // Signer signs the receipts of a committed pool's draws.
 type Signer interface {
-	// Sign returns the receipts, as JSON, of draws that one transaction has made, by the
-	// awards of each, in order of their versions. rules are those that the draws were
-	// made under, nil for none.
+	// Sign returns the receipts, as JSON, of draws of one transaction, by the awards of
+	// each, in order of their versions. rules are the rules that the draws were made
+	// under, nil for none.
 	Sign(draws [][]Award, rules *Rules) ([][]byte, error)
 }
 
-// HasReceiptToSign reports whether the draw was just made and gets a receipt, which is
-// not signed yet. The receipt of a replay is signed by itself.
+// HasReceiptToSign reports whether the draw is new and its receipt is not signed yet.
+// The receipt of a replay is signed by itself.
 func (d *Draw) HasReceiptToSign() bool { return d.Signer != nil && d.Signed == nil && !d.Replayed }
 
-// SignReceipts signs the receipts of draws that one plan has made, in order of their
-// versions. It must not be called before the plan is written: a receipt of awards that
-// were undone would convict the log.
+// SignReceipts signs the receipts of draws of one plan, in order of their versions. It
+// must not be called before the plan is written: a receipt of awards that were undone
+// would convict the log.
 func SignReceipts(draws []*Draw) error {
 	awards := make([][]Award, len(draws))
 	for i, d := range draws {
@@ -43,8 +43,8 @@ func (d *Draw) SignReceipt() ([]byte, error) {
 	return signed[0], nil
 }
 
-// ErrorNoReceipt says that the numbers of a pool are secret, so that its draws
-// have no receipts.
+// ErrorNoReceipt returns the error of a pool with secret numbers, whose draws have no
+// receipts.
 func ErrorNoReceipt(poolID string) error {
 	return Errorf(CodeInvalidRequest, "receipt must be false: the numbers of pool %q are secret, so its draws have no receipts", poolID)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -14,51 +15,52 @@ import (
 
 // Limits of a rules document.
 const (
-	// RulesMax is the largest document, in bytes as it comes in.
+	// RulesMax is the maximum size of a document as it is received, in bytes.
 	RulesMax = 64 << 10
-	// PublishedMax is the largest document of a public log, in bytes: each user in
-	// blocked bears a tag there, which may be longer than his name.
+	// PublishedMax is the maximum size of a document of a public log, in bytes. There
+	// each blocked user is replaced by a tag, which may be longer than the user's name.
 	PublishedMax = 2 * RulesMax
-	// LimitsMax is the most limits of a document.
+	// LimitsMax is the maximum number of limits of a document.
 	LimitsMax = 16
-	// LimitMax is the highest max of a limit.
+	// LimitMax is the maximum of a limit's max.
 	LimitMax = 1_000_000
-	// BlockedMax is the most users that a document blocks.
+	// BlockedMax is the maximum number of users that a document blocks.
 	BlockedMax = 1000
-	// OddsMax is the most prizes in odds.
+	// OddsMax is the maximum number of prizes in odds.
 	OddsMax = 1000
-	// FractionMax is the largest denominator of a fraction.
+	// FractionMax is the maximum denominator of a fraction.
 	FractionMax = 1_000_000_000
-	// AfterMax is the most misses before a guarantee.
+	// AfterMax is the maximum number of misses before a guarantee.
 	AfterMax = 100_000
 )
 
-// Rules is a rules document that was read: what decides the draws of a pool
-// besides its stock. It never changes once it was parsed. No rules at all are a
-// nil *Rules.
+// Rules is a parsed rules document: what decides the draws of a pool in addition to its
+// stock. It never changes after parsing. No rules are a nil *Rules.
 type Rules struct {
-	// Win is the chance that the urn is asked at all, 1 where the document has
-	// none. It is 1 under the fixed law.
+	// Win is the chance that the urn is asked at all, 1 if the document has none. It is
+	// 1 under the fixed law.
 	Win Fraction
-	// Odds are those of the fixed law, nil under the stock law.
+	// Odds belong to the fixed law, nil under the stock law.
 	Odds *FixedOdds
-	// Fallback is the id of the endless blank that nothing becomes, "" for none.
+	// Fallback is the id of the endless blank that a draw of nothing gets, "" for none.
 	Fallback string
 	// Guarantee is nil for none.
 	Guarantee *Guarantee
 	Limits    []Limit
 	// Budget is nil for none.
 	Budget *Budget
-	// Zone is where the windows of the calendar begin; UTC where the document
-	// names none.
+	// Zone decides where the windows of the calendar begin; UTC if the document names
+	// none.
 	Zone *time.Location
-	// Tickets says that a draw needs a ticket.
+	// Tickets means that a draw needs a ticket.
 	Tickets bool
-	// Blocked are the users that draw nothing.
+	// Blocked are the users that may not draw.
 	Blocked map[string]bool
-	// Disclose says that players may read the odds.
+	// Disclose means that players may read the odds.
 	Disclose bool
 	Low      []Low
+	// Claims are which awards have to be claimed, nil for none.
+	Claims *Claims
 	// Version is the one of the change that put the rules in force, 0 for a
 	// document that is in force nowhere.
 	Version int64
@@ -66,17 +68,17 @@ type Rules struct {
 	document []byte
 	digest   [sha256.Size]byte
 	counted  []Counted
-	// unreadable is why the document could not be read, nil where it was.
-	// statesBudget is set with it.
+	// unreadable is why the document could not be read, nil if it was. statesBudget is
+	// set with it.
 	unreadable   error
 	statesBudget bool
 }
 
-// Fraction is a/b with 0 < a ≤ b ≤ FractionMax, as it was written: 2/4 is not
-// 1/2, because numbers below b are drawn.
+// Fraction is a/b with 0 < a ≤ b ≤ FractionMax, not reduced: 2/4 is not 1/2, because
+// numbers below b are drawn.
 type Fraction struct{ A, B int64 }
 
-// IsOne says that a is b.
+// IsOne reports whether a equals b.
 func (f Fraction) IsOne() bool { return f.A == f.B }
 
 // String returns a/b.
@@ -84,11 +86,11 @@ func (f Fraction) String() string {
 	return strconv.FormatInt(f.A, 10) + "/" + strconv.FormatInt(f.B, 10)
 }
 
-// Rat is the fraction's value.
+// Rat returns the fraction's value.
 func (f Fraction) Rat() *big.Rat { return big.NewRat(f.A, f.B) }
 
-// FixedOdds is the fixed law: of Of equal shares each prize has its own, and
-// the fallback has the rest. Shares lie in the order of the prizes' ids.
+// FixedOdds is the fixed law: there are Of equal shares; each prize has its own, and
+// the fallback has the rest. Shares are in the order of the prizes' ids.
 type FixedOdds struct {
 	Of     int64
 	Prizes []FixedShare
@@ -100,8 +102,8 @@ type FixedShare struct {
 	Share   int64
 }
 
-// Guarantee gives PrizeID to a user who missed After times in a row, 0 to
-// AfterMax, while its stock lasts.
+// Guarantee gives PrizeID to a user who missed After times in a row, 0 to AfterMax,
+// while its stock lasts.
 type Guarantee struct {
 	After   int64
 	PrizeID string
@@ -110,33 +112,33 @@ type Guarantee struct {
 // Limit is the maximum of turns of one kind in a window.
 type Limit struct {
 	Of LimitOf
-	// By says whose turns are counted.
+	// By is what the limit counts by.
 	By By
-	// PrizeID is set where Of is LimitPrize.
+	// PrizeID is set if Of is LimitPrize.
 	PrizeID string
 	// Max is 1 to LimitMax.
 	Max int64
 	Per Per
 }
 
-// LimitOf says what a limit counts.
+// LimitOf is what a limit counts.
 type LimitOf string
 
-// What limits count: units asked for, awards of kind prize, awards of one prize.
+// What limits count: requested units, awards of kind prize, awards of one prize.
 const (
 	LimitDraws LimitOf = "draws"
 	LimitWins  LimitOf = "wins"
 	LimitPrize LimitOf = "prize"
 )
 
-// Budget is the most value, in cents, that is issued in a window. The window is
-// of the calendar, or ever.
+// Budget is the maximum value, in cents, that is issued in a window of the calendar, or
+// ever.
 type Budget struct {
 	Max int64
 	Per Per
 }
 
-// Low asks for a warning when fewer than Below units of a prize remain.
+// Low requests a warning when fewer than Below units of a prize remain.
 type Low struct {
 	PrizeID string
 	Below   int64
@@ -148,8 +150,11 @@ type LowPrize struct {
 	Remaining, Below int64
 }
 
-// LowOf are those of a pool's prizes that the rules warn of, in their order.
+// LowOf returns the pool's prizes that the rules warn of, in their order.
 func (r *Rules) LowOf(poolID string, prizes []Prize) (low []LowPrize) {
+	if r == nil {
+		return nil
+	}
 	for i := range prizes {
 		for _, l := range r.Low {
 			if l.PrizeID == prizes[i].ID && prizes[i].Remaining() < l.Below {
@@ -160,17 +165,17 @@ func (r *Rules) LowOf(poolID string, prizes []Prize) (low []LowPrize) {
 	return low
 }
 
-// Document is the rules document in its canonical form: no blanks, strings and
-// numbers as in RFC 8785, members in the order of rulesDocument, the prizes of
-// odds in the order of their ids. Two documents are the same when this is equal,
-// whatever order and blanks they came in. Lists and fractions stay as they were
-// written, and nothing is filled in.
+// Document returns the rules document in its canonical form: no blanks, strings and
+// numbers as in RFC 8785, members in the order of rulesDocument, the prizes of odds in
+// the order of their ids. Two documents are the same if their canonical forms are
+// equal, whatever order and blanks they were received in. Lists and fractions stay as
+// they were written, and no default is added.
 func (r *Rules) Document() string { return string(r.document) }
 
-// SHA256 is the digest of the canonical document, in hexadecimal.
+// SHA256 returns the digest of the canonical document, in hexadecimal.
 func (r *Rules) SHA256() string { return hex.EncodeToString(r.digest[:]) }
 
-// Same says that both are the same document, or both are none.
+// Same reports whether both are the same document, or both are none.
 func (r *Rules) Same(other *Rules) bool {
 	if r == nil || other == nil {
 		return r == other
@@ -178,8 +183,8 @@ func (r *Rules) Same(other *Rules) bool {
 	return r.digest == other.digest
 }
 
-// CountsUsers says that the rules have a limit of draws or of wins, so that a
-// user's turns say what he drew.
+// CountsUsers reports whether the rules have a limit of draws or of wins, so that a
+// user's turns show what the user drew.
 func (r *Rules) CountsUsers() bool {
 	return slices.ContainsFunc(r.Counted(), func(c Counted) bool { return c == CountedDraw || c == CountedWin })
 }
@@ -189,7 +194,7 @@ func (r *Rules) HasLimitBy(b By) bool {
 	return slices.ContainsFunc(r.Limits, func(l Limit) bool { return l.By == b })
 }
 
-// SameWindow says that what was spent under other rules counts on under r's
+// SameWindow reports whether what was spent under other rules still counts under r's
 // budget: both have one, over the same windows.
 func (r *Rules) SameWindow(other *Rules) bool {
 	return other != nil && r.Budget != nil && other.Budget != nil && r.Budget.Per.Same(other.Budget.Per) &&
@@ -209,7 +214,7 @@ func NewRules(stated Rules, document []byte) *Rules {
 	return r
 }
 
-// NewUnreadableRules are rules with a document that cannot be read: why it cannot, and
+// NewUnreadableRules returns rules whose document cannot be read: why it cannot, and
 // whether it states a budget.
 func NewUnreadableRules(document []byte, why error, statesBudget bool) *Rules {
 	r := NewRules(Rules{Win: Fraction{A: 1, B: 1}, Zone: time.UTC}, document)
@@ -223,9 +228,9 @@ func (r *Rules) count(c Counted) {
 	}
 }
 
-// Counted lists the kinds of turns that the rules count, each once: a turn of
-// each is written where it happens. It is empty where nothing is counted, and
-// then no user need be looked up.
+// Counted lists the kinds of turns that the rules count, each once. A turn of each kind
+// is written when it happens. The list is empty if nothing is counted; then no user
+// must be looked up.
 func (r *Rules) Counted() []Counted {
 	if r == nil {
 		return nil
@@ -233,7 +238,7 @@ func (r *Rules) Counted() []Counted {
 	return r.counted
 }
 
-// Check reports whether the rules fit the prizes of a pool. An error has
+// Check returns an error unless the rules fit the prizes of a pool. It has
 // CodeInvalidRequest and names the member, or CodeRulesUnreadable.
 func (r *Rules) Check(prizes []Prize) error {
 	if r.unreadable != nil {
@@ -247,7 +252,7 @@ func (r *Rules) Check(prizes []Prize) error {
 		if p := byID[id]; p != nil {
 			return p, nil
 		}
-		return nil, ErrorOfMember(member, "names %q, which is no prize of the pool", id)
+		return nil, ErrorOfMember(member, "names %q, which is no prize of the pool%s", id, OrNearest(id, slices.Sorted(maps.Keys(byID))))
 	}
 	if r.Fallback != "" {
 		p, err := there("fallback", r.Fallback)
@@ -285,6 +290,9 @@ func (r *Rules) Check(prizes []Prize) error {
 			return err
 		}
 	}
+	if err := r.Claims.check(there); err != nil {
+		return err
+	}
 	return r.checkOdds(prizes, there)
 }
 
@@ -321,36 +329,35 @@ func (r *Rules) Unreadable() error {
 	return r.unreadable
 }
 
-// HasBudget reports whether the rules have a budget, also where nothing else of them
-// can be read.
+// HasBudget reports whether the rules have a budget, even if nothing else of them can
+// be read.
 func (r *Rules) HasBudget() bool { return r != nil && (r.Budget != nil || r.statesBudget) }
 
-// Unreadable is the error of something stored of a pool that this binary cannot read:
-// rules, a planned item, a commitment, a change. Its code is CodeRulesUnreadable
+// Unreadable returns the error of something stored of a pool that this binary cannot
+// read: rules, a planned item, a commitment, a change. Its code is CodeRulesUnreadable
 // whatever the code of why.
 func Unreadable(what string, why error, args ...any) *Error {
 	//double:blames-callers CodeRulesUnreadable => CodeInvalidRequest
 	e := Errorf(CodeRulesUnreadable, what+" cannot be read by this instance: written by another release, or damaged", args...)
-	e.Err = errors.New(DetailOf(why)) // the code of the cause would be the caller's
+	e.Err = errors.New(DetailOf(why)) // the code of the cause would blame the caller
 	return e
 }
 
-// AnyRules stands among versions for that of any rules; a pool without rules has
-// none.
+// AnyRules is, in place of a version, any rules; a pool without rules has none.
 const AnyRules int64 = -1
 
 // Ruling is the record that rules came into force in a pool.
 type Ruling struct {
 	PoolID string
-	// Version is the one of the change, 0 for a pool that never had rules.
+	// Version is the version of the change, 0 for a pool that never had rules.
 	Version int64
-	// Rules are nil where the change removed those before.
+	// Rules are nil if the change removed the earlier ones.
 	Rules *Rules
 	Actor string
 	At    time.Time
 }
 
-// RulesBody is the body of a change of rules, nil for rules that are removed.
+// RulesBody returns the body of a change of rules, nil for rules that are removed.
 func RulesBody(r *Rules) string {
 	if r == nil {
 		return `{"rules":null}`
@@ -358,19 +365,21 @@ func RulesBody(r *Rules) string {
 	return `{"rules":` + r.Document() + `}`
 }
 
-// ShareOf is the share of a prize that the odds name. Shares lie in the order of
+// ShareOf returns the share of a prize that the odds name. Shares are in the order of
 // the prizes' ids.
 func (o *FixedOdds) ShareOf(id string) int64 {
 	i, _ := slices.BinarySearchFunc(o.Prizes, id, func(p FixedShare, id string) int { return strings.Compare(p.PrizeID, id) })
 	return o.Prizes[i].Share
 }
 
-// ErrorOfMember is the error of a member of a rules document.
+// ErrorOfMember returns the error of a member of a rules document.
 func ErrorOfMember(member, format string, args ...any) error {
-	return Errorf(CodeInvalidRequest, "%q %s", member, fmt.Sprintf(format, args...))
+	e := Errorf(CodeInvalidRequest, "%q %s", member, fmt.Sprintf(format, args...))
+	e.Member = member
+	return e
 }
 
-// Counted names the turns that the limit counts.
+// Counted returns the kind of turns that the limit counts.
 func (l Limit) Counted() Counted {
 	switch l.Of {
 	case LimitDraws:

@@ -11,17 +11,18 @@ import (
 type Spread struct {
 	PrizeID string
 	Units   int64
-	// From is the first instant of the span, To the first behind it.
+	// From is the first instant of the span, To the first after it.
 	From, To time.Time
-	// Every is the time between two releases; 0 gives each unit an instant of its
-	// own, by chance.
+	// Every is the time between two releases; 0 gives each unit a random instant.
 	Every  time.Duration
 	Reason string
+	// IsMoments makes each unit a moment; then Reason has no meaning.
+	IsMoments bool
 }
 
-// Items are the items of the schedule, in order of their times. Released by the
-// clock, the units are shared as evenly as whole units can be; below gives the
-// random instants. Error: CodeInvalidRequest.
+// Items returns the items of the schedule, in order of their times. Releases at fixed
+// intervals share the units as evenly as possible; below gives the random instants.
+// Error: CodeInvalidRequest.
 func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 	span := s.To.Sub(s.From)
 	switch {
@@ -33,24 +34,22 @@ func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 		return nil, Errorf(CodeInvalidRequest, "to must be at most 292 years behind from")
 	case s.Every < 0 || s.Every > 0 && s.Every < time.Second:
 		return nil, Errorf(CodeInvalidRequest, "every must be 1s or more")
-	case s.Every == 0 && s.Units > AgendaMax:
+	case (s.Every == 0 || s.IsMoments) && s.Units > AgendaMax:
 		return nil, Errorf(CodeInvalidRequest, "%d units by chance would be more than the %d items that can be planned at once", s.Units, AgendaMax)
 	}
 	var items []Item
 	if s.Every == 0 {
 		items = s.random(int64(span/TimeStep), below)
 	} else {
-		n := int64((span-1)/s.Every) + 1 // rounded up, in this order, because their sum may pass 64 bits
+		n := int64((span-1)/s.Every) + 1 // rounded up in this form, because the sum may exceed 64 bits
 		if n > AgendaMax {
 			return nil, Errorf(CodeInvalidRequest, "%d releases would be more than the %d items that can be planned at once", n, AgendaMax)
 		}
 		for i := range n {
-			// In this order, because units times releases may pass 64 bits.
+			// In this order, because units times releases may exceed 64 bits.
 			share, rest := s.Units/n, s.Units%n
 			units := share + (i+1)*rest/n - i*rest/n
-			if units > 0 {
-				items = append(items, s.item(s.From.Add(time.Duration(i)*s.Every), units))
-			}
+			items = s.add(items, s.From.Add(time.Duration(i)*s.Every), units)
 		}
 	}
 	for i := range items {
@@ -61,7 +60,7 @@ func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 	return items, nil
 }
 
-// random gives each unit an instant; units of one instant are one item.
+// random gives each unit an instant; units with the same instant are one item.
 func (s *Spread) random(steps int64, below func(n int64) int64) []Item {
 	at := make([]int64, s.Units)
 	for i := range at {
@@ -70,15 +69,25 @@ func (s *Spread) random(steps int64, below func(n int64) int64) []Item {
 	slices.SortFunc(at, cmp.Compare)
 	var items []Item
 	for i, when := range at {
-		if i > 0 && when == at[i-1] {
+		if i > 0 && when == at[i-1] && !s.IsMoments {
 			items[len(items)-1].Stock.Delta++
 			continue
 		}
-		items = append(items, s.item(s.From.Add(time.Duration(when)*TimeStep), 1))
+		items = s.add(items, s.From.Add(time.Duration(when)*TimeStep), 1)
 	}
 	return items
 }
 
-func (s *Spread) item(at time.Time, units int64) Item {
-	return Item{At: at, Kind: ItemStock, Stock: Stocking{PrizeID: s.PrizeID, Delta: units, Reason: s.Reason}}
+// add adds the items that release units at an instant: one, or one for each moment.
+func (s *Spread) add(items []Item, at time.Time, units int64) []Item {
+	switch {
+	case units == 0:
+		return items
+	case s.IsMoments:
+		for range units {
+			items = append(items, Item{At: at, Kind: ItemMoment, Stock: MomentOf(s.PrizeID)})
+		}
+		return items
+	}
+	return append(items, Item{At: at, Kind: ItemStock, Stock: Stocking{PrizeID: s.PrizeID, Delta: units, Reason: s.Reason}})
 }

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// TestSpread: all units are released within the span, and by the clock no two
+// TestSpread: all units are released within the span, and at fixed intervals no two
 // releases differ by more than one unit.
 func TestSpread(t *testing.T) {
 	from := time.Date(2999, 12, 1, 0, 0, 0, 0, time.UTC)
@@ -55,16 +55,16 @@ func TestSpread(t *testing.T) {
 		_, err := s.Items(rand.Int64N)
 		require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err))
 	}
-	// One release, though the span and the time between two are more together than
-	// a time.Duration holds.
+	// One release, although the sum of the span and the interval exceeds a
+	// time.Duration.
 	long := draw.Spread{PrizeID: "gold", Reason: "r", From: from, To: from.AddDate(250, 0, 0), Units: 5, Every: math.MaxInt64}
 	items, err := long.Items(rand.Int64N)
 	require.NoError(t, err)
 	require.Len(t, items, 1)
 }
 
-// TestItemBodies: what an item plans comes back from its body, and a seal is of
-// the schedule alone.
+// TestItemBodies: what an item plans can be read from its body, and a seal depends only
+// on the schedule.
 func TestItemBodies(t *testing.T) {
 	parsed, err := rules.Parse([]byte(`{"fallback":"none"}`))
 	require.NoError(t, err)

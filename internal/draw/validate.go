@@ -9,31 +9,31 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Limits of what comes in. They keep every sum of units far from overflow and
-// inside the integers that JSON readers hold exactly.
+// Limits of input. They keep every sum of units far from overflow and inside the
+// integers that JSON readers represent exactly.
 const (
-	// IDMax is the longest id of a pool or prize, in bytes.
+	// IDMax is the maximum length of an id of a pool or prize, in bytes.
 	IDMax = 64
-	// KeyMax is the longest Idempotency-Key, in bytes.
+	// KeyMax is the maximum length of an Idempotency-Key, in bytes.
 	KeyMax = 128
-	// UserMax is the longest user, in characters.
+	// UserMax is the maximum length of a user, in characters.
 	UserMax = 128
-	// NameMax is the longest name of a pool or prize, in characters.
+	// NameMax is the maximum length of a name of a pool or prize, in characters.
 	NameMax = 200
-	// ReasonMax is the longest reason of a stock move, in characters.
+	// ReasonMax is the maximum length of a reason of a stock move, in characters.
 	ReasonMax = 200
-	// StockMax is the most units that one prize may hold.
+	// StockMax is the maximum number of units of one prize.
 	StockMax = 1_000_000_000_000
-	// PrizesMax is the most prizes that a pool may be given: all of them are read
-	// within one statement's time. Pools of 0.1.0 may hold a million, and StockMax of
-	// each still adds up below 2^63.
+	// PrizesMax is the maximum number of prizes that may be added to a pool: all of
+	// them are read within one statement's timeout. Pools of 0.1.0 may have a million;
+	// even then the sum of their StockMax is below 2^63.
 	PrizesMax = 100_000
 )
 
-// ValueMax is the highest value of a prize; values carry at most two decimals.
+// ValueMax returns the maximum value of a prize; values have at most two decimals.
 func ValueMax() decimal.Decimal { return decimal.New(999_999_999_999_99, -2) }
 
-// CheckID reports whether s may be the id of a pool or a prize; what says
+// CheckID returns an error unless s may be the id of a pool or a prize; what names
 // which, for the message.
 func CheckID(what, s string) error {
 	if s == "" {
@@ -52,7 +52,7 @@ func CheckID(what, s string) error {
 	return nil
 }
 
-// CheckUser reports whether s may be a user: 1 to UserMax printable characters,
+// CheckUser returns an error unless s may be a user: 1 to UserMax printable characters,
 // no blank at either end. Users are compared byte by byte.
 func CheckUser(s string) error {
 	if err := checkText("user", s, UserMax); err != nil {
@@ -64,11 +64,32 @@ func CheckUser(s string) error {
 	return nil
 }
 
-// CheckName reports whether s may be the name of a pool or prize: 1 to
-// NameMax printable characters.
-func CheckName(what, s string) error { return checkText(what, s, NameMax) }
+// CheckName returns an error unless s may be the name of a pool or prize: 1 to NameMax
+// printable characters. Between two of them may be U+200C or a zero-width joiner,
+// which Persian, Hindi and some emoji need; no other invisible character is allowed.
+func CheckName(what, s string) error { return checkJoined(what, s, NameMax) }
 
-// CheckReason reports whether s may be the reason of a stock move: 1 to
+// checkJoined is checkText for a text that may have joiners between two characters.
+func checkJoined(what, s string, lengthMax int) error {
+	const joiners = "\u200C\u200D"
+	if !utf8.ValidString(s) || !strings.ContainsAny(s, joiners) {
+		return checkText(what, s, lengthMax)
+	}
+	if utf8.RuneCountInString(s) > lengthMax {
+		return Errorf(CodeInvalidRequest, "%s is longer than %d characters", what, lengthMax)
+	}
+	for part := range strings.SplitSeq(strings.ReplaceAll(s, "\u200C", "\u200D"), "\u200D") {
+		if part == "" {
+			return Errorf(CodeInvalidRequest, "%s holds a zero-width joiner that does not stand between two characters", what)
+		}
+		if err := checkText(what, part, lengthMax); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckReason returns an error unless s may be the reason of a stock move: 1 to
 // ReasonMax printable characters.
 func CheckReason(s string) error { return checkText("reason", s, ReasonMax) }
 
@@ -89,7 +110,7 @@ func checkText(what, s string, lengthMax int) error {
 	return nil
 }
 
-// CheckKey reports whether s may name a draw or a stock move: 1 to KeyMax
+// CheckKey returns an error unless s may name a draw or a stock move: 1 to KeyMax
 // printable ASCII characters.
 func CheckKey(s string) error {
 	if s == "" || len(s) > KeyMax {
@@ -103,7 +124,7 @@ func CheckKey(s string) error {
 	return nil
 }
 
-// CheckCount reports whether n units may be drawn at once.
+// CheckCount returns an error unless n units may be drawn at once.
 func CheckCount(n int) error {
 	if n < 1 || n > CountMax {
 		return Errorf(CodeInvalidRequest, "count must be 1 to %d", CountMax)
@@ -111,7 +132,7 @@ func CheckCount(n int) error {
 	return nil
 }
 
-// CheckState reports whether s is a state.
+// CheckState returns an error unless s is a state.
 func CheckState(s State) error {
 	switch s {
 	case StateOpen, StatePaused, StateClosed:
@@ -142,7 +163,7 @@ func isDigits(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
-// Check reports whether the prize may be put into a pool.
+// Check returns an error unless the prize may be added to a pool.
 func (p *Prize) Check() error {
 	if err := CheckID("prize id", p.ID); err != nil {
 		return err
@@ -179,12 +200,15 @@ func errPrizesMax() error {
 	return Errorf(CodeInvalidRequest, "a pool may hold %d prizes at most", PrizesMax)
 }
 
-// Check reports whether the pool may be created.
+// Check returns an error unless the pool may be created.
 func (p *Pool) Check() error {
 	if err := CheckID("pool id", p.ID); err != nil {
 		return err
 	}
 	if err := CheckName("pool name", p.Name); err != nil {
+		return err
+	}
+	if err := CheckCurrency(p.Currency); err != nil {
 		return err
 	}
 	if len(p.Prizes) > PrizesMax {
@@ -203,7 +227,7 @@ func (p *Pool) Check() error {
 	return nil
 }
 
-// Check reports whether the stocking may be asked for.
+// Check returns an error unless the stocking is valid.
 func (s *Stocking) Check() error {
 	if s.Delta == 0 || s.Delta < -StockMax || s.Delta > StockMax {
 		return Errorf(CodeInvalidRequest, "delta must be a whole number from -%d to %d, and not 0", StockMax, StockMax)
@@ -217,9 +241,8 @@ func (s *Stocking) Check() error {
 	return CheckKey(s.Key)
 }
 
-// Admit reports whether the stocking may be made to a prize: an endless blank
-// keeps its stock, and no other blank becomes endless. Error:
-// CodeInvalidRequest.
+// Admit returns an error unless the stocking may be applied to a prize: an endless
+// blank keeps its stock, and no other blank becomes endless. Error: CodeInvalidRequest.
 func (s *Stocking) Admit(p *Prize) error {
 	if p.IsEndless() {
 		return Errorf(CodeInvalidRequest, "prize %q is an endless blank, whose stock does not change", p.ID)
@@ -230,7 +253,7 @@ func (s *Stocking) Admit(p *Prize) error {
 	return nil
 }
 
-// Check reports whether the request may be decided.
+// Check returns an error unless the request may be decided.
 func (r *Request) Check() error {
 	if err := CheckID("pool", r.PoolID); err != nil {
 		return err
@@ -247,5 +270,5 @@ func (r *Request) Check() error {
 	return CheckKey(r.DrawID)
 }
 
-// Cents is a value in cents; values carry two decimals at most.
+// Cents returns a value in cents; values have at most two decimals.
 func Cents(value decimal.Decimal) int64 { return value.Shift(2).IntPart() }

@@ -2,12 +2,12 @@ package draw
 
 import "time"
 
-// Per is the length of time that a limit or a budget speaks of. The zero Per is
-// ever: one window without a start.
+// Per is the length of the windows of a limit or a budget. The zero Per means ever: one
+// window without a start.
 type Per struct {
 	calendar calendar
 	rolling  time.Duration
-	text     string // as the document has it
+	text     string // as in the document
 }
 
 // calendar names the windows that follow the calendar of a zone.
@@ -20,14 +20,14 @@ const (
 	perMonth calendar = "month"
 )
 
-// The shortest and the longest rolling window.
+// The minimum and the maximum length of a rolling window.
 const (
 	rollingMin = time.Second
 	rollingMax = 8760 * time.Hour
 )
 
-// ParsePer reads hour, day, week, month, or a duration such as 168h; member names it in
-// the error. Error: CodeInvalidRequest.
+// ParsePer reads hour, day, week, month, or a duration such as 168h; member is its place
+// in a rules document, for the error. Error: CodeInvalidRequest.
 func ParsePer(member, s string) (Per, error) {
 	switch c := calendar(s); c {
 	case perHour, perDay, perWeek, perMonth:
@@ -35,28 +35,29 @@ func ParsePer(member, s string) (Per, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < rollingMin || d > rollingMax || d%time.Microsecond != 0 {
-		return Per{}, Errorf(CodeInvalidRequest, "%s must be hour, day, week, month, or a duration from 1s to 8760h", member)
+		return Per{}, ErrorOfMember(member, "must be hour, day, week, month, or a duration from 1s to 8760h%s",
+			OrNearest(s, []string{string(perHour), string(perDay), string(perWeek), string(perMonth)}))
 	}
 	return Per{rolling: d, text: s}, nil
 }
 
-// String returns what the document has, such as day or 168h, "" for ever.
+// String returns the text of the document, such as day or 168h, "" for ever.
 func (p Per) String() string { return p.text }
 
-// Same says that both are one length of time, however they are written.
+// Same reports whether both are the same length of time, however they are written.
 func (p Per) Same(other Per) bool { return p.calendar == other.calendar && p.rolling == other.rolling }
 
-// Rolling is the length of a window that goes by no calendar, 0 for all others.
+// Rolling returns the length of a rolling window, 0 for all others.
 func (p Per) Rolling() time.Duration { return p.rolling }
 
-// IsEver says that there is one window without a start.
+// IsEver reports whether there is one window without a start.
 func (p Per) IsEver() bool { return p == Per{} }
 
-// Start is the first instant of the window that holds at: everything from it to
-// at is in the window. It is the zero time for ever. A day, a week or a month
-// starts at the first instant of its first local date. An hour is a local hour
-// at one offset, so an hour that the clocks repeat is two windows. A rolling
-// window starts its length before at.
+// Start returns the first instant of the window that contains at: everything from it to
+// at is in the window. It is the zero time for ever. A day, a week or a month starts at
+// the first instant of its first local date. An hour is a local hour at one offset, so
+// an hour that the clocks repeat is two windows. A rolling window starts its length
+// before at.
 func (p Per) Start(at time.Time, zone *time.Location) time.Time {
 	if p.rolling > 0 {
 		return at.Add(-p.rolling)
@@ -75,7 +76,7 @@ func (p Per) Start(at time.Time, zone *time.Location) time.Time {
 	return time.Time{}
 }
 
-// Next is the start of the window after the one that holds at. Only windows of
+// Next returns the start of the window after the one that contains at. Only windows of
 // the calendar have one: it is the zero time for all others.
 func (p Per) Next(at time.Time, zone *time.Location) time.Time {
 	year, month, day := at.In(zone).Date()
@@ -94,12 +95,12 @@ func (p Per) Next(at time.Time, zone *time.Location) time.Time {
 
 func sinceMonday(local time.Time) int { return (int(local.Weekday()) + 6) % 7 }
 
-// dateStart is the first instant whose local date is the given one or a later
-// one. A date may begin after midnight where the clocks skip it, and twice where
-// they go back over it; time.Date promises neither.
+// dateStart returns the first instant whose local date is the given one or a later one.
+// A date may begin after midnight if the clocks skip it, and twice if they are set back
+// over it; time.Date guarantees neither.
 func dateStart(year int, month time.Month, day int, zone *time.Location) time.Time {
 	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
-	// No offset is more than 16 hours: here no clock shows the date yet.
+	// No offset is more than 16 hours: at this time no clock shows the date yet.
 	for t := midnight.Add(-24 * time.Hour); ; {
 		local := t.In(zone)
 		_, offset := local.Zone()
@@ -115,7 +116,8 @@ func dateStart(year int, month time.Month, day int, zone *time.Location) time.Ti
 	}
 }
 
-// hourStart is the first instant of at's local hour at at's offset.
+// hourStart returns the first instant of the local hour that contains at, by the offset
+// of at.
 func hourStart(at time.Time, zone *time.Location) time.Time {
 	local := at.In(zone)
 	_, offset := local.Zone()
@@ -132,7 +134,8 @@ func hourStart(at time.Time, zone *time.Location) time.Time {
 	}
 }
 
-// hourEnd is the first instant after at's local hour at at's offset.
+// hourEnd returns the first instant after the local hour that contains at, by the offset
+// of at.
 func hourEnd(at time.Time, zone *time.Location) time.Time {
 	local := at.In(zone)
 	_, offset := local.Zone()
@@ -149,16 +152,16 @@ func hourEnd(at time.Time, zone *time.Location) time.Time {
 	}
 }
 
-// hourOf is the time at which the local clock showed the full hour, had its
-// offset been at's all the while.
+// hourOf returns the time at which the local clock would have shown the full hour if
+// its offset had not changed.
 func hourOf(local time.Time) time.Time {
 	past := time.Duration(local.Minute())*time.Minute + time.Duration(local.Second())*time.Second
 	return local.Add(-past - time.Duration(local.Nanosecond()))
 }
 
-// zoneBounds is t.ZoneBounds with an end after t. Behind a zone's last listed
-// change, time.Time.ZoneBounds takes each year for 365 days: on the last day of
-// a leap year it says that the offset ended before. No rule changes clocks then.
+// zoneBounds is t.ZoneBounds with an end after t. After a zone's last listed change,
+// time.Time.ZoneBounds counts 365 days for each year, so that on the last day of a leap
+// year it returns an end before t. No rule changes clocks then.
 func zoneBounds(t time.Time) (from, to time.Time) {
 	from, to = t.ZoneBounds()
 	if !to.IsZero() && !to.After(t) {

@@ -38,11 +38,11 @@ func TestWindows(t *testing.T) {
 		{"America/Sao_Paulo", "day", "2018-11-03T12:00:00Z", "2018-11-03T03:00:00Z", "2018-11-04T03:00:00Z"},
 		// Midnight twice: the day begins with the first.
 		{"America/Havana", "day", "2026-11-01T12:00:00Z", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"},
-		// The last day of a leap year behind the zone's list of changes.
+		// The last day of a leap year after the zone's list of changes.
 		{"Europe/Berlin", "day", "2052-12-31T12:00:00Z", "2052-12-30T23:00:00Z", "2052-12-31T23:00:00Z"},
 		{"Europe/Berlin", "hour", "2052-12-31T12:30:00Z", "2052-12-31T12:00:00Z", "2052-12-31T13:00:00Z"},
 		{"Europe/Berlin", "month", "2052-12-31T12:00:00Z", "2052-11-30T23:00:00Z", "2052-12-31T23:00:00Z"},
-		// The 30th was no day there.
+		// The 30th did not exist there.
 		{"Pacific/Apia", "day", "2011-12-29T20:00:00Z", "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z"},
 		{"Pacific/Apia", "day", "2011-12-30T20:00:00Z", "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"},
 	} {
@@ -59,7 +59,7 @@ func TestWindows(t *testing.T) {
 	require.True(t, draw.Per{}.Next(at, time.UTC).IsZero())
 }
 
-// clock is what a calendar window's instants have in common.
+// clock returns what all instants of a calendar window have in common.
 func clock(window string, local time.Time) [4]int {
 	year, month, day := local.Date()
 	_, offset := local.Zone()
@@ -75,8 +75,8 @@ func clock(window string, local time.Time) [4]int {
 	return [4]int{year, int(month), day}
 }
 
-// boundsOf finds a window by going through time minute by minute. It knows
-// nothing but what the clock shows.
+// boundsOf finds a window by going through time minute by minute. It uses only what the
+// clock shows.
 func boundsOf(window string, at time.Time, z *time.Location) (start, next time.Time) {
 	const step = time.Minute
 	same := func(t time.Time) bool { return clock(window, t.In(z)) == clock(window, at.In(z)) }
@@ -139,7 +139,8 @@ func daysOf24(p draw.Per, at time.Time, z *time.Location) time.Time {
 	return at.Add(shift).Truncate(24 * time.Hour).Add(-shift)
 }
 
-// TestWeeksAndMonths: their bounds are bounds of days, and hold what they should.
+// TestWeeksAndMonths: their bounds are bounds of days, and contain the right number of
+// days.
 func TestWeeksAndMonths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z, err := rules.ParseZone(rapid.SampledFrom(drawtest.OddZones()).Draw(t, "zone"))
@@ -157,9 +158,9 @@ func TestWeeksAndMonths(t *testing.T) {
 	})
 }
 
-// TestPerIsAsWritten: answers name a window as the document does, and equal ones
-// are equal however they are written.
-func TestPerIsAsWritten(t *testing.T) {
+// TestPerKeepsTheTextOfTheDocument: answers name a window as the document does, and equal ones are
+// equal however they are written.
+func TestPerKeepsTheTextOfTheDocument(t *testing.T) {
 	for _, text := range []string{"day", "60m", "90m", "3600s", "168h", "1.5h", "1h30m0s"} {
 		require.Equal(t, text, drawtest.Per(t, text).String())
 	}

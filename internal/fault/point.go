@@ -1,6 +1,6 @@
 package fault
 
-// Point names a place on the path of a draw, or of a run of a job.
+// Point names a place on the path of a draw, of what comes after it, or of a run of a job.
 type Point string
 
 // The points, in the order in which a batch reaches them.
@@ -23,6 +23,14 @@ const (
 	// and neither the list is recorded nor the stock moved.
 	AfterCodesPart  Point = "after-codes-part"
 	BeforeCodesMove Point = "before-codes-move"
+	// StepsBeforeCommit: steps of awards are written in an open transaction, with the moves
+	// of the units that return. StepsAfterCommit: they are durable, and nobody was answered.
+	StepsBeforeCommit Point = "steps-before-commit"
+	StepsAfterCommit  Point = "steps-after-commit"
+	// BeforeCursor: a receiver has accepted a message, or one is to begin, and the hook's
+	// cursor does not say so. AfterCursor: it says so, and the next message was not sent.
+	BeforeCursor Point = "before-cursor"
+	AfterCursor  Point = "after-cursor"
 	// InRun means that a run of the audit or the statement has read, but not written.
 	InRun Point = "in-run"
 )

@@ -8,8 +8,9 @@ import (
 
 // Codes hands out the codes of awards that are committed.
 type Codes interface {
-	// HandOut fills in the codes of the awards of draws of one pool that have one.
-	// Errors: CodeSealKeyMissing, and those of the store.
+	// HandOut fills in the codes of the awards of draws of one pool that have one, and of
+	// known ones until when they have to be claimed. Errors: CodeSealKeyMissing,
+	// CodeRulesUnreadable, and those of the store; then some draws lack a code.
 	HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error
 }
 
@@ -19,7 +20,7 @@ func (b *Batcher) HandOutBy(codes Codes) { b.codes = codes }
 // withCodes returns the waiters whose answers need codes.
 func withCodes(all []*waiter) (coded []*waiter) {
 	for _, w := range all {
-		if !w.hasAnswer() && w.err == nil && w.draw.HasCodes() {
+		if !w.hasAnswer() && w.err == nil && w.draw.AsksStore() {
 			coded = append(coded, w)
 		}
 	}
@@ -49,7 +50,9 @@ func (b *Batcher) handOut(coded []*waiter) {
 		return
 	}
 	for _, w := range coded {
-		w.err = w.withoutCode(err)
+		if w.draw.AsksStore() {
+			w.err = w.withoutCode(err)
+		}
 	}
 }
 

@@ -13,13 +13,15 @@ import (
 
 // wrongSlow returns what is wrong with the list of slow tests, given all tests as
 // "./PACKAGE NAME": a line that names none, and a test that is excluded by its name and
-// whose package is not in the list, so that nothing runs it.
+// whose package is not in the list, so that nothing runs it. What waits for a release is
+// run by make test-all, which leaves out nothing.
 func wrongSlow(list string, tests []string) (wrong []string) {
 	var names, packages []string
 	for line := range strings.Lines(list) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "#") {
 			continue
 		}
+		line = strings.TrimSuffix(line, " release")
 		if !slices.ContainsFunc(tests, regexp.MustCompile("^"+line+"$").MatchString) {
 			wrong = append(wrong, line)
 		}

@@ -27,16 +27,16 @@ const slack = 20
 func turns() []turn {
 	find := func(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + pattern) }
 	return []turn{
-		{instead: "only", pattern: find(`\balone\b`), left: 159},
-		{instead: "again", pattern: find(`\banew\b`), left: 29},
-		{instead: "after", pattern: find(`\bbehind\b`), left: 214},
-		{instead: "reports whether (a boolean), or a verb that the actor does", pattern: regexp.MustCompile(`(?m)^\s*// \w+ says\b`), left: 210},
-		{instead: "is not", pattern: find(`\b(?:is|are|was|were) (?:no|none)\b`), left: 372},
-		{instead: "a sentence of its own", pattern: find(`\bof which\b`), left: 68},
-		{instead: "per, in the form of", pattern: find(`\bas \w+ has it\b`), left: 3},
-		{instead: "pauses, stalls", pattern: find(`\b(?:stands|stood) still\b`), left: 25},
-		{instead: "fails, is killed (of mutants)", pattern: find(`\bcondemn\w*`), left: 64},
-		{instead: "permanently", pattern: find(`\bfor good\b`), left: 12},
+		{instead: "only", pattern: find(`\balone\b`), left: 105},
+		{instead: "again", pattern: find(`\banew\b`), left: 18},
+		{instead: "after", pattern: find(`\bbehind\b`), left: 160},
+		{instead: "reports whether (a boolean), or a verb that the actor does", pattern: regexp.MustCompile(`(?m)^\s*// \w+ says\b`), left: 18},
+		{instead: "is not", pattern: find(`\b(?:is|are|was|were) (?:no|none)\b`), left: 318},
+		{instead: "a sentence of its own", pattern: find(`\bof which\b`), left: 32},
+		{instead: "per, in the form of", pattern: find(`\bas \w+ has it\b`), left: 1},
+		{instead: "pauses, stalls", pattern: find(`\b(?:stands|stood) still\b`), left: 4},
+		{instead: "fails, is killed (of mutants)", pattern: find(`\bcondemn\w*`), left: 58},
+		{instead: "permanently", pattern: find(`\bfor good\b`), left: 6},
 	}
 }
 

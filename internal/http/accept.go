@@ -21,18 +21,19 @@ const (
 	typeZip     = "application/zip"
 )
 
-// wish is what an Accept header says of one media type.
+// wish is what an Accept header states about one media type.
 type wish struct {
-	// weight is above 0 where the caller takes the type.
+	// weight is positive if the caller accepts the type.
 	weight float64
-	// byName says that the caller names the type, and no range that holds it.
+	// byName means that the caller names the type itself, not only a range that
+	// contains it.
 	byName bool
 }
 
-// wishFor reads what a caller says of a media type. Of the ranges that hold it the
-// most precise one counts, as RFC 9110 has it: application/json before application/*
-// before */*. Parameters of types are not compared. What cannot be read is left out;
-// a caller of whose header nothing can be read takes everything.
+// wishFor reads what a caller states about a media type. Of the ranges that contain it
+// the most precise one counts (RFC 9110): application/json before application/* before
+// */*. Parameters of types are not compared. Unreadable parts are ignored; a header
+// without a readable part accepts everything.
 func wishFor(mediaType string, h nethttp.Header) wish {
 	family, _, _ := strings.Cut(mediaType, "/")
 	precision, anyRead := -1, false
@@ -65,8 +66,8 @@ func wishFor(mediaType string, h nethttp.Header) wish {
 	return found
 }
 
-// weightOf is the weight that the parameters of a range give it; what is no number
-// weighs nothing.
+// weightOf returns the weight in the parameters of a range; an invalid number counts as
+// 0.
 func weightOf(params map[string]string) float64 {
 	q, given := params["q"]
 	if !given {
@@ -76,15 +77,16 @@ func weightOf(params map[string]string) float64 {
 	return weight
 }
 
-// prefers says whether the caller would rather have a media type than JSON. Where
-// both weigh the same, it must be named.
+// prefers reports whether the caller prefers a media type to JSON. If both have the
+// same weight, the type must be named.
 func prefers(mediaType string, h nethttp.Header) bool {
 	wanted, json := wishFor(mediaType, h), wishFor(typeJSON, h)
 	return wanted.weight > json.weight || wanted.byName && wanted.weight > 0 && wanted.weight == json.weight
 }
 
-// checkAccept refuses a caller who takes none of the media types that the route
-// answers with. Problems go to every caller: whoever takes them alone is answered too.
+// checkAccept refuses a caller who accepts none of the media types of the route's
+// answers. Problems are sent to every caller: one who accepts only them is answered
+// too.
 func (r *route) checkAccept(h nethttp.Header) error {
 	accept := h["Accept"]
 	if len(r.answers) == 0 || len(accept) == 0 || len(accept) == 1 && (accept[0] == "*/*" || accept[0] == typeJSON && r.answers[0] == typeJSON) {

@@ -48,8 +48,8 @@ func TestWishFor(t *testing.T) {
 	require.InDelta(t, 1, wishFor(typeJSON, nethttp.Header{}).weight, 1e-9)
 }
 
-// TestNotAcceptable ranges over the table: whoever takes nothing that a call answers
-// with gets 406, and the call does nothing. Whoever takes some of it gets that.
+// TestNotAcceptable runs over the table: a caller who accepts no type of a call's
+// answers gets 406, and the call does nothing. One who accepts some type gets that.
 func TestNotAcceptable(t *testing.T) {
 	t.Parallel()
 	for i, r := range newServer(t, &fake{}).routes() {
@@ -85,14 +85,14 @@ func TestNotAcceptable(t *testing.T) {
 	}
 }
 
-// TestAcceptAfterTheToken: without a token nobody learns what a call answers with.
+// TestAcceptAfterTheToken: without a token, no caller learns what a call answers with.
 func TestAcceptAfterTheToken(t *testing.T) {
 	t.Parallel()
 	r := request("GET", "/admin/pools", "", "Accept", "image/png")
 	require.Equal(t, "unauthorized", problemIn(t, do(newServer(t, &fake{}), r).Result()).Code)
 }
 
-// TestUsualAcceptCostsNothing: what callers of POST /draw send is not taken apart.
+// TestUsualAcceptCostsNothing: the usual headers of POST /draw are not parsed.
 func TestUsualAcceptCostsNothing(t *testing.T) {
 	draws := newServer(t, &fake{}).routes()[0]
 	for _, accept := range []string{"", "*/*", "application/json"} {

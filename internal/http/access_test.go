@@ -3,9 +3,11 @@ package http
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	nethttp "net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +20,7 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
-// tokenOf is a token for tests: its text is its name and role.
+// tokenOf returns a token for tests: its text is its name and role.
 func tokenOf(name string, r access.Role) access.Token {
 	return access.Token{Name: name, Role: r, Digest: access.DigestOf(name + "-" + string(r))}
 }
@@ -27,17 +29,20 @@ func withTokens(tokens ...access.Token) setup {
 	return func(c *Config) { c.Tokens, c.PublicDraw = keep(append(tokens, adminEntry())...), false }
 }
 
-// mayCall is the promise of the roles, by the role that a call needs.
+// mayCall reports whether a role may make a call.
 func mayCall(has access.Role, e example) bool {
 	switch has {
 	case access.Admin:
 		return true
+	case access.Reader: // of calls, and no token's
 	case access.Draw:
 		return e.need == roleDraw
 	case access.Metrics:
 		return e.target == "/metrics"
 	case access.Auditor:
 		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" || e.target == "/metrics"
+	case access.Fulfil:
+		return e.need == roleFulfil || e.need == roleReader
 	case access.Stock:
 		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" || strings.HasSuffix(e.target, "/stock") || e.target == "/admin/pools/p/import"
 	}
@@ -66,7 +71,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestActor: the name of the token is who acts.
+// TestActor: the actor of a change is the name of the token.
 func TestActor(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f, withTokens(tokenOf("night-shift", access.Admin)))
@@ -92,7 +97,7 @@ func TestExpiredToken(t *testing.T) {
 	require.Equal(t, float64(3*gate.Burst), testutil.ToFloat64(s.metrics.refused.WithLabelValues("expired")))
 }
 
-// judgeGuesses says which right token is refused while wrong ones come.
+// judgeGuesses returns which right token is refused while wrong ones are sent.
 func judgeGuesses(s *Server) error {
 	ask := func(from, token string) int {
 		r := request("POST", "/draw", `{"pool":"p","user":"u"}`, "Authorization", "Bearer "+token)
@@ -117,8 +122,8 @@ func judgeGuesses(s *Server) error {
 	return nil
 }
 
-// TestRightTokensAreNeverRefused for the guesses of others. The double refuses all that
-// comes from an address after too many, as it was.
+// TestRightTokensAreNeverRefused: guesses of other callers do not affect a right token.
+// The double refuses everything from an address after too many guesses.
 func TestRightTokensAreNeverRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{}, withDrawToken)
@@ -140,8 +145,8 @@ func TestRightTokensAreNeverRefused(t *testing.T) {
 	require.ErrorContains(t, judgeGuesses(double), "is answered 429")
 }
 
-// TestGuesses: too many wrong tokens from an address are answered 429, and nothing
-// changes elsewhere.
+// TestGuesses: after too many wrong tokens, an address gets 429, and nothing changes
+// elsewhere.
 func TestGuesses(t *testing.T) {
 	s := newServer(t, &fake{}, withDrawToken)
 	now := at
@@ -178,9 +183,9 @@ func TestGuesses(t *testing.T) {
 	require.Positive(t, testutil.ToFloat64(s.metrics.refused.WithLabelValues("wrong")))
 }
 
-// TestNothingButTheOperatorOpensCalls: no Host and no missing header of a proxy
-// makes a caller without token one who may draw or read metrics. The control is a
-// service whose operator opened draws.
+// TestNothingButTheOperatorOpensCalls: neither a Host nor a missing header of a proxy
+// allows a caller without a token to draw or to read metrics. The control is a service
+// whose operator opened draws.
 func TestNothingButTheOperatorOpensCalls(t *testing.T) {
 	closed := newServer(t, &fake{}, func(c *Config) { c.PublicDraw = false })
 	open := newServer(t, &fake{})
@@ -196,9 +201,9 @@ func TestNothingButTheOperatorOpensCalls(t *testing.T) {
 	}
 }
 
-// TestDemoRefusesPagesOfOtherSites: in a demo anyone may draw but a page that
-// pointed its own name at this machine, or that calls across sites. The control
-// is a service that is open to all sites.
+// TestDemoRefusesPagesOfOtherSites: in a demo anyone may draw, except a page that
+// pointed its own name at this machine, or that calls across sites. The control is a
+// service that is open to all sites.
 func TestDemoRefusesPagesOfOtherSites(t *testing.T) {
 	demo := newServer(t, &fake{}, func(c *Config) { c.PublicDraw, c.DemoDraw, c.AllowedHosts = false, true, []string{"draws.local"} })
 	public := newServer(t, &fake{})
@@ -227,4 +232,42 @@ func TestDemoRefusesPagesOfOtherSites(t *testing.T) {
 	require.Equal(t, 200, ask(demo, "localhost:8080", "Origin", "http://localhost:8080", "Sec-Fetch-Site", "same-origin"))
 	require.Equal(t, 401, do(demo, request("GET", "http://localhost/metrics", "")).Code)
 	require.Equal(t, 200, do(demo, request("GET", "http://evil.example/livez", "")).Code)
+}
+
+// TestFulfilReadsOnlyNamesOfPools: the role fulfil gets exactly id, name and state of
+// pools, and no tag, which is the revision; rules, agenda, changes and commitments are
+// refused. The doubles are the answers to an auditor.
+func TestFulfilReadsOnlyNamesOfPools(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &fake{}, withTokens(tokenOf("depot", access.Fulfil), tokenOf("eye", access.Auditor)))
+	ask := func(path, token string) *nethttp.Response {
+		return do(s, request("GET", path, "", "Authorization", "Bearer "+token)).Result()
+	}
+	judge := func(answer *nethttp.Response, isList bool) error {
+		var page struct {
+			Pools []map[string]any `json:"pools"`
+		}
+		pool := map[string]any{}
+		var into any = &pool
+		if isList {
+			into = &page
+		}
+		if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
+			return err
+		}
+		if len(page.Pools) > 0 {
+			pool = page.Pools[0]
+		}
+		if members := slices.Sorted(maps.Keys(pool)); !slices.Equal(members, []string{"id", "name", "state"}) || answer.Header.Get("ETag") != "" {
+			return fmt.Errorf("it reads %v, tag %q", members, answer.Header.Get("ETag"))
+		}
+		return nil
+	}
+	for path, isList := range map[string]bool{"/admin/pools": true, "/admin/pools/p": false} {
+		require.NoError(t, judge(ask(path, "depot-fulfil"), isList), path)
+		require.ErrorContains(t, judge(ask(path, "eye-auditor"), isList), "it reads", path)
+	}
+	for _, path := range []string{"rules", "agenda", "log", "moves", "commitment", "odds", "statements", "audit"} {
+		require.Equal(t, "forbidden", problemIn(t, ask("/admin/pools/p/"+path, "depot-fulfil")).Code, path)
+	}
 }

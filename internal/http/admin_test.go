@@ -13,12 +13,12 @@ import (
 
 const (
 	springJSON = `{"id":"spring","name":"Spring","state":"open","mode":null,"version":7,"revision":5,"rules":0,"committed":0,"archived":false,"prizes":[` +
-		`{"id":"gold","name":"Gold coin","value":"19.90","kind":"prize","stocked":10,"issued":3,"remaining":7},` +
-		`{"id":"pin","name":"Pin","value":"0.00","kind":"prize","stocked":5,"issued":0,"remaining":5}]}`
+		`{"id":"gold","name":"Gold coin","value":"19.90","kind":"prize","stocked":10,"issued":3,"remaining":7,"given":"59.70"},` +
+		`{"id":"pin","name":"Pin","value":"0.00","kind":"prize","stocked":5,"issued":0,"remaining":5,"given":"0.00"}]}`
 	otherJSON = `{"id":"other","name":"Spring","state":"paused","mode":"optimistic","version":7,"revision":5,"rules":0,"committed":0,"archived":false,"opening":{"round":1000,"at":"2026-03-04T04:06:07.000890Z"},"prizes":[]}`
 )
 
-// logJSON are the entries of someLog.
+// logJSON returns the entries of someLog.
 func logJSON() []string {
 	const at = `"at":"2026-03-04T04:06:07.000890Z"`
 	return []string{
@@ -43,12 +43,12 @@ func TestAdminAnswers(t *testing.T) {
 			"POST", "/admin/pools", `{"id":"new","name":"New","mode":"external","prizes":[{"id":"a","name":"A","value":"0.5","stock":3},{"id":"b","name":"B","stock":0}]}`,
 			201, "/admin/pools/new",
 			`{"id":"new","name":"New","state":"open","mode":"external","version":0,"revision":0,"rules":0,"committed":0,"archived":false,"prizes":[` +
-				`{"id":"a","name":"A","value":"0.50","kind":"prize","stocked":3,"issued":0,"remaining":3},` +
-				`{"id":"b","name":"B","value":"0.00","kind":"prize","stocked":0,"issued":0,"remaining":0}]}`,
+				`{"id":"a","name":"A","value":"0.50","kind":"prize","stocked":3,"issued":0,"remaining":3,"given":"0.00"},` +
+				`{"id":"b","name":"B","value":"0.00","kind":"prize","stocked":0,"issued":0,"remaining":0,"given":"0.00"}]}`,
 		},
 		{
 			"POST", "/admin/pools/spring/prizes", `{"id":"a","name":"A","value":"7","stock":3}`,
-			201, "/admin/pools/spring", `{"id":"a","name":"A","value":"7.00","kind":"prize","stocked":3,"issued":0,"remaining":3}`,
+			201, "/admin/pools/spring", `{"id":"a","name":"A","value":"7.00","kind":"prize","stocked":3,"issued":0,"remaining":3,"given":"0.00"}`,
 		},
 		{
 			"POST", "/admin/pools/spring/prizes/gold/stock", `{"delta":100,"reason":"restock"}`, 200, "",
@@ -58,18 +58,18 @@ func TestAdminAnswers(t *testing.T) {
 		{
 			"GET", "/admin/pools/spring/awards", "", 200, "",
 			`{"awards":[{"version":1234,"at":"2026-03-04T04:06:07.000890Z","draw":"d","ordinal":1,"user":"u1","prize":"gold",` +
-				`"name":"Gold coin","value":"19.90","win":true,"unit":17}],"next":null}`,
+				`"name":"Gold coin","value":"19.90","win":true,"unit":17,"kind":"prize"}],"cursor":1234,"next":null}`,
 		},
 		{
 			"GET", "/admin/pools/spring/moves", "", 200, "",
-			`{"moves":[{"version":1,"at":"2026-03-04T04:06:07.000890Z","prize":"gold","delta":10,"reason":"start","actor":"admin","stocked":10,"issued":0}],"next":null}`,
+			`{"moves":[{"version":1,"at":"2026-03-04T04:06:07.000890Z","prize":"gold","delta":10,"reason":"start","actor":"admin","stocked":10,"issued":0}],"cursor":1,"next":null}`,
 		},
 		{
 			"PATCH", "/admin/pools/spring/prizes/gold", `{"name":"New"}`, 200, "",
-			`{"id":"gold","name":"New","value":"0.00","kind":"prize","stocked":0,"issued":0,"remaining":0}`,
+			`{"id":"gold","name":"New","value":"0.00","kind":"prize","stocked":0,"issued":0,"remaining":0,"given":"0.00"}`,
 		},
-		{"GET", "/admin/pools/spring/log", "", 200, "", `{"entries":[` + strings.Join(logJSON(), ",") + `],"next":null}`},
-		{"GET", "/admin/pools/spring/log?after=1&limit=1", "", 200, "", `{"entries":[` + logJSON()[1] + `],"next":2}`},
+		{"GET", "/admin/pools/spring/log", "", 200, "", `{"entries":[` + strings.Join(logJSON(), ",") + `],"cursor":3,"next":null}`},
+		{"GET", "/admin/pools/spring/log?after=1&limit=1", "", 200, "", `{"entries":[` + logJSON()[1] + `],"cursor":2,"next":2}`},
 		{
 			"GET", "/admin/pools/spring/audit", "", 200, "",
 			`{"ok":true,"pool":"spring","version":7,"prizes":[{"prize":"gold","stocked":10,"issued":3,"awards":3,"remaining":7,"over_issued":0}],"violations":[]}`,
@@ -124,6 +124,8 @@ func TestChangesReachTheStore(t *testing.T) {
 		`{"name":"S\u006fmmer \"24\""}`:  {Name: &name},
 		`{"mode":null,"state":"paused"}`: {Mode: &none, State: &paused},
 		`{"archived":true}`:              {Archived: &yes},
+		`{"text":null,"fair":true}`:      {Text: &none, Fair: &yes},
+		`{"text":"S\u006fmmer \"24\""}`:  {Text: &name},
 	} {
 		f := &fake{}
 		w := do(newServer(t, f), asAdmin("PATCH", "/admin/pools/p", body))
@@ -194,17 +196,24 @@ func TestBadAdminBodiesNameTheMember(t *testing.T) {
 		`{"id":"q"}`:                     `unknown member "id"`,
 		`{"mode":null,"mode":"x"}`:       `member "mode" is there twice`,
 		`{"state":"open","name":"\ud8"}`: "the body is not valid JSON",
+		`{"text":"a\u0085"}`:             "text holds a character",
 	} {
 		requireRefused(t, "PATCH", "pools/p", body, detail)
 	}
 	for body, detail := range map[string]string{
-		`{}`:                "nothing to change: give name or value",
-		`{"name":""}`:       "prize name is missing or empty",
-		`{"value":""}`:      "value is empty",
-		`{"value":"-1"}`:    "value must be an amount",
-		`{"stock":1}`:       `unknown member "stock"`,
-		`{"value":1.5}`:     `"value" must be a string`,
-		`{"name":"\u0000"}`: "prize name holds a character",
+		`{}`:             "nothing to change: give name, value or display",
+		`{"display":{}}`: "nothing to change: display has",
+		`{"display":{"picture":"http://shop.example/p"}}`: "display.picture must be an address that begins with https://",
+		`{"display":{"link":"javascript:alert(1)"}}`:      "display.link must be",
+		`{"display":{"text":"a\u0007"}}`:                  "display.text holds a character",
+		`{"display":{"name":1}}`:                          `"display.name" must be a string`,
+		`{"display":{"colour":"red"}}`:                    `unknown member "display.colour"`,
+		`{"name":""}`:                                     "prize name is missing or empty",
+		`{"value":""}`:                                    "value is empty",
+		`{"value":"-1"}`:                                  "value must be an amount",
+		`{"stock":1}`:                                     `unknown member "stock"`,
+		`{"value":1.5}`:                                   `"value" must be a string`,
+		`{"name":"\u0000"}`:                               "prize name holds a character",
 	} {
 		requireRefused(t, "PATCH", "pools/p/prizes/a", body, detail)
 	}

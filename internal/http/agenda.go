@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	nethttp "net/http"
 	"slices"
 	"strconv"
 
@@ -11,13 +10,14 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// visibleItems returns the items that the caller may see. Open stock items are for
-// admins only: whoever knows when a unit is released knows when to draw.
+// visibleItems returns the items that the caller may see. Only admins see open stock
+// items: whoever knows when a unit is released knows when to draw. What stands for hidden
+// items tells no instant.
 func (c call) visibleItems(items []draw.Item) []draw.Item {
 	if c.caller.Role == access.Admin {
 		return items
 	}
-	return slices.DeleteFunc(items, func(i draw.Item) bool { return i.Kind == draw.ItemStock && i.Done == 0 })
+	return slices.DeleteFunc(items, func(i draw.Item) bool { return i.Kind == draw.ItemStock && i.Done == 0 && i.Hidden == nil })
 }
 
 // agenda answers GET /admin/pools/{pool}/agenda.
@@ -29,52 +29,80 @@ func (s *Server) agenda(ctx context.Context, c call) (api.Agenda, error) {
 	read := func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Item, error) {
 		return s.Store.Agenda(ctx, poolID, after, limit, open == "true")
 	}
-	found, next, err := readPage(ctx, c, "pool", read, func(i *draw.Item) int64 { return i.Number })
+	found, end, err := readPage(ctx, c, "pool", read, func(i *draw.Item) int64 { return i.Number })
 	all := len(found)
 	found = c.visibleItems(found)
-	return api.Agenda{Items: api.ShowEach(found, api.ShowItem), Hidden: all - len(found), Next: next}, err
+	return api.Agenda{Items: api.ShowEach(found, api.ShowLine), Hidden: all - len(found), End: end}, err
 }
 
 // planItem answers POST /admin/pools/{pool}/agenda.
-func (s *Server) planItem(ctx context.Context, c call, body *api.NewItem) (api.PlannedItem, error) {
+// A moment is answered as an import of one item, which does not show it.
+func (s *Server) planItem(ctx context.Context, c call, body *api.NewItem) (any, error) {
 	wanted, err := body.Read()
 	if err != nil {
-		return api.PlannedItem{}, err
+		return nil, err
 	}
 	key, err := idempotencyKey(c.gin.Request.Header)
 	if err != nil {
-		return api.PlannedItem{}, err
+		return nil, err
+	}
+	if wanted.Kind == draw.ItemMoment {
+		p, err := s.Store.PlanMoment(ctx, c.param("pool"), wanted, key, c.actor())
+		if err != nil {
+			return nil, err
+		}
+		return c.planned(&p), nil
 	}
 	item, err := s.Store.PlanItem(ctx, c.param("pool"), wanted, key, c.actor())
 	if err != nil {
-		return api.PlannedItem{}, err
+		return nil, err
 	}
 	c.replayed(item.Replayed)
-	c.created("/admin/pools/" + c.param("pool") + "/agenda?after=" + strconv.FormatInt(item.Number-1, 10))
+	c.createdItems(item.Number)
 	return api.ShowPlannedItem(&item), nil
+}
+
+// createdItems sets the status of a call that planned items, and where they are shown;
+// first is the number of the first one.
+func (c call) createdItems(first int64) {
+	c.created("/admin/pools/" + c.param("pool") + "/agenda?after=" + strconv.FormatInt(first-1, 10))
+}
+
+// removePlanned answers DELETE /admin/pools/{pool}/agenda/imports/{version}.
+func (s *Server) removePlanned(c call) error {
+	return c.remove("version", c.beginLong, func(ctx context.Context, version int64) error {
+		_, err := s.Store.RemovePlanned(ctx, c.param("pool"), version, c.actor())
+		return err
+	})
 }
 
 // removeItem answers DELETE /admin/pools/{pool}/agenda/{item}.
 func (s *Server) removeItem(c call) error {
-	number, err := strconv.ParseInt(c.param("item"), 10, 64)
+	return c.remove("item", c.begin, func(ctx context.Context, number int64) error {
+		return s.Store.RemoveItem(ctx, c.param("pool"), number, c.actor())
+	})
+}
+
+// remove removes what a number in the path names.
+func (c call) remove(param string, begin func() (context.Context, func(), error), remove func(ctx context.Context, number int64) error) error {
+	number, err := strconv.ParseInt(c.param(param), 10, 64)
 	if err != nil {
 		return err
 	}
-	ctx, done, err := c.begin()
+	ctx, done, err := begin()
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := s.Store.RemoveItem(ctx, c.param("pool"), number, c.actor()); err != nil {
+	if err := remove(ctx, number); err != nil {
 		return err
 	}
-	c.gin.Writer.WriteHeader(nethttp.StatusNoContent)
-	c.gin.Writer.WriteHeaderNow()
+	c.noContent()
 	return nil
 }
 
-// opening is when the agenda opens a pool next, and when it shuts it; nil for
-// never, and both for a closed pool, whatever is still planned.
+// opening returns when the agenda opens a pool next, and when it pauses or closes it;
+// nil for never. Both are nil for a closed pool, whatever is still planned.
 func (s *Server) opening(ctx context.Context, p *draw.Pool) (opens, closes *string, err error) {
 	if p.DueAt.IsZero() || p.State == draw.StateClosed {
 		return nil, nil, nil
@@ -110,10 +138,13 @@ func (s *Server) importAgenda(c call) error {
 }
 
 // scheduled answers with what was planned.
-func (c call) scheduled(p *draw.Planned) error {
+func (c call) scheduled(p *draw.Planned) error { return c.writeJSON(c.planned(p)) }
+
+// planned sets the head of an answer that shows what was planned, and returns its body.
+func (c call) planned(p *draw.Planned) api.Planned {
 	c.replayed(p.Replayed)
-	c.created("/admin/pools/" + c.param("pool") + "/agenda?after=" + strconv.FormatInt(p.First-1, 10))
-	return c.writeJSON(api.ShowPlanned(p))
+	c.createdItems(p.First)
+	return api.ShowPlanned(p)
 }
 
 // spreadAgenda answers POST /admin/pools/{pool}/agenda/spread. It may plan as many

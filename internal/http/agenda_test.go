@@ -26,12 +26,15 @@ type planned struct {
 }
 
 func fakeItems() []draw.Item {
-	rules, _ := rules.Parse([]byte(`{"fallback":"none"}`)) // it fits
+	rules, _ := rules.Parse([]byte(`{"fallback":"none"}`)) // it is valid
 	return []draw.Item{
 		{Number: 1, At: at, Kind: draw.ItemState, State: draw.StateOpen, Actor: "anna", Done: 1240},
 		{Number: 2, At: at, Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: "gold", Delta: -5, Reason: "back"}, Actor: "anna"},
 		{Number: 3, At: at, Kind: draw.ItemRules, Rules: rules, Actor: "anna"},
 		{Number: 4, At: at, Kind: draw.ItemRules, Actor: "anna"},
+		{Number: 5, At: at, Kind: draw.ItemMoment, Stock: draw.MomentOf("gold"), Actor: "anna", Done: 1241},
+		{Number: 6, Kind: draw.ItemMoment, Hidden: &draw.Hidden{PrizeID: "silver", Count: 3, Version: 9, SHA256: strings.Repeat("a", 64), IsMoments: true}},
+		{Number: 9, Kind: draw.ItemStock, Hidden: &draw.Hidden{PrizeID: "silver", Count: 24, From: at, To: at.Add(time.Hour), Version: 10, SHA256: strings.Repeat("b", 64)}},
 	}
 }
 
@@ -50,11 +53,20 @@ func (f fakeStore) PlanItem(_ context.Context, poolID string, item draw.Item, ke
 	return item, err
 }
 
+func (f fakeStore) PlanMoment(_ context.Context, poolID string, item draw.Item, key, actor string) (draw.Planned, error) {
+	return sealed(key), f.note(planned{pool: poolID, item: item, key: key, actor: actor})
+}
+
+func (f fakeStore) RemovePlanned(_ context.Context, poolID string, version int64, actor string) (int64, error) {
+	return 3, f.note(planned{pool: poolID, after: version, actor: actor})
+}
+
 func (f fakeStore) RemoveItem(_ context.Context, poolID string, item int64, actor string) error {
 	return f.note(planned{pool: poolID, item: draw.Item{Number: item}, actor: actor})
 }
 
-// TestAgendaIsPlanned from its three forms, and everything else is one clear 400.
+// TestAgendaIsPlanned: each of the three forms is accepted, and everything else gets
+// 400 with a clear detail.
 func TestAgendaIsPlanned(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)
@@ -101,7 +113,48 @@ func TestAgendaIsPlanned(t *testing.T) {
 	}
 }
 
-// TestAgendaIsShown in pages, and its items are removed.
+// TestMomentIsPlanned: a moment is answered as an import of one item, which does not show
+// it, and takes no member of other forms.
+func TestMomentIsPlanned(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f)
+	const body = `{"at":"2999-01-01T00:00:00Z","moment":"gold"}`
+	answer := do(s, asAdmin("POST", "/admin/pools/p/agenda", body, "Idempotency-Key", "again"))
+	require.Equal(t, 201, answer.Code, answer.Body.String())
+	require.Equal(t, "/admin/pools/p/agenda?after=7", answer.Header().Get("Location"))
+	require.Equal(t, "true", answer.Header().Get("Idempotent-Replayed"))
+	require.JSONEq(t, `{"item":8,"count":2,"version":9,"sha256":"`+strings.Repeat("a", 64)+`","salt":"salt","replayed":true}`, answer.Body.String())
+	wanted := draw.Item{At: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), Kind: draw.ItemMoment, Stock: draw.MomentOf("gold")}
+	require.Equal(t, planned{pool: "p", item: wanted, key: "again", actor: "admin"}, f.last())
+	for _, more := range []string{`"state":"open"`, `"rules":null`, `"prize":"gold"`, `"delta":1`, `"reason":"r"`} {
+		wrong := do(s, asAdmin("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","moment":"gold",`+more+`}`))
+		require.Equal(t, 400, wrong.Code, more)
+	}
+	require.Equal(t, 400, do(s, asAdmin("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","moment":"a b"}`)).Code)
+
+	require.Equal(t, 204, do(s, asAdmin("DELETE", "/admin/pools/p/agenda/imports/9", "")).Code)
+	require.Equal(t, planned{pool: "p", after: 9, actor: "admin"}, f.last())
+	require.Equal(t, 400, do(s, asAdmin("DELETE", "/admin/pools/p/agenda/imports/0", "")).Code)
+	f.err = draw.Errorf(draw.CodeAgendaDone, "no")
+	require.Equal(t, 409, do(s, asAdmin("DELETE", "/admin/pools/p/agenda/imports/9", "")).Code)
+}
+
+// TestHiddenItemsAreOneLine: in every role, hidden items are a line for each prize and
+// list, without an instant. The done moment, which is shown whole, is the double.
+func TestHiddenItemsAreOneLine(t *testing.T) {
+	s := newServer(t, &fake{}, withTokens(tokenOf("root", access.Admin), tokenOf("eve", access.Auditor)))
+	for _, token := range []string{"root-admin", "eve-auditor"} {
+		w := do(s, request("GET", "/admin/pools/p/agenda?after=4", "", "Authorization", "Bearer "+token))
+		require.Equal(t, 200, w.Code, w.Body)
+		require.JSONEq(t, `{"items":[
+			{"item":5,"at":"`+api.ShowTime(at)+`","moment":"gold","actor":"anna","done":1241},
+			{"hidden":{"prize":"silver","count":3,"from":null,"to":null,"sha256":"`+strings.Repeat("a", 64)+`","version":9,"moment":true}},
+			{"hidden":{"prize":"silver","count":24,"from":"`+api.ShowTime(at)+`","to":"`+api.ShowTime(at.Add(time.Hour))+`","sha256":"`+strings.Repeat("b", 64)+`","version":10,"moment":false}}
+		],"cursor":9,"next":null}`, w.Body.String(), token)
+	}
+}
+
+// TestAgendaIsShown: the agenda is shown in pages, and items can be removed.
 func TestAgendaIsShown(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)
@@ -110,7 +163,7 @@ func TestAgendaIsShown(t *testing.T) {
 	require.JSONEq(t, `{"items":[
 		{"item":2,"at":"`+api.ShowTime(at)+`","prize":"gold","delta":-5,"reason":"back","actor":"anna","done":null},
 		{"item":3,"at":"`+api.ShowTime(at)+`","rules":{"fallback":"none"},"actor":"anna","done":null}
-	],"next":3}`, answer.Body.String())
+	],"cursor":3,"next":3}`, answer.Body.String())
 	require.Equal(t, planned{pool: "p", after: 1, limit: 3, open: true}, f.last())
 	answer = do(s, asAdmin("GET", "/admin/pools/p/agenda", ""))
 	require.Contains(t, answer.Body.String(), `"done":1240`)
@@ -129,7 +182,7 @@ func TestAgendaIsShown(t *testing.T) {
 }
 
 // TestPlannedStockIsForAdmins: other roles learn how many moves of stock are planned,
-// and not when. The admin, who reads all four items, is the double.
+// but not when. The admin, who reads all four items, is the double.
 func TestPlannedStockIsForAdmins(t *testing.T) {
 	s := newServer(t, &fake{}, withTokens(tokenOf("root", access.Admin), tokenOf("eve", access.Auditor), tokenOf("shop", access.Stock)))
 	for token, hidden := range map[string]bool{"root-admin": false, "eve-auditor": true, "shop-stock": true} {

@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/http/packed"
 )
 
-// writeCopied answers with a, or says that the caller has it already.
+// writeCopied answers with a, or with 304 if the caller already has it.
 func (c call) writeCopied(a *packed.Copy) {
 	h := c.gin.Writer.Header()
 	body, isKnown := a.Choose(c.gin.Request.Header, h)
@@ -24,38 +24,45 @@ func (c call) writeCopied(a *packed.Copy) {
 	c.write(nethttp.StatusOK, body)
 }
 
-// writeOpenly answers with what holds no secret: callers may keep it, and ask with its
-// tag whether it is still the same.
+// writeOpenly answers with something that is not secret: callers may cache it, and ask
+// by its tag whether it has changed.
 func (c call) writeOpenly(a *packed.Copy) {
 	c.gin.Writer.Header()["Cache-Control"] = []string{"no-cache"}
 	c.writeCopied(a)
 }
 
-// dropCopies drops those of a pool.
+// dropCopies drops the copies of a pool.
 func (s *Server) dropCopies(poolID string) {
 	s.copies.Drop(poolID)
 	s.odds.Drop(poolID)
+	s.fair.Drop(poolID)
 }
 
-// created says that the answer is 201, of something that location shows.
+// created sets the status 201 and the Location of what was created.
 func (c call) created(location string) {
 	c.gin.Writer.Header().Set("Location", location)
 	c.gin.Writer.WriteHeader(nethttp.StatusCreated)
 }
 
-// replayed says whether the answer was given before.
+// noContent answers with the status 204.
+func (c call) noContent() {
+	c.gin.Writer.WriteHeader(nethttp.StatusNoContent)
+	c.gin.Writer.WriteHeaderNow()
+}
+
+// replayed sets the header that states whether the answer was given before.
 func (c call) replayed(was bool) {
 	if was {
 		c.gin.Writer.Header().Set("Idempotent-Replayed", "true")
 	}
 }
 
-// shortMax is the longest answer that net/http keeps until its handler ends, in
-// bytes: it finds the length of these itself.
+// shortMax is the maximum size of an answer that net/http buffers until its handler
+// ends, in bytes: for these it computes the length itself.
 const shortMax = 2 << 10
 
-// writeShort is write for an answer that is short as a rule: without its length
-// there is one header less to copy, sort and write.
+// writeShort is write for an answer that is usually short: without its length there is
+// one header less to copy, sort and write.
 func (c call) writeShort(status int, body []byte) {
 	if len(body) > shortMax {
 		c.write(status, body)

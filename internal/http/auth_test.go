@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/access"
 )
 
-// example is a request that a route takes.
+// example is a request that a route accepts.
 type example struct {
 	need                 role
 	method, target, body string
@@ -23,7 +23,7 @@ type example struct {
 func (e *example) request(headers ...string) *nethttp.Request {
 	path := e.target
 	if e.method == "DELETE" && strings.HasSuffix(path, "/codes") {
-		path += "?count=1" // which it needs
+		path += "?count=1" // a required parameter
 	}
 	r := request(e.method, path, e.body, headers...)
 	if strings.HasSuffix(e.target, "/import") {
@@ -35,18 +35,21 @@ func (e *example) request(headers ...string) *nethttp.Request {
 	return r
 }
 
-// calls lists all calls, each with a body that it takes and the role that it
-// needs. The table of routes is checked against it.
+// calls returns all calls, each with a valid body and the role that it needs. The table
+// of routes is checked against it.
 func calls() []example {
 	return []example{
 		{roleDraw, "POST", "/draw", `{"pool":"p","user":"u"}`},
+		{roleDraw, "POST", "/pools/p/draws", `{"user":"u"}`},
 		{roleDraw, "GET", "/pools/p", ""},
 		{roleDraw, "GET", "/pools/p/draws/d", ""},
 		{roleDraw, "GET", "/pools/p/draws/d/receipt", ""},
+		{roleDraw, "POST", "/pools/p/draws/d/claim", `{"user":"u1"}`},
 		{roleDraw, "GET", "/pools/p/odds", ""},
 		{roleDraw, "GET", "/pools/p/users/u1", ""},
 		{roleDraw, "GET", "/pools/p/users/u1/awards", ""},
-		{roleAuditor, "GET", "/admin/self", ""},
+		{roleReader, "GET", "/admin/awards", ""},
+		{roleReader, "GET", "/admin/self", ""},
 		{roleAuditor, "GET", "/admin/events", ""},
 		{roleDraw, "GET", "/pools/p/proof/commitment", ""},
 		{roleDraw, "GET", "/pools/p/proof/key", ""},
@@ -54,21 +57,27 @@ func calls() []example {
 		{roleDraw, "GET", "/pools/p/proof/reveal", ""},
 		{roleDraw, "GET", "/pools/p/proof/log", ""},
 		{roleAdmin, "POST", "/admin/pools", `{"id":"p","name":"P","prizes":[]}`},
-		{roleAuditor, "GET", "/admin/pools", ""},
-		{roleAuditor, "GET", "/admin/pools/p", ""},
+		{roleReader, "GET", "/admin/pools", ""},
+		{roleReader, "GET", "/admin/pools/p", ""},
 		{roleAdmin, "PATCH", "/admin/pools/p", `{"state":"open"}`},
 		{roleAdmin, "DELETE", "/admin/pools/p", ""},
 		{roleAdmin, "POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1}`},
+		{roleAuditor, "GET", "/admin/pools/p/prizes", ""},
 		{roleAdmin, "PATCH", "/admin/pools/p/prizes/a", `{"name":"A"}`},
 		{roleStock, "POST", "/admin/pools/p/prizes/a/stock", `{"delta":1,"reason":"r"}`},
 		{roleAdmin, "POST", "/admin/pools/p/prizes/a/codes", "AAAA-1111"},
-		{roleAuditor, "GET", "/admin/pools/p/prizes/a/codes", ""},
+		{roleReader, "GET", "/admin/pools/p/prizes/a/codes", ""},
 		{roleAdmin, "DELETE", "/admin/pools/p/prizes/a/codes", ""},
 		{roleStock, "POST", "/admin/pools/p/import", "prize,name,value,stock"},
-		{roleAuditor, "GET", "/admin/pools/p/awards", ""},
+		{roleReader, "GET", "/admin/pools/p/awards", ""},
+		{roleReader, "GET", "/admin/pools/p/awards/7", ""},
+		{roleFulfil, "POST", "/admin/pools/p/awards/7/code", ""},
+		{roleFulfil, "POST", "/admin/pools/p/steps", `{"award":7,"to":"fulfilled"}`},
+		{roleReader, "GET", "/admin/pools/p/steps", ""},
 		{roleAuditor, "GET", "/admin/pools/p/moves", ""},
 		{roleAuditor, "GET", "/admin/pools/p/log", ""},
 		{roleAdmin, "PUT", "/admin/pools/p/rules", `{}`},
+		{roleAdmin, "POST", "/admin/pools/p/rules", `{}`},
 		{roleAuditor, "GET", "/admin/pools/p/rules", ""},
 		{roleAdmin, "DELETE", "/admin/pools/p/rules", ""},
 		{roleAdmin, "POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","state":"open"}`},
@@ -76,6 +85,7 @@ func calls() []example {
 		{roleAdmin, "POST", "/admin/pools/p/agenda/spread", `{"prize":"gold","units":1,"from":"2999-01-01T00:00:00Z","to":"2999-01-02T00:00:00Z","random":true}`},
 		{roleAuditor, "GET", "/admin/pools/p/agenda", ""},
 		{roleAdmin, "DELETE", "/admin/pools/p/agenda/7", ""},
+		{roleAdmin, "DELETE", "/admin/pools/p/agenda/imports/7", ""},
 		{roleAdmin, "POST", "/admin/pools/p/commitment", `{}`},
 		{roleAuditor, "GET", "/admin/pools/p/commitment", ""},
 		{roleAdmin, "POST", "/admin/pools/p/skip", `{"to":9}`},
@@ -93,26 +103,39 @@ func calls() []example {
 		{roleAdmin, "PATCH", "/admin/jobs/j", `{"enabled":true}`},
 		{roleAdmin, "POST", "/admin/jobs/j/run", ""},
 		{roleAuditor, "GET", "/admin/jobs/j/runs", ""},
+		{roleAdmin, "POST", "/admin/hooks", `{"url":"https://example.com/in"}`},
+		{roleAuditor, "GET", "/admin/hooks", ""},
+		{roleAuditor, "GET", "/admin/hooks/h", ""},
+		{roleAdmin, "PATCH", "/admin/hooks/h", `{"state":"off"}`},
+		{roleAdmin, "DELETE", "/admin/hooks/h", ""},
+		{roleAdmin, "POST", "/admin/hooks/h/test", ""},
+		{roleAdmin, "POST", "/admin/hooks/h/rotate", ""},
+		{roleAdmin, "POST", "/admin/hooks/h/retry", ""},
+		{roleAdmin, "POST", "/admin/hooks/h/skip", `{"pool":"p"}`},
+		{roleAdmin, "POST", "/admin/hooks/h/replay", `{"pool":"p","after":7}`},
 		{roleAdmin, "POST", "/admin/clock", `{"accept":true}`},
 		{roleNone, "GET", "/problems/sold-out", ""},
 		{roleNone, "GET", "/openapi.yaml", ""},
 		{roleNone, "GET", "/openapi.json", ""},
 		{roleNone, "GET", "/ui", ""},
 		{roleNone, "GET", "/ui/app.js", ""},
+		{roleNone, "GET", "/fair/p", ""},
+		{roleNone, "GET", "/fair/-/fair.js", ""},
+		{roleNone, "GET", "/fair/p/facts", ""},
 		{roleNone, "GET", "/livez", ""},
 		{roleNone, "GET", "/readyz", ""},
 		{roleMetrics, "GET", "/metrics", ""},
 	}
 }
 
-// target fills the parts of a route's path in.
+// target replaces the parameters of a route's path.
 func target(path string) string {
-	return strings.NewReplacer(":pool", "p", ":prize", "a", ":draw", "d", ":job", "j", ":item", "7", ":user", "u1",
+	return strings.NewReplacer("/fair/-/:file", "/fair/-/fair.js", ":pool", "p", ":prize", "a", ":draw", "d", ":job", "j", ":hook", "h", ":item", "7", ":version", "7", ":user", "u1",
 		":code", "sold-out", ":file", "app.js").Replace(path)
 }
 
-// TestListOfCallsIsWhole holds the table of routes to the list of calls, and
-// gin's routes to the table.
+// TestListOfCallsIsWhole: the table of routes and the list of calls agree, and gin's
+// routes and the table.
 func TestListOfCallsIsWhole(t *testing.T) {
 	s := newServer(t, &fake{})
 	var table, registered, want []string
@@ -134,7 +157,7 @@ func TestListOfCallsIsWhole(t *testing.T) {
 	require.ElementsMatch(t, want, registered)
 }
 
-// TestHeadGoesWhereverGetDoes: with the same status and headers.
+// TestHeadGoesWhereverGetDoes: HEAD gets the same status and headers.
 func TestHeadGoesWhereverGetDoes(t *testing.T) {
 	server := httptest.NewServer(newServer(t, &fake{awards: manyAwards(3)}).Handler())
 	defer server.Close()
@@ -162,14 +185,15 @@ func TestHeadGoesWhereverGetDoes(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerForbidsKeepingAndGuessing: successes, problems and what no
-// route takes. The description and the admin page hold nothing secret: they may be kept.
+// TestEveryAnswerForbidsKeepingAndGuessing: successes, problems and requests without a
+// route. The description, the admin page and pages of fairness contain nothing secret:
+// they may be cached.
 func TestEveryAnswerForbidsKeepingAndGuessing(t *testing.T) {
 	s := newServer(t, &fake{})
 	check := func(r *nethttp.Request, about string) {
 		h := do(s, r).Header()
 		kept := "no-store"
-		if strings.HasPrefix(about, "/openapi.") || strings.HasPrefix(about, "/ui") {
+		if strings.HasPrefix(about, "/openapi.") || strings.HasPrefix(about, "/ui") || strings.HasPrefix(about, "/fair/") {
 			kept = "no-cache"
 		}
 		require.Equal(t, kept, h.Get("Cache-Control"), about)
@@ -184,8 +208,8 @@ func TestEveryAnswerForbidsKeepingAndGuessing(t *testing.T) {
 	check(request("DELETE", "/draw", ""), "unknown method")
 }
 
-// TestUnknownQueryParametersAreRejected ranges over the table, so that a new
-// route takes what its line says and nothing else.
+// TestUnknownQueryParametersAreRejected runs over the table, so that a new route
+// accepts only the parameters of its line.
 func TestUnknownQueryParametersAreRejected(t *testing.T) {
 	bodies := map[string]string{}
 	for _, call := range calls() {
@@ -201,7 +225,17 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 				value = "true"
 			case name == "after" && strings.HasSuffix(r.path, "/statements"):
 				value = "2026-03-01"
-			case slices.Contains([]string{"dry_run", "open", "reserve", "skip"}, name):
+			case name == "after" && r.path == feedPath:
+				value = "now"
+			case name == "accept":
+				value = "fork"
+			case name == "state":
+				value = "won"
+			case name == "wait":
+				value = "1s"
+			case name == "from" || name == "to":
+				value = "2026-03-01T00:00:00Z"
+			case slices.Contains([]string{"dry_run", "open", "reserve", "skip", "win"}, name):
 				value = "true"
 			case name == "formulas":
 				value, headers = "exact", []string{"Accept", "text/csv"}
@@ -212,28 +246,39 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 			if strings.HasSuffix(r.path, "/codes") && body != "" {
 				headers = []string{"Content-Type", "text/plain"}
 			}
-			w := do(newServer(t, f), asAdmin(r.method, target(r.path)+"?"+name+"="+value, body, headers...))
+			if strings.HasSuffix(r.path, "/steps") && name == "dry_run" {
+				body, headers = "award,to\n7,fulfilled\n", []string{"Content-Type", "text/csv"}
+			}
+			s := newServer(t, f)
+			if r.path == fairPath { // which takes those that other sites add to a link
+				s = undescribed(s)
+			}
+			w := do(s, asAdmin(r.method, target(r.path)+"?"+name+"="+value, body, headers...))
 			if slices.Contains(r.query, name) {
 				require.Contains(t, []int{200, 201}, w.Code, r.path)
+				continue
+			}
+			if r.path == fairPath {
+				require.Equal(t, 200, w.Code)
 				continue
 			}
 			p := problemIn(t, w.Result())
 			require.Equal(t, "invalid-request", p.Code, r.path)
 			require.Equal(t, `unknown query parameter "`+name+`"`, p.Detail, r.path)
-			require.Equal(t, r.path == "/draw", p.Outcome == "none", r.path)
+			require.Equal(t, r.draws(), p.Outcome == "none", r.path)
 			require.Nil(t, f.last(), r.path)
 		}
 	}
 }
 
-// addresses returns callers, each from an address of its own.
+// addresses returns callers, each with a different address.
 func addresses() func() string {
 	n := 0
 	return func() string { n++; return fmt.Sprintf("198.51.%d.%d:1000", n/250, n%250) }
 }
 
 func TestTokens(t *testing.T) {
-	// what each Authorization header is answered, by the token that a call needs
+	// the answer to each Authorization header, by the token that a call needs
 	cases := []struct {
 		name, header string
 		draw, admin  string
@@ -253,7 +298,7 @@ func TestTokens(t *testing.T) {
 	s, caller := newServer(t, &fake{}, withDrawToken), addresses()
 	for _, tc := range cases {
 		for _, call := range calls() {
-			want := map[role]string{roleNone: "", roleDraw: tc.draw, roleMetrics: tc.admin, roleAdmin: tc.admin, roleAuditor: tc.admin, roleStock: tc.admin}[call.need]
+			want := map[role]string{roleNone: "", roleDraw: tc.draw, roleMetrics: tc.admin, roleAdmin: tc.admin, roleReader: tc.admin, roleFulfil: tc.admin, roleAuditor: tc.admin, roleStock: tc.admin}[call.need]
 			r := call.request()
 			r.RemoteAddr = caller()
 			if tc.header != "" {
@@ -292,8 +337,8 @@ func TestPublicDrawOpensDrawing(t *testing.T) {
 	}
 }
 
-// TestEmptyTokenMatchesNobody: a header that holds no bearer token is like none, also
-// where a token's digest is that of nothing. The last one shows that such a digest
+// TestEmptyTokenMatchesNobody: a header without a bearer token counts as none, even if
+// a token has the digest of the empty text. The last case shows that such a digest
 // would be found.
 func TestEmptyTokenMatchesNobody(t *testing.T) {
 	ofNothing := access.Token{Name: "slip", Role: access.Admin, Digest: access.DigestOf("")}

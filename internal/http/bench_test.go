@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// The no-op handler: gin parses the JSON of a draw and answers the JSON of a
-// draw, as one writes it in five minutes, and decides nothing.
+// The no-op handler: gin parses the JSON of a draw and answers with the JSON of a draw,
+// as one writes it in five minutes. It decides nothing.
 type noopAward struct {
 	Prize   string `json:"prize"`
 	Name    string `json:"name"`
@@ -79,7 +79,7 @@ type rewound struct{ bytes.Reader }
 
 func (*rewound) Close() error { return nil }
 
-// BenchmarkHandler measures the handlers alone, without a network.
+// BenchmarkHandler measures the handlers without a network.
 func BenchmarkHandler(b *testing.B) {
 	for name, handler := range benchmarked(b) {
 		b.Run(name, func(b *testing.B) {
@@ -97,8 +97,8 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkLoopback measures CPU per request over connections kept alive;
-// the client is a few bytes of its own and costs the same in each case.
+// BenchmarkLoopback measures CPU per request over keep-alive connections; the client
+// only sends a few bytes and costs the same in each case.
 func BenchmarkLoopback(b *testing.B) {
 	for name, handler := range benchmarked(b) {
 		b.Run(name, func(b *testing.B) { benchmarkLoopback(b, handler) })
@@ -138,7 +138,7 @@ func benchmarkLoopback(b *testing.B, handler nethttp.Handler) {
 	b.ReportMetric((cpu(b)-begin)/float64(b.N), "cpu-ns/op")
 }
 
-// cpu is the processor time that this process has used, in nanoseconds.
+// cpu returns the processor time that this process has used, in nanoseconds.
 func cpu(b *testing.B) float64 {
 	var use syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &use))

@@ -3,25 +3,26 @@ package http
 import (
 	"context"
 
-	"golang.org/x/sync/semaphore"
-
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http/gate"
 )
 
-// place waits for a place among the calls that use the database beside the draws,
-// until done is called. Error: CodeOverloaded when ctx ends first.
+// place waits for a place among the calls that use the database besides the draws; done
+// gives it back. Error: CodeOverloaded if ctx ends first.
 func (c call) place(ctx context.Context) (done func(), err error) {
 	places := c.server.bounds.Changes
-	if c.isRead() {
+	switch {
+	case c.isRead():
 		places = c.server.bounds.Reads
+	case c.route.role == roleDraw:
+		places = c.server.bounds.Claims
 	}
 	done, err = places.Wait(ctx, gate.RankOf(c.caller.Role))
 	return done, overloaded(err)
 }
 
-// begin gives a short call its time and its place among the calls that use the database,
-// until done is called. Error: CodeOverloaded.
+// begin gives a short call its timeout and its place among the calls that use the
+// database; done gives them back. Error: CodeOverloaded.
 func (c call) begin() (ctx context.Context, done func(), err error) {
 	ctx, cancel := c.within(c.server.RequestTimeout)
 	leave, err := c.place(ctx)
@@ -32,9 +33,9 @@ func (c call) begin() (ctx context.Context, done func(), err error) {
 	return ctx, func() { leave(); cancel() }, nil
 }
 
-// beginLong gives a change that may read or write a whole log the time of an audit, and a
-// place among such changes, until done is called. It waits for the place as long as a
-// request may take. Error: CodeOverloaded.
+// beginLong gives a change that may read or write a whole log the timeout of an audit,
+// and a place among such changes; done gives them back. It waits for the place up to
+// the request timeout. Error: CodeOverloaded.
 func (c call) beginLong() (ctx context.Context, done func(), err error) {
 	waiting, stop := c.within(c.server.RequestTimeout)
 	defer stop()
@@ -46,9 +47,16 @@ func (c call) beginLong() (ctx context.Context, done func(), err error) {
 	return ctx, func() { cancel(); leave() }, nil
 }
 
-// placed is what do returns, which has a place of the database meanwhile. Errors:
-// those of do, and CodeOverloaded.
-func placed[Out any](ctx context.Context, c call, do func() (Out, error)) (out Out, err error) {
+// placed returns the result of do, a short call's work, which runs in a place of the
+// database and has the request timeout. Errors: those of do, and CodeOverloaded.
+func placed[Out any](c call, do func(context.Context) (Out, error)) (Out, error) {
+	ctx, cancel := c.within(c.server.RequestTimeout)
+	defer cancel()
+	return placedIn(ctx, c, func() (Out, error) { return do(ctx) })
+}
+
+// placedIn is placed with a time of its own.
+func placedIn[Out any](ctx context.Context, c call, do func() (Out, error)) (out Out, err error) {
 	done, err := c.place(ctx)
 	if err != nil {
 		return out, err
@@ -57,7 +65,7 @@ func placed[Out any](ctx context.Context, c call, do func() (Out, error)) (out O
 	return do()
 }
 
-// overloaded is the error of a wait that was given up, nil for nil.
+// overloaded returns the error of a wait that was given up, nil for nil.
 func overloaded(err error) error {
 	if err == nil {
 		return nil
@@ -65,8 +73,8 @@ func overloaded(err error) error {
 	return draw.Wrap(draw.CodeOverloaded, err, "so many calls of this kind are at work that this one did not begin in time")
 }
 
-// take takes n places of a bound for a call. Error: CodeOverloaded with the detail
-// where they are not free.
+// take takes n places of a bound for a call. Error: CodeOverloaded with the detail if
+// they are not free.
 func (c call) take(of *gate.Shares, n int64, detail string) (done func(), err error) {
 	done, ok := of.Try(gate.RankOf(c.caller.Role), n)
 	if !ok {
@@ -75,7 +83,7 @@ func (c call) take(of *gate.Shares, n int64, detail string) (done func(), err er
 	return done, nil
 }
 
-// streamed is a handler of an audit or an export, of which few run at once.
+// streamed returns a handler of an audit or an export; few of them run at once.
 func streamed(handle handler) handler {
 	return func(c call) error {
 		//double:unbounded c.server.bounds.Streams => gate.NewShares([gate.Ranks]int64{1 << 20, 1 << 20, 1 << 20, 1 << 20})
@@ -89,26 +97,26 @@ func streamed(handle handler) handler {
 }
 
 // queued is a handler of which few run at once, and the others wait for their turn.
-func queued(of func(*gate.Bounds) *semaphore.Weighted, handle handler) handler {
+func queued(of func(*gate.Bounds) *gate.Shares, handle handler) handler {
 	return func(c call) error {
 		ctx, cancel := c.within(c.server.RequestTimeout)
 		defer cancel()
-		turns := of(&c.server.bounds)
-		if err := turns.Acquire(ctx, 1); err != nil {
+		done, err := of(&c.server.bounds).Wait(ctx, gate.RankOf(c.caller.Role))
+		if err != nil {
 			return overloaded(err)
 		}
-		defer turns.Release(1)
+		defer done()
 		return handle(c)
 	}
 }
 
-func publicLogs(b *gate.Bounds) *semaphore.Weighted { return b.PublicLogs }
-func proofs(b *gate.Bounds) *semaphore.Weighted     { return b.Proofs }
+func publicLogs(b *gate.Bounds) *gate.Shares { return b.PublicLogs }
+func proofs(b *gate.Bounds) *gate.Shares     { return b.Proofs }
 
 // answerShort is the longest answer that is not counted, in bytes.
 const answerShort = 64 << 10
 
-// room makes room for an answer of n bytes until done is called. Error:
+// room reserves memory for an answer of n bytes until done is called. Error:
 // CodeOverloaded.
 func (c call) room(n int) (done func(), err error) {
 	if n <= answerShort {

@@ -19,7 +19,7 @@ import (
 	"drawsvc/internal/http/packed"
 )
 
-// checksOf is how often a check is made when many ask at once.
+// checksOf returns how often a check is made when many callers ask at once.
 func checksOf(t *testing.T, ask func(check func(context.Context) error) func(context.Context) error) (made int64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func checksOf(t *testing.T, ask func(check func(context.Context) error) func(con
 		for range 50 {
 			all.Go(func() { _ = asked(t.Context()) })
 		}
-		synctest.Wait() // whoever would check beside the first does
+		synctest.Wait() // every caller that would check concurrently does
 		close(letGo)
 		all.Wait()
 		made = checks.Load()
@@ -42,8 +42,8 @@ func checksOf(t *testing.T, ask func(check func(context.Context) error) func(con
 	return made
 }
 
-// TestReadinessIsCheckedOnce for all who ask at the same time, and for a second
-// after. The double asks the database for each of them.
+// TestReadinessIsCheckedOnce: one check answers all who ask at the same time, and for a
+// second after. The double checks the database for each of them.
 func TestReadinessIsCheckedOnce(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, int64(1), checksOf(t, func(check func(context.Context) error) func(context.Context) error {
@@ -52,8 +52,8 @@ func TestReadinessIsCheckedOnce(t *testing.T) {
 	require.Greater(t, checksOf(t, func(check func(context.Context) error) func(context.Context) error { return check }), int64(1))
 }
 
-// TestReadinessOutlivesItsCaller: the check goes on for those who wait for it,
-// and its result is no longer used after a second.
+// TestReadinessOutlivesItsCaller: the check continues for those who wait for it, and
+// its result is no longer used after a second.
 func TestReadinessOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, readinessOutlivesItsCaller)
@@ -83,11 +83,11 @@ func readinessOutlivesItsCaller(t *testing.T) {
 	require.ErrorIs(t, r.ask(canceled), context.Canceled)
 }
 
-// TestPoolIsShownFromMemory: one reading serves all callers of a second, and
-// says 304 to those that have it.
+// TestPoolIsShownFromMemory: one reading serves all callers of a second, and answers
+// 304 to those that have it.
 func TestPoolIsShownFromMemory(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, poolIsShownFromMemory) // so that a busy machine does not take a second
+	synctest.Test(t, poolIsShownFromMemory) // so that the time does not depend on the machine
 }
 
 func poolIsShownFromMemory(t *testing.T) {
@@ -120,7 +120,7 @@ func poolIsShownFromMemory(t *testing.T) {
 	require.Len(t, f.asked, 4, "and what another may have changed, after a second")
 }
 
-// blocking is a store whose audits and logs wait until they are let go.
+// blocking is a store whose audits and logs wait until they are released.
 type blocking struct {
 	fakeStore
 	begun chan struct{}
@@ -134,15 +134,15 @@ func (b blocking) Audit(ctx context.Context, id string) (draw.Audit, error) {
 }
 
 func (b blocking) Awards(ctx context.Context, id string, after int64, limit int) ([]draw.Award, error) {
-	if limit == api.PageMax { // that of a stream
+	if limit == api.PageMax { // the page size of a stream
 		b.begun <- struct{}{}
 		<-b.letGo
 	}
 	return b.fakeStore.Awards(ctx, id, after, limit)
 }
 
-// TestStreamsAreBounded: the audits and exports beyond the bound are turned
-// away, and other calls go on.
+// TestStreamsAreBounded: audits and exports beyond the bound are refused, and other
+// calls continue.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -177,8 +177,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	require.Equal(t, 200, do(s, asAdmin("GET", "/admin/pools/p/audit", "")).Code, "there is room again")
 }
 
-// TestLongAnswersAreBounded: those that are being sent leave no room for more;
-// a change is answered all the same.
+// TestLongAnswersAreBounded: while answers use up the memory, further long answers are
+// refused; a change is still answered.
 func TestLongAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -203,9 +203,9 @@ func TestLongAnswersAreBounded(t *testing.T) {
 	done()
 }
 
-// TestNoCallTakesTwoPlaces: where there is one place for reads and one for changes, each
-// call is answered. A call that took a second one while it has the first would wait for
-// others of its kind that do the same, and all of them for nothing.
+// TestNoCallTakesTwoPlaces: with one place for reads and one for changes, each call is
+// answered. A call that needed a second place while it holds the first would deadlock
+// with others like it.
 func TestNoCallTakesTwoPlaces(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{awards: manyAwards(3)})
@@ -228,19 +228,19 @@ func TestNoCallTakesTwoPlaces(t *testing.T) {
 	done()
 }
 
-// TestEveryChangeHasABound: where no place is left, no call changes anything. Draws have
+// TestEveryChangeHasABound: without a free place, no call changes anything. Draws have
 // the queues of the batcher.
 func TestEveryChangeHasABound(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	s := newServer(t, f)
 	none := [gate.Ranks]int64{}
-	s.bounds.Changes, s.bounds.LongChanges, s.bounds.Imports = gate.NewShares(none), gate.NewShares(none), gate.NewShares(none)
+	s.bounds.Changes, s.bounds.LongChanges, s.bounds.Imports, s.bounds.Claims = gate.NewShares(none), gate.NewShares(none), gate.NewShares(none), gate.NewShares(none)
 	s.bounds.Simulations, s.bounds.Streams = gate.NewShares(none), gate.NewShares(none)
 	s.RequestTimeout = 50 * time.Millisecond
 	changes := 0
 	for _, e := range calls() {
-		if e.method == nethttp.MethodGet || e.target == drawPath || e.target == "/admin/pools/p/simulation?draws=10" {
+		if e.method == nethttp.MethodGet || e.target == drawPath || strings.HasSuffix(e.target, "/draws") || e.target == "/admin/pools/p/simulation?draws=10" {
 			continue
 		}
 		p := problemIn(t, do(s, e.request("Authorization", "Bearer "+adminToken)).Result())
@@ -251,7 +251,7 @@ func TestEveryChangeHasABound(t *testing.T) {
 	require.Greater(t, changes, 20)
 }
 
-// TestLongChangesLeaveRoom: changes that take long do not keep short ones waiting.
+// TestLongChangesLeaveRoom: short changes do not wait for long ones.
 func TestLongChangesLeaveRoom(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{})

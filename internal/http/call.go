@@ -20,8 +20,8 @@ import (
 	"drawsvc/internal/http/packed"
 )
 
-// call is one request on its way through a route. It is a handle: copies are
-// of the same request.
+// call is one request on its way through a route. It is a handle: copies refer to the
+// same request.
 type call struct {
 	server *Server
 	route  *route
@@ -29,12 +29,12 @@ type call struct {
 	// id names the request in the log and in the answer's headers.
 	id    string
 	query url.Values
-	// caller is the token that let the call in.
+	// caller is the token that admitted the call.
 	caller *access.Token
 }
 
-// handler answers a call. An error that it returns becomes a problem, or cuts
-// the connection where a part of the answer was sent already.
+// handler answers a call. An error that it returns becomes a problem, or cuts the
+// connection if a part of the answer was already sent.
 type handler func(c call) error
 
 // readPath decodes and checks the parts of the path, for param.
@@ -45,9 +45,9 @@ func (c call) readPath() error {
 		switch {
 		case err != nil:
 			return draw.Errorf(draw.CodeInvalidRequest, "the %s in the path is not percent-encoded", p.Key)
-		case p.Key == "item":
+		case p.Key == "item", p.Key == "version":
 			if n, failed := strconv.ParseInt(value, 10, 64); failed != nil || n < 1 || value[0] == '+' {
-				err = draw.Errorf(draw.CodeInvalidRequest, "the item in the path must be a whole number above 0")
+				err = draw.Errorf(draw.CodeInvalidRequest, "the %s in the path must be a whole number above 0", p.Key)
 			}
 		case p.Key == "user":
 			err = draw.CheckUser(value)
@@ -64,22 +64,26 @@ func (c call) readPath() error {
 	return nil
 }
 
-// actor is who makes the call: the name of the token, "" where none was needed.
+// actor returns who makes the call: the name of the token, "" if no token was needed.
 func (c call) actor() string { return cmp.Or(c.server.Actor, c.caller.Name) }
 
 // param returns a part of the path by its name in the route.
 func (c call) param(name string) string { return c.gin.Param(name) }
 
-// readQuery reads the query parameters. One that the route does not take, or
-// that is given twice, is rejected.
+// readQuery reads the query parameters. A parameter that the route does not have, or
+// that occurs twice, is rejected. The page of fairness has none, and ignores those that
+// other sites add to a link that is shared there.
 func (r *route) readQuery(raw string) (url.Values, error) {
+	if r.path == fairPath {
+		return nil, nil
+	}
 	query, err := url.ParseQuery(raw)
 	if err != nil {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the query cannot be read")
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(r.query, name) {
-			return nil, draw.Errorf(draw.CodeInvalidRequest, "unknown query parameter %s", api.Quote(name))
+			return nil, draw.Errorf(draw.CodeInvalidRequest, "unknown query parameter %s", draw.Quote(name))
 		}
 		if len(query[name]) > 1 {
 			return nil, draw.Errorf(draw.CodeInvalidRequest, "query parameter %q is there twice", name)
@@ -88,7 +92,7 @@ func (r *route) readQuery(raw string) (url.Values, error) {
 	return query, nil
 }
 
-// number returns a query parameter, or usual when the caller does not give it.
+// number returns a query parameter, or usual if the caller does not give it.
 func (c call) number(name string, least, most, usual int64) (int64, error) {
 	values := c.query[name]
 	if len(values) == 0 {
@@ -101,8 +105,8 @@ func (c call) number(name string, least, most, usual int64) (int64, error) {
 	return n, nil
 }
 
-// word returns a query parameter that is one of some words, the first when the
-// caller does not give it.
+// word returns a query parameter that is one of some words, the first if the caller
+// does not give it.
 func (c call) word(name string, words ...string) (string, error) {
 	values := c.query[name]
 	if len(values) == 0 {
@@ -119,11 +123,17 @@ func (c call) within(limit time.Duration) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(c.gin.Request.Context(), limit)
 }
 
-// wholeLog gives a call that reads all that a pool has the time of an audit, and its
-// answer more than that.
+// wholeLog gives a call that reads everything of a pool the timeout of an audit, and
+// its answer a longer one.
 func (c call) wholeLog() (context.Context, context.CancelFunc) {
 	c.unhurried(c.server.limits.audit + 10*time.Second)
 	return c.within(c.server.limits.audit)
+}
+
+// version returns the version in the path, which was checked.
+func (c call) version() int64 {
+	n, _ := strconv.ParseInt(c.param("version"), 10, 64)
+	return n
 }
 
 // isRead says whether the call changes nothing.
@@ -140,40 +150,46 @@ const (
 	roleMetrics = access.Metrics
 	roleAuditor = access.Auditor
 	roleStock   = access.Stock
-	roleAdmin   = access.Admin
+	roleFulfil  = access.Fulfil
+	// roleReader is that of what auditors and fulfil read.
+	roleReader = access.Reader
+	roleAdmin  = access.Admin
 )
 
-// drawPath is the path of POST /draw, the one call that draws.
-const drawPath = "/draw"
+// drawPath and poolDrawPath are the paths of the calls that draw.
+const (
+	drawPath     = "/draw"
+	poolDrawPath = "/pools/:pool/draws"
+)
 
 // codesPath is the path of the codes of a prize.
 const codesPath = "/admin/pools/:pool/prizes/:prize/codes"
 
-// route is one call of the interface, as data. gin's routes, the labels of the
-// metrics and the authorization are made from it.
+// route is one call of the interface, as data. gin's routes, the labels of the metrics
+// and the authorization are made from it.
 type route struct {
 	method, path string
-	// role is what the caller's token must allow: the least role that may call.
+	// role is the minimum role of the caller's token.
 	role role
-	// query names the query parameters that the call takes.
+	// query names the query parameters of the call.
 	query []string
-	// answers are the media types that the call can answer with, the usual one
-	// first. None: it answers whatever Accept says. So do probes and scrapes, which
-	// must not fail for a header; files, whose path names their format; and calls
-	// without content in the answer.
+	// answers are the media types that the call can answer with, the usual one first.
+	// Without any, it ignores Accept. Such calls are probes and scrapes, which must not
+	// fail because of a header; files, whose path names their format; and calls without
+	// content in the answer.
 	answers []string
-	// handle answers the call once role, path and query are checked.
+	// handle answers the call after role, path and query were checked.
 	handle handler
 }
 
 // draws says whether the call is a draw, so that its problems must say what
 // happened to it.
-func (r *route) draws() bool { return r.path == drawPath }
+func (r *route) draws() bool { return r.path == drawPath || r.path == poolDrawPath }
 
 // streams says whether the answer lasts as long as its caller listens.
 func (r *route) streams() bool { return r.path == eventsPath }
 
-// probes says whether machines make the call every few seconds.
+// probes reports whether machines make the call every few seconds.
 func (r *route) probes() bool {
 	return slices.Contains([]string{"/livez", "/readyz", "/metrics"}, r.path)
 }
@@ -182,11 +198,11 @@ const (
 	// eventsPath is the path of the stream of events.
 	eventsPath = "/admin/events"
 	typeEvents = "text/event-stream"
-	// eventMax is how long a caller may take for one event.
+	// eventMax is the timeout of a caller for one event.
 	eventMax = 10 * time.Second
 )
 
-// day returns a query parameter that is a day, or "" where it is not given.
+// day returns a query parameter that is a day, or "" if it is not given.
 func (c call) day(name string) (string, error) {
 	values := c.query[name]
 	if len(values) == 0 {
@@ -195,9 +211,9 @@ func (c call) day(name string) (string, error) {
 	return values[0], api.CheckDay(name, values[0])
 }
 
-// ifMatch returns the revisions that If-Match names: nil, which is every one,
-// without the header, and present for *, which stands for what there is. What is no
-// revision's tag is none, as is a weak tag.
+// ifMatch returns the revisions that If-Match names: nil, which allows every one,
+// without the header, and present for *, which means the current ones. A tag that is
+// weak or not a revision's matches none.
 func ifMatch(h nethttp.Header, present []int64) []int64 {
 	lines := h["If-Match"]
 	if len(lines) == 0 {
@@ -217,12 +233,12 @@ func ifMatch(h nethttp.Header, present []int64) []int64 {
 	return revisions
 }
 
-// unmatched is the route of requests that no route took.
+// unmatched is the route of requests without a route.
 const unmatched = "unmatched"
 
-// unhurried gives an answer that may take long its own time to be written, in
-// place of the server's write timeout.
+// unhurried gives an answer that may take long a longer write timeout than the
+// server's.
 func (c call) unhurried(limit time.Duration) {
-	// A writer without deadlines needs none lifted.
+	// A writer without deadlines needs no longer ones.
 	_ = nethttp.NewResponseController(c.gin.Writer).SetWriteDeadline(time.Now().Add(limit))
 }

@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestRevisionIsTheTag: answers that show a pool have its revision as their tag,
-// and If-Match says which revisions a change may meet.
+// TestRevisionIsTheTag: answers that show a pool have its revision as their tag, and
+// If-Match states at which revisions a change may be made.
 func TestRevisionIsTheTag(t *testing.T) {
 	s := newServer(t, &fake{})
 	for _, r := range [][3]string{
@@ -66,7 +66,8 @@ func TestDeleteReachesTheStore(t *testing.T) {
 	require.Equal(t, "already-issued", problemIn(t, do(s, asAdmin("DELETE", "/admin/pools/spring", "")).Result()).Code)
 }
 
-// TestLogIsStreamed: a line of JSON for each entry, the same as in pages.
+// TestLogIsStreamed: the stream has a line of JSON for each entry, the same as in
+// pages.
 func TestLogIsStreamed(t *testing.T) {
 	s := newServer(t, &fake{})
 	w := do(s, asAdmin("GET", "/admin/pools/spring/log", "", "Accept", "application/x-ndjson"))
@@ -83,7 +84,7 @@ func TestLogIsStreamed(t *testing.T) {
 	require.Equal(t, "invalid-request", problemIn(t, w.Result()).Code)
 }
 
-// TestMovesAsCSV: with their actors.
+// TestMovesAsCSV: the export has their actors.
 func TestMovesAsCSV(t *testing.T) {
 	w := do(newServer(t, &fake{}), asAdmin("GET", "/admin/pools/spring/moves", "", "Accept", "text/csv"))
 	require.Equal(t, 200, w.Code)

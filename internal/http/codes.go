@@ -37,7 +37,7 @@ func (s *Server) importCodes(c call) error {
 	return c.writeJSON(api.ShowImportedCodes(&wanted, &done))
 }
 
-// codesWanted reads what the call says beside the file.
+// codesWanted reads the parameters of the import besides the file.
 func (c call) codesWanted() (w draw.CodeImport, err error) {
 	w = draw.CodeImport{PoolID: c.param("pool"), PrizeID: c.param("prize"), Actor: c.actor()}
 	if w.Key, err = idempotencyKey(c.gin.Request.Header); err != nil {

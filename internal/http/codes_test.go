@@ -49,7 +49,8 @@ func codedDraw(_ context.Context, r draw.Request) (draw.Draw, error) {
 	return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Awards: []draw.Award{a}}, nil
 }
 
-// TestCodesAreImported, counted and dropped, by whoever may.
+// TestCodesAreImported: codes are imported, counted and dropped by the roles that may
+// do so.
 func TestCodesAreImported(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -88,8 +89,8 @@ func TestCodesAreImported(t *testing.T) {
 	}
 }
 
-// TestCodesOfAnswers: the answer to a draw has the code of its award, those of pools
-// without codes have no such member, and the errors say what is known.
+// TestCodesOfAnswers: the answer to a draw has the code of its award, answers of pools
+// without codes have no such member, and errors state what is known.
 func TestCodesOfAnswers(t *testing.T) {
 	t.Parallel()
 	f := &fake{codesAway: true}

@@ -16,7 +16,7 @@ func TestConfigThatCannotWork(t *testing.T) {
 		"no tokens":      func(c *Config) { c.Tokens = nil },
 		"no admin token": func(c *Config) { c.Tokens = keep() },
 		"no time":        func(c *Config) { c.RequestTimeout = 0 },
-		"metrics twice":  func(*Config) {}, // good's registry has them already
+		"metrics twice":  func(*Config) {}, // good's registry already has them
 	} {
 		bad := good
 		spoil(&bad)

@@ -17,12 +17,12 @@ import (
 	"drawsvc/internal/http/conns"
 )
 
-// habit is how net/http watches a connection, with the read of the connection
-// and a buffer of one byte.
+// habit is how net/http watches a connection, with the read of the connection and a
+// buffer of one byte.
 type habit func(read func([]byte) (int, error), one []byte) (int, error)
 
-// spy stands between net/http and a conn. It counts the one-byte reads of
-// net/http, the watches that have ended, and all reads that wait on the network.
+// spy is between net/http and a conn. It counts the one-byte reads of net/http, the
+// watches that have ended, and all reads that wait on the network.
 type spy struct {
 	net.Conn
 	habit                    habit
@@ -33,14 +33,14 @@ func (s *spy) Read(b []byte) (int, error) {
 	if len(b) != 1 {
 		return s.Conn.Read(b)
 	}
-	defer s.answered.Add(1) // all that the habit reads has been counted
+	defer s.answered.Add(1) // everything that the habit reads has been counted
 	return s.habit(func(b []byte) (int, error) {
 		s.asked.Add(1)
 		return s.Conn.Read(b)
 	}, b)
 }
 
-// network is what lies under a spy's conn.
+// network is the connection below a spy's conn.
 type network struct {
 	net.Conn
 	spy *spy
@@ -70,15 +70,15 @@ func (l spying) Accept() (net.Conn, error) {
 	return s, nil
 }
 
-// contextual is a store whose pools are read as long as the context lasts.
+// contextual is a store that reads pools until the context ends.
 type contextual struct{ fakeStore }
 
 func (c contextual) Pool(ctx context.Context, id string) (draw.Pool, error) {
 	return somePool(id), ctx.Err()
 }
 
-// judgeWatch says what is wrong with a habit: a draw's watch must ask for one
-// byte once, be content with none, and leave the connection as it was.
+// judgeWatch returns what is wrong with a habit: a draw's watch must ask for one byte
+// once, accept none, and not change the connection.
 func judgeWatch(t *testing.T, h habit) error {
 	f, started, letGo := held()
 	s := newServer(t, f, func(c *Config) { c.Store = contextual{fakeStore{f}} })
@@ -94,7 +94,7 @@ func judgeWatch(t *testing.T, h habit) error {
 
 	caller, url, answers := ownClient(t), "http://"+inner.Addr().String(), make(chan answered, 1)
 	go func() { answers <- postDraw(caller, url) }()
-	<-started // the body has been read to its end, which is where a watch begins
+	<-started // the body has been read to its end, where a watch begins
 	spied := <-l.made
 	watched := func() bool { return spied.answered.Load() > 0 || spied.waiting.Load() > 0 }
 	require.Eventually(t, watched, 30*time.Second, time.Millisecond, "net/http does not watch connections as it did")
@@ -117,15 +117,14 @@ func judgeWatch(t *testing.T, h habit) error {
 	return nil
 }
 
-// TestNetHTTPWatchesByOneByte holds net/http to the habit that conn.Read relies
-// on and that no documentation promises. A failure after an update of Go means
-// that conn.go has to follow it, or to go.
+// TestNetHTTPWatchesByOneByte checks the habit of net/http that conn.Read relies on and
+// that no documentation promises. If it fails after an update of Go, conn.go must be
+// adapted or removed.
 func TestNetHTTPWatchesByOneByte(t *testing.T) {
 	require.NoError(t, judgeWatch(t, func(read func([]byte) (int, error), one []byte) (int, error) { return read(one) }))
 }
 
-// TestWatchJudgeCatchesOtherHabits gives the judge servers that watch in other
-// ways.
+// TestWatchJudgeCatchesOtherHabits: the judge rejects servers that watch in other ways.
 func TestWatchJudgeCatchesOtherHabits(t *testing.T) {
 	for about, h := range map[string]habit{
 		"a read waits": func(read func([]byte) (int, error), one []byte) (int, error) {
@@ -151,7 +150,7 @@ func TestWatchJudgeCatchesOtherHabits(t *testing.T) {
 	}
 }
 
-// waitingStore is a store whose pools take until the caller has disconnected.
+// waitingStore is a store that reads a pool until the caller has disconnected.
 type waitingStore struct {
 	fakeStore
 	begun, ended chan struct{}
@@ -164,7 +163,7 @@ func (w waitingStore) Pool(ctx context.Context, _ string) (draw.Pool, error) {
 	return draw.Pool{}, ctx.Err()
 }
 
-// TestOtherCallsAreWatched: a caller that goes ends the work on its call.
+// TestOtherCallsAreWatched: if a caller disconnects, the work on its call ends.
 func TestOtherCallsAreWatched(t *testing.T) {
 	f := &fake{}
 	store := waitingStore{fakeStore{f}, make(chan struct{}), make(chan struct{})}

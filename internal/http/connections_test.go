@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// caller is a connection that a test writes requests to by hand.
+// caller is a connection to which a test writes raw requests.
 type caller struct {
 	net.Conn
 	answers *bufio.Reader
@@ -29,7 +29,7 @@ func dial(t *testing.T, addr string) *caller {
 	return &caller{c, bufio.NewReader(c)}
 }
 
-// get asks for a path and keeps the connection.
+// get requests a path and keeps the connection.
 func (c *caller) get(path string) error {
 	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path); err != nil {
 		return err
@@ -42,8 +42,8 @@ func (c *caller) get(path string) error {
 	return err
 }
 
-// idleCallers are connections that have each asked once. Those that are closed
-// by the server are dead.
+// idleCallers returns connections with one request each. dead returns how many of them
+// the server has closed.
 func idleCallers(t *testing.T, addr string, n int) (all []*caller, dead func() int) {
 	t.Helper()
 	for range n {
@@ -86,7 +86,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	require.Zero(t, dead())
 }
 
-// TestSilentConnectionsMakeRoom: those that never ask are closed like idle ones.
+// TestSilentConnectionsMakeRoom: connections without any request are closed like idle
+// ones.
 func TestSilentConnectionsMakeRoom(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{}, func(c *Config) { c.ConnectionsMax = 4 })
@@ -97,8 +98,8 @@ func TestSilentConnectionsMakeRoom(t *testing.T) {
 	require.NoError(t, dial(t, addr).get("/livez"))
 }
 
-// TestConnectionsAtWorkAreKept: a new connection waits for one that is at work,
-// and is served when that has its answer; the end of the service does not wait.
+// TestConnectionsAtWorkAreKept: a new connection waits for a busy one, and is served
+// after that has its answer; the shutdown does not wait.
 func TestConnectionsAtWorkAreKept(t *testing.T) {
 	t.Parallel()
 	f, started, letGo := held()

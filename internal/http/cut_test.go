@@ -7,11 +7,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,7 +23,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// endless is a store whose exports go on until its database is away.
+// endless is a store whose exports continue until its database is away.
 type endless struct {
 	fakeStore
 	away chan struct{}
@@ -66,7 +68,7 @@ func (e endless) ExportProof(_ context.Context, _ string, create func(string) (i
 	return e.fill(w)
 }
 
-// fill writes what no compression makes shorter.
+// fill writes data that cannot be compressed.
 func (e endless) fill(w io.Writer) error {
 	random := rand.NewChaCha8([32]byte{})
 	piece := make([]byte, 32<<10)
@@ -110,14 +112,14 @@ func faults() map[string]fault {
 	}
 }
 
-// exported are the exports that are streams, by method, path and type.
+// exported returns the exports that are streams, by method, path and type.
 func exported() [][3]string {
 	return [][3]string{
 		{"GET", "/admin/pools/p/awards", typeCSV}, {"GET", "/pools/p/proof/log", typeNDJSON}, {"POST", "/admin/pools/p/proof", typeZip},
 	}
 }
 
-// certified is a server's part of TLS, and its callers'.
+// certified returns the TLS settings of a server and of its callers.
 func certified(t *testing.T) (server, caller *tls.Config) {
 	t.Helper()
 	certificates := httptest.NewTLSServer(nil)
@@ -125,8 +127,8 @@ func certified(t *testing.T) (server, caller *tls.Config) {
 	return &tls.Config{Certificates: certificates.TLS.Certificates, NextProtos: []string{"http/1.1"}}, &tls.Config{InsecureSkipVerify: true}
 }
 
-// cut asks for an export, reads the beginning of it, has it cut, and returns the
-// error that ends what is left, nil where that passes for whole.
+// cut requests an export, reads its beginning, has it cut by fault, and returns the
+// error that ends the rest, nil if it seems complete.
 func cut(t *testing.T, address string, w wire, export [3]string, fault func()) error {
 	t.Helper()
 	a := w.begin(t, address, export[0], export[1], export[2], 64<<10)
@@ -143,16 +145,18 @@ func cut(t *testing.T, address string, w wire, export [3]string, fault func()) e
 	return err
 }
 
-// TestCutExportsLookBroken: an export that is cut ends in an error for its caller,
-// whatever cut it. Over HTTP/1.0 the end of the connection is the end of an answer,
-// so that the connection is reset there.
+// TestCutExportsLookBroken: an export that is cut ends with an error for its caller,
+// whatever cut it. Over HTTP/1.0 the end of the connection is the end of an answer, so
+// that the connection is reset there.
 func TestCutExportsLookBroken(t *testing.T) {
 	t.Parallel()
 	served, calling := certified(t)
-	for name, fault := range faults() {
-		for _, w := range append(wires(), wire{name: "HTTP/1.0, TLS", version: "1.0", tls: calling}) {
-			for _, export := range exported() {
-				if export[2] == typeZip && w.name == "gzip" {
+	of := faults()
+	for row, name := range slices.Sorted(maps.Keys(of)) {
+		fault := of[name]
+		for column, w := range append(wires(), wire{name: "HTTP/1.0, TLS", version: "1.0", tls: calling}) {
+			for layer, export := range exported() {
+				if export[2] == typeZip && w.name == "gzip" || !servertest.Every() && !servertest.Meets(row, column, layer, len(of)) {
 					continue
 				}
 				t.Run(name+", "+w.name+", "+export[2], func(t *testing.T) {
@@ -177,8 +181,8 @@ func TestCutExportsLookBroken(t *testing.T) {
 	}
 }
 
-// TestCutExportsLookBrokenCatches has the exports cut by a server that closes its
-// connections as usual: over HTTP/1.0 they pass for whole ones.
+// TestCutExportsLookBrokenCatches: with a server that closes its connections as usual,
+// cut exports over HTTP/1.0 seem complete.
 func TestCutExportsLookBrokenCatches(t *testing.T) {
 	t.Parallel()
 	for _, w := range wires()[:2] {
@@ -193,8 +197,8 @@ func TestCutExportsLookBrokenCatches(t *testing.T) {
 	}
 }
 
-// behindNginx returns the address of an nginx before a server, with its defaults: some
-// releases ask the server over HTTP/1.0.
+// behindNginx returns the address of an nginx with default settings in front of a
+// server: some releases request over HTTP/1.0.
 func behindNginx(t *testing.T, server string) string {
 	t.Helper()
 	listen := servertest.FreeAddr(t)
@@ -202,8 +206,8 @@ func behindNginx(t *testing.T, server string) string {
 	return listen
 }
 
-// TestCutExportsLookBrokenThroughNginx: nginx that asks over HTTP/1.0 learns of the cut
-// by the reset, and its caller over HTTP/1.1 by the missing end of the chunks.
+// TestCutExportsLookBrokenThroughNginx: nginx, over HTTP/1.0, notices the cut by the
+// reset, and its caller, over HTTP/1.1, by the missing end of the chunks.
 func TestCutExportsLookBrokenThroughNginx(t *testing.T) {
 	t.Parallel()
 	for _, export := range exported() {
@@ -231,15 +235,15 @@ func (b brief) ExportProof(_ context.Context, _ string, create func(string) (io.
 	}
 	text := make([]byte, 200<<10)
 	for i := range text {
-		text[i] = byte(rand.Uint32()) // what no archive makes shorter
+		text[i] = byte(rand.Uint32()) // data that cannot be compressed
 	}
 	_, err = w.Write(text)
-	time.Sleep(200 * time.Millisecond) // the time to write is over
+	time.Sleep(200 * time.Millisecond) // the write timeout is over
 	return err
 }
 
-// TestLostEndLooksBroken: what net/http still holds when a handler has ended may be
-// lost too.
+// TestLostEndLooksBroken: the data that net/http still buffers when a handler has ended
+// may be lost too.
 func TestLostEndLooksBroken(t *testing.T) {
 	t.Parallel()
 	b := brief{endless{fakeStore{&fake{}}, make(chan struct{})}}

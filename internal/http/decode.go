@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// bodyMax is the largest body that is read, in bytes.
+	// bodyMax is the maximum size of a body, in bytes.
 	bodyMax = 64 << 10
-	// bufferSize is how much a new buffer holds; it grows as needed.
+	// bufferSize is the initial size of a buffer; it grows as needed.
 	bufferSize = 2 << 10
 )
 
@@ -34,15 +34,15 @@ func (s *Server) bodyMax() int {
 	return bodyMax
 }
 
-// buffer returns an empty buffer; it goes back with s.buffers.Put.
+// buffer returns an empty buffer; s.buffers.Put gives it back.
 func (s *Server) buffer() *[]byte { return s.buffers.Get().(*[]byte) }
 
 var errEmptyBody = draw.Errorf(draw.CodeInvalidRequest, "the body is empty")
 
-// decode reads the body, one JSON object, into the struct that into points to.
-// Members that the struct does not have, members given twice, names in another
-// case, invalid UTF-8 and anything after the object are refused. A null stands
-// for the member's zero value.
+// decode reads the body, one JSON object, into the struct that into points to. It
+// refuses members that the struct does not have, members that occur twice, names in
+// another case, invalid UTF-8 and anything after the object. A null is the member's
+// zero value.
 func (s *Server) decode(r *nethttp.Request, into any) error {
 	if err := checkContentType(r.Header, "application/json"); err != nil {
 		return err
@@ -68,8 +68,8 @@ func (s *Server) decode(r *nethttp.Request, into any) error {
 	return nil
 }
 
-// checkContentType reports whether a body is of the one kind that a call
-// takes, in UTF-8; params are those that the kind may have besides charset.
+// checkContentType returns an error unless a body has the one media type that a call
+// accepts, in UTF-8; params are further parameters that the type may have.
 func checkContentType(h nethttp.Header, kind string, params ...string) error {
 	if h["Content-Encoding"] != nil {
 		return draw.Errorf(problem.CodeUnsupportedMediaType, "the body must not be encoded")
@@ -95,8 +95,8 @@ func isPlain(contentType, kind string, allowed []string) bool {
 	return true
 }
 
-// readBody reads a body of at most most bytes into buf, growing it as needed,
-// and returns it also when it fails.
+// readBody reads a body of up to most bytes into buf, growing it as needed, and
+// returns it even if it fails.
 func readBody(r *nethttp.Request, buf []byte, most int) ([]byte, error) {
 	if r.ContentLength > int64(most) {
 		return buf, draw.Errorf(api.CodeBodyTooLarge, "the body is larger than %d bytes", most)
@@ -111,7 +111,7 @@ func readBody(r *nethttp.Request, buf []byte, most int) ([]byte, error) {
 		case len(buf) > most:
 			return buf, draw.Errorf(api.CodeBodyTooLarge, "the body is larger than %d bytes", most)
 		case err == io.EOF:
-			_ = r.Body.Close() // else net/http reads it to its end once more before it answers
+			_ = r.Body.Close() // otherwise net/http reads it to its end once more before it answers
 			return buf, nil
 		case isTimeout(err):
 			return buf, draw.Errorf(problem.CodeRequestTimeout, "the body did not arrive in time")
@@ -126,8 +126,8 @@ func isTimeout(err error) bool {
 	return ok && e.Timeout()
 }
 
-// noBody rejects a body: an empty object at most. Clients that do not know that they
-// send nothing do so in chunks.
+// noBody rejects a body, except an empty object. Clients that do not know that they
+// send nothing use chunks.
 func noBody(c call) error {
 	if c.gin.Request.ContentLength == 0 {
 		return nil

@@ -168,7 +168,7 @@ func FuzzDrawBody(f *testing.F) {
 		}
 		asked := service.last().(draw.Request)
 		require.NoError(t, asked.Check())
-		// What was let in means the same to a plain reader of JSON.
+		// An accepted body means the same to a usual reader of JSON.
 		var plain struct {
 			Pool, User string
 			Count      *int

@@ -25,7 +25,8 @@ func describeJSON() handler {
 	return described(typeJSON, func() ([]byte, error) { return yaml.YAMLToJSON(description) })
 }
 
-// described is the handler of a form of the description, which the first call makes.
+// described returns the handler of a form of the description, which the first call
+// creates.
 func described(contentType string, convert func() ([]byte, error)) handler {
 	converted := sync.OnceValues(func() (*packed.Copy, error) {
 		body, err := convert()

@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestDescriptionCatches: descriptions that are wrong in one place each.
+// TestDescriptionCatches: a description that is wrong in one place is rejected.
 func TestDescriptionCatches(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -33,7 +33,7 @@ func TestDescriptionCatches(t *testing.T) {
 		"a code is missing":                {"        - sold-out\n", "", "codes:"},
 		"a code that nothing has":          {"        - sold-out\n", "        - sold-out\n        - sold-in\n", "sold-in"},
 		"a route is missing":               {"  /livez:\n", "  /lively:\n", "GET /livez"},
-		"a query parameter is missing":     {"        - {$ref: \"#/components/parameters/Formulas\"}\n", "", "GET /admin/pools/{pool}/awards: query"},
+		"a query parameter is missing":     {"        - {$ref: \"#/components/parameters/Formulas\"}\n", "", "GET /admin/awards: query"},
 		"a parameter that is not taken":    {"        - {$ref: \"#/components/parameters/After\"}\n", "        - {$ref: \"#/components/parameters/After\"}\n        - {name: user, in: query, schema: {type: string}}\n", "user"},
 		"a header is missing":              {"          headers: {ETag: {$ref: \"#/components/headers/ETag\"}}\n", "", "header Etag is not described"},
 		"a role is another":                {"security: [{token: [stock]}]", "security: [{token: [draw]}]", "prizes/{prize}/stock: role"},
@@ -59,7 +59,7 @@ func TestDescriptionCatches(t *testing.T) {
 	}
 }
 
-// unstreamed are the complaints about answers that are not JSON.
+// unstreamed returns the complaints about answers that are not JSON.
 func unstreamed(t *testing.T, c *contract.Contract) (wrong error) {
 	j := contract.NewJudge(newServer(t, &fake{}).engine, c.Check, func(err error) { wrong = errors.Join(wrong, err) })
 	for path, kind := range map[string]string{"awards": typeCSV, "moves": typeCSV, "statements": typeCSV, "log": typeNDJSON} {

@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/http/contract"
 )
 
-// examplesOf are those of a body: one, or one for each of its forms.
+// examplesOf returns the examples of a body: one, or one for each of its forms.
 func examplesOf(m *openapi3.MediaType) []any {
 	if len(m.Examples) == 0 {
 		return []any{m.Example}
@@ -29,8 +29,8 @@ func examplesOf(m *openapi3.MediaType) []any {
 	return all
 }
 
-// sendExamples sends the examples of each request body, which have every member
-// that is described, and has them taken.
+// sendExamples sends the examples of each request body, which have every described
+// member, and checks that they are accepted.
 func sendExamples(t *testing.T, c *contract.Contract) (wrong error) {
 	s := newServer(t, &fake{}, full)
 	sent := 0
@@ -49,7 +49,7 @@ func sendExamples(t *testing.T, c *contract.Contract) (wrong error) {
 					wrong = errors.Join(wrong, fmt.Errorf("the example lacks %s", path))
 				}
 			}
-			path := strings.NewReplacer("{pool}", "p", "{prize}", "a", "{job}", "j").Replace(o.Path)
+			path := strings.NewReplacer("{pool}", "spring", "{draw}", "d", "{prize}", "a", "{job}", "j", "{hook}", "h").Replace(o.Path)
 			for _, example := range examplesOf(media) {
 				body, isText := example.(string)
 				if !isText {
@@ -77,8 +77,8 @@ func TestExamplesAreTaken(t *testing.T) {
 	require.NoError(t, sendExamples(t, c))
 }
 
-// withMembers are refusals with members of their own: of a limit that is for ever, of
-// one that ends, and of pauses.
+// withMembers makes refusals with their own members: of a limit without end, of one
+// that ends, and of pauses.
 func withMembers(t *testing.T) (all []error) {
 	rules, err := rules.Parse([]byte(`{"fallback":"none","limits":[{"of":"prize","prize":"gold","max":1},{"of":"draws","max":3,"per":"day"}]}`))
 	require.NoError(t, err)

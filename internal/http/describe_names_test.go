@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/http/contract"
 )
 
-// sharedNames are the names that two kinds of components have.
+// sharedNames returns the names that two kinds of components have.
 func sharedNames(c *contract.Contract) (shared []string) {
 	of := c.Doc.Components
 	seen := map[string]bool{}
@@ -28,8 +28,9 @@ func sharedNames(c *contract.Contract) (shared []string) {
 	return shared
 }
 
-// TestNamesOfComponentsDiffer, whatever their kind: generators of clients make a type
-// of each, and some refuse a description where two have one name.
+// TestNamesOfComponentsDiffer: component names are unique across all kinds, because
+// generators of clients make a type of each, and some refuse a description in which two
+// have the same name.
 func TestNamesOfComponentsDiffer(t *testing.T) {
 	t.Parallel()
 	c, err := ownContract()

@@ -22,7 +22,7 @@ import (
 	"drawsvc/internal/http/problem"
 )
 
-// differ says how two lists of names differ.
+// differ returns how two lists of names differ.
 func differ(what string, described, real []string) error {
 	slices.Sort(described)
 	slices.Sort(real)
@@ -65,8 +65,8 @@ func compare(c *contract.Contract, table []route, codes map[draw.Code]problem.Pr
 	return wrong
 }
 
-// compare checks an operation against its route: parameters, role, and the statuses
-// that follow from what the route is.
+// compareOne checks an operation against its route: parameters, role, and the statuses
+// that follow from the route.
 func compareOne(o *contract.Operation, r route, codes map[draw.Code]problem.Problem) error {
 	wrong := errors.Join(
 		differ(o.String()+": query", slices.Collect(maps.Keys(o.Params("query"))), slices.Clone(r.query)),
@@ -77,7 +77,7 @@ func compareOne(o *contract.Operation, r route, codes map[draw.Code]problem.Prob
 	}
 	var statuses, want []string
 	for status, response := range o.Responses.Map() {
-		if status[0] == '2' || status == "409" { // these no rule knows
+		if status[0] == '2' || status == "409" { // no rule gives these
 			continue
 		}
 		statuses = append(statuses, status)
@@ -99,12 +99,12 @@ func compareOne(o *contract.Operation, r route, codes map[draw.Code]problem.Prob
 	when(true, "400", "500")
 	when(len(r.answers) > 0, "406")
 	when(r.role != roleNone, "401", "403", "429", "503")
-	when(r.path == "/readyz", "503")
+	when(r.path == "/readyz" || strings.HasPrefix(r.path, "/fair/:pool"), "503")
 	when(strings.Contains(r.path, ":") || r.draws(), "404")
 	when(o.RequestBody != nil, "408", "413", "415")
 	when(r.method != nethttp.MethodGet, "504")
 	when(headers[keyHeader] != nil, "422")
-	when(headers["If-Match"] != nil, "412")
+	when(headers["If-Match"] != nil || r.path == stepsPath && r.method == nethttp.MethodPost, "412") // by the member from
 	when(headers["If-None-Match"] != nil, "304")
 	return errors.Join(wrong, differ(o.String()+": statuses", statuses, want))
 }
@@ -118,20 +118,22 @@ func pathParams(path string) (names []string) {
 	return names
 }
 
-// roles is the security of a call as it is described: the least role, and
-// "none" where it may be open.
+// roles returns the security of a call as it is described: the minimum role, and "none"
+// if it may be open.
 func roles(need role) []string {
 	switch need {
 	case roleNone:
 		return nil
 	case roleDraw, roleMetrics:
 		return []string{string(need), "none"}
+	case roleReader:
+		return []string{string(roleAuditor), string(roleFulfil)}
 	default:
 		return []string{string(need)}
 	}
 }
 
-// answers are the media types of the answers that are no problems.
+// answersOf returns the media types of the answers that are not problems.
 func answersOf(o *contract.Operation) (types []string) {
 	for status, response := range o.Responses.Map() {
 		if status[0] == '2' {
@@ -152,7 +154,8 @@ func rolesOf(o *contract.Operation) (found []string) {
 	return found
 }
 
-// TestDescriptionIsWhole: routes, roles, parameters, statuses and codes, both ways.
+// TestDescriptionIsWhole: description and table have the same routes, roles,
+// parameters, statuses and codes.
 func TestDescriptionIsWhole(t *testing.T) {
 	t.Parallel()
 	c, err := ownContract()
@@ -160,7 +163,7 @@ func TestDescriptionIsWhole(t *testing.T) {
 	require.NoError(t, compare(c, newServer(t, &fake{}).routes(), problem.Table()))
 }
 
-// full has answers show what they rarely have.
+// full makes answers show what they rarely have.
 func full(c *Config) {
 	c.Catalogue = func() map[string]catalogue.Item {
 		said := catalogue.Item{Name: "N", Description: "D", Image: "https://x/i", Link: "https://x/l"}
@@ -169,10 +172,11 @@ func full(c *Config) {
 	c.Store = violated{c.Store}
 	c.Tickets = anyTicket{}
 	c.Store = redirectedLog{c.Store}
+	c.Store = moneyed{c.Store}
 	campaigned(c)
 }
 
-// redirectedLog is a history whose awards are not what was drawn.
+// redirectedLog is a history whose awards differ from what was drawn.
 type redirectedLog struct{ Store }
 
 func (l redirectedLog) Log(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error) {
@@ -183,6 +187,41 @@ func (l redirectedLog) Log(ctx context.Context, poolID string, after int64, limi
 		}
 	}
 	return all, err
+}
+
+// moneyed is a store whose pools have a currency, a budget that is used up, and all that
+// is only shown.
+type moneyed struct{ Store }
+
+func (m moneyed) Pool(ctx context.Context, id string) (draw.Pool, error) {
+	p, err := m.Store.Pool(ctx, id)
+	p.Currency, p.Text, p.IsFair, p.Committed = "EUR", "Each day a coin.", true, 3
+	for i := range p.Prizes {
+		p.Prizes[i].Display = &draw.Display{Name: "Coin", Text: "T", Picture: "https://x/p", Link: "https://x/d"}
+	}
+	return p, err
+}
+
+func (m moneyed) Money(ctx context.Context, p *draw.Pool) (draw.Money, error) {
+	budget := &draw.BudgetStanding{Budget: draw.Budget{Max: 5000}, Spent: 5000, ResetsAt: at}
+	money := draw.Money{Budget: budget, Nothing: &draw.Nothing{Why: draw.WithheldBudget, Since: at, Until: at}}
+	_, err := m.Store.Money(ctx, p)
+	return money, err
+}
+
+func redirected(all []draw.Award, err error) ([]draw.Award, error) {
+	for i := range all {
+		all[i].Redirect = &draw.Redirect{Drawn: "gold", Why: draw.WhyLimit}
+	}
+	return all, err
+}
+
+func (l redirectedLog) Awards(ctx context.Context, poolID string, after int64, limit int) ([]draw.Award, error) {
+	return redirected(l.Store.Awards(ctx, poolID, after, limit))
+}
+
+func (l redirectedLog) UserAwards(ctx context.Context, poolID, userID string, after int64, limit int) ([]draw.Award, error) {
+	return redirected(l.Store.UserAwards(ctx, poolID, userID, after, limit))
 }
 
 // anyTicket takes every ticket for the draw of the examples.
@@ -225,9 +264,14 @@ func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong e
 	ask(request("GET", "/pools/p/draws/covered/receipt", ""))
 	ask(request("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","prize":"gold","delta":1,"reason":"r"}`))
 	ask(request("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","rules":{"fallback":"none"}}`))
+	ask(request("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","moment":"gold"}`))
+	ask(request("POST", "/admin/pools/p/agenda/spread", `{"prize":"gold","units":1,"from":"2999-01-01T00:00:00Z","to":"2999-01-02T00:00:00Z","random":true,"moment":true}`))
 	ask(request("POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1,"value":null}`))
 	ask(request("POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","codes":true}`))
 	ask(request("POST", codesCall+"?dry_run=true", "AAAA-1111", "Content-Type", "text/plain"))
+	ask(request("GET", "/pools/p/draws/fulfilled", ""))
+	ask(request("GET", "/admin/pools/p/awards?state=claimed", ""))
+	ask(request("POST", "/admin/pools/p/steps", "award,to\n7,fulfilled\n", "Content-Type", "text/csv"))
 	f.drawn = codedDraw
 	ask(request("POST", "/draw", `{"pool":"p","user":"u"}`))
 	f.drawn = nil
@@ -238,9 +282,17 @@ func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong e
 		ask(request("POST", "/draw", `{"pool":"p","user":"u"}`))
 		ask(request("GET", "/admin/pools/p/odds?user=u", ""))
 	}
+	for _, f.err = range []error{
+		&draw.Error{Code: draw.CodeAwardEnded, Ended: &draw.Ended{State: draw.AwardVoided, Since: at}},
+		&draw.Error{Code: draw.CodeChangedMeanwhile, Line: &draw.RefusedLine{Line: 3, Written: 1}},
+	} {
+		ask(request("POST", "/admin/pools/p/steps", `{"award":7,"to":"fulfilled"}`))
+	}
+	f.err = draw.ErrorFeedForked("p", 7)
+	ask(request("GET", "/admin/awards", ""))
 	own, err := ownContract()
 	require.NoError(t, err)
-	for _, e := range calls() { // each problem that the call has
+	for _, e := range calls() { // each problem of the call
 		o, _ := own.Find(e.method, e.target)
 		for status := range o.Responses.Map() {
 			for _, code := range o.Codes(status) {
@@ -252,7 +304,7 @@ func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong e
 	return seen, wrong
 }
 
-// unsent lists the members of answers that are described and were seen nowhere.
+// unsent lists the described members of answers that no answer had.
 func unsent(c *contract.Contract, seen map[string]bool) (missing []string) {
 	described := map[string]contract.SchemaMember{}
 	for _, o := range c.Operations {
@@ -275,8 +327,8 @@ func unsent(c *contract.Contract, seen map[string]bool) (missing []string) {
 	return missing
 }
 
-// TestDescribedMembersAreSent: no answer has a member that is not described,
-// and each described one is sent.
+// TestDescribedMembersAreSent: no answer has a member that is not described, and each
+// described one is sent.
 func TestDescribedMembersAreSent(t *testing.T) {
 	t.Parallel()
 	c, err := ownContract()
@@ -286,7 +338,7 @@ func TestDescribedMembersAreSent(t *testing.T) {
 	require.Empty(t, unsent(c, seen))
 }
 
-// TestDescriptionIsServed: both forms are the same, and need no token.
+// TestDescriptionIsServed: both forms are equal, and need no token.
 func TestDescriptionIsServed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{}, withDrawToken)

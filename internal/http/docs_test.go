@@ -18,14 +18,14 @@ import (
 )
 
 var (
-	// callOnPage finds a call as the page writes it.
+	// callOnPage matches a call on the page.
 	callOnPage = regexp.MustCompile("`(GET|POST|PATCH|DELETE|PUT) (/[^ `]*)`")
 	codeRow    = regexp.MustCompile(`(?m)^\| (\d{3}(?:, \d{3})*) \| ([^|]*) \|`)
 	inTicks    = regexp.MustCompile("`([^`]+)`")
 )
 
-// comparePage checks the calls and the problems that a page lists against the
-// description and the table.
+// comparePage compares the calls and the problems on a page with the description and
+// the table.
 func comparePage(page string, c *contract.Contract) error {
 	listed, described := map[string]bool{}, []string{}
 	var wrong error
@@ -73,7 +73,7 @@ func httpPage(t *testing.T) string {
 	return string(page)
 }
 
-// TestPageIsWhole: docs/http.md lists the calls and the problems that there are.
+// TestPageIsWhole: docs/http.md lists exactly the existing calls and problems.
 func TestPageIsWhole(t *testing.T) {
 	t.Parallel()
 	c, err := ownContract()
@@ -81,7 +81,7 @@ func TestPageIsWhole(t *testing.T) {
 	require.NoError(t, comparePage(httpPage(t), c))
 }
 
-// TestPageIsWholeCatches: pages that are wrong in one place each.
+// TestPageIsWholeCatches: a page that is wrong in one place is rejected.
 func TestPageIsWholeCatches(t *testing.T) {
 	t.Parallel()
 	c, err := ownContract()

@@ -16,28 +16,30 @@ import (
 	"drawsvc/internal/http/packed"
 )
 
-// drawBody is the body of POST /draw.
+// drawBody is the body of a draw.
 type drawBody struct {
 	Pool   string `json:"pool"`
 	User   string `json:"user"`
 	Count  int    `json:"count"`
 	Ticket string `json:"ticket"`
-	// Receipt says that the answer is to have a signed receipt.
+	// Receipt means that the answer shall have a signed receipt.
 	Receipt bool `json:"receipt"`
 }
 
-// postDraw is the hot path: what it does is paid for every draw.
+// postDraw is the hot path: every draw pays for what it does.
 func (s *Server) postDraw(c call) error {
 	ctx := c.gin.Request.Context()
 	conn := conns.Of(ctx)
 	conn.SetDrawing(true)
 	defer conn.SetDrawing(false)
-	request, err := s.drawRequest(c.gin.Request)
+	request, err := s.drawRequest(c.gin.Request, c.param("pool"))
 	if err != nil {
 		c.gin.Set(mayHaveKey, request.Named)
 		return err
 	}
-	c.spanPool(request.PoolID)
+	if c.route.path == drawPath {
+		c.spanPool(request.PoolID)
+	}
 	// A draw that is under way is not its caller's to cancel, and the drawer
 	// has a deadline of its own: no context to watch, for every draw.
 	made, err := s.Drawer.DrawFor(context.WithoutCancel(ctx), c.id, request)
@@ -54,9 +56,9 @@ func (s *Server) postDraw(c call) error {
 	return nil
 }
 
-// drawRequest reads and names a draw. With an error, Named says whether the draw may
-// have a key.
-func (s *Server) drawRequest(r *nethttp.Request) (draw.Request, error) {
+// drawRequest reads and names a draw; pool is the one in the path, "" for none. With an
+// error, Named says whether the draw may have a key.
+func (s *Server) drawRequest(r *nethttp.Request, pool string) (draw.Request, error) {
 	key, err := idempotencyKey(r.Header)
 	if err != nil {
 		return draw.Request{Named: true}, err
@@ -64,6 +66,9 @@ func (s *Server) drawRequest(r *nethttp.Request) (draw.Request, error) {
 	body := drawBody{Count: countAbsent}
 	if err := s.decode(r, &body); err != nil {
 		return draw.Request{Named: s.mayHaveKey(r.Header)}, err
+	}
+	if body.Pool = cmp.Or(body.Pool, pool); pool != "" && body.Pool != pool {
+		return draw.Request{Named: key != "" || body.Ticket != ""}, draw.Errorf(draw.CodeInvalidRequest, "pool is not the one of the path")
 	}
 	if body.Ticket != "" {
 		request, err := s.ticketRequest(&body, key)
@@ -83,9 +88,9 @@ func (s *Server) drawRequest(r *nethttp.Request) (draw.Request, error) {
 // drawAgain answers GET /pools/{pool}/draws/{draw} as the same POST /draw
 // would be answered now.
 func (s *Server) drawAgain(c call) error {
-	ctx, cancel := c.within(s.RequestTimeout)
-	defer cancel()
-	made, err := placed(ctx, c, func() (draw.Draw, error) { return s.Store.Draw(ctx, c.param("pool"), c.param("draw")) })
+	made, err := placed(c, func(ctx context.Context) (draw.Draw, error) {
+		return s.Store.Draw(ctx, c.param("pool"), c.param("draw"))
+	})
 	if err != nil {
 		return err
 	}
@@ -95,11 +100,13 @@ func (s *Server) drawAgain(c call) error {
 }
 
 type poolAnswer struct {
-	ID     string        `json:"id"`
-	Name   string        `json:"name"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Text is the operator's for players, left out for none.
+	Text   string        `json:"text,omitempty"`
 	State  draw.State    `json:"state"`
 	Prizes []prizeAnswer `json:"prizes"`
-	// OpensAt and ClosesAt are those of the pool's agenda, null for never.
+	// OpensAt and ClosesAt follow from the pool's agenda, null for never.
 	OpensAt  *string `json:"opens_at"`
 	ClosesAt *string `json:"closes_at"`
 }
@@ -109,19 +116,26 @@ type prizeAnswer struct {
 	Name  string    `json:"name"`
 	Value string    `json:"value"`
 	Kind  draw.Kind `json:"kind"`
-	// The catalogue's, where it has any.
+	// From what the operator set to be shown, else from the catalogue, if either has any.
 	Description string `json:"description,omitempty"`
 	Image       string `json:"image,omitempty"`
 	Link        string `json:"link,omitempty"`
 }
 
-// newPrize shows a prize with what the catalogue says of it. The catalogue's name
-// goes before the prize's own, in this answer alone.
+// newPrize shows a prize with what the operator set to be shown, and else with its item
+// of the catalogue. In this answer only, their name replaces the prize's own.
 func newPrize(p *draw.Prize, item catalogue.Item) prizeAnswer {
-	return prizeAnswer{p.ID, cmp.Or(item.Name, p.Name), p.Value.StringFixed(2), api.KindOf(p), item.Description, item.Image, item.Link}
+	d := draw.Display{}
+	if p.Display != nil {
+		d = *p.Display
+	}
+	return prizeAnswer{
+		p.ID, cmp.Or(d.Name, item.Name, p.Name), p.Value.StringFixed(2), api.KindOf(p),
+		cmp.Or(d.Text, item.Description), cmp.Or(d.Picture, item.Image), cmp.Or(d.Link, item.Link),
+	}
 }
 
-// showCopy is the handler of a call whose answer callers share.
+// showCopy returns the handler of a call whose answer callers share.
 func showCopy(of *packed.Cache) handler {
 	return func(c call) error {
 		ctx, cancel := c.within(c.server.RequestTimeout)
@@ -136,8 +150,8 @@ func showCopy(of *packed.Cache) handler {
 	}
 }
 
-// encodePool reads a pool and encodes what may be seen of it: no counts, which
-// would let a script time its draws.
+// encodePool reads a pool and encodes its public part: no counts, which would help a
+// script to time its draws.
 func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) {
 	p, err := s.Store.Pool(ctx, poolID)
 	if err != nil {
@@ -147,17 +161,17 @@ func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	items := s.Catalogue() // one for all prizes
+	items := s.Catalogue() // the same for all prizes
 	prizes := api.ShowEach(p.Prizes, func(p *draw.Prize) prizeAnswer { return newPrize(p, items[p.ID]) })
-	body, err := json.Marshal(poolAnswer{p.ID, p.Name, p.State, prizes, opens, closes})
+	body, err := json.Marshal(poolAnswer{p.ID, p.Name, p.Text, p.State, prizes, opens, closes})
 	return append(body, '\n'), err
 }
 
-// countAbsent is the count of a body that has none: nobody can mean it.
+// countAbsent is the count of a body without one: no caller can mean it.
 const countAbsent = math.MinInt
 
-// ticketRequest is the draw that a ticket allows. What the caller names beside
-// it must agree.
+// ticketRequest returns the draw that a ticket allows. What the caller also names must
+// agree with it.
 func (s *Server) ticketRequest(body *drawBody, key string) (draw.Request, error) {
 	request, err := s.Tickets.Read(body.Ticket)
 	if err != nil {
@@ -182,16 +196,16 @@ func (s *Server) ticketRequest(body *drawBody, key string) (draw.Request, error)
 }
 
 const (
-	// reachedDrawer is set of a draw that failed after the drawer had it. What the log
-	// says of its key is then in the error.
+	// reachedDrawer marks a draw that failed after the drawer had it. Then the error
+	// states what the log has of its key.
 	reachedDrawer = "reached-drawer"
-	// mayHaveKey is set of a draw that failed before, and whose body was asked for:
+	// mayHaveKey marks a draw that failed earlier, although its body was requested:
 	// whether the draw may have a key.
 	mayHaveKey = "may-have-key"
 )
 
-// mayHaveKey reports whether a draw may have a key, where its header is all that was
-// read: the body may hold a ticket, which has one.
+// mayHaveKey reports whether a draw may have a key, if only its header was read: the
+// body may contain a ticket, which has one.
 func (s *Server) mayHaveKey(h nethttp.Header) bool {
 	return len(h[keyHeader]) > 0 || s.Tickets.AreTaken()
 }

@@ -43,6 +43,49 @@ func TestDrawWithoutKeyIsNamedByTheService(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"draw":"`+asked.DrawID+`"`)
 }
 
+// TestDrawByPathIsTheSameDraw: the pool is the one of the path, and a body that names
+// another one draws nothing.
+func TestDrawByPathIsTheSameDraw(t *testing.T) {
+	for _, body := range []string{`{"user":"u1","count":2}`, `{"pool":"spring","user":"u1","count":2}`} {
+		f := &fake{}
+		w := do(newServer(t, f), request("POST", "/pools/spring/draws", body, "Idempotency-Key", "k1"))
+		require.Equal(t, 200, w.Code, w.Body)
+		require.Equal(t, draw.Request{PoolID: "spring", UserID: "u1", DrawID: "k1", Named: true, Count: 2}, f.last())
+	}
+	for target, body := range map[string]string{
+		"/pools/other/draws": `{"pool":"spring","user":"u1"}`, "/pools/Spring/draws": `{"user":"u1"}`, "/draw": `{"user":"u1"}`,
+	} {
+		f := &fake{}
+		p := problemIn(t, do(newServer(t, f), request("POST", target, body, "Idempotency-Key", "k1")).Result())
+		require.Equal(t, "invalid-request", p.Code, target)
+		require.Equal(t, "unknown", p.Outcome, target)
+		require.Nil(t, f.last(), target)
+	}
+	ticketed := newServer(t, &fake{}, func(c *Config) { c.Tickets = anyTicket{} })
+	require.Equal(t, 200, do(ticketed, request("POST", "/pools/spring/draws", `{"ticket":"t"}`)).Code)
+	p := problemIn(t, do(ticketed, request("POST", "/pools/other/draws", `{"ticket":"t"}`)).Result())
+	require.Equal(t, "invalid-request", p.Code, "the ticket is of another pool")
+}
+
+// TestDrawByPathKeepsTheCopies: a draw changes nothing that callers share, and a pool is
+// drawn from thousands of times a second.
+func TestDrawByPathKeepsTheCopies(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f)
+	reads := func() (n int) {
+		require.Equal(t, 200, do(s, request("GET", "/pools/spring", "")).Code)
+		for _, asked := range f.asked {
+			if asked == "spring" {
+				n++
+			}
+		}
+		return n
+	}
+	before := reads()
+	require.Equal(t, 200, do(s, request("POST", "/pools/spring/draws", `{"user":"u1"}`)).Code)
+	require.Equal(t, before, reads())
+}
+
 func TestReplayedDrawSaysSo(t *testing.T) {
 	f := &fake{drawn: func(_ context.Context, r draw.Request) (draw.Draw, error) {
 		return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Replayed: true, Awards: []draw.Award{award(r.DrawID, "u1")}}, nil
@@ -53,8 +96,8 @@ func TestReplayedDrawSaysSo(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"draw":"k1","pool":"spring","user":"u1","replayed":true`)
 }
 
-// TestDrawIsNotItsCallersToCancel: a caller that goes does not end the draw,
-// which may be under way to the disk.
+// TestDrawIsNotItsCallersToCancel: if a caller disconnects, its draw continues, because
+// it may already be on its way to the disk.
 func TestDrawIsNotItsCallersToCancel(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	f := &fake{drawn: func(within context.Context, r draw.Request) (draw.Draw, error) {
@@ -64,8 +107,8 @@ func TestDrawIsNotItsCallersToCancel(t *testing.T) {
 	require.Equal(t, 200, do(newServer(t, f), request("POST", "/draw", `{"pool":"p","user":"u"}`).WithContext(ctx)).Code)
 }
 
-// TestAnswerIsTheSameAsAnEncodersOne compares the hand-written encoder with
-// the library's, on texts that need escapes.
+// TestAnswerIsTheSameAsAnEncodersOne compares the hand-written encoder with the
+// library's, on texts that need escapes.
 func TestAnswerIsTheSameAsAnEncodersOne(t *testing.T) {
 	nasty := "\"\\/<>&\u2028\u007f\t\x01ü😀" + string(rune(0xfffd))
 	d := draw.Draw{ID: nasty, PoolID: nasty, UserID: nasty, Awards: []draw.Award{award(nasty, nasty), award(nasty, nasty)}}

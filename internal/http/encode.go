@@ -3,6 +3,7 @@ package http
 import (
 	nethttp "net/http"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
@@ -10,8 +11,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// appendDraw writes the answer to a draw. Prizes and their names come from
-// the store, which lets in valid UTF-8 only; anything else becomes U+FFFD.
+// appendDraw writes the answer to a draw. Prizes and their names come from the store,
+// which accepts only valid UTF-8; anything else becomes U+FFFD.
 func appendDraw(b []byte, d *draw.Draw) []byte {
 	b = append(b, `{"draw":`...)
 	b, _ = jsontext.AppendQuote(b, d.ID)
@@ -26,12 +27,16 @@ func appendDraw(b []byte, d *draw.Draw) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendAward(b, &d.Awards[i])
+		var l *draw.Life
+		if i < len(d.Lives) {
+			l = d.Lives[i]
+		}
+		b = appendAward(b, &d.Awards[i], l)
 	}
 	return append(b, "]"+answerEnd...)
 }
 
-func appendAward(b []byte, a *draw.Award) []byte {
+func appendAward(b []byte, a *draw.Award, l *draw.Life) []byte {
 	b = append(b, `{"prize":`...)
 	b, _ = jsontext.AppendQuote(b, a.PrizeID)
 	b = append(b, `,"name":`...)
@@ -46,16 +51,42 @@ func appendAward(b []byte, a *draw.Award) []byte {
 	b = strconv.AppendInt(b, a.Version, 10)
 	b = append(b, `,"at":"`...)
 	b = draw.AppendTime(b, a.At)
-	if a.HasCode {
-		b = append(b, `","code":`...)
-		b, _ = jsontext.AppendQuote(b, a.Code)
-		return append(b, '}')
+	b = append(b, '"')
+	switch {
+	case l != nil:
+		b = appendLife(b, l)
+	case a.NeedsClaim:
+		b = appendTimeOrNull(append(b, `,"claim_until":`...), a.ClaimUntil)
 	}
-	return append(b, `"}`...)
+	if a.HasCode {
+		b = append(b, `,"code":`...)
+		b, _ = jsontext.AppendQuote(b, a.Code)
+	}
+	return append(b, '}')
 }
 
-// appendValue writes a value with two decimals. Amounts as the store holds
-// them, in whole cents, are written without a detour through big integers.
+// appendLife writes what became of an award.
+func appendLife(b []byte, l *draw.Life) []byte {
+	b = strconv.AppendBool(append(b, `,"needs_claim":`...), l.NeedsClaim)
+	b = appendTimeOrNull(append(b, `,"claim_until":`...), l.Until)
+	b = append(append(append(b, `,"state":"`...), l.State...), `","since":"`...)
+	b = append(draw.AppendTime(b, l.Since), '"')
+	if l.State == draw.AwardFulfilled {
+		b = append(b, `,"reference":`...)
+		b, _ = jsontext.AppendQuote(b, l.Reference)
+	}
+	return b
+}
+
+func appendTimeOrNull(b []byte, t time.Time) []byte {
+	if t.IsZero() {
+		return append(b, "null"...)
+	}
+	return append(draw.AppendTime(append(b, '"'), t), '"')
+}
+
+// appendValue writes a value with two decimals. Values in whole cents, as the store has
+// them, are written without big integers.
 func appendValue(b []byte, v decimal.Decimal) []byte {
 	const digitsMax = 15 // fit any int64
 	if v.Exponent() != -2 || v.IsNegative() || v.NumDigits() > digitsMax {

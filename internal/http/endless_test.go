@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/job"
 )
 
-// blanks answers of an endless blank alone.
+// blanks is a store with only an endless blank.
 type blanks struct{ fakeStore }
 
 func (blanks) Moves(context.Context, string, int64, int) ([]draw.Move, error) {
@@ -34,10 +34,10 @@ func (blanks) Statements(context.Context, string, string, int) ([]job.Line, erro
 }
 
 func (blanks) Import(context.Context, draw.Import, io.Reader, func(int, int)) (draw.Imported, error) {
-	return draw.Imported{Preview: []draw.ImportedPrize{{PrizeID: "none", IsNew: true, IsEndless: true, Delta: draw.EndlessStock, Stocked: draw.EndlessStock}}}, nil
+	return draw.Imported{Encoding: draw.EncodingUTF8, Preview: []draw.ImportedPrize{{PrizeID: "none", Name: "None", IsNew: true, IsEndless: true, Delta: draw.EndlessStock, Stocked: draw.EndlessStock}}}, nil
 }
 
-// TestEndlessStockShowsNoNumber: no answer shows the number that stands for endless.
+// TestEndlessStockShowsNoNumber: no answer shows the number that represents endless.
 func TestEndlessStockShowsNoNumber(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{}, func(c *Config) {

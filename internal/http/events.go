@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// events answers GET /admin/events: for as long as the caller listens, its token
-// is valid, and the service does not shut down.
+// events answers GET /admin/events, while the caller listens, its token is valid, and
+// the service does not shut down.
 func (s *Server) events(c call) error {
 	if s.streaming.Err() != nil {
 		return draw.Errorf(draw.CodeDraining, "the service is shutting down; another instance has events")
@@ -24,8 +24,8 @@ func (s *Server) events(c call) error {
 	ctx, end := context.WithCancel(c.gin.Request.Context())
 	defer end()
 	defer context.AfterFunc(s.streaming, end)()
-	// net/http would take the end of the time to read a request for the end of
-	// its caller.
+	// Otherwise net/http would take the end of the read timeout for the end of its
+	// caller.
 	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Time{})
 	return s.Watcher.Watch(ctx, func(frame []byte) error {
 		if !s.gate.Admits(c.caller, c.route.role) {
@@ -47,7 +47,7 @@ func (s *Server) events(c call) error {
 		if err == nil {
 			err = nethttp.NewResponseController(w).Flush()
 		}
-		if err != nil { // whoever does not read has disconnected, as far as anybody knows
+		if err != nil { // a caller who does not read counts as disconnected
 			end()
 		}
 		return nil
@@ -61,7 +61,7 @@ type selfAnswer struct {
 	Until *string `json:"until"`
 }
 
-// self answers GET /admin/self: whose token the caller has.
+// self answers GET /admin/self with the caller's token.
 func (s *Server) self(c call) error {
 	a := selfAnswer{Name: c.caller.Name, Role: c.caller.Role}
 	if !c.caller.Until.IsZero() {

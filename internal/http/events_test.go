@@ -17,10 +17,10 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// someFrame is what is shown of the pools in these tests.
+// someFrame is the frame that shows the pools in these tests.
 const someFrame = "data: {\"at\":\"2026-03-04T04:06:07.000890Z\",\"pools\":[]}\n\n"
 
-// Watch shows one frame and no more.
+// Watch sends one frame and no more.
 func (f fakeStore) Watch(_ context.Context, write func([]byte) error) error {
 	if err := f.note("watch"); err != nil {
 		return err
@@ -28,7 +28,7 @@ func (f fakeStore) Watch(_ context.Context, write func([]byte) error) error {
 	return write([]byte(someFrame))
 }
 
-// frames is a Watcher that shows a frame for each token of a channel.
+// frames is a Watcher that sends a frame for each token of a channel.
 type frames chan struct{}
 
 func (f frames) Watch(ctx context.Context, write func([]byte) error) error {
@@ -64,7 +64,7 @@ func listen(t *testing.T, conn net.Conn, token string) (lines <-chan string) {
 	return found
 }
 
-// next is the next line of a stream, "" at its end.
+// next returns the next line of a stream, "" at its end.
 func next(t *testing.T, lines <-chan string) string {
 	t.Helper()
 	select {
@@ -76,8 +76,8 @@ func next(t *testing.T, lines <-chan string) string {
 	}
 }
 
-// TestEvents: the stream outlives the limits of other calls, and ends when the
-// service begins to drain.
+// TestEvents: the stream outlives the limits of other calls, and ends when the service
+// begins to drain.
 func TestEvents(t *testing.T) { synctest.Test(t, eventsOutliveLimits) }
 
 func eventsOutliveLimits(t *testing.T) {
@@ -102,7 +102,7 @@ func eventsOutliveLimits(t *testing.T) {
 	require.Equal(t, "draining", problemIn(t, do(s, asAdmin("GET", "/admin/events", "")).Result()).Code)
 }
 
-// TestEventsEndWithTheToken: a token that is taken away gets no more frames.
+// TestEventsEndWithTheToken: after a token is removed, its stream gets no more frames.
 func TestEventsEndWithTheToken(t *testing.T) {
 	feed := make(frames, 10)
 	auditor := access.Token{Name: "eve", Role: access.Auditor, Digest: access.DigestOf("auditor")}
@@ -120,7 +120,7 @@ func TestEventsEndWithTheToken(t *testing.T) {
 	require.False(t, more)
 }
 
-// TestEventsAreNoLatency: how long somebody listens is in no histogram.
+// TestEventsAreNoLatency: no histogram contains how long a caller listens.
 func TestEventsAreNoLatency(t *testing.T) {
 	s := newServer(t, &fake{})
 	require.Equal(t, someFrame, do(s, asAdmin("GET", "/admin/events", "")).Body.String())
@@ -129,7 +129,8 @@ func TestEventsAreNoLatency(t *testing.T) {
 	require.Contains(t, shown, `drawsvc_http_requests_total{method="GET",route="/admin/events",status="200"} 1`)
 }
 
-// TestSelfNamesTheToken: the page knows by it what to offer.
+// TestSelfNamesTheToken: the answer names the token, from which the page knows what to
+// offer.
 func TestSelfNamesTheToken(t *testing.T) {
 	until := at.AddDate(100, 0, 0)
 	stock := access.Token{Name: "shop", Role: access.Stock, Digest: access.DigestOf("stock"), Until: until}
@@ -144,12 +145,12 @@ func (f fakeStore) FindAwards(_ context.Context, poolID string, w draw.AwardFilt
 	return []draw.Award{award("d1", "u1")}, after + 3, f.note([4]any{poolID, w, after, limit})
 }
 
-// Acts are the entries of someLog that are no awards.
+// Acts returns the entries of someLog that are not awards.
 func (f fakeStore) Acts(_ context.Context, _ string, after int64, limit int) ([]draw.Entry, error) {
 	return someLog()[:2], f.note([2]int64{after, int64(limit)})
 }
 
-// TestFindAwards: what reaches the store, and what is refused before.
+// TestFindAwards: which searches reach the store, and which are refused before.
 func TestFindAwards(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/http/problem"
 )
 
-// TestProblemsAreExplained: each code of the table, and no other.
+// TestProblemsAreExplained: each code of the table is explained, and no other.
 func TestProblemsAreExplained(t *testing.T) {
 	t.Parallel()
 	require.Len(t, problem.Explanations(), len(problem.Table()))

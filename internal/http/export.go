@@ -19,7 +19,8 @@ const formulas = "formulas"
 // typeCSVHeader is the media type of an export, which begins with a header.
 const typeCSVHeader = typeCSV + "; charset=utf-8; header=present"
 
-// orCSV has csv answer the callers who prefer it, and json all others.
+// orCSV returns a handler that answers by csv for callers who prefer it, and by json
+// for all others.
 func orCSV(json, csv handler) handler { return or(typeCSV, csv, json) }
 
 // orNDJSON does so with ndjson.
@@ -37,20 +38,22 @@ func or(mediaType string, preferred, json handler) handler {
 	}
 }
 
-// export is a log that is streamed: how it is read, and how an entry is written.
+// export is a streamed log: how it is read, and how an entry is written.
 type export[E any] struct {
 	contentType string
-	// read returns at most limit entries above after, in order of version. through
-	// is the version up to which these are all.
+	// read returns at most limit entries above after, in order of version. through is
+	// the version up to which they are complete.
 	read    func(ctx context.Context, poolID string, after int64, limit int) (found []E, through int64, err error)
 	version func(*E) int64
+	// end returns the last version, nil for the pool's.
+	end func(call) (int64, error)
 	// write adds an entry to what is sent next; it cannot fail, as it writes to
 	// memory. flush, where set, is called when a page is written.
 	write func(*E)
 	flush func()
 }
 
-// paged reads a log whose page ends early only where the log ends.
+// paged reads a log whose page is short only at the end of the log.
 func paged[E any](
 	read func(ctx context.Context, poolID string, after int64, limit int) ([]E, error), version func(*E) int64,
 ) func(ctx context.Context, poolID string, after int64, limit int) ([]E, int64, error) {
@@ -64,9 +67,9 @@ func paged[E any](
 }
 
 // stream sends all entries after a version, or as many as the caller wants, up to the
-// pool's version at the beginning, so that it ends however fast draws go on. It holds
-// one page at a time, in out. An error once entries were sent cuts the connection: a
-// file that ends early must not look like a whole one.
+// pool's version at the beginning, so that it ends however fast draws continue. It
+// keeps one page at a time in memory, in out. An error after entries were sent cuts the
+// connection: an incomplete file must not seem complete.
 func (x export[E]) stream(c call, out *bytes.Buffer) error {
 	s := c.server
 	left, err := c.number("limit", 1, api.PageMax, math.MaxInt64)
@@ -77,7 +80,10 @@ func (x export[E]) stream(c call, out *bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
-	last, err := s.poolVersion(c)
+	if x.end == nil {
+		x.end = s.poolVersion
+	}
+	last, err := x.end(c)
 	if err != nil {
 		return err
 	}
@@ -105,9 +111,9 @@ func (x export[E]) stream(c call, out *bytes.Buffer) error {
 	}
 }
 
-// pace is how long a caller may take to read a stream: some time at first, and
-// more with each page. One that reads more slowly is cut off, as it holds the
-// place of others. Reading the database does not count.
+// pace is how long a caller may take to read a stream: an initial time, and more with
+// each page. A slower caller is cut off, because it holds a place that others need.
+// Reading the database does not count.
 type pace struct{ left, each time.Duration }
 
 func (p *pace) of(c call, send func() error) error {
@@ -139,7 +145,7 @@ func exportRows[E, R any](c call, rowsTo func(io.Writer, bool) *api.Rows[R], sho
 	rows := rowsTo(&out, style == api.FormulasEscaped)
 	x.contentType = typeCSVHeader
 	x.write = func(e *E) { rows.Write(new(show(e))) }
-	x.flush = func() { _ = rows.Flush() } // to memory: cannot fail
+	x.flush = func() { _ = rows.Flush() } // writes to memory: cannot fail
 	return x.stream(c, &out)
 }
 
@@ -147,7 +153,7 @@ func versionOfAward(a *draw.Award) int64 { return a.Version }
 
 func versionOfMove(m *draw.Move) int64 { return m.Version }
 
-// exportAwards streams the awards of a pool as CSV, or those that a search finds.
+// exportAwards streams the awards of a pool as CSV, or the results of a search.
 func (s *Server) exportAwards(c call) error {
 	f, given, err := c.filter()
 	if err != nil {
@@ -169,13 +175,11 @@ func (s *Server) exportMoves(c call) error {
 
 // poolVersion returns the version of the call's pool.
 func (s *Server) poolVersion(c call) (int64, error) {
-	ctx, cancel := c.within(s.RequestTimeout)
-	defer cancel()
-	pool, err := placed(ctx, c, func() (draw.Pool, error) { return s.Store.Pool(ctx, c.param("pool")) })
+	pool, err := placed(c, func(ctx context.Context) (draw.Pool, error) { return s.Store.Pool(ctx, c.param("pool")) })
 	return pool.Version, err
 }
 
-// send passes on what is in out and empties it.
+// send sends what is in out and empties it.
 func (c call) send(contentType string, out *bytes.Buffer) error {
 	if !c.gin.Writer.Written() {
 		c.gin.Writer.Header().Set("Content-Type", contentType)
@@ -187,7 +191,7 @@ func (c call) send(contentType string, out *bytes.Buffer) error {
 	return nethttp.NewResponseController(c.gin.Writer).Flush()
 }
 
-// exportLog streams it, a line of JSON for each entry.
+// exportLog streams the log, a line of JSON for each entry.
 func (s *Server) exportLog(c call) error {
 	read, err := s.logRead(c)
 	if err != nil {
@@ -196,7 +200,7 @@ func (s *Server) exportLog(c call) error {
 	version := func(e *draw.Entry) int64 { return e.Version() }
 	var out bytes.Buffer
 	x := export[draw.Entry]{contentType: typeNDJSON, read: paged(read, version), version: version}
-	x.write = func(e *draw.Entry) { _ = api.WriteLine(&out, newEntry(e)) } // to memory: cannot fail
+	x.write = func(e *draw.Entry) { _ = api.WriteLine(&out, newEntry(e)) } // writes to memory: cannot fail
 	return x.stream(c, &out)
 }
 
@@ -204,7 +208,7 @@ func (s *Server) exportLog(c call) error {
 // each of 100,000 prizes.
 const exportDays = 10
 
-// exportStatements streams it as CSV: all days, or as many as the caller wants.
+// exportStatements streams statements as CSV: all days, or as many as the caller wants.
 func (s *Server) exportStatements(c call) error {
 	after, err := c.day("after")
 	if err != nil {
@@ -225,7 +229,7 @@ func (s *Server) exportStatements(c call) error {
 		for i := range lines {
 			rows.Write(new(api.ShowStatement(&lines[i])))
 		}
-		_ = rows.Flush() // to memory: cannot fail
+		_ = rows.Flush() // writes to memory: cannot fail
 		if err := pace.of(c, func() error { return c.send(typeCSVHeader, &out) }); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/job"
 )
 
-// TestExportHeedsLimitAndFilters: CSV has what JSON would have, of many pages too.
+// TestExportHeedsLimitAndFilters: CSV has the same rows as JSON, over many pages too.
 func TestExportHeedsLimitAndFilters(t *testing.T) {
 	t.Parallel()
 	_, s := newGrowing(t, 2500)
@@ -42,7 +42,8 @@ func TestExportHeedsLimitAndFilters(t *testing.T) {
 	}
 }
 
-// TestExportSearches goes on behind each part of the log that a search went through.
+// TestExportSearches: an export continues after each part of the log that a search went
+// through.
 func TestExportSearches(t *testing.T) {
 	t.Parallel()
 	f := &fake{awards: manyAwards(7)}
@@ -67,7 +68,7 @@ func TestExportsOverHTTP(t *testing.T) {
 
 	awards, err := admin.Awards(t.Context(), "p", &draw.AwardFilter{}, 5)
 	require.NoError(t, err)
-	require.Equal(t, api.Awards{Awards: []api.Award{api.ShowAward(&f.awards[0])}}, awards)
+	require.Equal(t, api.Awards{Awards: []api.Award{api.ShowAward(&f.awards[0])}, End: api.End{Cursor: 1234}}, awards)
 	wanted := draw.AwardFilter{UserID: "u 1", PrizeID: "gold", DrawID: "d/1"}
 	_, err = admin.Awards(t.Context(), "p", &wanted, 5)
 	require.NoError(t, err)
@@ -87,7 +88,7 @@ func TestExportsOverHTTP(t *testing.T) {
 	require.Equal(t, 5, strings.Count(written(t, lines.Statements), "\n"))
 }
 
-// adminOf is a client with the admin token.
+// adminOf returns a client with the admin token.
 func adminOf(server *httptest.Server) *api.Client {
 	return api.NewClient(&api.Remote{Client: &client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()}})
 }
@@ -113,7 +114,7 @@ func TestStatementsOfGreatWorth(t *testing.T) {
 	require.Equal(t, "12345678901234567.89", lines.Statements[0].Value)
 }
 
-// wealthy has a day of great worth.
+// wealthy has a day with a large sum.
 type wealthy struct{ Store }
 
 func (wealthy) Statements(context.Context, string, string, int) ([]job.Line, error) {

@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/http/problem"
 )
 
-// fail answers with the problem that err stands for. The cause is kept for the
-// log. An answer that has begun is cut: it must not look like a whole one.
+// fail answers with the problem of err. The cause is kept for the log. If an answer has
+// begun, it is cut: it must not seem complete.
 func (c call) fail(err error) {
 	s, g := c.server, c.gin
 	api.KeepFailure(g.Request, err)
@@ -41,16 +41,16 @@ func (c call) fail(err error) {
 	out := s.buffer()
 	defer s.buffers.Put(out)
 	*out = problem.Append((*out)[:0], p, e, c.outcome(p, e))
-	if c.leavesBody() { // sent before the handler ends, so that its length is not known by itself
+	if c.leavesBody() { // sent before the handler ends, so that net/http does not compute its length
 		c.write(p.Status, *out)
 		return
 	}
 	c.writeShort(p.Status, *out)
 }
 
-// outcome returns what is known of a draw that is refused: none is a statement about the
-// log. A draw with a key that is refused before the log was asked may have been made by
-// an earlier request. It is empty for calls that do not draw.
+// outcome returns what is known about a refused draw. The outcome none is a statement
+// about the log: if a draw with a key is refused before the log was asked, an earlier
+// request may have made it. It is empty for calls that do not draw.
 func (c call) outcome(p problem.Problem, e *draw.Error) string {
 	switch {
 	case !c.route.draws():

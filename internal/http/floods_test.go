@@ -6,24 +6,27 @@ import (
 	"fmt"
 	"log/slog"
 	nethttp "net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/semaphore"
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http/gate"
 )
 
-// rankedRoles are the ranks and a role of each.
+// rankedRoles returns the ranks with a role of each.
 func rankedRoles() map[gate.Rank]role {
 	return map[gate.Rank]role{gate.RankDraw: roleDraw, gate.RankAuditor: roleAuditor, gate.RankStock: roleStock, gate.RankAdmin: roleAdmin}
 }
 
-// ofEveryRole are tokens whose text is the name of their role.
+// ofEveryRole sets a token of each role; its text is the name of the role.
 func ofEveryRole(c *Config) {
 	tokens := []access.Token{adminEntry()}
 	for _, of := range []role{roleDraw, roleMetrics, roleAuditor, roleStock, roleAdmin} {
@@ -32,10 +35,13 @@ func ofEveryRole(c *Config) {
 	c.Tokens, c.PublicDraw = keep(tokens...), false
 }
 
-// useUp takes all that a rank can have of every bound.
+// useUp takes everything that a rank can have of every bound.
 func useUp(b *gate.Bounds, of gate.Rank) (giveBack func()) {
 	var all []func()
-	for _, s := range []*gate.Shares{b.Reads, b.Changes, b.Streams, b.Listeners, b.Simulations, b.Imports, b.Answers} {
+	if b.Importing[of].TryAcquire(1) {
+		all = append(all, func() { b.Importing[of].Release(1) })
+	}
+	for _, s := range []*gate.Shares{b.Reads, b.Changes, b.Streams, b.Listeners, b.Simulations, b.Imports, b.Answers, b.PublicLogs, b.Proofs} {
 		n := int64(1)
 		if s == b.Answers {
 			n = answerShort
@@ -51,19 +57,20 @@ func useUp(b *gate.Bounds, of gate.Rank) (giveBack func()) {
 	}
 }
 
-// judgeFloods says which call of a higher role is refused while a lower one uses up
-// all that it can.
-func judgeFloods(t *testing.T, s *Server) error {
+// judgeFloods returns which call of a higher role is refused, or not answered within the
+// patience, while a lower one uses up everything that it can.
+func judgeFloods(t *testing.T, s *Server, patience time.Duration) error {
 	allowed := gate.Allowed()
 	for of := gate.RankDraw; of < gate.RankAdmin; of++ {
 		giveBack := useUp(&s.bounds, of)
 		for above := of + 1; above < gate.Ranks; above++ {
 			for _, call := range calls() {
 				higher := rankedRoles()[above]
-				if call.target == eventsPath || call.need != roleNone && !slices.Contains(allowed[higher], call.need) {
+				// A call that needs no token has the lowest rank, whatever is sent.
+				if call.target == eventsPath || strings.HasPrefix(call.target, "/fair/") || call.need != roleNone && !slices.Contains(allowed[higher], call.need) {
 					continue
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				r := call.request("Authorization", "Bearer "+string(higher)).WithContext(ctx)
 				if status := do(s, r).Code; status >= 400 {
 					giveBack()
@@ -78,31 +85,74 @@ func judgeFloods(t *testing.T, s *Server) error {
 	return nil
 }
 
-// TestNoFloodOfALowerRole uses up what a call of a higher one needs. The double has
-// bounds that all roles share, as they were.
+// TestNoFloodOfALowerRole: no role can use up what a call of a higher one needs. The
+// double has bounds that all roles share.
 func TestNoFloodOfALowerRole(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{}, ofEveryRole)
-	require.NoError(t, judgeFloods(t, s))
+	require.NoError(t, judgeFloods(t, s, 20*time.Second))
 
 	for name, spoil := range map[string]func(b *gate.Bounds){
 		"imports": func(b *gate.Bounds) { b.Imports = gate.NewShares([gate.Ranks]int64{1, 1, 1, 1}) },
-		"audits":  func(b *gate.Bounds) { b.Streams = gate.NewShares([gate.Ranks]int64{2, 2, 2, 2}) },
+		"files": func(b *gate.Bounds) {
+			for of := range b.Importing {
+				b.Importing[of] = b.Importing[gate.RankAdmin]
+			}
+		},
+		"proofs": func(b *gate.Bounds) { b.Proofs = gate.NewShares([gate.Ranks]int64{1, 1, 1, 1}) },
+		"logs":   func(b *gate.Bounds) { b.PublicLogs = gate.NewShares([gate.Ranks]int64{8, 8, 8, 8}) },
+		"audits": func(b *gate.Bounds) { b.Streams = gate.NewShares([gate.Ranks]int64{2, 2, 2, 2}) },
 	} {
 		double := newServer(t, &fake{}, ofEveryRole)
 		spoil(&double.bounds)
-		require.Error(t, judgeFloods(t, double), name)
+		require.Error(t, judgeFloods(t, double, time.Second), name)
 	}
 }
 
-// TestReadsWaitForTheirTurn: who comes while all places of a rank are taken is
-// answered when one is free, and refused when the time of the request is over.
+// placesOfAnyone takes the places of the database that callers without a token get, as
+// many as there are.
+func placesOfAnyone(t *testing.T, s *Server) (taken int) {
+	c := call{server: s, route: &route{method: nethttp.MethodGet}, caller: &access.Token{}}
+	for {
+		short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		done, err := c.placeOfAnyone(short)
+		cancel()
+		if err != nil {
+			return taken
+		}
+		t.Cleanup(done)
+		taken++
+	}
+}
+
+// TestPublicPagesLeavePlayersTheirPlaces: while callers without a token read all that
+// they can, players read. The double has no bound of its own for such callers.
+func TestPublicPagesLeavePlayersTheirPlaces(t *testing.T) {
+	t.Parallel()
+	read := func(s *Server) int {
+		require.Positive(t, placesOfAnyone(t, s))
+		within := func(target string, limit time.Duration) *httptest.ResponseRecorder {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			return do(s, request("GET", target, "").WithContext(ctx))
+		}
+		require.Equal(t, "overloaded", problemIn(t, within("/fair/p", 10*time.Millisecond).Result()).Code)
+		return within("/pools/p", time.Second).Code
+	}
+	require.Equal(t, 200, read(newServer(t, &fake{})))
+	double := newServer(t, &fake{})
+	double.bounds.Public = semaphore.NewWeighted(1000)
+	require.Equal(t, 503, read(double))
+}
+
+// TestReadsWaitForTheirTurn: while all places of a rank are taken, a caller waits; it
+// is answered when one is free, and refused at its request timeout.
 func TestReadsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{})
-	for _, target := range []string{"/pools/p", "/pools/p/odds", "/pools/p/draws/d", "/pools/p/draws/d/receipt", "/pools/p/proof/log", "/pools/p/proof/key"} {
+	for _, target := range []string{"/pools/p", "/pools/p/odds", "/pools/p/draws/d", "/pools/p/draws/d/receipt", "/pools/p/proof/log", "/pools/p/proof/key", "/fair/p"} {
 		giveBack := useUp(&s.bounds, gate.RankDraw)
-		short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		short, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond) // the turn is waited for after other work
 		w := do(s, request("GET", target, "").WithContext(short))
 		require.Equal(t, "overloaded", problemIn(t, w.Result()).Code, target)
 		require.Equal(t, "1", w.Header().Get("Retry-After"))
@@ -114,11 +164,28 @@ func TestReadsWaitForTheirTurn(t *testing.T) {
 	}
 }
 
-// TestOddsAreShownFromMemory: one reading serves all callers of a second. That a pool
-// publishes none is kept too.
+// TestTokensRankOnOpenCalls: on calls that anyone may make, a valid token has the bounds
+// of its role. The double reads no token there, so the call waits with all others.
+func TestTokensRankOnOpenCalls(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &fake{})
+	giveBack := useUp(&s.bounds, gate.RankDraw)
+	defer giveBack()
+	read := func(r *nethttp.Request) int {
+		short, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		return do(s, r.WithContext(short)).Code
+	}
+	require.Equal(t, 503, read(request("GET", "/pools/p", "")))
+	require.Equal(t, 503, read(request("GET", "/pools/p", "", "Authorization", "Bearer nonsense")))
+	require.Equal(t, 200, read(asAdmin("GET", "/pools/p", "")))
+}
+
+// TestOddsAreShownFromMemory: one reading serves all callers of a second, also if the
+// pool publishes no odds.
 func TestOddsAreShownFromMemory(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, oddsAreShownFromMemory) // so that a busy machine does not take a second
+	synctest.Test(t, oddsAreShownFromMemory) // so that the time does not depend on the machine
 }
 
 func oddsAreShownFromMemory(t *testing.T) {
@@ -143,7 +210,8 @@ func oddsAreShownFromMemory(t *testing.T) {
 	require.Len(t, f.asked, 1)
 }
 
-// TestCallsOfAnyoneWriteNoLine: who needs no token can fill no disk.
+// TestCallsOfAnyoneWriteNoLine: callers without a token cannot fill the disk with log
+// lines.
 func TestCallsOfAnyoneWriteNoLine(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -18,7 +18,7 @@ import (
 	"drawsvc/internal/http/packed"
 )
 
-// gunzip returns what was compressed, whole or not at all.
+// gunzip returns the decompressed data, or an error if it is incomplete.
 func gunzip(r io.Reader) ([]byte, error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
@@ -27,7 +27,8 @@ func gunzip(r io.Reader) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// TestGzip: long reads are compressed for callers who take that, and hold the same.
+// TestGzip: long reads are compressed for callers who accept it, and have the same
+// content.
 func TestGzip(t *testing.T) {
 	ask := func(path, accept, encoding string) *httptest.ResponseRecorder {
 		_, s := newGrowing(t, 2500)
@@ -55,7 +56,7 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestGzipIsForEveryLog: a stream is compressed, however short it turns out to be.
+// TestGzipIsForEveryLog: a stream is compressed, even if it turns out to be short.
 func TestGzipIsForEveryLog(t *testing.T) {
 	for path, accept := range map[string]string{"moves": typeCSV, "log": typeNDJSON} {
 		w := do(newServer(t, &fake{}), asAdmin("GET", "/admin/pools/p/"+path, "", "Accept", accept, "Accept-Encoding", "gzip"))
@@ -75,11 +76,11 @@ func (widePool) Pool(_ context.Context, id string) (draw.Pool, error) {
 	for i := range prizes {
 		prizes[i] = draw.Prize{ID: fmt.Sprint("p", i), Name: "A prize", Kind: draw.KindPrize}
 	}
-	return draw.Pool{ID: id, Name: "Wide", State: draw.StateOpen, Version: 1, Revision: 1, Prizes: prizes}, nil
+	return draw.Pool{ID: id, Name: "Wide", State: draw.StateOpen, Version: 1, Revision: 1, IsFair: true, Prizes: prizes}, nil
 }
 
-// TestGzipIsForWidePools, whose answers grow with their prizes, and for files. What
-// many callers share is compressed once.
+// TestGzipIsForWidePools: answers that grow with the number of prizes are compressed,
+// and files. Answers that many callers share are compressed once.
 func TestGzipIsForWidePools(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f, func(c *Config) { c.Store = widePool{fakeStore{f}} })
@@ -110,8 +111,9 @@ func TestGzipIsForWidePools(t *testing.T) {
 	}
 }
 
-// TestTagsAreOfOneAnswer: of every call whose answer has a tag and may be compressed, the
-// tags of both forms are strong and differ, as their bytes do, and If-Match knows both.
+// TestTagsAreOfOneAnswer: for every call whose answer has a tag and may be compressed,
+// the tags of both forms are strong and differ, as their bytes do, and If-Match accepts
+// both.
 func TestTagsAreOfOneAnswer(t *testing.T) {
 	f := &fake{rules: longRules(t)}
 	s := newServer(t, f, func(c *Config) { c.Store = widePool{fakeStore{f}} })
@@ -138,10 +140,10 @@ func TestTagsAreOfOneAnswer(t *testing.T) {
 		require.Equal(t, strings.TrimSuffix(tag, `"`)+`-gzip"`, compressed, call.target)
 		require.Equal(t, ifMatch(nethttp.Header{"If-Match": {tag}}, nil), ifMatch(nethttp.Header{"If-Match": {compressed}}, nil), call.target)
 	}
-	require.Equal(t, 6, tagged, "GET /pools/{pool}, /admin/pools/{pool}, /admin/pools/{pool}/rules, both descriptions and the page's script")
+	require.Equal(t, 8, tagged, "GET /pools/{pool}, /fair/{pool}/facts and a file of that page, /admin/pools/{pool}, /admin/pools/{pool}/rules, both descriptions and the page's script")
 }
 
-// longRules are rules whose document is worth compressing.
+// longRules returns rules whose document is worth compressing.
 func longRules(t *testing.T) *draw.Rules {
 	t.Helper()
 	blocked := make([]string, 300)
@@ -153,7 +155,7 @@ func longRules(t *testing.T) *draw.Rules {
 	return rules
 }
 
-// TestGzipIsNotForAll: short answers, problems, HEAD and draws are as they were.
+// TestGzipIsNotForAll: short answers, problems, HEAD and draws are not compressed.
 func TestGzipIsNotForAll(t *testing.T) {
 	s := newServer(t, &fake{awards: manyAwards(3)})
 	for _, r := range []*nethttp.Request{
@@ -173,7 +175,7 @@ func TestGzipIsNotForAll(t *testing.T) {
 }
 
 // TestGzipOfBrokenStream: a stream that fails in its middle is cut, and what arrived is
-// no whole gzip file. The service goes on.
+// not a complete gzip file. The service continues.
 func TestGzipOfBrokenStream(t *testing.T) {
 	g, s := newGrowing(t, 2500)
 	g.failAt = 2

@@ -12,22 +12,23 @@ import (
 
 type healthAnswer struct {
 	Status string `json:"status"`
-	// Seeds is "unavailable" where a committed pool cannot be drawn from here.
+	// Seeds is "unavailable" if a committed pool cannot be drawn from here.
 	Seeds string `json:"seeds,omitempty"`
-	// Codes is "unavailable" where a pool with codes cannot be drawn from here.
+	// Codes is "unavailable" if a pool with codes cannot be drawn from here.
 	Codes string `json:"codes,omitempty"`
-	// Rules is "unreadable" where this binary cannot read what a pool is drawn by.
+	// Rules is "unreadable" if this binary cannot read the rules of a pool, or a
+	// planned item.
 	Rules string `json:"rules,omitempty"`
-	// Tokens is "unreadable" where entries of the token file are left out, because
-	// another release wrote them.
+	// Tokens is "unreadable" if entries of the token file are ignored, because another
+	// release wrote them.
 	Tokens string `json:"tokens,omitempty"`
 }
 
-// live says that the process answers, and nothing more: a database that is
-// down is no reason to restart the service.
+// live states that the process answers, and nothing more: an unavailable database is no
+// reason to restart the service.
 func live(c call) error { return c.writeJSON(healthAnswer{Status: "live"}) }
 
-// ready says whether draws would be taken.
+// ready answers whether draws are accepted.
 func (s *Server) ready(c call) error {
 	if s.draining.Load() {
 		return draw.Errorf(draw.CodeDraining, "the service is shutting down and takes no new draws")
@@ -70,16 +71,16 @@ func (s *Server) showMetrics() handler {
 		ErrorHandling:       promhttp.ContinueOnError,
 		MaxRequestsInFlight: scrapesMax,
 		Timeout:             s.RequestTimeout,
-		// Exemplars exist in this format alone, which writes bounds of buckets in
-		// another way: without tracing the metrics stay as they were.
+		// Exemplars exist only in this format, which writes bounds of buckets
+		// differently: without tracing, the format of the metrics does not change.
 		EnableOpenMetrics: s.Tracer != nil,
 	})
 	return func(c call) error {
-		c.gin.Header("Content-Type", "text/plain; charset=utf-8") // a scrape that takes too long is answered without a type
+		c.gin.Header("Content-Type", "text/plain; charset=utf-8") // a scrape that times out is answered without a type
 		show.ServeHTTP(c.gin.Writer, c.gin.Request)
 		return nil
 	}
 }
 
-// scrapesMax is the most scrapes that are answered at once.
+// scrapesMax is the maximum number of concurrent scrapes.
 const scrapesMax = 4

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -21,22 +23,22 @@ func (s *Server) awards(ctx context.Context, c call) (api.Awards, error) {
 	if given {
 		return s.findAwards(ctx, c, f)
 	}
-	found, next, err := readPage(ctx, c, "pool", s.Store.Awards, func(a *draw.Award) int64 { return a.Version })
-	return api.Awards{Awards: api.ShowEach(found, api.ShowAward), Next: next}, err
+	found, end, err := readPage(ctx, c, "pool", s.Store.Awards, func(a *draw.Award) int64 { return a.Version })
+	return api.Awards{Awards: api.ShowEach(found, api.ShowAward), End: end}, err
 }
 
 // moves answers GET /admin/pools/{pool}/moves.
 func (s *Server) moves(ctx context.Context, c call) (api.Moves, error) {
-	found, next, err := readPage(ctx, c, "pool", s.Store.Moves, func(m *draw.Move) int64 { return m.Version })
-	return api.Moves{Moves: api.ShowEach(found, api.ShowMove), Next: next}, err
+	found, end, err := readPage(ctx, c, "pool", s.Store.Moves, func(m *draw.Move) int64 { return m.Version })
+	return api.Moves{Moves: api.ShowEach(found, api.ShowMove), End: end}, err
 }
 
 // filters are the query parameters that say which awards are wanted.
-func filters() []string { return []string{"user", "prize", "draw"} }
+func filters() []string { return []string{"user", "prize", "draw", "win", "from", "to", "state"} }
 
 // filter reads them. given is false without any.
 func (c call) filter() (f draw.AwardFilter, given bool, err error) {
-	f = draw.AwardFilter{UserID: c.query.Get("user"), PrizeID: c.query.Get("prize"), DrawID: c.query.Get("draw")}
+	f = draw.AwardFilter{UserID: c.query.Get("user"), PrizeID: c.query.Get("prize"), DrawID: c.query.Get("draw"), State: draw.AwardState(c.query.Get("state"))}
 	for _, name := range filters() {
 		if !c.query.Has(name) {
 			continue
@@ -46,11 +48,38 @@ func (c call) filter() (f draw.AwardFilter, given bool, err error) {
 			return f, true, draw.Errorf(draw.CodeInvalidRequest, "%s is empty", name)
 		}
 	}
+	if f.Wins, err = c.isWanted("win"); err != nil {
+		return f, true, err
+	}
+	if f.From, err = c.time("from"); err == nil {
+		f.To, err = c.time("to")
+	}
+	if err != nil {
+		return f, true, err
+	}
 	return f, given, f.Check()
 }
 
+// isWanted reads a query parameter that is true or false, as usual.
+func (c call) isWanted(name string) (bool, error) {
+	word, err := c.word(name, "false", "true")
+	return word == "true", err
+}
+
+// time reads a query parameter that is an instant, zero without it.
+func (c call) time(name string) (time.Time, error) {
+	if !c.query.Has(name) {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, c.query.Get(name))
+	if err != nil {
+		return at, draw.Errorf(draw.CodeInvalidRequest, "%s must be a time of RFC 3339, such as 2026-12-01T00:00:00Z", name)
+	}
+	return at, nil
+}
+
 // findAwards answers GET /admin/pools/{pool}/awards with a filter. A page may be
-// short of its limit, or empty, and yet have a next: a search goes through a
+// shorter than its limit, or empty, and still have a next page: a search goes through a
 // bounded part of the log.
 func (s *Server) findAwards(ctx context.Context, c call, f draw.AwardFilter) (api.Awards, error) {
 	after, limit, err := c.pageWanted()
@@ -62,25 +91,33 @@ func (s *Server) findAwards(ctx context.Context, c call, f draw.AwardFilter) (ap
 		return api.Awards{}, err
 	}
 	answer := api.Awards{Awards: api.ShowEach(found, api.ShowAward)}
+	answer.End, err = s.endOfSearch(ctx, c, after, through)
+	return answer, err
+}
+
+// endOfSearch returns how to continue after a search that began above after, and found
+// all up to through; math.MaxInt64 means that it found all there is.
+func (s *Server) endOfSearch(ctx context.Context, c call, after, through int64) (end api.End, err error) {
+	if end.Cursor = max(after, through); through == math.MaxInt64 {
+		end.Cursor = after
+	}
 	pool, err := s.Store.Pool(ctx, c.param("pool")) // in the place that the call has already
 	if through < pool.Version {
-		answer.Next = &through
+		end.Next = &through
 	}
-	return answer, err
+	return end, err
 }
 
 type logAnswer struct {
 	Entries []any `json:"entries"`
-	// Next is the after of the next page, null when this is the last.
-	Next *int64 `json:"next"`
+	api.End
 }
 
-// The entries of a log: the members of their kinds, and which kind it is.
+// The entries of a log: the members of each kind, and the kind.
 type (
 	awardEntry struct {
 		Kind string `json:"kind"`
 		api.Award
-		Redirect *redirectAnswer `json:"redirect,omitempty"`
 	}
 	moveEntry struct {
 		Kind string `json:"kind"`
@@ -96,23 +133,24 @@ type (
 	}
 )
 
-// newEntry is an entry as the log shows it.
+// newEntry returns an entry as the log shows it.
 func newEntry(e *draw.Entry) any {
 	switch {
 	case e.Award != nil:
-		return awardEntry{"award", api.ShowAward(e.Award), newRedirect(e.Award.Redirect)}
+		return awardEntry{"award", api.ShowAward(e.Award)}
 	case e.Move != nil:
 		return moveEntry{"move", api.ShowMove(e.Move)}
 	}
 	c := e.Change
 	body := jsontext.Value(c.Body)
 	if !body.IsValid() {
-		body = nil // only a damaged pool has such a change; it is shown all the same
+		body = nil // only a damaged pool has such a change; it is shown nevertheless
 	}
 	return changeEntry{"change", c.Version, api.ShowTime(c.At), c.What, body, c.Actor}
 }
 
-// logRead reads the log that the call asks for: the whole, or acts alone.
+// logRead returns the reader of the log that the call asks for: the whole log, or only
+// acts.
 func (s *Server) logRead(c call) (func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error), error) {
 	acts, err := c.word("acts", "false", "true")
 	if acts == "true" {
@@ -127,12 +165,12 @@ func (s *Server) log(ctx context.Context, c call) (logAnswer, error) {
 	if err != nil {
 		return logAnswer{}, err
 	}
-	found, next, err := readPage(ctx, c, "pool", read, func(e *draw.Entry) int64 { return e.Version() })
-	return logAnswer{api.ShowEach(found, newEntry), next}, err
+	found, end, err := readPage(ctx, c, "pool", read, func(e *draw.Entry) int64 { return e.Version() })
+	return logAnswer{api.ShowEach(found, newEntry), end}, err
 }
 
-// readStatements reads the lines of at most limit days after one, and the day to go on
-// after; nil when these are the last.
+// readStatements reads the lines of at most limit days after one, and returns the day
+// to continue after; nil for the last page.
 func (s *Server) readStatements(ctx context.Context, c call, after string, limit int64) (lines []job.Line, next *string, err error) {
 	lines, err = s.Store.Statements(ctx, c.param("pool"), after, int(limit)+1)
 	days := int64(0)
@@ -161,12 +199,12 @@ func (s *Server) statements(ctx context.Context, c call) (api.Statements, error)
 	return api.Statements{Statements: api.ShowEach(lines, api.ShowStatement), Next: next}, err
 }
 
-// audit answers GET /admin/pools/{pool}/audit. It reads every row of the
-// pool and so gets more time than other calls.
+// audit answers GET /admin/pools/{pool}/audit. It reads every row of the pool and so
+// has a longer timeout than other calls.
 func (s *Server) audit(c call) error {
 	ctx, cancel := c.wholeLog()
 	defer cancel()
-	a, err := placed(ctx, c, func() (draw.Audit, error) { return s.Store.Audit(ctx, c.param("pool")) })
+	a, err := placedIn(ctx, c, func() (draw.Audit, error) { return s.Store.Audit(ctx, c.param("pool")) })
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = &draw.Error{Code: draw.CodeStoreUnavailable, Err: err, Detail: fmt.Sprintf(
 			"the audit took longer than %s; the command drawsvc audit has no limit", s.limits.audit)}
@@ -189,21 +227,4 @@ func (s *Server) eraseUser(c call) error {
 		return err
 	}
 	return c.writeJSON(api.Erased{Pool: c.param("pool"), Awards: awards})
-}
-
-// redirectAnswer says what the rules gave an award in place of; nothing is null.
-type redirectAnswer struct {
-	Drawn *string  `json:"drawn"`
-	Why   draw.Why `json:"why"`
-}
-
-func newRedirect(r *draw.Redirect) *redirectAnswer {
-	if r == nil {
-		return nil
-	}
-	a := redirectAnswer{Why: r.Why}
-	if r.Drawn != "" {
-		a.Drawn = &r.Drawn
-	}
-	return &a
 }

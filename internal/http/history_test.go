@@ -60,11 +60,28 @@ func TestPages(t *testing.T) {
 func TestLastPageHasNoNext(t *testing.T) {
 	s := newServer(t, &fake{awards: manyAwards(4)})
 	for target, end := range map[string]string{
-		"?limit=4": `"next":null}`, "?limit=3": `"next":3}`, "?after=2&limit=1": `"next":3}`, "?after=4": `{"awards":[],"next":null}`,
-		"?limit=1000": `"next":null}`, "?after=9223372036854775807": `{"awards":[],"next":null}`,
+		"?limit=4": `"next":null}`, "?limit=3": `"next":3}`, "?after=2&limit=1": `"next":3}`, "?after=4": `{"awards":[],"cursor":4,"next":null}`,
+		"?limit=1000": `"next":null}`, "?after=9223372036854775807": `{"awards":[],"cursor":9223372036854775807,"next":null}`,
 	} {
 		w := do(s, asAdmin("GET", "/admin/pools/p/awards"+target, ""))
 		require.True(t, strings.HasSuffix(w.Body.String(), end+"\n"), "%s: %s", target, w.Body)
+	}
+}
+
+// TestFeedsHaveACursor: every page has the cursor that continues after it, even the
+// last or an empty one, so that a reader misses nothing that comes later.
+func TestFeedsHaveACursor(t *testing.T) {
+	s := newServer(t, &fake{awards: manyAwards(4)})
+	for target, cursor := range map[string]int64{
+		"/admin/pools/p/awards": 4, "/admin/pools/p/awards?limit=2": 2, "/admin/pools/p/awards?after=4": 4, "/admin/pools/p/awards?after=77": 77,
+		"/admin/pools/p/awards?user=u&after=1": 4, "/admin/pools/p/moves": 1, "/admin/pools/p/agenda": 9, "/admin/pools/p/agenda?after=9": 9,
+		"/pools/p/users/u/awards": 1234,
+	} {
+		var page struct{ Cursor *int64 }
+		w := do(s, asAdmin("GET", target, ""))
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &page), target)
+		require.NotNil(t, page.Cursor, target)
+		require.Equal(t, cursor, *page.Cursor, "%s: %s", target, w.Body)
 	}
 }
 
@@ -100,7 +117,7 @@ func TestWantsCSV(t *testing.T) {
 	}
 }
 
-// growing is a store in which a draw happens whenever it is read.
+// growing is a store in which a draw happens at every read.
 type growing struct {
 	fakeStore
 	growth sync.Mutex
@@ -152,7 +169,7 @@ func TestExportIsWholeExactAndEnds(t *testing.T) {
 		w := do(s, asAdmin("GET", "/admin/pools/p/awards", "", "Accept", "text/csv"))
 		require.Equal(t, 200, w.Code)
 		require.Equal(t, "text/csv; charset=utf-8; header=present", w.Header().Get("Content-Type"))
-		require.True(t, strings.HasPrefix(w.Body.String(), "version,at,draw,ordinal,user,prize,name,value,unit\n"))
+		require.True(t, strings.HasPrefix(w.Body.String(), "version,at,draw,ordinal,user,prize,name,value,unit,win,kind,redirect_drawn,redirect_why\n"))
 		rows, err := csv.NewReader(w.Body).ReadAll()
 		require.NoError(t, err)
 		require.Len(t, rows, n+1, "the awards of the beginning, no later ones")
@@ -160,7 +177,7 @@ func TestExportIsWholeExactAndEnds(t *testing.T) {
 			require.Equal(t, fmt.Sprint(i+1), row[0])
 		}
 		if n > 0 {
-			require.Equal(t, []string{"1", "2026-03-04T04:06:07.000890Z", "d1", "1", `=1+1,"x"`, "gold", "Ünï;code", "19.90", "17"}, rows[1])
+			require.Equal(t, []string{"1", "2026-03-04T04:06:07.000890Z", "d1", "1", `=1+1,"x"`, "gold", "Ünï;code", "19.90", "17", "true", "prize", "", ""}, rows[1])
 		}
 	}
 }
@@ -198,7 +215,7 @@ func TestExportThatFailsLaterIsCutOff(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the file must not look like a whole one")
 }
 
-// slowAudit is a store whose audit takes as long as it may.
+// slowAudit is a store whose audit takes its full timeout.
 type slowAudit struct{ fakeStore }
 
 func (slowAudit) Audit(ctx context.Context, _ string) (draw.Audit, error) {
@@ -206,7 +223,7 @@ func (slowAudit) Audit(ctx context.Context, _ string) (draw.Audit, error) {
 	return draw.Audit{}, draw.Wrap(draw.CodeStoreUnavailable, ctx.Err(), "the database does not answer")
 }
 
-// TestAuditThatTakesTooLong: the answer names the way to an audit without limit.
+// TestAuditThatTakesTooLong: the answer names the way to an audit without a timeout.
 func TestAuditThatTakesTooLong(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f, func(c *Config) { c.Store = slowAudit{fakeStore{f}} })
@@ -217,8 +234,8 @@ func TestAuditThatTakesTooLong(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"code":"store-unavailable"`)
 }
 
-// TestSlowExportOutlivesTheTimeouts: no timeout of the connection may end a
-// stream that goes on.
+// TestSlowExportOutlivesTheTimeouts: no timeout of the connection ends a stream that
+// makes progress.
 func TestSlowExportOutlivesTheTimeouts(t *testing.T) { synctest.Test(t, slowExportOutlivesTheTimeouts) }
 
 func slowExportOutlivesTheTimeouts(t *testing.T) {

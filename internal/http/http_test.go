@@ -18,6 +18,7 @@ import (
 	"drawsvc/internal/access"
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/hook"
 	"drawsvc/internal/http/gate"
 	"drawsvc/internal/ticket"
 )
@@ -27,22 +28,22 @@ const (
 	drawToken  = "draw-token-of-the-tests"
 )
 
-// at is the moment at which everything in these tests happened.
+// at is the time of everything in these tests.
 var at = time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.FixedZone("CET", 3600))
 
-// fake stands in for the service and the store where only their answer to the
-// wire matters: it answers with err when set, and records what it was asked.
+// fake replaces the service and the store in tests of the wire: it answers with err if
+// set, and records its calls.
 type fake struct {
-	// rulesUnreadable is what HasUnreadable says.
+	// rulesUnreadable is the result of HasUnreadable.
 	rulesUnreadable bool
-	// codesAway is what HasCodesAway says.
+	// codesAway is the result of HasCodesAway.
 	codesAway bool
-	// seedsAway is what SeedsAway says.
+	// seedsAway is the result of SeedsAway.
 	seedsAway bool
-	// unsigned is what signing a receipt says. proving, where not nil, lets a proof
-	// go on.
+	// unsigned is the error of signing a receipt. proving, unless it is nil, releases a
+	// proof.
 	unsigned error
-	// broken ends an export when all is written.
+	// broken ends an export after everything was written.
 	broken  error
 	proving chan struct{}
 	mu      sync.Mutex
@@ -50,14 +51,14 @@ type fake struct {
 	asked   []any
 	drawn   func(ctx context.Context, r draw.Request) (draw.Draw, error)
 	awards  []draw.Award
-	// rules are those of every pool.
+	// rules are the rules of every pool.
 	rules *draw.Rules
 	// underWay counts the draws that have begun and not ended.
 	underWay int
 	draining bool
 }
 
-// begin lets a draw in, unless the service drains.
+// begin admits a draw, unless the service drains.
 func (f *fake) begin() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +75,7 @@ func (f *fake) end() {
 	f.underWay--
 }
 
-// drained says whether new draws are rejected, and how many are under way.
+// drained returns whether new draws are rejected, and how many are under way.
 func (f *fake) drained() (draining bool, underWay int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -134,19 +135,45 @@ func (f *fake) DrawFor(ctx context.Context, _ string, r draw.Request) (draw.Draw
 	return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Awards: []draw.Award{award(r.DrawID, r.UserID)}}, nil
 }
 
-// fakeStore is the store's side of a fake; it has a Draw of its own.
+// fakeStore is the store's side of a fake; it has its own Draw.
 type fakeStore struct{ *fake }
 
 func (f fakeStore) Draw(_ context.Context, poolID, drawID string) (draw.Draw, error) {
-	return draw.Draw{ID: drawID, PoolID: poolID, UserID: "u1", Awards: []draw.Award{award(drawID, "u1")}}, f.note([2]string{poolID, drawID})
+	d := draw.Draw{ID: drawID, PoolID: poolID, UserID: "u1", Awards: []draw.Award{award(drawID, "u1")}}
+	if drawID == "fulfilled" {
+		life, err := f.Life(context.Background(), poolID, d.Awards[0].Version)
+		d.Lives = []*draw.Life{&life}
+		return d, err
+	}
+	return d, f.note([2]string{poolID, drawID})
 }
 
 func somePool(id string) draw.Pool {
-	return draw.Pool{ID: id, Name: "Spring", State: draw.StateOpen, Version: 7, Revision: 5, Prizes: []draw.Prize{
+	return draw.Pool{ID: id, Name: "Spring", State: draw.StateOpen, Version: 7, Revision: 5, Text: map[string]string{"p": "Each day a coin."}[id], IsFair: id == "p", Prizes: []draw.Prize{
 		{ID: "gold", Name: "Gold coin", Value: decimal.RequireFromString("19.9"), Stocked: 10, Issued: 3},
 		{ID: "pin", Name: "Pin", Stocked: 5},
 	}}
 }
+
+// The feed of the fake has the award of the tests, in pool p, and an end after it.
+func (f fakeStore) ExtendFeed(context.Context) (int64, error) { return 1, nil }
+
+func (f fakeStore) FeedEnd(context.Context) (draw.FeedCursor, error) { return feedEnd, f.note("end") }
+
+func (f fakeStore) ReadFeed(_ context.Context, wanted draw.FeedQuery) (draw.FeedPage, error) {
+	page := draw.FeedPage{Next: feedEnd, IsEnd: true}
+	if wanted.After != feedEnd {
+		a := award("d1", "u1")
+		a.Redirect = &draw.Redirect{Drawn: "gold", Why: draw.WhyLimit}
+		page.Awards = []draw.FeedAward{{Award: a, PoolID: "p", Next: feedEnd}}
+	}
+	return page, f.note(wanted)
+}
+
+// feedEnd is the end of the fake's feed.
+var feedEnd = draw.FeedCursor{Segment: 1, Version: 1234, Mark: -7, PoolID: "p"}
+
+func (f fakeStore) Money(context.Context, *draw.Pool) (draw.Money, error) { return draw.Money{}, nil }
 
 func (f fakeStore) Pool(_ context.Context, id string) (draw.Pool, error) {
 	return somePool(id), f.note(id)
@@ -161,7 +188,7 @@ func (f fakeStore) HasCodesAway() bool { return f.codesAway }
 // HasUnreadable implements Condition.
 func (f fakeStore) HasUnreadable() bool { return f.rulesUnreadable }
 
-// acted is a change that was asked for, and who asks.
+// acted is a requested change and its actor.
 type acted struct {
 	what  any
 	actor string
@@ -239,7 +266,7 @@ func (f fakeStore) Audit(_ context.Context, id string) (draw.Audit, error) {
 	}}, f.note(id)
 }
 
-// setup changes a Config before a server is made of it.
+// setup changes a Config before a server is created from it.
 type setup func(*Config)
 
 func withDrawToken(c *Config) {
@@ -267,7 +294,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	registry := prometheus.NewRegistry()
 	config := Config{
 		Access: gate.Access{Tokens: keep(adminEntry()), PublicDraw: true}, Limits: Limits{RequestTimeout: time.Minute},
-		Store: fakeStore{f}, Drawer: f, Watcher: fakeStore{f}, Tickets: ticket.NewKeeper(nil), WakeJobs: func() {},
+		Store: fakeStore{f}, Drawer: f, Watcher: fakeStore{f}, Tickets: ticket.NewKeeper(nil), WakeJobs: func() {}, HookSender: noSender{hook.NewSender(hook.NewDialer(nil), "")},
 		Catalogue: func() map[string]catalogue.Item { return nil }, Modes: []string{"for-update", "optimistic", "external"},
 		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,
 	}

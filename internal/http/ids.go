@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// ids makes the ids of requests: every answer has one, so they are cheap. The
-// first part is random and this process's own.
+// ids makes the ids of requests: every answer has one, so they are cheap. The first
+// part is random and identifies this process.
 type ids struct {
 	process string
 	last    *atomic.Uint64

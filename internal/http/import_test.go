@@ -1,19 +1,23 @@
 package http
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	nethttp "net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http/gate"
+	"drawsvc/internal/prizefile"
 )
 
 // importAsked is what a fake store was asked to import.
@@ -27,9 +31,10 @@ func (f fakeStore) Import(_ context.Context, w draw.Import, file io.Reader, _ fu
 	if err != nil {
 		return draw.Imported{}, err
 	}
-	done := draw.Imported{Added: 1, Restocked: 2, Units: 30, Version: 9, Replayed: w.Key == "again"}
+	done := draw.Imported{Added: 1, Restocked: 2, Units: 30, Version: 9, Replayed: w.Key == "again", Encoding: draw.EncodingWindows1252}
 	if w.DryRun {
-		done.Preview = []draw.ImportedPrize{{PrizeID: "gold", IsNew: true, Delta: 5, Stocked: 5}}
+		done.Value, done.StockValue = decimal.New(9950, -2), decimal.New(1000, 0)
+		done.Preview = []draw.ImportedPrize{{PrizeID: "gold", Name: "Gold", Value: decimal.New(199, -1), IsNew: true, Delta: 5, Stocked: 5}}
 	}
 	return done, f.note(importAsked{w, string(text)})
 }
@@ -46,12 +51,12 @@ func TestImport(t *testing.T) {
 	s := newServer(t, f)
 	w := do(s, importCall(importPath, "the file"))
 	require.Equal(t, 200, w.Code, w.Body)
-	require.JSONEq(t, `{"pool":"p","dry_run":false,"added":1,"restocked":2,"units":30,"version":9,"replayed":false}`, w.Body.String())
+	require.JSONEq(t, `{"pool":"p","dry_run":false,"added":1,"restocked":2,"units":30,"version":9,"replayed":false,"encoding":"windows-1252"}`, w.Body.String())
 	require.Equal(t, importAsked{draw.Import{PoolID: "p", Reason: "import", Actor: "admin"}, "the file"}, f.last())
 
 	w = do(s, importCall(importPath+"?dry_run=true&reason=delivery", "x", "Content-Type", "text/csv; charset=UTF-8; header=present"))
-	require.JSONEq(t, `{"pool":"p","dry_run":true,"added":1,"restocked":2,"units":30,"version":9,"replayed":false,
-		"prizes":[{"id":"gold","new":true,"delta":5,"stocked":5}]}`, w.Body.String())
+	require.JSONEq(t, `{"pool":"p","dry_run":true,"added":1,"restocked":2,"units":30,"version":9,"replayed":false,"encoding":"windows-1252",
+		"value":"99.50","stock_value":"1000.00","prizes":[{"id":"gold","name":"Gold","value":"19.90","new":true,"delta":5,"stocked":5}]}`, w.Body.String())
 	require.Equal(t, importAsked{draw.Import{PoolID: "p", Reason: "delivery", Actor: "admin", DryRun: true}, "x"}, f.last())
 
 	w = do(s, importCall(importPath, "x", "Idempotency-Key", `"again"`))
@@ -70,7 +75,7 @@ func TestImport(t *testing.T) {
 	require.Len(t, f.last().(importAsked).file, api.FileMax)
 }
 
-// heldImports are imports that go on when they are let.
+// heldImports are imports that wait until they are released.
 type heldImports struct {
 	fakeStore
 	begun, letGo chan struct{}
@@ -82,8 +87,8 @@ func (h heldImports) Import(ctx context.Context, w draw.Import, file io.Reader, 
 	return h.fakeStore.Import(ctx, w, file, progress)
 }
 
-// TestImportsAreBounded: one is at work, dry run or not. Of role stock the next one is
-// refused; that of an admin waits.
+// TestImportsAreBounded: one of each rank is at work, dry run or not. Of role stock the
+// next one is refused; that of an admin waits.
 func TestImportsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -98,6 +103,17 @@ func TestImportsAreBounded(t *testing.T) {
 	require.Equal(t, 503, ask(roleStock, "?dry_run=true"))
 	require.Equal(t, 503, ask(roleStock, ""))
 	go func() { second <- ask(roleAdmin, "") }()
+	<-h.begun // it waits for nobody of a lower rank
+	require.Equal(t, 503, ask(roleAdmin, ""))
+	for range 2 {
+		h.letGo <- struct{}{}
+	}
+	require.Equal(t, 200, <-first)
+	require.Equal(t, 200, <-second)
+
+	go func() { first <- ask(roleAdmin, "") }()
+	<-h.begun
+	go func() { second <- ask(roleAdmin, "") }()
 	require.Eventually(t, func() bool {
 		done, ok := s.bounds.Imports.Try(gate.RankAdmin, 1)
 		if ok {
@@ -105,10 +121,9 @@ func TestImportsAreBounded(t *testing.T) {
 		}
 		return !ok
 	}, 20*time.Second, time.Millisecond, "it waits")
-	require.Equal(t, 503, ask(roleAdmin, ""))
 	select {
 	case <-h.begun:
-		require.Fail(t, "two are at work")
+		require.Fail(t, "two of a rank are at work")
 	default:
 	}
 	h.letGo <- struct{}{}
@@ -118,7 +133,7 @@ func TestImportsAreBounded(t *testing.T) {
 	require.Equal(t, 200, <-second)
 }
 
-// TestImportRejects: what is wrong is said before the store is asked.
+// TestImportRejects: invalid requests are refused before the store is asked.
 func TestImportRejects(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -148,8 +163,8 @@ func TestImportRejects(t *testing.T) {
 	require.Contains(t, w.Body.String(), "line 2: stock; nothing was imported")
 }
 
-// TestExportsEscapeFormulas: on request what callers chose is no formula; by
-// itself an export is exact.
+// TestExportsEscapeFormulas: on request, callers' texts are escaped so that they are no
+// formulas; by default an export is exact.
 func TestExportsEscapeFormulas(t *testing.T) {
 	t.Parallel()
 	a := award(`=HYPERLINK("x")`, "@user")
@@ -160,13 +175,33 @@ func TestExportsEscapeFormulas(t *testing.T) {
 		require.Equal(t, 200, w.Code, w.Body)
 		return w.Body.String()
 	}
-	require.Contains(t, get("/admin/pools/p/awards"), ",-1,0,+1,gold,Gold=,0.00,0\n")
-	require.Contains(t, get("/admin/pools/p/awards?formulas=exact"), ",-1,0,+1,gold,Gold=,0.00,0\n")
-	require.Contains(t, get("/admin/pools/p/awards?formulas=escaped"), ",'-1,0,'+1,gold,Gold=,0.00,0\n")
+	require.Contains(t, get("/admin/pools/p/awards"), ",-1,0,+1,gold,Gold=,0.00,0,true,prize,,\n")
+	require.Contains(t, get("/admin/pools/p/awards?formulas=exact"), ",-1,0,+1,gold,Gold=,0.00,0,true,prize,,\n")
+	require.Contains(t, get("/admin/pools/p/awards?formulas=escaped"), ",'-1,0,'+1,gold,Gold=,0.00,0,true,prize,,\n")
 	require.Equal(t, "version,at,prize,delta,reason,actor,stocked,issued\n1,2026-03-04T04:06:07.000890Z,gold,10,start,admin,10,0\n",
 		get("/admin/pools/p/moves?formulas=escaped"))
 	w := do(s, asAdmin("GET", "/admin/pools/p/awards?formulas=escaped", ""))
 	require.Equal(t, 400, w.Code, "JSON has no formulas")
 	w = do(s, asAdmin("GET", "/admin/pools/p/awards?formulas=no", "", "Accept", "text/csv"))
 	require.Contains(t, w.Body.String(), "formulas must be one of exact, escaped")
+}
+
+// TestPrizesAreAFile: the prizes as CSV are a file that an import reads, with what
+// remains as its stock.
+func TestPrizesAreAFile(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &fake{})
+	w := do(s, asAdmin("GET", "/admin/pools/p/prizes", "", "Accept", "text/csv"))
+	require.Equal(t, 200, w.Code, w.Body)
+	file, err := prizefile.Read(strings.NewReader(w.Body.String()), func(*prizefile.Line) error { return nil })
+	require.NoError(t, err)
+	require.NoError(t, file.Bad.Err())
+	var shown api.Prizes
+	require.NoError(t, json.Unmarshal(do(s, asAdmin("GET", "/admin/pools/p/prizes", "")).Body.Bytes(), &shown))
+	require.NotEmpty(t, shown.Prizes)
+	for i, p := range shown.Prizes {
+		l := file.Lines[i].Prize
+		require.Equal(t, []string{p.ID, p.Name, p.Value, string(p.Kind)}, []string{l.ID, l.Name, l.Value.StringFixed(2), string(l.Kind)})
+		require.Equal(t, *cmp.Or(p.Remaining, new(int64(draw.EndlessStock))), l.Stocked)
+	}
 }

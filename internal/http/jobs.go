@@ -30,11 +30,11 @@ func (c call) viewJob(r *job.Row, now time.Time) job.View {
 	return v
 }
 
-// hiddenError is shown instead of the error of a run to callers who are not admins.
+// hiddenError replaces the error of a run for callers who are not admins.
 const hiddenError = "the run failed; role admin reads why"
 
-// visibleError returns the error of a run as the caller may read it. Its text may be
-// the database's, which admins read only.
+// visibleError returns the error of a run as the caller may read it. Its text may come
+// from the database, which only admins may read.
 func (c call) visibleError(text *string) *string {
 	if text == nil || c.caller.Role == access.Admin {
 		return text
@@ -56,8 +56,8 @@ func (s *Server) changeJob(ctx context.Context, c call, body *api.JobChange) (jo
 	return s.changedJob(ctx, c)
 }
 
-// changedJob shows a job behind a change. Error: CodeOutcomeUnknown and no other:
-// they say that nothing happened.
+// changedJob shows a job after a change. Its only error is CodeOutcomeUnknown: other
+// codes would state that nothing happened.
 func (s *Server) changedJob(ctx context.Context, c call) (job.View, error) {
 	answer, err := s.job(ctx, c)
 	if err != nil {
@@ -66,8 +66,8 @@ func (s *Server) changedJob(ctx context.Context, c call) (job.View, error) {
 	return answer, nil
 }
 
-// runJob answers POST /admin/jobs/{job}/run. The run begins within seconds, on
-// whichever instance takes it.
+// runJob answers POST /admin/jobs/{job}/run. The run begins within seconds, on any
+// instance.
 func (s *Server) runJob(ctx context.Context, c call) (job.View, error) {
 	if err := noBody(c); err != nil {
 		return job.View{}, err
@@ -87,10 +87,10 @@ func (s *Server) runJob(ctx context.Context, c call) (job.View, error) {
 
 // runs answers GET /admin/jobs/{job}/runs.
 func (s *Server) runs(ctx context.Context, c call) (api.JobRuns, error) {
-	found, next, err := readPage(ctx, c, "job", s.Store.JobRuns, func(p *job.Past) int64 { return p.Token })
+	found, end, err := readPage(ctx, c, "job", s.Store.JobRuns, func(p *job.Past) int64 { return p.Token })
 	return api.JobRuns{Runs: api.ShowEach(found, func(p *job.Past) job.RunView {
 		v := p.View()
 		v.Error = c.visibleError(v.Error)
 		return v
-	}), Next: next}, err
+	}), Next: end.Next}, err
 }

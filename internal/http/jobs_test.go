@@ -36,9 +36,9 @@ func (f fakeStore) Jobs(context.Context) ([]job.Row, time.Time, error) {
 
 func (f fakeStore) Job(_ context.Context, name string) (job.Row, time.Time, error) {
 	r := someJob(name)
-	r.Report = []byte(`{"ok":false,"pools":2,"violations":1,"broken":[{"pool":"p","version":9,"violations":1,"first":"gap: 8 is missing"}],"days":1}`)
+	r.Report = []byte(`{"ok":false,"pools":2,"violations":1,"broken":[{"pool":"p","version":9,"violations":1,"first":"gap: 8 is missing"}],"days":1,"expired":3,"returned":2}`)
 	if name == "new" {
-		r.Report = []byte{} // as the database holds it
+		r.Report = []byte{} // as the database has it
 	}
 	return r, at, f.note("job " + name)
 }
@@ -117,7 +117,7 @@ func TestJobs(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"code":"job-not-found"`)
 }
 
-// failedJobs are jobs whose last run failed with the database's own words.
+// failedJobs are jobs whose last run failed with the database's own text.
 type failedJobs struct{ fakeStore }
 
 const databaseError = `relation "prizes" does not exist (SQLSTATE 42P01)`
@@ -141,8 +141,8 @@ func (f failedJobs) JobRuns(_ context.Context, name string, _ int64, _ int) ([]j
 	return []job.Past{{Run: job.Run{Job: name, Token: 1, Host: "web-1", Began: at}, Finished: at, Result: job.ResultFailed, Error: databaseError}}, nil
 }
 
-// TestOnlyAdminsReadErrorsOfJobs: other roles learn that a run failed, and not the
-// database's words. The admin is the double: the same calls show them to him.
+// TestOnlyAdminsReadErrorsOfJobs: other roles learn that a run failed, but not the
+// database's text. The admin is the double: the same calls show it.
 func TestOnlyAdminsReadErrorsOfJobs(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f, func(c *Config) {
@@ -192,7 +192,7 @@ func TestStatements(t *testing.T) {
 	require.Equal(t, 400, do(s, asAdmin("GET", "/admin/pools/p/statements?after=yesterday", "")).Code)
 }
 
-// TestCatalogueInPools: what the catalogue says is shown where callers read, and
+// TestCatalogueInPools: the texts of the catalogue are shown where callers read, and
 // nowhere else.
 func TestCatalogueInPools(t *testing.T) {
 	s := newServer(t, &fake{}, func(c *Config) {
@@ -204,7 +204,24 @@ func TestCatalogueInPools(t *testing.T) {
 	require.Contains(t, w.Body.String(), `{"id":"gold","name":"Krugerrand","value":"19.90","kind":"prize","description":"An ounce","image":"/gold.png","link":"https://example.com/gold"}`)
 	require.Contains(t, w.Body.String(), `{"id":"pin","name":"Pin","value":"0.00","kind":"prize"}`)
 	require.NotContains(t, do(s, asAdmin("GET", "/admin/pools/p", "")).Body.String(), "Krugerrand")
+
+	shown := newServer(t, &fake{}, func(c *Config) {
+		c.Catalogue, c.Store = s.Catalogue, displayed{c.Store}
+	})
+	w = do(shown, request("GET", "/pools/p", ""))
+	require.Contains(t, w.Body.String(), `{"id":"gold","name":"Dukat","value":"19.90","kind":"prize","description":"An ounce","image":"https://example.com/dukat","link":"https://example.com/gold"}`,
+		"what the operator set wins, member by member")
+	require.Contains(t, do(shown, asAdmin("GET", "/admin/pools/p", "")).Body.String(), `"name":"Gold coin",`, "the prize's own name stays")
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(catalogue.CheckURL("ftp://example.com")))
+}
+
+// displayed is a store in which some of a prize is shown otherwise.
+type displayed struct{ Store }
+
+func (d displayed) Pool(ctx context.Context, id string) (draw.Pool, error) {
+	p, err := d.Store.Pool(ctx, id)
+	p.Prizes[0].Display = &draw.Display{Name: "Dukat", Picture: "https://example.com/dukat"}
+	return p, err
 }
 
 // storedCatalogue is the database's side of a memory.
@@ -214,8 +231,8 @@ func (s storedCatalogue) Catalogue(context.Context, string) (*catalogue.Stored, 
 	return (*catalogue.Stored)(&s), nil
 }
 
-// TestNoRequestAsksTheSource: what the catalogue says comes from memory. A service
-// that fetches while a request waits is caught.
+// TestNoRequestAsksTheSource: the texts of the catalogue come from memory. A service
+// that fetches them while a request waits fails.
 func TestNoRequestAsksTheSource(t *testing.T) {
 	const body = `{"prizes":[{"id":"gold","name":"Krugerrand"}]}`
 	var asked atomic.Int64
@@ -250,8 +267,8 @@ func TestNoRequestAsksTheSource(t *testing.T) {
 	}
 }
 
-// TestOneCatalogueInAnAnswer: a new catalogue that comes while an answer is made is
-// in it for all prizes or for none.
+// TestOneCatalogueInAnAnswer: if a new catalogue arrives while an answer is made, the
+// answer uses it for all prizes or for none.
 func TestOneCatalogueInAnAnswer(t *testing.T) {
 	contents := 0
 	s := newServer(t, &fake{}, func(c *Config) {
@@ -264,15 +281,15 @@ func TestOneCatalogueInAnAnswer(t *testing.T) {
 	require.Equal(t, 2, strings.Count(do(s, request("GET", "/pools/p", "")).Body.String(), `"description":"content 1"`))
 }
 
-// unreadJobs are jobs that can be changed, and not read afterwards.
+// unreadJobs are jobs that can be changed, but not read afterwards.
 type unreadJobs struct{ fakeStore }
 
 func (unreadJobs) Job(context.Context, string) (job.Row, time.Time, error) {
 	return job.Row{}, at, draw.Errorf(draw.CodeStoreUnavailable, "the database does not answer; nothing happened")
 }
 
-// TestJobIsChangedAndNotRead: a job that was changed, and could not be read
-// afterwards, is not reported as one that nothing happened to.
+// TestJobIsChangedAndNotRead: if a job was changed but could not be read afterwards,
+// the answer does not state that nothing happened.
 func TestJobIsChangedAndNotRead(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f, func(c *Config) { c.Store = unreadJobs{fakeStore{f}} })

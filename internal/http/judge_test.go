@@ -17,8 +17,8 @@ import (
 // ownContract is the contract of the description that the service serves.
 var ownContract = sync.OnceValues(func() (*contract.Contract, error) { return contract.Read(description) })
 
-// judged has the description judge all that a server answers in a test.
-// Benchmarks measure, and fuzzing lives from its speed: they go without.
+// judged checks all answers of a server in a test against the description, except in
+// benchmarks and fuzzing, which would become too slow.
 func judged(t testing.TB, s *Server) {
 	switch t.(type) {
 	case *testing.B, *testing.F:
@@ -34,14 +34,14 @@ func judged(t testing.TB, s *Server) {
 	})
 }
 
-// undescribed excepts a server whose fakes answer what the service never does.
+// undescribed exempts a server whose fakes answer what the service never does.
 func undescribed(s *Server) *Server {
 	s.handler = s.engine
 	return s
 }
 
-// noted is the check of a contract, which also keeps the members that answers had, as
-// paths below operation and status.
+// noted is the check of a contract, which also records the members of answers, as paths
+// below operation and status.
 func noted(c *contract.Contract, seen map[string]bool) func(contract.Exchange) error {
 	return func(x contract.Exchange) error {
 		o, _ := c.Find(x.Request.Method, x.Request.URL.EscapedPath())

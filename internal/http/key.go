@@ -7,15 +7,14 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// keyHeader is the name by which the header stands in nethttp.Header.
+// keyHeader is the name of the header in nethttp.Header.
 const keyHeader = "Idempotency-Key"
 
-// idempotencyKey returns the Idempotency-Key, or "" when none was sent. A key
-// may be bare or quoted: "abc" with its quotes means abc, and within quotes \"
-// and \\ stand for " and \, as the IETF draft has it. A key given twice, empty
-// or not printable ASCII is refused. So is a bare one with a comma, a blank or a
-// quote: a proxy may join two headers with a comma, and the pair would name
-// another draw.
+// idempotencyKey returns the Idempotency-Key, or "" if none was sent. A key may be bare
+// or quoted: "abc" with its quotes means abc, and within quotes \" and \\ mean " and \
+// (IETF draft). A key that is given twice, empty or not printable ASCII is refused. So
+// is a bare one with a comma, a blank or a quote: a proxy may join two headers with a
+// comma, and the pair would name another draw.
 func idempotencyKey(h nethttp.Header) (string, error) {
 	lines := h[keyHeader]
 	switch {
@@ -38,7 +37,7 @@ func idempotencyKey(h nethttp.Header) (string, error) {
 	return key, draw.CheckKey(key)
 }
 
-// unquote returns what stands within the quotes of s, which begins with one.
+// unquote returns the text within the quotes of s, which begins with a quote.
 func unquote(s string) (string, bool) {
 	if len(s) < 2 || s[len(s)-1] != '"' {
 		return "", false

@@ -62,7 +62,7 @@ func FuzzIdempotencyKey(f *testing.F) {
 			return
 		}
 		require.NoError(t, draw.CheckKey(key))
-		// Whatever is let in reads the same when it is quoted as the draft has it.
+		// Every accepted key can be quoted, and then reads the same.
 		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
 		again, err := idempotencyKey(nethttp.Header{keyHeader: {quoted}})
 		require.NoError(t, err)

@@ -59,7 +59,7 @@ func TestHugeBodyIsRefusedBeforeItIsRead(t *testing.T) {
 	require.Equal(t, "body-too-large", problemIn(t, answer).Code)
 }
 
-// A caller may send all of a file before he reads a byte of the answer.
+// A caller may send a whole file before reading a byte of the answer.
 func TestRefusalOfALargeBodyIsRead(t *testing.T) {
 	addr := served(t, newServer(t, &fake{}))
 	for _, tc := range []struct {
@@ -87,8 +87,8 @@ func TestRefusalOfALargeBodyIsRead(t *testing.T) {
 	}
 }
 
-// TestDrainIsNoLatency: how slowly a refused caller sends is in no histogram, or
-// somebody without a token could raise the alert for slow draws.
+// TestDrainIsNoLatency: no histogram contains how slowly a refused caller sends.
+// Otherwise a caller without a token could raise the alert for slow draws.
 func TestDrainIsNoLatency(t *testing.T) {
 	s := newServer(t, &fake{})
 	s.limits.read = time.Minute
@@ -130,16 +130,15 @@ func TestSlowHeadersAreNotWaitedFor(t *testing.T) {
 	s := newServer(t, &fake{})
 	s.limits.header, s.limits.read = 200*time.Millisecond, time.Minute
 	conn := dial(t, served(t, s))
-	_, _ = io.WriteString(conn, "POST /draw HTTP/1.1\r\nHost: x\r\nX-Slow: ") // it may be closed by now
+	_, _ = io.WriteString(conn, "POST /draw HTTP/1.1\r\nHost: x\r\nX-Slow: ") // it may already be closed
 	rest, err := io.ReadAll(conn)
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "closed, with what was not read or without")
 	require.NotContains(t, string(rest), "200 OK")
 }
 
-// TestChunksBeatTheLength pins what net/http makes of a request with two
-// lengths: the chunks count, and the next request is what stands behind them.
-// docs/reverse-proxy.md says so, because a proxy that goes by the other length
-// would mix two callers' requests.
+// TestChunksBeatTheLength: for a request with two lengths, net/http uses the chunks,
+// and the next request is what follows them. docs/reverse-proxy.md states this, because
+// a proxy that uses the other length would mix two callers' requests.
 func TestChunksBeatTheLength(t *testing.T) {
 	conn, err := net.Dial("tcp", served(t, newServer(t, &fake{})))
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
-// refusedCalls are calls that are refused before their body is read, by the status.
+// refusedCalls are calls that are refused before their body is read, by status.
 func refusedCalls() map[int]string {
 	const json, length = "Content-Type: application/json\r\n", "Content-Length: 100\r\n"
 	auth := "Authorization: Bearer " + adminToken + "\r\n"
@@ -33,7 +33,7 @@ func refusedCalls() map[int]string {
 	}
 }
 
-// judgeRefusals says which refusal waits for a body that never comes, or keeps its
+// judgeRefusals returns which refusal waits for a body that never arrives, or keeps its
 // connection.
 func judgeRefusals(t *testing.T, addr string) error {
 	t.Helper()
@@ -54,12 +54,12 @@ func judgeRefusals(t *testing.T, addr string) error {
 	return nil
 }
 
-// TestRefusalsDoNotWaitForTheBody: they are answered at once, and the connection is
-// closed. The double answers as net/http does by itself: behind the body.
+// TestRefusalsDoNotWaitForTheBody: refusals are sent at once, and the connection is
+// closed. The double answers as net/http does by default: after the body.
 func TestRefusalsDoNotWaitForTheBody(t *testing.T) {
 	t.Parallel()
 	s := undescribed(newServer(t, &fake{}, ofEveryRole))
-	s.limits.read = time.Hour // an answer that waits for the body does not come
+	s.limits.read = time.Hour // an answer that waits for the body does not arrive
 	for range gate.Burst {
 		s.gate.Guesses.Wrong(netip.MustParseAddr("127.0.0.1"), time.Now())
 	}
@@ -92,8 +92,8 @@ func (w withoutClose) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// TestSlowBodiesMakeRoom: callers whose bodies do not come, and those that linger,
-// give way to new ones, also over TLS. So nobody without a token holds all
+// TestSlowBodiesMakeRoom: callers whose bodies do not arrive, and those that linger,
+// make room for new ones, also over TLS. So callers without a token cannot hold all
 // connections.
 func TestSlowBodiesMakeRoom(t *testing.T) {
 	t.Parallel()
@@ -130,7 +130,8 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 	}
 }
 
-// TestRefusalKeepsAConnectionWithoutABody: a caller who sent all is not cut off.
+// TestRefusalKeepsAConnectionWithoutABody: the connection of a caller who sent
+// everything stays open.
 func TestRefusalKeepsAConnectionWithoutABody(t *testing.T) {
 	t.Parallel()
 	c := dial(t, served(t, newServer(t, &fake{}, withDrawToken)))

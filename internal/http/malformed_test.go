@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMalformedHTTPIsRefused: net/http answers by itself what it cannot read as a
-// request, closes the connection, and no handler hears of it.
+// TestMalformedHTTPIsRefused: net/http itself answers what it cannot read as a request,
+// and closes the connection; no handler is called.
 func TestMalformedHTTPIsRefused(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -42,8 +42,8 @@ func TestMalformedHTTPIsRefused(t *testing.T) {
 	require.Nil(t, f.last())
 }
 
-// TestOddRequestsAreProblems: what net/http can read is answered by a handler, also
-// OPTIONS and CONNECT of no path.
+// TestOddRequestsAreProblems: a handler answers whatever net/http can read, including
+// OPTIONS and CONNECT without a path.
 func TestOddRequestsAreProblems(t *testing.T) {
 	t.Parallel()
 	address := served(t, newServer(t, &fake{}))

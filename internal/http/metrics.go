@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
-// metrics are labelled by route, method and status alone: their number is
-// bounded by this package, whatever callers send.
+// metrics have only the labels route, method and status: this package bounds their
+// number, whatever callers send.
 type metrics struct {
 	requests  *prometheus.CounterVec
 	duration  *prometheus.HistogramVec
@@ -43,15 +43,15 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 		}
 	}
 	for _, reason := range []gate.Refused{gate.Wrong, gate.Expired} {
-		m.refused.WithLabelValues(string(reason)) // is there from the first scrape on
+		m.refused.WithLabelValues(string(reason)) // exists from the first scrape on
 	}
 	return m, nil
 }
 
-// methodOther stands for a method of the caller's own.
+// methodOther replaces a method that is not a standard one.
 const methodOther = "other"
 
-// boundedMethod is the method as a label: callers may send any word.
+// boundedMethod returns the method as a label: callers may send any word.
 func boundedMethod(method string) string {
 	switch method {
 	case nethttp.MethodGet, nethttp.MethodHead, nethttp.MethodPost, nethttp.MethodPut,

@@ -18,18 +18,18 @@ import (
 	"drawsvc/internal/http/problem"
 )
 
-// observed is what is known of a route before any request comes.
+// observed is what is known of a route before any request.
 type observed struct {
 	route
-	requests *prometheus.CounterVec // by status, or by method and status when unmatched
+	requests *prometheus.CounterVec // by status, or by method and status if unmatched
 	duration prometheus.Observer
-	// examples is duration where requests are traced, else nil.
+	// examples is duration if requests are traced, else nil.
 	examples prometheus.ExemplarObserver
-	// well counts the answers 200, most of those there are.
+	// well counts the answers 200, which are the most frequent ones.
 	well prometheus.Counter
-	// level is the level of a request that went well. A service draws, and is
-	// probed, far more often than anyone wants to read. Calls that need no token can
-	// be made by anyone, as often as he likes.
+	// level is the log level of a request that succeeds. Draws and probes are too
+	// frequent to be read. Anyone can make calls without a token, as often as they
+	// want.
 	level slog.Level
 }
 
@@ -49,7 +49,7 @@ func (s *Server) observed(r route) *observed {
 		o.examples, _ = o.duration.(prometheus.ExemplarObserver)
 	}
 	o.well = o.requests.WithLabelValues(strconv.Itoa(nethttp.StatusOK))
-	if r.draws() { // alerts watch these: of a counter that begins at 1, Prometheus does not see the first increase
+	if r.draws() { // alerts watch these: Prometheus does not see the first increase of a counter that begins at 1
 		for _, status := range []int{nethttp.StatusInternalServerError, nethttp.StatusServiceUnavailable, nethttp.StatusGatewayTimeout} {
 			o.requests.WithLabelValues(strconv.Itoa(status))
 		}
@@ -57,8 +57,8 @@ func (s *Server) observed(r route) *observed {
 	return o
 }
 
-// observe makes gin's handler of a route's: it counts, times and logs the
-// requests, and turns errors and panics into answers.
+// observe returns gin's handler of a route: it counts, times and logs the requests, and
+// turns errors and panics into answers.
 func (s *Server) observe(r route, handle handler) gin.HandlerFunc {
 	o := s.observed(r)
 	return func(g *gin.Context) {
@@ -87,7 +87,7 @@ func (c call) finish(o *observed, begin time.Time) {
 		abort = c.recovered(reason)
 	}
 	taken := time.Since(begin)
-	if !o.streams() { // how long somebody listens is no latency
+	if !o.streams() { // how long a caller listens is not a latency
 		o.observeDuration(c.gin.Request.Context(), taken.Seconds())
 	}
 	switch status := c.gin.Writer.Status(); {
@@ -108,8 +108,8 @@ func (c call) finish(o *observed, begin time.Time) {
 	}
 }
 
-// recovered answers a request that panicked. It says whether the connection
-// must be cut, because part of an answer was sent already.
+// recovered answers a request that panicked. It reports whether the connection must be
+// cut, because part of an answer was already sent.
 func (c call) recovered(reason any) (abort bool) {
 	if err, ok := reason.(error); ok && errors.Is(err, nethttp.ErrAbortHandler) {
 		return true
@@ -133,8 +133,8 @@ func noMethod(c call) error {
 	return draw.Errorf(problem.CodeMethodNotAllowed, "the Allow header lists the methods of this path")
 }
 
-// checked handles a call after its route's checks. One that they refuse is answered
-// without its body.
+// checked handles a call after its route's checks. A call that they refuse is answered
+// without reading its body.
 func checked(c call) error {
 	if err := c.check(); err != nil {
 		c.leaveBody()
@@ -142,7 +142,7 @@ func checked(c call) error {
 	}
 	if pool := c.param("pool"); pool != "" {
 		c.spanPool(pool)
-		if !c.isRead() {
+		if !c.isRead() && !c.route.draws() {
 			defer c.server.dropCopies(pool) // it may have changed, whatever the answer
 		}
 	}
@@ -162,7 +162,7 @@ func (c *call) check() error {
 	if err := c.readPath(); err != nil {
 		return err
 	}
-	if !c.route.draws() { // whose line has neither
+	if !c.route.draws() { // a draw's log line has neither
 		c.gin.Set(admittedKey{}, admitted{c.caller.Name, c.param("pool")})
 	}
 	if c.gin.Request.URL.RawQuery != "" {
@@ -171,8 +171,8 @@ func (c *call) check() error {
 	return err
 }
 
-// observeDuration counts the time that a request took, with the trace of one
-// that is recorded as an example of it.
+// observeDuration records the time of a request, with its trace, if recorded, as an
+// example.
 func (o *observed) observeDuration(ctx context.Context, seconds float64) {
 	if o.examples == nil {
 		o.duration.Observe(seconds)

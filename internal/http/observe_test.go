@@ -121,8 +121,8 @@ func TestRequestIDs(t *testing.T) {
 	}
 }
 
-// TestSlowScrapeIsAnsweredAsDescribed: a scrape that takes too long is answered as it is described,
-// by a type of its own.
+// TestSlowScrapeIsAnsweredAsDescribed: a scrape that times out gets the described
+// answer, with its own media type.
 func TestSlowScrapeIsAnsweredAsDescribed(t *testing.T) {
 	end := make(chan struct{})
 	defer close(end)

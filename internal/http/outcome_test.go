@@ -28,7 +28,7 @@ import (
 type unread struct {
 	code draw.Code
 	body string
-	// isRead says that the service knows from the body whether the draw has a key.
+	// isRead means that the service knows from the body whether the draw has a key.
 	isRead  bool
 	target  string
 	headers []string
@@ -58,7 +58,7 @@ func unreads() map[string]unread {
 	}
 }
 
-// outcome is what is answered to a draw with the headers.
+// outcome returns the outcome in the answer to a draw with the headers.
 func (u unread) outcome(t *testing.T, headers []string, changes ...setup) string {
 	t.Helper()
 	s := newServer(t, &fake{}, append([]setup{ofEveryRole}, changes...)...)
@@ -77,10 +77,10 @@ func (u unread) outcome(t *testing.T, headers []string, changes ...setup) string
 	return p.Outcome
 }
 
-// TestUnreadOutcomes: `none` is a statement about the log. A draw that is refused
-// before the log was asked for its key may have been made by an earlier request,
-// whatever the code. The key of a ticket counts too, and so does a body that may hold
-// a ticket and was not read. A draw that has no key drew nothing.
+// TestUnreadOutcomes: `none` is a statement about the log. If a draw is refused before
+// the log was asked for its key, an earlier request may have made it, whatever the
+// code. The key of a ticket counts too, and so does an unread body that may contain a
+// ticket. A draw without a key drew nothing.
 func TestUnreadOutcomes(t *testing.T) {
 	t.Parallel()
 	for name, u := range unreads() {
@@ -98,9 +98,9 @@ func TestUnreadOutcomes(t *testing.T) {
 	require.Equal(t, "unknown", unread{code: draw.CodeTicketInvalid, body: body}.outcome(t, nil), "a ticket of a key that the service does not have")
 }
 
-// TestEveryCodeOfDrawsHasItsOutcome: each code that POST /draw can meet is one of the
-// wire, for which TestUnreadOutcomes has a request, or one of the drawer, which says
-// itself whether the log was asked for the key.
+// TestEveryCodeOfDrawsHasItsOutcome: each code that POST /draw can return comes either
+// from the wire, and TestUnreadOutcomes has a request for it, or from the drawer, which
+// states whether the log was asked for the key.
 func TestEveryCodeOfDrawsHasItsOutcome(t *testing.T) {
 	t.Parallel()
 	ofWire := map[draw.Code]bool{draw.CodeTicketInvalid: true}

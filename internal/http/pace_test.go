@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
-// TestSlowExportLosesItsPlace: a caller who reads each page in its time, and a
-// long log in none, is cut off; who comes then finds a place.
+// TestSlowExportLosesItsPlace: a caller that reads a long log too slowly is cut off,
+// and the next caller gets its place.
 func TestSlowExportLosesItsPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, slowExportLosesItsPlace)

@@ -7,27 +7,29 @@ import (
 	"drawsvc/internal/api"
 )
 
-// readPage reads the page of a log that the call asks for. next is the after
-// of the page behind it, nil when there is none.
+// readPage reads the page of a log that the call asks for.
 func readPage[E any](
 	ctx context.Context, c call, of string,
 	read func(ctx context.Context, id string, after int64, limit int) ([]E, error), number func(*E) int64,
-) (entries []E, next *int64, err error) {
+) (entries []E, end api.End, err error) {
 	after, limit, err := c.pageWanted()
 	if err != nil {
-		return nil, nil, err
+		return nil, end, err
 	}
 	// One more than asked for says whether there is a next page.
 	entries, err = read(ctx, c.param(of), after, int(limit)+1)
-	if err != nil || int64(len(entries)) <= limit {
-		return entries, nil, err
+	isLast := int64(len(entries)) <= limit
+	entries = entries[:min(int64(len(entries)), limit)]
+	if end.Cursor = after; len(entries) > 0 {
+		end.Cursor = number(&entries[len(entries)-1])
 	}
-	entries = entries[:limit]
-	last := number(&entries[limit-1])
-	return entries, &last, nil
+	if !isLast {
+		end.Next = new(end.Cursor)
+	}
+	return entries, end, err
 }
 
-// pageWanted reads which page of a log the call asks for.
+// pageWanted reads which page of a log is requested.
 func (c call) pageWanted() (after, limit int64, err error) {
 	if after, err = c.number("after", 0, math.MaxInt64, 0); err != nil {
 		return 0, 0, err

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// piped is a listener whose connections stay within the process, for tests in a
-// bubble of synctest: there the time of a limit passes only while nobody works,
-// so that it is as long on a slow machine as on any other.
+// piped is a listener whose connections stay within the process, for tests in a bubble
+// of synctest: there time passes only while every goroutine waits, so that a limit does
+// not depend on the machine.
 type piped struct {
 	accepted chan net.Conn
 	closed   chan struct{}
@@ -46,7 +46,7 @@ func (l *piped) Close() error {
 // Addr implements net.Listener.
 func (l *piped) Addr() net.Addr { return &net.UnixAddr{Name: "piped", Net: "pipe"} }
 
-// dial makes a connection, which ends with the test at the latest.
+// dial opens a connection, which is closed when the test ends.
 func (l *piped) dial(t *testing.T) (net.Conn, error) {
 	caller, accepted := net.Pipe()
 	t.Cleanup(func() { _ = caller.Close() })
@@ -58,7 +58,8 @@ func (l *piped) dial(t *testing.T) (net.Conn, error) {
 	}
 }
 
-// client has its connections made by the listener, whatever address it is given.
+// client returns a client that connects through the listener, whatever address it is
+// given.
 func (l *piped) client(t *testing.T) *nethttp.Client {
 	t.Helper()
 	transport := &nethttp.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return l.dial(t) }}

@@ -13,6 +13,7 @@ import (
 	"drawsvc/internal/access"
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
 )
 
 func (s *Server) checkMode(mode string) error {
@@ -42,30 +43,60 @@ func (s *Server) createPool(ctx context.Context, c call, body *api.NewPool) (api
 	return c.showPool(&made), nil
 }
 
-// adminPools answers GET /admin/pools.
-func (s *Server) adminPools(ctx context.Context, c call) (api.Pools, error) {
+// poolPage reads the pools of a page, and the after of the next one, nil for none.
+func (s *Server) poolPage(ctx context.Context, c call) (pools []draw.Pool, next *string, err error) {
 	after := c.query.Get("after")
 	if after != "" {
 		if err := draw.CheckID("after", after); err != nil {
-			return api.Pools{}, err
+			return nil, nil, err
 		}
 	}
 	limit, err := c.number("limit", 1, api.PageMax, api.PageUsual)
 	if err != nil {
-		return api.Pools{}, err
+		return nil, nil, err
 	}
 	archived, err := c.word("archived", "false", "true")
 	if err != nil {
-		return api.Pools{}, err
+		return nil, nil, err
 	}
-	// One more than asked for says whether there is a next page.
-	pools, err := s.Store.PoolPage(ctx, after, int(limit)+1, archived == "true")
-	var next *string
+	// One entry more than requested shows whether there is a next page.
+	pools, err = s.Store.PoolPage(ctx, after, int(limit)+1, archived == "true")
 	if int64(len(pools)) > limit {
 		pools = pools[:limit]
 		next = &pools[limit-1].ID
 	}
+	return pools, next, err
+}
+
+// adminPools answers GET /admin/pools.
+func (s *Server) adminPools(ctx context.Context, c call) (api.Pools, error) {
+	pools, next, err := s.poolPage(ctx, c)
 	return api.Pools{Pools: api.ShowEach(pools, api.ShowPool), Next: next}, err
+}
+
+// poolNames answers GET /admin/pools of a token that reads only the names of pools.
+func (s *Server) poolNames(ctx context.Context, c call) (api.PoolNames, error) {
+	pools, next, err := s.poolPage(ctx, c)
+	return api.PoolNames{Pools: api.ShowEach(pools, api.ShowPoolName), Next: next}, err
+}
+
+// poolName answers GET /admin/pools/{pool} of such a token.
+func (s *Server) poolName(ctx context.Context, c call) (api.PoolName, error) {
+	pool, err := s.Store.Pool(ctx, c.param("pool"))
+	if err != nil {
+		return api.PoolName{}, err
+	}
+	return api.ShowPoolName(&pool), nil
+}
+
+// forFulfil uses one handler for tokens of role fulfil, and another for all others.
+func forFulfil(fulfil, others handler) handler {
+	return func(c call) error {
+		if c.caller.Role == access.Fulfil {
+			return fulfil(c)
+		}
+		return others(c)
+	}
 }
 
 // adminPool answers GET /admin/pools/{pool}.
@@ -74,10 +105,13 @@ func (s *Server) adminPool(ctx context.Context, c call) (api.Pool, error) {
 	if err != nil {
 		return api.Pool{}, err
 	}
-	return c.showPool(&pool), nil
+	money, err := s.Store.Money(ctx, &pool)
+	shown := c.showPool(&pool)
+	shown.Budget, shown.Nothing = api.ShowBudget(money.Budget), api.ShowNothing(money.Nothing)
+	return shown, err
 }
 
-// showPool is the answer that shows a pool, whose tag is the pool's revision.
+// showPool returns the answer that shows a pool; its tag is the pool's revision.
 func (c call) showPool(p *draw.Pool) api.Pool {
 	c.gin.Writer.Header().Set("ETag", strconv.Quote(strconv.FormatInt(p.Revision, 10)))
 	return api.ShowPool(p)
@@ -107,13 +141,12 @@ func (s *Server) deletePool(c call) error {
 	if err := s.Store.DeletePool(ctx, c.param("pool"), ifMatch(c.gin.Request.Header, nil), c.actor()); err != nil {
 		return err
 	}
-	c.gin.Writer.WriteHeader(nethttp.StatusNoContent)
-	c.gin.Writer.WriteHeaderNow()
+	c.noContent()
 	return nil
 }
 
-// addPrize answers POST /admin/pools/{pool}/prizes. A prize has no address of
-// its own: Location is the pool's, which shows it.
+// addPrize answers POST /admin/pools/{pool}/prizes. A prize has no path of its own:
+// Location is the pool's, which shows it.
 func (s *Server) addPrize(ctx context.Context, c call, body *api.NewPrize) (api.Prize, error) {
 	wanted, err := body.Read()
 	if err != nil {
@@ -125,6 +158,31 @@ func (s *Server) addPrize(ctx context.Context, c call, body *api.NewPrize) (api.
 	}
 	c.created("/admin/pools/" + c.param("pool"))
 	return api.ShowPrize(&prize), nil
+}
+
+// prizes answers GET /admin/pools/{pool}/prizes.
+func (s *Server) prizes(ctx context.Context, c call) (api.Prizes, error) {
+	pool, err := s.Store.Pool(ctx, c.param("pool"))
+	return api.Prizes{Prizes: api.ShowEach(pool.Prizes, api.ShowPrize)}, err
+}
+
+// exportPrizes answers it as a file that can be imported.
+func (s *Server) exportPrizes(c call) error {
+	style, err := c.word(formulas, api.FormulasExact, api.FormulasEscaped)
+	if err != nil {
+		return err
+	}
+	found, err := placed(c, func(ctx context.Context) (api.Prizes, error) { return s.prizes(ctx, c) })
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	rows := api.NewPrizeRows(&out, style == api.FormulasEscaped)
+	for i := range found.Prizes {
+		rows.Write(&found.Prizes[i])
+	}
+	_ = rows.Flush() // writes to memory: cannot fail
+	return c.send(typeCSVHeader, &out)
 }
 
 // changePrize answers PATCH /admin/pools/{pool}/prizes/{prize}.
@@ -155,11 +213,11 @@ func (s *Server) stock(ctx context.Context, c call, body *api.Stocking) (api.Sto
 	return api.ShowStocked(&m), nil
 }
 
-// importReason is the reason of the moves when the caller names none.
+// importReason is the reason of the moves if the caller names none.
 const importReason = "import"
 
-// importFile answers POST /admin/pools/{pool}/import. A large file gets more
-// time than other calls, to arrive and to be imported.
+// importFile answers POST /admin/pools/{pool}/import. A large file has a longer timeout
+// than other calls, to arrive and to be imported.
 func (s *Server) importFile(c call) error {
 	r := c.gin.Request
 	if err := checkContentType(r.Header, "text/csv", "header"); err != nil {
@@ -181,8 +239,8 @@ func (s *Server) importFile(c call) error {
 	return c.writeJSON(api.ShowImported(&wanted, &done))
 }
 
-// importing reads the file of the call, and has it imported when no other one is at
-// work: each takes memory for all of its lines. Errors: CodeOverloaded, those of the
+// importing reads the file of the call, and has it imported when no other one of the
+// caller's rank is at work: each takes memory for all of its lines. Errors: CodeOverloaded, those of the
 // body, and those of do.
 func (c call) importing(do func(context.Context, io.Reader) error) error {
 	bounds, limits := &c.server.bounds, &c.server.limits
@@ -198,16 +256,17 @@ func (c call) importing(do func(context.Context, io.Reader) error) error {
 	}
 	turn, cancel := c.within(limits.audit)
 	defer cancel()
-	if err := bounds.Importing.Acquire(turn, 1); err != nil {
+	atWork := bounds.Importing[gate.RankOf(c.caller.Role)]
+	if err := atWork.Acquire(turn, 1); err != nil {
 		return overloaded(err)
 	}
-	defer bounds.Importing.Release(1)
+	defer atWork.Release(1)
 	ctx, cancel := c.within(limits.audit)
 	defer cancel()
 	return do(ctx, file)
 }
 
-// importWanted reads what the call says beside the file.
+// importWanted reads the parameters of the import besides the file.
 func (c call) importWanted() (draw.Import, error) {
 	key, err := idempotencyKey(c.gin.Request.Header)
 	if err != nil {
@@ -225,8 +284,9 @@ func (c call) importWanted() (draw.Import, error) {
 	return w, w.Check()
 }
 
-// readImport reads a file of at most api.FileMax, an unbounded one as it is used. A large one gets more time than
-// other bodies, to arrive and to be imported.
+// readImport reads a file of at most api.FileMax, which has a longer timeout than other
+// bodies, to arrive and to be imported. If the server has no bounds, it returns the body,
+// which is read while it is used.
 func (c call) readImport() (io.Reader, error) {
 	if c.server.Unbounded {
 		return c.gin.Request.Body, nil

@@ -25,7 +25,7 @@ type problemDocument struct {
 	Status                             int
 }
 
-// problemIn reads a problem document and checks what is true of each.
+// problemIn reads a problem document and checks what holds for every one.
 func problemIn(t testing.TB, r *nethttp.Response) problemDocument {
 	t.Helper()
 	body := bodyOf(t, r)
@@ -48,9 +48,9 @@ func problemIn(t testing.TB, r *nethttp.Response) problemDocument {
 func TestTableOfProblems(t *testing.T) {
 	want := map[int]string{
 		400: "invalid-request", 401: "unauthorized", 403: "forbidden ticket-expired ticket-invalid ticket-required",
-		404: "draw-not-found job-not-found not-found pool-not-found prize-not-found", 406: "not-acceptable", 405: "method-not-allowed", 408: "request-timeout",
+		404: "award-not-found draw-not-found hook-not-found job-not-found not-found pool-not-found prize-not-found", 406: "not-acceptable", 405: "method-not-allowed", 408: "request-timeout",
 		412: "changed-meanwhile rules-changed",
-		409: "agenda-done pool-committed seeds-spent log-forked already-issued job-running limit-reached user-blocked user-not-counted pool-closed pool-exists pool-not-open pool-open round-not-announced prize-exists sold-out stock-below-issued codes-missing prize-has-no-codes",
+		409: "agenda-done pool-committed seeds-spent log-forked feed-forked already-issued job-running limit-reached user-blocked user-not-counted pool-closed pool-exists pool-not-open pool-open round-not-announced prize-exists sold-out stock-below-issued codes-missing prize-has-no-codes claim-expired nothing-to-claim award-ended award-not-fulfilled code-shown code-not-open",
 		413: "body-too-large", 415: "unsupported-media-type", 422: "idempotency-key-reused", 429: "too-many-guesses", 500: "internal",
 		503: "paused clock-leapt rules-unreadable seed-unavailable seal-key-missing contended draining lock-unavailable overloaded store-unavailable", 504: "outcome-unknown",
 	}
@@ -74,7 +74,8 @@ func TestTableOfProblems(t *testing.T) {
 	}
 }
 
-// TestTableHoldsEveryCodeOfTheDomain reads the domain's own list.
+// TestTableHoldsEveryCodeOfTheDomain: the table has every code of the domain's own
+// list.
 func TestTableHoldsEveryCodeOfTheDomain(t *testing.T) {
 	source, err := os.ReadFile("../draw/errors.go")
 	require.NoError(t, err)
@@ -85,7 +86,8 @@ func TestTableHoldsEveryCodeOfTheDomain(t *testing.T) {
 	}
 }
 
-// TestEveryCodeOfADraw lets the service answer a draw with each code.
+// TestEveryCodeOfADraw: a draw is answered correctly for each code that the service may
+// return.
 func TestEveryCodeOfADraw(t *testing.T) {
 	for code, want := range problem.Table() {
 		t.Run(string(code), func(t *testing.T) {
@@ -200,8 +202,8 @@ func TestPanicWithinAnAnswerCutsIt(t *testing.T) {
 	require.PanicsWithValue(t, nethttp.ErrAbortHandler, func() { do(s, request("GET", "/half", "")) })
 }
 
-// TestOutcomeIsOfTheLog: a refusal with a key that the log was not asked for does not
-// say that nothing happened, and Retry-After is as long as the error says.
+// TestOutcomeIsOfTheLog: if the log was not asked for a refused draw's key, the answer
+// does not state that nothing happened. Retry-After is what the error states.
 func TestOutcomeIsOfTheLog(t *testing.T) {
 	for _, c := range []struct {
 		refused       draw.Error

@@ -13,7 +13,7 @@ type explanationAnswer struct {
 	Title   string    `json:"title"`
 	Status  int       `json:"status"`
 	Outcome string    `json:"outcome"`
-	// RetryAfter is what Retry-After says, in seconds; 0 where it is not sent.
+	// RetryAfter is the value of Retry-After, in seconds; 0 if it is not sent.
 	RetryAfter int    `json:"retry_after,omitzero"`
 	Meaning    string `json:"meaning"`
 	Remedy     string `json:"remedy"`
@@ -30,7 +30,7 @@ func (s *Server) problem(c call) error {
 	if p.Unknown {
 		outcome = "unknown"
 	}
-	wait, _ := strconv.Atoi(p.RetryAfter) // "" where it is not sent
+	wait, _ := strconv.Atoi(p.RetryAfter) // "" if it is not sent
 	e := problem.Explanations()[code]
 	return c.writeJSON(explanationAnswer{problem.Type + string(code), code, p.Title, p.Status, outcome, wait, e.Meaning, e.Remedy})
 }

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// The usual members of a commitment.
+// The default members of a commitment.
 const (
 	epochsUsual      = 256
 	epochLengthUsual = 1 << 20
@@ -36,7 +36,7 @@ func (s *Server) commitPool(c call) error {
 	if body.EpochLength != nil {
 		wanted.EpochLength = *body.EpochLength
 	}
-	ctx, done, err := c.beginLong() // it reads what is in the log before
+	ctx, done, err := c.beginLong() // it reads the earlier log
 	if err != nil {
 		return err
 	}
@@ -68,9 +68,7 @@ func (s *Server) revealPool(c call) error {
 // published answers GET /pools/{pool}/proof/{file} for one of the short files.
 func (s *Server) published(file string) handler {
 	return func(c call) error {
-		ctx, cancel := c.within(s.RequestTimeout)
-		defer cancel()
-		content, err := placed(ctx, c, func() ([]byte, error) { return s.Store.Published(ctx, c.param("pool"), file) })
+		content, err := placed(c, func(ctx context.Context) ([]byte, error) { return s.Store.Published(ctx, c.param("pool"), file) })
 		if err != nil {
 			return err
 		}
@@ -85,7 +83,7 @@ func (c call) writeText(status int, text []byte) {
 	c.write(status, text)
 }
 
-// The levels of a pool that is committed to its numbers.
+// The levels of a committed pool.
 const (
 	levelCommitted = "committed"
 	levelBeacon    = "beacon"
@@ -138,7 +136,7 @@ func newCommitment(c *Commitment) commitmentAnswer {
 // beaconNone is the beacon of a pool without one.
 const beaconNone = "none"
 
-// orNull is a text, or null where it is empty.
+// orNull returns a text, or null if it is empty.
 func orNull(text string) *string {
 	if text == "" {
 		return nil
@@ -155,7 +153,7 @@ func (s *Server) commitment(ctx context.Context, c call) (commitmentAnswer, erro
 	return newCommitment(&found), nil
 }
 
-// commentOf makes what is written the comment of an archive.
+// commentOf writes the comment of an archive.
 type commentOf struct{ archive *zip.Writer }
 
 // Write implements io.Writer.
@@ -164,7 +162,7 @@ func (c commentOf) Write(p []byte) (int, error) {
 }
 
 // exportProof answers POST /admin/pools/{pool}/proof. An archive ends with its
-// directory, so that one that was cut off does not look like a whole one.
+// directory, so that a truncated one does not seem complete.
 func (s *Server) exportProof(c call) error {
 	ctx, cancel := c.wholeLog() // it reads the whole log twice
 	defer cancel()
@@ -188,12 +186,12 @@ func (s *Server) exportProof(c call) error {
 // prooflogChunk is how much of a public log is sent at once, in bytes.
 const prooflogChunk = 128 << 10
 
-// proofLog answers GET /pools/{pool}/proof/log. Before the reveal there is none:
-// a log would tell players how much is left.
+// proofLog answers GET /pools/{pool}/proof/log. There is none before the reveal: a log
+// would show players how much is left.
 func (s *Server) proofLog(c call) error {
 	ctx, cancel := c.wholeLog()
 	defer cancel()
-	_, err := placed(ctx, c, func() ([]byte, error) { return s.Store.Published(ctx, c.param("pool"), "reveal") })
+	_, err := placedIn(ctx, c, func() ([]byte, error) { return s.Store.Published(ctx, c.param("pool"), "reveal") })
 	if err != nil {
 		return err
 	}
@@ -213,8 +211,8 @@ func (s *Server) proofLog(c call) error {
 	return w.send()
 }
 
-// logSender passes a log on to its caller, who has a pace to keep to. The place of the
-// database that it is read in is given back while the caller is sent to.
+// logSender sends a log to its caller, who must read it at a minimum pace. It gives the
+// place of the database back while it sends.
 type logSender struct {
 	ctx   context.Context //nolint:containedctx // of one call, for the writer that the log is written to
 	call  call
@@ -243,7 +241,7 @@ func (w *logSender) pause() {
 
 // Write implements io.Writer.
 func (w *logSender) Write(line []byte) (int, error) {
-	n, _ := w.chunk.Write(line) // to memory: cannot fail
+	n, _ := w.chunk.Write(line) // writes to memory: cannot fail
 	if w.chunk.Len() < prooflogChunk {
 		return n, nil
 	}
@@ -255,7 +253,7 @@ func (w *logSender) Write(line []byte) (int, error) {
 	return n, err
 }
 
-// send passes on what was written.
+// send sends what was written.
 func (w *logSender) send() error {
 	return w.pace.of(w.call, func() error {
 		_, err := w.chunk.WriteTo(w.call.gin.Writer)
@@ -293,9 +291,7 @@ func (s *Server) keepCheckpoint(c call) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := c.within(s.RequestTimeout)
-	defer cancel()
-	kept, err := placed(ctx, c, func() (api.Kept, error) {
+	kept, err := placed(c, func(ctx context.Context) (api.Kept, error) {
 		return api.Kept{Pool: c.param("pool")}, s.Store.KeepCheckpoint(ctx, c.param("pool"), note)
 	})
 	if err != nil {
@@ -304,14 +300,14 @@ func (s *Server) keepCheckpoint(c call) error {
 	return c.writeJSON(kept)
 }
 
-// writeReceipted answers with a draw and its receipt, which is signed on this
-// request's goroutine, once the draw is durable. If this instance cannot make the
-// receipt, the draw is answered without it: a draw that was made is never refused, and
-// the request's log line says why. A retry gets the receipt from an instance that can
+// writeReceipted answers with a draw and its receipt, which is signed on this request's
+// goroutine after the draw is durable. If this instance cannot make the receipt, the
+// draw is answered without it, because a draw that was made is never refused; the
+// request's log line states why. A retry gets the receipt from an instance that can
 // make it.
 func (c call) writeReceipted(d *draw.Draw, asked bool) error {
 	ctx := c.gin.Request.Context()
-	if d.Signer == nil { // else nothing is read
+	if d.Signer == nil { // otherwise nothing is read
 		within, cancel := c.within(c.server.RequestTimeout)
 		defer cancel()
 		ctx = within
@@ -323,7 +319,7 @@ func (c call) writeReceipted(d *draw.Draw, asked bool) error {
 		if asked {
 			return err
 		}
-		fallthrough // a restore took the commitment back
+		fallthrough // a restore revoked the commitment
 	case draw.CodeNotFound, draw.CodeSeedUnavailable, draw.CodeRulesUnreadable, draw.CodeInternal:
 		_ = c.gin.Error(err)
 		c.writeDraw(d)
@@ -344,9 +340,7 @@ func (c call) writeReceipted(d *draw.Draw, asked bool) error {
 
 // drawReceipt answers GET /pools/{pool}/draws/{draw}/receipt.
 func (s *Server) drawReceipt(c call) error {
-	ctx, cancel := c.within(s.RequestTimeout)
-	defer cancel()
-	body, err := placed(ctx, c, func() ([]byte, error) {
+	body, err := placed(c, func(ctx context.Context) ([]byte, error) {
 		receipt, proof, err := s.Store.DrawReceipt(ctx, c.param("pool"), c.param("draw"))
 		body := append([]byte(`{"receipt":`), receipt...)
 		if proof != nil {

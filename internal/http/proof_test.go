@@ -44,7 +44,7 @@ func (f fakeStore) WriteProofLog(_ context.Context, poolID string, w io.Writer, 
 	return firstError(f.note([2]string{poolID, "log"}), err)
 }
 
-// contentOf is what the fake's file of a pool has.
+// contentOf returns the content of a pool's file in the fake.
 func contentOf(name string) string {
 	if name == api.ZonesFile {
 		return "2025c\n"
@@ -87,7 +87,7 @@ func (f fakeStore) Commitment(_ context.Context, poolID string) (Commitment, err
 	}, f.note([2]string{poolID, "what it is committed to"})
 }
 
-// TestCommitmentAnswer: what is not there yet is null, and a level without a beacon
+// TestCommitmentAnswer: what does not exist yet is null, and the level without a beacon
 // is the lower one.
 func TestCommitmentAnswer(t *testing.T) {
 	c := Commitment{Version: 5, Origin: "host/p", Note: []byte("n\n"), Key: []byte("k\n"), Epochs: 2, EpochLength: 7, Beacon: "none"}
@@ -97,8 +97,8 @@ func TestCommitmentAnswer(t *testing.T) {
 		"stock_while_open":false,"receipts":false,"opened":null,"checkpoint":null,"reveal":null,"salts_erased":false,"seeds":"available"}`, string(got))
 }
 
-// TestProofAnswers pins the bytes of every call about proofs, and what reaches
-// the store.
+// TestProofAnswers pins the bytes of every call about proofs, and what reaches the
+// store.
 func TestProofAnswers(t *testing.T) {
 	for _, tc := range []struct {
 		method, target, body, contentType, answer string
@@ -148,8 +148,8 @@ func TestProofAnswers(t *testing.T) {
 	}
 }
 
-// TestCommitOverTheWire: all that a pool is to be committed with reaches the service,
-// for it is committed once and for ever.
+// TestCommitOverTheWire: all parameters of a commitment reach the service, because a
+// pool is committed only once.
 func TestCommitOverTheWire(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -164,7 +164,7 @@ func TestCommitOverTheWire(t *testing.T) {
 	require.Equal(t, wanted, f.last())
 }
 
-// TestProofProblems: what cannot be had is a problem of its own code.
+// TestProofProblems: what is unavailable gets a problem with its own code.
 func TestProofProblems(t *testing.T) {
 	for _, tc := range []struct {
 		method, target, body string
@@ -211,8 +211,8 @@ func TestProofProblems(t *testing.T) {
 	}
 }
 
-// TestReadyWithoutSeeds: an instance that cannot unseal a pool's seed draws from
-// all others, so it is ready, and says so.
+// TestReadyWithoutSeeds: an instance that cannot unseal a pool's seed draws from all
+// other pools, so it is ready, and reports it.
 func TestReadyWithoutSeeds(t *testing.T) {
 	w := do(newServer(t, &fake{rulesUnreadable: true}), request("GET", "/readyz", ""))
 	require.JSONEq(t, `{"status":"ready","rules":"unreadable"}`, w.Body.String())
@@ -222,8 +222,8 @@ func TestReadyWithoutSeeds(t *testing.T) {
 	require.JSONEq(t, `{"status":"ready"}`, do(newServer(t, &fake{}), request("GET", "/readyz", "")).Body.String())
 }
 
-// TestTokensOfALaterRelease: where entries of the token file are left out, the service
-// is ready and says so.
+// TestTokensOfALaterRelease: if entries of the token file are ignored, the service is
+// ready and reports it.
 func TestTokensOfALaterRelease(t *testing.T) {
 	s := newServer(t, &fake{})
 	require.JSONEq(t, `{"status":"ready"}`, do(s, request("GET", "/readyz", "")).Body.String())

@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// archiveOf is an archive of names and contents in place of the service's.
+// archiveOf returns an archive of names and contents that replaces the service's.
 func archiveOf(t *testing.T, files ...string) func([]byte) []byte {
 	var b bytes.Buffer
 	archive := zip.NewWriter(&b)
@@ -30,10 +30,10 @@ func archiveOf(t *testing.T, files ...string) func([]byte) []byte {
 	return func([]byte) []byte { return b.Bytes() }
 }
 
-// proofWith are the names and contents of a pool's files, one of them with another
+// proofWith returns the names and contents of a pool's files, one of them with another
 // content.
 func proofWith(name, content string) (files []string) {
-	for _, f := range api.ProofFiles()[:6] { // all but the zones, which are the comment
+	for _, f := range api.ProofFiles()[:6] { // all except the zones, which are the comment
 		text := contentOf(f)
 		if f == name {
 			text = content
@@ -43,8 +43,8 @@ func proofWith(name, content string) (files []string) {
 	return files
 }
 
-// TestExportProof: the files of a pool go over the wire as they are, and an archive
-// that is cut off, damaged, another one's or too long gives none.
+// TestExportProof: the files of a pool arrive unchanged, and an archive that is
+// truncated, damaged, another pool's or too long gives none.
 func TestExportProof(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// readyMax is the longest that a check of readiness may take.
+	// readyMax is the timeout of a check of readiness.
 	readyMax = 2 * time.Second
-	// readyFor is how long its result is the answer.
+	// readyFor is how long its result is used.
 	readyFor = time.Second
 )
 
-// readiness keeps the result of the last check. One check is under way at a
-// time, whatever the number of callers.
+// readiness keeps the result of the last check. Only one check runs at a time, whatever
+// the number of callers.
 type readiness struct {
 	check func(ctx context.Context) error
-	turn  *semaphore.Weighted // whoever has it may read and write the rest
+	turn  *semaphore.Weighted // its holder may read and write the rest
 	at    time.Time
 	err   error
 }
@@ -36,7 +36,7 @@ func (r *readiness) ask(ctx context.Context) error {
 	if !r.at.IsZero() && time.Since(r.at) < readyFor {
 		return r.err
 	}
-	// Others wait for the result: it does not end with the one who asks.
+	// Others wait for the result: the check does not end with the caller that began it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyMax)
 	defer cancel()
 	r.err = r.check(ctx)

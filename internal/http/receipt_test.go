@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
 )
 
 const someReceipt = `{"note":"host/p/receipt\nline\n\n— host/p AAAA\n","salt":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",` +
@@ -42,7 +43,7 @@ func (f fakeStore) DrawReceipt(ctx context.Context, poolID, drawID string) (rece
 }
 
 // TestReceiptAnswers pins the bytes of answers with a receipt, and that an answer
-// without one is what it was.
+// without one has not changed.
 func TestReceiptAnswers(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)
@@ -90,7 +91,7 @@ func TestReceiptAnswers(t *testing.T) {
 }
 
 // TestReceiptProblems: a draw that can have no receipt is refused; one that is made
-// stands, and its key gets both.
+// stays valid, and a retry with its key gets both.
 func TestReceiptProblems(t *testing.T) {
 	const body = `{"pool":"p","user":"u","receipt":true}`
 	for _, tc := range []struct {
@@ -121,8 +122,8 @@ func TestReceiptProblems(t *testing.T) {
 	}
 }
 
-// TestProofsAreBounded: while as many receipts are proven as may be, the next waits
-// for its turn, and draws go on. One whose time ends before is refused.
+// TestProofsAreBounded: while the maximum number of receipts is being proven, the next
+// request waits, and draws continue. A request that times out before is refused.
 func TestProofsAreBounded(t *testing.T) {
 	f := &fake{proving: make(chan struct{})}
 	s := newServer(t, f)
@@ -132,11 +133,11 @@ func TestProofsAreBounded(t *testing.T) {
 		go func() { done <- do(s, asAdmin("GET", "/pools/p/draws/d/receipt", "")).Code }()
 	}
 	require.Eventually(t, func() bool {
-		if !s.bounds.Proofs.TryAcquire(1) {
-			return true
+		giveBack, isFree := s.bounds.Proofs.Try(gate.RankDraw, 1) // draws are public here
+		if isFree {
+			giveBack()
 		}
-		s.bounds.Proofs.Release(1)
-		return false
+		return !isFree
 	}, 20*time.Second, time.Millisecond)
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()

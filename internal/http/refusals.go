@@ -17,12 +17,12 @@ import (
 const (
 	// refusalsEvery is how often repeated refusals are summed up in the log.
 	refusalsEvery = 10 * time.Second
-	// addressesMax is the most addresses that a sum names.
+	// addressesMax is the maximum number of addresses that a sum names.
 	addressesMax = 4
 )
 
-// refusal is what refusals are counted by: code and route, both of which are
-// few. Refused tokens are one kind, whatever call they were tried on.
+// refusal is what refusals are counted by: code and route, of which there are few.
+// Refused tokens are one kind, whatever the call.
 type refusal struct {
 	code  draw.Code
 	route string
@@ -36,19 +36,19 @@ func refusalOf(path string, cause error) refusal {
 	return refusal{code: draw.CodeOf(cause), route: path}
 }
 
-// isRefusal says whether the status is one of an answer to a caller who may
-// not call, which is worth a line on every route.
+// isRefusal reports whether the status refuses a caller who may not call, which is
+// logged on every route.
 func isRefusal(status int) bool {
 	return status == nethttp.StatusUnauthorized || status == nethttp.StatusForbidden || status == nethttp.StatusTooManyRequests
 }
 
-// refusals counts the refusals that repeat, in place of a line for each.
+// refusals counts repeated refusals instead of logging each.
 type refusals struct {
 	log   *slog.Logger
 	kinds repeats.Counter[refusal, refused]
 }
 
-// refused counts the refusals of one kind that came after the first.
+// refused counts the refusals of one kind after the first.
 type refused struct {
 	count     int
 	addresses []string
@@ -59,8 +59,8 @@ func newRefusals(log *slog.Logger) *refusals {
 	return &refusals{log: log}
 }
 
-// level returns the level of a refusal's line: that of the first of its kind is
-// info, or warn for a refused token; those that follow are for debugging.
+// level returns the log level of a refusal: the first of its kind is info, or warn for
+// a refused token; later ones are debug.
 func (r *refusals) level(kind refusal, from netip.Addr) slog.Level {
 	address := from.String()
 	isFirst := r.kinds.Note(kind, func(counted *refused) {
@@ -86,8 +86,8 @@ func (k refusal) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// sumUp logs what has repeated since the last time. A kind that repeated goes
-// on being counted; one that did not gets a line of its own the next time.
+// sumUp logs what was repeated since the last time. If a kind was repeated, it is still
+// counted; if it was not, its next refusal is logged again.
 func (r *refusals) sumUp() {
 	for kind, counted := range r.kinds.Take(func(counted *refused) bool { return counted.count > 0 }) {
 		attrs := []slog.Attr{

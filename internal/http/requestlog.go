@@ -10,12 +10,12 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
-// admitted is what the log tells of a call that was let in: who makes it, "" for
-// anyone, and the pool that it is about. What a caller without a token writes into a
-// path is left out: it may be anything.
+// admitted is what the log states about an admitted call: its actor, "" for anyone, and
+// its pool. The path of a caller without a token is not logged: it may contain
+// anything.
 type admitted struct{ actor, pool string }
 
-// admittedKey is that of admitted in gin's context.
+// admittedKey is the key of admitted in gin's context.
 type admittedKey struct{}
 
 func (a admitted) attrs(attrs []slog.Attr) []slog.Attr {
@@ -28,9 +28,9 @@ func (a admitted) attrs(attrs []slog.Attr) []slog.Attr {
 	return attrs
 }
 
-// log writes the request's one line. It names the route, never the path or
-// the query, which may hold keys. Of refusals that repeat, one line is written
-// and the rest counted: anyone can cause them.
+// log writes the request's one log line. It names the route, never the path or the
+// query, which may contain keys. Repeated refusals are logged once and then counted:
+// anyone can cause them.
 func (c call) log(level slog.Level, taken time.Duration) {
 	status := c.gin.Writer.Status()
 	cause := c.cause()
@@ -38,7 +38,7 @@ func (c call) log(level slog.Level, taken time.Duration) {
 	case status == nethttp.StatusInternalServerError:
 		level = slog.LevelError
 	case status > nethttp.StatusInternalServerError && !c.route.draws() && !c.route.probes():
-		level = slog.LevelWarn // a draw's is in the log with its batch, and a change of readiness is one line
+		level = slog.LevelWarn // a draw is in the log with its batch, and a change of readiness is one line
 	case isRefusal(status) || status >= nethttp.StatusBadRequest && level > slog.LevelDebug:
 		level = c.server.refusals.level(refusalOf(c.route.path, cause), c.server.gate.Remote(c.gin.Request))
 	}
@@ -70,8 +70,8 @@ func (c call) log(level slog.Level, taken time.Duration) {
 	c.server.Log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// requestIDHeader names a request in the log and in problems. A caller's own
-// id is kept when it is short and plain.
+// requestIDHeader names a request in the log and in problems. A caller's own id is kept
+// if it is short and simple.
 const requestIDHeader = "X-Request-Id"
 
 // requestID returns the id of a request with the header h: the caller's own,
@@ -94,7 +94,7 @@ func isPlainID(s string) bool {
 	return s != "" && len(s) <= 64
 }
 
-// cause is the error that the request was answered with, nil when it went well.
+// cause returns the error that the request was answered with, nil if it succeeded.
 func (c call) cause() error {
 	if last := c.gin.Errors.Last(); last != nil {
 		return last.Err

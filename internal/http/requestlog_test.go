@@ -19,7 +19,7 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
-// logged are the lines of a log.
+// logged returns the lines of a log.
 func logged(t *testing.T, log *bytes.Buffer) (lines []map[string]any) {
 	t.Helper()
 	for line := range strings.Lines(log.String()) {
@@ -30,8 +30,8 @@ func logged(t *testing.T, log *bytes.Buffer) (lines []map[string]any) {
 	return lines
 }
 
-// TestRefusalsAreSummedUp: a flood is two lines, one of which has the count,
-// and each kind is one of its own.
+// TestRefusalsAreSummedUp: a flood is two log lines, one of them with the count, and
+// each kind is summed up separately.
 func TestRefusalsAreSummedUp(t *testing.T) {
 	s, log := newLogged(t, &fake{}, slog.LevelInfo)
 	const flood = 500
@@ -69,7 +69,7 @@ func TestRefusalsAreSummedUp(t *testing.T) {
 }
 
 // TestLogNamesWhoDidWhat: the line of a call has the name of its token and the pool,
-// once both are known to be right.
+// after both were checked.
 func TestLogNamesWhoDidWhat(t *testing.T) {
 	s, log := newLogged(t, &fake{}, slog.LevelInfo)
 	for _, c := range []struct {
@@ -90,7 +90,8 @@ func TestLogNamesWhoDidWhat(t *testing.T) {
 	}
 }
 
-// TestProbesAreForDebugging: machines make them every few seconds.
+// TestProbesAreForDebugging: probes are logged only for debugging, because machines
+// make them every few seconds.
 func TestProbesAreForDebugging(t *testing.T) {
 	s, log := newLogged(t, &fake{}, slog.LevelInfo)
 	for _, path := range []string{"/livez", "/readyz", "/metrics"} {
@@ -103,7 +104,7 @@ func TestProbesAreForDebugging(t *testing.T) {
 	require.Empty(t, log.String(), "the service logs each change of readiness, and not each probe")
 }
 
-// TestEveryAnswerHasAnID: the caller's own, or one that no other has.
+// TestEveryAnswerHasAnID: an answer has the caller's own id, or a unique one.
 func TestEveryAnswerHasAnID(t *testing.T) {
 	s, seen := newServer(t, &fake{}), map[string]bool{}
 	for _, e := range calls() {
@@ -118,7 +119,8 @@ func TestEveryAnswerHasAnID(t *testing.T) {
 	}
 }
 
-// TestShutdownDelay: not ready at once, draws as usual until the delay ends.
+// TestShutdownDelay: the service reports at once that it is not ready, and draws as
+// usual until the delay ends.
 func TestShutdownDelay(t *testing.T) { synctest.Test(t, shutdownDelay) }
 
 func shutdownDelay(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// routes is the table of all calls. HEAD goes wherever GET does.
+// routes is the table of all calls. HEAD is allowed wherever GET is.
 func (s *Server) routes() []route {
 	page := []string{"after", "limit"}
 	export := append([]string{formulas}, page...)
@@ -14,14 +14,17 @@ func (s *Server) routes() []route {
 	jsons, texts, csvs, ndjsons := []string{typeJSON}, []string{typePlain}, []string{typeJSON, typeCSV}, []string{typeJSON, typeNDJSON}
 	return append([]route{
 		{"POST", drawPath, roleDraw, nil, jsons, s.postDraw},
+		{"POST", poolDrawPath, roleDraw, nil, jsons, s.postDraw},
 		{"GET", "/pools/:pool", roleDraw, nil, jsons, showCopy(s.copies)},
 		{"GET", "/pools/:pool/draws/:draw", roleDraw, nil, jsons, s.drawAgain},
 		{"GET", "/pools/:pool/draws/:draw/receipt", roleDraw, nil, jsons, queued(proofs, s.drawReceipt)},
+		{"POST", "/pools/:pool/draws/:draw/claim", roleDraw, nil, jsons, s.claim},
 		{"GET", "/pools/:pool/odds", roleDraw, nil, jsons, showCopy(s.odds)},
 		{"GET", "/pools/:pool/users/:user", roleDraw, nil, jsons, reads(s.user)},
 		{"GET", "/pools/:pool/users/:user/awards", roleDraw, page, jsons, s.gzipped(reads(s.userAwards))},
 
-		{"GET", "/admin/self", roleAuditor, nil, jsons, s.self},
+		{"GET", feedPath, roleReader, append([]string{"win", "wait", "accept"}, export...), []string{typeJSON, typeCSV, typeNDJSON}, s.gzipped(s.feedAs())},
+		{"GET", "/admin/self", roleReader, nil, jsons, s.self},
 		{"GET", eventsPath, roleAuditor, nil, []string{typeEvents}, s.events},
 		{"GET", "/pools/:pool/proof/commitment", roleDraw, nil, texts, s.published("commitment")},
 		{"GET", "/pools/:pool/proof/key", roleDraw, nil, texts, s.published("key")},
@@ -30,21 +33,28 @@ func (s *Server) routes() []route {
 		{"GET", "/pools/:pool/proof/log", roleDraw, nil, []string{typeNDJSON}, s.gzipped(queued(publicLogs, s.proofLog))},
 
 		{"POST", "/admin/pools", roleAdmin, nil, jsons, takes(s.createPool)},
-		{"GET", "/admin/pools", roleAuditor, append([]string{"archived"}, page...), jsons, s.gzipped(reads(s.adminPools))},
-		{"GET", "/admin/pools/:pool", roleAuditor, nil, jsons, s.gzipped(reads(s.adminPool))},
+		{"GET", "/admin/pools", roleReader, append([]string{"archived"}, page...), jsons, s.gzipped(forFulfil(reads(s.poolNames), reads(s.adminPools)))},
+		{"GET", "/admin/pools/:pool", roleReader, nil, jsons, s.gzipped(forFulfil(reads(s.poolName), reads(s.adminPool)))},
 		{"PATCH", "/admin/pools/:pool", roleAdmin, nil, jsons, takes(s.changePool)},
 		{"DELETE", "/admin/pools/:pool", roleAdmin, nil, nil, s.deletePool},
 		{"POST", "/admin/pools/:pool/prizes", roleAdmin, nil, jsons, takes(s.addPrize)},
+		{"GET", "/admin/pools/:pool/prizes", roleAuditor, []string{formulas}, csvs, s.gzipped(orCSV(reads(s.prizes), s.exportPrizes))},
 		{"PATCH", "/admin/pools/:pool/prizes/:prize", roleAdmin, nil, jsons, takes(s.changePrize)},
 		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleStock, nil, jsons, takes(s.stock)},
 		{"POST", codesPath, roleAdmin, []string{"reserve", "skip", "dry_run"}, jsons, s.importCodes},
-		{"GET", codesPath, roleAuditor, nil, jsons, reads(s.codeCounts)},
+		{"GET", codesPath, roleReader, nil, jsons, reads(s.codeCounts)},
 		{"DELETE", codesPath, roleAdmin, []string{"count"}, jsons, s.dropCodes},
 		{"POST", "/admin/pools/:pool/import", roleStock, []string{"dry_run", "reason"}, jsons, s.importFile},
-		{"GET", "/admin/pools/:pool/awards", roleAuditor, append(filters(), export...), csvs, s.gzipped(orCSV(reads(s.awards), streamed(s.exportAwards)))},
+		{"GET", "/admin/pools/:pool/awards", roleReader, append(filters(), export...), csvs, s.gzipped(byState(
+			orCSV(reads(s.findLives), streamed(s.exportLives)), orCSV(reads(s.awards), streamed(s.exportAwards))))},
+		{"GET", awardPath, roleReader, nil, jsons, reads(s.award)},
+		{"POST", awardPath + "/code", roleFulfil, nil, jsons, reads(s.awardCode)},
+		{"POST", stepsPath, roleFulfil, []string{"dry_run"}, jsons, s.postStep},
+		{"GET", stepsPath, roleReader, export, []string{typeJSON, typeCSV, typeNDJSON}, s.gzipped(orCSV(orNDJSON(reads(s.steps), streamed(s.exportStepLines)), streamed(s.exportSteps)))},
 		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, csvs, s.gzipped(orCSV(reads(s.moves), streamed(s.exportMoves)))},
 		{"GET", "/admin/pools/:pool/log", roleAuditor, append([]string{"acts"}, page...), ndjsons, s.gzipped(orNDJSON(reads(s.log), streamed(s.exportLog)))},
 		{"PUT", "/admin/pools/:pool/rules", roleAdmin, nil, jsons, s.putRules},
+		{"POST", "/admin/pools/:pool/rules", roleAdmin, nil, jsons, s.checkRules},
 		{"GET", "/admin/pools/:pool/rules", roleAuditor, []string{"version"}, jsons, s.gzipped(reads(s.rules))},
 		{"DELETE", "/admin/pools/:pool/rules", roleAdmin, nil, jsons, reads(s.deleteRules)},
 		{"POST", "/admin/pools/:pool/agenda", roleAdmin, nil, jsons, takes(s.planItem)},
@@ -52,6 +62,7 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/pools/:pool/agenda/spread", roleAdmin, nil, jsons, s.spreadAgenda},
 		{"GET", "/admin/pools/:pool/agenda", roleAuditor, append([]string{"open"}, page...), jsons, s.gzipped(reads(s.agenda))},
 		{"DELETE", "/admin/pools/:pool/agenda/:item", roleAdmin, nil, nil, s.removeItem},
+		{"DELETE", "/admin/pools/:pool/agenda/imports/:version", roleAdmin, nil, nil, s.removePlanned},
 		{"POST", "/admin/pools/:pool/commitment", roleAdmin, nil, texts, s.commitPool},
 		{"GET", "/admin/pools/:pool/commitment", roleAuditor, nil, jsons, reads(s.commitment)},
 		{"POST", "/admin/pools/:pool/skip", roleAdmin, nil, jsons, s.skipVersions},
@@ -67,7 +78,7 @@ func (s *Server) routes() []route {
 	}, s.otherRoutes()...)
 }
 
-// otherRoutes are those of no pool: jobs, the clock, and what the service says
+// otherRoutes are those of no pool: jobs, hooks, the clock, and what the service says
 // of itself.
 func (s *Server) otherRoutes() []route {
 	page, jsons := []string{"after", "limit"}, []string{typeJSON}
@@ -79,6 +90,17 @@ func (s *Server) otherRoutes() []route {
 		{"POST", "/admin/jobs/:job/run", roleAdmin, nil, jsons, reads(s.runJob)},
 		{"GET", "/admin/jobs/:job/runs", roleAuditor, page, jsons, s.gzipped(reads(s.runs))},
 
+		{"POST", "/admin/hooks", roleAdmin, nil, jsons, takes(s.createHook)},
+		{"GET", "/admin/hooks", roleAuditor, nil, jsons, s.gzipped(reads(s.hooks))},
+		{"GET", "/admin/hooks/:hook", roleAuditor, nil, jsons, reads(s.hook)},
+		{"PATCH", "/admin/hooks/:hook", roleAdmin, nil, jsons, takes(s.changeHook)},
+		{"DELETE", "/admin/hooks/:hook", roleAdmin, nil, nil, s.removeHook},
+		{"POST", "/admin/hooks/:hook/test", roleAdmin, nil, jsons, s.testHook},
+		{"POST", "/admin/hooks/:hook/rotate", roleAdmin, nil, jsons, reads(s.rotateHook)},
+		{"POST", "/admin/hooks/:hook/retry", roleAdmin, nil, jsons, reads(s.retryHook)},
+		{"POST", "/admin/hooks/:hook/skip", roleAdmin, nil, jsons, takes(s.skipHook)},
+		{"POST", "/admin/hooks/:hook/replay", roleAdmin, nil, jsons, takes(s.replayHook)},
+
 		{"POST", "/admin/clock", roleAdmin, nil, jsons, takes(s.acceptClock)},
 
 		{"GET", "/problems/:code", roleNone, nil, jsons, s.problem},
@@ -86,21 +108,24 @@ func (s *Server) otherRoutes() []route {
 		{"GET", "/openapi.json", roleNone, nil, nil, describeJSON()},
 		{"GET", "/ui", roleNone, nil, nil, adminPage},
 		{"GET", "/ui/:file", roleNone, nil, nil, adminPage},
+		{"GET", fairPath, roleNone, nil, nil, s.fairPage()},
+		{"GET", "/fair/-/:file", roleNone, nil, nil, fairFiles()},
+		{"GET", "/fair/:pool/facts", roleNone, nil, jsons, s.fairFacts},
 		{"GET", "/livez", roleNone, nil, nil, live},
 		{"GET", "/readyz", roleNone, nil, nil, s.ready},
 		{"GET", "/metrics", roleMetrics, nil, nil, s.showMetrics()},
 	}
 }
 
-// newEngine makes gin's engine of the table.
+// newEngine creates gin's engine from the table.
 func (s *Server) newEngine(table []route) (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false
-	// Names of draws may hold anything printable, slashes too: routes are
-	// matched on the path as it was sent, and its parts decoded afterwards.
-	// gin would decode them as a query, with + for a space.
+	// Names of draws may contain anything printable, even slashes: routes are matched
+	// on the path as it was sent, and its parts decoded afterwards. gin would decode
+	// them as a query, with + for a space.
 	e.UseEscapedPath = true
 	e.UnescapePathValues = false
 	unknown := route{path: unmatched}

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"strconv"
@@ -12,10 +13,10 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// showRules is the answer that shows rules, whose tag is their version.
-func (c call) showRules(r *draw.Ruling) api.Rules {
+// showRules returns the answer that shows rules; its tag is their version.
+func (c call) showRules(r *draw.Ruling, of *draw.Pool) api.Rules {
 	c.gin.Writer.Header().Set("ETag", strconv.Quote(strconv.FormatInt(r.Version, 10)))
-	return api.ShowRules(r)
+	return api.ShowRules(r, of)
 }
 
 // rules answers GET /admin/pools/{pool}/rules.
@@ -24,58 +25,91 @@ func (s *Server) rules(ctx context.Context, c call) (api.Rules, error) {
 	if err != nil {
 		return api.Rules{}, err
 	}
-	found, err := s.Store.Rules(ctx, c.param("pool"), version)
+	pool, err := s.Store.Pool(ctx, c.param("pool"))
 	if err != nil {
 		return api.Rules{}, err
 	}
-	return c.showRules(&found), nil
+	found, err := s.Store.Rules(ctx, pool.ID, version)
+	if err != nil {
+		return api.Rules{}, err
+	}
+	return c.showRules(&found, &pool), nil
 }
 
-// putRules answers PUT /admin/pools/{pool}/rules, whose body is the document.
+// checkRules answers POST /admin/pools/{pool}/rules: what PUT would put in force. Nothing
+// is written.
+func (s *Server) checkRules(c call) error {
+	draft, document, err := s.readRules(c)
+	if err != nil {
+		return err
+	}
+	return reads(func(ctx context.Context, c call) (api.CheckedRules, error) {
+		pool, err := s.Store.Pool(ctx, c.param("pool"))
+		if err != nil {
+			return api.CheckedRules{}, err
+		}
+		if err := draft.Check(pool.Prizes); err != nil {
+			return api.CheckedRules{}, rules.Place(err, document)
+		}
+		return api.ShowChecked(draft, &pool), nil
+	})(c)
+}
+
+// putRules answers PUT /admin/pools/{pool}/rules; the body is the document.
 func (s *Server) putRules(c call) error {
-	wanted, err := s.readRules(c)
+	wanted, document, err := s.readRules(c)
 	if err != nil {
 		return err
 	}
 	versions := ifMatch(c.gin.Request.Header, []int64{draw.AnyRules})
-	return reads(func(ctx context.Context, c call) (api.Rules, error) { return s.setRules(ctx, c, wanted, versions) })(c)
+	return reads(func(ctx context.Context, c call) (api.Rules, error) {
+		set, err := s.setRules(ctx, c, wanted, versions)
+		return set, rules.Place(err, document)
+	})(c)
 }
 
-// readRules reads a body that is a rules document.
-func (s *Server) readRules(c call) (*draw.Rules, error) {
+// readRules reads a body that is a rules document. It also returns the body, which places
+// later errors of the document.
+func (s *Server) readRules(c call) (*draw.Rules, []byte, error) {
 	r := c.gin.Request
 	if err := checkContentType(r.Header, "application/json"); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	buf := s.buffer()
 	defer s.buffers.Put(buf)
 	var err error
 	if *buf, err = readBody(r, (*buf)[:0], draw.RulesMax); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return rules.Parse(*buf)
+	document := bytes.Clone(*buf)
+	parsed, err := rules.Parse(document)
+	return parsed, document, err
 }
 
-// deleteRules answers DELETE /admin/pools/{pool}/rules, which without rules is 404
-// whatever If-Match says.
+// deleteRules answers DELETE /admin/pools/{pool}/rules. Without rules it answers 404,
+// whatever If-Match states.
 func (s *Server) deleteRules(ctx context.Context, c call) (api.Rules, error) {
 	return s.setRules(ctx, c, nil, ifMatch(c.gin.Request.Header, nil))
 }
 
 func (s *Server) setRules(ctx context.Context, c call, wanted *draw.Rules, versions []int64) (api.Rules, error) {
-	set, err := s.Store.SetRules(ctx, c.param("pool"), wanted, versions, c.actor())
+	pool, err := s.Store.Pool(ctx, c.param("pool")) // before: nothing may fail after the change
+	if err != nil {
+		return api.Rules{}, err
+	}
+	set, err := s.Store.SetRules(ctx, pool.ID, wanted, versions, c.actor())
 	switch {
 	case err != nil:
 		return api.Rules{}, err
 	case set.Version == 0:
 		return api.Rules{}, draw.Errorf(draw.CodeNotFound, "pool %q has no rules", c.param("pool"))
 	}
-	return c.showRules(&set), nil
+	return c.showRules(&set, &pool), nil
 }
 
-// encodeOdds encodes the answer to GET /pools/{pool}/odds, where the rules say that
-// players may read them. They follow from the pool's state and, where the rules have a
-// budget of a window, from the time.
+// encodeOdds encodes the answer to GET /pools/{pool}/odds, if the rules allow players
+// to read them. They follow from the pool's state and, if the rules have a budget with
+// a window, from the time.
 func (s *Server) encodeOdds(ctx context.Context, poolID string) ([]byte, error) {
 	found, err := s.Store.Odds(ctx, poolID, "")
 	if err == nil && !found.IsDisclosed {
@@ -111,27 +145,30 @@ func (s *Server) adminOdds(ctx context.Context, c call) (any, error) {
 }
 
 const (
-	// simulatedMax is the most draws, and the most users, of a simulation; a
-	// larger one is for the command. It takes about a second.
+	// simulatedMax is the maximum number of draws, and of users, of a simulation, which
+	// takes about a second; the command is for larger ones.
 	simulatedMax = 100_000
-	// simulatedPrizesMax is the most prizes of a pool that is simulated.
+	// simulatedPrizesMax is the maximum number of prizes of a pool that is simulated.
 	simulatedPrizesMax = 10_000
 )
 
-// simulation answers GET /admin/pools/{pool}/simulation: many draws in memory,
-// from where the pool stands. Nothing is written.
+// simulation answers GET /admin/pools/{pool}/simulation: many draws in memory, from the
+// pool's present state. Nothing is written.
 func (s *Server) simulation(ctx context.Context, c call) (api.Simulated, error) {
 	return s.simulate(ctx, c, nil)
 }
 
-// simulateDraft answers POST /admin/pools/{pool}/simulation: the same under the
-// rules of the body, which are in force nowhere.
+// simulateDraft answers POST /admin/pools/{pool}/simulation: the same under the rules
+// of the body, which are not put in force.
 func (s *Server) simulateDraft(c call) error {
-	draft, err := s.readRules(c)
+	draft, document, err := s.readRules(c)
 	if err != nil {
 		return err
 	}
-	return reads(func(ctx context.Context, c call) (api.Simulated, error) { return s.simulate(ctx, c, draft) })(c)
+	return reads(func(ctx context.Context, c call) (api.Simulated, error) {
+		simulated, err := s.simulate(ctx, c, draft)
+		return simulated, rules.Place(err, document)
+	})(c)
 }
 
 // simulate draws under a draft of rules, or for nil under those in force.
@@ -154,7 +191,7 @@ func (s *Server) simulate(ctx context.Context, c call, draft *draw.Rules) (api.S
 			"the pool has more than %d prizes; the command drawsvc simulate has no limit", simulatedPrizesMax)
 	}
 	run.Pool.Prizes, run.Pool.Rules = pool.Prizes, draft
-	if draft == nil && pool.RulesVersion != 0 { // the rules of a version never change, so both are of one state
+	if draft == nil && pool.RulesVersion != 0 { // the rules of a version never change, so both belong to one state
 		ruling, err := s.Store.Rules(ctx, pool.ID, pool.RulesVersion)
 		if err != nil {
 			return api.Simulated{}, err
@@ -165,7 +202,7 @@ func (s *Server) simulate(ctx context.Context, c call, draft *draw.Rules) (api.S
 	return api.ShowSimulated(&simulated), err
 }
 
-// simulationWanted reads how many draws the call asks for.
+// simulationWanted reads how many draws are requested.
 func (c call) simulationWanted() (odds.Simulation, error) {
 	run := odds.Simulation{From: time.Now().UTC().Truncate(time.Microsecond)}
 	var wanted [4]int64
@@ -196,6 +233,6 @@ func (s *Server) userAwards(ctx context.Context, c call) (api.Awards, error) {
 	read := func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Award, error) {
 		return s.Store.UserAwards(ctx, poolID, c.param("user"), after, limit)
 	}
-	found, next, err := readPage(ctx, c, "pool", read, func(a *draw.Award) int64 { return a.Version })
-	return api.Awards{Awards: api.ShowEach(found, api.ShowAward), Next: next}, err
+	found, end, err := readPage(ctx, c, "pool", read, func(a *draw.Award) int64 { return a.Version })
+	return api.Awards{Awards: api.ShowEach(found, api.ShowAward), End: end}, err
 }

@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// someRules are rules whose odds players may read.
+// someRules returns rules whose odds players may read.
 func someRules(t testing.TB) *draw.Rules {
 	t.Helper()
 	r, err := rules.Parse([]byte(`{"limits":[{"max":3,"of":"draws","per":"168h"}],"disclose":true}`))
@@ -44,9 +44,11 @@ func (f fakeStore) SetRules(_ context.Context, poolID string, rules *draw.Rules,
 	return draw.Ruling{PoolID: poolID, Version: 9, Actor: actor, At: at, Rules: rules}, f.note(asked)
 }
 
+func (fakeStore) HadMoments(context.Context, string) (bool, error) { return false, nil }
+
 func (f fakeStore) Odds(_ context.Context, poolID, userID string) (odds.Statement, error) {
 	return odds.Statement{
-		Version: 7, Law: odds.LawStock, IsDisclosed: f.rules.Disclose, Win: big.NewRat(2, 100), None: big.NewRat(49, 50),
+		Version: 7, Law: odds.LawStock, IsDisclosed: f.rules.Disclose, HasMoments: true, Win: big.NewRat(2, 100), None: big.NewRat(49, 50),
 		Odds:      []odds.Chance{{PrizeID: "gold", Chance: big.NewRat(2, 100)}, {PrizeID: "pin", Chance: new(big.Rat)}},
 		Guarantee: &odds.GuaranteeOdds{Guarantee: draw.Guarantee{After: 9, PrizeID: "gold"}},
 	}, f.note([2]string{poolID, userID})
@@ -67,23 +69,32 @@ func (f fakeStore) UserAwards(_ context.Context, poolID, userID string, after in
 // rulesJSON is the document of someRules in its canonical form.
 const rulesJSON = `{"limits":[{"of":"draws","max":3,"per":"168h"}],"disclose":true}`
 
-// TestRulesAnswers pins the JSON of every call about rules, and what reaches the
-// store.
+// uniformWords is what is said of a law without numbers, and rulesWords of someRules.
+const (
+	uniformWords = `"Each draw takes one unit, at random: every unit that remains is equally likely."`
+	rulesWords   = `[` + uniformWords + `,"Each user draws at most 3 times within any 7 days.","Players may read the odds."]`
+)
+
+// TestRulesAnswers pins the JSON of every call about rules, and what reaches the store.
 func TestRulesAnswers(t *testing.T) {
 	rules := someRules(t)
-	ruling := `{"pool":"p","version":9,"sha256":"` + rules.SHA256() + `","actor":"WHO","at":"2026-03-04T04:06:07.000890Z","rules":` + rulesJSON + `}`
+	ruling := `{"pool":"p","version":9,"sha256":"` + rules.SHA256() + `","actor":"WHO","at":"2026-03-04T04:06:07.000890Z","rules":` + rulesJSON + `,"words":` + rulesWords + `}`
 	const odds = `{"version":7,"law":"stock","win":"1/50","odds":[{"prize":"gold","chance":"1/50"},{"prize":"pin","chance":"0/1"}],` +
-		`"none":"49/50","guarantee":{"after":9,"prize":"gold","rate":null}}`
+		`"none":"49/50","guarantee":{"after":9,"prize":"gold","rate":null},"moments":true}`
 	for _, tc := range []struct {
 		method, target, body, answer string
 		asked                        any
 	}{
 		{"GET", "/admin/pools/p/rules", "", strings.Replace(ruling, "WHO", "ann", 1), [2]any{"p", int64(0)}},
 		{"GET", "/admin/pools/p/rules?version=9", "", strings.Replace(ruling, "WHO", "ann", 1), [2]any{"p", int64(9)}},
+		{
+			"POST", "/admin/pools/p/rules", " " + rulesJSON,
+			`{"pool":"p","sha256":"` + rules.SHA256() + `","rules":` + rulesJSON + `,"words":` + rulesWords + `}`, "p",
+		},
 		{"PUT", "/admin/pools/p/rules", " " + rulesJSON, strings.Replace(ruling, "WHO", "admin", 1), setRules{pool: "p", document: rulesJSON, actor: "admin"}},
 		{
 			"DELETE", "/admin/pools/p/rules", "",
-			`{"pool":"p","version":9,"sha256":null,"actor":"admin","at":"2026-03-04T04:06:07.000890Z","rules":null}`, setRules{pool: "p", actor: "admin"},
+			`{"pool":"p","version":9,"sha256":null,"actor":"admin","at":"2026-03-04T04:06:07.000890Z","rules":null,"words":[` + uniformWords + `]}`, setRules{pool: "p", actor: "admin"},
 		},
 		{"GET", "/pools/p/odds", "", odds, [2]string{"p", ""}},
 		{"GET", "/admin/pools/p/odds", "", odds, [2]string{"p", ""}},
@@ -97,7 +108,7 @@ func TestRulesAnswers(t *testing.T) {
 		{
 			"GET", "/pools/p/users/u1/awards?after=5&limit=7", "",
 			`{"awards":[{"version":1234,"at":"2026-03-04T04:06:07.000890Z","draw":"d1","ordinal":1,"user":"u1","prize":"gold",` +
-				`"name":"Gold coin","value":"19.90","win":true,"unit":17}],"next":null}`,
+				`"name":"Gold coin","value":"19.90","win":true,"unit":17,"kind":"prize"}],"cursor":1234,"next":null}`,
 			[4]any{"p", "u1", int64(5), 8},
 		},
 	} {
@@ -107,7 +118,7 @@ func TestRulesAnswers(t *testing.T) {
 			require.Equal(t, 200, w.Code, w.Body)
 			require.Equal(t, tc.answer+"\n", w.Body.String())
 			require.Equal(t, tc.asked, f.last())
-			if strings.Contains(tc.target, "/rules") {
+			if strings.Contains(tc.target, "/rules") && tc.method != "POST" {
 				require.Equal(t, `"9"`, w.Header().Get("ETag"))
 			}
 		})
@@ -129,13 +140,14 @@ func TestRulesAreOfTheVersionThatIsNamed(t *testing.T) {
 	require.Equal(t, 412, problemIn(t, do(s, asAdmin("PUT", "/admin/pools/p/rules", rulesJSON, "If-Match", `"1"`)).Result()).Status)
 }
 
-// TestBadRules: what cannot be meant never reaches the store.
+// TestBadRules: invalid rules never reach the store.
 func TestBadRules(t *testing.T) {
 	for _, r := range []*nethttp.Request{
 		asAdmin("PUT", "/admin/pools/p/rules", `{"limit":[]}`),
 		asAdmin("PUT", "/admin/pools/p/rules", `null`),
 		asAdmin("PUT", "/admin/pools/p/rules", ` `),
 		asAdmin("PUT", "/admin/pools/p/rules", `{"win":"1/2"}`),
+		asAdmin("POST", "/admin/pools/p/rules", `{"win":"1/2"}`),
 		asAdmin("POST", "/admin/pools", `{"id":"p","name":"P","rules":{"fallback":"none"},"prizes":[]}`),
 		asAdmin("POST", "/admin/pools", `{"id":"p","name":"P","rules":"x","prizes":[]}`),
 		asAdmin("POST", "/admin/pools", `{"id":"p","name":"P","prizes":[{"id":"a","name":"A","kind":"","stock":1}]}`),
@@ -156,8 +168,8 @@ func TestBadRules(t *testing.T) {
 	require.Nil(t, f.last())
 }
 
-// TestNewPoolWithRules: kinds and rules reach the store, and a blank without
-// stock is endless, which is shown as null.
+// TestNewPoolWithRules: kinds and rules reach the store, and a blank without stock is
+// endless, which is shown as null.
 func TestNewPoolWithRules(t *testing.T) {
 	f := &fake{}
 	w := do(newServer(t, f), asAdmin("POST", "/admin/pools", `{"id":"p","name":"P","rules":{"fallback":"none"},`+
@@ -167,11 +179,11 @@ func TestNewPoolWithRules(t *testing.T) {
 	require.Equal(t, `{"fallback":"none"}`, made.Rules.Document())
 	require.True(t, made.Prizes[0].IsEndless())
 	require.False(t, made.Prizes[1].IsEndless() || made.Prizes[1].IsWin())
-	require.Contains(t, w.Body.String(), `{"id":"none","name":"N","value":"0.00","kind":"blank","stocked":null,"issued":0,"remaining":null}`)
-	require.Contains(t, w.Body.String(), `{"id":"lost","name":"L","value":"0.00","kind":"blank","stocked":5,"issued":0,"remaining":5}`)
+	require.Contains(t, w.Body.String(), `{"id":"none","name":"N","value":"0.00","kind":"blank","stocked":null,"issued":0,"remaining":null,"given":"0.00"}`)
+	require.Contains(t, w.Body.String(), `{"id":"lost","name":"L","value":"0.00","kind":"blank","stocked":5,"issued":0,"remaining":5,"given":"0.00"}`)
 }
 
-// TestOddsAreDisclosed: nobody else reads what the rules do not publish.
+// TestOddsAreDisclosed: only admins read odds that the rules do not publish.
 func TestOddsAreDisclosed(t *testing.T) {
 	secret, err := rules.Parse([]byte(`{}`))
 	require.NoError(t, err)
@@ -180,8 +192,8 @@ func TestOddsAreDisclosed(t *testing.T) {
 	require.Equal(t, 200, do(s, asAdmin("GET", "/admin/pools/p/odds", "")).Code)
 }
 
-// TestLimitReached: the problem and the odds of a user say which limit it is, and
-// when the draw passes.
+// TestLimitReached: the problem and the odds of a user state which limit it is, and
+// when the draw will be allowed.
 func TestLimitReached(t *testing.T) {
 	rules := someRules(t)
 	for name, tc := range map[string]struct {
@@ -210,7 +222,7 @@ func TestLimitReached(t *testing.T) {
 	require.Equal(t, 503, do(s, asAdmin("GET", "/admin/pools/p/odds?user=u", "")).Code, "is no refusal of a gate")
 }
 
-// TestLogShowsRedirects: on awards that have one, and on no other.
+// TestLogShowsRedirects: the log shows redirects on the awards that have one.
 func TestLogShowsRedirects(t *testing.T) {
 	for want, redirect := range map[string]*draw.Redirect{
 		`{"drawn":"gold","why":"limit"}`:   {Drawn: "gold", Why: draw.WhyLimit},

@@ -17,19 +17,21 @@ import (
 
 func (f fakeStore) ImportAgenda(_ context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error) {
 	text, err := io.ReadAll(file)
-	return sealed(key), firstError(f.note([4]string{poolID, string(text), key, actor}), err)
+	planned := sealed(key)
+	planned.Encoding = draw.EncodingUTF8
+	return planned, firstError(f.note([4]string{poolID, string(text), key, actor}), err)
 }
 
 func (f fakeStore) SpreadAgenda(_ context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error) {
 	return sealed(key), f.note([4]any{poolID, spread, key, actor})
 }
 
-// sealed is what a store answers, which has seen the key "again" before.
+// sealed returns the answer of a store that has seen the key "again" before.
 func sealed(key string) draw.Planned {
 	return draw.Planned{First: 8, Count: 2, Version: 9, Seal: draw.Seal{Salt: "salt", SHA256: strings.Repeat("a", 64)}, Replayed: key == "again"}
 }
 
-// TestAgendaIsScheduled: many items are one call, and both ways of the wire agree.
+// TestAgendaIsScheduled: many items are one call, and client and server agree.
 func TestAgendaIsScheduled(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -39,7 +41,7 @@ func TestAgendaIsScheduled(t *testing.T) {
 	r.Header.Set("Content-Type", "text/csv")
 	w := do(s, r)
 	require.Equal(t, 201, w.Code)
-	require.JSONEq(t, fmt.Sprintf(answer, sealed("").Seal.SHA256, false), w.Body.String())
+	require.JSONEq(t, fmt.Sprintf(strings.TrimSuffix(answer, "}")+`,"encoding":"utf-8"}`, sealed("").Seal.SHA256, false), w.Body.String())
 	require.Equal(t, "/admin/pools/p/agenda?after=7", w.Header().Get("Location"))
 	require.Empty(t, w.Header().Get("Idempotent-Replayed"))
 	require.Equal(t, [4]string{"p", "at,prize,delta,reason\n", "", "admin"}, f.last())
@@ -73,10 +75,11 @@ func TestAgendaIsScheduled(t *testing.T) {
 	}
 }
 
-// replaysAgenda: keys go to the store, and replays say so.
+// replaysAgenda: keys reach the store, and replays are marked.
 func replaysAgenda(t *testing.T, s *Server, f *fake, answer, spread string) {
 	t.Helper()
 	for path, body := range map[string]string{"import": "at,prize,delta,reason\n", "spread": spread} {
+		answer := answer
 		ask := func(key string) *httptest.ResponseRecorder {
 			r := asAdmin("POST", "/admin/pools/p/agenda/"+path, body, "Idempotency-Key", key)
 			if path == "import" {
@@ -87,6 +90,9 @@ func replaysAgenda(t *testing.T, s *Server, f *fake, answer, spread string) {
 		w := ask(`"again"`)
 		require.Equal(t, 201, w.Code)
 		require.Equal(t, "true", w.Header().Get("Idempotent-Replayed"))
+		if path == "import" {
+			answer = strings.TrimSuffix(answer, "}") + `,"encoding":"utf-8"}`
+		}
 		require.JSONEq(t, fmt.Sprintf(answer, sealed("").Seal.SHA256, true), w.Body.String())
 		require.Equal(t, "invalid-request", problemIn(t, ask("a b").Result()).Code)
 		f.err = draw.Errorf(draw.CodeKeyReused, "because")

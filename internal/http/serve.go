@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"drawsvc/internal/hook"
 	"drawsvc/internal/http/conns"
 	"drawsvc/internal/http/gate"
 	"drawsvc/internal/http/packed"
@@ -21,13 +22,12 @@ import (
 	"drawsvc/internal/periodic"
 )
 
-// Serve answers on l until ctx ends. Then /readyz turns 503; after
-// ShutdownDelay, in which draws go on, new draws are rejected and requests
-// under way finish. It returns nil within 15 s of the delay's end, having cut
-// off what had not finished by then and logged that. It closes l and is called
-// once.
+// Serve answers on l until ctx ends. Then /readyz answers 503; after ShutdownDelay, in
+// which draws continue, new draws are rejected and requests under way finish. It
+// returns nil within 15 s after the delay; whatever has not finished by then is cut
+// off, and that is logged. It closes l and may be called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	// Requests do not end with ctx: they get their time to finish.
+	// Requests do not end with ctx: they get time to finish.
 	requests := context.WithoutCancel(ctx)
 	server := s.newServer(requests, s.handler, s.connections)
 	l = conns.Listen(l, s.connections)
@@ -63,17 +63,17 @@ func (s *Server) newServer(requests context.Context, h nethttp.Handler, c *conns
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ConnContext:       conns.With,
 		ConnState:         c.Changed,
-		// OPTIONS * is answered as any other path is, with the headers of every answer.
+		// OPTIONS * is answered like any other path, with the headers of every answer.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 	}
 }
 
-// probeConnectionsMax is the most connections of the listener for probes.
+// probeConnectionsMax is the maximum number of connections of the listener for probes.
 const probeConnectionsMax = 32
 
-// ServeProbes answers /metrics, /livez and /readyz on l until ctx ends, and
-// needs no token. It closes l and is called once.
+// ServeProbes answers /metrics, /livez and /readyz on l until ctx ends, without a
+// token. It closes l and may be called once.
 func (s *Server) ServeProbes(ctx context.Context, l net.Listener) error {
 	var table []route
 	for _, r := range s.routes() {
@@ -96,8 +96,8 @@ func (s *Server) ServeProbes(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// delay lets load balancers learn that this instance drains, while it answers
-// those that have not learnt it yet.
+// delay gives load balancers time to notice that this instance drains, while it still
+// answers.
 func (s *Server) delay() {
 	s.draining.Store(true)
 	s.endStreams()
@@ -107,9 +107,8 @@ func (s *Server) delay() {
 	}
 }
 
-// drain keeps the listener open until the last draw is decided, so that new
-// callers and load balancers learn why they are rejected. Shutdown then
-// waits for the answers.
+// drain keeps the listener open until the last draw is decided, so that new callers and
+// load balancers learn why they are rejected. Shutdown then waits for the answers.
 func (s *Server) drain(ctx context.Context, server *nethttp.Server) {
 	s.Log.Info("draining: draws under way finish, new ones are rejected")
 	draws, cancel := context.WithTimeout(ctx, s.limits.draws)
@@ -126,11 +125,14 @@ func (s *Server) drain(ctx context.Context, server *nethttp.Server) {
 	}
 }
 
-// New returns a Server, or an error when the Config cannot work or its
-// metrics are registered already.
+// New returns a Server, or an error if the Config is invalid or its metrics are already
+// registered.
 func New(c Config) (*Server, error) {
 	if err := c.check(); err != nil {
 		return nil, err
+	}
+	if c.HookSender == nil {
+		c.HookSender = hook.NewSender(hook.NewDialer(nil), "")
 	}
 	m, err := newMetrics(c.Registerer)
 	if err != nil {
@@ -144,7 +146,7 @@ func New(c Config) (*Server, error) {
 		problems:  problem.Table(),
 		metrics:   m,
 		limits:    defaultLimits(c.RequestTimeout),
-		bounds:    gate.NewBounds(cmp.Or(c.ConnectionsMax, ConnectionsUsual), cmp.Or(c.ReadsMax, gate.ReadsUsual)),
+		bounds:    gate.NewBounds(cmp.Or(c.ConnectionsMax, ConnectionsUsual)),
 		readiness: newReadiness(c.Ready),
 		strict:    json.JoinOptions(json.RejectUnknownMembers(true)),
 		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}, []string{"max-age=31536000"}},
@@ -152,7 +154,7 @@ func New(c Config) (*Server, error) {
 		gzips:     sync.Pool{New: packed.NewCompressor},
 	}
 	s.streaming, s.endStreams = context.WithCancel(context.Background())
-	s.copies, s.odds = packed.NewCache(s.encodePool), packed.NewCache(s.encodeOdds)
+	s.copies, s.odds, s.fair = packed.NewCache(s.encodePool), packed.NewCache(s.encodeOdds), packed.NewCache(s.encodeFair)
 	s.connections = conns.New(cmp.Or(c.ConnectionsMax, ConnectionsUsual), s.gate.IsShared, c.Log, m.reclaimed)
 	if err := s.connections.Register(c.Registerer); err != nil {
 		return nil, err
@@ -162,5 +164,5 @@ func New(c Config) (*Server, error) {
 	return s, err
 }
 
-// Handler returns the handler of all calls, for a server of the caller's own.
+// Handler returns the handler of all calls, for the caller's own server.
 func (s *Server) Handler() nethttp.Handler { return s.handler }

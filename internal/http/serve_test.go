@@ -27,7 +27,7 @@ func serveUntilEnd(t *testing.T, s *Server, l net.Listener) {
 	})
 }
 
-// running is a server that the test ends itself.
+// running is a server that the test itself ends.
 type running struct {
 	url  string
 	end  context.CancelFunc
@@ -50,7 +50,8 @@ func runOn(t *testing.T, s *Server, l net.Listener) running {
 	return r
 }
 
-// ownClient has connections of its own, so that none is left idle elsewhere.
+// ownClient returns a client with its own connections, so that no idle one is left
+// elsewhere.
 func ownClient(t *testing.T) *nethttp.Client {
 	t.Helper()
 	transport := &nethttp.Transport{}
@@ -58,10 +59,10 @@ func ownClient(t *testing.T) *nethttp.Client {
 	return &nethttp.Client{Transport: transport, Timeout: time.Minute}
 }
 
-// answered is what came back of a call, read to its end.
+// answered is the result of a call, read to its end.
 type answered struct {
 	status int
-	// last says that the connection is closed after this answer.
+	// last means that the connection is closed after this answer.
 	last bool
 	body string
 	err  error
@@ -94,7 +95,7 @@ func postDraw(c *nethttp.Client, url string) answered {
 	return ask(c, r)
 }
 
-// held is a service whose draws wait until they are let go.
+// held returns a service whose draws wait until they are released.
 func held() (f *fake, started, letGo chan struct{}) {
 	started, letGo = make(chan struct{}, 16), make(chan struct{})
 	f = &fake{drawn: func(ctx context.Context, r draw.Request) (draw.Draw, error) {
@@ -113,7 +114,7 @@ func TestDrain(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	f, started, letGo := held()
 	s := newServer(t, f)
-	s.limits.draws = time.Minute // the draw is let go
+	s.limits.draws = time.Minute // the draw is released
 	server, caller := run(t, s), ownClient(t)
 	defer caller.CloseIdleConnections()
 
@@ -180,8 +181,8 @@ func TestServeOnAClosedListenerFails(t *testing.T) {
 	require.Error(t, newServer(t, &fake{}).Serve(context.Background(), l))
 }
 
-// TestDrawsAtTheMomentOfTheDrain: every draw is either answered or
-// rejected as draining, and none is left under way.
+// TestDrawsAtTheMomentOfTheDrain: every draw is either answered or rejected as
+// draining, and none is left under way.
 func TestDrawsAtTheMomentOfTheDrain(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	nethttp "net/http"
 	"sync"
@@ -26,11 +25,12 @@ import (
 	"drawsvc/internal/http/problem"
 )
 
-// ConnectionsUsual is the most connections where the Config names none.
+// ConnectionsUsual is the maximum number of connections if the Config has none.
 const ConnectionsUsual = 4096
 
-// Config is what a Server needs. Store, Drawer, all interfaces and functions, Tokens, Request, Log, Registerer and
-// Gatherer must be given, save Progress and those of a nil that says so.
+// Config is what a Server needs. Store, Drawer, all interfaces and functions, Tokens,
+// Request, Log, Registerer and Gatherer must be set, except Progress and those that
+// document a meaning of nil.
 type Config struct {
 	gate.Access
 	Limits
@@ -41,42 +41,42 @@ type Config struct {
 	Tickets Tickets
 	// WakeJobs makes this instance look for a job that was asked for.
 	WakeJobs func()
+	// HookSender sends tests of hooks; nil allows no inner network.
+	HookSender HookSender
 	// Catalogue returns what the catalogue says of prizes, by their ids.
 	Catalogue func() map[string]catalogue.Item
-	// Progress, where it is given, learns how far an import is.
+	// Progress, if it is set, is called with the progress of an import.
 	Progress func(done, total int)
 	// Modes are the lock modes that a pool may name.
 	Modes []string
-	// TLS, where it is given, makes the service speak HTTPS.
+	// TLS, if it is set, makes the service use HTTPS.
 	TLS *tls.Config
-	// Ready reports whether the store, its schema and the lock service answer. A
-	// *draw.Error chooses the problem shown; its cause goes to the log.
+	// Ready returns an error unless the store, its schema and the lock service answer.
+	// A *draw.Error chooses the problem shown; its cause is logged.
 	Ready func(ctx context.Context) error
 	Log   *slog.Logger
-	// Tracer begins the spans of requests, and Propagator reads the caller's span
-	// from the headers; both are nil while tracing is off.
+	// Tracer begins the spans of requests, and Propagator reads the caller's span from
+	// the headers; both are nil while tracing is off.
 	Tracer     trace.Tracer
 	Propagator propagation.TextMapPropagator
-	// Registerer takes the metrics of this package; Gatherer is what /metrics
+	// Registerer registers the metrics of this package; Gatherer is what /metrics
 	// shows.
 	Registerer prometheus.Registerer
 	Gatherer   prometheus.Gatherer
 }
 
-// Limits is the part of a Config that bounds calls.
+// Limits is the part of a Config that limits calls.
 type Limits struct {
-	// RequestTimeout is the longest that a call may work, save an audit and
-	// the export of awards.
+	// RequestTimeout is the timeout of a call, except an audit and the export of
+	// awards.
 	RequestTimeout time.Duration
-	// ShutdownDelay is how long Serve answers draws as usual after its
-	// context has ended, while /readyz says that it drains.
+	// ShutdownDelay is how long Serve answers draws as usual after its context has
+	// ended, while /readyz reports that it drains.
 	ShutdownDelay time.Duration
 	// ConnectionsMax is the maximum number of connections of Serve; 0 means 4096.
 	ConnectionsMax int
-	// ReadsMax is how many calls read the database at once, beside the draws: its
-	// connections for reads. 0 means 5, which is the minimum.
-	ReadsMax int
-	// Unbounded lifts the bounds of bodies and files: all callers are of this process.
+	// Unbounded removes the limits of bodies and files: all callers are in this
+	// process.
 	Unbounded bool
 }
 
@@ -90,16 +90,14 @@ func (c *Config) check() error {
 		return errors.New("http: tokens must be given, and hold one of role admin")
 	case c.ConnectionsMax < 0:
 		return errors.New("http: the most connections must not be below 0")
-	case c.ReadsMax != 0 && c.ReadsMax < gate.ReadsUsual:
-		return fmt.Errorf("http: the most reads must be %d or more", gate.ReadsUsual)
 	case c.RequestTimeout <= 0:
 		return errors.New("http: the request timeout must be above 0")
 	}
 	return nil
 }
 
-// Server answers the calls. It serves once: after Serve has returned, or
-// while it drains, new draws are refused.
+// Server answers the calls. It serves once: after Serve has returned, or while it
+// drains, new draws are refused.
 type Server struct {
 	Config
 	engine *gin.Engine
@@ -112,23 +110,25 @@ type Server struct {
 	metrics  metrics
 	limits   limits
 	bounds   gate.Bounds
-	// copies are of pools, odds of their odds.
-	copies, odds *packed.Cache
-	connections  *conns.Set
-	readiness    *readiness
-	// draining says that the service is shutting down.
+	// feedPoll is what the calls that wait for awards share.
+	feedPoll feedPoll
+	// copies are of pools, odds of their odds, fair of their pages of fairness.
+	copies, odds, fair *packed.Cache
+	connections        *conns.Set
+	readiness          *readiness
+	// draining means that the service is shutting down.
 	draining atomic.Bool
-	// streaming ends, by endStreams, when the service begins to shut down:
-	// whoever listens finds another instance.
+	// streaming ends, by endStreams, when the service begins to shut down, so that
+	// listeners connect to another instance.
 	streaming  context.Context
 	endStreams context.CancelFunc
 	strict     json.Options
 	headers    headers
-	// buffers holds *[]byte, for bodies and answers.
+	// buffers contains *[]byte, for bodies and answers.
 	buffers sync.Pool
-	// gzips holds *gzip.Writer.
+	// gzips contains *gzip.Writer.
 	gzips sync.Pool
 }
 
-// headers holds the values of headers that most answers have, made once.
+// headers contains the values of headers that most answers have, created once.
 type headers struct{ noStore, noSniff, json, onlyTLS []string }

@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
-// guaranteed are a pool and its rules, which guarantee a prize.
+// guaranteed is a pool with rules that guarantee a prize.
 type guaranteed struct{ Store }
 
 func (g guaranteed) Pool(ctx context.Context, poolID string) (draw.Pool, error) {
@@ -38,8 +38,8 @@ func campaigned(c *Config) {
 	c.Store = guaranteed{c.Store}
 }
 
-// TestSimulation: the answer is that of odds.Simulate, the same for the same
-// seed, and two do not run at once.
+// TestSimulation: the answer is that of odds.Simulate, the same for the same seed. Two
+// simulations do not run at once.
 func TestSimulation(t *testing.T) {
 	s := newServer(t, &fake{}, campaigned)
 	ask := func(query string) string {

@@ -26,7 +26,7 @@ func (bigStore) Pool(_ context.Context, id string) (draw.Pool, error) {
 	return draw.Pool{ID: id, Name: "Big", State: draw.StateOpen, Prizes: prizes}, nil
 }
 
-// heldBy is the memory in use, in MB, while callers of a path do not read their
+// heldBy returns the memory in use, in MB, while callers of a path do not read their
 // answers.
 func heldBy(t *testing.T, addr string, callers int, headers string) (megabytes uint64, conns []net.Conn) {
 	t.Helper()
@@ -50,8 +50,8 @@ func heldBy(t *testing.T, addr string, callers int, headers string) (megabytes u
 	return m.HeapAlloc >> 20, conns
 }
 
-// TestSlowReadersShareMemory: what the callers hold of a pool of 10 MB is some
-// copies at most. The double encodes it for each of them, as it was.
+// TestSlowReadersShareMemory: the callers of a pool of 10 MB hold only a few copies of
+// it. The double encodes it for each of them.
 func TestSlowReadersShareMemory(t *testing.T) { //nolint:paralleltest // measures the heap of the process
 	const callers, mostMB = 8, 45
 	f := &fake{}
@@ -78,7 +78,7 @@ func TestSlowReadersShareMemory(t *testing.T) { //nolint:paralleltest // measure
 	require.Greater(t, all, uint64(mostMB))
 }
 
-// readOnce is a bigStore that says when its pool is read.
+// readOnce is a bigStore that reports when its pool is read.
 type readOnce struct {
 	bigStore
 	read chan struct{}
@@ -89,7 +89,7 @@ func (r readOnce) Pool(ctx context.Context, id string) (draw.Pool, error) {
 	return r.bigStore.Pool(ctx, id)
 }
 
-// TestSlowReadersAreCutOff: who does not read is not waited for.
+// TestSlowReadersAreCutOff: the server does not wait for a caller that does not read.
 func TestSlowReadersAreCutOff(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

@@ -8,6 +8,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/odds"
 	"drawsvc/internal/draw/urn"
+	"drawsvc/internal/hook"
 	"drawsvc/internal/job"
 )
 
@@ -16,10 +17,15 @@ type Store interface { //nolint:interfacebloat // composed of small parts: one w
 	// Pools, prizes and stock.
 	Reader
 	Pools
+	Accountant
 	Deleter
 	Stocker
 	Importer
 	Codes
+	// What becomes of awards.
+	Steps
+	StepReader
+	Lives
 	// Rules, and what follows from them.
 	Ruler
 	Odds
@@ -31,12 +37,18 @@ type Store interface { //nolint:interfacebloat // composed of small parts: one w
 	// History.
 	History
 	Finder
+	Feeder
 	Auditor
 	Eraser
 	// Jobs and what they write.
 	JobReader
 	JobChanger
 	Statements
+	// Webhooks.
+	HookReader
+	HookSecrets
+	HookChanger
+	HookMover
 	// Verifiable draws.
 	Commitments
 	Committer
@@ -49,38 +61,44 @@ type Store interface { //nolint:interfacebloat // composed of small parts: one w
 	Condition
 }
 
-// Drawer decides draws. DrawFor takes requests that were checked, has a deadline
-// of its own and returns *draw.Error; requestID names the HTTP request in the
-// log. From the beginning of Drain on it rejects new draws as draining; Drain
-// returns once those under way are decided, or with ctx's error.
+// Drawer decides draws. DrawFor accepts requests that were checked, has its own
+// deadline and returns *draw.Error; requestID names the HTTP request in the log. After
+// the beginning of Drain it rejects new draws as draining; Drain returns when those
+// under way are decided, or with ctx's error.
 type Drawer interface {
 	DrawFor(ctx context.Context, requestID string, r draw.Request) (draw.Draw, error)
 	Drain(ctx context.Context) error
 }
 
-// Reader answers what those who draw may read.
+// Reader returns what those who draw may read.
 type Reader interface {
 	Pool(ctx context.Context, poolID string) (draw.Pool, error)
 	// Draw returns a draw with the codes of its awards.
 	Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error)
 }
 
-// Tickets reads tickets, compact signed tokens that allow one draw each.
+// Tickets reads tickets: compact signed tokens that allow one draw each.
 type Tickets interface {
-	// Read returns the draw that a genuine ticket allows, which may have expired.
+	// Read returns the draw that a genuine ticket allows; the ticket may have expired.
 	// Error: CodeTicketInvalid.
 	Read(ticket string) (draw.Request, error)
 	// AreTaken reports whether any ticket can be genuine.
 	AreTaken() bool
 }
 
-// Pools makes, lists and changes pools.
+// Pools creates, lists and changes pools.
 type Pools interface {
 	CreatePool(ctx context.Context, p draw.Pool, actor string) (draw.Pool, error)
 	// PoolPage returns at most limit pools that are not archived, with ids above
 	// after, in order of their ids.
 	PoolPage(ctx context.Context, after string, limit int, archived bool) ([]draw.Pool, error)
 	ChangePool(ctx context.Context, poolID string, change draw.PoolChange, actor string) (draw.Pool, error)
+}
+
+// Accountant reads what a pool gives away.
+type Accountant interface {
+	// Money is what the money and the rules of a pool that was read let be won now.
+	Money(ctx context.Context, p *draw.Pool) (draw.Money, error)
 }
 
 // Deleter removes pools that have never issued a unit.
@@ -95,29 +113,31 @@ type Stocker interface {
 	Stock(ctx context.Context, s draw.Stocking, actor string) (draw.Move, error)
 }
 
-// Importer stocks a pool from a CSV file, whole or not at all.
+// Importer stocks a pool from a CSV file, completely or not at all.
 type Importer interface {
 	Import(ctx context.Context, w draw.Import, file io.Reader, progress func(done, total int)) (draw.Imported, error)
 }
 
 // Ruler keeps the rules of pools.
 type Ruler interface {
-	// Rules returns those of a version, and those in force for version 0.
+	// Rules returns the rules of a version, or those in force for version 0.
 	Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error)
-	// SetRules puts rules in force, nil for none. versions, where not nil, are
-	// those that the rules in force may have, [draw.AnyRules] every one.
+	// SetRules puts rules in force, nil for none. versions, unless it is nil, are those
+	// that the rules in force may have, [draw.AnyRules] any.
 	SetRules(ctx context.Context, poolID string, rules *draw.Rules, versions []int64, actor string) (draw.Ruling, error)
 }
 
 // Odds states the chances of a pool's next draw.
 type Odds interface {
-	// Odds are those of a user, or for userID "" of one without turns. A draw
-	// that would be refused is an error with the refusal's code.
+	// Odds returns the odds of a user, or for userID "" of one without turns. If the
+	// draw would be refused, the error has the refusal's code.
 	Odds(ctx context.Context, poolID, userID string) (odds.Statement, error)
+	// HadMoments reports whether the agenda of a pool ever held a winning moment.
+	HadMoments(ctx context.Context, poolID string) (bool, error)
 }
 
-// Users says where users of pools stand, whose rules count draws or wins. For
-// other pools both return CodeUserNotCounted.
+// Users returns what users have used of their limits in pools whose rules count draws
+// or wins. For other pools both return CodeUserNotCounted.
 type Users interface {
 	Standing(ctx context.Context, poolID, userID string) (urn.Standing, error)
 	// UserAwards returns at most limit of a user's awards that the rules have
@@ -125,28 +145,33 @@ type Users interface {
 	UserAwards(ctx context.Context, poolID, userID string, after int64, limit int) ([]draw.Award, error)
 }
 
-// Agendas shows the agendas of pools.
+// Agendas reads the agendas of pools.
 type Agendas interface {
-	// Agenda returns at most limit items with a number above after, in order;
-	// open leaves out those that are done.
+	// Agenda returns at most limit items with a number above after, in order; open
+	// leaves out those that are done.
 	Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error)
-	// Opening says when the agenda opens a pool next, and when it pauses or closes
+	// Opening returns when the agenda opens a pool next, and when it pauses or closes
 	// it; zero times for never.
 	Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error)
 }
 
 // Planner changes the agendas of pools.
 type Planner interface {
-	// PlanItem plans an item; under a key, unless it is "", once.
+	// PlanItem plans an item, only once under the same key unless it is "".
 	PlanItem(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Item, error)
 	RemoveItem(ctx context.Context, poolID string, item int64, actor string) error
+	// RemovePlanned removes the open items that the change of a version planned together.
+	RemovePlanned(ctx context.Context, poolID string, version int64, actor string) (removed int64, err error)
 }
 
-// Scheduler plans many stock items as one change, whole or not at all.
+// Scheduler plans many items as one change, completely or not at all.
 type Scheduler interface {
-	// ImportAgenda plans those of a CSV file; under a key, unless it is "", once.
+	// PlanMoment plans a moment as an import of one item.
+	PlanMoment(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Planned, error)
+	// ImportAgenda plans the items of a CSV file, only once under the same key unless
+	// it is "".
 	ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error)
-	// SpreadAgenda plans those of a schedule, likewise.
+	// SpreadAgenda plans the items of a schedule, likewise.
 	SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error)
 }
 
@@ -160,11 +185,20 @@ type History interface {
 
 // Finder searches a pool's history.
 type Finder interface {
-	// FindAwards returns at most limit awards that f wants, with versions above
-	// after, in order. through is the version up to which these are all.
+	// FindAwards returns at most limit awards that f selects, with versions above
+	// after, in order. through is the version up to which they are complete.
 	FindAwards(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (awards []draw.Award, through int64, err error)
 	// Acts returns moves and changes as History.Log does.
 	Acts(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error)
+}
+
+// Feeder reads the feed of awards over all pools.
+type Feeder interface {
+	// ExtendFeed adds what has happened since, and returns the number of the last segment.
+	ExtendFeed(ctx context.Context) (int64, error)
+	ReadFeed(ctx context.Context, wanted draw.FeedQuery) (draw.FeedPage, error)
+	// FeedEnd returns the cursor after all segments.
+	FeedEnd(ctx context.Context) (draw.FeedCursor, error)
 }
 
 // Auditor holds the rows of a pool against each other.
@@ -172,7 +206,7 @@ type Auditor interface {
 	Audit(ctx context.Context, poolID string) (draw.Audit, error)
 }
 
-// Eraser replaces users in what is kept of their draws.
+// Eraser replaces users in the records of their draws.
 type Eraser interface {
 	// EraseUser replaces a user in all awards of a pool, and returns their number.
 	EraseUser(ctx context.Context, poolID, user, actor string) (awards int64, err error)
@@ -184,13 +218,40 @@ type Statements interface {
 	Statements(ctx context.Context, poolID, after string, limit int) ([]job.Line, error)
 }
 
-// Codes keeps the codes of prizes. None of its answers holds one.
+// Codes manages the codes of prizes. None of its answers contains one.
 type Codes interface {
-	// ImportCodes imports those of a file; under a key, unless it is "", once.
+	// ImportCodes imports the codes of a file, only once under the same key unless it
+	// is "".
 	ImportCodes(ctx context.Context, w draw.CodeImport, file io.Reader, progress func(done, total int)) (draw.ImportedCodes, error)
 	CodeCounts(ctx context.Context, poolID, prizeID string) (draw.CodeCounts, error)
 	// DropCodes removes the last codes of the reserve.
 	DropCodes(ctx context.Context, poolID, prizeID string, count int64, actor string) (draw.CodeCounts, error)
+}
+
+// Steps makes steps of awards.
+type Steps interface {
+	// Claim claims the awards of a draw that need it, or the one of an ordinal, 0 for all.
+	// Where one has a code, it must open here. isThere reports that they were claimed.
+	Claim(ctx context.Context, poolID, drawID, userID string, ordinal int, actor string) (isThere bool, err error)
+	Step(ctx context.Context, poolID string, wanted draw.WantedStep, actor string) (made draw.Step, isThere bool, err error)
+	// StepFile makes the steps of a CSV file, in parts, once all of them were checked.
+	StepFile(ctx context.Context, poolID string, file io.Reader, w draw.StepFile) (draw.SteppedFile, error)
+}
+
+// StepReader reads the steps of a pool.
+type StepReader interface {
+	// StepsAfter returns at most limit steps with a number above after, in order.
+	StepsAfter(ctx context.Context, poolID string, after int64, limit int) ([]draw.Step, error)
+	LastStep(ctx context.Context, poolID string) (int64, error)
+}
+
+// Lives tells what became of awards.
+type Lives interface {
+	Life(ctx context.Context, poolID string, version int64) (draw.Life, error)
+	// FindByState returns at most limit awards in a state, as Finder does.
+	FindByState(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (found []draw.Life, through int64, err error)
+	// ShowCode returns the code of an award, and records that it was shown.
+	ShowCode(ctx context.Context, poolID string, version int64, actor string) (code string, err error)
 }
 
 // JobReader reads jobs and their runs.
@@ -200,72 +261,109 @@ type JobReader interface {
 	JobRuns(ctx context.Context, name string, after int64, limit int) ([]job.Past, error)
 }
 
-// JobChanger changes jobs and asks for runs.
+// JobChanger changes jobs and requests runs.
 type JobChanger interface {
 	ChangeJob(ctx context.Context, name string, c job.Change, actor string) (job.Row, error)
 	WantJob(ctx context.Context, name, actor string) (job.Row, error)
 }
 
+// HookReader reads hooks, without their secrets.
+type HookReader interface {
+	ReadHooks(ctx context.Context) (all []hook.Seen, now time.Time, err error)
+	ReadHook(ctx context.Context, id string) (h hook.Seen, now time.Time, err error)
+}
+
+// HookSecrets are the secrets of hooks.
+type HookSecrets interface {
+	// OpenHook returns a hook with its secrets.
+	OpenHook(ctx context.Context, id string) (hook.Hook, error)
+	// RotateHook returns the hook with its new secret.
+	RotateHook(ctx context.Context, id string) (hook.Hook, error)
+	// Now returns the database's time, with which tests are signed.
+	Now() time.Time
+}
+
+// HookChanger changes hooks.
+type HookChanger interface {
+	// CreateHook returns the hook with its new secret.
+	CreateHook(ctx context.Context, w hook.Create) (hook.Hook, error)
+	ChangeHook(ctx context.Context, id string, c hook.Change) (hook.Hook, error)
+	RemoveHook(ctx context.Context, id string) error
+}
+
+// HookMover moves what hooks send.
+type HookMover interface {
+	RetryHook(ctx context.Context, id string) error
+	// SkipHook passes over a message that waits, and returns the places before and after.
+	SkipHook(ctx context.Context, id, poolID string) (before, after hook.Place, err error)
+	ReplayHook(ctx context.Context, id, poolID string, after hook.Place) error
+}
+
+// HookSender sends tests, and knows which addresses may be dialled.
+type HookSender interface {
+	CheckURL(url string) error
+	Test(ctx context.Context, h *hook.Hook, now time.Time) hook.Answer
+}
+
 // Commitments says what pools are committed to.
 type Commitments interface {
-	// Commitment is that of a pool. Errors: CodePoolNotFound, CodeNotFound for a
-	// pool whose numbers are secret.
+	// Commitment returns the commitment of a pool. Errors: CodePoolNotFound,
+	// CodeNotFound for a pool with secret numbers.
 	Commitment(ctx context.Context, poolID string) (Commitment, error)
 }
 
-// Commitment is what a pool is committed to, and how far its life has come.
+// Commitment is what a pool is committed to, and its present state.
 type Commitment struct {
-	// Version is that of the commitment's entry. Origin names the public log.
+	// Version is the version of the commitment's entry. Origin names the public log.
 	Version int64
 	Origin  string
-	// Note and Key are published at once, Checkpoint with the first one, Reveal
-	// with the seed; until then they are empty.
+	// Note and Key are published at once, Checkpoint with the first one, Reveal with
+	// the seed; until then they are empty.
 	Note, Key, Checkpoint, Reveal []byte
 	Epochs, EpochLength           int64
-	// Beacon is none, quicknet, or the words of the commitment. RoundsURL is where
-	// its rounds are published, under their numbers; "" where that is not known.
+	// Beacon is none, quicknet, or the words of the commitment. RoundsURL is where its
+	// rounds are published, by number; "" if that is not known.
 	Beacon, RoundsURL string
 	StockWhileOpen    bool
-	// Receipts says that every draw of the pool is answered with a receipt.
+	// Receipts means that every draw of the pool is answered with a receipt.
 	Receipts bool
-	// Opened is the round that the pool was opened with last, the zero round for
-	// none.
+	// Opened is the round that the pool was opened with last, the zero round for none.
 	Opened draw.Round
-	// SaltsErased says that the secret of the log's tags was destroyed, SeedsAway
-	// that this instance cannot unseal the seed.
+	// SaltsErased means that the secret of the log's tags was destroyed, SeedsAway that
+	// this instance cannot unseal the seed.
 	SaltsErased, SeedsAway bool
 }
 
-// Committer commits pools to their numbers, and shows what is published of it.
+// Committer commits pools to their numbers, and returns their published files.
 type Committer interface {
 	// CommitPool commits a paused pool and returns the signed note.
 	CommitPool(ctx context.Context, wanted Commit) ([]byte, error)
 	// Reveal reveals the seed of a closed pool and returns its line.
 	Reveal(ctx context.Context, poolID string) ([]byte, error)
-	// Published returns a file of a committed pool: commitment, key, checkpoint
-	// or reveal. Error: CodeNotFound, also for one that is not there yet.
+	// Published returns a file of a committed pool: commitment, key, checkpoint or
+	// reveal. Error: CodeNotFound, also for one that does not exist yet.
 	Published(ctx context.Context, poolID, file string) ([]byte, error)
 }
 
-// Commit is a wanted commitment of a pool.
+// Commit is a request to commit a pool.
 type Commit struct {
 	PoolID string
-	// Origin is the host that the pool's log is to be published under, "" for that
-	// of the service; Host is the one that was called.
+	// Origin is the host that the pool's log will be published under, "" for the
+	// service's; Host is the one that was called.
 	Origin, Host        string
 	Epochs, EpochLength int64
 	// Beacon is none, quicknet, or the words of a commitment.
 	Beacon         string
 	StockWhileOpen bool
-	// Receipts has every draw of the pool answered with a receipt.
+	// Receipts means that every draw of the pool shall be answered with a receipt.
 	Receipts bool
 	Actor    string
 }
 
-// LogKeeper keeps the public log of committed pools.
+// LogKeeper manages the public log of committed pools.
 type LogKeeper interface {
-	// SkipVersions records the versions of a paused, committed pool up to and with to
-	// as giving nothing, and returns how many those are.
+	// SkipVersions records that the versions of a paused, committed pool up to and
+	// including to give nothing, and returns their number.
 	SkipVersions(ctx context.Context, poolID string, to int64, reason, actor string) (skipped int64, err error)
 	// KeepCheckpoint stores a checkpoint that the pool's publisher has signed.
 	KeepCheckpoint(ctx context.Context, poolID string, note []byte) error
@@ -273,53 +371,51 @@ type LogKeeper interface {
 
 // LogWriter writes the public log of a committed pool whose seed is revealed.
 type LogWriter interface {
-	// WriteProofLog writes to w behind a call of begin; before it nothing was
-	// written.
+	// WriteProofLog writes to w after calling begin, and nothing before.
 	WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func()) error
 }
 
-// Exporter has a committed pool's log leave the house.
+// Exporter writes the public log of a committed pool.
 type Exporter interface {
-	// ExportProof writes each of [api.ProofFiles] that is there to what create returns
-	// for its name, and signs a checkpoint before where none covers the log. An
-	// error before the first call of create has exported nothing.
+	// ExportProof writes each existing file of [api.ProofFiles] to what create returns
+	// for its name, and signs a checkpoint first if none covers the log. If it fails
+	// before the first call of create, nothing was exported.
 	ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error
 }
 
-// Receipts signs what committed pools promise of draws, as JSON.
+// Receipts signs receipts of committed pools' draws, as JSON.
 type Receipts interface {
-	// Receipt is the receipt of a draw that was made. Errors: CodeInvalidRequest for a
-	// pool whose numbers are secret, CodeNotFound where the secret of the tags was
-	// destroyed, CodeSeedUnavailable, CodeRulesUnreadable.
+	// Receipt returns the receipt of a draw. Errors: CodeInvalidRequest for a pool with
+	// secret numbers, CodeNotFound if the secret of the tags was destroyed,
+	// CodeSeedUnavailable, CodeRulesUnreadable.
 	Receipt(ctx context.Context, d *draw.Draw) ([]byte, error)
-	// DrawReceipt is the receipt of a draw in the log, and the proof that a
-	// checkpoint covers it, nil where none does. Errors: CodeDrawNotFound,
-	// CodeNotFound, CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded.
+	// DrawReceipt returns the receipt of a draw in the log, and the proof that a
+	// checkpoint covers it, nil if none does. Errors: CodeDrawNotFound, CodeNotFound,
+	// CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded.
 	DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error)
 }
 
 // ClockKeeper judges the database's clock.
 type ClockKeeper interface {
-	// AcceptClock takes the clock to be right, and returns by how much it had leapt.
+	// AcceptClock accepts the clock as right, and returns by how much it had leapt.
 	AcceptClock(ctx context.Context) (by time.Duration, err error)
 }
 
-// Condition is what an instance cannot do, although its database answers.
+// Condition is what an instance cannot do although its database answers.
 type Condition interface {
 	// SeedsAway reports whether a committed pool cannot be drawn from here, because its
 	// seed cannot be unsealed.
 	SeedsAway() bool
 	// HasUnreadable reports whether this binary cannot read some rules or planned items.
 	HasUnreadable() bool
-	// HasCodesAway reports whether a pool with codes cannot be drawn from here, because its
-	// codes do not open.
+	// HasCodesAway reports whether a pool with codes cannot be drawn from here, because
+	// its codes cannot be opened.
 	HasCodesAway() bool
 }
 
-// Watcher shows the pools to many at once.
+// Watcher shows the pools to many callers at once.
 type Watcher interface {
-	// Watch calls write with each frame, an event of text/event-stream, until ctx
-	// ends, write fails or there are no more frames. Error: CodeOverloaded when too
-	// many watch.
+	// Watch calls write with each frame, an event of text/event-stream, until ctx ends,
+	// write fails or there are no more frames. Error: CodeOverloaded if too many watch.
 	Watch(ctx context.Context, write func(frame []byte) error) error
 }

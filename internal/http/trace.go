@@ -14,16 +14,16 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// poolKey and outcomeKey are the attributes that are this service's own: the
-// pool of a call, and what became of it, as the metrics and problems name it.
+// poolKey and outcomeKey are the service's own attributes: the pool of a call, and its
+// outcome as the metrics and problems name it.
 const (
 	poolKey    = attribute.Key("drawsvc.pool")
 	outcomeKey = attribute.Key("drawsvc.outcome")
 )
 
-// beginSpan begins the request's span below its caller's. It names the route,
-// never the path, the query, a header or the caller's address: the libraries for
-// this name them, and a path may hold keys and users.
+// beginSpan begins the request's span below its caller's. It names the route, never the
+// path, the query, a header or the caller's address, because a path may contain keys
+// and users. The usual libraries would name them.
 func (s *Server) beginSpan(of *route, g *gin.Context) {
 	r := g.Request
 	method := boundedMethod(r.Method)
@@ -34,7 +34,7 @@ func (s *Server) beginSpan(of *route, g *gin.Context) {
 	}
 	attributes := []attribute.KeyValue{semconv.URLScheme(scheme), semconv.NetworkProtocolVersion(protocolVersion(r))}
 	if method == methodOther {
-		name = "HTTP" // as the conventions ask for
+		name = "HTTP" // as the conventions require
 		attributes = append(attributes, semconv.HTTPRequestMethodOther)
 	} else {
 		attributes = append(attributes, semconv.HTTPRequestMethodKey.String(method))
@@ -61,12 +61,12 @@ func protocolVersion(r *nethttp.Request) string {
 	return "1.1"
 }
 
-// traced says whether the calls of a route have spans. Probes have none, because
-// they come every few seconds and tell nothing; nor have streams, which end when
+// traced reports whether the calls of a route have spans. Probes have none, because
+// they come every few seconds and show nothing; neither have streams, which end when
 // nobody listens any more.
 func (s *Server) traced(of *route) bool { return s.Tracer != nil && !of.probes() && !of.streams() }
 
-// span is the request's, nil when it is not recorded.
+// span returns the request's span, nil if it is not recorded.
 func (c call) span() trace.Span {
 	if c.server.Tracer == nil {
 		return nil
@@ -77,14 +77,14 @@ func (c call) span() trace.Span {
 	return nil
 }
 
-// spanPool notes the pool of a call, which was checked.
+// spanPool records the pool of a call, which was checked.
 func (c call) spanPool(id string) {
 	if span := c.span(); span != nil {
 		span.SetAttributes(poolKey.String(id))
 	}
 }
 
-// spanDraw notes what came of a draw that was decided.
+// spanDraw records the result of a decided draw.
 func (c call) spanDraw(made *draw.Draw) {
 	span := c.span()
 	if span == nil {
@@ -100,8 +100,8 @@ func (c call) spanDraw(made *draw.Draw) {
 	span.SetAttributes(outcomeKey.String(outcome))
 }
 
-// endSpan ends the request's span. cause is nil when it went well; cut says that
-// the connection is cut.
+// endSpan ends the request's span. cause is nil if the request succeeded; cut means
+// that the connection is cut.
 func (c call) endSpan(status int, cause error, cut bool) {
 	span := c.span()
 	if span == nil {

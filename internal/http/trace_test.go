@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// traced has a server record its spans.
+// traced makes a server record its spans.
 func traced(recorded *tracetest.SpanRecorder) setup {
 	return func(c *Config) {
 		c.Tracer = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorded)).Tracer("")
@@ -25,7 +25,7 @@ func traced(recorded *tracetest.SpanRecorder) setup {
 	}
 }
 
-// attributesOf are those of a span, as text.
+// attributesOf returns the attributes of a span, as text.
 func attributesOf(span sdktrace.ReadOnlySpan) map[string]string {
 	values := map[string]string{}
 	for _, a := range span.Attributes() {
@@ -34,11 +34,12 @@ func attributesOf(span sdktrace.ReadOnlySpan) map[string]string {
 	return values
 }
 
-// TestNoSecretsInSpans: whatever is called, and however it ends.
+// TestNoSecretsInSpans: no span contains a secret, whatever is called and however it
+// ends.
 func TestNoSecretsInSpans(t *testing.T) {
 	for _, failure := range []error{nil, errors.New("error-of-the-store")} {
 		recorded := tracetest.NewSpanRecorder()
-		s := newServer(t, &fake{err: failure}, withDrawToken, traced(recorded))
+		s := undescribed(newServer(t, &fake{err: failure}, withDrawToken, traced(recorded))) // the page of fairness takes any parameter
 		for _, call := range calls() {
 			for _, token := range []string{adminToken, drawToken, "wrong-token"} {
 				do(s, request(call.method, call.target+"?token=in-the-query", call.body,
@@ -68,7 +69,7 @@ func TestNoSecretsInSpans(t *testing.T) {
 	}
 }
 
-// TestSpansByConvention: names, attributes and status are those of OpenTelemetry's
+// TestSpansByConvention: names, attributes and status follow OpenTelemetry's
 // conventions for HTTP servers.
 func TestSpansByConvention(t *testing.T) {
 	recorded := tracetest.NewSpanRecorder()
@@ -114,8 +115,8 @@ func TestSpansByConvention(t *testing.T) {
 	require.Len(t, recorded.Ended(), ended, "probes are not traced")
 }
 
-// TestExemplars: the latency of a request that is recorded names its trace, in
-// the format that has room for it, and only while requests are traced.
+// TestExemplars: the latency of a recorded request names its trace, only in the format
+// that supports it, and only while requests are traced.
 func TestExemplars(t *testing.T) {
 	const format = "application/openmetrics-text"
 	recorded := tracetest.NewSpanRecorder()
@@ -135,8 +136,8 @@ func TestExemplars(t *testing.T) {
 	require.NotContains(t, shown.Body.String(), "trace_id")
 }
 
-// TestUntracedDrawsAllocateNothingMore: what a draw allocates without a tracer
-// does not depend on the headers of traces. The double is a tracer that is there.
+// TestUntracedDrawsAllocateNothingMore: without a tracer, the allocations of a draw do
+// not depend on the headers of traces. The double is a service with a tracer.
 func TestUntracedDrawsAllocateNothingMore(t *testing.T) {
 	allocated := func(changes setup, headers ...string) float64 {
 		s := newServer(t, &fake{}, func(c *Config) { c.Drawer = instant{} }, changes)

@@ -4,15 +4,13 @@ import (
 	"context"
 )
 
-// reads is the handler of a call without a body: it answers with the JSON of
-// what do returns. The request timeout bounds do.
+// reads returns the handler of a call without a body: it answers with the JSON of do's
+// result. The request timeout applies to do.
 func reads[Out any](do func(context.Context, call) (Out, error)) handler {
 	return func(c call) error {
-		ctx, cancel := c.within(c.server.RequestTimeout)
-		defer cancel()
-		// Encoded in the place of the database, which is given back before the answer is
-		// sent: a slow caller holds none.
-		body, err := placed(ctx, c, func() ([]byte, error) {
+		// Encoded in the place of the database, which is given back before the answer
+		// is sent: a slow caller holds none.
+		body, err := placed(c, func(ctx context.Context) ([]byte, error) {
 			out, err := do(ctx, c)
 			if err != nil {
 				return nil, err

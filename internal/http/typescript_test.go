@@ -12,11 +12,11 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// npmTools is the folder of the programs that come by npm.
+// npmTools is the folder of the programs that are installed by npm.
 const npmTools = "../../tools/npm"
 
-// compileTypeScript generates types from the description of the interface, and
-// compiles a client on them. It returns what the compiler says, "" for nothing.
+// compileTypeScript generates types from the description of the interface, and compiles
+// a client with them. It returns the compiler's messages, "" for none.
 func compileTypeScript(t *testing.T, client string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -42,8 +42,8 @@ func compileTypeScript(t *testing.T, client string) string {
 	return output
 }
 
-// TestTypeScriptCompiles: a client for draws and for the feeds compiles on the types
-// that openapi-typescript makes, and one that is wrong does not.
+// TestTypeScriptCompiles: a client for draws and for the feeds compiles with the types
+// that openapi-typescript makes, and a wrong one does not.
 func TestTypeScriptCompiles(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, "npm", "npm", "node")

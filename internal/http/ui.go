@@ -4,22 +4,26 @@ import (
 	"cmp"
 	"sync"
 
-	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http/packed"
 	"drawsvc/internal/ui"
 )
 
-// uiFiles is the handler of the files of the admin page; index.html is the one that
-// is asked for by no name. They hold nothing secret: what the page shows it asks for
-// with a token of its user.
+// uiFiles returns the handler of the files of the admin page; index.html is the
+// default. They contain nothing secret: the page requests its data with its user's
+// token.
 func uiFiles() handler {
-	var kept sync.Map // of *packed.Copy by name: files that there are, each compressed once
+	return uiFile(func(c call) (string, bool) { return cmp.Or(c.param("file"), "index.html"), true })
+}
+
+// uiFile returns the handler of the embedded file that a call names, if it may.
+func uiFile(named func(c call) (name string, isAllowed bool)) handler {
+	var kept sync.Map // of *packed.Copy by name: existing files, each compressed once
 	return func(c call) error {
-		name := cmp.Or(c.param("file"), "index.html")
+		name, isAllowed := named(c)
 		file, found := ui.Open(name)
-		if !found {
-			return draw.Errorf(draw.CodeNotFound, "the admin page has no file %s", api.Quote(name))
+		if !found || !isAllowed {
+			return draw.Errorf(draw.CodeNotFound, "the page has no file %s", draw.Quote(name))
 		}
 		body, known := kept.Load(name)
 		if !known {

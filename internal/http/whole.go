@@ -7,14 +7,14 @@ import (
 	"drawsvc/internal/http/packed"
 )
 
-// whole is a handler whose answer has no length. Over HTTP/1.0 the end of the
-// connection is then the end of the answer. The connection is reset instead of
-// closed until all has been handed to the kernel, so that an answer that was cut is
-// no whole one, whatever cut it: an error, a limit of time, the end of the process.
+// whole returns a handler whose answer has no length. Over HTTP/1.0 the end of the
+// connection is then the end of the answer. So the connection is reset instead of
+// closed until everything has been passed to the kernel. An answer that was cut does
+// not seem complete then, whatever cut it: an error, a timeout, the end of the process.
 func whole(handle handler) handler {
 	return func(c call) (err error) {
 		conn := conns.Of(c.gin.Request.Context())
-		if conn == nil { // a server of somebody else's
+		if conn == nil { // another server's connection
 			return handle(c)
 		}
 		conn.ResetOnClose(true)
@@ -37,8 +37,8 @@ func whole(handle handler) handler {
 	}
 }
 
-// flush hands all that was written to the kernel. Errors are those of net/http: gin's
-// own Flush drops them.
+// flush passes everything that was written to the kernel. Errors are those of net/http:
+// gin's own Flush drops them.
 func flush(w nethttp.ResponseWriter) error {
 	if under, ok := w.(interface{ Unwrap() nethttp.ResponseWriter }); ok {
 		w = under.Unwrap()
@@ -46,9 +46,9 @@ func flush(w nethttp.ResponseWriter) error {
 	return nethttp.NewResponseController(w).Flush()
 }
 
-// gzipped has the answers 200 of a handler compressed for callers who accept gzip.
-// Problems are never compressed. A stream that fails in its middle gets no end of gzip
-// either: the connection is cut, and no caller takes it for a whole one.
+// gzipped compresses a handler's answers 200 for callers who accept gzip. Problems are
+// never compressed. A stream that fails in its middle gets no end of gzip either: the
+// connection is cut, and no caller takes it for complete.
 func (s *Server) gzipped(handle handler) handler {
 	return whole(func(c call) error {
 		plain := c.gin.Writer

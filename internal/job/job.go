@@ -69,6 +69,11 @@ type Definition struct {
 	// Retry is how long after a failure the run is repeated, if that is before the next
 	// firing; 0 waits for the firing.
 	Retry time.Duration
+	// StaleAfter is the value of a new row; 0 means StaleAfterDefault.
+	StaleAfter time.Duration
+	// IsWanted, if not nil, reports whether there is work. Without work no run of the
+	// schedule begins, and no row is added.
+	IsWanted func(ctx context.Context) bool
 	// Do does the work. Its context ends when the run may be lost. Its result, at most
 	// ReportMax bytes of JSON, is the job's last report; nil keeps the report before.
 	Do func(ctx context.Context, run Run) (report []byte, err error)
@@ -199,7 +204,7 @@ func ErrRunning(name string) error {
 
 // ErrNotFound returns the error of a call for a job without a row.
 func ErrNotFound(name string) error {
-	if name == AuditName || name == StatementName { // every service has these jobs
+	if name == AuditName || name == StatementName || name == ClaimsName { // every service has these jobs
 		return draw.Errorf(draw.CodeJobNotFound, "there is no job %q yet: the first start of the service creates it", name)
 	}
 	return draw.Errorf(draw.CodeJobNotFound, "there is no job %q", name)

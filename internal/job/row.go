@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ func NewRow(d Definition, now time.Time) (Row, error) {
 		return Row{}, err
 	}
 	r := Row{
-		Name: d.Name, Enabled: true, Schedule: d.Schedule, Per: d.Per, StaleAfter: StaleAfterDefault,
+		Name: d.Name, Enabled: true, Schedule: d.Schedule, Per: d.Per, StaleAfter: cmp.Or(d.StaleAfter, StaleAfterDefault),
 		Status: StatusIdle, DueAt: now, ChangedAt: now,
 	}
 	if d.Per == PerDay {

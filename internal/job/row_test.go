@@ -73,7 +73,7 @@ func TestDailyFiresOnceADay(t *testing.T) {
 	}
 }
 
-func TestVerdict(t *testing.T) {
+func TestVerdictOnWhetherAnInstanceMayRunTheJob(t *testing.T) {
 	now := at(t, "2026-03-01T02:00:10Z")
 	row := func(edit func(*job.Row)) job.Row {
 		r := job.Row{
@@ -202,7 +202,7 @@ func TestRowTransitions(t *testing.T) {
 	}
 }
 
-func TestOverdue(t *testing.T) {
+func TestOverdueCountsFromDueOrLastSign(t *testing.T) {
 	now := at(t, "2026-03-01T01:00:00Z")
 	r := job.Row{Enabled: true, Schedule: "every 1h", Per: job.PerRun, StaleAfter: time.Minute, Status: job.StatusIdle, DueAt: now, Host: "absent"}
 	require.Equal(t, 7*time.Minute, r.Overdue(now.Add(7*time.Minute)), "nobody but the host may run it")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,7 +129,7 @@ func (r *Runner) Run(ctx context.Context) {
 		case <-time.After(wait):
 		}
 		if !added {
-			added = r.heed(ctx, r.Rows.AddJobs(ctx, r.Jobs))
+			added = r.heed(ctx, r.Rows.AddJobs(ctx, Wanted(ctx, r.Jobs)))
 		}
 		if wait = r.Poll; added {
 			wait = r.poll(ctx)
@@ -153,6 +154,9 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	if !r.heed(ctx, err) {
 		return next
 	}
+	if isMissing := r.postpone(ctx, rows, now); isMissing && r.heed(ctx, r.Rows.AddJobs(ctx, Wanted(ctx, r.Jobs))) {
+		next = 0 // the added rows are due
+	}
 	r.Observer.Seen(ctx, rows, now)
 	for _, row := range rows {
 		d, known := r.jobs[row.Name]
@@ -166,6 +170,35 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 		}
 	}
 	return max(next, r.pollMin())
+}
+
+// Wanted returns the jobs that have work, or always run.
+func Wanted(ctx context.Context, all []Definition) (wanted []Definition) {
+	for _, d := range all {
+		if d.IsWanted == nil || d.IsWanted(ctx) {
+			wanted = append(wanted, d)
+		}
+	}
+	return wanted
+}
+
+// postpone makes jobs without work due later, in rows as they were read, so that they are
+// neither run nor overdue. It reports whether a job with work has no row yet.
+func (r *Runner) postpone(ctx context.Context, rows []Row, now time.Time) (isMissing bool) {
+	for _, d := range r.Jobs {
+		if d.IsWanted == nil {
+			continue
+		}
+		isWanted := d.IsWanted(ctx)
+		i := slices.IndexFunc(rows, func(row Row) bool { return row.Name == d.Name })
+		switch {
+		case i < 0:
+			isMissing = isMissing || isWanted
+		case !isWanted && rows[i].Status == StatusIdle && rows[i].WantedBy == "":
+			rows[i].DueAt = now.Add(r.Poll)
+		}
+	}
+	return isMissing
 }
 
 // begin tries to run a job, unless this instance already does. After a run it reads the

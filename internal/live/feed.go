@@ -12,8 +12,6 @@ import (
 
 // Limits bound a Feed. A zero member means its default.
 type Limits struct {
-	// Listeners is the maximum number of listeners; default 2048.
-	Listeners int
 	// Every is the minimum time between two readings; default 1 s.
 	Every time.Duration
 	// ReadMax bounds one reading; default 10 s.
@@ -25,7 +23,7 @@ type Limits struct {
 
 func (l *Limits) withDefaults() Limits {
 	return Limits{
-		Listeners: cmp.Or(l.Listeners, 2048), Frames: cmp.Or(l.Frames, 1000), Bytes: cmp.Or(l.Bytes, 8<<20),
+		Frames: cmp.Or(l.Frames, 1000), Bytes: cmp.Or(l.Bytes, 8<<20),
 		Every: cmp.Or(l.Every, time.Second), ReadMax: cmp.Or(l.ReadMax, 10*time.Second),
 	}
 }
@@ -76,13 +74,9 @@ func (f *Feed) Close() error {
 
 // Watch calls write with frames until ctx ends, write returns an error, which it
 // returns, or the feed is closed. A frame is one event of text/event-stream, shared
-// with other listeners: write must not change it. Error: CodeOverloaded if there are
-// already Limits.Listeners listeners.
+// with other listeners: write must not change it. The caller bounds the listeners.
 func (f *Feed) Watch(ctx context.Context, write func(frame []byte) error) error {
-	l, err := f.join()
-	if err != nil {
-		return err
-	}
+	l := f.join()
 	defer f.leave(l)
 	for {
 		select {
@@ -98,12 +92,9 @@ func (f *Feed) Watch(ctx context.Context, write func(frame []byte) error) error 
 	}
 }
 
-func (f *Feed) join() (*listener, error) {
+func (f *Feed) join() *listener {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.listeners) >= f.limits.Listeners {
-		return nil, draw.Errorf(draw.CodeOverloaded, "%d pages already listen, which is the maximum", f.limits.Listeners)
-	}
 	l := &listener{wake: make(chan struct{}, 1), at: len(f.listeners)}
 	f.listeners = append(f.listeners, l)
 	switch {
@@ -115,7 +106,7 @@ func (f *Feed) join() (*listener, error) {
 	case f.frame.Load() != nil:
 		l.notify()
 	}
-	return l, nil
+	return l
 }
 
 // leave drops a listener; the last one takes its place.

@@ -77,7 +77,7 @@ func each(frames []atomic.Int64) bool {
 func TestOneReaderFeedsAll(t *testing.T) {
 	const many = 10_000
 	s := &source{}
-	f := New(s.read, Limits{Listeners: many, Every: 20 * time.Millisecond, Frames: 100})
+	f := New(s.read, Limits{Every: 20 * time.Millisecond, Frames: 100})
 	frames, end := watchers(t, f, many)
 	require.Eventually(t, func() bool { return each(frames) }, 30*time.Second, 10*time.Millisecond, "each gets a first frame")
 	reads, sent := s.reads.Load(), total(frames)
@@ -97,14 +97,9 @@ func TestOneReaderFeedsAll(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// TestListenersAreBounded: one too many is refused, until another leaves.
-func TestListenersAreBounded(t *testing.T) {
-	f := New((&source{}).read, Limits{Listeners: 2, Every: time.Millisecond})
-	frames, end := watchers(t, f, 2)
-	require.Eventually(t, func() bool { return each(frames) }, 30*time.Second, time.Millisecond)
-	err := f.Watch(t.Context(), func([]byte) error { return nil })
-	require.Equal(t, draw.CodeOverloaded, draw.CodeOf(err))
-	end()
+// TestListenerThatFailsEnds: an error of its write ends a listener's watch.
+func TestListenerThatFailsEnds(t *testing.T) {
+	f := New((&source{}).read, Limits{Every: time.Millisecond})
 	stop := errors.New("enough")
 	require.ErrorIs(t, f.Watch(t.Context(), func([]byte) error { return stop }), stop)
 	require.NoError(t, f.Close())

@@ -45,8 +45,37 @@ type (
 		Rate float64 `json:"rate"`
 		// EndsAt is null if nothing is drawn.
 		EndsAt *string `json:"ends_at"`
+		// Currency is "" for none.
+		Currency string `json:"currency"`
+		// Budget is null without one, Nothing while something can be won.
+		Budget  *budgetJSON  `json:"budget"`
+		Nothing *nothingJSON `json:"nothing"`
+		// Low are prizes that the rules warn of; absent if it is empty.
+		Low []lowJSON `json:"low,omitempty"`
 		// Prizes is null if there are too many.
 		Prizes []prizeJSON `json:"prizes"`
+	}
+	budgetJSON struct {
+		Max   string  `json:"max"`
+		Per   *string `json:"per"`
+		Spent string  `json:"spent"`
+		Left  string  `json:"left"`
+		// ResetsAt is null for never.
+		ResetsAt *string `json:"resets_at"`
+		// EndsAt is when the budget is used up at the present pace, null if it is not
+		// in this period.
+		EndsAt *string `json:"ends_at"`
+	}
+	nothingJSON struct {
+		Why    draw.Withheld `json:"why"`
+		Since  *string       `json:"since"`
+		Until  *string       `json:"until"`
+		Detail string        `json:"detail"`
+	}
+	lowJSON struct {
+		Prize     string `json:"prize"`
+		Remaining int64  `json:"remaining"`
+		Below     int64  `json:"below"`
 	}
 	prizeJSON struct {
 		ID    string    `json:"id"`
@@ -57,6 +86,8 @@ type (
 		Stocked   *int64 `json:"stocked"`
 		Issued    int64  `json:"issued"`
 		Remaining *int64 `json:"remaining"`
+		// Given is the value of what was issued.
+		Given string `json:"given"`
 	}
 )
 
@@ -98,9 +129,11 @@ func newPool(o *draw.Overview, past *past, now time.Time) poolJSON {
 	if o.Mode != "" {
 		p.Mode = &o.Mode
 	}
-	if end := past.end(o, now); !end.IsZero() {
-		at := format(end)
-		p.EndsAt = &at
+	p.EndsAt = orNull(past.end(o, now))
+	p.Currency = o.Currency
+	p.Budget, p.Nothing = newBudget(o, past, now), newNothing(o.Money.Nothing)
+	for _, l := range o.Money.Low {
+		p.Low = append(p.Low, lowJSON{l.PrizeID, l.Remaining, l.Below})
 	}
 	if int64(len(o.Prizes)) < o.PrizeCount {
 		return p
@@ -112,8 +145,37 @@ func newPool(o *draw.Overview, past *past, now time.Time) poolJSON {
 	return p
 }
 
+func newBudget(o *draw.Overview, past *past, now time.Time) *budgetJSON {
+	b := o.Money.Budget
+	if b == nil {
+		return nil
+	}
+	show := func(cents int64) string { return draw.Amount(cents).StringFixed(2) }
+	shown := &budgetJSON{Max: show(b.Max), Spent: show(b.Spent), Left: show(b.Left), ResetsAt: orNull(b.ResetsAt), EndsAt: orNull(past.budgetEnd(o, now))}
+	if per := b.Per.String(); per != "" {
+		shown.Per = &per
+	}
+	return shown
+}
+
+func newNothing(n *draw.Nothing) *nothingJSON {
+	if n == nil {
+		return nil
+	}
+	return &nothingJSON{n.Why, orNull(n.Since), orNull(n.Until), n.Detail()}
+}
+
+// orNull is a time in the form of frames, nil for the zero time.
+func orNull(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	at := format(t)
+	return &at
+}
+
 func newPrize(of *draw.Prize) prizeJSON {
-	p := prizeJSON{ID: of.ID, Name: of.Name, Value: of.Value.StringFixed(2), Kind: draw.KindPrize, Issued: of.Issued}
+	p := prizeJSON{ID: of.ID, Name: of.Name, Value: of.Value.StringFixed(2), Kind: draw.KindPrize, Issued: of.Issued, Given: of.Given().StringFixed(2)}
 	if !of.IsWin() {
 		p.Kind = draw.KindBlank
 	}

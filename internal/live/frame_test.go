@@ -78,6 +78,16 @@ func TestFramesAreBounded(t *testing.T) {
 	require.EqualValues(t, 6, f.Pools[0].Remaining)
 }
 
+// TestFrameHasLowPrizes: a pool is shown with the prizes that its rules warn of, and
+// without the member otherwise.
+func TestFrameHasLowPrizes(t *testing.T) {
+	p, pools := newPast(), some()
+	p.add(pools, at)
+	require.NotContains(t, string(encode(pools, p, at)), `"low"`)
+	pools[0].Money.Low = []draw.LowPrize{{PoolID: "spring", PrizeID: "gold", Remaining: 6, Below: 9}}
+	require.Contains(t, string(encode(pools, p, at)), `"low":[{"prize":"gold","remaining":6,"below":9}]`)
+}
+
 // TestEndlessBlanks: they have no stock, and a pool with too many prizes shows none.
 func TestEndlessBlanks(t *testing.T) {
 	p := newPrize(&draw.Prize{ID: "none", Kind: draw.KindBlank, Stocked: draw.EndlessStock, Issued: 3})

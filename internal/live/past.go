@@ -22,7 +22,9 @@ type reading struct {
 }
 
 // counts are those of one pool.
-type counts struct{ awards, issued int64 }
+//
+// spent is what was spent of the budget, in cents.
+type counts struct{ awards, issued, spent int64 }
 
 func newPast() *past { return &past{} }
 
@@ -31,7 +33,7 @@ func newPast() *past { return &past{} }
 func (p *past) add(pools []draw.Overview, now time.Time) {
 	r := reading{at: now, of: make(map[string]counts, len(pools))}
 	for i := range pools {
-		r.of[pools[i].ID] = counts{pools[i].Awards, pools[i].Issued}
+		r.of[pools[i].ID] = counts{pools[i].Awards, pools[i].Issued, spentOf(&pools[i])}
 	}
 	p.readings = append(p.readings, r)
 	for len(p.readings) > 2 && now.Sub(p.readings[1].at) >= forecastOver {
@@ -62,19 +64,48 @@ func (p *past) isWinless(poolID string) bool {
 	return last.awards-awards >= winless
 }
 
-// end returns when a pool's stock ends if units continue to be issued as over the last
-// forecastOver; zero if none were, or if draws no longer win.
+func spentOf(o *draw.Overview) int64 {
+	if o.Money.Budget == nil {
+		return 0
+	}
+	return o.Money.Budget.Spent
+}
+
+// end returns when a pool's stock or its budget ends, whichever comes first, if units
+// continue to be issued as over the last forecastOver; zero if none were, or if draws no
+// longer win.
 func (p *past) end(o *draw.Overview, now time.Time) time.Time {
-	rate := p.over(o.ID, forecastOver, func(c counts) int64 { return c.issued })
-	if rate <= 0 || o.Remaining() <= 0 || o.State != draw.StateOpen || p.isWinless(o.ID) {
+	if p.isWinless(o.ID) || o.State != draw.StateOpen || o.Money.Nothing != nil {
 		return time.Time{}
 	}
+	stock := forecast(o.Remaining(), p.over(o.ID, forecastOver, func(c counts) int64 { return c.issued }), now)
+	if budget := p.budgetEnd(o, now); !budget.IsZero() && (stock.IsZero() || budget.Before(stock)) {
+		return budget
+	}
+	return stock
+}
+
+// budgetEnd returns when a pool's budget is used up if it continues to be spent as over
+// the last forecastOver; zero if nothing was, or if its period ends before.
+func (p *past) budgetEnd(o *draw.Overview, now time.Time) time.Time {
+	b := o.Money.Budget
+	if b == nil || o.State != draw.StateOpen || o.Money.Nothing != nil {
+		return time.Time{}
+	}
+	end := forecast(b.Left, p.over(o.ID, forecastOver, func(c counts) int64 { return c.spent }), now)
+	if !b.ResetsAt.IsZero() && b.ResetsAt.Before(end) {
+		return time.Time{}
+	}
+	return end
+}
+
+// forecast is when nothing is left at a rate per second, zero for never.
+func forecast(left int64, rate float64, now time.Time) time.Time {
 	const longest = 10 * 365 * 24 * 3600 // seconds; a longer forecast means nothing
-	seconds := float64(o.Remaining()) / rate
-	if seconds > longest {
-		return time.Time{}
+	if seconds := float64(left) / rate; left > 0 && rate > 0 && seconds <= longest {
+		return now.Add(time.Duration(seconds * float64(time.Second)))
 	}
-	return now.Add(time.Duration(seconds * float64(time.Second)))
+	return time.Time{}
 }
 
 // over returns how fast a count has risen over the last d, per second; 0 before there

@@ -21,8 +21,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// BenchmarkEngine measures the service without HTTP: so many callers who draw
-// from one pool of ten prizes, each as soon as it has its answer, on a database
+// BenchmarkEngine measures the service without HTTP. A number of callers draw from
+// one pool of ten prizes, each again as soon as it has its answer, on a database
 // that writes through to the disk. Its figure is draws/s.
 //
 //	go test -run '^$' -bench Engine -benchtime 5s -count 6 ./internal/lockmode | tee new.txt

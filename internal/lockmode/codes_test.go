@@ -222,6 +222,32 @@ func testCodesAway(t *testing.T, a *arena) {
 	require.NoError(t, receive(t, ask(t, has, named(pool, "new"))).err)
 }
 
+// testCodesDamaged: a code that is damaged or missing fails the draw that it belongs to,
+// and no other draw, of its batch or later.
+func testCodesDamaged(t *testing.T, a *arena) {
+	for name, statement := range map[string]string{"damaged": "UPDATE codes SET sealed = digest", "missing": "DELETE FROM codes"} {
+		pool, lines := a.coded(t, 10)
+		require.NoError(t, a.store(0).CheckKeys(t.Context()))
+		stocktest.ExecAll(t, a.store(0), []string{statement + " WHERE pool_id = '" + pool + "' AND place = 3"})
+		stop := newDoor()
+		s := a.serve(t, 0, applying(stop.then(applied)), queueOf(5))
+		answers := crowd(t, s, stop, pool, 5)
+		stop.release()
+		won := map[string]draw.Draw{}
+		for id, from := range answers {
+			got := receive(t, from)
+			if got.err == nil {
+				won[id] = got.draw
+				continue
+			}
+			require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(got.err), "%s: %v", name, got.err)
+		}
+		require.Len(t, won, 5, name)
+		require.NoError(t, judgeCodes(lines, won), name)
+		require.NoError(t, a.store(0).CodesAway(pool), "the key is there")
+	}
+}
+
 func isUnasked(err error) bool {
 	e, ok := errors.AsType[*draw.Error](err)
 	return ok && e.KeyUnasked

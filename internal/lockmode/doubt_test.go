@@ -39,9 +39,9 @@ func (s *mortal) Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) erro
 	return s.Store.Write(ctx, p, o)
 }
 
-// TestDoubtfulCommitStaysInDoubt: once a commit may have happened, no later trouble lets
-// the service say that nothing did. The key settles it afterwards, and so does a lookup
-// in the log that needs no lock.
+// TestDoubtfulCommitStaysInDoubt: once a commit may have happened, the service never
+// says that nothing happened, whatever fails later. The key settles it afterwards, and
+// so does a lookup in the log that needs no lock.
 func TestDoubtfulCommitStaysInDoubt(t *testing.T) {
 	t.Parallel()
 	other := lockmode.External

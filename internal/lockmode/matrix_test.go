@@ -43,6 +43,7 @@ func promises() []promise {
 		{"rules replaced while drawn from", testRulesReplaced},
 		{"an agenda", testAgenda},
 		{"an agenda of a pool that is sold out", testAgendaOfSoldOut},
+		{"winning moments", testMoments},
 		{"rules that cannot be read", testRulesUnreadable},
 		{"clock that has leapt", testClockLeapt},
 		{"a planned item that cannot be read", testItemUnreadable},
@@ -64,6 +65,7 @@ func promises() []promise {
 		{"replays give the code", testCodeReplays},
 		{"no code without a commit", testCodesUncommitted},
 		{"codes that do not open", testCodesAway},
+		{"codes that are damaged", testCodesDamaged},
 		{"drained", testDrained},
 	}
 }

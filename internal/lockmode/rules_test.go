@@ -6,12 +6,10 @@ import (
 	"testing"
 
 	"github.com/shopspring/decimal"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/rules"
-	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 )
 
@@ -236,49 +234,4 @@ func testRulesReplaced(t *testing.T, a *arena) {
 	changes.Wait()
 	require.Len(t, awardsOf(t, a.store(0), pool), 150)
 	lawful(t, a.store(0), pool)
-}
-
-// TestRulesReplacedOften: rules are replaced two hundred times while three
-// instances draw without a pause.
-func TestRulesReplacedOften(t *testing.T) {
-	for _, dialect := range stock.Dialects() {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			a := newArena(t, cell{mode: lockmode.Optimistic, dialect: dialect})
-			const replaced = 200
-			documents := [...]string{
-				`{"fallback":"none","win":"1/2","guarantee":{"after":2,"prize":"silver"}}`,
-				`{"fallback":"none","limits":[{"of":"prize","prize":"silver","max":2}],"odds":{"of":10,"prizes":{"gold":3,"silver":3}}}`,
-				`{"fallback":"none","limits":[{"of":"wins","max":1,"per":"hour"}],"budget":{"max":"9.00"}}`,
-			}
-			pool := a.ruled(t, 10_000, 10_000, documents[0])
-			services := a.three(t)
-			var callers sync.WaitGroup
-			stop := make(chan struct{})
-			for i, s := range services {
-				callers.Go(func() {
-					for n := 0; ; n++ {
-						select {
-						case <-stop:
-							return
-						default:
-						}
-						r := named(pool, fmt.Sprintf("often-%d-%d", i, n))
-						r.UserID = fmt.Sprint("user-", n%7)
-						if _, err := s.Draw(t.Context(), r); draw.CodeOf(err) != draw.CodeContended {
-							assert.NoError(t, err)
-						}
-					}
-				})
-			}
-			for n := range replaced {
-				a.setRules(t, n%instances, pool, documents[(n+1)%len(documents)])
-			}
-			close(stop)
-			callers.Wait()
-			audit := lawful(t, a.store(0), pool)
-			require.Greater(t, audit.Version, int64(replaced))
-			require.NotEmpty(t, awardsOf(t, a.store(0), pool))
-		})
-	}
 }

@@ -3,50 +3,49 @@ package prizefile
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
-	"strings"
 
 	"drawsvc/internal/draw"
 )
 
 // AgendaHeader is the first line of a file of stock items. Its columns may be in any
-// order and case.
-const AgendaHeader = "at,prize,delta,reason"
+// order and case, and have the names of one of several languages. A further column,
+// MomentColumn, marks moments.
+const (
+	AgendaHeader = "at,prize,delta,reason"
+	MomentColumn = "moment"
+)
 
-// ReadAgenda reads and checks a file of stock items, as far as is possible without the
-// pool. Error: CodeInvalidRequest, or that of the reader.
-func ReadAgenda(file io.Reader) ([]draw.Item, error) {
-	var f agendaFile
-	if err := readRows(file, &f.bad, f.row); err != nil {
-		return nil, err
+// agendaColumns returns the columns of a file of stock items. The last one is optional.
+func agendaColumns() []column {
+	return []column{
+		{"at", []string{"zeit", "zeitpunkt", "date", "fecha"}},
+		{"prize", prizeColumns()[0].aliases},
+		{"delta", []string{"anzahl", "menge", "stück", "quantité", "cantidad"}},
+		{"reason", []string{"grund", "motif", "motivo"}},
+		{MomentColumn, nil},
 	}
-	if f.places == nil && f.bad.Err() == nil {
-		f.bad.Add(1, "must be the header %s", AgendaHeader)
+}
+
+// ReadAgenda reads and checks a file of stock items and moments, as far as is possible
+// without the pool. Error: CodeInvalidRequest, or that of the reader.
+func ReadAgenda(file io.Reader) ([]draw.Item, draw.Encoding, error) {
+	f := agendaFile{table: table{header: AgendaHeader + "[," + MomentColumn + "]", known: agendaColumns(), optional: 1}}
+	if err := f.read(file, f.row); err != nil {
+		return nil, "", err
 	}
-	return f.items, f.bad.Err()
+	return f.items, f.text.encoding, f.bad.Err()
 }
 
 // agendaFile is a file that is being parsed into items.
 type agendaFile struct {
-	places []int // of the columns of AgendaHeader, nil until the header is read
-	items  []draw.Item
-	bad    BadLines
+	table
+	items []draw.Item
 }
 
 // row reads one row. It returns false if nothing after the row can be read.
 func (f *agendaFile) row(number int, fields []string) (goOn bool) {
-	switch {
-	case f.places == nil:
-		for _, name := range strings.Split(AgendaHeader, ",") {
-			f.places = append(f.places, slices.IndexFunc(fields, func(s string) bool { return strings.EqualFold(s, name) }))
-		}
-		if slices.Contains(f.places, -1) || len(fields) != len(f.places) {
-			f.bad.Add(number, "must be the header %s, in any order, separated by commas or semicolons", AgendaHeader)
-			return false
-		}
-		return true
-	case len(f.items)+len(f.bad.list) >= draw.AgendaMax:
+	if len(f.items)+len(f.bad.list) >= draw.AgendaMax {
 		f.bad.Add(number, "is more than the %d items that a file may have", draw.AgendaMax)
 		return false
 	}
@@ -60,16 +59,36 @@ func (f *agendaFile) row(number int, fields []string) (goOn bool) {
 }
 
 func (f *agendaFile) item(number int, fields []string) (item draw.Item, err error) {
-	if len(fields) != len(f.places) {
-		return item, fmt.Errorf("has %d columns instead of %d; quote a field that holds the separator", len(fields), len(f.places))
+	if err := f.columns.check(fields); err != nil {
+		return item, err
 	}
-	at, prize, delta, reason := fields[f.places[0]], fields[f.places[1]], fields[f.places[2]], fields[f.places[3]]
+	of := func(name string) string { return f.of(fields, name) }
+	at, prize, delta, reason := of("at"), of("prize"), of("delta"), of("reason")
 	item = draw.Item{Kind: draw.ItemStock, Line: number, Stock: draw.Stocking{PrizeID: prize, Reason: reason}}
 	if item.At, err = draw.ParseTime("at", at); err != nil {
 		return item, fmt.Errorf("%s, not %s", draw.DetailOf(err), clipped(at))
 	}
+	switch isMoment := of(MomentColumn); isMoment {
+	case "", "false":
+	case "true":
+		return momentAt(item, delta, reason)
+	default:
+		return item, fmt.Errorf("%s must be true or empty, not %s", MomentColumn, clipped(isMoment))
+	}
 	if item.Stock.Delta, err = strconv.ParseInt(delta, 10, 64); err != nil {
 		return item, fmt.Errorf("delta must be a whole number, not %s", clipped(delta))
 	}
+	return item, item.Check()
+}
+
+// momentAt makes an item a moment. A moment is one unit, and has no reason of its own.
+func momentAt(item draw.Item, delta, reason string) (draw.Item, error) {
+	if delta != "" && delta != "1" {
+		return item, fmt.Errorf("the delta of a moment is 1 or empty, not %s", clipped(delta))
+	}
+	if reason != "" && reason != draw.MomentReason {
+		return item, fmt.Errorf("the reason of a moment is empty, not %s", clipped(reason))
+	}
+	item.Kind, item.Stock = draw.ItemMoment, draw.MomentOf(item.Stock.PrizeID)
 	return item, item.Check()
 }

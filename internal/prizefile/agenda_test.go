@@ -11,12 +11,17 @@ import (
 )
 
 func TestReadAgenda(t *testing.T) {
-	items, err := ReadAgenda(strings.NewReader("\uFEFFPrize;at;DELTA;reason\r\ngold;2999-01-01T01:00:00+01:00;5;\"a; b\"\r\n;;;\r\nsilver;2999-01-01T00:00:00.5Z;-1;back\r\n"))
+	items, encoding, err := ReadAgenda(strings.NewReader("\uFEFFPrize;at;DELTA;reason\r\ngold;2999-01-01T01:00:00+01:00;5;\"a; b\"\r\n;;;\r\nsilver;2999-01-01T00:00:00.5Z;-1;back\r\n"))
 	require.NoError(t, err)
 	require.Equal(t, []draw.Item{
 		{At: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), Kind: draw.ItemStock, Line: 2, Stock: draw.Stocking{PrizeID: "gold", Delta: 5, Reason: "a; b"}},
 		{At: time.Date(2999, 1, 1, 0, 0, 0, 500_000_000, time.UTC), Kind: draw.ItemStock, Line: 4, Stock: draw.Stocking{PrizeID: "silver", Delta: -1, Reason: "back"}},
 	}, items)
+	require.Equal(t, draw.EncodingUTF8, encoding)
+	items, encoding, err = ReadAgenda(strings.NewReader("Gewinn;Zeitpunkt;Anzahl;Grund;;\ngold;2999-01-01T00:00:00Z;5;f\xfcr Kunden;;\n"))
+	require.NoError(t, err)
+	require.Equal(t, "für Kunden", items[0].Stock.Reason)
+	require.Equal(t, draw.EncodingWindows1252, encoding)
 
 	for file, says := range map[string]string{
 		"":                            "line 1: must be the header at,prize,delta,reason",
@@ -28,15 +33,39 @@ func TestReadAgenda(t *testing.T) {
 		"at,prize,delta,reason\n2999-01-01T00:00:00Z,gold,1,\n": "line 2: reason is missing",
 		"at,prize,delta,reason\n\"2999":                         "line 2: has a quote that is not closed",
 	} {
-		_, err := ReadAgenda(strings.NewReader(file))
+		_, _, err := ReadAgenda(strings.NewReader(file))
 		require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), file)
 		require.Contains(t, err.Error(), says)
 		require.Contains(t, err.Error(), "nothing was imported")
 	}
 	long := "at,prize,delta,reason\n" + strings.Repeat("2999-01-01T00:00:00Z,gold,1,r\n", draw.AgendaMax)
-	items, err = ReadAgenda(strings.NewReader(long))
+	items, _, err = ReadAgenda(strings.NewReader(long))
 	require.NoError(t, err)
 	require.Len(t, items, draw.AgendaMax)
-	_, err = ReadAgenda(strings.NewReader(long + "2999-01-01T00:00:00Z,gold,1,r\n"))
+	_, _, err = ReadAgenda(strings.NewReader(long + "2999-01-01T00:00:00Z,gold,1,r\n"))
 	require.ErrorContains(t, err, "line 100002: is more than the 100000 items")
+}
+
+// TestReadAgendaOfMoments: true in the column moment makes a line one unit without a
+// reason of its own.
+func TestReadAgendaOfMoments(t *testing.T) {
+	t.Parallel()
+	const header, at = "at;prize;delta;reason;Moment\n", "2999-01-01T00:00:00Z"
+	items, _, err := ReadAgenda(strings.NewReader(header + at + ";gold;;;true\n" + at + ";gold;1;;true\n" + at + ";gold;5;more;\n" + at + ";gold;5;more;false\n"))
+	require.NoError(t, err)
+	moment := draw.Item{At: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), Kind: draw.ItemMoment, Stock: draw.MomentOf("gold")}
+	move := draw.Item{At: moment.At, Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: "gold", Delta: 5, Reason: "more"}}
+	want := []draw.Item{moment, moment, move, move}
+	for i := range want {
+		want[i].Line = i + 2
+	}
+	require.Equal(t, want, items)
+	for fields, says := range map[string]string{
+		";gold;2;;true":   `line 2: the delta of a moment is 1 or empty, not "2"`,
+		";gold;;why;true": `line 2: the reason of a moment is empty, not "why"`,
+		";gold;1;r;yes":   `line 2: moment must be true or empty, not "yes"`,
+	} {
+		_, _, err := ReadAgenda(strings.NewReader(header + at + fields + "\n"))
+		require.ErrorContains(t, err, says)
+	}
 }

@@ -1,86 +1,88 @@
 package prizefile
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
 
-// Header is the first line of a file. Its columns may be in any order and case; kind is
-// optional.
+// Header is the first line of a file. Its columns may be in any order and case, and have
+// the names of one of several languages; kind is optional.
 const Header = "prize,name,value,stock[,kind]"
 
-// columnNames returns the columns of a file. The last one is optional.
-func columnNames() []string { return []string{"prize", "name", "value", "stock", "kind"} }
+const separators = "in any order, separated by commas, semicolons or tabs"
 
-// headerMax is how much of a file is searched for its separator, in bytes.
-const headerMax = 1024
-
-// begin skips the byte order mark and finds the separator in the header. Error:
-// CodeInvalidRequest for a file that is not UTF-8 text.
-func begin(file *bufio.Reader) (separator rune, err error) {
-	head, err := file.Peek(headerMax)
-	if err != nil && err != io.EOF {
-		return 0, err
-	}
-	var bad BadLines
-	if bytes.HasPrefix(head, []byte("\xFF\xFE")) || bytes.HasPrefix(head, []byte("\xFE\xFF")) {
-		bad.Add(1, "is UTF-16 text; save the file as CSV UTF-8")
-		return 0, bad.Err()
-	}
-	const mark = "\uFEFF"
-	if bytes.HasPrefix(head, []byte(mark)) {
-		_, _ = file.Discard(len(mark)) // it is in the buffer
-		head = head[len(mark):]
-	}
-	header, _, _ := bytes.Cut(bytes.TrimLeft(head, "\r\n"), []byte("\n"))
-	if bytes.ContainsRune(header, ';') && !bytes.ContainsRune(header, ',') {
-		return ';', nil
-	}
-	return ',', nil
+// column is a column of a file: its name, and those that it has in spreadsheets in
+// German, French and Spanish. A word that is also a name of something else, such as
+// "Preis" (a prize and its price), is the name of no column.
+type column struct {
+	name    string
+	aliases []string
 }
 
-// columns are the columns of a file in the order of columnNames: the index of each, -1
-// for one that is missing. The last number is how many there are.
-type columns []int
+// is reports whether the column has a name, in any case.
+func (c column) is(name string) bool {
+	name = strings.ToLower(name)
+	return name == c.name || slices.Contains(c.aliases, name)
+}
 
-// readHeader reads the names of the columns. Separators without a name at the end are
-// not columns.
-func readHeader(fields []string) (columns, error) {
+// prizeColumns returns the columns of a file of prizes. The last one is optional.
+func prizeColumns() []column {
+	return []column{
+		{"prize", []string{"id", "gewinn", "kennung", "lot", "identifiant", "premio", "identificador"}},
+		{"name", []string{"bezeichnung", "nom", "libellé", "nombre"}},
+		{"value", []string{"wert", "valeur", "valor"}},
+		{"stock", []string{"bestand", "anzahl", "stück", "menge", "quantité", "cantidad", "existencias"}},
+		{"kind", []string{"art", "type", "genre", "tipo"}},
+	}
+}
+
+// columns are the places of the columns of a file by their names, and how many columns
+// the file has.
+type columns struct {
+	places map[string]int
+	count  int
+}
+
+// readHeader reads the names of the columns; all but optional ones at the end have to be
+// there. Separators without a name at the end are not columns.
+func readHeader(header string, known []column, optional int, fields []string) (*columns, error) {
 	for len(fields) > 0 && fields[len(fields)-1] == "" {
 		fields = fields[:len(fields)-1]
 	}
-	names := columnNames()
-	found := slices.Repeat([]int{-1}, len(names)+1)
-	found[len(names)] = len(fields)
+	found := &columns{map[string]int{}, len(fields)}
 	for i, field := range fields {
-		place := slices.Index(names, strings.ToLower(field))
-		switch {
-		case place < 0:
-			return nil, fmt.Errorf("must be the header %s, in any order, separated by commas or semicolons; it has the column %s", Header, clipped(field))
-		case found[place] >= 0:
-			return nil, fmt.Errorf("has the column %s twice", names[place])
+		place := slices.IndexFunc(known, func(c column) bool { return c.is(field) })
+		if place < 0 {
+			return nil, fmt.Errorf("must be the header %s, %s; it has the column %s", header, separators, clipped(field))
 		}
-		found[place] = i
+		name := known[place].name
+		if first, twice := found.places[name]; twice {
+			return nil, fmt.Errorf("has the column %s twice: %s and %s", name, clipped(fields[first]), clipped(field))
+		}
+		found.places[name] = i
 	}
-	for i, name := range names[:len(names)-1] {
-		if found[i] < 0 {
-			return nil, fmt.Errorf("must be the header %s, in any order, separated by commas or semicolons; it lacks the column %s", Header, name)
+	for _, c := range known[:len(known)-optional] {
+		if _, isThere := found.places[c.name]; !isThere {
+			return nil, fmt.Errorf("must be the header %s, %s; it lacks the column %s", header, separators, c.name)
 		}
 	}
 	return found, nil
 }
 
-// count is the number of columns.
-func (c columns) count() int { return c[len(c)-1] }
+// check returns an error unless a row has as many fields as the header; empty ones may
+// follow.
+func (c *columns) check(fields []string) error {
+	if len(fields) < c.count || !isBlank(fields[c.count:]) {
+		return fmt.Errorf("has %d columns instead of %d; quote a field that holds the separator", len(fields), c.count)
+	}
+	return nil
+}
 
 // of returns the field of a column, "" if the file does not have the column.
-func (c columns) of(fields []string, name string) string {
-	place := c[slices.Index(columnNames(), name)]
-	if place < 0 {
+func (c *columns) of(fields []string, name string) string {
+	place, isThere := c.places[name]
+	if !isThere || place >= len(fields) {
 		return ""
 	}
 	return fields[place]

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// someRules are documents of every law and every redirect; "" is none.
+// someRules returns documents with every law and every redirect; "" is no rules.
 func someRules() []string {
 	return []string{
 		"",
@@ -22,11 +22,13 @@ func someRules() []string {
 		`{"fallback":"none","guarantee":{"after":0,"prize":"pin"},"budget":{"max":"500.00","per":"week"},"blocked":["u7"]}`,
 		`{"limits":[{"of":"draws","max":9,"per":"1.5h"}],"blocked":["u1","ü \"8\""],"tickets":true}`,
 		`{"odds":{"of":7,"prizes":{"silver":1,"gold":1,"pin":2}},"fallback":"none","limits":[{"of":"wins","max":3,"per":"week"},{"of":"draws","max":30,"per":"month"}]}`,
+		`{"fallback":"none","limits":[{"of":"wins","max":9}],"low":[{"prize":"gold","below":3}],"claims":{"within":"3s","prizes":["gold","pin"]}}`,
+		`{"win":"1/2","fallback":"none","claims":{"within":"8760h","return":false}}`,
 	}
 }
 
-// lived is a pool that has lived: rules of every kind, stock up and down, new
-// prizes, pauses, draws of one and of many, and epochs of length.
+// lived returns a pool with a long history: rules of every kind, stock up and down, new
+// prizes, pauses, draws of one and of many units, and epochs of the given length.
 func lived(t *testing.T, draws int, length int64) *world {
 	w := newWorld(t)
 	w.prize("silver", 90, "5.00")
@@ -46,10 +48,12 @@ func lived(t *testing.T, draws int, length int64) *world {
 			w.restock([]string{"silver", "gold", "pin", "blank-card"}[rand.IntN(4)], rand.Int64N(40)-10) //nolint:gosec // any will do
 		case i%101 == 100:
 			w.state(draw.StatePaused)
-			w.state(draw.StatePaused) // an agenda says it again
+			w.state(draw.StatePaused) // an agenda sets the state again
 			w.check()
 			w.state(draw.StateOpen)
 			w.state(draw.StateOpen)
+		case i%13 == 12:
+			w.moment(int64(i), []string{"silver", "gold", "pin"}[rand.IntN(3)]) //nolint:gosec // any will do
 		case i%57 == 56:
 			w.change(draw.WhatMode, []string{`{"mode":"optimistic"}`, `{"mode":null}`}[rand.IntN(2)]) //nolint:gosec // any will do
 		}
@@ -58,8 +62,8 @@ func lived(t *testing.T, draws int, length int64) *world {
 	return w
 }
 
-// TestVerifiersAgree: a pool that lived through everything holds for both
-// verifiers, and every award behind the commitment was decided again.
+// TestVerifiersAgree: both verifiers accept a pool with everything in its history, and
+// recompute every award after the commitment.
 func TestVerifiersAgree(t *testing.T) {
 	w := lived(t, few(2000, 6000), 100)
 	files := w.publishAll()
@@ -72,8 +76,8 @@ func TestVerifiersAgree(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("%s: %d entries hold: %d awards replayed from version %d on, %d openings", worldOrigin, r.Entries, r.Recomputed, r.From, r.Openings), last)
 }
 
-// TestLargestRules: rules as large as they may come in are published, though
-// each user that they block bears a tag there that is longer than his name.
+// TestLargestRules: rules of the maximum size can be published, although the tag of
+// each blocked user is longer than the user's name.
 func TestLargestRules(t *testing.T) {
 	w := newWorld(t)
 	w.prize("none", -1, "0.00")

@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/draw/fold"
 )
 
-// simple is a pool without rules: 300 draws, restocked once, of two checkpoints.
+// simple returns a pool without rules: 300 draws, one restock, two checkpoints.
 func simple(t *testing.T) *world {
 	w := newWorld(t)
 	w.prize("silver", 900, "5.00")
@@ -31,7 +31,7 @@ func simple(t *testing.T) *world {
 	return w
 }
 
-// edited is the log with its lines changed, and numbered anew.
+// edited returns the log with its lines changed, and numbered again.
 func edited(t *testing.T, log []byte, edit func([]*Line) []*Line) []byte {
 	var all []*Line
 	for b := range bytes.Lines(log) {
@@ -57,7 +57,7 @@ func awardsOf(all []*Line) (at []int) {
 	return at
 }
 
-// renumbered gives the awards of each prize the units in their order.
+// renumbered numbers the units of each prize's awards in their order.
 func renumbered(all []*Line) []*Line {
 	units := map[string]int64{}
 	for i, l := range all {
@@ -73,12 +73,12 @@ func renumbered(all []*Line) []*Line {
 
 func other(prize string) string { return map[string]string{"gold": "silver", "silver": "gold"}[prize] }
 
-// attack changes what is published; place is where, a number below 100.
+// attack changes the published files; place, a number below 100, selects where.
 type attack struct {
 	name string
 	edit func(all []*Line, place int) []*Line
-	// passes says that the operator, who signs all anew, cannot be caught from
-	// the files alone.
+	// passes means that the files alone do not show the attack of an operator who signs
+	// everything again.
 	passes bool
 }
 
@@ -112,7 +112,7 @@ func attacks(w *world) []attack {
 		}},
 		{name: "a stock move changed", edit: func(all []*Line, n int) []*Line {
 			own := *all[1]
-			own.Delta += 200 + int64(n) // of few units, no later number may tell
+			own.Delta += 200 + int64(n) // of few units, no later number may show it
 			all[1] = &own
 			return all
 		}},
@@ -144,7 +144,7 @@ func attacks(w *world) []attack {
 	}
 }
 
-// recomputed gives every award what the seed gives it where it stands now.
+// recomputed replaces every award by what the seed gives at its present place.
 func recomputed(w *world, all []*Line) []*Line {
 	numbers, _ := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
 	v := &verifier{folding: folding{recompute: fold.NewRecomputation("spring", numbers, nil)}, commitment: w.commitment}
@@ -168,9 +168,9 @@ func recomputed(w *world, all []*Line) []*Line {
 	return all
 }
 
-// TestAttacks: what the files alone must prove, they prove against an operator
-// who signs everything anew; what they cannot prove passes, and a checkpoint that
-// somebody kept finds it. An outsider, who cannot sign, is found at once.
+// TestAttacks: what the files alone must prove, they prove even against an operator who
+// signs everything again. What they cannot prove passes, and a checkpoint that was kept
+// earlier finds it. An outsider, who cannot sign, is found at once.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	w := simple(t)
@@ -189,7 +189,7 @@ func TestAttacks(t *testing.T) {
 			r := verified(t, operator, VerifyOptions{})
 			require.Equal(t, a.passes, r.OK, "%s at %d, by the operator: %s: %s", a.name, place, r.Rule, r.Detail)
 			require.False(t, verified(t, operator, VerifyOptions{Kept: [][]byte{kept}}).OK, "%s, with a kept checkpoint", a.name)
-			if i > 1 { // the second verifier takes a process each
+			if i > 1 { // each run of the second verifier starts a process
 				continue
 			}
 			code, last := secondSays(t, operator)
@@ -201,8 +201,8 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestOtherSeeds: another seed, another commitment and another key are found.
-func TestOtherSeeds(t *testing.T) {
+// TestReplacedSeedAndCommitmentAreFound: another seed, another commitment and another key are found.
+func TestReplacedSeedAndCommitmentAreFound(t *testing.T) {
 	w, rival := simple(t), simple(t)
 	honest, foreign := w.publishAll(), rival.publishAll()
 	for _, name := range []string{"reveal", "commitment", "key", "checkpoint", "checkpoints", "log.jsonl"} {
@@ -213,7 +213,7 @@ func TestOtherSeeds(t *testing.T) {
 	require.Equal(t, RuleSignature, verified(t, foreign, VerifyOptions{Key: w.key}).Rule)
 	require.Equal(t, RuleKept, verified(t, honest, VerifyOptions{Kept: [][]byte{foreign["commitment"].Data}}).Rule)
 
-	// The operator commits to another chain afterwards, and signs anew.
+	// The operator commits to another chain afterwards, and signs everything again.
 	own := *w.commitment
 	own.Anchor = rival.seed.Before(own.Epochs)
 	w.commitment, w.seed = &own, rival.seed

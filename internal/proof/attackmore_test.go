@@ -7,14 +7,13 @@ import (
 	"drawsvc/internal/draw/fold"
 )
 
-// moreAttacks are those of who would have another outcome, and does not touch who
-// drew.
+// moreAttacks returns attacks that change the outcome, but not who drew.
 func moreAttacks(w *world) []attack {
 	return []attack{
 		{name: "an award reordered", edit: func(all []*Line, n int) []*Line {
 			at := awardsOf(all)
 			from, to := at[n], at[n+1+rand.IntN(100)]  //nolint:gosec // any will do
-			for all[from].PrizeID == all[to].PrizeID { // or nothing but owners are moved
+			for all[from].PrizeID == all[to].PrizeID { // otherwise only owners are moved
 				to++
 				for all[to].Kind != KindAward {
 					to++
@@ -43,7 +42,7 @@ func moreAttacks(w *world) []attack {
 	}
 }
 
-// prizeOf is what a version would give behind some lines.
+// prizeOf returns the prize that a version would give after some lines.
 func prizeOf(numbers *Numbers, before []*Line, version int64) string {
 	v := &verifier{folding: folding{recompute: fold.NewRecomputation("spring", numbers, nil)}}
 	v.recompute.SetState(draw.StateOpen)

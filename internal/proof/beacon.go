@@ -15,9 +15,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Beacon is a public source of randomness that a pool is committed to: a drand
-// chain of the scheme [beaconScheme]. Its rounds are signatures that nobody can
-// foresee. When a round comes is a formula.
+// Beacon is a public source of randomness that a pool is committed to: a drand chain of
+// the scheme [beaconScheme]. Its rounds are signatures that nobody can predict. The
+// time of each round follows from a formula.
 type Beacon struct {
 	// Key is the chain's public key, a compressed point of G2 in lower-case
 	// hexadecimal.
@@ -33,8 +33,8 @@ const (
 	// RoundMax and genesisMax keep the time of a round far from the largest.
 	RoundMax   = 1 << 36
 	genesisMax = 1 << 36
-	// announcedPeriods is how many periods lie at least between the announcement
-	// of a round and the round.
+	// announcedPeriods is the minimum number of periods between the announcement of a
+	// round and the round.
 	announcedPeriods = 2
 )
 
@@ -57,8 +57,8 @@ func Quicknet() *Beacon {
 	}
 }
 
-// ParseBeacon reads what --beacon takes: none or nothing, which are nil,
-// quicknet, or the words of a commitment. Error: CodeInvalidRequest.
+// ParseBeacon reads the value of --beacon: none or nothing, which are nil, quicknet, or
+// the words of a commitment. Error: CodeInvalidRequest.
 func ParseBeacon(text string) (*Beacon, error) {
 	switch text {
 	case "", beaconNone:
@@ -74,7 +74,7 @@ func ParseBeacon(text string) (*Beacon, error) {
 	return b, b.Check()
 }
 
-// String is how a commitment names the beacon; nil is none.
+// String returns the beacon's name in a commitment; nil is none.
 func (b *Beacon) String() string {
 	if b == nil {
 		return beaconNone
@@ -82,8 +82,8 @@ func (b *Beacon) String() string {
 	return fmt.Sprintf("%s %s %d %d", beaconScheme, b.Key, b.Genesis, b.Period)
 }
 
-// Check reports whether the beacon's members are in range and its key is a point
-// of its group. Error: CodeInvalidRequest.
+// Check returns an error unless the beacon's members are in range and its key is a
+// point of its group. Error: CodeInvalidRequest.
 func (b *Beacon) Check() error {
 	if b.Period < 1 || b.Period > PeriodMax {
 		return draw.Errorf(draw.CodeInvalidRequest, "the period of a beacon must be 1 to %d seconds", PeriodMax)
@@ -107,7 +107,7 @@ func (b *Beacon) key() (*bls.PublicKey[bls.KeyG2SigG1], error) {
 	return key, nil
 }
 
-// hexadecimal reads lower-case digits alone.
+// hexadecimal reads digits in lower case only.
 func hexadecimal(s string) ([]byte, error) {
 	if strings.ToLower(s) != s {
 		return nil, hex.InvalidByteError(0)
@@ -115,12 +115,12 @@ func hexadecimal(s string) ([]byte, error) {
 	return hex.DecodeString(s)
 }
 
-// At is when a round comes.
+// At returns the time of a round.
 func (b *Beacon) At(round int64) time.Time {
 	return time.Unix(b.Genesis+(round-1)*b.Period, 0).UTC()
 }
 
-// Next is the first round that may be announced at a time: it comes at least two
+// Next returns the first round that may be announced at a time: it comes at least two
 // periods later.
 func (b *Beacon) Next(at time.Time) int64 {
 	from := at.Unix() + announcedPeriods*b.Period - b.Genesis
@@ -130,15 +130,14 @@ func (b *Beacon) Next(at time.Time) int64 {
 	return max(0, (from+b.Period-1)/b.Period) + 1
 }
 
-// Announces says that a round which is announced at a time is not there yet, by
-// the clock of who wrote the time.
+// Announces reports whether a round that is announced at a time is still in the future,
+// by the clock that gave the time.
 func (b *Beacon) Announces(round int64, at time.Time) bool {
 	return !b.At(round).Before(at.Add(time.Duration(announcedPeriods*b.Period) * time.Second))
 }
 
-// Mixed is what the signature of a round mixes into the keys of a pool: its
-// SHA-256. A signature that is not the round's is refused with
-// CodeInvalidRequest.
+// Mixed returns what the signature of a round mixes into the keys of a pool: its
+// SHA-256. It refuses a signature that is not the round's with CodeInvalidRequest.
 func (b *Beacon) Mixed(r draw.Round) (mixed [sha256.Size]byte, err error) {
 	if !isSignature(r.Signature) {
 		return mixed, draw.Errorf(draw.CodeInvalidRequest, "the signature of a round must be %d lower-case hexadecimal digits", 2*signatureSize)
@@ -147,7 +146,7 @@ func (b *Beacon) Mixed(r draw.Round) (mixed [sha256.Size]byte, err error) {
 	if err != nil {
 		return mixed, err
 	}
-	signature, _ := hex.DecodeString(r.Signature) // isSignature has seen it
+	signature, _ := hex.DecodeString(r.Signature) // isSignature has checked it
 	message := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(r.Number)))
 	if r.Number < 1 || r.Number > RoundMax || !bls.Verify(key, message[:], signature) {
 		return mixed, draw.Errorf(draw.CodeInvalidRequest, "the signature is not that of round %d of the beacon that the pool is committed to", r.Number)
@@ -160,7 +159,7 @@ func isSignature(s string) bool {
 	return err == nil && len(b) == signatureSize
 }
 
-// RoundFileMax bounds what a beacon answers, in bytes.
+// RoundFileMax is the maximum size of a beacon's answer, in bytes.
 const RoundFileMax = 1 << 16
 
 // ParseRound reads a round as drand publishes it: {"round","signature"}, perhaps

@@ -19,7 +19,8 @@ var round1000 = draw.Round{
 	Number: 1000, Signature: "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39",
 }
 
-// TestQuicknet: a real round of the pinned chain is good, and good for no other.
+// TestQuicknet: a real round of the pinned chain is valid for its own number, and for
+// no other.
 func TestQuicknet(t *testing.T) {
 	b, err := ParseBeacon("quicknet")
 	require.NoError(t, err)
@@ -36,7 +37,7 @@ func TestQuicknet(t *testing.T) {
 	require.Equal(t, "2023-08-23T15:59:24Z", b.At(1000).Format(time.RFC3339))
 }
 
-// malformed are signatures that no round has, by what is wrong with them.
+// malformed returns signatures that no round has, by what is wrong with them.
 func malformed(good string) map[string]string {
 	outside := outsideSubgroup()
 	return map[string]string{
@@ -53,7 +54,8 @@ func malformed(good string) map[string]string {
 	}
 }
 
-// outsideSubgroup is a point of the curve that is in no subgroup of the right order.
+// outsideSubgroup returns a point of the curve that is in no subgroup of the right
+// order.
 func outsideSubgroup() (point [48]byte) {
 	// x = 4 is such a point: 4³ + 4 has a root.
 	point[0], point[47] = 0x80, 4
@@ -79,7 +81,7 @@ func TestMalformedSignatures(t *testing.T) {
 	}
 }
 
-// TestBeaconText: a beacon has one right form, and its key is a point of G2.
+// TestBeaconText: a beacon has one canonical form, and its key is a point of G2.
 func TestBeaconText(t *testing.T) {
 	for _, none := range []string{"", "none"} {
 		b, err := ParseBeacon(none)
@@ -111,9 +113,9 @@ func TestBeaconText(t *testing.T) {
 	}
 }
 
-// TestNextRound: the round to announce is the first that comes at least two
-// periods later, however the time falls between two rounds.
-func TestNextRound(t *testing.T) {
+// TestNextRoundIsTwoPeriodsAhead: the round to announce is the first that comes at least two periods
+// later, at any time between two rounds.
+func TestNextRoundIsTwoPeriodsAhead(t *testing.T) {
 	b := &Beacon{Genesis: 1000, Period: 3}
 	at := func(s int64, ns int64) time.Time { return time.Unix(s, ns) }
 	for _, tc := range []struct {
@@ -129,8 +131,8 @@ func TestNextRound(t *testing.T) {
 	}
 }
 
-// TestCommitmentOfBeacon: a commitment names its beacon, and whether stock may
-// move, each in its one right form.
+// TestCommitmentOfBeacon: a commitment states its beacon, and whether stock may move,
+// each in one canonical form.
 func TestCommitmentOfBeacon(t *testing.T) {
 	c := &Commitment{Origin: worldOrigin, Epochs: 2, EpochLength: 3, Size: 4, Beacon: Quicknet()}
 	for _, c.StockWhileOpen = range []bool{false, true} {
@@ -153,7 +155,7 @@ func TestCommitmentOfBeacon(t *testing.T) {
 	}
 }
 
-// BenchmarkRound is what an opening costs.
+// BenchmarkRound measures the cost of an opening.
 func BenchmarkRound(b *testing.B) {
 	for b.Loop() {
 		if _, err := Quicknet().Mixed(round1000); err != nil {

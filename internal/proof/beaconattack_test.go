@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/servertest/drand"
 )
 
-// signedAnew has the last opening signed by another chain.
+// signedAnew makes another chain sign the last opening.
 func signedAnew(all []*Line, chain *drand.Chain) []*Line {
 	i := lastOf(all, KindOpen)
 	own := *all[i]
@@ -39,7 +39,7 @@ func before(all []*Line, i int, l Line) []*Line {
 	return append(all[:i:i], append([]*Line{&l}, all[i:]...)...)
 }
 
-// changedAt is the log with one line replaced.
+// changedAt returns the log with one line replaced.
 func changedAt(all []*Line, i int, change func(*Line)) []*Line {
 	own := *all[i]
 	change(&own)
@@ -47,8 +47,8 @@ func changedAt(all []*Line, i int, change func(*Line)) []*Line {
 	return all
 }
 
-// beaconAttacks are by the operator, who has the seed and signs all anew. passes:
-// the files alone do not show it.
+// beaconAttacks are attacks by the operator, who has the seed and signs everything
+// again. passes: the files alone do not show it.
 func beaconAttacks(w *world) []attack {
 	signed := func(round int64) string { return w.chain.Sign(round) }
 	move := func(at time.Time) Line {
@@ -81,7 +81,7 @@ func beaconAttacks(w *world) []attack {
 		{name: "announced when it was near", edit: func(all []*Line, _ int) []*Line {
 			return changedAt(all, lastOf(all, KindOpening), func(l *Line) { l.Round = w.beacon.Next(l.At) - 1 })
 		}},
-		{name: "a round announced again", edit: func(all []*Line, _ int) []*Line { // by a clock that stands still
+		{name: "a round announced again", edit: func(all []*Line, _ int) []*Line { // by a clock that does not move
 			for i := range all {
 				own := *all[i]
 				own.At, all[i] = all[0].At, &own
@@ -124,8 +124,8 @@ func beaconAttacks(w *world) []attack {
 	}
 }
 
-// TestBeaconAttacks: every way past the beacon that the files show is found, by
-// both verifiers at the same entry.
+// TestBeaconAttacks: both verifiers find every attack on the beacon that the files
+// show, at the same entry.
 func TestBeaconAttacks(t *testing.T) {
 	for _, a := range beaconAttacks(blind(t)) {
 		t.Run(a.name, func(t *testing.T) {
@@ -149,8 +149,9 @@ func TestBeaconAttacks(t *testing.T) {
 	}
 }
 
-// recommit has the commitment bear out what a log now says of before it. Its hash
-// in the log is the old one: what is wrong before it is found before that.
+// recommit makes the commitment agree with a log whose earlier entries were changed.
+// Its hash in the log stays the old one: anything wrong before that line is found
+// first.
 func (w *world) recommit(log []byte) {
 	var tree Tree
 	for n, b := range linesOf(log) {

@@ -20,32 +20,33 @@ import (
 
 // Limits of a commitment.
 const (
-	// EpochsMax bounds the chain that an instance holds: 65,536 seeds take 2 MiB.
+	// EpochsMax limits the chain that an instance keeps in memory: 65,536 seeds take 2
+	// MiB.
 	EpochsMax = 65_536
-	// EpochLengthMax keeps epochs · length far from the largest version.
+	// EpochLengthMax keeps epochs · length far below the largest version.
 	EpochLengthMax = 1 << 40
-	// EpochsDefault and EpochLengthDefault are good for 268 million versions.
+	// EpochsDefault and EpochLengthDefault suffice for 268 million versions.
 	EpochsDefault      = 256
 	EpochLengthDefault = 1 << 20
 )
 
 const commitmentTitle = "drawsvc commitment v1"
 
-// Commitment binds a pool to its seeds before it opens: to the chain by its
-// first seed, the anchor, and to all that the pool's log held by then.
+// Commitment binds a pool to its seeds before it opens: to the chain by its first seed,
+// the anchor, and to all entries of the pool's log so far.
 type Commitment struct {
 	// Origin is HOST/POOL, also the name of the pool's key.
 	Origin string
 	Anchor Seed
-	// Epochs is the number of seeds behind the anchor, 1 to EpochsMax, and
-	// EpochLength the number of versions of each, 1 to EpochLengthMax.
+	// Epochs is the number of seeds after the anchor, 1 to EpochsMax, and EpochLength
+	// the number of versions of each, 1 to EpochLengthMax.
 	Epochs, EpochLength int64
 	// Beacon is mixed in at every opening, nil for none.
 	Beacon *Beacon
-	// StockWhileOpen lets stock move while a pool with a beacon is open, which
-	// whoever knows the seed can use to steer.
+	// StockWhileOpen allows moves of stock while a pool with a beacon is open. An
+	// operator who knows the seed can use them to steer.
 	StockWhileOpen bool
-	// Size is the number of entries before the commitment's own, Root that of
+	// Size is the number of entries before the commitment's own; Root is the root of
 	// the tree over them.
 	Size int64
 	Root tlog.Hash
@@ -54,7 +55,7 @@ type Commitment struct {
 // stockWhileOpen is the line of a commitment that weakens its beacon.
 const stockWhileOpen = "stock-while-open yes\n"
 
-// Text is the commitment without its signatures.
+// Text returns the commitment without its signatures.
 func (c *Commitment) Text() string {
 	weaker := ""
 	if c.StockWhileOpen {
@@ -64,20 +65,20 @@ func (c *Commitment) Text() string {
 		c.Origin, hex.EncodeToString(c.Anchor[:]), c.Epochs, c.EpochLength, c.Beacon, weaker, c.Size, base64.StdEncoding.EncodeToString(c.Root[:]))
 }
 
-// Hash names the commitment in the log and in every key.
+// Hash returns the hash that identifies the commitment in the log and in every key.
 func (c *Commitment) Hash() [sha256.Size]byte { return sha256.Sum256([]byte(c.Text())) }
 
-// hex is the hash as the log has it.
+// hex returns the hash in the form of the log.
 func (c *Commitment) hex() string {
 	hash := c.Hash()
 	return hex.EncodeToString(hash[:])
 }
 
-// ParseCommitment reads the text of a commitment. A text that is not exactly
-// what [Commitment.Text] writes is refused with CodeInvalidRequest.
+// ParseCommitment reads the text of a commitment. It refuses a text that is not exactly
+// what [Commitment.Text] writes with CodeInvalidRequest.
 func ParseCommitment(text string) (*Commitment, error) {
 	c := &Commitment{StockWhileOpen: strings.Contains(text, "\n"+stockWhileOpen)}
-	lines := strings.Split(strings.Replace(text, stockWhileOpen, "", 1), "\n") // where it stands is compared below
+	lines := strings.Split(strings.Replace(text, stockWhileOpen, "", 1), "\n") // its place is compared below
 	if len(lines) != 8 {
 		return nil, errNoCommitment()
 	}
@@ -115,7 +116,7 @@ func errNoCommitment() error {
 	return draw.Errorf(draw.CodeInvalidRequest, "the text is no commitment in its one right form")
 }
 
-// Check reports whether the members are in range.
+// Check returns an error unless the members are in range.
 func (c *Commitment) Check() error {
 	if err := CheckOrigin(c.Origin); err != nil {
 		return err
@@ -135,10 +136,10 @@ func (c *Commitment) Check() error {
 	return nil
 }
 
-// Pool is the id of the pool, the origin's last part.
+// Pool returns the id of the pool, the origin's last part.
 func (c *Commitment) Pool() string { return c.Origin[strings.LastIndexByte(c.Origin, '/')+1:] }
 
-// CheckOrigin reports whether s may name a pool's log: HOST/POOL.
+// CheckOrigin returns an error unless s can name a pool's log: HOST/POOL.
 func CheckOrigin(s string) error {
 	i := strings.LastIndexByte(s, '/')
 	if i < 1 || !isHost(s[:i]) {
@@ -148,11 +149,12 @@ func CheckOrigin(s string) error {
 	return draw.CheckID("the pool's id", s[i+1:])
 }
 
-// hostName matches a name, also one that is not in ASCII.
+// hostName matches a name, including names that are not ASCII.
 var hostName = regexp.MustCompile(`^[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?(\.[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?)*$`)
 
-// CheckHost reports whether pools may be committed under a host: a name or an address,
-// perhaps with a port. Commitments that have a path before the pool can be read.
+// CheckHost returns an error unless pools may be committed under the host: a name or an
+// address, perhaps with a port. Existing commitments with a path before the pool can
+// still be read.
 func CheckHost(s string) error {
 	name, port, err := net.SplitHostPort(s)
 	if err != nil {
@@ -179,8 +181,7 @@ func isHost(s string) bool {
 		strings.IndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) < 0
 }
 
-// Epoch is the epoch, from 0, of a version behind the one of the commitment's
-// entry.
+// Epoch returns the epoch, from 0, of a version after that of the commitment's entry.
 func (c *Commitment) Epoch(committed, version int64) int64 {
 	return (version - committed - 1) / c.EpochLength
 }

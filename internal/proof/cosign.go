@@ -27,8 +27,8 @@ type Witness struct {
 	key  ed25519.PublicKey
 }
 
-// ParseWitness reads the verifier key of a witness, NAME+HASH+BASE64 in its one
-// right form. Error: CodeInvalidRequest, also for the key of a log.
+// ParseWitness reads the verifier key of a witness, NAME+HASH+BASE64 in canonical form.
+// Error: CodeInvalidRequest, also for the key of a log.
 func ParseWitness(text string) (*Witness, error) {
 	bad := errQuoted(text, "is no verifier key of a witness: NAME+HASH+KEY for cosignatures, Ed25519")
 	name, rest, _ := strings.Cut(text, "+")
@@ -48,30 +48,30 @@ func ParseWitness(text string) (*Witness, error) {
 	return w, nil
 }
 
-// Name is the witness's name, a schemeless URL or a host.
+// Name returns the witness's name, a schemeless URL or a host.
 func (w *Witness) Name() string { return w.name }
 
-// Key is the verifier key as text.
+// Key returns the verifier key as text.
 func (w *Witness) Key() string {
 	return fmt.Sprintf("%s+%08x+%s", w.name, w.hash, base64.StdEncoding.EncodeToString(append([]byte{cosignatureKey}, w.key...)))
 }
 
-// Cosigned finds the witness's signature among the lines behind a checkpoint's
-// text and says when it was made. ok is false where there is none. Error:
-// CodeInvalidRequest for one that is not good.
+// Cosigned finds the witness's signature among the lines after a checkpoint's text and
+// returns its time. ok is false if there is none. Error: CodeInvalidRequest for an
+// invalid one.
 func (w *Witness) Cosigned(text string, lines []byte) (at time.Time, ok bool, err error) {
 	_, at, err = w.line(text, lines)
 	return at, !at.IsZero(), err
 }
 
-// Line is the witness's own line among lines, "" where there is none. Error: that
-// of [Witness.Cosigned].
+// Line returns the witness's own line among lines, "" if there is none. Error: that of
+// [Witness.Cosigned].
 func (w *Witness) Line(text string, lines []byte) (string, error) {
 	line, _, err := w.line(text, lines)
 	return line, err
 }
 
-// IsAmong says that one of the lines is the witness's, whether or not it is good.
+// IsAmong reports whether one of the lines is the witness's, valid or not.
 func (w *Witness) IsAmong(lines []byte) bool {
 	for line := range bytes.Lines(lines) {
 		if w.signature(line) != nil {
@@ -81,7 +81,7 @@ func (w *Witness) IsAmong(lines []byte) bool {
 	return false
 }
 
-// signature is what a line holds, nil for one that is not the witness's.
+// signature returns the signature in a line, nil if the line is not the witness's.
 func (w *Witness) signature(line []byte) []byte {
 	encoded, is := strings.CutPrefix(strings.TrimSuffix(string(line), "\n"), signaturePrefix+w.name+" ")
 	signature, err := base64.StdEncoding.Strict().DecodeString(encoded)
@@ -114,7 +114,7 @@ func (w *Witness) line(text string, lines []byte) (_ string, at time.Time, err e
 // signaturePrefix begins each line of a signature.
 const signaturePrefix = "— "
 
-// Signatures are the lines behind the text of a signed note.
+// Signatures returns the lines after the text of a signed note.
 func Signatures(signed []byte) []byte {
 	if i := bytes.LastIndex(signed, []byte("\n\n")); i >= 0 {
 		return signed[i+2:]

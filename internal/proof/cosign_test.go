@@ -13,7 +13,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// newWitness is the signer of a witness, by another program's library, and its key.
+// newWitness returns the signer of a witness, from another program's library, and its
+// key.
 func newWitness(t *testing.T, name string) (note.Signer, string) {
 	secret, public, err := note.GenerateKey(rand.Reader, name)
 	require.NoError(t, err)
@@ -32,7 +33,7 @@ func cosign(t *testing.T, signed []byte, by note.Signer) []byte {
 	return append(bytes.Clone(signed), Signatures(own)...)
 }
 
-// notesOf are the notes of a file.
+// notesOf splits a file into its notes.
 func notesOf(t *testing.T, joined []byte) (notes [][]byte) {
 	for note, err := range SplitNotes(bytes.NewReader(joined)) {
 		require.NoError(t, err)
@@ -41,7 +42,8 @@ func notesOf(t *testing.T, joined []byte) (notes [][]byte) {
 	return notes
 }
 
-// cosignAll has a witness cosign all checkpoints of a folder.
+// cosignAll returns a folder in which a witness has cosigned all checkpoints, except
+// the one with index but.
 func cosignAll(t *testing.T, files fstest.MapFS, by note.Signer, but int) fstest.MapFS {
 	files = clone(files)
 	notes := notesOf(t, files["checkpoints"].Data)
@@ -61,9 +63,9 @@ func parsedWitness(t *testing.T, key string) *Witness {
 	return w
 }
 
-// TestCosignatures: both verifiers ask a witness that they are given for a good
-// cosignature on every checkpoint. Signatures of others are no matter, unless
-// the folder names them.
+// TestCosignatures: both verifiers require a valid cosignature of a given witness on
+// every checkpoint. They ignore signatures of other witnesses, unless the folder names
+// them.
 func TestCosignatures(t *testing.T) {
 	w := simple(t)
 	files := w.publishAll()
@@ -99,8 +101,8 @@ func TestCosignatures(t *testing.T) {
 	require.True(t, verified(t, forged, VerifyOptions{}).OK)
 }
 
-// TestEveryByteOfCosignaturesCounts: a bit that flips in what a witness of the
-// folder signed, or in its key, is found by both verifiers.
+// TestEveryByteOfCosignaturesCounts: both verifiers find a flipped bit in what a
+// witness of the folder signed, or in its key.
 func TestEveryByteOfCosignaturesCounts(t *testing.T) {
 	w := newWorld(t)
 	w.prize("silver", 9, "5.00")
@@ -125,8 +127,8 @@ func TestEveryByteOfCosignaturesCounts(t *testing.T) {
 	}
 }
 
-// TestLiveFolder: with --live, a folder whose publisher runs is read as far as its
-// checkpoint goes.
+// TestLiveFolder: with --live, a folder with a running publisher is read up to its
+// latest checkpoint.
 func TestLiveFolder(t *testing.T) {
 	w := simple(t)
 	files := w.publishAll()

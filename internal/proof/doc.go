@@ -1,11 +1,10 @@
-// Package proof makes draws verifiable: the seeds that are committed before a
-// pool opens, the numbers that follow from them, the lines of the public log,
-// the tree over them, signed notes, and the verifier that recomputes it all. It
-// imports package draw alone, whose code decides in the verifier as it did in the
-// service. docs/verify/format.md has the exact bytes.
+// Package proof makes draws verifiable: the seeds that are committed before a pool
+// opens, the numbers that follow from them, the lines of the public log, the tree over
+// them, signed notes, and the verifier that recomputes everything. It imports only
+// package draw, whose code decides in the verifier as it did in the service.
+// docs/verify/format.md specifies the exact bytes.
 //
-// It keeps law 9: everything that decides a draw is in the log. The number of a
-// version is a function of the seed, the commitment and the version, so whatever
-// batch, instance, mode or retry brings a draw to a version, the version gives
-// the same (law 3).
+// It keeps law 9: everything that decides a draw is in the log. The number of a version
+// is a function of the seed, the commitment and the version. So a draw gets the same at
+// a version, whatever batch, instance, mode or retry brings it there (law 3).
 package proof

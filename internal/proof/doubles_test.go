@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// broken is a source of numbers that a careless service would use.
+// broken is a source of numbers that a careless service might use.
 type broken struct {
 	numbers *Numbers
 	// shift is added to the version, first is the counter's first value.
@@ -62,8 +62,8 @@ func (w *brokenWords) Below(limit int64) int64 {
 	}
 }
 
-// TestBrokenDoubles: a service whose numbers are not exactly those of the
-// specification is found, by its first award that falls otherwise.
+// TestBrokenDoubles: a service whose numbers are not exactly those of the specification
+// is found, by the first award that differs.
 func TestBrokenDoubles(t *testing.T) {
 	for name, double := range map[string]broken{
 		"a modulo for the mask":         {first: 1, modulo: true},
@@ -91,11 +91,11 @@ func TestBrokenDoubles(t *testing.T) {
 	}
 }
 
-// TestOtherServices: a service that lays out its prizes in another order than the
-// log, or that moves stock past the log, is found by its awards.
-func TestOtherServices(t *testing.T) {
+// TestAwardsShowOtherOrderAndUnloggedStock: a service that arranges its prizes in another order than the log,
+// or that moves stock without logging it, is found by its awards.
+func TestAwardsShowOtherOrderAndUnloggedStock(t *testing.T) {
 	for name, double := range map[string]func(w *world){
-		"prizes in order of id": func(w *world) { // silver was there first
+		"prizes in order of id": func(w *world) { // silver was added first
 			slices.SortFunc(w.pool.Prizes, func(a, b draw.Prize) int { return strings.Compare(a.ID, b.ID) })
 		},
 		"a stock move that is no entry": func(w *world) { w.pool.Prizes[1].Stocked += 300 },
@@ -120,9 +120,9 @@ func TestOtherServices(t *testing.T) {
 	}
 }
 
-// TestFreePrizesUnderASpentBudget: both verifiers take a prize without value that
-// was given though more was spent than a new document allows. They find the
-// service that withheld it.
+// TestFreePrizesUnderASpentBudget: if more was spent than a new document allows, both
+// verifiers accept awards of a prize without value. They find a service that withheld
+// it.
 func TestFreePrizesUnderASpentBudget(t *testing.T) {
 	for name, withholds := range map[string]bool{"given": false, "withheld": true} {
 		t.Run(name, func(t *testing.T) {
@@ -169,8 +169,8 @@ func TestFreePrizesUnderASpentBudget(t *testing.T) {
 	}
 }
 
-// TestModuloOfMany: of 10^17 units a modulo favours some by half a percent, which
-// no chi-square shows soon. The vectors show it at once.
+// TestModuloOfMany: with 10^17 units, a modulo favours some by half a percent, which a
+// chi-square test detects only late. The vectors show it at once.
 func TestModuloOfMany(t *testing.T) {
 	const units = 100_000_000_000_000_000
 	found := 0
@@ -189,9 +189,9 @@ func TestModuloOfMany(t *testing.T) {
 	require.Greater(t, found, 30)
 }
 
-// TestKeptNumber: a plan that is undone and made again for others gives each
-// version what it gave before; an undo that kept its number would not.
-func TestKeptNumber(t *testing.T) {
+// TestUndonePlanGivesTheSameNumbers: a plan that is undone and made again for other draws gives each
+// version the same as before; an undo that kept its number would not.
+func TestUndonePlanGivesTheSameNumbers(t *testing.T) {
 	w := simple(t)
 	numbers, ok := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
 	require.True(t, ok)
@@ -211,9 +211,9 @@ func TestKeptNumber(t *testing.T) {
 	}
 }
 
-// TestLive: before the pool is closed, and before all seeds are revealed, only a
-// verification that asks for less takes the files.
-func TestLive(t *testing.T) {
+// TestOnlyLiveVerificationAcceptsAnOpenPool: before the pool is closed, and before all seeds are revealed, only a live
+// verification accepts the files.
+func TestOnlyLiveVerificationAcceptsAnOpenPool(t *testing.T) {
 	w := simple(t)
 	files := w.files(w.log(), w.checks)
 	require.Equal(t, RuleLife, verified(t, files, VerifyOptions{}).Rule)

@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// small is a pool of few entries, of all kinds that a simple pool has.
+// small returns a pool of few entries, of all kinds that a simple pool has.
 func small(t *testing.T) fstest.MapFS {
 	w := newWorld(t)
 	w.prize("silver", 9, "5.00")
@@ -30,10 +30,11 @@ func small(t *testing.T) fstest.MapFS {
 	return w.publishAll()
 }
 
-// every is asked for by make proofs: it takes minutes with the race detector.
+// every is set by make proofs: it takes minutes with the race detector.
 var every = flag.Bool("every", false, "every bit of a small pool, every attack at a hundred places, a hundred thousand pools to predict")
 
-// few is what is enough for every change of the code, and all for make proofs.
+// few returns enough, which suffices for every change of the code, or all for make
+// proofs.
 func few(enough, all int) int {
 	if *every {
 		return all
@@ -41,8 +42,8 @@ func few(enough, all int) int {
 	return enough
 }
 
-// TestEveryBitCounts: a bit that flips, any of any file, is found. Unless every one
-// is asked for, it is one of each byte at least.
+// TestEveryBitCounts: any flipped bit in any file is found. Unless every bit is tested,
+// one bit of each byte is.
 func TestEveryBitCounts(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -65,8 +66,8 @@ func TestEveryBitCounts(t *testing.T) {
 	all.Wait()
 }
 
-// TestEveryByteCountsInPython: so is a bit of any byte by the second verifier,
-// which checks each signature once.
+// TestEveryByteCountsInPython: the second verifier, which checks each signature once,
+// finds a flipped bit in any byte.
 func TestEveryByteCountsInPython(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, "python3", "python3")

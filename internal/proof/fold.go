@@ -16,18 +16,20 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// folding is the log as far as it was read.
+// folding is the state of the log as far as it was read.
 type folding struct {
 	tree      Tree
 	recompute *fold.Recomputation
 	documents []*draw.Rules
 	at        time.Time
-	state     draw.State // "" before the first line that says one
+	state     draw.State // "" before the first line that sets one
 	// covered is the size of the last checkpoint of the folder.
 	covered int64
-	// last is the award before, of a draw that may go on.
-	last       *Line
-	drawn      *names
+	// last is the previous award, whose draw may continue.
+	last  *Line
+	drawn *names
+	// moments are the items whose moments were done.
+	moments    map[int64]bool
 	recomputed int64
 	openings
 }
@@ -56,9 +58,9 @@ func (v *verifier) eachLine(fn func(b []byte) error) error {
 	return nil
 }
 
-// readRules reads all rules that the log puts in force: a limit that comes later
-// counts turns from before. It ends at the first line that is no entry: what is wrong
-// with it, readLog says.
+// readRules reads all rules that the log puts in force, because a limit that comes
+// later counts earlier turns. It ends at the first line that is not an entry: readLog
+// reports what is wrong with it.
 func (v *verifier) readRules() error {
 	n := int64(0)
 	err := v.eachLine(func(b []byte) error {
@@ -81,8 +83,8 @@ func (v *verifier) readRules() error {
 	return err
 }
 
-// errNoEntry ends a reading at a line that is not the next entry of a log: what comes
-// after it decides nothing.
+// errNoEntry ends a reading at a line that is not the next entry of a log: the lines
+// after it decide nothing.
 var errNoEntry = errors.New("proof: the line is not the next entry")
 
 func (v *verifier) readLog() error {
@@ -147,7 +149,7 @@ func (v *verifier) end() error {
 	return nil
 }
 
-// first is the first version that is recomputed.
+// first returns the first version that is recomputed.
 func (v *verifier) first() int64 {
 	if v.commitment == nil {
 		return 0
@@ -157,10 +159,10 @@ func (v *verifier) first() int64 {
 
 func (v *verifier) isCommitted() bool { return v.tree.Size() > v.commitment.Size }
 
-// isDrawing says that the draw of the entry before goes on.
+// isDrawing reports whether the draw of the previous entry continues.
 func (v *verifier) isDrawing() bool { return v.last != nil && v.last.Ordinal < v.last.Count }
 
-// entry checks a line that is in form and in order.
+// entry checks a line that has the right form and order.
 func (v *verifier) entry(l *Line) error {
 	n := l.Version
 	if err := v.place(l); err != nil {
@@ -187,7 +189,7 @@ func (v *verifier) entry(l *Line) error {
 	return nil
 }
 
-// changed takes in a line that changes what draws may get.
+// changed applies a line that changes what draws may get.
 func (v *verifier) changed(l *Line) error {
 	if err := v.steers(l); err != nil {
 		return err
@@ -198,8 +200,9 @@ func (v *verifier) changed(l *Line) error {
 		if err := v.stock(l); err != nil {
 			return findf(n, RuleStock, "%s", draw.DetailOf(err))
 		}
+		return v.pend(l)
 	case KindPrize:
-		value, _ := draw.ParseValue(l.Value) // a line has values that are some
+		value, _ := draw.ParseValue(l.Value) // a line has only valid values
 		// Its name decides nothing: see stock.
 		if err := v.recompute.Correct(l.PrizeID, l.PrizeID, value); err != nil {
 			return findf(n, RuleStock, "%s", draw.DetailOf(err))
@@ -217,7 +220,7 @@ func (v *verifier) changed(l *Line) error {
 	return nil
 }
 
-// place checks that a line of its kind may stand where it stands.
+// place checks that a line of its kind may occur at this place.
 func (v *verifier) place(l *Line) error {
 	n := l.Version
 	switch isCommit := l.Kind == KindCommit; {
@@ -269,7 +272,7 @@ func (v *verifier) stock(l *Line) error {
 	}
 	// Names decide nothing, and a log may have any.
 	p := draw.Prize{ID: l.PrizeID, Name: l.PrizeID, Kind: draw.KindPrize, Stocked: l.Delta}
-	p.Value, _ = draw.ParseValue(l.Value) // a line has values that are some
+	p.Value, _ = draw.ParseValue(l.Value) // a line has only valid values
 	if l.IsBlank {
 		p.Kind = draw.KindBlank
 	}
@@ -282,12 +285,12 @@ func (v *verifier) stock(l *Line) error {
 	return v.recompute.AddPrize(p)
 }
 
-// numbered says that the numbers of a version are known.
+// numbered reports whether the numbers of a version are known.
 func (v *verifier) numbered(version int64) bool {
 	return v.numbers != nil && version <= v.numbers.Last()
 }
 
-// lastOfAll is the last version that any seed of the commitment is for.
+// lastOfAll returns the last version that any seed of the commitment covers.
 func (v *verifier) lastOfAll() int64 {
 	c := v.commitment
 	if c.Epochs > (math.MaxInt64-c.Size-1)/c.EpochLength {
@@ -296,7 +299,7 @@ func (v *verifier) lastOfAll() int64 {
 	return c.Size + 1 + c.Epochs*c.EpochLength
 }
 
-// award checks the award of a line, and takes it in.
+// award checks the award of a line, and applies it.
 func (v *verifier) award(l *Line) error {
 	if err := v.inDraw(l); err != nil {
 		return err
@@ -310,14 +313,17 @@ func (v *verifier) award(l *Line) error {
 			return err
 		}
 	}
+	if isMoment(l.Redirect) && !v.recompute.HasMoment(l.PrizeID) {
+		return findf(l.Version, RuleMoment, "no moment of %q is pending", l.PrizeID)
+	}
 	if err := v.recompute.Take(a); err != nil {
 		return findf(l.Version, RuleStock, "%s", draw.DetailOf(err))
 	}
 	return nil
 }
 
-// inDraw checks that an award goes on with the draw before it, or begins one of a
-// new name.
+// inDraw checks that an award continues the draw before it, or begins one with a new
+// name.
 func (v *verifier) inDraw(l *Line) error {
 	if v.isDrawing() {
 		before := v.last
@@ -350,6 +356,9 @@ func (v *verifier) decide(l *Line, logged *draw.Award) error {
 		return findf(l.Version, RuleRefused, "%s", draw.DetailOf(err))
 	}
 	v.recomputed++
+	if isMoment(a.Redirect) != isMoment(logged.Redirect) || isMoment(a.Redirect) && a.PrizeID != logged.PrizeID {
+		return findf(l.Version, RuleMoment, "the log has %s%s, due is %s%s", logged.PrizeID, redirected(logged.Redirect), a.PrizeID, redirected(a.Redirect))
+	}
 	if a.PrizeID != logged.PrizeID || a.Unit != logged.Unit || redirected(a.Redirect) != redirected(logged.Redirect) {
 		return findf(l.Version, RuleAward, "the log has unit %d of %s%s, the seed gives unit %d of %s%s",
 			logged.Unit, logged.PrizeID, redirected(logged.Redirect), a.Unit, a.PrizeID, redirected(a.Redirect))
@@ -367,41 +376,42 @@ func redirected(r *draw.Redirect) string {
 	return fmt.Sprintf(" instead of %s (%s)", r.Drawn, r.Why)
 }
 
-// RuleBeacon is broken by an opening whose round was there already, or near, when
-// it was announced; by an open line of another round or with a signature that is
-// not the round's; and by what a pool with a beacon may not change while it is
+// RuleBeacon is broken in three ways: by an opening that was announced when its round
+// had come or was near; by an open line with another round, or with a signature that is
+// not the round's; and by changes that a pool with a beacon does not allow while it is
 // open.
 const RuleBeacon = "beacon"
 
 // announcement is a round that a pool was announced to open with.
 type announcement struct {
-	// version is that of the opening's entry. Whoever signed a log of that size
-	// before comes bears witness that nobody knew the round.
+	// version is the version of the opening's entry. A witness who signed a log of that
+	// size before the round came proves that nobody knew the round.
 	version, round int64
 	comes          time.Time
 }
 
-// openings are those of a pool with a beacon.
+// openings are the openings of a pool with a beacon.
 type openings struct {
 	announced []announcement
-	// standing says that the pool may open with the last of them.
+	// standing means that the pool may open with the last announcement.
 	standing bool
-	// opened counts the openings, passed the rounds that were announced and not
-	// opened with: each is a deck that whoever knows the seed could leave.
+	// opened counts the openings. passed counts the rounds that were announced and not
+	// opened with: an operator who knows the seed could have avoided each of these
+	// decks.
 	opened, passed int64
 	// skipped counts the versions that give nothing.
 	skipped int64
 }
 
-// drop has the announcement that stands, if one does, stand no more.
+// drop withdraws the present announcement, if there is one.
 func (o *openings) drop() {
 	if o.standing {
 		o.standing, o.passed = false, o.passed+1
 	}
 }
 
-// opening checks the line that announces a round. The line's time is the word of
-// who wrote it.
+// opening checks the line that announces a round. The line's time comes from its
+// writer.
 func (v *verifier) opening(l *Line) error {
 	b := v.commitment.Beacon
 	switch {
@@ -423,7 +433,7 @@ func (v *verifier) opening(l *Line) error {
 
 // opens checks the line that opens the pool, and mixes its round in.
 func (v *verifier) opens(l *Line) error {
-	if v.isCommitted() && v.state != draw.StateOpen { // an item of the agenda may open what is open
+	if v.isCommitted() && v.state != draw.StateOpen { // an item of the agenda may open an open pool
 		v.opened++
 	}
 	b := v.commitment.Beacon
@@ -450,9 +460,8 @@ func (v *verifier) opens(l *Line) error {
 	return nil
 }
 
-// steers checks an entry that changes what the numbers of later versions give. A
-// pool with a beacon takes it while it is paused, and must then announce a round
-// behind it.
+// steers checks an entry that changes what the numbers of later versions give. A pool
+// with a beacon accepts it while it is paused, and must then announce a round after it.
 func (v *verifier) steers(l *Line) error {
 	c := v.commitment
 	if c.Beacon == nil || !v.isCommitted() || c.StockWhileOpen && l.Kind == KindStock || l.Kind == KindPrize && !v.revalues(l) {
@@ -467,15 +476,16 @@ func (v *verifier) steers(l *Line) error {
 	return nil
 }
 
-// skip takes in a version that gives nothing. A pool with a beacon must then announce
-// another round: whoever knows the seed and the round could otherwise choose which
-// version the first draw has.
+// skip applies a version that gives nothing. A pool with a beacon must then announce
+// another round: otherwise an operator who knows the seed and the round could choose
+// the version of the first draw.
 func (v *verifier) skip() {
 	v.skipped++
 	v.drop()
 }
 
-// revalues says that a correction changes a prize's value, which budgets go by.
+// revalues reports whether a correction changes a prize's value, which budgets depend
+// on.
 func (v *verifier) revalues(l *Line) bool {
 	p := v.recompute.Prize(l.PrizeID)
 	return p == nil || p.Value.StringFixed(2) != l.Value

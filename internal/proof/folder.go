@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	// NoteMax is the longest small file of a folder, and the longest signed note, in bytes.
+	// NoteMax is the maximum size of a small file of a folder, and of a signed note, in
+	// bytes.
 	NoteMax = 1 << 20
 	// quoteMax is how many bytes of a file a finding repeats.
 	quoteMax = 100
-	// detailMax is the longest detail of a finding, in bytes: it has texts of its own
-	// besides, and identifiers that were checked.
+	// detailMax is the maximum size of a finding's detail, in bytes: it also has its
+	// own text, and identifiers that were checked.
 	detailMax = 400
 )
 
@@ -42,7 +43,8 @@ func isLink(files fs.FS, name string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// readOptional reads a small file of the folder. Without it the error is fs.ErrNotExist.
+// readOptional reads a small file of the folder. If the file is missing, the error is
+// fs.ErrNotExist.
 func (v *verifier) readOptional(name string) ([]byte, error) {
 	f, err := v.open(name)
 	if err != nil {
@@ -73,7 +75,8 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// errQuoted is CodeInvalidRequest for a text of a file, of which it repeats little.
+// errQuoted returns CodeInvalidRequest for a text of a file, and repeats only the
+// beginning of the text.
 func errQuoted(text, why string) error {
 	return draw.Errorf(draw.CodeInvalidRequest, "%q %s", cut(text, quoteMax), why)
 }

@@ -17,10 +17,10 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// secret stands in a file that is not of the folder.
+// secret is the content of a file outside the folder.
 const secret = "root:secret:20780::::::"
 
-// misshapen are what stands in place of a file, by a name.
+// misshapen returns, by name, what replaces a file of the folder.
 func misshapen(t *testing.T) map[string]func(path string) error {
 	outside := filepath.Join(t.TempDir(), "shadow")
 	require.NoError(t, os.WriteFile(outside, []byte(secret+"\n"), 0o600))
@@ -39,8 +39,8 @@ func misshapen(t *testing.T) map[string]func(path string) error {
 	}
 }
 
-// TestFolderIsNotLeft: a file of the folder that is a link out of it, no regular file or
-// without an end is found by both verifiers. None waits, and none tells what is elsewhere.
+// TestFolderIsNotLeft: both verifiers find a file of the folder that is a link out of
+// it, not a regular file, or endless. They neither wait, nor disclose a file outside.
 func TestFolderIsNotLeft(t *testing.T) {
 	t.Parallel()
 	files := simple(t).publishAll()
@@ -72,8 +72,8 @@ func TestFolderIsNotLeft(t *testing.T) {
 	}
 }
 
-// TestFolderCatchesALink: of a folder whose links are followed, the test above would see
-// the text of another file, or no finding.
+// TestFolderCatchesALink: with links followed, the test above would find the text of
+// another file, or no finding.
 func TestFolderCatchesALink(t *testing.T) {
 	t.Parallel()
 	files := simple(t).publishAll()
@@ -82,7 +82,7 @@ func TestFolderCatchesALink(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "key")
 	require.NoError(t, os.Rename(key, outside))
 	require.NoError(t, os.Symlink(outside, key))
-	r, err := Verify(os.DirFS(dir), VerifyOptions{}) // which follows links
+	r, err := Verify(os.DirFS(dir), VerifyOptions{}) // it follows links
 	require.NoError(t, err)
 	require.True(t, r.OK, r.Detail)
 	require.NoError(t, os.WriteFile(outside, []byte(secret+"\n"), 0o600))
@@ -91,7 +91,7 @@ func TestFolderCatchesALink(t *testing.T) {
 	require.Contains(t, r.Detail, "secret")
 }
 
-// TestLinksWithinTheFolder: a link to another file of the folder is that file.
+// TestLinksWithinTheFolder: a link to another file of the folder counts as that file.
 func TestLinksWithinTheFolder(t *testing.T) {
 	t.Parallel()
 	dir := folderOf(t, simple(t).publishAll())
@@ -107,7 +107,8 @@ func TestLinksWithinTheFolder(t *testing.T) {
 	require.Equal(t, 0, code, last)
 }
 
-// TestFindingsRepeatLittle: of a text of the folder a finding repeats a hundred bytes.
+// TestFindingsRepeatLittle: a finding repeats at most a hundred bytes of a text of the
+// folder.
 func TestFindingsRepeatLittle(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 200_000)
@@ -128,7 +129,7 @@ func TestFindingsRepeatLittle(t *testing.T) {
 	}
 }
 
-// counting counts the signatures that are verified.
+// counting counts the verified signatures.
 type counting struct {
 	note.Verifier
 	verified int
@@ -140,7 +141,7 @@ func (c *counting) Verify(msg, sig []byte) bool {
 }
 
 // TestEqualCheckpointsAreVerifiedOnce: a file of 200,000 equal checkpoints costs one
-// signature, in the folder and as it was kept.
+// signature check, in the folder and as a kept file.
 func TestEqualCheckpointsAreVerifiedOnce(t *testing.T) {
 	t.Parallel()
 	w := simple(t)
@@ -168,7 +169,7 @@ func TestEqualCheckpointsAreVerifiedOnce(t *testing.T) {
 	require.Greater(t, counted.verified, 100, "so many are counted where each is opened")
 }
 
-// reading counts the bytes that are read of the log.
+// reading counts the bytes of the log that are read.
 type reading struct {
 	fstest.MapFS
 	bytes int64
@@ -193,8 +194,8 @@ func (f readingFile) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestNothingIsReadAfterTheLog: a verification reads no further than the first line that
-// is no entry, however much comes after it.
+// TestNothingIsReadAfterTheLog: a verification reads no further than the first line
+// that is not an entry, however much follows.
 func TestNothingIsReadAfterTheLog(t *testing.T) {
 	t.Parallel()
 	files := simple(t).publishAll()
@@ -212,8 +213,8 @@ func TestNothingIsReadAfterTheLog(t *testing.T) {
 	require.Greater(t, folder.bytes, int64(32<<20))
 }
 
-// TestKeptCopyOfCheckpoints: what was kept may be a copy of the folder's checkpoints. Each
-// of them counts: one that the log disowns convicts it, first or last.
+// TestKeptCopyOfCheckpoints: a kept file may be a copy of the folder's checkpoints.
+// Each of them counts: the first or last one that contradicts the log convicts it.
 func TestKeptCopyOfCheckpoints(t *testing.T) {
 	t.Parallel()
 	w := simple(t)
@@ -257,7 +258,7 @@ func TestKeptCopyOfCheckpoints(t *testing.T) {
 	}
 }
 
-// TestNotesHaveABound: a note without an end is refused before it is read whole.
+// TestNotesHaveABound: an endless note is refused before it is read completely.
 func TestNotesHaveABound(t *testing.T) {
 	t.Parallel()
 	for name, endless := range map[string][]byte{"one line": []byte("x"), "many lines": []byte("x\n")} {
@@ -269,7 +270,7 @@ func TestNotesHaveABound(t *testing.T) {
 	}
 }
 
-// counted is a text without an end; it counts what was read.
+// counted is an endless text that counts the bytes read.
 type counted struct {
 	text  []byte
 	bytes int

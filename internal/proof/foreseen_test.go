@@ -30,7 +30,7 @@ func newClockedWitness(t *testing.T) (clockedWitness, string) {
 	return clockedWitness{key, id[:4]}, fmt.Sprintf("%s+%x+%s", clockedName, id[:4], base64.StdEncoding.EncodeToString(typed))
 }
 
-// cosign adds a cosignature of an instant to a note.
+// cosign adds a cosignature with the given time to a note.
 func (w clockedWitness) cosign(signed []byte, at time.Time) []byte {
 	text, _, _ := strings.Cut(string(signed), "\n\n")
 	message := fmt.Sprintf("cosignature/v1\ntime %d\n%s\n", at.Unix(), text)
@@ -39,10 +39,10 @@ func (w clockedWitness) cosign(signed []byte, at time.Time) []byte {
 	return append(append([]byte{}, signed...), fmt.Sprintf("— %s %s\n", clockedName, base64.StdEncoding.EncodeToString(b))...)
 }
 
-// TestForeseen: a witness that did not see the announcement of a round before the
-// round was there convicts an opening that the files alone let pass, for both
-// verifiers.
-func TestForeseen(t *testing.T) {
+// TestWitnessConvictsALateAnnouncement: the files alone accept an opening whose round may have been known at
+// its announcement. Both verifiers convict it if a witness did not see the announcement
+// before the round came.
+func TestWitnessConvictsALateAnnouncement(t *testing.T) {
 	w := newWorld(t)
 	w.withBeacon()
 	w.prize("gold", 600, "19.90")

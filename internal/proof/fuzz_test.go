@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzParseLine: what is taken for a line comes out again byte for byte.
+// FuzzParseLine: an accepted line is written again byte for byte.
 func FuzzParseLine(f *testing.F) {
 	for _, line := range []string{
 		`{"v":1,"at":"2026-03-04T04:06:07.000890Z","kind":"created"}`,
@@ -25,8 +25,8 @@ func FuzzParseLine(f *testing.F) {
 	})
 }
 
-// FuzzVerify: whatever the files hold, the verifier says something, and never
-// that files hold which no key has signed.
+// FuzzVerify: whatever the files contain, the verifier returns a report, and never
+// accepts files that no key has signed.
 func FuzzVerify(f *testing.F) {
 	f.Add([]byte("a+00000000+AAAA\n"), []byte("drawsvc commitment v1\n\n— a AAAA\n"), []byte("a\n1\nAAAA\n\n— a AAAA\n"), []byte("1 00\n"))
 	f.Fuzz(func(t *testing.T, key, commitment, checkpoints, reveal []byte) {
@@ -40,8 +40,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzNotes: whatever is taken for a note, a checkpoint, a commitment, a key or a
-// reveal comes out again byte for byte; so nothing in it can be changed unseen.
+// FuzzNotes: an accepted note, checkpoint, commitment, key or reveal is written again
+// byte for byte; so nothing in it can be changed unnoticed.
 func FuzzNotes(f *testing.F) {
 	signer, key, err := NewKey(worldOrigin)
 	require.NoError(f, err)

@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestCheckHost: what may be committed under can be an origin, and is a host.
+// TestCheckHost: each accepted host can be part of an origin, and is a host.
 func TestCheckHost(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{

@@ -20,7 +20,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// odd are values that stand where others belong.
+// odd returns values of unexpected types.
 func odd() jsontext.Value {
 	all := []string{
 		`null`, `true`, `0`, `-1`, `1`, `2`, `7`, `1000000000000`, `9223372036854775807`, `9223372036854775808`, `1.5`, `1e3`, `""`, `"x"`, `"gold"`, `"none"`,
@@ -30,7 +30,7 @@ func odd() jsontext.Value {
 	return jsontext.Value(all[rand.IntN(len(all))]) //nolint:gosec // any will do
 }
 
-// parts are the members of an object with their names, or the elements of a list.
+// parts returns the members of an object with their names, or the elements of a list.
 func parts(v jsontext.Value) (all [][2]string) {
 	in := jsontext.NewDecoder(bytes.NewReader(v))
 	_, _ = in.ReadToken()
@@ -49,7 +49,7 @@ func parts(v jsontext.Value) (all [][2]string) {
 	return all
 }
 
-// mangled is a JSON value with one thing changed, somewhere in it.
+// mangled returns a JSON value with one thing changed, somewhere in it.
 func mangled(v jsontext.Value) jsontext.Value {
 	all := parts(v)
 	if v.Kind() != '{' && v.Kind() != '[' || len(all) == 0 {
@@ -77,7 +77,7 @@ func mangled(v jsontext.Value) jsontext.Value {
 	return jsontext.Value(ends[:1] + strings.Join(texts, ",") + ends[1:])
 }
 
-// hostile is a log with a line that is mangled, dropped, doubled or moved.
+// hostile returns a log with a line that is mangled, dropped, doubled or moved.
 func hostile(lines []string) []string {
 	at := rand.IntN(len(lines)) //nolint:gosec // any will do
 	if rand.IntN(2) == 0 {      //nolint:gosec // most lines are awards
@@ -106,8 +106,8 @@ func hostile(lines []string) []string {
 	return lines
 }
 
-// hostileFiles are what an operator publishes who mangles his log and signs all of it
-// anew.
+// hostileFiles returns the files of an operator who mangles the log and signs
+// everything again.
 func hostileFiles(w *world, log []byte) fstest.MapFS {
 	lines := hostile(slices.Collect(strings.Lines(string(log))))
 	for i, line := range lines {
@@ -125,8 +125,8 @@ func hostileFiles(w *world, log []byte) fstest.MapFS {
 	return w.files([]byte(strings.Join(lines, "")), nil)
 }
 
-// TestHostileLogs: whatever an operator writes into his log, both verifiers say the
-// same of it, at the same entry, and neither breaks down.
+// TestHostileLogs: whatever an operator writes to the log, both verifiers report the
+// same, at the same entry, and neither crashes.
 func TestHostileLogs(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, "python3", "python3")
@@ -185,8 +185,8 @@ func filesOf(t *testing.T, dir string) fstest.MapFS {
 	return files
 }
 
-// TestPackedLog: a log that was packed is verified as it is; one that is cut off is a
-// finding, behind what could be read.
+// TestPackedLog: a packed log is verified as it is; a log that is cut off is a finding,
+// after what could be read.
 func TestPackedLog(t *testing.T) {
 	t.Parallel()
 	files := simple(t).publishAll()

@@ -9,9 +9,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Inclusion proves that consecutive lines are in the log of a checkpoint. Of one
-// line it is the proof of RFC 6962. Of several, the hashes that follow from the
-// lines themselves are left out, and the others stand in the same order.
+// Inclusion proves that consecutive lines are in the log of a checkpoint. For one line
+// it is the proof of RFC 6962. For several, it leaves out the hashes that follow from
+// the lines themselves; the other hashes keep their order.
 type Inclusion struct {
 	// Checkpoint is the signed note.
 	Checkpoint string `json:"checkpoint"`
@@ -21,8 +21,8 @@ type Inclusion struct {
 	Hashes []string `json:"hashes"`
 }
 
-// Prove is the proof that the lines from the place first on, up to end, are in a
-// tree of size. subtree returns the root over the lines from lo up to hi.
+// Prove returns the proof that the lines from first up to end are in a tree of the
+// given size. subtree returns the root over the lines from lo up to hi.
 func Prove(size, first, end int64, subtree func(lo, hi int64) (tlog.Hash, error)) ([]string, error) {
 	p := prover{first: first, end: end, subtree: subtree}
 	if err := p.prove(0, size); err != nil {
@@ -41,8 +41,8 @@ type prover struct {
 	hashes     []tlog.Hash
 }
 
-// prove appends the hashes for the subtree from lo up to hi, which holds one of
-// the lines: first those of its halves that hold one, then that of the other half.
+// prove appends the hashes for the subtree from lo up to hi, which contains one of the
+// lines: first those of its halves that contain one, then the hash of the other half.
 func (p *prover) prove(lo, hi int64) error {
 	if hi-lo == 1 {
 		return nil
@@ -71,11 +71,11 @@ func (p *prover) prove(lo, hi int64) error {
 	return err
 }
 
-// half is how many of n leaves, n at least 2, are in the left half of their tree:
+// half returns how many of n leaves, n at least 2, are in the left half of their tree:
 // the highest power of two below n.
 func half(n int64) int64 { return 1 << (bits.Len64(uint64(n-1)) - 1) }
 
-// Subtree is the root over the leaves from lo up to hi. perfect returns the roots
+// Subtree returns the root over the leaves from lo up to hi. perfect returns the roots
 // that the caller has: the leaves themselves, and whatever larger ones it keeps.
 func Subtree(lo, hi int64, perfect func(lo, hi int64) (h tlog.Hash, ok bool)) (tlog.Hash, error) {
 	if h, ok := perfect(lo, hi); ok {
@@ -93,8 +93,8 @@ func Subtree(lo, hi int64, perfect func(lo, hi int64) (h tlog.Hash, ok bool)) (t
 	return tlog.NodeHash(left, right), err
 }
 
-// Root is the root that the proof and the lines make in a tree of size. Error:
-// CodeInvalidRequest.
+// Root returns the root of a tree of the given size that the proof and the lines imply.
+// Error: CodeInvalidRequest.
 func (p *Inclusion) Root(size int64, lines [][]byte) (tlog.Hash, error) {
 	bad := draw.Errorf(draw.CodeInvalidRequest, "the proof of inclusion is not one of such lines")
 	n := int64(len(lines))
@@ -138,7 +138,7 @@ func (r *rooting) root(lo, hi int64) (h tlog.Hash) {
 		return LeafHash(r.lines[lo-r.first])
 	}
 	middle := lo + half(hi-lo)
-	if middle <= r.first { // what holds a line comes first
+	if middle <= r.first { // the half with a line comes first
 		right := r.root(middle, hi)
 		return tlog.NodeHash(r.root(lo, middle), right)
 	}

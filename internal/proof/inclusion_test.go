@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// leaves are n lines, and the reader of their hashes by the numbers of tlog.
+// leaves returns n lines, and the reader of their hashes by the numbers of tlog.
 func leaves(t *testing.T, n int64) ([][]byte, tlog.HashReader) {
 	var lines [][]byte
 	var stored []tlog.Hash
@@ -42,8 +42,8 @@ func subtreeOf(lines [][]byte) func(lo, hi int64) (tlog.Hash, error) {
 	}
 }
 
-// TestInclusion: of one line the proof is that of RFC 6962, of several it proves
-// each of them, and nothing else.
+// TestInclusion: for one line the proof is that of RFC 6962; for several it proves each
+// of them, and nothing else.
 func TestInclusion(t *testing.T) {
 	lines, read := leaves(t, 70)
 	subtree := subtreeOf(lines)
@@ -79,7 +79,7 @@ func TestInclusion(t *testing.T) {
 	}
 }
 
-// TestInclusionRefuses: what is no proof is refused, and ends.
+// TestInclusionRefuses: an invalid proof is refused, in bounded time.
 func TestInclusionRefuses(t *testing.T) {
 	line := [][]byte{[]byte("line\n")}
 	hash := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{1}, 32))

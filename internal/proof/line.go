@@ -9,10 +9,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Kind says what a line of the log is.
+// Kind is the kind of a line of the log.
 type Kind string
 
-// The kinds.
+// The kinds of lines.
 const (
 	KindAward   Kind = "award"
 	KindStock   Kind = "stock"
@@ -33,52 +33,55 @@ const (
 	KindSkip    Kind = "skip"
 )
 
-// Line is one line of a pool's public log. Which members it has depends on its
-// kind; those of other kinds are zero.
+// Line is one line of a pool's public log. Which members it has depends on its kind;
+// those of other kinds are zero.
 type Line struct {
 	Version int64
 	At      time.Time
 	Kind    Kind
 
-	// PrizeID is of award, stock, prize and codes.
+	// PrizeID belongs to award, stock, prize and codes.
 	PrizeID string
-	// Unit to User are an award's; the names of its draw and of its user are tags.
+	// Unit to User belong to an award; the names of its draw and of its user are tags.
 	Unit    int64
 	Draw    string
 	Ordinal int
 	Count   int
 	User    string
-	// Redirect is nil where the rules let stand what was drawn.
+	// Redirect is nil if the rules did not replace what was drawn.
 	Redirect *draw.Redirect
-	// Name is a prize's or a pool's new name. Value is a prize's, two decimals.
-	// In stock both are on the first line of a prize alone.
+	// Name is a prize's or a pool's new name. Value is a prize's, with two decimals. In
+	// stock lines, only the first line of a prize has both.
 	Name, Value string
-	// IsBlank and IsEndless are of the first stock line of a blank.
+	// IsBlank and IsEndless belong to the first stock line of a blank.
 	IsBlank, IsEndless bool
 	// Delta is a stock move; an endless blank has none.
 	Delta int64
-	// Reason is of stock, and may be of pause and close; Salt is 16 random bytes as unpadded base64url.
+	// Reason belongs to stock, and may belong to pause and close; Salt is 16 random
+	// bytes as unpadded base64url.
 	Reason, Salt string
+	// Item is the number of the moment that became a stock line, 0 for other lines.
+	Item int64
 	// Hash is the commitment's, in hexadecimal.
 	Hash string
-	// Round is the beacon's round that an opening announces, and that an open
-	// line opens the pool with; Signature is that of an open line's round.
+	// Round is the beacon's round that an opening announces, or that an open line opens
+	// the pool with. Signature is the signature of an open line's round.
 	Round     int64
 	Signature string
-	// Mode is the pool's own lock mode, "" for the service's.
+	// Mode is the pool's own lock mode, "" for the service's default.
 	Mode string
 	// Document are rules, "null" for none.
 	Document string
-	// Items and SHA256 are of an agenda, and of codes that were imported. Dropped is of
-	// codes that left the reserve.
+	// Items and SHA256 belong to an agenda, and to codes that were imported. Dropped
+	// belongs to codes that left the reserve.
 	Items, Dropped int64
 	SHA256         string
 }
 
-// isFirst says that a stock line adds its prize.
+// isFirst reports whether a stock line adds its prize.
 func (l *Line) isFirst() bool { return l.Name != "" }
 
-// Append appends the line, with its end, in its one right form.
+// Append appends the line, with its end, in canonical form.
 func (l *Line) Append(b []byte) []byte {
 	w := writer{append(b, '{')}
 	w.number("v", l.Version)
@@ -160,6 +163,9 @@ func (l *Line) appendStock(w *writer) {
 	}
 	w.text("reason", l.Reason)
 	w.text("salt", l.Salt)
+	if l.Item != 0 {
+		w.number("item", l.Item)
+	}
 }
 
 // writer writes the members of one object.

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTextIsEscapedAsTheFormatSays: the quote, the backslash and what is below the
-// space, by the short forms of RFC 8785 where it has one, and nothing else.
+// TestTextIsEscapedAsTheFormatSays: the quote, the backslash and characters below the
+// space are escaped, by the short forms of RFC 8785 if there is one, and nothing else.
 // Verifiers compare bytes, so that another escape would be another log.
 func TestTextIsEscapedAsTheFormatSays(t *testing.T) {
 	short := map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}

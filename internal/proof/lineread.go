@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// members are all that a line of any kind may have.
+// members are all members that a line of any kind may have.
 type members struct {
 	V        int64          `json:"v"`
 	At       string         `json:"at"`
@@ -34,6 +34,7 @@ type members struct {
 	Delta    int64          `json:"delta"`
 	Reason   string         `json:"reason"`
 	Salt     string         `json:"salt"`
+	Item     int64          `json:"item"`
 	Hash     string         `json:"hash"`
 	Round    int64          `json:"round"`
 	Sig      string         `json:"signature"`
@@ -44,11 +45,11 @@ type members struct {
 	SHA256   string         `json:"sha256"`
 }
 
-// LineMax is the longest line, in bytes: rules are the longest.
+// LineMax is the maximum length of a line, in bytes: rules are the longest.
 const LineMax = 4 * draw.RulesMax
 
-// ParseLine reads one line with its end. A line that is not exactly what
-// [Line.Append] writes is refused with CodeInvalidRequest.
+// ParseLine reads one line with its end. It refuses a line that is not exactly what
+// [Line.Append] writes with CodeInvalidRequest.
 func ParseLine(b []byte) (*Line, error) {
 	var m members
 	if err := json.Unmarshal(b, &m, json.RejectUnknownMembers(true)); err != nil {
@@ -61,7 +62,7 @@ func ParseLine(b []byte) (*Line, error) {
 	l := &Line{
 		Version: m.V, At: at, Kind: m.Kind, PrizeID: m.Prize, Unit: m.Unit, Draw: m.Draw, Ordinal: m.N, Count: m.Of, User: m.User,
 		Name: m.Name, Value: m.Value, IsBlank: m.Class == string(draw.KindBlank), IsEndless: m.Endless, Delta: m.Delta,
-		Reason: m.Reason, Salt: m.Salt, Hash: m.Hash, Round: m.Round, Signature: m.Sig, Mode: m.Mode, Document: string(m.Document), Items: m.Count, Dropped: m.Dropped, SHA256: m.SHA256,
+		Reason: m.Reason, Salt: m.Salt, Item: m.Item, Hash: m.Hash, Round: m.Round, Signature: m.Sig, Mode: m.Mode, Document: string(m.Document), Items: m.Count, Dropped: m.Dropped, SHA256: m.SHA256,
 	}
 	if m.Why != "" {
 		l.Redirect = &draw.Redirect{Why: m.Why}
@@ -80,7 +81,7 @@ func ParseLine(b []byte) (*Line, error) {
 	return l, nil
 }
 
-// check reports whether the members of the line's kind are what they can be.
+// check returns an error unless the members of the line's kind are in range.
 func (l *Line) check() error {
 	good := false
 	switch l.Kind {
@@ -88,7 +89,7 @@ func (l *Line) check() error {
 		good = l.checkAward()
 	case KindStock:
 		good = isID(l.PrizeID) && (!l.isFirst() || isText(l.Name) && isValue(l.Value)) && isText(l.Reason) && isTag(l.Salt) &&
-			(l.IsBlank || !l.IsEndless)
+			(l.IsBlank || !l.IsEndless) && (l.Item == 0 || l.Item > 0 && l.Delta == 1 && !l.isFirst())
 	case KindPrize:
 		good = isID(l.PrizeID) && isText(l.Name) && isValue(l.Value)
 	case KindCommit:
@@ -120,7 +121,7 @@ func (l *Line) check() error {
 func (l *Line) checkAward() bool {
 	if r := l.Redirect; r != nil {
 		switch r.Why {
-		case draw.WhySoldOut, draw.WhyLimit, draw.WhyBudget, draw.WhyGuarantee:
+		case draw.WhySoldOut, draw.WhyLimit, draw.WhyBudget, draw.WhyGuarantee, draw.WhyMoment:
 		default:
 			return false
 		}
@@ -131,8 +132,8 @@ func (l *Line) checkAward() bool {
 	return isID(l.PrizeID) && l.Unit > 0 && l.Ordinal > 0 && l.Ordinal <= l.Count && l.Count <= draw.CountMax && isTag(l.Draw) && isTag(l.User)
 }
 
-// isArranged says that the document is none, or rules in their one right form, in
-// which users are tags.
+// isArranged reports whether the document is none, or rules in canonical form in which
+// users are tags.
 func (l *Line) isArranged() bool {
 	rules, err := l.Rules()
 	if err != nil || rules == nil {
@@ -146,7 +147,7 @@ func (l *Line) isArranged() bool {
 	return rules.Document() == l.Document
 }
 
-// Rules are those of the line's document, nil for none.
+// Rules returns the rules of the line's document, nil for none.
 func (l *Line) Rules() (*draw.Rules, error) {
 	if l.Document == "null" {
 		return nil, nil //nolint:nilnil // no rules are what the document says
@@ -156,8 +157,8 @@ func (l *Line) Rules() (*draw.Rules, error) {
 
 func isID(s string) bool { return draw.CheckID("id", s) == nil }
 
-// isText says that s may be a name or a reason in a line. The service is
-// stricter; what a log shows of its texts decides nothing.
+// isText reports whether s may be a name or a reason in a line. The service is
+// stricter; the texts of a log decide nothing.
 func isText(s string) bool { return s != "" && utf8.RuneCountInString(s) <= draw.NameMax }
 
 func isValue(s string) bool {
@@ -165,7 +166,7 @@ func isValue(s string) bool {
 	return err == nil && v.StringFixed(2) == s
 }
 
-// isTag says that s is 16 bytes as unpadded base64url in its one right form.
+// isTag reports whether s is 16 bytes as unpadded base64url in canonical form.
 func isTag(s string) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	return err == nil && len(b) == tagSize && len(s) == tagTextSize

@@ -6,16 +6,17 @@ import (
 	"hash/maphash"
 )
 
-// hashes is a set of hashes of 64 bits, in 22 bytes each at most. Its parts grow
-// one by one, so that growing takes no memory of its own. The zero value is empty.
+// hashes is a set of hashes of 64 bits, with at most 22 bytes for each. Its parts grow
+// one by one, so that growing needs almost no additional memory. The zero value is
+// empty.
 type hashes [256]struct {
-	slots []uint64 // 0 for none; a power of two of them
+	slots []uint64 // 0 for none; the length is a power of two
 	used  int
 }
 
-// add adds a hash, and says whether it was there.
+// add adds a hash, and reports whether the set had it before.
 func (s *hashes) add(h uint64) bool {
-	h = max(h, 1) // 0 is no hash
+	h = max(h, 1) // 0 means no hash
 	part := &s[h>>56]
 	if 4*(part.used+1) > 3*len(part.slots) {
 		old := part.slots
@@ -35,7 +36,8 @@ func (s *hashes) add(h uint64) bool {
 	return false
 }
 
-// slotOf is the slot of a hash, or the one where it belongs. One is free.
+// slotOf returns the slot of a hash, or the free one where it belongs. At least one
+// slot is free.
 func slotOf(slots []uint64, h uint64) uint64 {
 	last := uint64(len(slots) - 1)
 	at := h & last
@@ -45,9 +47,9 @@ func slotOf(slots []uint64, h uint64) uint64 {
 	return at
 }
 
-// names are those of a log's draws as far as it was read. A log has millions, so
-// their hashes are kept alone. The hash has a key of its own for each
-// verification: nobody can choose names whose hashes are equal.
+// names are the names of a log's draws, as far as it was read. A log has millions, so
+// only their hashes are kept. Each verification hashes with a new key: nobody can
+// choose names with equal hashes.
 type names struct {
 	seed maphash.Seed
 	hash func(maphash.Seed, string) uint64
@@ -56,9 +58,10 @@ type names struct {
 
 func newNames() *names { return &names{seed: maphash.MakeSeed(), hash: maphash.String} }
 
-// isKnown says whether a line before has the draw of a line, the first of its
-// draw. Where the hash is known, which two names in 2^64 share, the log is read
-// again: the answer is exact.
+// isKnown reports whether an earlier line has the draw of the given line, which is the
+// first of its draw. If the hash is known, it reads the log again to exclude a
+// coincidence: the answer is exact. Two names share a hash with a probability of 1 in
+// 2^64.
 func (v *verifier) isKnown(l *Line) (known bool, err error) {
 	if !v.drawn.seen.add(v.drawn.hash(v.drawn.seed, l.Draw)) {
 		return false, nil

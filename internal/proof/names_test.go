@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestHashesAreASet: what was added is there, and nothing else, however small the
-// hashes are and however many.
+// TestHashesAreASet: the set contains what was added, and nothing else, however small
+// and however many the hashes are.
 func TestHashesAreASet(t *testing.T) {
 	for _, span := range []uint64{50, 5000, 1 << 40} {
 		var s hashes
@@ -34,13 +34,12 @@ func TestHashesAreASet(t *testing.T) {
 	}
 }
 
-// TestHashesAreSmall: many take no more than 24 bytes each, while they grow
-// too.
+// TestHashesAreSmall: many hashes take at most 24 bytes each, even while the set grows.
 func TestHashesAreSmall(t *testing.T) {
 	var s hashes
 	for i := range uint64(200_000) {
 		s.add(i * 0x9e3779b97f4a7c15)
-		if i < 20_000 || i%1000 != 0 { // a part has sixteen slots from its first on
+		if i < 20_000 || i%1000 != 0 { // a part begins with sixteen slots
 			continue
 		}
 		var slots uint64
@@ -51,8 +50,8 @@ func TestHashesAreSmall(t *testing.T) {
 	}
 }
 
-// TestNamesAreExact: names whose hashes are equal are kept apart by the log, and a
-// name that comes again is found even so.
+// TestNamesAreExact: the log distinguishes names with equal hashes, and a repeated name
+// is found nevertheless.
 func TestNamesAreExact(t *testing.T) {
 	w := newWorld(t)
 	w.prize("silver", 900, "5.00")
@@ -92,8 +91,8 @@ func TestNamesAreExact(t *testing.T) {
 	}
 }
 
-// secondFinds is the rule that the second verifier finds broken where names have
-// the hashes of a key.
+// secondFinds returns the rule that the second verifier finds broken if names are
+// hashed with the given key.
 func secondFinds(t *testing.T, files fstest.MapFS, key string) string {
 	t.Helper()
 	servertest.NeedPrograms(t, "python3", "python3")

@@ -17,13 +17,13 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// NewKey makes the Ed25519 key of a pool, named by its origin: the signer's
-// secret text, and the verifier's public one.
+// NewKey creates the Ed25519 key of a pool, named by its origin: the signer's secret
+// text, and the verifier's public one.
 func NewKey(origin string) (signer, verifier string, err error) {
 	return note.GenerateKey(rand.Reader, origin)
 }
 
-// Checkpoint says which root the log had at a size.
+// Checkpoint states the root of the log at a size.
 type Checkpoint struct {
 	Origin string
 	// Size is the number of entries, at least 1.
@@ -31,13 +31,13 @@ type Checkpoint struct {
 	Root tlog.Hash
 }
 
-// Text is the checkpoint without its signatures.
+// Text returns the checkpoint without its signatures.
 func (c *Checkpoint) Text() string {
 	return fmt.Sprintf("%s\n%d\n%s\n", c.Origin, c.Size, base64.StdEncoding.EncodeToString(c.Root[:]))
 }
 
-// ParseCheckpoint reads the text of a checkpoint. A text that is not exactly what
-// [Checkpoint.Text] writes is refused with CodeInvalidRequest.
+// ParseCheckpoint reads the text of a checkpoint. It refuses a text that is not exactly
+// what [Checkpoint.Text] writes with CodeInvalidRequest.
 func ParseCheckpoint(text string) (*Checkpoint, error) {
 	c := &Checkpoint{}
 	var root string
@@ -57,15 +57,15 @@ func ParseCheckpoint(text string) (*Checkpoint, error) {
 	return c, nil
 }
 
-// ReadCheckpoint reads the checkpoint that a note holds, and does not verify its
-// signatures. Error: CodeInvalidRequest.
+// ReadCheckpoint reads the checkpoint in a note, and does not verify its signatures.
+// Error: CodeInvalidRequest.
 func ReadCheckpoint(signed []byte) (*Checkpoint, error) {
 	text, _, _ := bytes.Cut(signed, []byte("\n\n"))
 	return ParseCheckpoint(string(text) + "\n")
 }
 
-// Sign signs a text, whose last line ends, by the secret text of a key. Error:
-// CodeSeedUnavailable.
+// Sign signs a text with the secret text of a key. The text must end with a newline.
+// Error: CodeSeedUnavailable.
 func Sign(text, signer string) ([]byte, error) {
 	s, err := newSigner(signer)
 	if err != nil {
@@ -83,14 +83,13 @@ func newSigner(text string) (note.Signer, error) {
 	return s, nil
 }
 
-// Open returns the text of a signed note. Its first signature must be of the
-// verifier and good, and the note must be in its one right form. Signatures of
-// others, as of witnesses, come behind and are not checked. Error:
-// CodeInvalidRequest.
+// Open returns the text of a signed note. Its first signature must be the verifier's
+// and valid, and the note must be in canonical form. Signatures of others, such as
+// witnesses, follow it and are not checked. Error: CodeInvalidRequest.
 func Open(signed []byte, v note.Verifier) (string, error) {
 	n, err := note.Open(signed, note.VerifierList(v))
 	if err != nil {
-		return "", draw.Errorf(draw.CodeInvalidRequest, "%s", cut(err.Error(), quoteMax)) // which names the key
+		return "", draw.Errorf(draw.CodeInvalidRequest, "%s", cut(err.Error(), quoteMax)) // it names the key
 	}
 	if first := fmt.Sprintf("%s%s %s\n", signaturePrefix, n.Sigs[0].Name, n.Sigs[0].Base64); !bytes.HasPrefix(signed[len(n.Text)+1:], []byte(first)) {
 		return "", draw.Errorf(draw.CodeInvalidRequest, "the signature of the pool's key is not the first")
@@ -110,7 +109,7 @@ func Open(signed []byte, v note.Verifier) (string, error) {
 	return n.Text, nil
 }
 
-// Verifier reads the public text of a key, in its one right form. Error:
+// Verifier reads the public text of a key, in canonical form. Error:
 // CodeInvalidRequest.
 func Verifier(key string) (note.Verifier, error) {
 	v, err := note.NewVerifier(key)
@@ -128,10 +127,10 @@ func Verifier(key string) (note.Verifier, error) {
 // JoinNotes joins signed notes by one empty line.
 func JoinNotes(notes [][]byte) []byte { return bytes.Join(notes, []byte("\n")) }
 
-// SplitNotes yields the notes that [JoinNotes] has joined, one after another: a long
-// campaign has a checkpoint of each second. It ends after its first error: that of
-// reading, or CodeInvalidRequest, also for a note of more than NoteMax bytes. A note is
-// good until the next.
+// SplitNotes yields the notes that [JoinNotes] has joined, one after another, because a
+// long campaign has a checkpoint for each second. It ends after its first error: that
+// of reading, or CodeInvalidRequest, also for a note of more than NoteMax bytes. A note
+// is valid until the next.
 func SplitNotes(joined io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReader(joined)
@@ -141,7 +140,7 @@ func SplitNotes(joined io.Reader) iter.Seq2[[]byte, error] {
 			if string(line) == "\n" && !isWithin {
 				gaps++
 			}
-			if isWithin = errors.Is(err, bufio.ErrBufferFull); isWithin { // the line goes on
+			if isWithin = errors.Is(err, bufio.ErrBufferFull); isWithin { // the line continues
 				err = nil
 			}
 			switch {

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/servertest/drand"
 )
 
-// withBeacon gives the world a chain of its own, before it is committed.
+// withBeacon gives the world its own chain, before it is committed.
 func (w *world) withBeacon() {
 	w.chain = drand.New(w.t, 1_700_000_000, 3)
 	var err error
@@ -20,7 +20,8 @@ func (w *world) withBeacon() {
 	require.NoError(w.t, err)
 }
 
-// announce announces a round, as many rounds later than the first that may be.
+// announce announces a round that is later than the first possible one by the given
+// number.
 func (w *world) announce(later int64) int64 {
 	round := max(w.beacon.Next(w.at.Add(time.Microsecond)), w.latest+1) + later
 	w.latest = round
@@ -38,8 +39,8 @@ func (w *world) openWith(round int64) {
 	w.numbers.Mix(mixed)
 }
 
-// blind is a pool with a beacon: 100 draws in each of three openings, and stock
-// and rules that move between them.
+// blind returns a pool with a beacon: 100 draws in each of three openings, and stock
+// and rules that change between them.
 func blind(t *testing.T) *world {
 	w := newWorld(t)
 	w.withBeacon()
@@ -62,8 +63,8 @@ func blind(t *testing.T) *world {
 	return w
 }
 
-// TestOpenings: the draws of each opening follow from its round, for both verifiers.
-func TestOpenings(t *testing.T) {
+// TestDrawsFollowFromTheirOpening: the draws of each opening follow from its round, for both verifiers.
+func TestDrawsFollowFromTheirOpening(t *testing.T) {
 	w := blind(t)
 	files := w.publishAll()
 	r := verified(t, files, VerifyOptions{})
@@ -75,7 +76,7 @@ func TestOpenings(t *testing.T) {
 	require.Equal(t, 0, code, last)
 }
 
-// TestLiveBeacon: rounds are checked also where no seed is revealed.
+// TestLiveBeacon: rounds are checked even if no seed is revealed.
 func TestLiveBeacon(t *testing.T) {
 	w := blind(t)
 	files := w.files(w.log(), nil)
@@ -89,10 +90,10 @@ func TestLiveBeacon(t *testing.T) {
 	require.Equal(t, RuleBeacon, verified(t, files, VerifyOptions{Live: true}).Rule)
 }
 
-// TestAnnouncedTooLate: an operator who writes times of his own announces a round
-// that was there already. The files alone do not show it; a checkpoint that left
-// the house when the round was there does, because it lacks the opening.
-func TestAnnouncedTooLate(t *testing.T) {
+// TestKeptCheckpointConvictsALateAnnouncement: an operator who writes false times announces a round that had
+// already come. The files alone do not show it. A checkpoint that was published when
+// the round came does, because it lacks the opening.
+func TestKeptCheckpointConvictsALateAnnouncement(t *testing.T) {
 	w := newWorld(t)
 	w.withBeacon()
 	w.prize("gold", 600, "19.90")
@@ -108,9 +109,9 @@ func TestAnnouncedTooLate(t *testing.T) {
 	require.Less(t, c.Size, int64(4), "the log that was signed then had no opening: a witness's time on it says so")
 }
 
-// TestPassedOver: rounds that were announced and not opened with are counted,
-// whatever made them stand no more.
-func TestPassedOver(t *testing.T) {
+// TestReportCountsRoundsNotOpenedWith: rounds that were announced and not opened with are counted, whatever
+// withdrew them.
+func TestReportCountsRoundsNotOpenedWith(t *testing.T) {
 	w := newWorld(t)
 	w.withBeacon()
 	w.prize("gold", 600, "19.90")
@@ -121,7 +122,7 @@ func TestPassedOver(t *testing.T) {
 	w.rules(`{"limits":[{"of":"draws","max":60}]}`)
 	w.change(draw.WhatName, `{"name":"other"}`)
 	round := w.announce(0)
-	w.change(draw.WhatName, `{"name":"another"}`) // which changes no deck
+	w.change(draw.WhatName, `{"name":"another"}`) // it changes no deck
 	w.openWith(round)
 	w.draw("d", "u", 3)
 	w.state(draw.StatePaused)
@@ -136,8 +137,8 @@ func TestPassedOver(t *testing.T) {
 	require.Contains(t, last, ": 3 awards replayed from version 4 on, 1 opening, 3 announced rounds passed over")
 }
 
-// TestStockWhileOpen: a commitment may allow moves of stock while the pool is
-// open, and never rules; what it allows is said.
+// TestStockWhileOpen: a commitment may allow moves of stock, but never changes of
+// rules, while the pool is open. The report states that it does.
 func TestStockWhileOpen(t *testing.T) {
 	w := newWorld(t)
 	w.withBeacon()
@@ -164,8 +165,8 @@ func TestStockWhileOpen(t *testing.T) {
 	require.Equal(t, RuleBeacon, verified(t, w.files(ruled, nil), VerifyOptions{}).Rule)
 }
 
-// TestBrokenBeacons: a service that leaves the beacon out, or keeps the one of an
-// opening before, is found by its first award that falls otherwise.
+// TestBrokenBeacons: a service that leaves the beacon out, or keeps that of an earlier
+// opening, is found by the first award that differs.
 func TestBrokenBeacons(t *testing.T) {
 	for name, double := range map[string]func(w *world, opening int){
 		"a key without the beacon":               func(w *world, _ int) { w.numbers.Mix([32]byte{}) },
@@ -196,7 +197,7 @@ func TestBrokenBeacons(t *testing.T) {
 	}
 }
 
-// keepOld has the second opening's draws take the first one's numbers.
+// keepOld makes the second opening's draws use the first one's numbers.
 func (w *world) keepOld(opening int) {
 	if opening == 0 {
 		w.old = w.numbers.beacon
@@ -205,8 +206,8 @@ func (w *world) keepOld(opening int) {
 	w.numbers.Mix(w.old)
 }
 
-// TestEveryByteOfABeaconCounts: a bit that flips in the commitment or the log of a
-// pool with a beacon is found by both verifiers.
+// TestEveryByteOfABeaconCounts: both verifiers find a flipped bit in the commitment or
+// the log of a pool with a beacon.
 func TestEveryByteOfABeaconCounts(t *testing.T) {
 	w := newWorld(t)
 	w.withBeacon()
@@ -222,7 +223,7 @@ func TestEveryByteOfABeaconCounts(t *testing.T) {
 			flipped := clone(files)
 			flipped[name].Data[i] ^= 1 << (i % 8)
 			require.False(t, verified(t, flipped, VerifyOptions{}).OK, "%s, byte %d", name, i)
-			if i%101 == 5 { // the second verifier takes a process each
+			if i%101 == 5 { // each run of the second verifier starts a process
 				code, last := secondSays(t, flipped)
 				require.Equal(t, 3, code, "%s, byte %d: %s", name, i, last)
 			}

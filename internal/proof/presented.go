@@ -13,15 +13,15 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Presented is what somebody shows of a draw: a receipt, or the answer to POST
-// /draw or to GET /pools/{pool}/draws/{draw}/receipt that holds one.
+// Presented is what a caller presents of a draw: a receipt, or an answer with a receipt
+// to POST /draw or GET /pools/{pool}/draws/{draw}/receipt.
 type Presented struct {
 	Receipt Receipt
-	// Proof is nil where there is none.
+	// Proof is nil if there is none.
 	Proof *Inclusion
 
 	drawID, user string
-	awards       []presentedAward // nil where there are none
+	awards       []presentedAward // nil if there are none
 }
 
 type presentedAward struct {
@@ -31,7 +31,7 @@ type presentedAward struct {
 	At      time.Time `json:"at"`
 }
 
-// ParsePresented reads what is presented. Error: CodeInvalidRequest.
+// ParsePresented reads what a caller presents. Error: CodeInvalidRequest.
 func ParsePresented(b []byte) (*Presented, error) {
 	var answer struct {
 		Draw    string           `json:"draw"`
@@ -119,7 +119,7 @@ func (p *Presented) Open(key note.Verifier) (*Promised, error) {
 	return promised, nil
 }
 
-// readReceipts takes the receipts that the caller has, one a line.
+// readReceipts reads the caller's receipts, one on each line.
 func (v *verifier) readReceipts() error {
 	for i, b := range v.options.Receipts {
 		p, err := ParsePresented(b)
@@ -127,7 +127,7 @@ func (v *verifier) readReceipts() error {
 			return findf(0, RuleReceipt, "receipt %d: %s", i+1, draw.DetailOf(err))
 		}
 		promised, err := p.Open(v.key)
-		if err == nil && p.Proof != nil { // whose checkpoint was kept with it
+		if err == nil && p.Proof != nil { // its checkpoint was kept with it
 			var c *Checkpoint
 			if c, err = promised.Includes(p.Proof, v.key); err == nil {
 				v.signed = append(v.signed, expected{*c, RuleKept})
@@ -143,7 +143,7 @@ func (v *verifier) readReceipts() error {
 	return nil
 }
 
-// promise notes what a receipt promises, beside what others do.
+// promise records what a receipt promises, in addition to earlier ones.
 func (v *verifier) promise(p *Promised) error {
 	if v.promised == nil {
 		v.promised, v.promisedOf = map[int64][]byte{}, map[string]int64{}
@@ -171,7 +171,7 @@ func (v *verifier) keeps(version int64, b []byte) error {
 	return nil
 }
 
-// lost is the first version, behind the end of the log, that a receipt promised.
+// lost returns the first version after the end of the log that a receipt promised.
 func (v *verifier) lost() (version int64) {
 	for promised := range v.promised {
 		if version == 0 || promised < version {
@@ -181,8 +181,8 @@ func (v *verifier) lost() (version int64) {
 	return version
 }
 
-// SplitReceipts splits a file of receipts, or of answers that hold one, one a line. A
-// file of one alone may have it on several lines.
+// SplitReceipts splits a file of receipts, or of answers with one, one on each line. A
+// single one may span several lines.
 func SplitReceipts(file []byte) (receipts [][]byte) {
 	if jsontext.Value(file).IsValid() {
 		return [][]byte{file}

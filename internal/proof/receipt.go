@@ -9,32 +9,34 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Receipt promises that a pool's log has the lines of one draw. Whoever holds it
-// can open their tags, and convict a log that lacks one of them. It is signed by
-// itself, and has a Note, or with others of its commit, and has a Text and a Batch.
+// Receipt promises that a pool's log has the lines of one draw. Its holder can open
+// their tags, and convict a log that lacks one of them. A receipt that is signed by
+// itself has a Note. One that is signed with others of its commit has a Text and a
+// Batch.
 type Receipt struct {
 	// Note is the text, signed by the pool's key.
 	Note string `json:"note,omitzero"`
 	// Text is HOST/POOL/receipt, then the lines.
 	Text  string        `json:"text,omitzero"`
 	Batch *ReceiptBatch `json:"batch,omitzero"`
-	// Salt opens the draw's tag, UserSalt that of its user under rules that count
-	// users, "" under others. Both are unpadded base64url.
+	// Salt opens the draw's tag. UserSalt opens the tag of its user under rules that
+	// count users, and is "" under others. Both are unpadded base64url.
 	Salt     string `json:"salt"`
 	UserSalt string `json:"user_salt,omitempty"`
 }
 
-// receiptSuffix goes behind the origin of a pool in its receipts.
+// receiptSuffix follows the origin of a pool in its receipts.
 const receiptSuffix = "/receipt\n"
 
-// Receipts makes those of one pool. It is safe for concurrent use.
+// Receipts signs the receipts of one pool. It is safe for concurrent use.
 type Receipts struct {
 	origin string
 	salts  Salts
 	signer note.Signer
 }
 
-// NewReceipts makes the receipts of the pool that an origin names, by its secrets.
+// NewReceipts returns the signer of receipts of the pool that an origin names, by its
+// secrets.
 func NewReceipts(origin string, secrets *Secrets) (*Receipts, error) {
 	signer, err := newSigner(secrets.Signer)
 	if err != nil {
@@ -43,16 +45,16 @@ func NewReceipts(origin string, secrets *Secrets) (*Receipts, error) {
 	return &Receipts{origin, secrets.Salts, signer}, nil
 }
 
-// unsigned is what a receipt says before it is signed.
+// unsigned is a receipt before it is signed.
 type unsigned struct {
 	text []byte
 	salt Salt
-	// userSalt is the zero salt where the receipt has none.
+	// userSalt is the zero salt if the receipt has none.
 	userSalt Salt
 }
 
-// Of is the receipt of a draw whose awards have their redirects, signed by itself.
-// rules are those that were in force at its first award, nil for none.
+// Of returns the receipt of a draw whose awards have their redirects, signed by itself.
+// rules are the rules in force at its first award, nil for none.
 func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
 	u := r.write(r.salts.tagger(), awards, rules)
 	signed, err := r.sign(string(u.text))
@@ -68,7 +70,7 @@ func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
 
 // write writes the receipt of a draw.
 func (r *Receipts) write(by *tagger, awards []draw.Award, rules *draw.Rules) unsigned {
-	const lineRoom = 256 // that of most lines
+	const lineRoom = 256 // enough for most lines
 	u := unsigned{text: make([]byte, 0, len(r.origin)+len(receiptSuffix)+lineRoom*len(awards)), salt: by.sum("", awards[0].DrawID)}
 	u.text = append(append(u.text, r.origin...), receiptSuffix...)
 	var line Line
@@ -91,9 +93,9 @@ func (r *Receipts) sign(text string) ([]byte, error) {
 	return signed, nil
 }
 
-// lines makes line those of the awards of one draw, by the salt of its name, and calls
-// each for every one until it is false. A tag is hashed once for as long as the rows
-// have one user. A user who was erased is known by his tag alone.
+// lines sets line to the lines of one draw's awards, one after another, by the salt of
+// its name, and calls each for every one until it returns false. It hashes a tag only
+// once for consecutive rows of one user. An erased user is known only by a tag.
 func (t *tagger) lines(line *Line, salt Salt, awards []draw.Award, rules *draw.Rules, each func() bool) bool {
 	*line = Line{Kind: KindAward, Draw: salt.tag("draw\n", awards[0].DrawID), Count: len(awards)}
 	for i := range awards {
@@ -109,7 +111,7 @@ func (t *tagger) lines(line *Line, salt Salt, awards []draw.Award, rules *draw.R
 	return true
 }
 
-// UserOf is the tag of the user of a draw that was made under rules, nil for none.
+// UserOf returns the tag of the user of a draw that was made under rules, nil for none.
 func (s Salts) UserOf(drawID, user string, rules *draw.Rules) string {
 	t := s.tagger()
 	return t.userOf(t.sum("", drawID), user, rules)
@@ -125,18 +127,18 @@ func (t *tagger) userOf(salt Salt, user string, rules *draw.Rules) string {
 	return salt.tag("user\n", user)
 }
 
-// Promised are the lines that a receipt promises, those of one draw.
+// Promised are the lines of one draw that a receipt promises.
 type Promised struct {
 	Lines []*Line
 	// Encoded are the lines as the log has them.
 	Encoded [][]byte
 
 	salt     Salt
-	userSalt *Salt // nil where the receipt has none
+	userSalt *Salt // nil if the receipt has none
 }
 
-// Open reads a receipt that a key has signed. Error: CodeInvalidRequest, with what
-// is wrong with it.
+// Open reads a receipt that a key has signed. Error: CodeInvalidRequest, with what is
+// wrong with it.
 func (r *Receipt) Open(key note.Verifier) (*Promised, error) {
 	p := &Promised{}
 	var err error
@@ -177,7 +179,7 @@ func (r *Receipt) signed(key note.Verifier) (string, error) {
 	return r.Text, r.Batch.check(r.Text, key)
 }
 
-// check reports whether the lines are those of one whole draw.
+// check returns an error unless the lines are those of one complete draw.
 func (p *Promised) check() error {
 	for i, l := range p.Lines {
 		first := p.Lines[0]
@@ -192,8 +194,8 @@ func (p *Promised) check() error {
 	return nil
 }
 
-// Opens reports whether the tags are those of a draw's name and of its user; an
-// empty one is not compared. Error: CodeInvalidRequest.
+// Opens returns an error unless the tags are those of the given draw and user. An empty
+// drawID or user is not compared. Error: CodeInvalidRequest.
 func (p *Promised) Opens(drawID, user string) error {
 	first := p.Lines[0]
 	if drawID != "" && p.salt.tag("draw\n", drawID) != first.Draw {
@@ -209,8 +211,9 @@ func (p *Promised) Opens(drawID, user string) error {
 	return nil
 }
 
-// Includes reports whether the lines are in the log of a checkpoint that the key
-// has signed. Error: CodeInvalidRequest.
+// Includes checks an inclusion proof: the key must have signed its checkpoint, and the
+// lines must be in the checkpoint's log. It returns the checkpoint. Error:
+// CodeInvalidRequest.
 func (p *Promised) Includes(i *Inclusion, key note.Verifier) (*Checkpoint, error) {
 	c, err := OpenCheckpoint([]byte(i.Checkpoint), key)
 	if err != nil {
@@ -240,7 +243,7 @@ func OpenCheckpoint(signed []byte, key note.Verifier) (*Checkpoint, error) {
 	return c, err
 }
 
-// parseSalt reads 32 bytes of unpadded base64url in the one right form.
+// parseSalt reads 32 bytes of unpadded base64url in canonical form.
 func parseSalt(name, text string) (salt Salt, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || copy(salt[:], b) != len(salt) || salt.String() != text {

@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// receipts are those of all draws of a world, by the draw's name.
+// receipts returns the receipts of all draws of a world, by the draw's name.
 func (w *world) receipts() map[string]Receipt {
 	w.t.Helper()
 	by, err := NewReceipts(worldOrigin, &Secrets{Salts: w.salts, Signer: w.signer})
@@ -42,7 +42,7 @@ func (w *world) receipts() map[string]Receipt {
 	return all
 }
 
-// userOf is who made a draw.
+// userOf returns the user of a draw.
 func (w *world) userOf(drawID string) string {
 	for _, e := range w.entries {
 		if e.Award != nil && e.Award.DrawID == drawID {
@@ -58,8 +58,9 @@ func asJSON(t *testing.T, v any) []byte {
 	return b
 }
 
-// TestReceiptsAreTheLog: the receipts of all draws of a pool that has lived are its
-// log, byte for byte, open to their names, and hold for both verifiers.
+// TestReceiptsAreTheLog: the receipts of all draws of a pool with a long history have
+// the lines of its log, byte for byte. Their salts open the tags of their names, and
+// both verifiers accept them.
 func TestReceiptsAreTheLog(t *testing.T) {
 	w := lived(t, 600, 100)
 	files := w.publishAll()
@@ -101,9 +102,8 @@ func TestReceiptsAreTheLog(t *testing.T) {
 	require.Equal(t, 0, code, last)
 }
 
-// TestReceiptsCatch: owners that were swapped, and draws that were dropped or cut
-// off, are not found from the files, and are by a receipt of one who lost by it. A
-// receipt of somebody else finds nothing.
+// TestReceiptsCatch: the files do not show swapped owners, dropped draws or cut-off
+// draws; a receipt of a user who lost by it does. Another user's receipt finds nothing.
 func TestReceiptsCatch(t *testing.T) {
 	w := simple(t)
 	honest := w.publishAll()
@@ -132,8 +132,8 @@ func TestReceiptsCatch(t *testing.T) {
 	}
 }
 
-// TestProofsAreKept: a receipt with its proof, on as many lines as somebody's editor
-// made of it, holds the log to the proof's checkpoint, also behind the draw.
+// TestProofsAreKept: a receipt with its proof, reformatted over several lines, convicts
+// a log that contradicts the proof's checkpoint, even after the draw.
 func TestProofsAreKept(t *testing.T) {
 	w := simple(t)
 	honest := w.publishAll()
@@ -157,7 +157,7 @@ func TestProofsAreKept(t *testing.T) {
 	}
 }
 
-// presented is a draw's receipt with its proof, in a log of some more draws.
+// presented returns a draw's receipt with its proof, in a log with some further draws.
 func presented(t *testing.T, w *world, name string, count int) map[string]any {
 	receipt := w.receipts()[name]
 	key, err := Verifier(w.key)
@@ -177,9 +177,9 @@ func presented(t *testing.T, w *world, name string, count int) map[string]any {
 	}
 }
 
-// TestPresented: a receipt, the answer around it, and the proof are taken by both
-// programs as they are, and not when any part of them is another.
-func TestPresented(t *testing.T) {
+// TestPresentedReceiptsAreCheckedInEveryPart: both programs accept a receipt, the answer around it, and the proof
+// unchanged, and refuse them if any part differs.
+func TestPresentedReceiptsAreCheckedInEveryPart(t *testing.T) {
 	w := newWorld(t)
 	w.prize("silver", 900, "5.00")
 	w.rules(`{"limits":[{"of":"draws","max":300,"per":"day"}]}`)
@@ -257,8 +257,8 @@ func presents(t *testing.T, b []byte, vkey string) error {
 	return err
 }
 
-// BenchmarkReceipt is what a receipt costs that is signed by itself, and what one of a
-// batch does.
+// BenchmarkReceipt measures the cost of a receipt that is signed by itself, and of one
+// of a batch.
 func BenchmarkReceipt(b *testing.B) {
 	signer, _, err := NewKey(worldOrigin)
 	require.NoError(b, err)

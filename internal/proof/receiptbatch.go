@@ -29,15 +29,15 @@ const (
 	batchSuffix = "/receipts"
 	// batchLeavesMax is the maximum number of receipts under one signature.
 	batchLeavesMax = 1024
-	// batchLeavesSigned is how many of them we sign together: with nine hashes a receipt
-	// is at most 700 bytes longer than one that is signed by itself, if the pool's origin
-	// has at most 150 bytes.
+	// batchLeavesSigned is how many of them the service signs together: with nine
+	// hashes a receipt is at most 700 bytes longer than one that is signed by itself,
+	// if the pool's origin has at most 150 bytes.
 	batchLeavesSigned = batchLeavesMax / 2
 )
 
-// Sign returns the receipts, as JSON, of draws that one commit has made, in order of
-// their versions: signed together, each batch of several by one signature. It
-// implements draw.Signer.
+// Sign returns the receipts, as JSON, of draws of one commit, in order of their
+// versions. Up to batchLeavesSigned of them share one signature. It implements
+// draw.Signer.
 func (r *Receipts) Sign(draws [][]draw.Award, rules *draw.Rules) ([][]byte, error) {
 	signed := make([][]byte, 0, len(draws))
 	for of := range slices.Chunk(draws, batchLeavesSigned) {
@@ -83,9 +83,9 @@ func (r *Receipts) signBatch(signed [][]byte, draws [][]draw.Award, rules *draw.
 	return signed, nil
 }
 
-// encode returns the receipt that is the i-th leaf of a tree, whose quoted note is
-// given. It has the members and the order of [Receipt], and is written without
-// reflection because every draw of a pool may have one.
+// encode returns the receipt that is the i-th leaf of a tree with the given quoted
+// note. It has the members of [Receipt] in order. It is written without reflection
+// because every draw of a pool may have one.
 func (u *unsigned) encode(quotedNote []byte, tree receiptTree, i int) []byte {
 	const room = 256 // for salts and names of members
 	text := len(u.text) + len(u.text)/4
@@ -103,20 +103,22 @@ func (u *unsigned) encode(quotedNote []byte, tree receiptTree, i int) []byte {
 	return append(b, `"}`...)
 }
 
-// receiptTree is an RFC 6962 tree whose hashes are all kept: the leaves, then level by
-// level up to the root. The last hash of a level without a sibling goes up as it is.
+// receiptTree is an RFC 6962 tree that keeps all hashes: the leaves, then level by
+// level up to the root. If the last hash of a level has no sibling, it is also the last
+// of the next level.
 type receiptTree []receiptLevel
 
 type receiptLevel struct {
 	hashes []tlog.Hash
-	// quoted are the hashes as JSON texts, one after another: many paths have each.
+	// quoted are the hashes as JSON texts, one after another, because each is in many
+	// paths.
 	quoted []byte
 }
 
 // quotedSize is the size of a hash as a JSON text.
 const quotedSize = (tlog.HashSize+2)/3*4 + 2
 
-// newReceiptTree builds the tree over leaves, at least one.
+// newReceiptTree builds the tree over at least one leaf.
 func newReceiptTree(leaves []tlog.Hash) (t receiptTree) {
 	for hashes := leaves; ; {
 		level := receiptLevel{hashes: hashes, quoted: make([]byte, 0, quotedSize*len(hashes))}
@@ -157,7 +159,8 @@ func (t receiptTree) appendPath(b []byte, i int) []byte {
 	return b
 }
 
-// check reports whether a key has signed a text with others. Error: CodeInvalidRequest.
+// check returns an error unless a key has signed the text with others. Error:
+// CodeInvalidRequest.
 func (r *ReceiptBatch) check(text string, key note.Verifier) error {
 	signed, err := Open([]byte(r.Note), key)
 	if err != nil {

@@ -17,11 +17,10 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// batchPlaces are those of the vectors: index and number of leaves.
+// batchPlaces are the places of the vectors' leaves: index and number of leaves.
 var batchPlaces = [][2]int{{0, 2}, {2, 3}, {4, 7}, {1023, 1024}}
 
-// vectorDraws are the draws of a batch of the vectors: each of three leaves is of two
-// awards.
+// vectorDraws returns the draws of a batch of the vectors: one in three has two awards.
 func vectorDraws(leaves int) (draws [][]draw.Award) {
 	count := map[bool]int{false: 1, true: 2}[leaves == 3]
 	for i := range leaves {
@@ -43,8 +42,8 @@ func countingRules(t *testing.T) *draw.Rules {
 	return rules
 }
 
-// TestVectorsOfBatches: receipts that are signed together are good as the file says, and
-// the secrets of the pool make them again, byte for byte.
+// TestVectorsOfBatches: receipts that are signed together are valid as the file states,
+// and the secrets of the pool create them again, byte for byte.
 func TestVectorsOfBatches(t *testing.T) {
 	all := readVectors(t).Batches
 	require.GreaterOrEqual(t, len(all), 100)
@@ -85,7 +84,7 @@ func TestVectorsOfBatches(t *testing.T) {
 }
 
 // everyByteCounts changes one bit of each byte of a receipt in an answer: no such
-// answer holds.
+// answer is accepted.
 func everyByteCounts(t *testing.T, receipt json.RawMessage, shown []byte, key string) {
 	compact, err := json.Marshal(receipt)
 	require.NoError(t, err)
@@ -98,9 +97,9 @@ func everyByteCounts(t *testing.T, receipt json.RawMessage, shown []byte, key st
 	}
 }
 
-// TestBatchesAreTrees: batches of any size have the tree and the paths of RFC 6962, by
-// the module that makes and checks them for others, and the members in their order. A
-// draw by itself, also the last of many, has a note of its own.
+// TestBatchesAreTrees: batches of any size have the tree and the paths of RFC 6962,
+// according to a module that creates and checks them independently. The members are in
+// their order. A single draw, also the last of many, has its own note.
 func TestBatchesAreTrees(t *testing.T) {
 	signer, vkey, err := NewKey(worldOrigin)
 	require.NoError(t, err)
@@ -171,7 +170,7 @@ func TestBatchesStayShort(t *testing.T) {
 }
 
 // TestTwoTextsOfOneDraw: two receipts of one draw with different texts convict the key,
-// also where the log has one of them. The same text in both forms does not.
+// even if the log agrees with one of them. The same text in both forms does not.
 func TestTwoTextsOfOneDraw(t *testing.T) {
 	w := simple(t)
 	files := w.publishAll()

@@ -18,20 +18,20 @@ const (
 	tagTextSize = 22
 )
 
-// Salts is the secret of a pool from which its log's tags follow. Who has it can
-// try names; once it is destroyed nobody can link a tag with a name.
+// Salts is the secret of a pool from which its log's tags follow. Its holder can test
+// names; once it is destroyed nobody can link a tag with a name.
 type Salts [sha256.Size]byte
 
-// NewSalts makes the secret of a new pool.
+// NewSalts creates the secret of a new pool.
 func NewSalts() (s Salts) {
 	_, _ = rand.Read(s[:]) // it never fails
 	return s
 }
 
-// Of is the salt of a draw's name: who holds it can open that draw alone.
+// Of returns the salt of a draw's name: its holder can open only that draw.
 func (s Salts) Of(drawID string) Salt { return s.sum("", drawID) }
 
-// OfUser is the salt of a user in a pool whose rules count users.
+// OfUser returns the salt of a user in a pool whose rules count users.
 func (s Salts) OfUser(user string) Salt { return s.sum("user\n", user) }
 
 // Salt opens the tags of one draw, or of one user.
@@ -39,8 +39,8 @@ type Salt [sha256.Size]byte
 
 func (s Salts) sum(label, text string) Salt { return s.tagger().sum(label, text) }
 
-// tagger makes salts one after another, and keeps the state that they begin with: to
-// make it anew takes longer than all else of a salt.
+// tagger creates salts one after another, and keeps their common initial state:
+// computing it again would take longer than the rest of a salt.
 type tagger struct {
 	mac hash.Hash
 	b   []byte
@@ -56,41 +56,42 @@ func (t *tagger) sum(label, text string) Salt {
 	return Salt(t.b)
 }
 
-// DrawTag stands for a draw's name.
+// DrawTag returns the tag that replaces a draw's name.
 func (s Salts) DrawTag(drawID string) string { return s.Of(drawID).tag("draw\n", drawID) }
 
-// Pseudonym stands for a user in all draws under rules that count users.
+// Pseudonym returns the tag that replaces a user in all draws under rules that count
+// users.
 func (s Salts) Pseudonym(user string) string { return s.tagger().pseudonym(user) }
 
 func (t *tagger) pseudonym(user string) string { return t.sum("user\n", user).tag("user\n", user) }
 
-// StockSalt is the salt of the stock line of a version.
+// StockSalt returns the salt of the stock line of a version.
 func (s Salts) StockSalt(version int64) string {
 	salt := s.sum("stock\n", string(binary.BigEndian.AppendUint64(nil, uint64(version))))
 	return base64.RawURLEncoding.EncodeToString(salt[:tagSize])
 }
 
-// Seal commits to the body of a change of an agenda, in hexadecimal, and does not
-// tell it.
+// Seal commits to the body of a change of an agenda, in hexadecimal, without disclosing
+// it.
 func (s Salts) Seal(version int64, body string) string {
 	seal := s.sum("agenda\n", string(binary.BigEndian.AppendUint64(nil, uint64(version)))+body)
 	return hex.EncodeToString(seal[:])
 }
 
-// tag: a draw's name and a user hold no line's end.
+// tag: neither a draw's name nor a user contains a line's end.
 func (s Salt) tag(label, name string) string {
-	const room = 256 // for what is hashed, so that most of it takes no memory of its own
+	const room = 256 // so that most of what is hashed needs no allocation
 	sum := sha256.Sum256(append(append(append(make([]byte, 0, room), s[:]...), label...), name...))
 	var text [tagTextSize]byte
 	base64.RawURLEncoding.Encode(text[:], sum[:tagSize])
 	return string(text[:])
 }
 
-// String is the salt as a receipt has it.
+// String returns the salt in the form of a receipt.
 func (s Salt) String() string { return base64.RawURLEncoding.EncodeToString(s[:]) }
 
-// CountsUsers says that users bear one pseudonym for all their draws under the
-// rules, nil for none, so that outsiders can fold limits.
+// CountsUsers reports whether each user has one pseudonym for all draws under the
+// rules, nil for none, so that outsiders can verify limits.
 func CountsUsers(r *draw.Rules) bool {
 	return r != nil && (r.HasLimitBy(draw.ByUser) || r.Guarantee != nil || len(r.Blocked) > 0)
 }

@@ -22,15 +22,15 @@ type Scribe struct {
 	line   Line // of an award
 }
 
-// NewScribe begins before the first entry. prizes reads those of the pool, with the
-// names and values that they were added with. It is called once, for the first line
-// that needs them, which those of awards do not.
+// NewScribe returns a scribe before the first entry. prizes reads the prizes of the
+// pool, with the names and values that they were added with. It is called once, for the
+// first line that needs them; lines of awards do not.
 func NewScribe(salts Salts, prizes func() ([]draw.Prize, error)) *Scribe {
 	return &Scribe{salts: salts, tagger: salts.tagger(), read: prizes, added: map[string]bool{}}
 }
 
-// prize is the pool's prize that the entry of a version is about. Errors: those of
-// reading, CodeRulesUnreadable where there is none.
+// prize returns the pool's prize that the entry of a version is about. Errors: those of
+// reading, CodeRulesUnreadable if there is none.
 func (s *Scribe) prize(id string, version int64) (*draw.Prize, error) {
 	if s.prizes == nil {
 		prizes, err := s.read()
@@ -48,10 +48,10 @@ func (s *Scribe) prize(id string, version int64) (*draw.Prize, error) {
 	return nil, draw.Unreadable("the entry of version %d", fmt.Errorf("the pool has no prize %q", id), version)
 }
 
-// Lines are those of entries, which come from the first in order of version, in
-// one call or in several that each end with a whole draw. A
-// line is good until the next. It ends after its first error: that of the
-// entries, or CodeRulesUnreadable for an entry that has no line.
+// Lines yields the lines of entries. The entries must come in order of version from the
+// first, in one call or in several that each end with a complete draw. A line is valid
+// until the next. It ends after its first error: that of the entries, or
+// CodeRulesUnreadable for an entry that has no line.
 func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, error] {
 	return func(yield func(*Line, error) bool) {
 		var held []draw.Award // of one draw, until its last is known
@@ -73,7 +73,7 @@ func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, er
 			}
 			if e.Award != nil {
 				held = append(held, *e.Award)
-				if r := e.Award.Redirect; r != nil { // it is good until the next entry
+				if r := e.Award.Redirect; r != nil { // it is valid until the next entry
 					own := *r
 					held[len(held)-1].Redirect = &own
 				}
@@ -97,6 +97,7 @@ func (s *Scribe) other(e draw.Entry) (*Line, error) {
 
 func (s *Scribe) move(m *draw.Move) (*Line, error) {
 	l := &Line{Version: m.Version, At: m.At, Kind: KindStock, PrizeID: m.PrizeID, Delta: m.Delta, Reason: m.Reason, Salt: s.salts.StockSalt(m.Version)}
+	l.Item = m.Moment()
 	if s.added[m.PrizeID] {
 		return l, nil
 	}
@@ -117,10 +118,11 @@ type changed struct {
 	Prize string     `json:"prize"`
 	Value *string    `json:"value"`
 	Hash  string     `json:"hash"`
-	// Round and Signature are those of a pool with a beacon.
+	// Round and Signature belong to a pool with a beacon.
 	Round     int64  `json:"round"`
 	Signature string `json:"signature"`
-	// Count and SHA256 are of items of an agenda that were planned together, and of codes.
+	// Count and SHA256 belong to items of an agenda that were planned together, and to
+	// codes.
 	Count   int64  `json:"count"`
 	Dropped int64  `json:"dropped"`
 	SHA256  string `json:"sha256"`
@@ -159,8 +161,8 @@ func (s *Scribe) change(c *draw.Change) (*Line, error) {
 		l.Kind, l.Hash = KindCommit, body.Hash
 	case draw.WhatAgenda:
 		l.Kind, l.Items, l.SHA256 = KindAgenda, body.Count, body.SHA256
-		if body.Count == 0 { // one item, and what became of one
-			l.Items, l.SHA256 = 1, s.salts.Seal(c.Version, c.Body)
+		if body.SHA256 == "" { // one item, its outcome, or the removal of items
+			l.Items, l.SHA256 = max(1, body.Count), s.salts.Seal(c.Version, c.Body)
 		}
 	case draw.WhatCodes:
 		l.Kind, l.PrizeID, l.Items, l.Dropped, l.SHA256 = KindCodes, body.Prize, body.Count, body.Dropped, body.SHA256
@@ -205,7 +207,7 @@ func (s *Scribe) ruled(l *Line, c *draw.Change) (*Line, error) {
 	return l, err
 }
 
-// published is a document in which the users that are blocked bear pseudonyms.
+// published returns a document in which pseudonyms replace the blocked users.
 func (s *Scribe) published(parsed *draw.Rules) (string, error) {
 	if len(parsed.Blocked) == 0 {
 		return parsed.Document(), nil

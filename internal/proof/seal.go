@@ -9,12 +9,12 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Recipients are those that secrets are sealed to: whoever has the identity of
-// one of them can unseal.
+// Recipients are those that secrets are sealed to: the identity of any one of them can
+// unseal.
 type Recipients struct{ list []age.Recipient }
 
-// ParseRecipients reads age recipients, one a line, also those of plugins. Error:
-// CodeInvalidRequest.
+// ParseRecipients reads age recipients, one on each line, including those of plugins.
+// Error: CodeInvalidRequest.
 func ParseRecipients(text string) (*Recipients, error) {
 	list, err := parseKeys(text, parseRecipient)
 	if err != nil {
@@ -23,7 +23,7 @@ func ParseRecipients(text string) (*Recipients, error) {
 	return &Recipients{list}, nil
 }
 
-// And are these recipients and others.
+// And returns these recipients and others.
 func (r *Recipients) And(other *Recipients) *Recipients {
 	return &Recipients{append(r.list[:len(r.list):len(r.list)], other.list...)}
 }
@@ -44,11 +44,11 @@ func (r *Recipients) Seal(secret []byte) ([]byte, error) {
 	return sealed.Bytes(), nil
 }
 
-// Identities unseal what was sealed to one of them. None at all are nil.
+// Identities unseal what was sealed to one of them. Without any, they are nil.
 type Identities struct{ list []age.Identity }
 
-// ParseIdentities reads age identities, one a line, also those of plugins. An error
-// has CodeInvalidRequest and repeats nothing of the text.
+// ParseIdentities reads age identities, one on each line, including those of plugins.
+// An error has CodeInvalidRequest and repeats nothing of the text.
 func ParseIdentities(text string) (*Identities, error) {
 	list, err := parseKeys(text, parseIdentity)
 	if err != nil {
@@ -57,7 +57,7 @@ func ParseIdentities(text string) (*Identities, error) {
 	return &Identities{list}, nil
 }
 
-// NewIdentity makes an identity, as a line of a file.
+// NewIdentity creates an identity, as a line of a file.
 func NewIdentity() (string, error) {
 	made, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -66,8 +66,8 @@ func NewIdentity() (string, error) {
 	return made.String() + "\n", nil
 }
 
-// Recipients are those that the identities unseal for. Error: CodeInvalidRequest
-// where an identity does not tell its recipient.
+// Recipients returns the recipients of the identities. Error: CodeInvalidRequest if an
+// identity does not disclose its recipient.
 func (i *Identities) Recipients() (*Recipients, error) {
 	var to Recipients
 	for _, one := range i.list {
@@ -80,8 +80,7 @@ func (i *Identities) Recipients() (*Recipients, error) {
 	return &to, nil
 }
 
-// Unseal returns a secret. Error: CodeSeedUnavailable, also where there are no
-// identities.
+// Unseal returns a secret. Error: CodeSeedUnavailable, also without identities.
 func (i *Identities) Unseal(sealed []byte) ([]byte, error) {
 	if i == nil {
 		return nil, draw.Errorf(draw.CodeSeedUnavailable, "no identity that unseals seeds is at hand: name it by --seed-identity-file")
@@ -97,7 +96,7 @@ func (i *Identities) Unseal(sealed []byte) ([]byte, error) {
 	return secret, nil
 }
 
-// Secrets are those of a pool that is committed.
+// Secrets are the secrets of a committed pool.
 type Secrets struct {
 	// Seed is the last of the chain.
 	Seed  Seed
@@ -106,8 +105,8 @@ type Secrets struct {
 	Signer string
 }
 
-// Sealed are Secrets, each sealed by itself: that of the tags may be destroyed
-// while the others are kept.
+// Sealed are Secrets, each sealed separately: that of the tags may be destroyed while
+// the others are kept.
 type Sealed struct{ Seed, Salts, Signer []byte }
 
 // Seal seals the secrets.
@@ -123,8 +122,8 @@ func (s *Secrets) Seal(to *Recipients) (sealed Sealed, err error) {
 	return sealed, nil
 }
 
-// Open unseals the secrets. Errors: CodeSeedUnavailable, and CodeNotFound
-// where that of the tags was destroyed.
+// Open unseals the secrets. Errors: CodeSeedUnavailable, and CodeNotFound if that of
+// the tags was destroyed.
 func (s *Sealed) Open(by *Identities) (secrets Secrets, err error) {
 	if secrets, err = s.OpenNames(by); err != nil {
 		return secrets, err
@@ -136,8 +135,8 @@ func (s *Sealed) Open(by *Identities) (secrets Secrets, err error) {
 	return secrets, err
 }
 
-// OpenNames unseals what lines are written and signed with: all but the seed.
-// Errors: those of Open.
+// OpenNames unseals the secrets that lines are written and signed with: all except the
+// seed. Errors: those of Open.
 func (s *Sealed) OpenNames(by *Identities) (secrets Secrets, err error) {
 	if len(s.Salts) == 0 {
 		return secrets, draw.Errorf(draw.CodeNotFound, "the secret of the pool's tags was destroyed: its log can no longer be written, and what was published stays")

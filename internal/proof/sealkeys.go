@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// parseKeys reads keys of age, one a line. Empty lines and those that begin with # are
-// none.
+// parseKeys reads keys of age, one on each line. It skips empty lines and those that
+// begin with #.
 func parseKeys[T any](text string, parse func(line string) (T, error)) (keys []T, err error) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimRight(line, "\r\n"); line == "" || strings.HasPrefix(line, "#") {
@@ -31,8 +31,8 @@ func parseKeys[T any](text string, parse func(line string) (T, error)) (keys []T
 	return keys, nil
 }
 
-// parseRecipient reads a recipient: of age itself, or of a plugin, which has one name
-// more in it.
+// parseRecipient reads a recipient: of age itself, or of a plugin, whose recipients
+// have an additional name.
 func parseRecipient(line string) (age.Recipient, error) {
 	own, err := age.ParseRecipients(strings.NewReader(line))
 	if err == nil {
@@ -45,7 +45,7 @@ func parseRecipient(line string) (age.Recipient, error) {
 }
 
 // parseIdentity reads an identity: of age itself, or of a plugin, which unseals by a
-// hardware token or a service for keys.
+// hardware token or a key service.
 func parseIdentity(line string) (age.Identity, error) {
 	if strings.HasPrefix(line, "AGE-PLUGIN-") {
 		other, err := plugin.NewIdentity(line, nobody())
@@ -58,18 +58,19 @@ func parseIdentity(line string) (age.Identity, error) {
 	return own[0], nil
 }
 
-// nobody is there to be asked by a plugin: a service unseals.
+// nobody refuses every question of a plugin, because a service unseals without a user.
 func nobody() *plugin.ClientUI {
 	return &plugin.ClientUI{DisplayMessage: func(string, string) error { return nil }}
 }
 
-// pluginMax bounds how long a plugin unseals.
+// pluginMax is the timeout of a plugin that unseals.
 const pluginMax = 10 * time.Second
 
-// patient waits for a plugin that unseals, and not for ever.
+// patient waits for a plugin that unseals, up to a timeout.
 type patient struct{ *plugin.Identity }
 
-// Unwrap implements age.Identity. A plugin that does not answer goes on until it ends.
+// Unwrap implements age.Identity. A plugin that does not answer keeps running until it
+// ends.
 func (p patient) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 	type answer struct {
 		key []byte
@@ -88,8 +89,8 @@ func (p patient) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
 	}
 }
 
-// recipientOf is whom an identity unseals for. Error: CodeInvalidRequest where it does
-// not tell.
+// recipientOf returns the recipient of an identity. Error: CodeInvalidRequest if the
+// identity does not disclose it.
 func recipientOf(identity age.Identity) (age.Recipient, error) {
 	switch own := identity.(type) {
 	case *age.X25519Identity:

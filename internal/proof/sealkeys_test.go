@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// pluginName is the plugin that this test is, under another name.
+// pluginName is the plugin that this test binary implements, under another name.
 const pluginName = "drawtest"
 
 func TestMain(m *testing.M) {
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bePlugin unseals by an identity that lies within the plugin's own.
+// bePlugin acts as the plugin: its recipients and identities contain those of age.
 func bePlugin() int {
 	p, err := plugin.New(pluginName)
 	if err != nil {
@@ -39,8 +39,8 @@ func bePlugin() int {
 	return p.Main()
 }
 
-// TestPlugins: secrets are sealed to a recipient of a plugin beside one of age's own,
-// and either identity unseals them. Where the plugin is not installed it does not.
+// TestPlugins: secrets are sealed to a recipient of a plugin and one of age's own, and
+// either identity unseals them. If the plugin is not installed, its identity does not.
 func TestPlugins(t *testing.T) {
 	own, err := age.GenerateX25519Identity()
 	require.NoError(t, err)
@@ -73,8 +73,8 @@ func TestPlugins(t *testing.T) {
 	require.ErrorContains(t, err, "age-plugin-"+pluginName)
 }
 
-// TestKeysThatAreNone: an error tells nothing of an identity's file.
-func TestKeysThatAreNone(t *testing.T) {
+// TestKeyErrorsDiscloseNoIdentity: an error discloses nothing of an identity's file.
+func TestKeyErrorsDiscloseNoIdentity(t *testing.T) {
 	for _, text := range []string{"", "# none\n", "AGE-SECRET-KEY-1NONE", "AGE-PLUGIN-NONE", "age-plugin-x", "SECRET"} {
 		_, err := ParseIdentities(text)
 		require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), text)

@@ -12,14 +12,14 @@ import (
 // Seed is one seed of a chain: the seed before it is its SHA-256.
 type Seed [sha256.Size]byte
 
-// NewSeed makes the last seed of a new chain.
+// NewSeed creates the last seed of a new chain.
 func NewSeed() (s Seed) {
-	// Read never fails: where there is no randomness it ends the program.
+	// Read never fails: without randomness it ends the program.
 	_, _ = rand.Read(s[:])
 	return s
 }
 
-// Before is the seed that lies steps before s in its chain.
+// Before returns the seed that is the given number of steps before s in its chain.
 func (s Seed) Before(steps int64) Seed {
 	for range steps {
 		s = sha256.Sum256(s[:])
@@ -30,9 +30,8 @@ func (s Seed) Before(steps int64) Seed {
 // drawKeyLabel begins what the key of an epoch is derived from.
 const drawKeyLabel = "drawsvc draw key v1\n"
 
-// Key is the key of the numbers of an epoch, from 0: seed is the chain's seed
-// epoch+1, c the hash of the commitment, beacon 32 zero bytes where no beacon is
-// mixed in.
+// Key returns the key of the numbers of an epoch, from 0: seed is the chain's seed
+// epoch+1, c the hash of the commitment, beacon 32 zero bytes if no beacon is mixed in.
 func Key(seed Seed, c [sha256.Size]byte, epoch int64, beacon [sha256.Size]byte) (key [sha256.Size]byte) {
 	sum := hmac.New(sha256.New, seed[:])
 	sum.Write([]byte(drawKeyLabel))
@@ -43,15 +42,14 @@ func Key(seed Seed, c [sha256.Size]byte, epoch int64, beacon [sha256.Size]byte) 
 	return key
 }
 
-// Numbers gives the versions of a committed pool their numbers, by the seeds of
-// a chain up to one that is known. It has one owner at a time. It implements
-// urn.Seeds.
+// Numbers returns the numbers of the versions of a committed pool, by the seeds of a
+// chain up to one that is known. It has one owner at a time. It implements urn.Seeds.
 type Numbers struct {
 	commitment *Commitment
 	hash       [sha256.Size]byte
-	// version is the one of the commitment's entry.
+	// version is the version of the commitment's entry.
 	version int64
-	// seeds are those from 0, the anchor, up to the last that is known.
+	// seeds are the seeds from 0, the anchor, up to the last that is known.
 	seeds []Seed
 	keyed urn.Keyed
 	epoch int64
@@ -59,9 +57,9 @@ type Numbers struct {
 	beacon [sha256.Size]byte
 }
 
-// NewNumbers returns the numbers under a commitment whose entry has a version.
-// seed is the chain's place-th. It is false for a seed that the anchor does not
-// follow from.
+// NewNumbers returns the numbers under a commitment whose entry has the given version.
+// seed is the chain's place-th. It returns false for a seed that does not lead to the
+// anchor.
 func NewNumbers(c *Commitment, version int64, seed Seed, place int64) (*Numbers, bool) {
 	if place < 1 || place > c.Epochs {
 		return nil, false
@@ -74,8 +72,8 @@ func NewNumbers(c *Commitment, version int64, seed Seed, place int64) (*Numbers,
 	return &Numbers{commitment: c, hash: c.Hash(), version: version, seeds: seeds, epoch: -1}, seed == c.Anchor
 }
 
-// Of returns the numbers of a version, good until the next are asked for. The
-// version lies behind the commitment's and is at most Last.
+// Of returns the numbers of a version, valid until the next call. The version must be
+// after the commitment's and at most Last.
 func (n *Numbers) Of(version int64) urn.Numbers {
 	if epoch := n.commitment.Epoch(n.version, version); epoch != n.epoch {
 		n.keyed.SetKey(Key(n.seeds[epoch+1], n.hash, epoch, n.beacon))
@@ -84,15 +82,15 @@ func (n *Numbers) Of(version int64) urn.Numbers {
 	return n.keyed.Of(version)
 }
 
-// Last is the last version that has numbers.
+// Last returns the last version that has numbers.
 func (n *Numbers) Last() int64 {
 	return n.version + n.commitment.EpochLength*int64(len(n.seeds)-1)
 }
 
-// Beacon is that of the commitment, nil for none.
+// Beacon returns the beacon of the commitment, nil for none.
 func (n *Numbers) Beacon() *Beacon { return n.commitment.Beacon }
 
-// Mix has the versions behind an opening take what its round mixes in.
+// Mix mixes the randomness of an opening's round into the versions after it.
 func (n *Numbers) Mix(beacon [sha256.Size]byte) { n.beacon, n.epoch = beacon, -1 }
 
 // Copy returns the same numbers for another owner.

@@ -15,8 +15,8 @@ func (w *world) skip(n int) {
 	}
 }
 
-// TestSkippedVersionsAreCounted: both verifiers take skipped versions of a pool that is
-// paused, without and with a beacon, and say how many there are.
+// TestSkippedVersionsAreCounted: both verifiers accept skipped versions of a paused
+// pool, without and with a beacon, and report their number.
 func TestSkippedVersionsAreCounted(t *testing.T) {
 	pools := map[string]func(*testing.T) *world{"plain": simple, "beacon": blind}
 	for name, lived := range pools {
@@ -29,7 +29,7 @@ func TestSkippedVersionsAreCounted(t *testing.T) {
 				w.state(draw.StateOpen)
 			} else {
 				w.announce(0)
-				w.skip(1) // the round that was announced stands no more
+				w.skip(1) // the announced round is withdrawn
 				w.openWith(w.announce(0))
 			}
 			for i := range 20 {
@@ -47,8 +47,8 @@ func TestSkippedVersionsAreCounted(t *testing.T) {
 	}
 }
 
-// TestSkipsOutOfPlace: neither verifier takes a skipped version before the commitment,
-// while the pool is open, or after it closed, nor an opening with a round that was
+// TestSkipsOutOfPlace: both verifiers refuse a skipped version before the commitment,
+// while the pool is open, or after it closed, and an opening with a round that was
 // announced before one.
 func TestSkipsOutOfPlace(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -2,13 +2,13 @@ package proof
 
 import "drawsvc/internal/draw"
 
-// Tail is what a pool's log has from some version on.
+// Tail is a pool's log from some version on.
 type Tail struct {
 	Lines []Numbered
-	// Ended says that there are no more.
+	// Ended means that there are no more.
 	Ended bool
-	// Writable says that they come from a server that could have been written:
-	// what it lacks is lost, and not only late.
+	// Writable means that the lines come from a server that accepts writes: what it
+	// lacks is lost, and not only late.
 	Writable bool
 }
 
@@ -18,9 +18,10 @@ type Numbered struct {
 	Text    []byte
 }
 
-// Resume puts a scribe behind an entry, instead of before the first. changes are
-// those of rules and of prizes up to that entry, in order; added are the prizes
-// that were stocked by then. Error: CodeRulesUnreadable for a change that has no line.
+// Resume moves a scribe to the place after an entry, instead of before the first.
+// changes are the changes of rules and of prizes up to that entry, in order; added are
+// the prizes that were stocked by then. Error: CodeRulesUnreadable for a change that
+// has no line.
 func (s *Scribe) Resume(changes []draw.Change, added []string) error {
 	for i := range changes {
 		if _, err := s.change(&changes[i]); err != nil {

@@ -6,21 +6,21 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Tree is an RFC 6962 tree that grows by leaves at its right edge. It keeps the
-// roots of its perfect subtrees alone, at most 63.
+// Tree is an RFC 6962 tree that grows by leaves at its right edge. It keeps only the
+// roots of its perfect subtrees, at most 63.
 type Tree struct {
 	size int64
 	// peaks are the roots of the perfect subtrees, the largest first.
 	peaks []tlog.Hash
 }
 
-// NewTree is a tree of size leaves, by the roots of its perfect subtrees, the largest
-// first.
+// NewTree returns a tree of size leaves, by the roots of its perfect subtrees, the
+// largest first.
 func NewTree(size int64, peaks []tlog.Hash) *Tree { return &Tree{size, peaks} }
 
-// LeafHash is the hash of a line as a leaf.
+// LeafHash returns the hash of a line as a leaf.
 func LeafHash(line []byte) tlog.Hash {
-	const room = 512 // so that the hash of most lines takes no memory of its own
+	const room = 512 // so that the hash of most lines needs no allocation
 	return sha256.Sum256(append(append(make([]byte, 0, room), 0), line...))
 }
 
@@ -30,8 +30,8 @@ func (t *Tree) Add(line []byte) { t.AddHash(LeafHash(line)) }
 // AddHash adds the next leaf by its hash.
 func (t *Tree) AddHash(h tlog.Hash) { t.Grow(h, func(tlog.Hash) {}) }
 
-// Grow is AddHash, and calls made with the hashes that the leaf makes: its own, and
-// the root of each perfect subtree that it completes.
+// Grow is AddHash, and calls made with the hashes that the leaf makes: its own, and the
+// root of each perfect subtree that it completes.
 func (t *Tree) Grow(h tlog.Hash, made func(tlog.Hash)) {
 	made(h)
 	for size := t.size; size&1 == 1; size >>= 1 {
@@ -43,13 +43,13 @@ func (t *Tree) Grow(h tlog.Hash, made func(tlog.Hash)) {
 	t.size++
 }
 
-// Size is the number of leaves.
+// Size returns the number of leaves.
 func (t *Tree) Size() int64 { return t.size }
 
-// Root is the root over all leaves; of none it is the hash of nothing.
+// Root returns the root over all leaves; without leaves it is the hash of nothing.
 func (t *Tree) Root() tlog.Hash {
 	if t.size == 0 {
-		root, _ := tlog.TreeHash(0, nil) // reads nothing, so it cannot fail
+		root, _ := tlog.TreeHash(0, nil) // it reads nothing, so it cannot fail
 		return root
 	}
 	root := t.peaks[len(t.peaks)-1]

@@ -17,8 +17,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// vectorsFile lies beside the specification's text. The Python program runs it
-// too.
+// vectorsFile is next to the specification. The Python program runs it too.
 const vectorsFile = "../../docs/verify/vectors.json"
 
 type vectors struct {
@@ -86,8 +85,8 @@ func whole(t *testing.T, s string) int64 {
 	return n
 }
 
-// TestVectors: numbers, keys, chains, epochs, trees, commitments and notes are,
-// byte for byte, those of the committed file.
+// TestVectors: numbers, keys, chains, epochs, trees, commitments and notes equal those
+// of the committed file, byte for byte.
 func TestVectors(t *testing.T) {
 	v := readVectors(t)
 	require.GreaterOrEqual(t, len(v.Numbers), 20)
@@ -139,7 +138,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestVectorsOfRounds: rounds are good, and come, as the file says.
+// TestVectorsOfRounds: rounds are valid, and have the times, as the file states.
 func TestVectorsOfRounds(t *testing.T) {
 	v := readVectors(t)
 	require.GreaterOrEqual(t, len(v.Rounds), 20)
@@ -162,8 +161,8 @@ func TestVectorsOfRounds(t *testing.T) {
 	}
 }
 
-// TestVectorsOfLines: lines that are in their one right form come out again as
-// they went in, and all others are refused.
+// TestVectorsOfLines: canonical lines are written again unchanged, and all others are
+// refused.
 func TestVectorsOfLines(t *testing.T) {
 	v := readVectors(t)
 	require.GreaterOrEqual(t, len(v.Refused), 50)
@@ -180,7 +179,7 @@ func TestVectorsOfLines(t *testing.T) {
 	}
 }
 
-// TestVectorsOfWindows: the windows of limits begin where the file says.
+// TestVectorsOfWindows: the windows of limits begin as the file states.
 func TestVectorsOfWindows(t *testing.T) {
 	for _, w := range readVectors(t).Windows {
 		rules, err := rules.Parse([]byte(`{"zone":"` + w.Zone + `","limits":[{"of":"draws","max":1,"per":"` + w.Per + `"}]}`))

@@ -12,10 +12,10 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// receiptVector is a receipt as somebody shows it. Of good ones the pool's secrets
-// make it again: Signer signs the note, Secret salts the tags. Counts says that it
-// is of rules that count users. Leaves are those of its lines, Size that of the
-// proof's checkpoint. What tells which part of a receipt of a batch is another.
+// receiptVector is a presented receipt. Valid ones can be created again from the pool's
+// secrets: Signer signs the note, Secret salts the tags. Counts means that the rules
+// count users. Leaves are the hashes of its lines, Size is the size of the proof's
+// checkpoint. In a receipt of a batch, the field What names the part that is wrong.
 type receiptVector struct {
 	What                            string
 	Key, Signer, Secret, Draw, User string
@@ -26,7 +26,7 @@ type receiptVector struct {
 	Good                            bool
 }
 
-// shown is the receipt in an answer.
+// shown returns the receipt in an answer.
 func (v *receiptVector) shown(t *testing.T) []byte {
 	answer := map[string]any{"draw": v.Draw, "user": v.User, "receipt": v.Receipt}
 	if v.Proof != nil {
@@ -35,7 +35,7 @@ func (v *receiptVector) shown(t *testing.T) []byte {
 	return asJSON(t, answer)
 }
 
-// awards are what the lines say that was drawn, with the names that the log hides.
+// awards returns the awards that the lines describe, with the names that the log hides.
 func (v *receiptVector) awards(p *Promised) (awards []draw.Award) {
 	for _, l := range p.Lines {
 		awards = append(awards, draw.Award{
@@ -45,8 +45,8 @@ func (v *receiptVector) awards(p *Promised) (awards []draw.Award) {
 	return awards
 }
 
-// TestVectorsOfReceipts: receipts are good as the file says, and the secrets of the
-// pool make them again, byte for byte.
+// TestVectorsOfReceipts: receipts are valid as the file states, and the secrets of the
+// pool create them again, byte for byte.
 func TestVectorsOfReceipts(t *testing.T) {
 	all := readVectors(t).Receipts
 	require.GreaterOrEqual(t, len(all), 15)

@@ -15,88 +15,94 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// The rules that a verification names in what it finds.
+// The rules that a finding of a verification names.
 const (
-	// RuleFile is broken by a file that is missing or not in its one right form.
+	// RuleFile is broken by a file that is missing or not canonical.
 	RuleFile = "file"
 	// RuleSignature is broken by a note that the pool's key has not signed.
 	RuleSignature = "signature"
-	// RuleCommitment is broken by a commitment that the log does not bear out.
+	// RuleCommitment is broken by a commitment that contradicts the log.
 	RuleCommitment = "commitment"
-	// RuleReveal is broken by a seed that the anchor does not follow from, and by
-	// one that comes too early for the log's last draws.
+	// RuleReveal is broken by a seed that does not lead to the anchor, and by one that
+	// is too early for the log's last draws.
 	RuleReveal = "reveal"
-	// RuleLine is broken by a line that is not in its one right form.
+	// RuleLine is broken by a line that is not canonical.
 	RuleLine = "line"
-	// RuleOrder is broken by versions with a gap and times that go back.
+	// RuleOrder is broken by a gap between versions, and by a time earlier than the one
+	// before.
 	RuleOrder = "order"
 	// RuleLife is broken by an entry that its pool's state excludes.
 	RuleLife = "life"
-	// RuleStock is broken by a move or a prize that cannot be.
+	// RuleStock is broken by an impossible move or prize.
 	RuleStock = "stock"
 	// RuleRules is broken by rules that do not fit the prizes.
 	RuleRules = "rules"
-	// RuleDraw is broken by awards that are no whole draw of a name of its own.
+	// RuleDraw is broken by awards that are not one complete draw with a new name.
 	RuleDraw = "draw"
+	// RuleMoment is broken by a redirect for a moment that was not due, and by a moment
+	// that was due and not given.
+	RuleMoment = "moment"
 	// RuleRefused is broken by an award of a draw that had to be refused.
 	RuleRefused = "refused"
-	// RuleAward is broken by an award that the seed and the rules make another.
+	// RuleAward is broken by an award that differs from what the seed and the rules
+	// give.
 	RuleAward = "award"
 	// RuleCheckpoint is broken by a root that the log does not have.
 	RuleCheckpoint = "checkpoint"
 	// RuleWitness is broken by a checkpoint that a witness has not cosigned.
 	RuleWitness = "witness"
-	// RuleKept is broken by a checkpoint that somebody kept, and the log disowns.
+	// RuleKept is broken by a kept checkpoint that contradicts the log.
 	RuleKept = "kept"
-	// RuleReceipt is broken by an entry that a receipt promised, and the log lacks.
+	// RuleReceipt is broken by an entry that a receipt promised and the log lacks.
 	RuleReceipt = "receipt"
 )
 
-// VerifyOptions say what a verification goes by besides the folder.
+// VerifyOptions are what a verification uses besides the folder.
 type VerifyOptions struct {
-	// Key is the pool's verifier key; "" takes the folder's word for it.
+	// Key is the pool's verifier key; "" trusts the key in the folder.
 	Key string
-	// Kept are files that left the house earlier: a commitment, a checkpoint, or
+	// Kept are files that were published earlier: a commitment, a checkpoint, or
 	// checkpoints that [JoinNotes] has joined.
 	Kept [][]byte
-	// Witnesses must have cosigned every checkpoint, and one that holds the opening
-	// of a round before the round came.
+	// Witnesses must have cosigned every checkpoint, and, before each round came, a
+	// checkpoint that contains its opening.
 	Witnesses []*Witness
-	// Receipts are receipts, or answers that hold one, as JSON.
+	// Receipts are receipts, or answers with one, as JSON.
 	Receipts [][]byte
-	// Live takes a pool that is not closed, awards that no seed is revealed of, and
-	// a folder whose publisher runs: what is behind its checkpoint is not read.
+	// Live accepts a pool that is not closed, awards whose seed is not revealed, and a
+	// folder with a running publisher: what is after its checkpoint is not read.
 	Live bool
 }
 
-// Report is what a verification found.
+// Report is the result of a verification.
 type Report struct {
 	OK bool `json:"ok"` // nothing is wrong
-	// Entries is the number of lines that hold.
+	// Entries is the number of valid lines.
 	Entries int64 `json:"entries"`
-	// Entry is the first line that does not hold, 0 where none was read; Rule and
-	// Detail say what it breaks.
+	// Entry is the first line that is invalid, 0 if none was read; Rule and Detail
+	// state what it breaks.
 	Entry  int64  `json:"entry"`
 	Rule   string `json:"rule"`
 	Detail string `json:"detail"`
-	// Zones is the release of the time zones that the verification went by, FolderZones
+	// Zones is the release of the time zones that the verification used; FolderZones is
 	// the one that the folder names, "" for none.
 	Zones       string `json:"zones"`
 	FolderZones string `json:"folder_zones"`
-	// From is the first version that was recomputed, Recomputed how many awards were.
+	// From is the first version that was recomputed; Recomputed is the number of
+	// recomputed awards.
 	From       int64 `json:"-"`
 	Recomputed int64 `json:"-"`
 	Openings   int64 `json:"-"`
-	// Passed is how many announced rounds the pool was not opened with.
-	// StockWhileOpen says that the commitment lets stock move at any time.
+	// Passed is how many announced rounds the pool was not opened with. StockWhileOpen
+	// means that the commitment allows moves of stock at any time.
 	Passed         int64 `json:"-"`
 	StockWhileOpen bool  `json:"-"`
 	// Skipped is how many versions give nothing: an operator who knows the seed could
-	// let numbers pass by them.
+	// skip unwanted numbers.
 	Skipped int64 `json:"-"`
 }
 
-// finding is a Report's bad end.
+// finding is the error that ends a verification with a failed Report.
 type finding struct {
 	entry        int64
 	rule, detail string
@@ -109,10 +115,10 @@ func findf(entry int64, rule, format string, args ...any) error {
 	return &finding{entry, rule, cut(fmt.Sprintf(format, args...), detailMax)}
 }
 
-// Verify checks the files of one pool: that its log is what was signed, and that
-// every award behind the commitment follows from the committed seed, the stock,
-// and the rules of its version. An error is one of reading; what is wrong with
-// the files is in the report.
+// Verify checks the files of one pool: that its log is what was signed, and that every
+// award after the commitment follows from the committed seed, the stock, and the rules
+// of its version. An error is one of reading; what is wrong with the files is in the
+// report.
 func Verify(files fs.FS, o VerifyOptions) (Report, error) {
 	v := &verifier{files: files, options: o, folding: folding{drawn: newNames()}}
 	err := v.run()
@@ -137,11 +143,12 @@ type verifier struct {
 	key        note.Verifier
 	commitment *Commitment
 	numbers    *Numbers // nil before the reveal
-	// witnesses are those that the folder names, sightings what those of the options saw.
+	// witnesses are the witnesses that the folder names; sightings is what the
+	// witnesses of the options saw.
 	witnesses []*Witness
 	sightings map[*Witness][]sighting
 	checkpoints
-	// signed are the roots that the tree must have besides.
+	// signed are further roots that the tree must have.
 	signed   []expected
 	promised map[int64][]byte // the lines that receipts promise, by version
 	// promisedOf is the first version of each draw that a receipt promises, by its tag.
@@ -225,7 +232,7 @@ func (v *verifier) readReveal() error {
 	return nil
 }
 
-// noLog says that there is no log, and when there will be one.
+// noLog returns the finding that there is no log, and when there will be one.
 func (v *verifier) noLog() error {
 	if _, err := fs.Stat(v.files, "reveal"); err != nil {
 		return findf(0, RuleFile, "there is no file log.jsonl: it comes with the reveal, or before it where the publisher runs with --publish-entries live")

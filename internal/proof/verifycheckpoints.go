@@ -12,19 +12,19 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// checkpoints are those of the folder. A long campaign has one of each second, so they
-// are read twice and not kept: first all are verified, then each is compared with the
-// tree as the log grows to its size.
+// checkpoints are the checkpoints of the folder. A long campaign has one for each
+// second, so they are read twice and not kept: first all are verified, then each is
+// compared with the tree as the log grows to its size.
 type checkpoints struct {
 	latest []byte
-	// verified is what was read first, again what was read since: the same, or the
-	// file was changed in between.
+	// verified is the hash of the first reading, again that of the second: if they
+	// differ, the file was changed in between.
 	verified, again hash.Hash
-	// next is the one that the tree is compared with next, nil behind the last.
+	// next is the one that the tree is compared with next, nil after the last.
 	next *expected
 	pull func() ([]byte, error, bool)
 	stop func()
-	// verifiedNote is the note that was verified last, verifiedCheckpoint what it holds.
+	// verifiedNote is the note that was verified last, verifiedCheckpoint its content.
 	verifiedNote       []byte
 	verifiedCheckpoint Checkpoint
 }
@@ -51,8 +51,8 @@ func (v *verifier) readCheckpoints() (err error) {
 	return nil
 }
 
-// eachCheckpoint yields the notes of the checkpoints. Of those of a publisher that runs,
-// the ones behind the latest are its next. It ends after its first error.
+// eachCheckpoint yields the notes of the checkpoints. If the publisher is running,
+// those after the latest checkpoint are left out. It ends after its first error.
 func (v *verifier) eachCheckpoint() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		joined, err := v.open("checkpoints")
@@ -75,7 +75,7 @@ func (v *verifier) eachCheckpoint() iter.Seq2[[]byte, error] {
 			if !yield(signed, err) || err != nil {
 				return
 			}
-			if v.options.Live && textOf(signed) == textOf(v.latest) { // which may have gained cosignatures meanwhile
+			if v.options.Live && textOf(signed) == textOf(v.latest) { // it may have gained cosignatures meanwhile
 				return
 			}
 		}
@@ -103,13 +103,13 @@ func (v *verifier) readCheckpoint(signed []byte) error {
 	return nil
 }
 
-// beginCheckpoints reads them from the first on again.
+// beginCheckpoints begins the second reading.
 func (v *verifier) beginCheckpoints() error {
 	v.pull, v.stop = iter.Pull2(v.eachCheckpoint())
 	return v.nextCheckpoint()
 }
 
-// nextCheckpoint reads the next one, which was verified already.
+// nextCheckpoint reads the next one, which was already verified.
 func (v *verifier) nextCheckpoint() error {
 	signed, err, more := v.pull()
 	if err != nil {
@@ -130,8 +130,9 @@ func (v *verifier) nextCheckpoint() error {
 	return nil
 }
 
-// expects is what was signed of the smallest size that the tree was not compared with
-// yet, nil for none: of one size the commitment, then a checkpoint, then what was kept.
+// expects returns the next signed root to compare the tree with, nil for none: that of
+// the smallest size, and among equal sizes the commitment, then a checkpoint, then a
+// kept one.
 func (v *verifier) expects() (e *expected, isNext bool) {
 	if c := v.next; c != nil && (len(v.signed) == 0 || c.Size < v.signed[0].Size || c.Size == v.signed[0].Size && v.signed[0].rule != RuleCommitment) {
 		return c, true
@@ -142,7 +143,7 @@ func (v *verifier) expects() (e *expected, isNext bool) {
 	return &v.signed[0], false
 }
 
-// compare compares the tree with what was signed of its size.
+// compare compares the tree with the signed roots of its size.
 func (v *verifier) compare(size int64) error {
 	for {
 		e, isNext := v.expects()
@@ -160,7 +161,7 @@ func (v *verifier) compare(size int64) error {
 	}
 }
 
-// textOf is the text of a note, which nobody has verified.
+// textOf returns the text of a note without verifying it.
 func textOf(signed []byte) string { return string(signed[:len(signed)-len(Signatures(signed))]) }
 
 // checkpoint opens a checkpoint. One that equals the one before is not verified again.
@@ -168,7 +169,7 @@ func (v *verifier) checkpoint(signed []byte) (*Checkpoint, error) {
 	if v.isVerified(signed) {
 		return &v.verifiedCheckpoint, nil
 	}
-	c, err := OpenCheckpoint(signed, v.key) // whose name is the log's
+	c, err := OpenCheckpoint(signed, v.key) // its name is the log's
 	if err != nil {
 		return nil, err
 	}

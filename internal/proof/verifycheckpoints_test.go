@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// held is what is on the heap and needed.
+// held returns the heap memory that is in use.
 func held() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -20,8 +20,8 @@ func held() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestCheckpointsAreNotKept: what a verification holds does not grow with the number of
-// checkpoints, of which a week has 600,000.
+// TestCheckpointsAreNotKept: the memory of a verification does not grow with the number
+// of checkpoints; a week has 600,000.
 func TestCheckpointsAreNotKept(t *testing.T) { //nolint:paralleltest // it measures the heap
 	const many, most = 10_000, 200_000 // less than 24 bytes for each
 	w := newWorld(t)
@@ -48,7 +48,7 @@ func TestCheckpointsAreNotKept(t *testing.T) { //nolint:paralleltest // it measu
 	runtime.KeepAlive(files)
 }
 
-// swapped is a folder whose checkpoints become others once they were read.
+// swapped is a folder whose checkpoints change after the first reading.
 type swapped struct {
 	fstest.MapFS
 	then  []byte
@@ -64,8 +64,8 @@ func (s *swapped) Open(name string) (fs.File, error) {
 	return s.MapFS.Open(name)
 }
 
-// TestCheckpointsThatChange: a file that becomes another between its verification and
-// its comparison with the log is found, whatever it holds by then.
+// TestCheckpointsThatChange: a file that changes between its verification and its
+// comparison with the log is found, whatever it contains then.
 func TestCheckpointsThatChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// readWitnesses reads the keys of the witnesses that the folder names, if it does.
-// Nobody trusts them for that; but what bears their names must be theirs.
+// readWitnesses reads the keys of the witnesses that the folder names, if it does. That
+// does not make them trusted; but signatures under their names must be theirs.
 func (v *verifier) readWitnesses() error {
 	b, err := v.readOptional("witnesses")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,8 +57,8 @@ func (v *verifier) cosigned(signed []byte, c *Checkpoint) error {
 // sighting is a log of some size that a witness saw, at a time of whole seconds.
 type sighting struct{ size, at int64 }
 
-// foreseen checks that each witness saw the announcement of a round before the
-// round was there: else it may have been announced because it suits.
+// foreseen checks that each witness saw the announcement of a round before the round
+// came: otherwise the operator may have chosen a known round.
 func (v *verifier) foreseen(a announcement) error {
 	for _, w := range v.options.Witnesses {
 		if !slices.ContainsFunc(v.sightings[w], func(s sighting) bool { return s.size >= a.version && s.at < a.comes.Unix() }) {
@@ -68,8 +68,8 @@ func (v *verifier) foreseen(a announcement) error {
 	return nil
 }
 
-// readKept takes what the caller kept. A note that is not good proves nothing,
-// so it is a finding too.
+// readKept reads what the caller kept. An invalid note proves nothing, so it is a
+// finding too.
 func (v *verifier) readKept() error {
 	own, err := v.read("commitment")
 	if err != nil {
@@ -88,8 +88,8 @@ func (v *verifier) readKept() error {
 	return nil
 }
 
-// readKeptCheckpoints takes the checkpoints of the nth file that was kept: one, or a
-// copy of the folder's checkpoints.
+// readKeptCheckpoints reads the checkpoints of the nth kept file: one, or a copy of the
+// folder's checkpoints.
 func (v *verifier) readKeptCheckpoints(n int, file []byte) error {
 	which := 0
 	for signed, err := range SplitNotes(bytes.NewReader(file)) {

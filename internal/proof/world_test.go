@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -22,8 +23,8 @@ import (
 	"drawsvc/internal/servertest/drand"
 )
 
-// world is a pool in memory: its history, made by the plans of an urn as the
-// service makes them, and the secrets of its operator.
+// world is a pool in memory: its history, made by the plans of an urn as in the
+// service, and the secrets of its operator.
 type world struct {
 	t          *testing.T
 	entries    []draw.Entry
@@ -40,7 +41,7 @@ type world struct {
 	numbers    *Numbers
 	beacon     *Beacon  // nil for none
 	latest     int64    // the round that was announced last
-	old        [32]byte // what an opening before has mixed in
+	old        [32]byte // what an earlier opening has mixed in
 	chain      *drand.Chain
 	whileOpen  bool
 	checks     [][]byte
@@ -108,6 +109,20 @@ func (w *world) restock(id string, delta int64) {
 	}
 }
 
+// moment makes a moment of a prize pending.
+func (w *world) moment(item int64, id string) {
+	for i := range w.pool.Prizes {
+		if p := &w.pool.Prizes[i]; p.ID == id {
+			p.Stocked++
+			w.move(id, 1, p.Stocked)
+			m := w.entries[len(w.entries)-1].Move
+			m.Key = (&draw.Item{Number: item, Kind: draw.ItemMoment}).MoveKey()
+			w.pool.Moments = append(w.pool.Moments, urn.Moment{Item: item, Done: m.Version, PrizeID: id})
+		}
+	}
+	w.pool.HasReadMoments = true
+}
+
 func (w *world) rules(document string) {
 	var r *draw.Rules
 	if document != "" {
@@ -154,7 +169,7 @@ func (w *world) commit(epochs, length int64) {
 	w.urn = urn.NewUrnFrom("spring", w.source(numbers))
 }
 
-// draw asks for units. It returns the awards, none for a draw that is refused.
+// draw draws units. It returns the awards, none for a refused draw.
 func (w *world) draw(id, user string, count int) []draw.Award {
 	w.at = w.at.Add(time.Duration(rand.IntN(1000)) * time.Second)
 	w.urn.Invalidate()
@@ -179,11 +194,14 @@ func (w *world) draw(id, user string, count int) []draw.Award {
 	if len(plan.Awards) > 0 {
 		w.pool.Head, w.pool.Spending = plan.To, plan.Spending
 		w.turns = append(w.turns, plan.Turns...)
+		for _, taken := range plan.Takes {
+			w.pool.Moments = slices.DeleteFunc(w.pool.Moments, func(m urn.Moment) bool { return m.Item == taken.Item })
+		}
 	}
 	return plan.Awards
 }
 
-// log is the public log.
+// log returns the public log.
 func (w *world) log() []byte {
 	var b []byte
 	entries := func(yield func(draw.Entry, error) bool) {
@@ -219,7 +237,7 @@ func (w *world) check() []byte {
 	return signed
 }
 
-// files are what the operator publishes, signed anew for log.
+// files returns what the operator publishes, signed for the given log.
 func (w *world) files(log []byte, checks [][]byte) fstest.MapFS {
 	tree := treeOf(log)
 	last, err := Sign((&Checkpoint{Origin: worldOrigin, Size: tree.Size(), Root: tree.Root()}).Text(), w.signer)
@@ -244,14 +262,14 @@ func (w *world) publishAll() fstest.MapFS {
 	return w.files(w.log(), w.checks)
 }
 
-// verified is what the Go verifier says.
+// verified returns the Go verifier's report.
 func verified(t *testing.T, files fstest.MapFS, o VerifyOptions) Report {
 	r, err := Verify(files, o)
 	require.NoError(t, err)
 	return r
 }
 
-// secondSays is what the Python program says: its exit code and its last line.
+// secondSays returns the Python program's exit code and its last line.
 func secondSays(t *testing.T, files fstest.MapFS, args ...string) (int, string) {
 	return second(t, append([]string{folderOf(t, files)}, args...)...)
 }
@@ -270,7 +288,7 @@ func second(t *testing.T, args ...string) (int, string) {
 	return code, all[len(all)-1]
 }
 
-// secondPrints is what the Python program prints, line by line, and its exit code.
+// secondPrints returns the Python program's exit code and its output, line by line.
 func secondPrints(t *testing.T, args ...string) (code int, all []string) {
 	code, said := servertest.SecondVerifier(t, args...)
 	return code, strings.Split(strings.TrimSpace(said), "\n")

@@ -7,13 +7,13 @@ import (
 )
 
 // Zones returns the content of the file zones, which names the release of the time zone
-// database that the writer of a folder goes by. It is not signed, and no verification
-// depends on it: it tells whoever finds another window which releases to compare.
+// database that the folder's writer used. It is not signed, and no verification depends
+// on it: if a window differs, it shows which releases to compare.
 func Zones() []byte { return []byte(rules.ZoneRelease + "\n") }
 
 // zones returns the release that the folder names, "" for none.
 func (v *verifier) zones() string {
-	content, _ := v.readOptional("zones") // one that cannot be read says nothing
+	content, _ := v.readOptional("zones") // an unreadable file is ignored
 	if release := strings.TrimSuffix(string(content), "\n"); rules.IsZoneRelease(release) {
 		return release
 	}

@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// TestVerifiersSayTheirZones: both verifiers say which time zones they go by and which the
-// folder names, whatever stands in its file. No finding depends on it: a verifier that
-// judges the folder by that file, the double, refuses folders without it.
+// TestVerifiersSayTheirZones: both verifiers report which time zones they use and which
+// the folder names, whatever its file contains. No finding depends on it: the double, a
+// verifier that judges the folder by that file, refuses folders without it.
 func TestVerifiersSayTheirZones(t *testing.T) {
 	t.Parallel()
 	files := lived(t, 20, 3).publishAll()

@@ -46,7 +46,7 @@ func countDue(r prometheus.Registerer) func(kind draw.ItemKind, n int) {
 	done := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "drawsvc_due_total", Help: "Items of agendas that were done, by what they planned; failed are those that could not be done.",
 	}, []string{"what"})
-	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock, stock.ItemFailed} {
+	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock, draw.ItemMoment, stock.ItemFailed} {
 		done.WithLabelValues(string(kind)) // present from the first scrape on
 	}
 	return func(kind draw.ItemKind, n int) { done.WithLabelValues(string(kind)).Add(float64(n)) }

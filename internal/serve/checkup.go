@@ -2,14 +2,11 @@ package serve
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"drawsvc/internal/access"
-	"drawsvc/internal/draw"
-	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/locker"
 	"drawsvc/internal/setting"
 	"drawsvc/internal/stock"
@@ -41,16 +38,9 @@ func CheckUp(ctx context.Context, store *stock.Store, c *Config, url string) ([]
 	if err != nil {
 		return nil, err
 	}
-	unreadable, err := checkUnreadable(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	codes, err := checkCodes(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	ahead, err := checkAhead(ctx, store)
-	return slices.Concat(found, more, unbound, unreadable, codes, ahead, checkup.Links(url, lock.url, c.jobs.lock), checkCatalogue(&c.jobs), checkFiles(c, url)), err
+	found = slices.Concat(found, more, unbound, checkup.Links(url, lock.url, c.jobs.lock), checkCatalogue(&c.jobs), checkFiles(c, url))
+	checkup.Sort(found)
+	return found, nil
 }
 
 // checkUsers finds pools whose rules count users although anybody may draw in any
@@ -72,47 +62,8 @@ func checkUsers(ctx context.Context, store *stock.Store, c *Config) ([]checkup.F
 	}
 	return []checkup.Finding{{
 		Level: checkup.LevelWarning, Rule: "users-unproven", Detail: "the rules count users of pools where anybody may draw as any user: " + strings.Join(pools, ", "),
-		Why:    "limits and guarantees bind users; whoever types another name has new ones",
+		Why:    "limits and guarantees count users: a caller who enters another name starts again",
 		Remedy: `let your own backend draw (--draw-token, or a token of role draw), or write "tickets":true into the rules`,
-	}}, nil
-}
-
-// checkUnreadable finds rules and planned items that this binary cannot read.
-func checkUnreadable(ctx context.Context, store *stock.Store) (found []checkup.Finding, err error) {
-	schema, err := store.Schema(ctx)
-	if err != nil || schema.Check() != nil {
-		return nil, err // a schema that does not fit was already found
-	}
-	watched, err := store.ReadWatched(ctx)
-	for _, p := range watched.Unreadable {
-		what := fmt.Sprintf("the rules of pool %s, of version %d,", p.PoolID, p.Version)
-		if p.Item != 0 {
-			what = fmt.Sprintf("item %d of the agenda of pool %s", p.Item, p.PoolID)
-		}
-		found = append(found, checkup.Finding{
-			Level: checkup.LevelDanger, Rule: "rules-unreadable",
-			Detail: fmt.Sprintf("%s cannot be read by this binary, whose time zones are of %s: %s", what, rules.ZoneRelease, draw.DetailOf(p.Why)),
-			Why:    "instances of this release answer new draws of the pool with 503 rules-unreadable; an item that nobody reads fails a minute after its time",
-			Remedy: "run on all instances the release that wrote it, or replace the rules, or remove the item",
-		})
-	}
-	return found, err
-}
-
-// checkAhead finds pools whose last entry is ahead of the database's clock.
-func checkAhead(ctx context.Context, store *stock.Store) ([]checkup.Finding, error) {
-	schema, err := store.Schema(ctx)
-	if err != nil || schema.Check() != nil {
-		return nil, err // a schema that does not fit was already found
-	}
-	pools, err := store.PoolsAhead(ctx, aheadMin)
-	if err != nil || len(pools) == 0 {
-		return nil, err
-	}
-	return []checkup.Finding{{
-		Level: checkup.LevelDanger, Rule: "pool-ahead", Detail: "the last entry is more than a minute ahead of the database's clock in pools: " + strings.Join(pools, ", "),
-		Why:    "times never fall along a pool's versions: limits, budgets, tickets and agenda of these pools go by that time until the clock is there",
-		Remedy: "find out whether the clock is slow now or was ahead then; close the pool and go on in a new one if waiting takes too long: docs/runbook.md, DrawsvcPoolsAhead",
 	}}, nil
 }
 
@@ -124,7 +75,7 @@ func checkCatalogue(j *jobFlags) []checkup.Finding {
 	}
 	return []checkup.Finding{{
 		Level: checkup.LevelWarning, Rule: "no-tls", Detail: "the catalogue at " + host + " is fetched without TLS",
-		Why:    "whoever is on the network between can change the names, pictures and links that players see",
+		Why:    "anyone on the network between can change the names, pictures and links that players see",
 		Remedy: "write https in --catalogue-url",
 	}}
 }
@@ -139,7 +90,7 @@ func checkFiles(c *Config, url string) []checkup.Finding {
 	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
 		files = append(files, path)
 	}
-	return slices.Concat(checkup.Files(setting.OthersMayReadOrWrite, files...), checkup.Files(setting.OthersMayWrite, c.tokensFile))
+	return slices.Concat(checkup.Files(setting.OthersMayUse, files...), checkup.Files(setting.OthersMayWrite, c.tokensFile))
 }
 
 // askLock pings a lock service outside the database; check-ups ping the database

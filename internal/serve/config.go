@@ -29,6 +29,7 @@ type Config struct {
 	budget      time.Duration
 	lock        lockFlags
 	jobs        jobFlags
+	hooks       hookFlags
 	batchMax    int
 	queueMax    int
 	timeout     time.Duration
@@ -58,7 +59,7 @@ type Config struct {
 	// adminToken and drawToken are read from the secrets.
 	adminToken, drawToken string
 	// tokens are those of the flags and of the file.
-	tokens tokens
+	tokens *tokens
 	// tickets are the keys of the file of tickets.
 	tickets tickets
 	// seals are the keys of codes.
@@ -85,6 +86,7 @@ func (c *Config) Flags(cmd *cobra.Command, env setting.Environment) {
 	f.DurationVar(&c.budget, "optimistic-budget", 500*time.Millisecond, "maximum time for the attempts in optimistic mode")
 	c.lock.flags(f)
 	c.jobs.flags(cmd)
+	c.hooks.flags(cmd)
 	f.IntVar(&c.batchMax, "batch-max", 512, "maximum batch size (draws per transaction); 1 disables group commit")
 	f.IntVar(&c.queueMax, "queue-max", 4096, "maximum number of draws that wait per pool")
 	f.DurationVar(&c.timeout, "request-timeout", 5*time.Second, "maximum time for a response")
@@ -182,6 +184,7 @@ func (c *Config) Validate() error {
 		setting.Within("optimistic-budget", c.budget, time.Millisecond, time.Minute),
 		c.lock.Validate(),
 		c.jobs.Validate(),
+		c.hooks.Validate(),
 		setting.Within("request-timeout", c.timeout, 100*time.Millisecond, 10*time.Minute),
 		setting.Within("clock-leap", c.clockLeap, 0, 24*time.Hour),
 		setting.Within("shutdown-delay", c.delay, 0, 10*time.Minute),
@@ -199,11 +202,11 @@ const (
 
 func (c *Config) validateTokens() error {
 	for flag, token := range map[string]string{"admin-token": c.adminToken, "draw-token": c.drawToken} {
-		if token != "" && len(token) < tokenMin {
-			return fmt.Errorf("--%s must have at least %d characters", flag, tokenMin)
+		if token == "" {
+			continue
 		}
-		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return fmt.Errorf("--%s must be printable ASCII without blanks", flag)
+		if err := c.checkToken(flag, token); err != nil {
+			return err
 		}
 	}
 	if c.adminToken != "" && c.adminToken == c.drawToken {
@@ -211,6 +214,21 @@ func (c *Config) validateTokens() error {
 	}
 	if c.drawToken != "" && c.publicDraw {
 		return errors.New("--draw-token and --public-draw contradict each other")
+	}
+	return nil
+}
+
+// checkToken refuses a token that can be guessed, or cannot be sent.
+func (c *Config) checkToken(flag, token string) error {
+	if len(token) < tokenMin {
+		return fmt.Errorf("--%s must have at least %d characters", flag, tokenMin)
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("--%s must be printable ASCII without blanks", flag)
+	}
+	if host, _, err := net.SplitHostPort(c.listen); err == nil && !isLoopback(host) && len(token) < tokenOpenMin {
+		return fmt.Errorf("--listen %s is open to others: --%s must have at least %d characters, such as those of openssl rand -base64 32",
+			c.listen, flag, tokenOpenMin)
 	}
 	return nil
 }
@@ -279,12 +297,6 @@ func (c *Config) validateAddress(loopback bool, flags *pflag.FlagSet) error {
 	}
 	if c.needsDrawToken() {
 		return fmt.Errorf("--listen %s is open to others: give --draw-token, or --public-draw if anyone may draw", c.listen)
-	}
-	for flag, token := range map[string]string{"admin-token": c.adminToken, "draw-token": c.drawToken} {
-		if token != "" && len(token) < tokenOpenMin {
-			return fmt.Errorf("--listen %s is open to others: --%s must have at least %d characters, such as those of openssl rand -base64 32",
-				c.listen, flag, tokenOpenMin)
-		}
 	}
 	if !flags.Changed("database") && !flags.Changed("database"+setting.FileSuffix) {
 		return fmt.Errorf("--listen %s is open to others: name the --database; without one each instance would have a stock of its own", c.listen)

@@ -87,7 +87,7 @@ func demo(ctx context.Context, c *Config, w io.Writer, store *stock.Store, addr 
 func header(token, file, variable string) string {
 	switch {
 	case file != "":
-		return ` -H "Authorization: Bearer $(cat ` + quote(file) + `)"`
+		return ` -H "Authorization: Bearer $(head -n 1 ` + quote(file) + `)"`
 	case token != "":
 		return " -H " + quote("Authorization: Bearer "+token)
 	}
@@ -100,7 +100,7 @@ Draw a prize; with the same key, the same answer again:
   curl -s URL/draw TOKEN -H 'Content-Type: application/json' -d '{"pool":"demo","user":"u1"}'
   curl -s URL/draw TOKEN -H 'Content-Type: application/json' -H 'Idempotency-Key: my-first' -d '{"pool":"demo","user":"u1"}'
 
-See what is left, put more in, and have the books checked:
+Show the remaining stock, add units, and audit the pool:
 
   curl -s URL/admin/pools/demo ADMIN
   curl -s URL/admin/pools/demo/prizes/gold/stock ADMIN -H 'Content-Type: application/json' -d '{"delta":5,"reason":"restock"}'

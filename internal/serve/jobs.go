@@ -72,7 +72,7 @@ func (j *jobFlags) Validate() error {
 	return setting.Within("catalogue-every", j.catalogueEvery, time.Second, 30*24*time.Hour)
 }
 
-// warn logs a catalogue that anyone on the network path can change.
+// warn logs a warning if anyone on the network path can change the catalogue.
 func (j *jobFlags) warn(log *slog.Logger) {
 	if j.exposedCatalogue() != "" {
 		log.Warn("the catalogue is fetched without encryption, and anyone on the network path can change it; use https", "flag", "--catalogue-url")
@@ -107,16 +107,18 @@ const (
 	loadMax = 5 * time.Second
 )
 
-// startJobs loads the stored catalogue and starts the runner.
-func startJobs(ctx context.Context, c *Config, store *stock.Store, r prometheus.Registerer, log *slog.Logger) (*jobs, error) {
+// startJobs loads the stored catalogue and starts the runner. others are jobs besides
+// those of every service.
+func startJobs(ctx context.Context, c *Config, store *stock.Store, r prometheus.Registerer, log *slog.Logger, others ...job.Definition) (*jobs, error) {
 	lock, err := locker.Open(ctx, c.jobs.lock, locker.Options{TTL: jobsLockTTL, Wait: jobsLockWait, Log: log, Database: store})
 	if err != nil {
 		return nil, fmt.Errorf("--jobs-lock: %w", err)
 	}
-	definitions := []job.Definition{job.Audit(store), job.Statement(store)}
+	definitions := []job.Definition{job.Audit(store), job.Statement(store), job.Claims(store)}
 	if c.jobs.catalogueURL != "" {
 		definitions = append(definitions, catalogue.Job(store, c.jobs.catalogueURL, c.jobs.catalogueEvery))
 	}
+	definitions = append(definitions, others...)
 	j := &jobs{memory: catalogue.NewMemory(store, log), lock: lock}
 	j.runner, err = job.New(job.Options{
 		Rows: store, Runs: store, Locker: lock, Observer: newJobMetrics(r, store, j.memory, definitions), Log: log,
@@ -129,7 +131,7 @@ func startJobs(ctx context.Context, c *Config, store *stock.Store, r prometheus.
 	defer cancel()
 	// The first two are tried again: a service whose schema has no jobs can serve
 	// draws.
-	if err := errors.Join(store.AddJobs(loading, definitions), j.memory.Load(loading), c.jobs.askForCatalogue(loading, store)); err != nil {
+	if err := errors.Join(store.AddJobs(loading, job.Wanted(loading, definitions)), j.memory.Load(loading), c.jobs.askForCatalogue(loading, store)); err != nil {
 		log.Warn("jobs and the catalogue could not be read yet", "error", err)
 	}
 	running, end := context.WithCancel(ctx)

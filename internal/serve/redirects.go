@@ -21,7 +21,7 @@ func countRedirects(d http.Drawer, r prometheus.Registerer) *redirectCounter {
 	c := &redirectCounter{d, promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "drawsvc_redirects_total", Help: "Awards that rules have given in place of what was drawn, by reason.",
 	}, []string{"why"})}
-	for _, why := range []draw.Why{draw.WhySoldOut, draw.WhyLimit, draw.WhyBudget, draw.WhyGuarantee} {
+	for _, why := range []draw.Why{draw.WhySoldOut, draw.WhyLimit, draw.WhyBudget, draw.WhyGuarantee, draw.WhyMoment} {
 		c.redirects.WithLabelValues(string(why)) // present from the first scrape on
 	}
 	return c

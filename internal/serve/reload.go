@@ -8,7 +8,9 @@ import (
 	"os"
 	"time"
 
+	"drawsvc/internal/proof"
 	"drawsvc/internal/setting"
+	"drawsvc/internal/stock"
 )
 
 // ReloadEvery is how often files are read again; a change is noticed within 10 s.
@@ -40,6 +42,27 @@ func (r *reloaded) readAll() (changed bool, err error) {
 		err = r.use(texts)
 	}
 	return true, err
+}
+
+// followed returns the files that the store follows: of its URL, and of the identities
+// that unseal seeds.
+func (c *Config) followed(store *stock.Store) (all []*reloaded) {
+	if login := c.Database.Login; login != nil && store.Dialect() != "sqlite" {
+		all = append(all, &reloaded{name: "--database-file", paths: []string{c.Database.URL.File}, use: func(texts [][]byte) error { return login.Use(texts[0]) }})
+	}
+	if c.identity.Path != "" {
+		all = append(all, &reloaded{name: "--" + setting.IdentityName, paths: []string{c.identity.Path}, use: func(texts [][]byte) error {
+			by, err := proof.ParseIdentities(string(texts[0]))
+			if err == nil {
+				store.Unseal(by)
+			}
+			return err
+		}})
+	}
+	for _, r := range all {
+		_, _ = r.readAll() // what is in use; an error is logged when the file is read again
+	}
+	return all
 }
 
 // watch follows the changes of all until ctx ends: every few seconds, and at once on

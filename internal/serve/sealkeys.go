@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"drawsvc/internal/seal"
 	"drawsvc/internal/setting"
 	"drawsvc/internal/stock"
-	"drawsvc/internal/stock/checkup"
 )
 
 // sealKeys are the keys of codes, which their file may change.
@@ -58,32 +56,4 @@ func (s *sealKeys) follow(ctx context.Context, store *stock.Store, log *slog.Log
 		}
 	}
 	return store.WatchKeys(ctx)
-}
-
-// checkCodes finds pools with codes that do not open under the keys.
-func checkCodes(ctx context.Context, store *stock.Store) ([]checkup.Finding, error) {
-	schema, err := store.Schema(ctx)
-	if err != nil || schema.Check() != nil {
-		return nil, err // a schema that does not fit was found already
-	}
-	pools, foreign, err := store.ReadCodesAway(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var found []checkup.Finding
-	if len(pools) > 0 {
-		found = append(found, checkup.Finding{
-			Level: checkup.LevelDanger, Rule: "seal-key-missing", Detail: "codes do not open under the keys of --seal-keys, in pools: " + strings.Join(pools, ", "),
-			Why:    "an instance with these keys draws from none of them, and answers known keys there with 503 seal-key-missing",
-			Remedy: "add the key to the file of --seal-keys on every instance; nobody can open the codes without it",
-		})
-	}
-	if len(foreign) > 0 {
-		found = append(found, checkup.Finding{
-			Level: checkup.LevelDanger, Rule: "seal-key-foreign", Detail: "keys of --seal-keys have other bytes than those that codes are sealed with: " + strings.Join(foreign, ", "),
-			Why:    "such a key opens nothing, and the service does not use it",
-			Remedy: "put the former bytes of these ids back, and give a new key a new id",
-		})
-	}
-	return found, nil
 }

@@ -21,7 +21,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/draw"
 	"drawsvc/internal/group"
+	"drawsvc/internal/hook"
 	"drawsvc/internal/http"
 	"drawsvc/internal/http/gate"
 	"drawsvc/internal/live"
@@ -80,42 +82,47 @@ func Run(cmd *cobra.Command, c *Config, env setting.Environment) (err error) {
 		return err
 	}
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // the draws that the server has not drained
-	ready := newReadiness(store, lock, c.lock.url, log)
-	opened.addStop(c.follow(store, ready, registry, log)...)
+	ready, sent, stops := c.follow(store, lock, registry, log)
+	opened.addStop(stops...)
 	if err := c.ensureTokens(env.Stdout); err != nil {
 		return err
 	}
-	jobs, err := startJobs(ctx, c, store, registry, log)
+	sender := hook.NewSender(hook.NewDialer(c.hooks.allowed), version.Version)
+	jobs, err := startJobs(ctx, c, store, registry, log, newRelay(sender, store, sent, log).Job())
 	if err != nil {
 		return err
 	}
 	opened.add(jobs.stop)
-	feed := newFeed(store, c.connections)
+	feed := newFeed(store)
 	opened.add(feed.Close)
-	server, err := http.New(httpConfig(c, listeners, store, feed, ready.check, batcher, jobs, traces, registry, log))
+	server, err := http.New(httpConfig(c, listeners, store, feed, ready.check, batcher, jobs, sender, traces, registry, log))
 	if err != nil {
 		return err
 	}
 	if err := announce(ctx, c, env.Stdout, store, listeners.main.Addr(), log); err != nil {
 		return err
 	}
-	defer c.watchFiles(ctx, listeners, asked, log)()
+	defer c.watchFiles(ctx, store, listeners, asked, log)()
 	defer notifyManager(ctx, c.delay, log)()
 	return listeners.serve(ctx, server, log)
 }
 
 // follow shows in the metrics what changes while the service runs, and does what is due.
-// Each function that it returns stops a part of that.
-func (c *Config) follow(store *stock.Store, ready *readiness, registry *prometheus.Registry, log *slog.Logger) (stops []func()) {
+// It returns the readiness and the metrics of hooks; each of stops ends a part of it.
+func (c *Config) follow(store *stock.Store, lock locker.Lock, registry *prometheus.Registry, log *slog.Logger) (ready *readiness, sent *hookMetrics, stops []func()) {
+	ready, sent = newReadiness(store, lock, c.lock.url, log), newHookMetrics(registry)
 	ready.show(registry)
 	showClock(registry, store.ClockLeap)
 	c.tokens.showUnread(registry)
-	return []func(){ready.watch(), watchPools(registry, store, log), watchCodes(registry, store), followAgendas(store, log)}
+	return ready, sent, []func(){
+		ready.watch(), watchPools(registry, store, log), watchCodes(registry, store), watchClaims(registry, store), sent.watch(store), followAgendas(store, log),
+	}
 }
 
 func (c *Config) storeOptions(changed func(poolID string), r prometheus.Registerer, log *slog.Logger) stock.Options {
 	return stock.Options{
 		Log: log, LockWait: min(stock.LockWaitDefault, c.timeout/5), Changed: changed, Due: countDue(r), Identities: c.unsealBy, SealKeys: c.seals.keeper, ClockLeap: c.clockLeap,
+		Stepped: newStepMetrics(r).Stepped,
 	}
 }
 
@@ -162,19 +169,18 @@ func newBatcher(c *Config, store *stock.Store, lock locker.Lock, traces *tracing
 	return b, nil
 }
 
-// watchFiles follows the changes of the files of tokens, tickets and TLS, until the
-// returned function is called. It continues while the service drains.
-func (c *Config) watchFiles(ctx context.Context, d *listeners, asked <-chan os.Signal, log *slog.Logger) func() {
+// watchFiles follows the changes of the files of secrets and TLS, until the returned
+// function is called. It continues while the service drains.
+func (c *Config) watchFiles(ctx context.Context, store *stock.Store, d *listeners, asked <-chan os.Signal, log *slog.Logger) func() {
 	all := d.files
-	if c.tokens.file != nil {
-		all = append(all, c.tokens.file)
-	}
+	all = append(all, c.tokens.files...)
 	if c.tickets.file != nil {
 		all = append(all, c.tickets.file)
 	}
 	if c.seals.file != nil {
 		all = append(all, c.seals.file)
 	}
+	all = append(all, c.followed(store)...)
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	var ended sync.WaitGroup
 	ended.Go(func() { watch(watching, asked, all, log) })
@@ -207,14 +213,21 @@ func (c *Config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	}
 }
 
-func httpConfig(c *Config, d *listeners, store *stock.Store, feed *live.Feed, ready func(context.Context) error, b *group.Batcher, j *jobs, t *tracing.Tracing, r *prometheus.Registry, log *slog.Logger) http.Config {
+// newFeed shows the pools to listeners.
+func newFeed(store *stock.Store) *live.Feed {
+	return live.New(func(ctx context.Context) ([]draw.Overview, error) {
+		return store.Overviews(ctx, live.PoolsMax, live.PrizesMax)
+	}, live.Limits{})
+}
+
+func httpConfig(c *Config, d *listeners, store *stock.Store, feed *live.Feed, ready func(context.Context) error, b *group.Batcher, j *jobs, sender *hook.Sender, t *tracing.Tracing, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
 		Access: gate.Access{
 			Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, DemoDraw: c.demo, AllowedHosts: c.hosts, TrustedProxies: c.trusted, ClientCAs: d.callersOf,
 		},
 		Limits: http.Limits{RequestTimeout: c.timeout, ShutdownDelay: c.delay, ConnectionsMax: c.connections},
 		Store:  backend{store, sealing{To: c.sealTo, origin: c.origin}}, Drawer: countRedirects(b, r), Watcher: feed, Tickets: c.tickets.keeper,
-		WakeJobs: j.runner.Wake, Catalogue: j.memory.Items, Modes: lockmode.Names(), TLS: d.tls,
+		WakeJobs: j.runner.Wake, HookSender: sender, Catalogue: j.memory.Items, Modes: lockmode.Names(), TLS: d.tls,
 		Ready: ready, Log: log, Registerer: r, Gatherer: r, Tracer: t.Tracer(), Propagator: t.Propagator(),
 	}
 }

@@ -4,65 +4,106 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/setting"
 )
 
-// tokens holds the tokens of a service: those of its flags, which never change, and
-// those of its file, which may change.
+// tokens are those of a service's flags and files, which follow their files.
 type tokens struct {
-	own    []access.Token
-	file   *reloaded // nil without --tokens
+	files  []*reloaded
 	keeper *access.Keeper
+	// from are the tokens by flag.
+	from       map[string][]access.Token
+	unread     []string
+	publicDraw bool
+}
+
+// ownToken is a flag with a token of its own.
+type ownToken struct {
+	role   access.Role
+	value  string
+	secret *setting.Secret
 }
 
 // readTokens reads the first set of tokens.
-func (c *Config) readTokens() (tokens, error) {
-	var t tokens
-	if c.adminToken != "" {
-		t.own = append(t.own, access.Token{Name: "admin", Role: access.Admin, Digest: access.DigestOf(c.adminToken)})
+func (c *Config) readTokens() (*tokens, error) {
+	t := &tokens{keeper: access.NewKeeper(&access.Set{}), from: map[string][]access.Token{}, publicDraw: c.publicDraw}
+	for _, own := range []ownToken{{access.Admin, c.adminToken, &c.adminSecret}, {access.Draw, c.drawToken, &c.drawSecret}} {
+		flag := string(own.role) + "-" + setting.TokenFlag
+		use := func(text string) error {
+			found, err := c.parseOwn(own, flag, text)
+			if err != nil {
+				return err
+			}
+			return t.replace(flag, found, t.unread)
+		}
+		if own.secret.File == "" {
+			if err := use(own.value); err != nil {
+				return t, err
+			}
+			continue
+		}
+		t.follow("--"+flag+setting.FileSuffix, own.secret.File, func(text []byte) error { return use(string(text)) })
 	}
-	if c.drawToken != "" {
-		t.own = append(t.own, access.Token{Name: "draw", Role: access.Draw, Digest: access.DigestOf(c.drawToken)})
+	if c.tokensFile != "" {
+		t.follow("--tokens", c.tokensFile, func(text []byte) error {
+			found, unread, err := access.ParseFile(text)
+			if err != nil {
+				return err
+			}
+			return t.replace("tokens", found, unread)
+		})
 	}
-	set, err := access.NewSet(t.own...)
-	if err != nil {
-		return t, err
-	}
-	t.keeper = access.NewKeeper(set)
-	if c.tokensFile == "" {
-		return t, nil
-	}
-	own, keeper, public := t.own, t.keeper, c.publicDraw
-	t.file = &reloaded{name: "--tokens", paths: []string{c.tokensFile}, warn: t.warnOfUnread, use: func(texts [][]byte) error {
-		return useTokens(keeper, own, texts[0], public)
-	}}
-	if _, err := t.file.readAll(); err != nil {
-		return t, fmt.Errorf("--tokens: %w", err)
+	for _, file := range t.files {
+		if _, err := file.readAll(); err != nil {
+			return t, fmt.Errorf("%s: %w", file.name, err)
+		}
 	}
 	return t, nil
 }
 
-// useTokens makes the tokens of a file, together with those of the flags, the valid
-// ones. An invalid file changes nothing.
-func useTokens(k *access.Keeper, own []access.Token, text []byte, publicDraw bool) error {
-	found, unread, err := access.ParseFile(text)
+// parseOwn reads the tokens of a flag or its file, one to a line: the first is in use, and
+// the others are former ones that are still valid.
+func (c *Config) parseOwn(own ownToken, flag, text string) (all []access.Token, err error) {
+	for token := range strings.FieldsSeq(text) {
+		if err := c.checkToken(flag, token); err != nil {
+			return nil, err
+		}
+		all = append(all, access.Token{Name: string(own.role), Role: own.role, Digest: access.DigestOf(token)})
+	}
+	if len(all) == 0 && own.secret.File != "" {
+		return nil, errors.New("the file is empty")
+	}
+	return all, nil
+}
+
+// follow has a file's text used now, and whenever it has changed.
+func (t *tokens) follow(name, path string, use func(text []byte) error) {
+	t.files = append(t.files, &reloaded{name: name, paths: []string{path}, warn: t.warnOfUnread, use: func(texts [][]byte) error { return use(texts[0]) }})
+}
+
+// replace makes the tokens of a flag, together with those of the others, the valid
+// ones. Those that contradict each other change nothing.
+func (t *tokens) replace(flag string, found []access.Token, unread []string) error {
+	next := maps.Clone(t.from)
+	next[flag] = found
+	set, err := access.NewSet(slices.Concat(slices.Collect(maps.Values(next))...)...)
 	if err != nil {
 		return err
 	}
-	set, err := access.NewSet(slices.Concat(own, found)...)
-	if err != nil {
-		return err
-	}
-	set.Unread = unread
-	if publicDraw && set.Has(access.Draw) {
+	if t.publicDraw && set.Has(access.Draw) {
 		return errors.New("a token of role draw and --public-draw contradict each other")
 	}
-	k.Replace(set)
+	set.Unread = unread
+	t.from, t.unread = next, unread
+	t.keeper.Replace(set)
 	return nil
 }
 

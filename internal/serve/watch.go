@@ -11,6 +11,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/periodic"
 	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/checkup"
 )
 
 const (
@@ -27,9 +28,15 @@ const (
 
 // poolReader is what the metrics of pools read of the database.
 type poolReader interface {
-	Levels(ctx context.Context) ([]draw.Level, error)
+	levelReader
 	rulesReader
 	Schema(ctx context.Context) (stock.Schema, error)
+}
+
+// levelReader is what the metrics of stock and budgets read of the database.
+type levelReader interface {
+	Levels(ctx context.Context) ([]draw.Level, error)
+	Budgets(ctx context.Context) ([]stock.PoolBudget, error)
 }
 
 // rulesReader is what the metrics of rules read of the database.
@@ -42,6 +49,7 @@ type rulesReader interface {
 type reading struct {
 	current, want int64 // versions of the schema, 0 if they were never read
 	levels        []draw.Level
+	budgets       []stock.PoolBudget
 	at            time.Time // of levels; zero before the first reading
 	low           map[lowPrize]bool
 	unreadable    map[unreadablePart]bool
@@ -67,6 +75,7 @@ type poolMetrics struct {
 	remaining *prometheus.Desc
 	stocked   *prometheus.Desc
 	issued    *prometheus.Desc
+	budget    *prometheus.Desc
 	low       *prometheus.Desc
 	unread    *prometheus.Desc
 	ahead     *prometheus.Desc
@@ -84,6 +93,7 @@ func newPoolMetrics(log *slog.Logger) *poolMetrics {
 		remaining: of("drawsvc_pool_remaining", "Units that can still be drawn, of each open pool.", "pool"),
 		stocked:   of("drawsvc_pool_stocked", "Units put in, of each open pool.", "pool"),
 		issued:    of("drawsvc_pool_issued", "Units drawn, of each open pool.", "pool"),
+		budget:    of("drawsvc_pool_budget_left", "What is left of the budget, of the first open pools with one.", "pool"),
 		low:       of("drawsvc_prizes_low", "Prizes of open pools of which fewer units remain than their rules warn of."),
 		unread:    of("drawsvc_rules_unreadable", "Rules in force and planned items that this instance cannot read: their pools give no new draws here, or will not."),
 		ahead:     of("drawsvc_pools_ahead", "Pools that are not closed and whose last entry is ahead of the database's clock by more than a minute, at most 100."),
@@ -95,7 +105,7 @@ func newPoolMetrics(log *slog.Logger) *poolMetrics {
 
 // Describe implements prometheus.Collector.
 func (m *poolMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.schema, m.known, m.at, m.remaining, m.stocked, m.issued, m.low, m.unread, m.ahead} {
+	for _, d := range []*prometheus.Desc{m.schema, m.known, m.at, m.remaining, m.stocked, m.issued, m.budget, m.low, m.unread, m.ahead} {
 		to <- d
 	}
 }
@@ -117,10 +127,25 @@ func (m *poolMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge(m.low, float64(len(r.low)))
 	gauge(m.unread, float64(len(r.unreadable)))
 	gauge(m.ahead, float64(r.ahead))
+	m.collectBudgets(r, gauge)
 	for _, l := range boundLevels(r.levels, watchedPoolsMax) {
 		gauge(m.remaining, float64(l.Remaining()), l.PoolID)
 		gauge(m.stocked, float64(l.Stocked), l.PoolID)
 		gauge(m.issued, float64(l.Issued), l.PoolID)
+	}
+}
+
+// collectBudgets exports what is left of the budgets of the pools that have metrics of
+// their own.
+func (m *poolMetrics) collectBudgets(r *reading, gauge func(*prometheus.Desc, float64, ...string)) {
+	own := map[string]bool{}
+	for _, l := range boundLevels(r.levels, watchedPoolsMax) {
+		own[l.PoolID] = l.PoolID != otherPools
+	}
+	for i := range r.budgets {
+		if b := &r.budgets[i]; own[b.PoolID] {
+			gauge(m.budget, draw.Amount(b.Left).InexactFloat64(), b.PoolID)
+		}
 	}
 }
 
@@ -144,9 +169,6 @@ func boundLevels(levels []draw.Level, most int) []draw.Level {
 	return kept
 }
 
-// aheadMin is by how much a pool's last entry must be ahead of the clock to be counted.
-const aheadMin = time.Minute
-
 // read makes the next reading. What cannot be read stays unchanged.
 func (m *poolMetrics) read(ctx context.Context, db poolReader) {
 	ctx, cancel := context.WithTimeout(ctx, watchMax)
@@ -158,11 +180,14 @@ func (m *poolMetrics) read(ctx context.Context, db poolReader) {
 	if levels, err := db.Levels(ctx); err == nil {
 		next.levels, next.at = levels, time.Now()
 	}
+	if budgets, err := db.Budgets(ctx); err == nil {
+		next.budgets = budgets
+	}
 	if watched, err := db.ReadWatched(ctx); err == nil {
 		next.low = m.warn(next.low, watched.Low)
 		next.unreadable = m.warnUnreadable(next.unreadable, watched.Unreadable)
 	}
-	if ahead, err := db.PoolsAhead(ctx, aheadMin); err == nil {
+	if ahead, err := db.PoolsAhead(ctx, checkup.AheadMin); err == nil {
 		next.ahead = len(ahead)
 	}
 	m.last.Store(&next)

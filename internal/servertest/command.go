@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"testing"
 )
 
 // command prepares a program that works in the server's folder and writes to its log.
@@ -51,6 +52,15 @@ func (s *Server) write(name, content string) error {
 		return err
 	}
 	return giveAway(s.path(name))
+}
+
+// File writes a file that only the server can read into its folder, and returns its path.
+func (s *Server) File(tb testing.TB, name, content string) string {
+	tb.Helper()
+	if err := s.write(name, content); err != nil {
+		tb.Fatal(err)
+	}
+	return s.path(name)
 }
 
 // secret returns random letters: a password, or a unique name.

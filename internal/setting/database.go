@@ -18,6 +18,8 @@ import (
 type Database struct {
 	URL    Secret
 	Schema migrations.Set
+	// Login follows the file of the URL, from Open on; nil without one.
+	Login  *Login
 	lookUp func(name string) (string, bool)
 	Stderr io.Writer
 }
@@ -65,6 +67,10 @@ func (d *Database) Open(ctx context.Context, c *cobra.Command, o stock.Options) 
 		defer cancel()
 	}
 	o.Migrations = d.Schema
+	if d.URL.File != "" {
+		d.Login = &Login{path: d.URL.File, url: url}
+		o.Login = d.Login.next
+	}
 	if o.Log == nil { // a command reports its own work
 		o.Log = slog.New(slog.NewTextHandler(d.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: WithoutTime}))
 	}

@@ -26,7 +26,8 @@ func (s *Secret) Flag(flags *pflag.FlagSet, name, value, usage string) {
 }
 
 // Read returns the value from the command line, the environment or a file. White space
-// around the content of a file is removed.
+// around the content of a file is removed. The first line of a token's file is the token:
+// more are former ones that a service still takes.
 func (s *Secret) Read(flags *pflag.FlagSet) (string, error) {
 	if s.File == "" {
 		return s.Value, nil
@@ -39,6 +40,10 @@ func (s *Secret) Read(flags *pflag.FlagSet) (string, error) {
 		return "", AsUsage(fmt.Errorf("--%s-file: %w", s.name, err))
 	}
 	value := strings.TrimSpace(string(text))
+	if s.isToken() {
+		value, _, _ = strings.Cut(value, "\n")
+		value = strings.TrimSpace(value)
+	}
 	if value == "" {
 		return "", AsUsage(errors.New("--" + s.name + "-file: the file is empty"))
 	}
@@ -86,10 +91,12 @@ func (s *Secret) Warn(flags *pflag.FlagSet, log *slog.Logger) {
 	WarnOfMode(log, "--"+s.name+FileSuffix, s.File, OthersMayUse)
 }
 
+func (s *Secret) isToken() bool { return strings.HasSuffix(s.name, TokenFlag) }
+
 // isSecret reports whether the value must be kept secret: it is a token, or a URL with
 // a password.
 func (s *Secret) isSecret() bool {
-	if strings.HasSuffix(s.name, TokenFlag) {
+	if s.isToken() {
 		return true
 	}
 	u, err := url.Parse(s.Value)
@@ -101,11 +108,9 @@ func (s *Secret) isSecret() bool {
 }
 
 const (
-	// OthersMayUse are the bits of a file's mode that let others read or write.
+	// OthersMayUse are the bits of a file's mode that let others read or write, or the
+	// group write: the group of a secret may be that of the service.
 	OthersMayUse os.FileMode = 0o027
-	// OthersMayReadOrWrite are the bits that let the group or others read or write, as
-	// the doctor checks it.
-	OthersMayReadOrWrite os.FileMode = 0o066
 	// OthersMayWrite are the bits that let others write.
 	OthersMayWrite os.FileMode = 0o022
 )

@@ -25,10 +25,12 @@ func arrows() map[string][]string {
 		"agenda":     {"engine", "ledger"},
 		"audit":      {"engine", "ledger"},
 		"codes":      {"engine", "ledger"},
+		"hooks":      {"engine", "ledger"},
+		"steps":      {"engine", "ledger"},
 		"jobrows":    {"engine", "ledger"},
 		"publiclog":  {"engine", "ledger"},
 		"checkup":    {"", "engine"},
-		"":           {"agenda", "audit", "codes", "engine", "jobrows", "ledger", "mysql", "postgres", "publiclog", "schema", "sqlite", "sqlitefile"},
+		"":           {"agenda", "audit", "codes", "engine", "hooks", "jobrows", "ledger", "mysql", "postgres", "publiclog", "schema", "sqlite", "sqlitefile", "steps"},
 	}
 }
 

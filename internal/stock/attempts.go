@@ -20,6 +20,7 @@ func (s *Store) Read(ctx context.Context, urn *urn.Urn, o TxOptions) (Tx, error)
 	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
 	}
+	s.AskAnew(urn)
 	tx, err := s.engine.Attempts.Read(ctx, urn, o)
 	if errors.Is(err, engine.ErrDropped) || errors.Is(err, engine.ErrTorn) { // no other session conflicted, so it does not count as an attempt
 		tx, err = s.engine.Attempts.Read(ctx, urn, o)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
@@ -42,7 +43,10 @@ func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, er
 	if err := part.Close(); err != nil {
 		return 0, err
 	}
-	if err := sqlite.Copy(ctx, s.engine.Read, part.Name()); err != nil {
+	switch err := sqlite.Copy(ctx, s.engine.Read, part.Name()); {
+	case errors.Is(err, syscall.ENOSPC): // the database's own disk may have space
+		return 0, ofFile(file, err)
+	case err != nil:
 		return 0, engine.PublicRead(engine.Classify(err, s.engine.ByCode))
 	}
 	if err := sqlite.Seal(ctx, part.Name()); err != nil {
@@ -102,7 +106,7 @@ func Restore(ctx context.Context, rawURL, file string, o Options) (found Examine
 		return found, err
 	}
 	if err := sqlite.CopyBackup(ctx, file, part); err != nil {
-		return found, draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s cannot be read; the database is unchanged", file)
+		return found, draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s cannot be copied; the database is unchanged", file)
 	}
 	if found, err = examine(ctx, part, o); err == nil && found.Schema.Current == 0 {
 		err = errors.New("it has no tables of drawsvc")

@@ -1,6 +1,7 @@
 package stock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -78,11 +79,15 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, ac
 		if c.State != nil && *c.State == draw.StateClosed && len(changes) > 0 {
 			of.Unannounce(changes[0].Set)
 		}
+		if err := s.changeShown(ctx, tx, id, &c); err != nil {
+			return err
+		}
 		return s.ledger.Record(ctx, tx, of, changes)
 	})
 	if err != nil {
 		return draw.Pool{}, err
 	}
+	s.logChangeOfPool(id, &c, actor)
 	s.options.Changed(id)
 	pool, err := s.poolOn(ctx, s.engine.ReadBack, id)
 	if err != nil { // no other code: they say that nothing happened
@@ -108,9 +113,10 @@ func (s *Store) withoutSamePause(ctx context.Context, tx *sql.Tx, of *ledger.Loc
 	}), nil
 }
 
-// ChangePrize corrects the name or the value of a prize that has issued nothing,
-// and returns the prize. Errors: CodeInvalidRequest, CodePoolNotFound,
-// CodePrizeNotFound, CodeAlreadyIssued, CodePoolClosed, and those of the store.
+// ChangePrize corrects the name or the value of a prize that has issued nothing, or
+// changes what is only shown of any prize, and returns the prize. Errors:
+// CodeInvalidRequest, CodePoolNotFound, CodePrizeNotFound, CodeAlreadyIssued,
+// CodePoolClosed, and those of the store.
 func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.PrizeChange, actor string) (prize draw.Prize, err error) {
 	if err := errors.Join(c.Check(), draw.CheckActor(actor)); err != nil {
 		return prize, first(err)
@@ -123,52 +129,63 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 		if prize, err = s.ledger.Prize(ctx, tx, poolID, prizeID); err != nil {
 			return err
 		}
-		if prize.Issued > 0 {
-			if err := of.Pool.CheckNotClosed(); err != nil {
-				return err
-			}
-			return draw.Errorf(draw.CodeAlreadyIssued, "prize %q has issued %d units, with the name and value that it has", prizeID, prize.Issued)
-		}
-		revalues := c.Value != nil && !c.Value.Equal(prize.Value) // budgets depend on values
-		if revalues {
-			if _, err := s.ledger.Guard.MayChange(ctx, tx, of, ledger.CorrectsValue); err != nil {
-				return err
-			}
-		}
-		body, was := map[string]any{"prize": prizeID}, map[string]string{"name": prize.Name, "value": prize.Value.StringFixed(2)}
-		if c.Name != nil && *c.Name != prize.Name {
-			prize.Name, body["name"] = *c.Name, *c.Name
-		}
-		if revalues {
-			prize.Value, body["value"] = *c.Value, c.Value.StringFixed(2)
-		}
-		if err := prize.Check(); err != nil { // its kind matters too: a blank is worth nothing
+		if err := s.changeDisplay(ctx, tx, poolID, &prize, c.Display); err != nil || c.Name == nil && c.Value == nil {
 			return err
 		}
-		if len(body) == 1 {
-			return nil
-		}
-		if err := of.Pool.CheckNotClosed(); err != nil {
-			return err
-		}
-		body["was"] = was // the public log has the prize as it was added
-		update := s.ledger.Builder().Update("prizes").
-			Set("name", prize.Name).Set("value", prize.Value.StringFixed(2)).Set("changed", of.Head.Version+1).
-			Where(squirrel.Eq{"pool_id": poolID, "id": prizeID})
-		if err := ledger.ExecOne(ctx, tx, update); err != nil {
-			return err
-		}
-		set := map[string]any{}
-		if revalues {
-			of.Unannounce(set)
-		}
-		return s.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatPrize, Body: body, Set: set}})
+		return s.correctPrize(ctx, tx, of, &prize, &c)
 	})
 	if err != nil {
 		return draw.Prize{}, err
 	}
+	if c.Display != nil {
+		s.logShown(poolID, prizeID, actor, "display", prize.Display)
+	}
 	s.options.Changed(poolID)
 	return prize, nil
+}
+
+// correctPrize corrects the name or the value of a prize, which are in the pool's log.
+func (s *Store) correctPrize(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, prize *draw.Prize, c *draw.PrizeChange) error {
+	if prize.Issued > 0 {
+		if err := of.Pool.CheckNotClosed(); err != nil {
+			return err
+		}
+		return draw.Errorf(draw.CodeAlreadyIssued, "prize %q has issued %d units, with the name and value that it has; the name that is shown can change", prize.ID, prize.Issued)
+	}
+	revalues := c.Value != nil && !c.Value.Equal(prize.Value) // budgets depend on values
+	if revalues {
+		if _, err := s.ledger.Guard.MayChange(ctx, tx, of, ledger.CorrectsValue); err != nil {
+			return err
+		}
+	}
+	body, was := map[string]any{"prize": prize.ID}, map[string]string{"name": prize.Name, "value": prize.Value.StringFixed(2)}
+	if c.Name != nil && *c.Name != prize.Name {
+		prize.Name, body["name"] = *c.Name, *c.Name
+	}
+	if revalues {
+		prize.Value, body["value"] = *c.Value, c.Value.StringFixed(2)
+	}
+	if err := prize.Check(); err != nil { // its kind matters too: a blank is worth nothing
+		return err
+	}
+	if len(body) == 1 {
+		return nil
+	}
+	if err := of.Pool.CheckNotClosed(); err != nil {
+		return err
+	}
+	body["was"] = was // the public log has the prize as it was added
+	update := s.ledger.Builder().Update("prizes").
+		Set("name", prize.Name).Set("value", prize.Value.StringFixed(2)).Set("changed", of.Head.Version+1).
+		Where(squirrel.Eq{"pool_id": of.Pool.ID, "id": prize.ID})
+	if err := ledger.ExecOne(ctx, tx, update); err != nil {
+		return err
+	}
+	set := map[string]any{}
+	if revalues {
+		of.Unannounce(set)
+	}
+	return s.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatPrize, Body: body, Set: set}})
 }
 
 // DeletePool removes a pool that has never issued a unit, with its history.
@@ -201,7 +218,7 @@ func (s *Store) DeletePool(ctx context.Context, id string, revisions []int64, ac
 				return err
 			}
 		}
-		if err := s.ForgetCodes(ctx, tx, id); err != nil {
+		if err := cmp.Or(s.ForgetCodes(ctx, tx, id), s.ForgetSteps(ctx, tx, id), s.ForgetHooks(ctx, tx, id), s.forgetShown(ctx, tx, id), s.ForgetHidden(ctx, tx, id)); err != nil {
 			return err
 		}
 		_, err = s.ledger.Builder().Delete("pools").Where(squirrel.Eq{"id": id}).RunWith(tx).ExecContext(ctx)

@@ -63,6 +63,9 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 			return err
 		}
 		versions := slices.Concat(found, late)
+		if err := s.EmptyTexts(ctx, tx, poolID, versions); err != nil {
+			return err
+		}
 		if of.Committed != 0 && len(versions) > 0 {
 			awards, err = s.EraseCommitted(ctx, tx, of, user, pseudonym, versions)
 			return err

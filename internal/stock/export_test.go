@@ -2,6 +2,7 @@ package stock
 
 import (
 	"context"
+	"database/sql"
 
 	"drawsvc/internal/stock/engine"
 )
@@ -17,4 +18,17 @@ func DialectOf(name string) *engine.Dialect { return dialects()[name] }
 // RowsOf runs fn to read rows of a pool as a publisher does.
 func (s *Store) RowsOf(ctx context.Context, poolID string, fn func(q engine.Querier) error) error {
 	return s.ledger.RowsOf(ctx, poolID, func(q engine.Querier, _ int64) error { return fn(q) })
+}
+
+// ExtendFeedSlowly is one try of [Store.ExtendFeed] by an instance that is stopped between
+// its plan and its write.
+func ExtendFeedSlowly(ctx context.Context, s *Store, stopped func()) error {
+	return s.ledger.Once(ctx, func(tx *sql.Tx) error {
+		n, moved, err := s.movedPools(ctx, tx)
+		if err != nil {
+			return err
+		}
+		stopped()
+		return s.addSegments(ctx, tx, &n, moved)
+	})
 }

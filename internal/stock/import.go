@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/prizefile"
@@ -42,22 +43,42 @@ func (s *Store) Import(ctx context.Context, w draw.Import, file io.Reader, progr
 	if err != nil {
 		return draw.Imported{}, err
 	}
-	lines, err := prizefile.Read(file, admit)
+	read, err := prizefile.Read(file, admit)
 	if err != nil {
 		return draw.Imported{}, err
 	}
+	if read.Bad.Err() != nil {
+		return draw.Imported{}, s.compareBad(ctx, w, read)
+	}
 	var done draw.Imported
 	err = s.ledger.Change(ctx, func(tx *sql.Tx) (err error) {
-		done, err = s.importLines(ctx, tx, w, lines, progress)
+		done, err = s.importLines(ctx, tx, w, read.Lines, progress)
 		return err
 	})
 	if err != nil {
 		return draw.Imported{}, err
 	}
+	done.Encoding = read.Encoding
 	if !w.DryRun && !done.Replayed {
 		s.options.Changed(w.PoolID)
 	}
 	return done, nil
+}
+
+// compareBad returns all that is wrong with a file that has bad lines: its good lines are
+// compared with the pool, so that the next attempt does not find further errors. If the
+// pool cannot be read, only the errors of the file itself are returned.
+func (s *Store) compareBad(ctx context.Context, w draw.Import, file *prizefile.File) error {
+	bad := file.Bad
+	_ = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error { // its error, if any, hides none of the file
+		bad = file.Bad.Clone()
+		present, prizes, err := s.presentPrizes(ctx, tx, w.PoolID, file.Lines)
+		if err == nil {
+			_, _ = importMoves(w.Reason, file.Lines, present, draw.PrizesMax-prizes, &bad)
+		}
+		return err
+	})
+	return bad.Err()
 }
 
 // linesAdmitted returns a function that checks whether an import may have a line, while
@@ -95,7 +116,7 @@ func (s *Store) importLines(ctx context.Context, tx *sql.Tx, w draw.Import, line
 	if err != nil {
 		return done, err
 	}
-	moves, err := importMoves(w.Reason, lines, present, draw.PrizesMax-prizes)
+	moves, err := importMoves(w.Reason, lines, present, draw.PrizesMax-prizes, &prizefile.BadLines{})
 	if err != nil {
 		return done, err
 	}
@@ -106,8 +127,10 @@ func (s *Store) importLines(ctx context.Context, tx *sql.Tx, w draw.Import, line
 		}
 	}
 	if w.DryRun {
-		done.Preview = preview(moves)
-		return done, nil
+		done.Preview, done.Value = preview(moves), valueOf(moves)
+		worth, err := s.remainingWorth(ctx, tx, w.PoolID)
+		done.StockValue = worth.Add(done.Value)
+		return done, err
 	}
 	if w.Key != "" && len(moves) > 0 {
 		moves[0].Key = importMark(w.Key, lines) + importCounts(done)
@@ -147,9 +170,28 @@ func preview(moves []ledger.Stocking) []draw.ImportedPrize {
 		if !m.IsNew {
 			after += m.Prize.Stocked
 		}
-		list = append(list, draw.ImportedPrize{PrizeID: m.Prize.ID, IsNew: m.IsNew, IsEndless: m.Prize.IsEndless(), Delta: m.Delta, Stocked: after})
+		list = append(list, draw.ImportedPrize{
+			PrizeID: m.Prize.ID, Name: m.Prize.Name, Value: m.Prize.Value, IsNew: m.IsNew, IsEndless: m.Prize.IsEndless(), Delta: m.Delta, Stocked: after,
+		})
 	}
 	return list
+}
+
+// valueOf returns what the units of moves are worth together.
+func valueOf(moves []ledger.Stocking) (sum decimal.Decimal) {
+	for i := range moves {
+		sum = sum.Add(moves[i].Prize.Value.Mul(decimal.NewFromInt(moves[i].Delta)))
+	}
+	return sum
+}
+
+// remainingWorth returns what the remaining units of a pool are worth.
+func (s *Store) remainingWorth(ctx context.Context, tx *sql.Tx, poolID string) (sum decimal.Decimal, err error) {
+	prizes, err := s.ledger.Prizes(ctx, tx, poolID)
+	for i := range prizes {
+		sum = sum.Add(prizes[i].Value.Mul(decimal.NewFromInt(prizes[i].Remaining())))
+	}
+	return sum, err
 }
 
 // presentPrizes returns those prizes of the file that the pool has, and the number of
@@ -190,10 +232,10 @@ func (s *Store) readPlaces(ctx context.Context, tx *sql.Tx, poolID string, prese
 	return err
 }
 
-// importMoves turns lines into moves; at most room of them may have new prizes.
-func importMoves(reason string, lines []prizefile.Line, present map[string]draw.Prize, room int) ([]ledger.Stocking, error) {
+// importMoves turns lines into moves; at most room of them may have new prizes. It adds
+// to bad what does not fit the pool.
+func importMoves(reason string, lines []prizefile.Line, present map[string]draw.Prize, room int, bad *prizefile.BadLines) ([]ledger.Stocking, error) {
 	moves := make([]ledger.Stocking, 0, len(lines))
-	var bad prizefile.BadLines
 	var missing *draw.Error
 	for _, line := range lines {
 		prize, isPresent := present[line.Prize.ID]

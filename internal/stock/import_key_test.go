@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
@@ -27,7 +28,7 @@ func TestImportOnce(t *testing.T) {
 			longest := strings.Repeat("k", draw.KeyMax)
 			first, err := in("spring", longest, file)
 			require.NoError(t, err)
-			require.Equal(t, draw.Imported{Added: 1, Restocked: 1, Units: 7, Version: 4}, first)
+			require.Equal(t, draw.Imported{Added: 1, Restocked: 1, Units: 7, Version: 4, Encoding: draw.EncodingUTF8}, first)
 			_, err = s.Stock(t.Context(), draw.Stocking{PoolID: "spring", PrizeID: "b", Delta: 1, Reason: "more", Key: longest}, "test")
 			require.NoError(t, err, "the keys of stock moves are others")
 
@@ -71,7 +72,10 @@ func TestImportDryRun(t *testing.T) {
 			require.NoError(t, err)
 			would, err := s.Import(t.Context(), dry, strings.NewReader(file), nil)
 			require.NoError(t, err)
-			require.Equal(t, []draw.ImportedPrize{{PrizeID: "a", Delta: 5, Stocked: 15}, {PrizeID: "b", IsNew: true, Delta: 2, Stocked: 2}}, would.Preview)
+			require.Equal(t, []draw.ImportedPrize{
+				{PrizeID: "a", Name: "Prize a", Value: decimal.New(1990, -2), Delta: 5, Stocked: 15}, {PrizeID: "b", Name: "B", Value: decimal.New(1, 0), IsNew: true, Delta: 2, Stocked: 2},
+			}, would.Preview)
+			require.Equal(t, []string{"101.50", "300.50"}, []string{would.Value.StringFixed(2), would.StockValue.StringFixed(2)}, "of the file, and of all that remains")
 			_, err = s.Import(t.Context(), dry, strings.NewReader(file+"a,,,1\n"), nil)
 			require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err))
 			after, err := s.Pool(t.Context(), "spring")
@@ -89,7 +93,7 @@ func TestImportDryRun(t *testing.T) {
 			dry.DryRun = false
 			done, err := s.Import(t.Context(), dry, strings.NewReader(file), nil)
 			require.NoError(t, err)
-			would.Preview = nil
+			would.Preview, would.Value, would.StockValue = nil, decimal.Decimal{}, decimal.Decimal{}
 			require.Equal(t, would, done, "the dry run said something else, or took the key")
 		})
 	}

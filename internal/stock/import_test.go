@@ -63,7 +63,7 @@ func testImport(t *testing.T, s *stock.Store) {
 		"b,Prize b,19.90,0\r\n"+ // exists, and nothing to add
 		"empty,Empty,,0") // new, with no stock, and the last line without its end
 	require.NoError(t, err)
-	require.Equal(t, draw.Imported{Added: 2, Restocked: 1, Units: 12, Version: 9}, done)
+	require.Equal(t, draw.Imported{Added: 2, Restocked: 1, Units: 12, Version: 9, Encoding: draw.EncodingUTF8}, done)
 
 	p, err := s.Pool(t.Context(), "spring")
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func testImport(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.CodePoolNotFound, draw.CodeOf(err))
 	done, err = imported(t, s, "spring", "prize,name,value,stock\n")
 	require.NoError(t, err, "a file may be empty")
-	require.Equal(t, draw.Imported{Version: 9}, done)
+	require.Equal(t, draw.Imported{Version: 9, Encoding: draw.EncodingUTF8}, done)
 }
 
 func TestImportAgainstThePool(t *testing.T) {
@@ -115,26 +115,26 @@ func TestImportRefusesBadFiles(t *testing.T) {
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "spring", 10)
 	const header = "prize,name,value,stock\n"
-	const headerText = "line 1: must be the header prize,name,value,stock[,kind], in any order, separated by commas or semicolons; "
+	const headerText = "line 1: must be the header prize,name,value,stock[,kind], in any order, separated by commas, semicolons or tabs; "
 	const noHeader = "line 1: must be the header prize,name,value,stock[,kind]; nothing was imported"
 	const badQuote = "line 2: has a quote that is not closed, or that stands inside a field; write a quote within quotes twice; nothing was imported"
 	const badValue = `line 2: value must be an amount such as "19.90", 0 to 999999999999.99, with a point before the cents and no other mark, not `
-	const badStock = "line 2: stock must be a whole number from 0 to 1000000000000, in digits alone, not "
+	const badStock = "line 2: stock must be a whole number from 0 to 1000000000000, only digits, not "
 	for text, want := range map[string]string{
 		"":                                          noHeader,
 		"\n\n":                                      noHeader,
 		"a,A,1,1\n":                                 headerText + `it has the column "a"; nothing was imported`,
 		"prize,name,stock\n":                        headerText + "it lacks the column value; nothing was imported",
-		"prize\tname\tvalue\n":                      headerText + `it has the column "prize\tname\tvalue"; nothing was imported`,
-		"prize,Prize,name\n":                        "line 1: has the column prize twice; nothing was imported",
+		"prize\tname\tvalue\n":                      headerText + "it lacks the column stock; nothing was imported",
+		"prize,Prize,name\n":                        `line 1: has the column prize twice: "prize" and "Prize"; nothing was imported`,
 		"\uFEFF\uFEFF" + header:                     headerText + `it has the column "\ufeffprize"; nothing was imported`,
-		"\xFF\xFEp\x00r\x00":                        "line 1: is UTF-16 text; save the file as CSV UTF-8; nothing was imported",
+		"\xFF\xFEp\x00r\x00":                        headerText + `it has the column "pr"; nothing was imported`,
 		header + "b,B,1":                            "line 2: has 3 columns instead of 4; quote a field that holds the separator; nothing was imported",
 		header + "b,B,1,1,x":                        "line 2: has 5 columns instead of 4; quote a field that holds the separator; nothing was imported",
 		header + "b,\"B,1,1":                        badQuote,
 		header + "b,B \"x\",1,1":                    badQuote,
 		header + "b,B\x00,1,1":                      "line 2: holds a NUL byte; save the file as CSV UTF-8; nothing was imported",
-		header + "b,B\xff,1,1":                      "line 2: is not UTF-8 text, but perhaps Windows-1252; save the file as CSV UTF-8; nothing was imported",
+		header + "b,B\x81,1,1":                      "line 2: is neither UTF-8 nor Windows-1252 text; save the file as CSV UTF-8; nothing was imported",
 		header + "b,B\u200b,1,1":                    "line 2: prize name holds a character that is not printable; nothing was imported",
 		header + "b,B\rc,1,1":                       "line 2: prize name holds a character that is not printable; nothing was imported",
 		header + "b,\"B\nc\",1,1":                   "line 2: prize name holds a character that is not printable; nothing was imported",
@@ -142,9 +142,9 @@ func TestImportRefusesBadFiles(t *testing.T) {
 		header + "B,B,1,1":                          "line 2: prize id must match [a-z0-9][a-z0-9._-]{0,63}; nothing was imported",
 		header + "b,B,-1,1":                         badValue + `"-1"; nothing was imported`,
 		header + "b,B,1.999,1":                      badValue + `"1.999"; nothing was imported`,
-		"stock;value;name;prize\n1;19,90;B;b":       badValue + `"19,90"; nothing was imported`,
+		"stock;value;name;prize\n1;19,9x;B;b":       strings.Replace(badValue, "a point", "a comma or a point", 1) + `"19,9x"; nothing was imported`,
 		header + `b,B,"1,900.00",1`:                 badValue + `"1,900.00"; nothing was imported`,
-		header + "b,B,1,":                           badStock + `""; nothing was imported`,
+		header + "b,B,1,":                           "line 2: stock is missing: give a number of units, 0 for none, or the kind blank for a losing ticket without end; nothing was imported",
 		header + "b,B,1,-1":                         badStock + `"-1"; nothing was imported`,
 		header + "b,B,1,+1":                         badStock + `"+1"; nothing was imported`,
 		header + "b,B,1,1.5":                        badStock + `"1.5"; nothing was imported`,
@@ -179,12 +179,16 @@ func TestImportTellsTheFirstBadLines(t *testing.T) {
 		}
 		fmt.Fprintf(&file, "p%d,Prize,1,%s\n", i, stocked)
 	}
-	require.Equal(t, "line 900: stock must be a whole number from 0 to 1000000000000, in digits alone, not \"many\"; nothing was imported", refusedImport(t, s, "spring", file.String()))
+	require.Equal(t, "line 900: stock must be a whole number from 0 to 1000000000000, only digits, not \"many\"; nothing was imported", refusedImport(t, s, "spring", file.String()))
 
 	many := "prize,name,value,stock\n" + strings.Repeat("x\n", 1000)
 	detail := refusedImport(t, s, "spring", many)
 	require.True(t, strings.HasPrefix(detail, "line 2: has 1 columns instead of 4; quote a field that holds the separator; line 3: "), detail)
-	require.True(t, strings.HasSuffix(detail, "; line 11: has 1 columns instead of 4; quote a field that holds the separator; the lines after that were not read; nothing was imported"), detail)
+	require.True(t, strings.HasSuffix(detail, "; line 11: has 1 columns instead of 4; quote a field that holds the separator; and 990 more; the lines after that were not read; nothing was imported"), detail)
+
+	// Those of the file and those of the pool are named together.
+	require.Equal(t, `line 2: prize "a" has the name "Prize a" in the pool; line 3: stock must be a whole number from 0 to 1000000000000, only digits, not "x"; `+
+		`line 4: prize "c" is new and needs a name; nothing was imported`, refusedImport(t, s, "spring", "prize,name,value,stock\na,A,,1\nb,B,1,x\nc,,1,1\n"))
 
 	// Compared with the pool as well, and far apart.
 	file.Reset()
@@ -212,7 +216,7 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestImportEndsEarly: a file is read only up to its tenth bad line, and for callers
+// TestImportEndsEarly: a file is read only up to its thousandth bad line, and for callers
 // who may stock only existing prizes, up to the first new one. The double reads
 // everything before it checks.
 func TestImportEndsEarly(t *testing.T) {
@@ -228,7 +232,7 @@ func TestImportEndsEarly(t *testing.T) {
 		"bad lines":   {"x\n", false, draw.CodeInvalidRequest, "line 11: has 1 columns"},
 		"no CSV":      {"a,\"b\"c,1,1\n", false, draw.CodeInvalidRequest, "line 11: has a quote"},
 		"new":         {"new,New,1,1\n", true, draw.CodeForbidden, `line 2: prize "new" is new to the pool`},
-		"not UTF-8":   {"a,\xff,1,1\n", false, draw.CodeInvalidRequest, "line 11: is not UTF-8 text"},
+		"no text":     {"a,\x81,1,1\n", false, draw.CodeInvalidRequest, "line 11: is neither UTF-8"},
 		"twice there": {"a,,,1\n", true, draw.CodeInvalidRequest, `line 12: prize id "a" is on line 2 already`},
 	} {
 		file := &counted{Reader: strings.NewReader(header + strings.Repeat(c.file, 1<<20/len(c.file)))}

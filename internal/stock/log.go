@@ -3,6 +3,7 @@ package stock
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/Masterminds/squirrel"
 
@@ -23,6 +24,10 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 		for _, a := range awards {
 			engine.Collect(found, poolID, a)
 		}
+		if d, isFound := found[drawID]; err == nil && isFound {
+			d.Lives, err = s.LivesOf(ctx, tx, poolID, d.Awards)
+			found[drawID] = d
+		}
 		if err == nil && len(found) == 0 {
 			return s.ledger.Absent(ctx, tx, draw.Errorf(draw.CodeDrawNotFound, "pool %q has no draw %q", poolID, drawID))
 		}
@@ -34,17 +39,36 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 	return found[drawID], s.confirm(ctx)
 }
 
-// DrawWithCodes returns Draw with the codes of its awards. Errors: CodeSealKeyMissing, and
-// those of Draw.
+// DrawWithCodes returns Draw with what became of its awards, and with the codes that may be
+// shown. Errors: CodeSealKeyMissing, and those of Draw.
 func (s *Store) DrawWithCodes(ctx context.Context, poolID, drawID string) (draw.Draw, error) {
 	d, err := s.Draw(ctx, poolID, drawID)
 	if err != nil {
 		return draw.Draw{}, err
 	}
+	for i := range d.Awards {
+		a := &d.Awards[i]
+		if i < len(d.Lives) && d.Lives[i] != nil {
+			a.NeedsClaim, a.HasCode = d.Lives[i].NeedsClaim, d.Lives[i].IsCodeOpen()
+		}
+	}
 	if !d.HasCodes() {
 		return d, nil
 	}
 	return d, s.HandOut(ctx, poolID, []*draw.Draw{&d})
+}
+
+// HandOut fills in the codes of the awards of draws of one pool, and until when awards have to
+// be claimed. Errors: CodeSealKeyMissing, CodeRulesUnreadable, and those of the store.
+func (s *Store) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error {
+	if err := s.MarkClaims(ctx, poolID, draws); err != nil {
+		return err
+	}
+	coded := slices.DeleteFunc(slices.Clone(draws), func(d *draw.Draw) bool { return !d.HasCodes() })
+	if len(coded) == 0 {
+		return nil
+	}
+	return s.Register.HandOut(ctx, poolID, coded)
 }
 
 // DrawReceipt returns the receipt of a draw that the pool's log holds, and the proof
@@ -83,8 +107,10 @@ func (s *Store) confirm(ctx context.Context) error {
 func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit int) (awards []draw.Award, err error) {
 	query := ledger.PageAfter(s.ledger.SelectAwards(poolID), after, limit)
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		awards, err = ledger.SelectAll(ctx, tx, query, s.ledger.ScanAward)
-		return err
+		if awards, err = ledger.SelectAll(ctx, tx, query, s.ledger.ScanAward); err != nil {
+			return err
+		}
+		return s.ledger.AddRedirectsAt(ctx, tx, poolID, awards)
 	})
 	return awards, err
 }

@@ -19,11 +19,11 @@ import (
 // prizes comes without them. It reads each prize of these pools once, and some
 // twice. Errors: those of the store.
 func (s *Store) Overviews(ctx context.Context, limit, prizesMax int) (all []draw.Overview, err error) {
-	pools := s.ledger.SelectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "rules", "committed").
+	pools := s.ledger.SelectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "rules", "committed", "due_at", "spent", "spent_from").
 		Where(squirrel.Eq{"archived": false}).OrderBy("id").Limit(uint64(limit)) //nolint:gosec // the caller's constant
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		all, err = ledger.SelectAll(ctx, tx, pools, func(row engine.Scanner) (o draw.Overview, err error) {
-			err = row.Scan(&o.ID, &o.Name, &o.State, &o.Mode, &o.Version, &o.Revision, &o.RulesVersion, &o.Committed)
+			err = row.Scan(&o.ID, &o.Name, &o.State, &o.Mode, &o.Version, &o.Revision, &o.RulesVersion, &o.Committed, engine.ScanTime(&o.DueAt), &o.Spent.Cents, engine.ScanTime(&o.Spent.From))
 			return o, err
 		})
 		if err != nil || len(all) == 0 {
@@ -37,9 +37,31 @@ func (s *Store) Overviews(ctx context.Context, limit, prizesMax int) (all []draw
 		if err := s.sumPrizes(ctx, tx, ids, at); err != nil {
 			return err
 		}
-		return s.fewPrizes(ctx, tx, at, prizesMax)
+		if err := s.fewPrizes(ctx, tx, at, prizesMax); err != nil {
+			return err
+		}
+		return s.readMoney(ctx, tx, all)
 	})
 	return all, err
+}
+
+// readMoney sets the money of pools. Of a pool that comes without its prizes it does not
+// say that nothing can be won.
+func (s *Store) readMoney(ctx context.Context, q engine.Querier, all []draw.Overview) error {
+	pools := make([]*draw.Pool, len(all))
+	now := s.Now()
+	for i := range all {
+		o := &all[i]
+		pools[i] = &o.Pool
+		var err error
+		if o.Money, err = s.moneyOf(ctx, q, &o.Pool, now); err != nil {
+			return err
+		}
+		if int64(len(o.Prizes)) < o.PrizeCount {
+			o.Money.Nothing = nil
+		}
+	}
+	return s.readShown(ctx, q, pools)
 }
 
 // sumPrizes sets the sums of pools.

@@ -45,6 +45,11 @@ func (s *Store) CreatePool(ctx context.Context, p draw.Pool, actor string) (draw
 		for i, prize := range p.Prizes {
 			stockings[i] = ledger.Stocking{Prize: prize, Delta: prize.Stocked, Reason: reasonCreated, IsNew: true}
 		}
+		if p.Currency != "" {
+			if err := s.writeShown(ctx, tx, &p); err != nil {
+				return err
+			}
+		}
 		err = s.ledger.StockAll(ctx, tx, of, stockings)
 		if err == nil && p.Rules != nil {
 			var r draw.Ruling
@@ -102,10 +107,10 @@ func (s *Store) poolOn(ctx context.Context, db *sql.DB, id string) (draw.Pool, e
 
 // pools reads the pools that which selects.
 func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.SelectBuilder) squirrel.SelectBuilder) (pools []draw.Pool, err error) {
-	ofPool := which(s.ledger.SelectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "archived", "rules", "committed", "due_at", "opening_round", "opening_at").OrderBy("id"))
+	ofPool := which(s.ledger.SelectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "archived", "rules", "committed", "due_at", "opening_round", "opening_at", "spent", "spent_from").OrderBy("id"))
 	err = s.ledger.SnapshotOn(ctx, db, func(tx *sql.Tx) error {
 		pools, err = ledger.SelectAll(ctx, tx, ofPool, func(row engine.Scanner) (p draw.Pool, err error) {
-			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version, &p.Revision, &p.Archived, &p.RulesVersion, &p.Committed, engine.ScanTime(&p.DueAt), &p.Round, engine.ScanTime(&p.RoundAt))
+			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version, &p.Revision, &p.Archived, &p.RulesVersion, &p.Committed, engine.ScanTime(&p.DueAt), &p.Round, engine.ScanTime(&p.RoundAt), &p.Spent.Cents, engine.ScanTime(&p.Spent.From))
 			return p, err
 		})
 		if err != nil || len(pools) == 0 {
@@ -126,6 +131,11 @@ func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.Selec
 			}
 			return struct{}{}, err
 		})
+		of := make([]*draw.Pool, len(pools))
+		for i := range pools {
+			of[i] = &pools[i]
+		}
+		err = cmp.Or(err, s.readShown(ctx, tx, of), s.readDisplays(ctx, tx, of))
 		for i := range pools {
 			err = cmp.Or(err, s.ledger.ReadPlaces(ctx, tx, pools[i].ID, pools[i].Prizes))
 		}

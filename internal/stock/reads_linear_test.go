@@ -181,6 +181,15 @@ func linearWork(t *testing.T, s *stock.Store, fresh int) []work {
 			_, err := s.Stock(ctx, draw.Stocking{PoolID: "fresh", PrizeID: "prize-101234", Delta: 1, Reason: "restock", Key: "m1"}, "test")
 			require.NoError(t, err)
 		}},
+		{"a file of steps", 6 * pageRows, func() {
+			wanted := make([]draw.WantedStep, pageRows)
+			for n := range wanted {
+				wanted[n] = draw.WantedStep{Award: int64(fresh + fresh/2 + n + 1), What: draw.StepFulfilled, Line: n + 2}
+			}
+			done, err := s.StepAll(ctx, "fresh", wanted, "test", false)
+			require.NoError(t, err)
+			require.Equal(t, pageRows, done.Written)
+		}},
 		{"a restock", 2*fresh + 2*100, func() {
 			file := "prize,name,value,stock\n"
 			for n := range 100 {

@@ -23,7 +23,7 @@ type Reserves struct {
 // ReadReserves reads what is watched of codes, from one snapshot. Errors: those of the
 // store.
 func (s *Store) ReadReserves(ctx context.Context) (r Reserves, err error) {
-	if s.engine.LacksCodes() {
+	if s.engine.Lacks(engine.PartCodes) {
 		return r, nil
 	}
 	query := s.ledger.SelectFrom("code_heads AS h JOIN prizes AS p ON p.pool_id = h.pool_id AND p.id = h.prize_id JOIN pools ON pools.id = h.pool_id",
@@ -59,4 +59,13 @@ func (s *Store) ReadReserves(ctx context.Context) (r Reserves, err error) {
 		return err
 	})
 	return r, err
+}
+
+// ResealCodes seals the secrets of hooks, and all codes, under the first key of the file;
+// see [codes.Register.ResealCodes]. Errors: CodeSealKeyMissing, and those of the store.
+func (s *Store) ResealCodes(ctx context.Context, progress func(done int64)) (done int64, err error) {
+	if err := s.ResealHooks(ctx); err != nil {
+		return 0, err
+	}
+	return s.Register.ResealCodes(ctx, progress)
 }

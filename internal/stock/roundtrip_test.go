@@ -3,6 +3,7 @@ package stock_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -77,4 +78,53 @@ func TestRoundTrips(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRoundTripsOfMoments: taking a moment is part of the write, which stays one round
+// trip. Pending moments are read once, and after every change by others while any is
+// pending; a pool whose moments are all taken costs as much as one that never had any.
+func TestRoundTripsOfMoments(t *testing.T) {
+	t.Parallel()
+	proxy := servertest.StartProxy(t, servertest.Postgres(t))
+	s := stocktest.Open(t, proxy.URL(), stock.Options{})
+	stocktest.Pool(t, s, "p", 1000)
+	at := stocktest.InTime(t, s, "p", func(at time.Time) error {
+		_, err := s.PlanItems(t.Context(), "p", []draw.Item{stocktest.MomentAt(at, "a"), stocktest.MomentAt(at, "a")}, "salt", "test")
+		return err
+	})
+	stocktest.Await(t, s, at)
+	require.NoError(t, s.RunDue(t.Context(), "p"))
+	u := urn.NewUrn("p")
+	turnsOf := func(do func()) int64 {
+		before := proxy.Turns()
+		do()
+		return proxy.Turns() - before
+	}
+	read := func() {
+		tx, err := s.Read(t.Context(), u, stock.TxOptions{})
+		require.NoError(t, err)
+		tx.Rollback()
+	}
+	taken := 0
+	write := func() {
+		ask := &urn.Ask{Request: draw.Request{PoolID: "p", UserID: "u", DrawID: fmt.Sprint("d", u.Version), Count: 1}}
+		p := u.Plan([]*urn.Ask{ask}, s.Now())
+		require.NoError(t, s.Write(t.Context(), p, stock.TxOptions{}))
+		p.Settle()
+		taken += len(p.Takes)
+	}
+	read()
+	require.True(t, u.HasMoments())
+	write() // prepares the statements
+	require.Equal(t, int64(1), turnsOf(write))
+	require.Equal(t, 2, taken)
+	require.False(t, u.HasMoments())
+	write()
+	other := urn.NewUrn("p")
+	tx, err := s.Read(t.Context(), other, stock.TxOptions{})
+	require.NoError(t, err)
+	tx.Rollback()
+	require.False(t, other.HasMoments(), "they were taken")
+	require.Equal(t, int64(1), turnsOf(read))
+	require.Equal(t, int64(1), turnsOf(write))
 }

@@ -136,6 +136,10 @@ func (s *Store) Odds(ctx context.Context, poolID, userID string) (o odds.Stateme
 		o, err = odds.OfPlayer(urn, draw.Player{UserID: userID}, facts, s.Now())
 		return err
 	})
+	if err != nil {
+		return o, err
+	}
+	o.HasMoments, err = s.HadMoments(ctx, poolID)
 	return o, err
 }
 

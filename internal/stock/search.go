@@ -25,10 +25,9 @@ const searchMax = 100_000
 // and those of the store.
 func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (awards []draw.Award, through int64, err error) {
 	query := s.ledger.SelectAwards(poolID)
-	for column, value := range map[string]string{"a.user_id": f.UserID, "a.prize_id": f.PrizeID} {
-		if value != "" {
-			query = query.Where(squirrel.Eq{column: value})
-		}
+	query = query.Where(s.ledger.Matches(&f))
+	if f.Wins {
+		query = query.Where(isWin)
 	}
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
 		if through = version; after >= version {
@@ -51,10 +50,16 @@ func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilte
 			awards = awards[:limit]
 			through = awards[limit-1].Version
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return s.ledger.AddRedirectsAt(ctx, tx, poolID, awards)
 	})
 	return awards, through, err
 }
+
+// isWin is the condition for awards of prizes p that are no losing tickets.
+const isWin = `COALESCE(p.kind, '') <> 'blank'`
 
 // UserAwards returns at most limit of a user's awards in order of their versions,
 // starting with the first above after: those made while rules counted draws, or only

@@ -22,10 +22,10 @@ func TestSlowStatementIsNoSilence(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			server := servertest.Start(t, dialect)
-			first, second := servertest.StartProxy(t, server.Addr()), servertest.StartProxy(t, server.Addr())
+			url := stocktest.URL(t, dialect)
+			first, second := servertest.StartProxy(t, url), servertest.StartProxy(t, url)
 			second.Hold()
-			url := strings.Replace(server.URL(), server.Addr(), first.Addr()+","+second.Addr(), 1)
+			url = strings.Replace(url, hostOf(t, url), first.Addr()+","+second.Addr(), 1)
 			opened := func() (*stock.Store, *atomic.Int64) {
 				s := stocktest.Open(t, url, stock.Options{})
 				left, failOver := new(atomic.Int64), s.Engine().FailOver

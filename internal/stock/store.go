@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -18,10 +19,12 @@ import (
 	"drawsvc/internal/stock/audit"
 	"drawsvc/internal/stock/codes"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/hooks"
 	"drawsvc/internal/stock/jobrows"
 	"drawsvc/internal/stock/ledger"
 	"drawsvc/internal/stock/publiclog"
 	"drawsvc/internal/stock/schema"
+	"drawsvc/internal/stock/steps"
 )
 
 // Options of a Store.
@@ -47,6 +50,8 @@ type Options struct {
 	// Due, if set, is called with the number of items of a kind, or of ItemFailed, that
 	// this process carried out.
 	Due func(kind draw.ItemKind, n int)
+	// Stepped, if set, is called with the number of steps of a kind that this process wrote.
+	Stepped func(what draw.StepKind, n int)
 	// ClockLeap is the maximum leap of the database's clock, compared with the time
 	// since this machine started, that is followed at once. A longer one stops new
 	// draws of pools with rules or an agenda; see Store.ClockLeapt. 0 follows every
@@ -62,6 +67,10 @@ type Options struct {
 	SealKeys *seal.Keeper
 	// Log records what no caller receives; nil means slog.Default.
 	Log *slog.Logger
+	// Login, if set, returns the user and password of the next connection to a server,
+	// so that a password can be changed while the process runs; nil means those of the
+	// URL.
+	Login func() *url.Userinfo
 	// Migrations are the schema that the binary knows; the zero value means the
 	// embedded one.
 	Migrations migrations.Set
@@ -89,7 +98,10 @@ type Store struct {
 	*jobrows.Rows
 	*publiclog.Store
 	*codes.Register
+	*steps.Book
+	*hooks.Hooks
 	ledger *ledger.Ledger
+	money  moneyCache
 	// hasUnreadable is the result of the last call of ReadWatched.
 	hasUnreadable atomic.Bool
 }
@@ -112,6 +124,9 @@ func (o Options) withDefaults() Options {
 	o.MigrateWait = cmp.Or(o.MigrateWait, MigrateWaitDefault)
 	o.WALPages = cmp.Or(o.WALPages, WALPagesDefault)
 	o.Log = cmp.Or(o.Log, slog.Default())
+	if o.SealKeys == nil {
+		o.SealKeys = &seal.Keeper{}
+	}
 	if o.Changed == nil {
 		o.Changed = func(string) {}
 	}
@@ -143,17 +158,19 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 		ReadOnly: o.ReadOnly, Changed: o.Changed, LeapMax: o.ClockLeap, Machine: o.Machine, Admits: keeper.Admits, Log: o.Log,
 	})
 	register := codes.New(l, o.SealKeys, o.Log)
+	book := steps.New(l, register, o.Stepped)
+	sent := hooks.New(l, book.ReadStepsAfter, o.SealKeys, register.SealingKey)
 	return &Store{
-		Register: register,
-		engine:   e, options: o, ledger: l, Keeper: keeper, Clock: l.Clock,
-		Planner: agenda.New(l, o.Due), Auditor: audit.New(l, register.AuditCodes), Rows: jobrows.New(l), Store: publiclog.New(l, o.Identities),
+		Register: register, Book: book, Hooks: sent,
+		engine: e, options: o, ledger: l, Keeper: keeper, Clock: l.Clock,
+		Planner: agenda.New(l, o.Due), Auditor: audit.New(l, register.AuditCodes, book.AuditSteps, sent.AuditHooks), Rows: jobrows.New(l), Store: publiclog.New(l, o.Identities),
 	}, nil
 }
 
 // engine returns the options for the engine.
 func (o Options) engine() engine.Options {
 	return engine.Options{
-		LockWait: o.LockWait, ReadOnly: o.ReadOnly, AbsentIsEmpty: o.AbsentIsEmpty, WALPages: o.WALPages, Log: o.Log,
+		LockWait: o.LockWait, ReadOnly: o.ReadOnly, AbsentIsEmpty: o.AbsentIsEmpty, WALPages: o.WALPages, Log: o.Log, Login: o.Login,
 		Examine: func(ctx context.Context, path string) error {
 			_, err := examine(ctx, path, o)
 			return err

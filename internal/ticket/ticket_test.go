@@ -67,7 +67,7 @@ func good(pairs ...any) jwt.MapClaims {
 	return c
 }
 
-func TestRead(t *testing.T) {
+func TestReadReturnsTheDrawOfAGenuineTicket(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	k := i.keeper(t)

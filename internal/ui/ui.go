@@ -4,6 +4,8 @@ import (
 	"embed"
 	"io/fs"
 	"path"
+
+	"drawsvc/docs/verify"
 )
 
 //go:embed files/*.html files/*.css files/*.js files/*.svg
@@ -21,15 +23,25 @@ type File struct {
 	Body []byte
 }
 
-// Open returns a file of the page by its name, such as index.html.
+// FairFiles returns the names of the files that the page of fairness uses. They have a
+// path of their own, so that an operator can keep the admin page from players.
+func FairFiles() []string {
+	return []string{"fair.js", "receipt.js", "dom.js", "style.css", "icon.svg", "verify.py", "bls.py"}
+}
+
+// Open returns a file of the pages by its name, such as index.html: one of theirs, or of
+// the verifier that the page of fairness links to.
 func Open(name string) (f File, found bool) {
 	body, err := fs.ReadFile(files, path.Join("files", path.Base(name)))
+	if err != nil {
+		body, err = fs.ReadFile(verify.Files, path.Base(name))
+	}
 	if err != nil {
 		return File{}, false
 	}
 	kinds := map[string]string{
 		".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
-		".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+		".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".py": "text/x-python; charset=utf-8",
 	}
 	return File{Type: kinds[path.Ext(name)], Body: body}, true
 }

@@ -51,7 +51,7 @@ func TestFilesKeepTheRules(t *testing.T) {
 	page := all(t)
 	for name, text := range page {
 		require.Empty(t, faults(name, text))
-		for _, other := range regexp.MustCompile(`from "\./([^"]+)"|(?:href|src)="ui/([^"]+)"`).FindAllStringSubmatch(text, -1) {
+		for _, other := range regexp.MustCompile(`from "\./([^"]+)"|(?:href|src)="(?:ui|-)/([^"]+)"`).FindAllStringSubmatch(text, -1) {
 			require.Contains(t, page, other[1]+other[2], name)
 		}
 	}
@@ -76,6 +76,9 @@ func TestOpenFindsFilesOfThePage(t *testing.T) {
 		_, found := Open(name)
 		require.False(t, found, name)
 	}
+	second, found := Open("verify.py")
+	require.True(t, found)
+	require.Equal(t, "text/x-python; charset=utf-8", second.Type)
 	f, found := Open("app.js")
 	require.True(t, found)
 	require.Equal(t, "text/javascript; charset=utf-8", f.Type)

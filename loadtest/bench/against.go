@@ -14,17 +14,18 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// alike is how far two trees may differ and still count as equally fast.
+// alike is the maximum difference of two trees that count as equally fast.
 const alike = 0.05
 
-// comparedMin is the fewest rounds that tell anything: the interval of fewer
-// holds the median with less than confidence, however well they agree.
+// comparedMin is the minimum number of rounds. With fewer, no interval contains the
+// median with confidence, however well they agree.
 const comparedMin = 6
 
 const confidence = 0.95
 
 type compared struct {
-	// Low and High hold the median of this ÷ other with confidence.
+	// Low and High are the limits of the interval that contains the median of this ÷
+	// other with confidence.
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
 	Verdict verdict `json:"verdict"`
@@ -32,7 +33,7 @@ type compared struct {
 
 type verdict string
 
-// The verdicts. Each but the last is certain, as far as confidence goes.
+// The verdicts. Each but the last is certain at the level of confidence.
 const (
 	verdictAlike   verdict = "within 5 %"
 	verdictFaster  verdict = "faster"
@@ -42,9 +43,9 @@ const (
 	verdictUnknown verdict = "undecided"
 )
 
-// comparisons are the figures of the service in the entries, of this tree over
-// the same of the other. Rows of what callers see show their tails as well, and
-// the CPU of a draw, which a busy machine disturbs less than the rate.
+// comparisons returns, for the figures of the service in the entries, this tree's
+// figure over the other tree's. Rows of what callers see also have their tails, and the
+// CPU of a draw, which a busy machine disturbs less than the rate.
 func comparisons(list []entry, tree string) []entry {
 	var rows []entry
 	seen := make(map[figure]bool)
@@ -61,7 +62,7 @@ func comparisons(list []entry, tree string) []entry {
 			add(of(e.over.of, p99))
 			add(of(e.over.of, serviceCPU))
 		}
-		if e.main && e.over.of.database != "sqlite" { // which is within the service
+		if e.main && e.over.of.database != "sqlite" { // SQLite runs within the service
 			add(of(e.over.of, databaseCPU))
 		}
 		add(e.under)
@@ -69,8 +70,8 @@ func comparisons(list []entry, tree string) []entry {
 	return rows
 }
 
-// swapped is the order of a round: the trees change places, because the second
-// of two meets what the first has left to the disk.
+// swapped returns the order of a round: the trees change places in each round, because
+// the second one is slowed by the writes that the first has left to the disk.
 func swapped(pairs []candidate, round int) []candidate {
 	order := slices.Clone(pairs)
 	for i := 0; round%2 == 1 && i+1 < len(order); i += 2 {
@@ -79,8 +80,8 @@ func swapped(pairs []candidate, round int) []candidate {
 	return order
 }
 
-// compare judges the ratios of the rounds. The interval is of order statistics,
-// so that it assumes nothing of how the machine's noise is distributed.
+// compare judges the ratios of the rounds. The interval consists of order statistics,
+// so that it assumes nothing about the distribution of the machine's noise.
 func compare(rounds []float64, m metric) compared {
 	sorted := slices.Sorted(slices.Values(rounds))
 	left := outside(len(sorted))
@@ -103,9 +104,9 @@ func compare(rounds []float64, m metric) compared {
 	return c
 }
 
-// outside is how many of n sorted values can be left out at each end, so that
-// those left hold the median with confidence; -1 where all n do not. Each value
-// is below the median with a chance of one half.
+// outside returns how many of n sorted values can be left out at each end, so that the
+// rest contain the median with confidence; -1 if even all n do not. Each value is below
+// the median with a probability of one half.
 func outside(n int) int {
 	tail, chance := 0.0, 1.0 // that no value is below the median, times 2^n
 	whole := math.Ldexp(1, n)
@@ -138,7 +139,7 @@ func (d document) slower() []string {
 	return names
 }
 
-// comparedTable has the median of each figure, its interval and all rounds.
+// comparedTable returns the median of each figure, its interval and all rounds.
 func (d document) comparedTable() *report.Table {
 	t := report.NewTable("figure | this ÷ " + d.Against + " | 95 % sure | all rounds | this tree is")
 	for _, e := range d.Entries {
@@ -151,17 +152,17 @@ func (d document) comparedTable() *report.Table {
 	return t
 }
 
-// otherTree is another commit of this repository, which is measured in turn
-// with the tree that the working directory holds.
+// otherTree is another commit of this repository, which is measured alternately with
+// the working directory.
 type otherTree struct {
-	// commit is short, but enough to name it.
+	// commit is the short hash of the commit.
 	commit string
-	// folder holds its files, bin its programs.
+	// folder contains its files, bin its programs.
 	folder, bin string
 }
 
-// checkOut puts a commit into a folder of its own, which the site removes. The
-// repository's own files, its index and its branches stay as they are.
+// checkOut checks a commit out into a separate folder, which the site removes. The
+// repository's own files, index and branches do not change.
 func checkOut(ctx context.Context, s *harness.Site, commit string) (*otherTree, error) {
 	short, err := git(ctx, "rev-parse", "--short", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
 	if err != nil {
@@ -173,7 +174,7 @@ func checkOut(ctx context.Context, s *harness.Site, commit string) (*otherTree, 
 	}
 	t := &otherTree{commit: short, folder: filepath.Join(whole, "tree"), bin: filepath.Join(whole, "bin")}
 	s.Cleanup(func() {
-		// The interrupted run cleans up, too.
+		// An interrupted run cleans up, too.
 		_, _ = git(context.WithoutCancel(ctx), "worktree", "remove", "--force", t.folder)
 		_ = os.RemoveAll(whole)
 	})
@@ -183,7 +184,7 @@ func checkOut(ctx context.Context, s *harness.Site, commit string) (*otherTree, 
 	return t, nil
 }
 
-// because adds what a program said, where it said something.
+// because formats a program's output as a reason, if there is any.
 func because(text string) string {
 	if text == "" {
 		return ""
@@ -196,8 +197,8 @@ func git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(output)), err
 }
 
-// build makes the other tree's service and, where it is needed, its benchmark
-// of the engine. All else that measures is this tree's.
+// build builds the other tree's service and, if needed, its benchmark of the engine.
+// Everything else that measures comes from this tree.
 func (t *otherTree) build(ctx context.Context, withEngine bool) error {
 	err := harness.Go(ctx, t.folder, "build", "-trimpath", "-o", t.bin+"/", "./cmd/drawsvc")
 	if err == nil && withEngine {

@@ -13,14 +13,15 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// TestOutside: the known order statistics of the 95 % interval of a median.
+// TestOutside: outside returns the known order statistics of the 95 % interval of a
+// median.
 func TestOutside(t *testing.T) {
 	for n, want := range map[int]int{0: -1, 1: -1, 5: -1, comparedMin: 0, 8: 0, 9: 1, 12: 2, 15: 3, 20: 5, 100: 39, 1000: 468} {
 		assert.Equal(t, want, outside(n), "%d rounds", n)
 	}
 }
 
-// around are twelve ratios on both sides of a middle.
+// around returns twelve ratios on both sides of a middle.
 func around(middle, noise float64) (ratios []float64) {
 	for n := range 12 {
 		ratios = append(ratios, middle*(1+noise*(float64(n)-5.5)/5.5))
@@ -28,8 +29,8 @@ func around(middle, noise float64) (ratios []float64) {
 	return ratios
 }
 
-// TestCompare: each verdict, where it is due and on a machine that is too noisy
-// for it. What must fall is distinguished from what must rise.
+// TestCompare: each verdict is found when it applies, and not found on a machine that
+// is too noisy. Figures that must fall are distinguished from those that must rise.
 func TestCompare(t *testing.T) {
 	for _, test := range []struct {
 		middle, noise float64
@@ -58,7 +59,7 @@ func TestCompare(t *testing.T) {
 	assert.Equal(t, verdictUnknown, compare([]float64{9, 9, 9, 9, 9}, perSecond).Verdict, "five rounds tell nothing")
 }
 
-// comparedRun is a run against another tree, in which this one's rate is
+// comparedRun returns a run against another tree in which this one's rate is
 // multiplied.
 func comparedRun(t *testing.T, times float64) document {
 	s, err := parse([]string{"--quick", "--against", "abc"}, func(string) (string, bool) { return "", false })
@@ -78,7 +79,7 @@ func comparedRun(t *testing.T, times float64) document {
 	return newDocument(b, list, disk{})
 }
 
-// TestComparedRun: a tree that is slower fails the run, by name.
+// TestComparedRun: a slower tree fails the run, and is named.
 func TestComparedRun(t *testing.T) {
 	require.NoError(t, comparedRun(t, 1).verdict(document{}))
 	require.NoError(t, comparedRun(t, 1.3).verdict(document{}))
@@ -91,8 +92,8 @@ func TestComparedRun(t *testing.T) {
 	assert.Contains(t, slow.markdown(), "| PostgreSQL for-update: service_cpu_us_per_draw | 1.00 | 1.00 to 1.00 | 1.00 to 1.00 | within 5 % |")
 }
 
-// TestComparisons: the service alone is compared, each figure once, and of what
-// callers see the tail too.
+// TestComparisons: only the service is compared, each figure once; of what callers see,
+// the tail is compared too.
 func TestComparisons(t *testing.T) {
 	rows := comparisons(chosen(quickSettings(t)), "abc")
 	var names []string
@@ -113,8 +114,8 @@ func TestComparisons(t *testing.T) {
 	assert.Equal(t, []candidate{pairs[1], pairs[0], pairs[3], pairs[2]}, odd[:4])
 }
 
-// TestCheckOut makes a repository with a commit that builds and one that does
-// not, and leaves it as it was.
+// TestCheckOut creates a repository with a commit that builds and one that does not,
+// and checks that it does not change.
 func TestCheckOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	git := func(args ...string) string {

@@ -13,11 +13,11 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// engineTest is the compiled benchmark of the engine alone.
+// engineTest is the compiled benchmark of the engine only.
 const engineTest = "engine.test"
 
-// build makes the service, the rulers and the benchmark of the engine, each
-// from its own go.mod, so that versions are pinned.
+// build builds the service, the rulers and the benchmark of the engine, each from its
+// own go.mod, so that versions are pinned.
 func build(ctx context.Context, withEngine bool) error {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		return errors.New("wrk is not installed: apt-get install wrk (.ci/packages does)")
@@ -40,11 +40,10 @@ func buildEngine(ctx context.Context, tree, to string) error {
 	return harness.Go(ctx, tree, "test", "-c", "-o", filepath.Join(to, engineTest), "./internal/lockmode")
 }
 
-// engineCallers is how many wait at once in the benchmark of the engine alone.
+// engineCallers is how many callers wait at once in the benchmark of the engine.
 const engineCallers = 2048
 
-// measureEngine runs the Go benchmark of the engine, which starts a database
-// of its own.
+// measureEngine runs the Go benchmark of the engine, which starts its own database.
 func (b *benchmark) measureEngine(ctx context.Context, c candidate, f figures) error {
 	name := "Engine"
 	if c.committed {

@@ -12,8 +12,8 @@ import (
 // service is the program that is measured; the others are rulers.
 const service = "drawsvc"
 
-// candidate is one thing that is measured: a program, what it runs on and what
-// it is asked. The zero value of each member is the usual case.
+// candidate is one thing that is measured: a program, the servers that it runs on and
+// the requests that it gets. The zero value of each member is the usual case.
 type candidate struct {
 	program  string // drawsvc, noop, or one of the textbook's
 	database string // postgres, mysql, sqlite; redis for the textbook's
@@ -21,31 +21,35 @@ type candidate struct {
 	lock     string // the scheme of the lock in external mode
 
 	instances   int    // 0 is one
-	connections int    // 0 is as the settings say
+	connections int    // 0 means as the settings state
 	count       int    // units per draw, 0 is one
 	keys        string // of the requests: none, keysRandom or keysOrdered
 	users       string // of the requests: "" for one, usersNew, or how many
 	soldOut     bool
 	rules       rules // of the pool
 	committed   bool  // the pool is committed to its numbers
-	receipts    bool  // and answers every draw with a receipt
-	published   bool  // and its log is published live by a process beside
+	receipts    bool  // each draw is answered with a receipt
+	published   bool  // another process publishes its log live
+	codes       bool  // each unit has a code
+	steps       bool  // each award of the filling is fulfilled
+	beside      beside
+	task        task // it is timed instead of draws
 
 	prizes int // in the pool, 0 is ten
 	awards int // in the pool before it starts
 	pools  int // drawn from at random, 0 is one hot pool
 
-	idle   bool // nothing is asked while it is measured
+	idle   bool // no requests while it is measured
 	engine bool // without HTTP: a Go benchmark of package lockmode
 
-	// defaults: the server has the memory that it has by itself, not that of a
-	// machine of its own.
+	// defaults: the server keeps its default memory settings, instead of using a whole
+	// machine.
 	defaults bool
-	// tree is "" for the program of this tree, or the commit of the other one.
+	// tree is "" for the program of this tree, or the other tree's commit.
 	tree string
 }
 
-// The keys that callers choose. The service makes one where there is none.
+// The keys that callers choose. The service creates one for a request without a key.
 const (
 	keysRandom = "random"
 	// keysOrdered rise with time, as UUIDv7 and ULID do.
@@ -77,6 +81,10 @@ func (c candidate) name() string {
 	say(c.committed, "committed")
 	say(c.receipts, "receipts for all")
 	say(c.published, "published live")
+	say(c.codes, "a code each")
+	say(c.steps, "all fulfilled")
+	say(c.beside != "", "%s", c.beside)
+	say(c.task != "", "%s", c.task)
 	say(c.soldOut, "sold out")
 	say(c.prizes > 0, "%d prizes", c.prizes)
 	say(c.awards > 0, "%s awards", number(c.awards))
@@ -105,7 +113,7 @@ func (c candidate) title() string {
 	return "textbook " + c.program
 }
 
-// durable says what survives a power cut once 200 is answered.
+// durable names the failures that a draw survives once it was answered 200.
 func (c candidate) durable() string {
 	switch {
 	case c.isRefused():
@@ -122,27 +130,32 @@ func (c candidate) durable() string {
 	return "the draw (WAL, fsync at commit)"
 }
 
-// isRefused says that every draw is answered 409.
+// isRefused reports whether every draw is answered 409.
 func (c candidate) isRefused() bool { return c.soldOut || c.rules == rulesRefused }
 
 func (c candidate) units() int  { return max(c.count, 1) }
 func (c candidate) copies() int { return max(c.instances, 1) }
 
-// filled says that the database is made once and used in all rounds, because
-// to fill it takes long.
-func (c candidate) filled() bool { return c.prizes > 0 || c.awards > 0 || c.pools > 0 }
+// filled reports whether the database is filled once and used in all rounds, because
+// filling takes long. Steps use awards up.
+func (c candidate) filled() bool {
+	return (c.prizes > 0 || c.awards > 0 || c.pools > 0) && c.rules == "" && (c.task == "" || c.task == taskAudit)
+}
 
-// filling is what the database is filled with; candidates of one filling share
-// it. The schema is that of the tree, and a log of ordered keys stays one.
+// filling returns what the database is filled with; candidates with the same filling
+// share it. A filling has the schema of its tree, and a log of ordered keys keeps its
+// order.
 func (c candidate) filling() candidate {
-	f := candidate{database: c.database, prizes: c.prizes, awards: c.awards, pools: c.pools, defaults: c.defaults, tree: c.tree}
+	f := candidate{
+		database: c.database, prizes: c.prizes, awards: c.awards, pools: c.pools, codes: c.codes, steps: c.steps, defaults: c.defaults, tree: c.tree,
+	}
 	if c.keys == keysOrdered {
 		f.keys = keysOrdered
 	}
 	return f
 }
 
-// The variations, so that an entry reads as one line.
+// The variations, so that an entry fits on one line.
 
 func (c candidate) withKeys() candidate         { c.keys = keysRandom; return c }
 func (c candidate) withOrderedKeys() candidate  { c.keys = keysOrdered; return c }
@@ -159,6 +172,9 @@ func (c candidate) under(r rules) candidate     { c.rules = r; return c }
 func (c candidate) sealed() candidate           { c.committed = true; return c }
 func (c candidate) withReceipts() candidate     { c.receipts = true; return c.sealed() }
 func (c candidate) whilePublished() candidate   { c.published = true; return c.sealed() }
+func (c candidate) coded() candidate            { c.codes = true; return c }
+func (c candidate) with(b beside) candidate     { c.beside = b; return c }
+func (c candidate) to(t task) candidate         { c.task = t; return c }
 func (c candidate) whenSoldOut() candidate      { c.soldOut = true; return c }
 func (c candidate) withPrizes(n int) candidate  { c.prizes = n; return c }
 func (c candidate) withAwards(n int) candidate  { c.awards = n; return c }
@@ -169,7 +185,7 @@ func (c candidate) alone() candidate            { c.engine = true; return c }
 
 type metric string
 
-// The metrics. Those per draw count a request, however many units it asks for.
+// The metrics. Those per draw count requests, however many units a request asks for.
 const (
 	perSecond metric = "draws_per_second"
 	unitRate  metric = "units_per_second"
@@ -177,41 +193,44 @@ const (
 	p99       metric = "p99_us"
 	p999      metric = "p999_us"
 	slowest   metric = "slowest_us"
-	// firstDraw is the draw of a service that has just started.
+	// firstDraw is the time of a service's first draw after its start.
 	firstDraw   metric = "first_draw_us"
 	serviceCPU  metric = "service_cpu_us_per_draw"
 	databaseCPU metric = "database_cpu_us_per_draw"
 	clientCPU   metric = "client_cpu_us_per_draw"
-	// memory is the highest that the service had resident, in 10^6 bytes, all
-	// instances together.
+	// memory is the sum over all instances of the service's peak resident memory, in
+	// 10^6 bytes.
 	memory metric = "memory_mb"
-	// walBytes, roundTrips and transactions are PostgreSQL's alone.
+	// walBytes, roundTrips and transactions exist only for PostgreSQL.
 	walBytes metric = "wal_bytes_per_draw"
-	// pageBytes are what MariaDB writes to its data files, the redo log left out.
+	// pageBytes are what MariaDB writes to its data files, without the redo log.
 	pageBytes    metric = "page_bytes_per_draw"
 	roundTrips   metric = "round_trips_per_draw"
 	transactions metric = "transactions_per_draw"
 	batchDraws   metric = "draws_per_batch"
 	answerSize   metric = "answer_bytes"
-	// refused are the requests not answered as they should be, of all.
+	// refused is the share of requests without the expected answer.
 	refused metric = "refused_ratio"
-	// disturbance is the CPU that others on the machine used meanwhile, in cores.
+	// disturbance is the CPU that other programs on the machine used meanwhile, in
+	// cores.
 	disturbance metric = "disturbance_cores"
-	// idleCPU is in cores, goroutines counts those left per pool.
+	// took is how long a task takes; besideRate is what was done beside the draws.
+	took       metric = "seconds"
+	besideRate metric = "beside_per_second"
+	// idleCPU is in cores; goroutines counts those left per pool.
 	idleCPU    metric = "idle_cores"
 	goroutines metric = "goroutines_per_pool"
 )
 
 func (m metric) lessIsBetter() bool {
-	return !slices.Contains([]metric{perSecond, unitRate, batchDraws}, m)
+	return !slices.Contains([]metric{perSecond, unitRate, batchDraws, besideRate}, m)
 }
 
 func (m metric) isSpeed() bool {
-	return slices.Contains([]metric{perSecond, unitRate, p50, p99, p999, slowest, firstDraw}, m)
+	return slices.Contains([]metric{perSecond, unitRate, p50, p99, p999, slowest, firstDraw, took}, m)
 }
 
-// figures are what one measurement showed; a metric that does not apply is not
-// there.
+// figures are the results of one measurement; a metric that does not apply is absent.
 type figures map[metric]float64
 
 type figure struct {

@@ -7,7 +7,7 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// The picture, in SVG units.
+// The sizes of the picture, in SVG units.
 const (
 	chartWidth = 960.0
 	chartLeft  = 430.0
@@ -26,7 +26,7 @@ func chartPaints() []report.Paint {
 	}
 }
 
-// chart draws the candidates' answers per second over the no-op handler's.
+// chart draws the candidates' answers per second, divided by the no-op handler's.
 func (d document) chart() string {
 	ruler := d.ruler()[perSecond]
 	var bars []measured

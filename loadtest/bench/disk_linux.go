@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// The file systems of which fsync is nothing.
+// The file systems on which fsync does nothing.
 const (
 	tmpfs = 0x01021994
 	ramfs = 0x858458f6
 )
 
-// fileSystem names the kind that statfs(2) tells by its number.
+// fileSystem names the file system that statfs(2) returns as a number.
 func fileSystem(magic int64) string {
 	if name := map[int64]string{0xef53: "ext4", 0x58465342: "XFS", 0x9123683e: "Btrfs", 0x2fc12fc1: "ZFS", 0x794c7630: "overlay"}[magic]; name != "" {
 		return name
@@ -23,9 +23,8 @@ func fileSystem(magic int64) string {
 	return fmt.Sprintf("file system %#x", magic)
 }
 
-// readDisk refuses a folder for temporary files that is in memory, and measures
-// the disk under it: the median of some appends of 8 KiB, each flushed before
-// the next.
+// readDisk refuses a temporary folder in memory, and measures the disk of the folder:
+// the median of some appends of 8 KiB, each flushed before the next.
 func readDisk() (disk, error) {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(os.TempDir(), &stat); err != nil {

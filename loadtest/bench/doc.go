@@ -1,18 +1,15 @@
-// Command bench measures how fast the service draws. It builds and starts
-// everything itself, takes the candidates in turn, round after round (A B C A
-// B C …), and states ratios of figures of one round: against a no-op gin
-// handler that is sent the same requests and answers as much, and against the
-// textbook programs. Absolute figures depend on the machine and are kept in
-// the results' JSON, those of the tail in the tables of the main rows as well.
-// With --against it takes the services of two commits in turn and judges the
-// difference.
+// Command bench measures how fast the service draws. It builds and starts everything
+// itself, and measures the candidates round after round (A B C A B C …). It reports
+// ratios of figures of one round: against a no-op gin handler that gets the same
+// requests and returns answers of the same size, and against the textbook programs.
+// Absolute figures depend on the machine: they are only in the results' JSON, and those
+// of the tail also in the tables of the main rows. With --against it measures the
+// services of two commits alternately and judges the difference.
 //
-// Every measurement has a fresh process of the service, and a fresh database
-// save where a filled one is the point. Databases write through to the disk
-// before they acknowledge. What a measurement counted as drawn is looked up in
-// the service's books afterwards.
+// Every measurement has a fresh process of the service and a fresh database, unless it
+// is about a filled one. Databases write through to the disk before they acknowledge.
+// Afterwards the draws that were counted are compared with the service's own counters.
 //
-// Adding a measure costs one line in entries.go. Run it at the root of the
-// repository; it needs Linux, wrk, and the programs of PostgreSQL, MariaDB and
-// Redis.
+// Adding a measure costs one line in entries.go. Run it at the root of the repository;
+// it needs Linux, wrk, and the programs of PostgreSQL, MariaDB and Redis.
 package main

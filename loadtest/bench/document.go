@@ -13,17 +13,17 @@ import (
 
 type document struct {
 	At string `json:"at"`
-	// Command made the results.
+	// Command is the command that made the results.
 	Command string `json:"command,omitempty"`
-	// Against is the commit that was measured in turn with this tree, if any.
+	// Against is the commit that was measured alternately with this tree, if any.
 	Against string `json:"against,omitempty"`
 	Quick   bool   `json:"quick"`
-	// Partial says that entries were left out by their names.
+	// Partial means that entries were left out by their names.
 	Partial bool   `json:"partial"`
 	Go      string `json:"go"`
 	CPUs    int    `json:"cpus"`
 	CPU     string `json:"cpu"`
-	// FileSystem is what the databases' files are on.
+	// FileSystem is the file system of the databases' files.
 	FileSystem string `json:"file_system,omitempty"`
 	// FlushMicros is the median time of an fdatasync of 8 KiB.
 	FlushMicros float64             `json:"flush_us"`
@@ -41,26 +41,24 @@ type judged struct {
 	Under  string    `json:"under"`
 	spread           // of the ratio
 	Rounds []float64 `json:"rounds"`
-	// Main says that the row shows what callers see; Tail is of these alone.
+	// Main means that the row shows what callers see; only such rows have a Tail.
 	Main  bool    `json:"main,omitempty"`
 	Tail  *tail   `json:"tail,omitempty"`
 	Least float64 `json:"least,omitempty"`
 	Most  float64 `json:"most,omitempty"`
-	// Reached says whether the ratio is within its limits; an entry without
-	// limits is.
+	// Reached means that the ratio is within its limits, or has none.
 	Reached bool `json:"reached"`
-	// Missing says that there is no ratio, because a measurement failed.
+	// Missing means that there is no ratio, because a measurement failed.
 	Missing bool `json:"missing,omitempty"`
-	// Compared is the verdict on this tree beside another.
+	// Compared is the verdict on this tree against another.
 	Compared *compared `json:"compared,omitempty"`
 }
 
-// tail is the 99th percentile of a row's candidate beside that of the other
-// side, both of one round.
+// tail compares the 99th percentiles of a row's two sides in the same round.
 type tail struct {
 	spread           // of the ratio
 	Rounds []float64 `json:"rounds"`
-	// OverMillis and UnderMillis are the two sides'.
+	// OverMillis and UnderMillis are the percentiles of the two sides.
 	OverMillis  spread `json:"over_ms"`
 	UnderMillis spread `json:"under_ms"`
 }
@@ -87,12 +85,12 @@ func newDocument(b *benchmark, list []entry, under disk) document {
 			}
 		}
 	}
-	if b.other != nil {
+	if b.against != "" {
 		d.Against = b.other.commit
 	}
 	for _, e := range list {
 		j := e.judge(b.figures)
-		if b.other != nil && !j.Missing {
+		if b.against != "" && !j.Missing {
 			c := compare(j.Rounds, e.over.metric)
 			j.Compared = &c
 		}
@@ -108,7 +106,7 @@ func newDocument(b *benchmark, list []entry, under disk) document {
 	return d
 }
 
-// judge takes the ratio of each round in which both sides were measured.
+// judge computes the ratio of each round in which both sides were measured.
 func (e entry) judge(measured map[candidate][]figures) judged {
 	j := judged{Name: e.name, Over: e.over.name(), Under: e.under.name(), Main: e.main, Least: e.least, Most: e.most, Rounds: []float64{}}
 	over, under := e.over.values(measured), e.under.values(measured)
@@ -130,7 +128,7 @@ func (e entry) judge(measured map[candidate][]figures) judged {
 	return j
 }
 
-// tailOf compares the tails of an entry's two sides, nil where one has none.
+// tailOf compares the tails of an entry's two sides; it returns nil if a side has none.
 func (e entry) tailOf(measured map[candidate][]figures) *tail {
 	over, under := of(e.over.of, p99), of(e.under.of, p99)
 	j := entry{over: over, under: under}.judge(measured)
@@ -146,7 +144,7 @@ func millis(micros []float64) spread {
 	return spread{s.Median / 1000, s.Low / 1000, s.High / 1000}
 }
 
-// values are the figure's in each round.
+// values returns the figure of each round.
 func (f figure) values(measured map[candidate][]figures) []float64 {
 	var values []float64
 	for _, round := range measured[f.of] {
@@ -157,7 +155,7 @@ func (f figure) values(measured map[candidate][]figures) []float64 {
 	return values
 }
 
-// at is the value of one round; a constant has one in all.
+// at returns the value of one round; a constant has the same in all.
 func (f figure) at(values []float64, round int) (float64, bool) {
 	if f.metric == "" {
 		return f.constant, true
@@ -183,7 +181,7 @@ func middleOf(rounds []figures) map[metric]spread {
 	return middle
 }
 
-// processor is the name of the CPU, "" where it is not known.
+// processor returns the name of the CPU, "" if it is unknown.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -203,15 +201,15 @@ func firstLine(err error) string {
 }
 
 func (d document) write(folder, name string) error {
-	if err := report.Write(folder, name, d, d.markdown()); err != nil || d.Against != "" {
-		return err // beside another tree there is no no-op handler to draw
+	if err := report.Write(folder, name, d, d.markdown()); err != nil || d.ruler() == nil {
+		return err
 	}
 	return os.WriteFile(filepath.Join(folder, name+".svg"), []byte(d.chart()), 0o644)
 }
 
 // publish makes the last run the one that the quick mode compares with.
 func publish(s settings, out io.Writer) error {
-	last := filepath.Join(s.results, "last.json")
+	last := filepath.Join(s.results, s.name()+".json")
 	d, err := report.Read[document](last)
 	if err != nil {
 		return err
@@ -222,7 +220,7 @@ func publish(s settings, out io.Writer) error {
 	if faults := d.faults(); len(faults) > 0 {
 		return fmt.Errorf("%s holds measurements that failed: %s", last, strings.Join(faults, "; "))
 	}
-	if err := d.write(s.results, "published"); err != nil {
+	if err := d.write(s.results, s.publishedName()); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "published", s.published())
@@ -230,18 +228,20 @@ func publish(s settings, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if s.won {
+		return report.Fill(s.page, report.Section{Name: "bench-after-the-win", Text: d.wonSection(results)})
+	}
 	return report.Fill(s.page, report.Section{Name: "bench", Text: d.section(results)})
 }
 
 // fallMax is how far a ratio may fall below the published one.
 const fallMax = 0.2
 
-// disturbanceMax is how many cores others may use in a measurement that is to
-// be trusted.
+// disturbanceMax is how many cores other programs may use in a trusted measurement.
 const disturbanceMax = 0.1
 
-// disturbed counts the measurements during which the machine worked for others,
-// and all.
+// disturbed returns how many measurements other programs disturbed, and how many there
+// are.
 func (d document) disturbed() (count, all int) {
 	for _, c := range d.Candidates {
 		for _, f := range c.Rounds {
@@ -254,8 +254,8 @@ func (d document) disturbed() (count, all int) {
 	return count, all
 }
 
-// fallen names the entries whose ratio is worse by more than fallMax than the
-// published one. What is not published, or was not measured, has not fallen.
+// fallen names the entries whose ratio is worse than the published one by more than
+// fallMax. An entry that is not published, or was not measured, has not fallen.
 func (d document) fallen(published document) []string {
 	before := published.byName()
 	var names []string
@@ -267,10 +267,10 @@ func (d document) fallen(published document) []string {
 	return names
 }
 
-// worse compares medians: what must be at least something has fallen when it
-// is smaller, what must be at most something when it is greater. Where the best
-// round is as good as the worst that was published, the others had a bad moment of the machine
-// and not of the program, which is the same in all rounds.
+// worse compares medians: a ratio with a lower limit has fallen if it is smaller, one
+// with an upper limit if it is greater. If the best round is as good as the worst
+// published one, the machine had a bad moment in the other rounds: the program is the
+// same in all.
 func (j judged) worse(was judged) bool {
 	if j.Most > 0 {
 		return j.Median > was.Median/(1-fallMax) && j.Low > was.High
@@ -288,8 +288,8 @@ func (d document) faults() []string {
 	return faults
 }
 
-// unpublished names the entries that nothing is published for: a guard that
-// compares with nothing guards nothing.
+// unpublished names the entries without a published ratio, which the guard could not
+// compare.
 func (d document) unpublished(published document) []string {
 	before := published.byName()
 	var names []string
@@ -301,10 +301,10 @@ func (d document) unpublished(published document) []string {
 	return names
 }
 
-// verdict is the error of a run: measurements that failed, in quick mode ratios
-// that have fallen or have no published one, and beside another tree figures
-// that became worse. A limit that is not reached is shown, and is no error: it
-// depends on the machine.
+// verdict returns the error of a run: measurements that failed; in quick mode, ratios
+// that have fallen or have no published one; against another tree, figures that became
+// worse. A limit that is not reached is shown but is not an error: it depends on the
+// machine.
 func (d document) verdict(published document) error {
 	if faults := d.faults(); len(faults) > 0 {
 		return fmt.Errorf("measurements failed:\n  %s", strings.Join(faults, "\n  "))

@@ -2,20 +2,20 @@ package main
 
 import "fmt"
 
-// entry is one measure: a figure over a figure of the same round, and how
-// much or how little it has to be.
+// entry is one measure: a figure over a figure of the same round, and the limits of the
+// ratio.
 type entry struct {
 	name        string
 	over, under figure
 	limits
-	// quick says that the quick mode measures it too.
+	// quick means that the quick mode measures it too.
 	quick bool
-	// main says that it shows what callers see. Such rows are published first,
-	// and the tail beside the rate.
+	// main means that it shows what callers see. Such rows are published first, with
+	// the tail next to the rate.
 	main bool
 }
 
-// limits are the ratio's: at least, or at most; 0 is none.
+// limits are the minimum and the maximum of the ratio; 0 is none.
 type limits struct{ least, most float64 }
 
 func atLeast(ratio float64) limits { return limits{least: ratio} }
@@ -26,7 +26,7 @@ const (
 	full  = false
 )
 
-// entries is the table: a further measure is one line.
+// entries returns the table: a further measure is one line.
 func entries(s settings) []entry {
 	noop := candidate{program: "noop"}
 	postgres := candidate{program: service, database: "postgres", mode: "for-update"}
@@ -88,9 +88,9 @@ func entries(s settings) []entry {
 }
 
 // mainEntries are what callers see: keys that they choose, a log that has grown,
-// servers with much memory and with what they have by themselves. SQLite has one
-// row: drawsvc leaves its page cache at the default of 2 MB, and the system
-// keeps the file's pages in whatever memory is free.
+// servers with much memory and with their default settings. SQLite has one row: drawsvc
+// leaves its page cache at the default of 2 MB, and the system keeps the file's pages
+// in whatever memory is free.
 func mainEntries(s settings, noop, postgres candidate) []entry {
 	row := func(name string, c candidate, least float64, quick bool) entry {
 		name += fmt.Sprintf(", keys, %s awards ÷ no-op", number(s.log))
@@ -115,7 +115,13 @@ func mainEntries(s settings, noop, postgres candidate) []entry {
 
 func chosen(s settings) []entry {
 	var list []entry
-	for _, e := range entries(s) {
+	all := entries(s)
+	if s.won {
+		all = wonEntries(s)
+	} else if s.quick {
+		all = append(all, wonEntries(s)...)
+	}
+	for _, e := range all {
 		if (e.quick || !s.quick) && s.only.MatchString(e.name) {
 			list = append(list, e)
 		}
@@ -123,7 +129,7 @@ func chosen(s settings) []entry {
 	return list
 }
 
-// candidatesOf are those that entries need, each once, in order.
+// candidatesOf returns the candidates that entries need, each once, in order.
 func candidatesOf(list []entry) []candidate {
 	var all []candidate
 	seen := make(map[candidate]bool)

@@ -9,30 +9,34 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"drawsvc/internal/seal"
 	"drawsvc/loadtest/place"
 )
 
 const fillStatements = 10
 
-// filler is what differs between the databases when a log is filled. The rest
-// is SQL that all of them read.
+// filler is what differs between the databases when a log is filled. The rest is SQL
+// that all of them accept.
 type filler struct {
-	// options are of SQLite's URI.
+	// options are options of SQLite's URI.
 	options []string
 	before  []string
-	// hash is 32 hexadecimal digits at random for each number i; it has one
-	// parameter, which no two statements may share.
+	// hash is an expression of 32 random hexadecimal digits for each number i. It has
+	// one parameter, which must differ between statements.
 	hash string
-	// hex writes a time in milliseconds as 12 digits, 50 µs later for each i; it
-	// has one parameter, the time.
+	// hex is an expression of a time in milliseconds as 12 digits, 50 µs later for each
+	// i. Its one parameter is the time.
 	hex string
-	// once keeps a part of the statement from being computed twice.
+	// once prevents a part of the statement from being computed twice.
 	once string
 	// at is the layout of a time.
 	at string
-	// sessions may write at once.
+	// sessions is how many sessions may write at once.
 	sessions int
-	// after leaves nothing to do for the measurements.
+	// after are statements that complete deferred work, so that it does not disturb the
+	// measurements.
 	after []string
 }
 
@@ -46,7 +50,7 @@ func fillers() map[string]filler {
 		"mysql": {
 			before: []string{"SET SESSION max_recursive_iterations = 4294967295"},
 			hash:   `md5(concat('%s', i))`, hex: `lpad(lower(hex(%d + (i - 1) DIV 20)), 12, '0')`, at: serverTime, sessions: 2,
-			// FOR EXPORT writes the table's pages out before it returns.
+			// FOR EXPORT returns only after it has written the table's pages.
 			after: []string{"ANALYZE TABLE awards", "FLUSH TABLES awards FOR EXPORT", "UNLOCK TABLES"},
 		},
 		"sqlite": {
@@ -58,9 +62,9 @@ func fillers() map[string]filler {
 	}
 }
 
-// fill puts more prizes or awards into the candidate's pool, by SQL that keeps
-// every rule that the audit knows: versions without gaps, a move for each
-// prize, issued as many as awarded. Nobody may draw meanwhile.
+// fill adds prizes or awards to the candidate's pool, by SQL that keeps every rule that
+// the audit checks: versions without gaps, a move for each prize, and issued equal to
+// the number of awards. No client may draw meanwhile.
 func fill(ctx context.Context, c candidate, url string) error {
 	f := fillers()[c.database]
 	db, err := place.Open(url, f.options...)
@@ -76,6 +80,11 @@ func fill(ctx context.Context, c candidate, url string) error {
 	if c.awards > 0 {
 		if err := f.fillLog(ctx, db, c); err != nil {
 			return fmt.Errorf("add awards: %w", err)
+		}
+	}
+	if c.steps {
+		if err := onSession(ctx, db, fulfilAllSQL()); err != nil {
+			return err
 		}
 	}
 	return onSession(ctx, db, f.after)
@@ -104,9 +113,9 @@ const morePrizesSQL = `WITH pool AS (
 INSERT INTO moves (pool_id, version, prize_id, delta, reason, stocked, issued, at)
 SELECT $1, was + n, 'more-' || n, $3, 'created', $3, 0, now() FROM pool, generate_series(1, $2::bigint) n`
 
-// The ids of the draws are inserted in their own order, which spares the disk
-// while the log is filled. Over many statements the index of the ids grows as
-// it does with callers' keys: on all of its pages.
+// The ids of the draws are inserted in their order, which saves disk writes while the
+// log is filled. Over many statements the index of the ids grows as it does with
+// callers' keys: on all of its pages.
 const moreAwardsSQL = `INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
 WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < %[1]d),
 hashes AS %[2]s (SELECT %[3]s AS h FROM numbers),
@@ -115,7 +124,47 @@ sorted AS (SELECT id, row_number() OVER (ORDER BY id) - 1 AS n FROM ids)
 SELECT '%[4]s', %[5]d + n, id, 1, 'user-12345', concat('prize-', n %% 10), %[7]d + (n - n %% 10) / 10, '%[8]s'
 FROM sorted`
 
-// fillLog adds awards, as many of each of the usual prizes, by statements that
+// fulfilAllSQL are PostgreSQL's statements for a step of each award.
+func fulfilAllSQL() []string {
+	return []string{
+		`INSERT INTO steps (pool_id, n, award, seq, what, state, stands, actor, since, at)
+			SELECT pool_id, row_number() OVER (ORDER BY version), version, 1, 'fulfilled', 'fulfilled', 'fulfilled', 'bench', at, at FROM awards`,
+		`INSERT INTO step_heads (pool_id, n) SELECT pool_id, count(*) FROM steps GROUP BY pool_id
+			ON CONFLICT (pool_id) DO UPDATE SET n = excluded.n`,
+		`VACUUM ANALYZE steps`,
+	}
+}
+
+// fillCodes adds codes to the reserve of each prize, so that it has each. The first is
+// there: it was imported, so that the database knows the key. Only for PostgreSQL.
+func fillCodes(ctx context.Context, url, pool string, key *seal.Key, each int) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	n := prizesUsual - 1
+	_, err = conn.CopyFrom(ctx, pgx.Identifier{"codes"}, []string{"pool_id", "prize_id", "place", "digest", "key_id", "sealed"},
+		pgx.CopyFromFunc(func() ([]any, error) {
+			if n++; n >= each*prizesUsual {
+				return nil, nil
+			}
+			prize, code := fmt.Sprint("prize-", n%prizesUsual), fmt.Appendf(nil, "BENCH-%010d", n)
+			digest := key.Digest(code)
+			return []any{pool, prize, n/prizesUsual + 1, digest[:], key.ID, key.Seal("drawsvc code v1\n"+pool+"\n"+prize, code)}, nil
+		}))
+	for _, text := range []string{fmt.Sprintf(`UPDATE code_heads SET places = %d`, each), `VACUUM ANALYZE codes`} {
+		if err == nil {
+			_, err = conn.Exec(ctx, text)
+		}
+	}
+	return err
+}
+
+// dueAge is the age of awards that are past their deadline.
+const dueAge = 2 * time.Hour
+
+// fillLog adds awards, the same number of each of the usual prizes, by statements that
 // the database runs in several sessions at once.
 func (f filler) fillLog(ctx context.Context, db *sql.DB, c candidate) error {
 	part := c.awards / fillStatements / prizesUsual * prizesUsual
@@ -126,8 +175,11 @@ func (f filler) fillLog(ctx context.Context, db *sql.DB, c candidate) error {
 	var sessions sync.WaitGroup
 	statements, errs := make(chan string, fillStatements), make(chan error, f.sessions)
 	begin := time.Now()
+	if c.expires() {
+		begin = begin.Add(-dueAge)
+	}
 	for n := range fillStatements {
-		// The awards were made one after another until now, 50 µs apart.
+		// The awards get times 50 µs apart, up to now.
 		first := begin.Add(-time.Duration(part*(fillStatements-n)) * 50 * time.Microsecond)
 		salt := fmt.Sprintf("%d ", first.UnixNano())
 		hash, uuid := fmt.Sprintf(f.hash, salt), "4"
@@ -150,11 +202,11 @@ func (f filler) fillLog(ctx context.Context, db *sql.DB, c candidate) error {
 	}
 	sessions.Wait()
 	close(errs)
-	return <-errs // nil where there is none
+	return <-errs // nil if there is none
 }
 
-// book raises what pool and prizes count, by as many awards of each prize, and
-// returns what they counted before.
+// book adds a number of awards of each prize to the counters of the pool and its
+// prizes, and returns the previous counters.
 func book(ctx context.Context, db *sql.DB, pool string, awards int) (version, issued int64, err error) {
 	marked, err := hasColumn(ctx, db, "pools", "mark")
 	if err != nil {
@@ -173,7 +225,7 @@ func book(ctx context.Context, db *sql.DB, pool string, awards int) (version, is
 			return 0, 0, err
 		}
 	}
-	mark := "" // every version has one of its own
+	mark := "" // every version has its own
 	if marked {
 		mark = fmt.Sprintf(", mark = %d", rand.Int64())
 	}
@@ -188,7 +240,7 @@ func book(ctx context.Context, db *sql.DB, pool string, awards int) (version, is
 	return version, issued, tx.Commit()
 }
 
-// hasColumn says whether a table has a column: schemas of other trees differ.
+// hasColumn reports whether a table has a column: schemas of other trees differ.
 func hasColumn(ctx context.Context, db *sql.DB, table, column string) (bool, error) {
 	rows, err := db.QueryContext(ctx, `SELECT * FROM `+table+` WHERE 1 = 0`)
 	if err != nil {

@@ -22,7 +22,7 @@ type serverID struct {
 	defaults bool
 }
 
-// String names the server in the results.
+// String returns the server's name in the results.
 func (id serverID) String() string {
 	if id.defaults {
 		return id.name + ", default memory"
@@ -53,9 +53,9 @@ func launch(s *harness.Site, id serverID) (*server, error) {
 	return nil, fmt.Errorf("the process of %s is not found", program)
 }
 
-// shared returns the database server of the whole run, which is started by the
-// first candidate that needs it. Package servertest makes its databases there
-// until another one is asked for.
+// shared returns the database server of the whole run, which the first candidate that
+// needs it starts. Package servertest creates its databases there until another server
+// is requested.
 func (b *benchmark) shared(id serverID) (*server, error) {
 	s := b.servers[id]
 	if s == nil {
@@ -68,17 +68,17 @@ func (b *benchmark) shared(id serverID) (*server, error) {
 	return s, os.Setenv(place.Of(id.name).Variable, s.url)
 }
 
-// spot is where a candidate's pools live.
+// spot is the place of a candidate's pools.
 type spot struct {
-	// url is of the database, or the address of the textbook's Redis.
+	// url is the URL of the database, or the address of the textbook's Redis.
 	url    string
-	server *server // nil where there is none: SQLite, no-op
-	// stocked says that the pools are made.
+	server *server // nil for SQLite and the no-op handler, which have none
+	// stocked means that the pools are created.
 	stocked bool
 }
 
-// place returns an empty database, or the filled one that all candidates of
-// this filling share.
+// place returns an empty database, or the filled one that all candidates with this
+// filling share.
 func (b *benchmark) place(s *harness.Site, c candidate) (*spot, error) {
 	if !c.filled() {
 		return b.newPlace(s, c)
@@ -116,8 +116,12 @@ func (b *benchmark) start(ctx context.Context, s *harness.Site, c candidate, dat
 	case c.program == service:
 		args = place.ServeArgs(listen, database, c.mode)
 		if c.committed {
-			b.makeSeedFlags()
+			b.makeKeyFlags()
 			args = append(args, b.seedFlags...)
+		}
+		if c.isPaid() {
+			b.makeKeyFlags()
+			args = append(append(args, "--hook-allow", "127.0.0.0/8"), b.sealFlags...)
 		}
 		if c.lock == "redis" {
 			args = append(args, "--lock", servertest.Redis(s))
@@ -132,7 +136,7 @@ func (b *benchmark) start(ctx context.Context, s *harness.Site, c candidate, dat
 	return harness.LaunchAll(ctx, s, c.copies(), b.program(c), args...)
 }
 
-// program is the file to run: the other tree's are built to a folder of its own.
+// program returns the file to run: the other tree's are built in a separate folder.
 func (b *benchmark) program(c candidate) string {
 	if c.tree != "" {
 		return filepath.Join(b.other.bin, c.program)
@@ -140,8 +144,8 @@ func (b *benchmark) program(c candidate) string {
 	return filepath.Join(place.Bin, c.program)
 }
 
-// stopAll ends the instances: the service in good order. The textbook's and the
-// no-op handler know no other end than being killed, which none may forestall.
+// stopAll ends the instances: it shuts the service down, and kills the textbook
+// programs and the no-op handler, which have no shutdown. None may exit before.
 func stopAll(c candidate, instances []*harness.Process) error {
 	if c.program == service {
 		return harness.StopAll(instances)

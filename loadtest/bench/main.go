@@ -28,7 +28,7 @@ func command(ctx context.Context, s settings, out io.Writer) error {
 	}
 	switch {
 	case args[0] == "list" && len(args) == 1:
-		for _, e := range entries(s) {
+		for _, e := range append(entries(s), wonEntries(s)...) {
 			fmt.Fprintf(out, "%-72s %-10s %s\n", e.name, e.limit(), e.size())
 		}
 		return nil
@@ -52,8 +52,8 @@ func command(ctx context.Context, s settings, out io.Writer) error {
 	return errUsage
 }
 
-// bench measures, writes the results and, in quick mode, compares them with
-// those published.
+// bench measures, writes the results and, in quick mode, compares them with the
+// published ones.
 func bench(ctx context.Context, s settings, out io.Writer) error {
 	var published document
 	if s.guards() {
@@ -61,6 +61,7 @@ func bench(ctx context.Context, s settings, out io.Writer) error {
 		if published, err = report.Read[document](s.published()); err != nil {
 			return fmt.Errorf("nothing is published to compare with (bench, then bench publish): %w", err)
 		}
+		published.Entries = append(published.Entries, publishedWon(s)...)
 	}
 	begin := time.Now()
 	fmt.Fprint(out, s)

@@ -11,8 +11,8 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// refusedMax is the share of requests that may go unanswered, or be answered
-// busy, in a measurement that counts.
+// refusedMax is the maximum share of requests that may be unanswered, or answered busy,
+// in a valid measurement.
 const refusedMax = 0.01
 
 func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figures, error) {
@@ -26,16 +26,21 @@ func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figur
 		instances, err := b.start(ctx, s, c, p.url)
 		s.Must(err)
 		s.Must(b.stock(ctx, c, p, instances[0]))
-		beside := b.publish(s, c, p.url)
-		measure := b.measureLoad
-		if c.idle {
-			measure = b.measureIdle
-		}
-		if err := harness.Caught(func() error { return measure(ctx, c, p, instances, f) }); err != nil {
+		follower := b.publish(s, c, p.url)
+		w := &workplace{b, s, c, p, instances[0], f}
+		if err := harness.Caught(func() error {
+			switch {
+			case c.idle:
+				return b.measureIdle(ctx, c, p, instances, f)
+			case c.task != "":
+				return w.do(ctx)
+			}
+			return b.measureLoad(ctx, c, p, instances, f, w.begin(ctx))
+		}); err != nil {
 			return fmt.Errorf("%w\nthe program printed:\n%s", err, instances[0].Output)
 		}
-		s.Must(beside.follows(f, b.seconds))
-		if first && c.database == "postgres" && !c.idle {
+		s.Must(follower.follows(f, b.seconds))
+		if first && c.database == "postgres" && !c.idle && c.task == "" {
 			return b.countTrips(ctx, s, c, p, f)
 		}
 		return nil
@@ -43,7 +48,7 @@ func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figur
 	return f, errors.Join(err, b.settle(ctx))
 }
 
-// must ends the measurement that is under way, when a step of it has failed.
+// must ends the current measurement if a step of it has failed.
 func (b *benchmark) must(err error) { b.whole.Must(err) }
 
 type reading struct {
@@ -51,7 +56,8 @@ type reading struct {
 	books
 }
 
-func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *spot, instances []*harness.Process, f figures) error {
+// measureLoad measures draws. end ends what works beside them.
+func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *spot, instances []*harness.Process, f figures, end func() error) error {
 	took, err := b.firstDraw(ctx, c, instances)
 	b.must(err)
 	f[firstDraw] = float64(took.Microseconds())
@@ -67,7 +73,7 @@ func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *spot, insta
 	run, err := b.load(ctx, c, instances, b.seconds)
 	b.must(err)
 	after.clocks, err = readClocks(p, instances)
-	b.must(err)
+	b.must(errors.Join(err, end()))
 	peak, err := peakOf(pidsOf(instances)...)
 	b.must(err)
 	after.books, err = b.readBooks(ctx, c, p, instances)
@@ -94,7 +100,7 @@ func (f figures) take(c candidate, run wrkResult, before, after reading) {
 	f[serviceCPU] = per(after.service - before.service)
 	f[clientCPU] = per(run.cpu)
 	f[disturbance] = float64(after.others-before.others) / float64(after.at.Sub(before.at))
-	if c.database != "" && c.database != "sqlite" { // SQLite is within the service
+	if c.database != "" && c.database != "sqlite" { // SQLite runs within the service
 		f[databaseCPU] = per(after.database - before.database)
 	}
 	if c.database == "postgres" {
@@ -108,9 +114,9 @@ func (f figures) take(c candidate, run wrkResult, before, after reading) {
 	}
 }
 
-// believe holds what was counted against the service's books: every 200 is a
-// draw that happened, and none is missing save those whose callers had disconnected
-// the warm-up or the load ended.
+// believe compares the counted draws with the service's own counters: every 200 is a
+// draw that happened, and every draw was counted. The only exceptions are draws whose
+// callers disconnected when the warm-up or the load ended.
 func believe(c candidate, callers int, run wrkResult, before, after books) error {
 	if c.program != service {
 		return nil
@@ -147,9 +153,9 @@ func countTransactions(ctx context.Context, c candidate, p *spot, run wrkResult,
 // tripSeconds is how long round trips are counted.
 const tripSeconds = 1
 
-// countTrips runs the candidate once more, through a link that counts, which
-// makes it slower. For the service it counts the trips of a batch; how many
-// draws share a batch is known from the measurement itself.
+// countTrips runs the candidate once more, through a link that counts round trips and
+// makes it slower. For the service it counts the round trips of a batch; the
+// measurement itself shows how many draws share a batch.
 func (b *benchmark) countTrips(ctx context.Context, s *harness.Site, c candidate, p *spot, f figures) error {
 	proxy := servertest.StartProxy(s, p.url)
 	instances, err := b.start(ctx, s, c, proxy.URL())
@@ -173,11 +179,11 @@ func (b *benchmark) countTrips(ctx context.Context, s *harness.Site, c candidate
 	return stopAll(c, instances)
 }
 
-// idleAfter is how long the service is left alone before it is watched idle.
+// idleAfter is how long the service gets no requests before its idle CPU is measured.
 const idleAfter = 2 * time.Second
 
 func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *spot, instances []*harness.Process, f figures) error {
-	// The connections to the database stay, and are no pool's.
+	// The connections to the database stay, and belong to no pool.
 	http.DefaultClient.CloseIdleConnections()
 	fresh, err := b.readBooks(ctx, c, p, instances)
 	b.must(err)

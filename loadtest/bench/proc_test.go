@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOwnProc reads a /proc of the test's own. The program's name may hold blanks
-// and parentheses; of the CPUs' time counts all but idle, iowait and what user has
-// in it already.
+// TestOwnProc reads a /proc that the test wrote. The program's name may contain blanks
+// and parentheses. All CPU times count, except idle and iowait, and those that user
+// already contains.
 func TestOwnProc(t *testing.T) {
 	const rest = ` S 41 42 42 0 -1 4194304 2500 99 0 0 311 122 7 5 20 0 12 0 8161 1268277248 4721 18446744073709551615` +
 		` 1 1 0 0 0 0 0 4096 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0`

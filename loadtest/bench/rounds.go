@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"drawsvc/internal/seal"
 	"drawsvc/loadtest/harness"
 )
 
@@ -15,12 +17,14 @@ type benchmark struct {
 	settings
 	out     io.Writer
 	whole   *harness.Site
-	other   *otherTree // nil where no other tree is measured
+	other   *otherTree // nil if no other tree is measured
 	servers map[serverID]*server
 	filled  map[candidate]*spot
 	seed    int64
-	// seedFlags are those of services whose pools are committed, nil before the first.
-	seedFlags []string
+	// seedFlags are the flags of services whose pools are committed, sealFlags of those that
+	// seal codes with sealKey; nil before the first.
+	seedFlags, sealFlags []string
+	sealKey              *seal.Key
 
 	candidates []candidate
 	figures    map[candidate][]figures // by round
@@ -29,14 +33,13 @@ type benchmark struct {
 
 var errInterrupted = errors.New("interrupted")
 
-// againMax is how often entries that have fallen behind are measured again: with
-// each time, chance alone condemns more seldom.
+// againMax is how often fallen entries are measured again: each repetition makes a
+// false alarm less likely.
 const againMax = 3
 
-// measureAll builds, measures every candidate in every round and judges the
-// entries. In quick mode, entries that have fallen behind those published are
-// measured for as many rounds again, up to againMax times: a bad moment of the
-// machine is no fall.
+// measureAll builds, measures every candidate in every round and judges the entries. In
+// quick mode it measures entries that have fallen for the same number of rounds again,
+// up to againMax times: a bad moment of the machine is not a fall.
 func measureAll(ctx context.Context, s settings, out io.Writer, published document) (d document, err error) {
 	list := chosen(s)
 	if len(list) == 0 {
@@ -52,10 +55,12 @@ func measureAll(ctx context.Context, s settings, out io.Writer, published docume
 	}
 	err = harness.On("bench", func(whole *harness.Site) error {
 		b.whole = whole
-		if s.against != "" {
-			if b.other, err = checkOut(ctx, whole, s.against); err != nil {
+		if commit := cmp.Or(s.against, s.before); commit != "" {
+			if b.other, err = checkOut(ctx, whole, commit); err != nil {
 				return err
 			}
+		}
+		if s.against != "" {
 			list = comparisons(list, b.other.commit)
 		}
 		b.candidates = candidatesOf(list)
@@ -83,7 +88,7 @@ func measureAll(ctx context.Context, s settings, out io.Writer, published docume
 	return d, err
 }
 
-// build makes what the candidates need, of each tree.
+// build builds what the candidates need, of each tree.
 func (b *benchmark) build(ctx context.Context) error {
 	fmt.Fprintln(b.out, "building (the first time takes minutes)")
 	withEngine := slices.ContainsFunc(b.candidates, func(c candidate) bool { return c.engine })
@@ -93,13 +98,13 @@ func (b *benchmark) build(ctx context.Context) error {
 	return b.other.build(ctx, withEngine)
 }
 
-// inTurn measures the candidates, round after round. One that fails is left out from then
-// on, and named in the end.
+// inTurn measures the candidates, round after round. A candidate that fails is left out
+// from then on, and named at the end.
 func (b *benchmark) inTurn(ctx context.Context, candidates []candidate) error {
 	b.announce(candidates)
 	for round := range b.rounds {
 		order := candidates
-		if b.other != nil {
+		if b.against != "" {
 			order = swapped(candidates, round)
 		}
 		for i, c := range order {
@@ -136,6 +141,13 @@ func (f figures) line() string {
 	if cores, ok := f[idleCPU]; ok {
 		return fmt.Sprintf("%.4f cores, %.3f goroutines per pool", cores, f[goroutines])
 	}
+	if seconds, ok := f[took]; ok {
+		line := fmt.Sprintf("%.2f s", seconds)
+		if f[memory] > 0 {
+			line += fmt.Sprintf(", %.0f MB", f[memory])
+		}
+		return line
+	}
 	line := fmt.Sprintf("%.0f/s", f[perSecond])
 	if f[serviceCPU] > 0 {
 		line += fmt.Sprintf(", CPU %.1f µs (database %.1f, wrk %.1f), p50 %.0f µs, p99 %.0f µs, %.0f MB",
@@ -143,6 +155,9 @@ func (f figures) line() string {
 	}
 	if f[batchDraws] > 0 {
 		line += fmt.Sprintf(", %.0f per batch", f[batchDraws])
+	}
+	if f[besideRate] > 0 {
+		line += fmt.Sprintf(", beside them %.0f/s", f[besideRate])
 	}
 	if f[disturbance] > disturbanceMax {
 		line += fmt.Sprintf(", DISTURBED: others used %.2f cores", f[disturbance])

@@ -16,21 +16,27 @@ import (
 // names in capitals.
 type settings struct {
 	quick bool
-	// rounds is how often each candidate is measured, seconds how long each
-	// time, warmUp how long it is loaded before.
+	// rounds is how often each candidate is measured, seconds how long each time,
+	// warmUp how long it is under load before.
 	rounds, seconds, warmUp int
-	// connections and threads are wrk's.
+	// connections and threads are options of wrk.
 	connections, threads int
-	// log is how many awards a log has that has grown; prizes, awards and pools
-	// are the sizes of the large cases.
+	// log is the number of awards in a log that has grown; prizes, awards and pools are
+	// the sizes of the large cases.
 	log, prizes, awards, pools int
-	only                       *regexp.Regexp
-	// against is the commit that is measured in turn with this tree, "" for none.
+	// codes is how many codes are imported; a tenth of it is how many awards expire.
+	codes int
+	only  *regexp.Regexp
+	// won measures what comes after the win; before is the commit whose draws these
+	// rows are compared with, "" for none.
+	won    bool
+	before string
+	// against is the commit that is measured alternately with this tree, "" for none.
 	against string
 	results string
-	// page is the one whose section "bench" shows what is published.
+	// page is the page whose section "bench" shows the published results.
 	page string
-	// command is what is to be done, nothing for a run.
+	// command is the subcommand, empty for a run.
 	command []string
 }
 
@@ -38,7 +44,7 @@ type option struct {
 	name        string
 	value       *int
 	full, quick int
-	// against is the default beside another tree, 0 for that of other runs.
+	// against is the default against another tree; 0 means the default of other runs.
 	against  int
 	min, max int
 	meaning  string
@@ -55,10 +61,12 @@ func (s *settings) options() []option {
 		{"prizes", &s.prizes, 100_000, 10_000, 0, 20, 100_000, "prizes in the pool of many prizes"},
 		{"awards", &s.awards, 10_000_000, 200_000, 0, 10, 1_000_000_000, "awards in the pool of many awards"},
 		{"pools", &s.pools, 1000, 200, 0, 2, 4000, "pools drawn from at random"},
+		{"codes", &s.codes, 1_000_000, 1_000_000, 0, 1000, 2_000_000, "codes to import, and ten times the awards that expire or are fulfilled"},
 	}
 }
 
-// usual is the default: of a run beside another tree, a quick or a full one.
+// usual returns the default for a run against another tree, for a quick one, or for a
+// full one.
 func (o option) usual(s *settings) int {
 	switch {
 	case s.against != "" && o.against > 0:
@@ -69,7 +77,7 @@ func (o option) usual(s *settings) int {
 	return o.full
 }
 
-// parse reads flags, and the environment where there is no flag.
+// parse reads flags, and the environment for flags that are not given.
 func parse(args []string, lookUp func(string) (string, bool)) (settings, error) {
 	var s settings
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -82,6 +90,8 @@ func parse(args []string, lookUp func(string) (string, bool)) (settings, error) 
 		flags.IntVar(o.value, o.name, 0, meaning)
 	}
 	s.only = harness.Only(flags, "measure only the entries")
+	flags.BoolVar(&s.won, "after-the-win", false, "measure codes, claims and hooks instead of the rest")
+	flags.StringVar(&s.before, "before", "", "with --after-the-win, a commit without them, whose draws are measured in turn")
 	flags.StringVar(&s.against, "against", "", "measure the service of this commit in turn with this tree's, and judge the difference")
 	flags.StringVar(&s.results, "results", "loadtest/bench/results", "folder for the results")
 	flags.StringVar(&s.page, "page", "docs/performance.md", "page that publish shows the ratios in, between its marks bench:begin and bench:end")
@@ -110,7 +120,7 @@ func parse(args []string, lookUp func(string) (string, bool)) (settings, error) 
 	return s, nil
 }
 
-// settle gives a number its value: the flag's, the environment's, the default.
+// settle sets a number: from the flag, the environment, or the default.
 func (o option) settle(usual int, given bool, lookUp func(string) (string, bool)) error {
 	if value, ok := lookUp(strings.ToUpper(o.name)); ok && value != "" && !given {
 		n, err := strconv.Atoi(value)
@@ -128,7 +138,7 @@ func (o option) settle(usual int, given bool, lookUp func(string) (string, bool)
 	return nil
 }
 
-// String shows every option with its value.
+// String returns every option with its value.
 func (s settings) String() string {
 	var b strings.Builder
 	for _, o := range s.options() {
@@ -140,8 +150,13 @@ func (s settings) String() string {
 
 func (s settings) line() string {
 	command := "go run ./loadtest/bench"
-	if s.against != "" {
-		command += " --against " + s.against
+	if s.won {
+		command += " --after-the-win"
+	}
+	for flag, commit := range map[string]string{" --against ": s.against, " --before ": s.before} {
+		if commit != "" {
+			command += flag + commit
+		}
 	}
 	if s.quick {
 		command += " --quick"
@@ -159,7 +174,7 @@ func (s settings) line() string {
 
 func (s settings) guards() bool { return s.quick && s.against == "" }
 
-// countsTrips says that round trips are counted, which takes a run of its own.
+// countsTrips reports whether round trips are counted, which needs a separate run.
 func (s settings) countsTrips() bool { return !s.quick && s.against == "" }
 
 func (s settings) numbers() map[string]int {
@@ -171,10 +186,21 @@ func (s settings) numbers() map[string]int {
 }
 
 func (s settings) name() string {
-	if s.against != "" {
+	switch {
+	case s.against != "":
 		return "against"
+	case s.won:
+		return "after-the-win"
 	}
 	return "last"
 }
 
-func (s settings) published() string { return filepath.Join(s.results, "published.json") }
+// publishedName is the name of the published results.
+func (s settings) publishedName() string {
+	if s.won {
+		return "published-after-the-win"
+	}
+	return "published"
+}
+
+func (s settings) published() string { return filepath.Join(s.results, s.publishedName()+".json") }

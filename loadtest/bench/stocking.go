@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -12,18 +13,19 @@ import (
 	"filippo.io/age"
 
 	"drawsvc/internal/proof"
+	"drawsvc/internal/seal"
 	"drawsvc/loadtest/harness"
 )
 
 const (
-	// plenty is the stock of a prize that does not run out.
+	// plenty is a stock that never runs out.
 	plenty = 1_000_000_000
 	// prizesUsual is how many prizes a pool has.
 	prizesUsual = 10
 )
 
-// poolOf is the pool that a candidate draws from, or what the names of its
-// pools begin with.
+// poolOf returns the pool that a candidate draws from, or the prefix of its pools'
+// names.
 func poolOf(c candidate) string {
 	if c.soldOut {
 		return "sold-out"
@@ -31,7 +33,7 @@ func poolOf(c candidate) string {
 	return "bench"
 }
 
-// stock makes the candidate's pools, where its place has none yet.
+// stock creates the candidate's pools, unless its place has them.
 func (b *benchmark) stock(ctx context.Context, c candidate, p *spot, i *harness.Process) error {
 	if p.stocked {
 		return nil
@@ -41,20 +43,63 @@ func (b *benchmark) stock(ctx context.Context, c candidate, p *spot, i *harness.
 		return b.stockMany(ctx, c, i)
 	}
 	if c.soldOut {
-		b.whole.Must(createPool(ctx, i, poolOf(c), 1))
+		b.whole.Must(createPool(ctx, i, poolOf(c), harness.TenPrizes(1)...))
 		_, err := b.drawOnce(ctx, i, poolOf(c), prizesUsual)
 		return err
 	}
-	b.whole.Must(createPool(ctx, i, poolOf(c), plenty))
+	prizes := harness.TenPrizes(plenty)
+	for n := range prizes {
+		if c.codes {
+			prizes[n].Stock, prizes[n].Codes = 0, true
+		}
+	}
+	if c.imports() {
+		prizes = append(prizes, harness.Prize{ID: codedPrize, Name: "Coded", Value: "1.00", Codes: true})
+	}
+	b.whole.Must(createPool(ctx, i, poolOf(c), prizes...))
 	b.whole.Must(setRules(ctx, c, i, poolOf(c)))
 	b.whole.Must(commitPool(ctx, c, i, poolOf(c)))
-	if c.prizes == 0 && c.awards == 0 {
+	if c.prizes == 0 && c.awards == 0 && !c.codes {
 		return nil
 	}
 	begin := time.Now()
+	if c.codes {
+		b.whole.Must(b.stockCodes(ctx, c, p, i))
+	}
+	if c.expires() {
+		b.whole.Must(enableExpiry(ctx, i, false)) // until it is measured
+	}
 	b.whole.Must(fill(ctx, c, p.url))
 	fmt.Fprintf(b.out, "(filled in %v) ", time.Since(begin).Round(time.Second))
 	return b.settle(ctx)
+}
+
+// codesPerSecond is more than any service draws in a second.
+const codesPerSecond = 60_000
+
+// stockCodes stocks the prizes with units that have codes: as many as the filling has
+// awards, or as many as can be drawn in a measurement.
+func (b *benchmark) stockCodes(ctx context.Context, c candidate, p *spot, i *harness.Process) error {
+	seconds := b.warmUp + b.seconds
+	if b.countsTrips() {
+		seconds += 2 * tripSeconds
+	}
+	each := cmp.Or(c.awards, seconds*codesPerSecond) / prizesUsual
+	of := func(n int) string { return fmt.Sprintf("%s/admin/pools/%s/prizes/prize-%d", i.URL, poolOf(c), n) }
+	for n := range prizesUsual {
+		if err := send(ctx, of(n)+"/codes?reserve=true", "text/plain", fmt.Sprintf("BENCH-%010d", n), http.StatusCreated); err != nil {
+			return err
+		}
+	}
+	if err := fillCodes(ctx, p.url, poolOf(c), b.sealKey, each); err != nil {
+		return fmt.Errorf("add codes: %w", err)
+	}
+	for n := range prizesUsual {
+		if _, err := harness.Operate(ctx, http.MethodPost, of(n)+"/stock", fmt.Sprintf(`{"delta":%d,"reason":"bench"}`, each), http.StatusOK); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const makersMax = 16
@@ -65,7 +110,7 @@ func (b *benchmark) stockMany(ctx context.Context, c candidate, i *harness.Proce
 	for range makersMax {
 		makers.Go(func() {
 			for name := range names {
-				errs <- createPool(ctx, i, name, plenty)
+				errs <- createPool(ctx, i, name, harness.TenPrizes(plenty)...)
 			}
 		})
 	}
@@ -82,8 +127,8 @@ func (b *benchmark) stockMany(ctx context.Context, c candidate, i *harness.Proce
 	return nil
 }
 
-func createPool(ctx context.Context, i *harness.Process, id string, stock int64) error {
-	return harness.MakePool(ctx, i.URL, harness.Pool{ID: id, Name: "Bench", Prizes: harness.TenPrizes(stock)})
+func createPool(ctx context.Context, i *harness.Process, id string, prizes ...harness.Prize) error {
+	return harness.MakePool(ctx, i.URL, harness.Pool{ID: id, Name: "Bench", Prizes: prizes})
 }
 
 func (b *benchmark) drawOnce(ctx context.Context, i *harness.Process, pool string, count int) (time.Duration, error) {
@@ -97,7 +142,8 @@ func (b *benchmark) drawOnce(ctx context.Context, i *harness.Process, pool strin
 	return time.Since(begin), err
 }
 
-// firstDraw has each instance read the pool: one of many prizes takes its time.
+// firstDraw makes each instance read the pool, which takes long for a pool of many
+// prizes.
 func (b *benchmark) firstDraw(ctx context.Context, c candidate, instances []*harness.Process) (time.Duration, error) {
 	pool := poolOf(c)
 	if c.pools > 0 {
@@ -114,22 +160,24 @@ func (b *benchmark) firstDraw(ctx context.Context, c candidate, instances []*har
 	return longest, nil
 }
 
-// usersNew has every request come from a user of its own.
+// usersNew gives every request a new user.
 const usersNew = "new"
 
-// rules are those of a candidate's pool, "" for none.
+// rules are the rules of a candidate's pool, "" for none.
 type rules string
 
 const (
-	// rulesWin has one draw in two go to the urn, and the other to the fallback.
+	// rulesWin sends one draw in two to the urn, and the other to the fallback.
 	rulesWin rules = "win 1/2"
-	// rulesOnce is for new users: nobody is refused.
+	// rulesOnce is for new users: no draw is refused.
 	rulesOnce rules = "one draw a user"
-	// rulesDaily counts days of few users, and is never reached: the same rows are
-	// read and written for 3 a day as for a million.
+	// rulesDaily is a limit per day for few users that is never reached: the rows that
+	// are read and written are the same for a limit of 3 as for a million.
 	rulesDaily rules = "a limit a day"
-	// rulesRefused is for one user, whose first draw is the last.
+	// rulesRefused is for one user: every draw after the first is refused.
 	rulesRefused rules = "all refused"
+	// rulesClaim has each award claimed within an hour.
+	rulesClaim rules = "a claim needed"
 )
 
 func (r rules) document() string {
@@ -137,10 +185,8 @@ func (r rules) document() string {
 		rulesOnce: `{"of":"draws","max":1}`, rulesRefused: `{"of":"draws","max":1}`,
 		rulesDaily: `{"of":"draws","max":1000000,"per":"day"}`,
 	}
-	if r == rulesWin {
-		return `{"fallback":"none","win":"1/2"}`
-	}
-	return `{"limits":[` + limits[r] + `]}`
+	others := map[rules]string{rulesWin: `{"fallback":"none","win":"1/2"}`, rulesClaim: `{"claims":{"within":"1h"}}`}
+	return cmp.Or(others[r], `{"limits":[`+limits[r]+`]}`)
 }
 
 func setRules(ctx context.Context, c candidate, i *harness.Process, pool string) error {
@@ -161,26 +207,33 @@ func setRules(ctx context.Context, c candidate, i *harness.Process, pool string)
 	return nil
 }
 
-// makeSeedFlags makes the flags of services whose pools are committed to their
-// numbers: the files of a recipient and of its identity, the same for a whole run,
-// because a pool may be made by one process and drawn from by another.
-func (b *benchmark) makeSeedFlags() {
+// makeKeyFlags makes the flags of services whose pools are committed to their numbers,
+// the files of a recipient and of its identity, and of those that seal codes. They are
+// the same for a whole run, because one process may create a pool and another draw from
+// it.
+func (b *benchmark) makeKeyFlags() {
 	if b.seedFlags != nil {
 		return
 	}
 	identity, err := age.GenerateX25519Identity()
 	b.whole.Must(err)
+	line, err := seal.NewLine("k1")
+	b.whole.Must(err)
+	ring, err := seal.ParseKeys([]byte(line))
+	b.whole.Must(err)
 	folder := b.whole.TempDir()
+	var flags []string
 	for _, f := range []struct{ flag, text string }{
-		{"seed-identity-file", identity.String()}, {"seed-recipients", identity.Recipient().String()},
+		{"seed-identity-file", identity.String()}, {"seed-recipients", identity.Recipient().String()}, {"seal-keys", line},
 	} {
 		path := filepath.Join(folder, f.flag)
 		b.whole.Must(os.WriteFile(path, []byte(f.text+"\n"), 0o600))
-		b.seedFlags = append(b.seedFlags, "--"+f.flag, path)
+		flags = append(flags, "--"+f.flag, path)
 	}
+	b.seedFlags, b.sealFlags, b.sealKey = flags[:4:4], flags[4:], ring.First()
 }
 
-// commitPool commits a candidate's pool, where it is to be.
+// commitPool commits a candidate's pool, if the candidate says so.
 func commitPool(ctx context.Context, c candidate, i *harness.Process, pool string) error {
 	if !c.committed {
 		return nil
@@ -200,14 +253,15 @@ func commitPool(ctx context.Context, c candidate, i *harness.Process, pool strin
 	return nil
 }
 
-// publisher is a process that publishes a candidate's pool live, beside the service
-// and on the same machine.
+// publisher is a process that publishes a candidate's pool live, next to the service on
+// the same machine.
 type publisher struct {
 	process *harness.Process
 	dir     string
 }
 
-// publish starts the publisher of a candidate, nil where it has none.
+// publish starts the publisher of a candidate; it returns nil if the candidate has
+// none.
 func (b *benchmark) publish(s *harness.Site, c candidate, database string) *publisher {
 	if !c.published {
 		return nil
@@ -220,8 +274,8 @@ func (b *benchmark) publish(s *harness.Site, c candidate, database string) *publ
 	return &publisher{process, filepath.Join(dir, poolOf(c))}
 }
 
-// follows reports whether the publisher runs, and has signed at least a quarter of what
-// was drawn in the measured seconds: one that falls behind costs less than it has to.
+// follows reports whether the publisher runs, and has signed at least a quarter of the
+// awards of the measured seconds: one that lags costs less than it should.
 func (p *publisher) follows(f figures, seconds int) error {
 	if p == nil {
 		return nil

@@ -80,8 +80,8 @@ func short(value float64) string {
 	return fmt.Sprintf("%.0f", value)
 }
 
-// section is what the page about performance shows: what callers see, the other
-// ratios, the picture, and where the rest is. results is the folder of the
+// section returns the section of the page about performance: what callers see, the
+// other ratios, the picture, and links to the rest. results is the folder of the
 // results as the page's links name it.
 func (d document) section(results string) string {
 	return fmt.Sprintf("%[2]s\nOn an empty log, save where one is named, with 512 MB of buffers:\n\n%[3]s"+
@@ -121,9 +121,9 @@ func (d document) ratioTable() *report.Table {
 	return t
 }
 
-// column of the candidates' table: a median, divided by one of the no-op
-// handler's where by names its metric. What is not divided counts or weighs, and
-// is the same on every machine.
+// column is a column of the candidates' table: a median, divided by a median of the
+// no-op handler if by names its metric. Columns that are not divided are counts or
+// sizes, which are the same on every machine.
 type column struct {
 	title  string
 	metric metric
@@ -181,7 +181,8 @@ func (col column) cell(middle, ruler map[metric]spread) string {
 	return short(value.Median / by.Median)
 }
 
-// ruler is the no-op handler without keys, nil where it was not measured.
+// ruler returns the figures of the no-op handler without keys, nil if it was not
+// measured.
 func (d document) ruler() map[metric]spread {
 	for _, c := range d.Candidates {
 		if c.Name == (candidate{program: "noop"}).name() {
@@ -211,7 +212,7 @@ func (d document) callersTable() *report.Table {
 	return t
 }
 
-// cells are the ratio, its span, and the two sides in milliseconds.
+// cells returns the ratio, its span, and the two sides in milliseconds.
 func (t *tail) cells() []any {
 	if t == nil {
 		return []any{"–", "–", "–", "–"}
@@ -220,7 +221,7 @@ func (t *tail) cells() []any {
 	return []any{short(t.Median), short(t.Low) + " to " + short(t.High), ms(t.OverMillis), ms(t.UnderMillis)}
 }
 
-// made says with which command, when and how the figures were made.
+// made states by which command, when and how the figures were made.
 func (d document) made() string {
 	n := d.Settings
 	command := ""

@@ -16,15 +16,15 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// quickSettings are those of a quick run.
+// quickSettings returns the settings of a quick run.
 func quickSettings(t *testing.T) settings {
 	s, err := parse([]string{"--quick"}, func(string) (string, bool) { return "", false })
 	require.NoError(t, err)
 	return s
 }
 
-// runOf is a quick run in which each metric of each candidate has a value of
-// its own, some of them changed.
+// runOf returns a quick run in which each metric of each candidate has a different
+// value, some of them changed.
 func runOf(t *testing.T, change map[figure]float64) document {
 	s := quickSettings(t)
 	b := &benchmark{settings: s, figures: make(map[candidate][]figures), faults: make(map[candidate]error)}
@@ -45,9 +45,8 @@ func runOf(t *testing.T, change map[figure]float64) document {
 	return newDocument(b, list, disk{fileSystem: "ext4"})
 }
 
-// TestFallen feeds the gate runs whose ratios are worse, and sees them
-// condemned by name: a gate that condemns nothing would guard nothing.
-func TestFallen(t *testing.T) {
+// TestWorseRatiosFailTheRun: the gate fails runs with worse ratios, and names them.
+func TestWorseRatiosFailTheRun(t *testing.T) {
 	published := runOf(t, nil)
 	require.NoError(t, runOf(t, nil).verdict(published), "the same run")
 
@@ -74,9 +73,9 @@ func TestFallen(t *testing.T) {
 	require.EqualError(t, err, "1 ratios have fallen by more than 20 %:\n  sold out ÷ no-op: 0.55, published 1.1")
 }
 
-// TestOneGoodRound: a median that fell is no fall of the program when one round
-// was as good as the worst of those published; without that round it is.
-func TestOneGoodRound(t *testing.T) {
+// TestOneGoodRoundExcusesALowMedian: a median that fell does not count if one round was as good as the
+// worst published one; without that round it does.
+func TestOneGoodRoundExcusesALowMedian(t *testing.T) {
 	was := judged{spread: spread{Median: 1, Low: 0.9, High: 1.1}, Least: 0.5}
 	assert.False(t, judged{spread: spread{Median: 0.7, Low: 0.6, High: 0.91}}.worse(was))
 	assert.True(t, judged{spread: spread{Median: 0.7, Low: 0.6, High: 0.89}}.worse(was))
@@ -85,8 +84,8 @@ func TestOneGoodRound(t *testing.T) {
 	assert.True(t, judged{spread: spread{Median: 1.4, Low: 1.2, High: 2}, Most: 2}.worse(was))
 }
 
-// TestBothSlower: a machine at half speed has the same ratios.
-func TestBothSlower(t *testing.T) {
+// TestSlowerMachineKeepsTheRatios: a machine at half speed has the same ratios.
+func TestSlowerMachineKeepsTheRatios(t *testing.T) {
 	half := make(map[figure]float64)
 	for _, c := range candidatesOf(chosen(quickSettings(t))) {
 		half[rate(c)], half[of(c, unitRate)], half[of(c, serviceCPU)] = 0.5, 0.5, 2
@@ -94,12 +93,19 @@ func TestBothSlower(t *testing.T) {
 	require.NoError(t, runOf(t, half).verdict(runOf(t, nil)))
 }
 
-// TestUnpublished: a ratio that is compared with nothing is no ratio that held.
-func TestUnpublished(t *testing.T) {
+// TestUnpublishedRatioFailsTheRun: a ratio without a published one to compare with has not held.
+func TestUnpublishedRatioFailsTheRun(t *testing.T) {
 	published := runOf(t, nil)
 	const renamed = "PostgreSQL, 512 MB, keys, 2 million awards ÷ no-op"
 	published.Entries[slices.IndexFunc(published.Entries, func(e judged) bool { return e.Name == renamed })].Name = "of another name"
 	require.ErrorContains(t, runOf(t, nil).verdict(published), renamed)
+
+	s := quickSettings(t)
+	s.results = t.TempDir()
+	limit := publishedWon(s)
+	require.Len(t, limit, 1)
+	assert.False(t, judged{spread: spread{Median: 0.73, High: 0.73}}.worse(limit[0]), "before the first publication the limit counts")
+	assert.True(t, judged{spread: spread{Median: 0.71, High: 0.71}}.worse(limit[0]))
 }
 
 func TestVerdictNamesFaults(t *testing.T) {
@@ -132,12 +138,13 @@ func TestJudge(t *testing.T) {
 	assert.Equal(t, []float64{0.5, 2}, e.judge(map[candidate][]figures{over: values(10, 40)}).Rounds)
 }
 
-// TestQuickNames: what the quick mode compares has the names of the full run.
+// TestQuickNames: the entries of the quick mode have the same names in the full run.
 func TestQuickNames(t *testing.T) {
 	s, err := parse(nil, func(string) (string, bool) { return "", false })
 	require.NoError(t, err)
 	var names []string
-	for _, e := range entries(s) {
+	whole := append(entries(s), wonEntries(s)...)
+	for _, e := range whole {
 		assert.NotContains(t, names, e.name)
 		names = append(names, e.name)
 	}
@@ -145,7 +152,7 @@ func TestQuickNames(t *testing.T) {
 		assert.Contains(t, names, e.name)
 	}
 	all := make(map[string]candidate)
-	for _, c := range candidatesOf(entries(s)) {
+	for _, c := range candidatesOf(whole) {
 		assert.NotContains(t, all, c.name(), "two candidates of one name")
 		all[c.name()] = c
 		assert.NotEmpty(t, c.durable())
@@ -185,21 +192,24 @@ func TestSpread(t *testing.T) {
 	assert.Equal(t, spread{1.5, 1, 2}, spreadOf([]float64{2, 1}))
 }
 
-// TestDocument: what is written can be read again, and the picture is XML.
+// TestDocument: the written document can be read again, and the picture is XML.
 func TestDocument(t *testing.T) {
 	d, folder := runOf(t, nil), t.TempDir()
 	d.Quick = false
 	require.NoError(t, d.write(folder, "last"))
 	performance := filepath.Join(folder, "docs", "performance.md")
 	require.NoError(t, os.Mkdir(filepath.Dir(performance), 0o700))
-	require.NoError(t, os.WriteFile(performance, []byte("<!-- bench:begin -->\n<!-- bench:end -->\n"), 0o600))
+	require.NoError(t, os.WriteFile(performance, []byte("<!-- bench:begin -->\n<!-- bench:end -->\n"+
+		"<!-- bench-after-the-win:begin -->\n<!-- bench-after-the-win:end -->\n"), 0o600))
 	require.NoError(t, publish(settings{results: folder, page: performance}, io.Discard))
+	require.NoError(t, d.write(folder, "after-the-win"))
+	require.NoError(t, publish(settings{results: folder, page: performance, won: true}, io.Discard))
 	const main = "| PostgreSQL, 512 MB, keys, 2 million awards | 2.00 | 2.00 to 2.00 | ≥ 0.5 | reached | 2.00 | 2.00 to 2.00 | 6.06 ms | 3.03 ms |\n"
 	const other = "| PostgreSQL, for-update ÷ no-op | ≥ 0.65 | 1.33 | 1.33 to 1.33 | reached |\n"
 	shown, err := os.ReadFile(performance)
 	require.NoError(t, err)
 	for _, text := range []string{main, other, "`go run ./loadtest/bench --quick`, ", "(A B C A B C …), 3 rounds of 2 s",
-		"shared_buffers=128MB", "SQLite has one row", "](../published.svg)"} {
+		"shared_buffers=128MB", "SQLite has one row", "](../published.svg)", "Raw: [published-after-the-win.json](../published-after-the-win.json)"} {
 		assert.Contains(t, string(shown), text)
 	}
 	again, err := report.Read[document](settings{results: folder}.published())

@@ -17,11 +17,11 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// clocks are the CPU times at one moment.
+// clocks are CPU times at one moment.
 type clocks struct {
 	at                time.Time
 	service, database time.Duration
-	// others is what all used that is not of this run.
+	// others is the CPU time of all processes that do not belong to this run.
 	others time.Duration
 }
 
@@ -40,11 +40,12 @@ func readClocks(p *spot, instances []*harness.Process) (clocks, error) {
 	return c, err
 }
 
-// books are what service and database count at one moment. Reading them costs
-// both of them work, so clocks are read on the inner side of a measurement.
+// books are the counters of service and database at one moment. Reading them costs both
+// of them work, so they are read outside of the time between two readings of the
+// clocks.
 type books struct {
-	wal            int64   // bytes, PostgreSQL alone
-	pages          int64   // bytes, MariaDB alone
+	wal            int64   // bytes, only of PostgreSQL
+	pages          int64   // bytes, only of MariaDB
 	batches, draws float64 // as the service counts them
 	goroutines     float64
 	issued         int64 // units drawn from all pools
@@ -75,7 +76,7 @@ func (b *benchmark) readBooks(ctx context.Context, c candidate, p *spot, instanc
 		r.draws += said["drawsvc_batch_draws_sum"]
 		r.goroutines += said["go_goroutines"]
 	}
-	if c.database == "postgres" { // a large pool costs the service memory to list
+	if c.database == "postgres" { // listing a large pool costs the service memory
 		return r, ask(ctx, p.url, "SELECT sum(issued)::bigint FROM prizes", &r.issued)
 	}
 	var err error
@@ -103,8 +104,8 @@ func pagesWritten(ctx context.Context, url string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// transactionsOf counts those of one database. A session adds its own at the
-// latest when it ends.
+// transactionsOf counts the transactions of one database. A session's own are added at
+// the latest when it ends.
 func transactionsOf(ctx context.Context, p *spot) (int64, error) {
 	location, err := url.Parse(p.url)
 	if err != nil {
@@ -143,17 +144,17 @@ func pidsOf(instances []*harness.Process) []int {
 }
 
 const (
-	// calmMax is the longest wait for servers to finish what a measurement
-	// has left to them.
+	// calmMax is the maximum wait for servers to complete work that a measurement has
+	// left.
 	calmMax = 5 * time.Second
-	// calmEvery is the time between two samples, calm the CPU used in it that
-	// counts as none.
+	// calmEvery is the time between two samples; less CPU than calm in that time counts
+	// as none.
 	calmEvery = 200 * time.Millisecond
 	calm      = tick
 )
 
-// settle waits until the servers of the run do nothing any more, so that the
-// next candidate does not pay for the one before.
+// settle waits until the servers of the run are idle, so that the previous candidate
+// does not slow the next.
 func (b *benchmark) settle(ctx context.Context) error {
 	flushAll()
 	var pids []int
@@ -195,7 +196,7 @@ func processesOf(proc procfs.FS) (map[int]procfs.ProcStat, error) {
 	for _, p := range running {
 		stat, err := p.Stat()
 		if _, ended := errors.AsType[*fs.PathError](err); ended {
-			continue // just now
+			continue // it has just ended
 		}
 		if err != nil {
 			return nil, err
@@ -205,16 +206,16 @@ func processesOf(proc procfs.FS) (map[int]procfs.ProcStat, error) {
 	return all, nil
 }
 
-// busyOf is how long all CPUs have worked, for whomever, the machine's other
-// guests included.
+// busyOf returns how long all CPUs have worked, also for other virtual machines.
 func busyOf(proc procfs.FS) (time.Duration, error) {
 	stat, err := proc.Stat()
 	c := stat.CPUTotal
 	return time.Duration((c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal) * float64(time.Second)), err
 }
 
-// others is how long the CPUs have worked for others than this run, all of
-// whose processes descend from this one, and than the kernel's own threads.
+// others returns how long the CPUs have worked for processes that neither belong to
+// this run nor are the kernel's threads. All processes of this run descend from this
+// one.
 func others(all map[int]procfs.ProcStat) (time.Duration, error) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -228,8 +229,8 @@ func others(all map[int]procfs.ProcStat) (time.Duration, error) {
 	return busy - cpuOf(all, ours...), err
 }
 
-// cpuOf adds up the processes and all that descend from them. A descendant
-// that ends moves what it used to its parent, so nothing is lost.
+// cpuOf sums up the processes and all their descendants. A descendant that ends adds
+// its time to its parent, so nothing is lost.
 func cpuOf(all map[int]procfs.ProcStat, pids ...int) time.Duration {
 	var sum time.Duration
 	within := make(map[int]bool)
@@ -268,7 +269,7 @@ func childrenOf(all map[int]procfs.ProcStat, parent int, program string) map[int
 	return found
 }
 
-// peakOf adds up the processes' highest resident memory, in bytes.
+// peakOf sums up the processes' peak resident memory, in bytes.
 func peakOf(pids ...int) (uint64, error) {
 	var sum uint64
 	for _, pid := range pids {

@@ -14,8 +14,7 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// wrkResult is the line that draw.lua prints at its end; times are in
-// microseconds.
+// wrkResult is the line that draw.lua prints at its end; times are in microseconds.
 type wrkResult struct {
 	Requests int64 `json:"requests"`
 	Duration int64 `json:"duration"`
@@ -23,7 +22,7 @@ type wrkResult struct {
 	Connect  int64 `json:"connect"`
 	Read     int64 `json:"read"`
 	Write    int64 `json:"write"`
-	// Status counts the answers of 400 and above, which are among Requests.
+	// Status counts the answers of 400 and above, which Requests includes.
 	Status  int64 `json:"status"`
 	Timeout int64 `json:"timeout"`
 	P50     int64 `json:"p50"`
@@ -32,7 +31,7 @@ type wrkResult struct {
 	P999    int64 `json:"p999"`
 	Max     int64 `json:"max"`
 
-	// cpu is what wrk itself used.
+	// cpu is the CPU time of wrk itself.
 	cpu time.Duration
 }
 
@@ -50,7 +49,7 @@ func parseWrk(output []byte) (wrkResult, error) {
 	return r, nil
 }
 
-// answered counts the answers that are as they should be: sold out is 409.
+// answered counts the expected answers: sold out is 409.
 func (r wrkResult) answered(c candidate) int64 {
 	if c.isRefused() {
 		return r.Status
@@ -58,17 +57,17 @@ func (r wrkResult) answered(c candidate) int64 {
 	return r.Requests - r.Status
 }
 
-// refused is the share of requests that were not answered as they should be.
+// refused is the share of requests without the expected answer.
 func (r wrkResult) refused(c candidate) float64 {
 	lost := r.Connect + r.Read + r.Write + r.Timeout
 	return float64(r.Requests-r.answered(c)+lost) / float64(r.Requests+lost)
 }
 
-// load asks the instances for draws, for some seconds.
+// load sends draws to the instances for some seconds.
 func (b *benchmark) load(ctx context.Context, c candidate, instances []*harness.Process, seconds int) (wrkResult, error) {
 	threads, connections := b.threads, b.callers(c)
 	if len(instances) > 1 {
-		threads = len(instances) // one talks to each
+		threads = len(instances) // one for each instance
 	}
 	threads = min(threads, connections)
 	connections -= connections % threads

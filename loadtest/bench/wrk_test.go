@@ -50,7 +50,7 @@ PASS
 	require.Error(t, err)
 }
 
-// asked is what a server was asked for by draw.lua.
+// asked is what draw.lua requested from a server.
 type asked struct {
 	mu     sync.Mutex
 	keys   map[string]int
@@ -141,7 +141,7 @@ func TestDraws(t *testing.T) {
 				listeners, instances = append(listeners, a), append(instances, i)
 			}
 			b := &benchmark{settings: settings{connections: 8, threads: 2}}
-			for heard, runs := int64(0), 0; heard < 200*int64(test.servers) && !t.Failed(); runs++ { // of a second, a machine may stand still for all
+			for heard, runs := int64(0), 0; heard < 200*int64(test.servers) && !t.Failed(); runs++ { // a machine may pause for a whole run of one second
 				require.Less(t, runs, 30, "wrk is not answered")
 				run, err := b.load(t.Context(), test.candidate, instances, 1)
 				if err != nil {

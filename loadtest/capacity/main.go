@@ -27,7 +27,8 @@ import (
 type settings struct {
 	awards, callers int
 	only            *regexp.Regexp
-	// doc has the page filled with what was published, and nothing measured.
+	// doc means that the page is filled with the published results, and nothing is
+	// measured.
 	doc bool
 }
 
@@ -48,12 +49,12 @@ func parse(args []string) (s settings, err error) {
 
 const bin = place.Bin + "/capacity"
 
-// run measures, publishes where every row was measured, and fills the page.
+// run measures, publishes if every row was measured, and fills the page.
 func run(ctx context.Context, s settings, out io.Writer) error {
 	if !s.doc {
 		p, err := measureAll(ctx, s, out)
 		if err != nil || len(p.Rows) < rowsAll {
-			return err // a part is printed, and not published
+			return err // an incomplete result is printed, and not published
 		}
 		if err := report.Write(results, "published", p, p.markdown()); err != nil {
 			return err
@@ -158,7 +159,7 @@ func drawOne(ctx context.Context, at string, n int64, keys string) error {
 	return err
 }
 
-// sizes ask each database for its bytes.
+// sizes returns, by kind of database, how to read its bytes.
 func sizes() map[string]func(ctx context.Context, db *sql.DB, url string) (grown, error) {
 	return map[string]func(ctx context.Context, db *sql.DB, url string) (grown, error){
 		"postgres": func(ctx context.Context, db *sql.DB, _ string) (b grown, err error) {
@@ -167,7 +168,7 @@ func sizes() map[string]func(ctx context.Context, db *sql.DB, url string) (grown
 			return b, err
 		},
 		"mysql": func(ctx context.Context, db *sql.DB, _ string) (b grown, err error) {
-			// The last pages are written out, and the statistics are those of now.
+			// The last pages are written out, and the statistics are updated.
 			for _, text := range []string{"ANALYZE TABLE awards", "FLUSH TABLES"} {
 				if _, err := db.ExecContext(ctx, text); err != nil {
 					return b, fmt.Errorf("%s: %w", text, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -9,7 +10,8 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// pageFile is the page that is filled, benchFile what its speeds are of.
+// pageFile is the page that is filled, benchFile the results that its speeds are taken
+// from.
 const (
 	pageFile  = "docs/capacity.md"
 	benchFile = "loadtest/bench/results/published.json"
@@ -30,8 +32,8 @@ type benchmark struct {
 	} `json:"candidates"`
 }
 
-// of is a figure of a candidate, or an error in its place: nothing that is missing
-// may read like a result.
+// of returns a figure of a candidate, NaN if it is missing: so a missing figure cannot
+// be taken for a result.
 func (b *benchmark) of(name, metric string) float64 {
 	for _, c := range b.Candidates {
 		if figure, is := c.Middle[metric]; c.Name == name && is {
@@ -63,7 +65,8 @@ const (
 	ofService, ofDatabase, speed = "service_cpu_us_per_draw", "database_cpu_us_per_draw", "draws_per_second"
 )
 
-// cpuRow is a row of the table of CPU times. Each of its draws has so many units.
+// cpuRow is a row of the table of CPU times. Each of its draws asks for the same number
+// of units.
 type cpuRow struct {
 	name, candidate string
 	units           float64
@@ -84,7 +87,8 @@ func cpuRows() []cpuRow {
 	}
 }
 
-// sold out asks the database for next to nothing: below this no core is computed.
+// microsLeast is the minimum for which cores are computed: sold-out draws cost the
+// database almost nothing.
 const microsLeast = 1
 
 func (b *benchmark) cpuTable() string {
@@ -118,7 +122,7 @@ func (b *benchmark) cpu() string {
 	return fmt.Sprintf("Published on %s, on %d cores of an %s.\n\n%s", report.Day(b.At), b.CPUs, b.CPU, b.cpuTable())
 }
 
-// claims are the sentences and rows of the page that say a figure, as the results
+// claims returns the sentences and rows of the page that state a figure, as the results
 // have it.
 func claims(b *benchmark, p published) []string {
 	var memory []float64
@@ -143,17 +147,18 @@ func claims(b *benchmark, p published) []string {
 		fmt.Sprintf("| with a pool of 100,000 prizes | %.0f MB |", five(b.of(manyPrizes, "memory_mb"))),
 		fmt.Sprintf("index of keys: %.0f MB for each million random keys.", float64(keys.Indexes)/float64(p.Awards)),
 		fmt.Sprintf("Three drew %.2f of what one drew", b.ratio("three instances ÷ one")),
-		fmt.Sprintf("measured up to %.0f,000 draws/s without HTTP", b.of(onPostgres+", engine alone", speed)/1000),
+		fmt.Sprintf("measured up to %.0f,000 draws/s without HTTP", b.of(alone, speed)/1000),
 	}
 }
 
-// fill writes the sections of the page that are tables.
+// fill writes the sections of the pages that are tables.
 func fill(root string) error {
 	b, p, err := read(root)
 	if err != nil {
 		return err
 	}
-	return report.Fill(filepath.Join(root, pageFile), sections(b, p)...)
+	return errors.Join(report.Fill(filepath.Join(root, pageFile), sections(b, p)...),
+		report.Fill(filepath.Join(root, scaleFile), scaleSections(b, p)...))
 }
 
 func read(root string) (*benchmark, published, error) {
@@ -178,11 +183,11 @@ type published struct {
 	Rows   []grown `json:"rows"`
 }
 
-// rowsAll is how many rows there are when none was left out.
+// rowsAll is the number of rows if none was left out.
 const rowsAll = 6
 
-// grown are the bytes of the awards of a row in a database, and those that it wrote to
-// its log meanwhile. A zero is not known.
+// grown has the bytes that a row's awards take in a database, and those that it wrote
+// to its log meanwhile. A zero is unknown.
 type grown struct {
 	Name    string `json:"name"`
 	Table   int64  `json:"table"`
@@ -197,7 +202,7 @@ func (b grown) less(was grown) grown {
 
 const heads = "database, keys | table | indexes | together | written to the log"
 
-// table has the measured bytes as those of a million awards.
+// table returns the measured bytes, scaled to a million awards.
 func (p published) table() *report.Table {
 	t := report.NewTable(heads)
 	for _, b := range p.Rows {
@@ -215,7 +220,7 @@ func (p published) disk() string {
 	return fmt.Sprintf("Published on %s: %d awards were drawn from one pool for each row. The figures are of a million:\n\n%s", report.Day(p.At), p.Awards, p.table())
 }
 
-// named is a row, empty where there is none.
+// named returns a row, empty if there is none of that name.
 func (p published) named(name string) grown {
 	for _, r := range p.Rows {
 		if r.Name == name {
@@ -232,16 +237,8 @@ func short(n float64) string {
 	return fmt.Sprintf("%.0f", n)
 }
 
-func thousands(n float64) string {
-	if n = two(n); n < 1000 || math.IsNaN(n) {
-		return fmt.Sprintf("%.0f", n)
-	}
-	return fmt.Sprintf("%.0f,%03.0f", math.Floor(n/1000), math.Mod(n, 1000))
-}
+func thousands(n float64) string { return grouped(two(n)) }
 
-func two(n float64) float64 {
-	unit := math.Pow(10, math.Floor(math.Log10(n))-1)
-	return math.Round(n/unit) * unit
-}
+func two(n float64) float64 { return digits(n, 2) }
 
 func five(n float64) float64 { return math.Round(n/5) * 5 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,17 +15,39 @@ import (
 
 const root = "../.."
 
-// differences are the sections and the sentences of a page that are not those of the
-// results.
-func differences(t *testing.T, text string, b *benchmark, p published) (found []string) {
+// pageOf is a page with its text, what is computed for it, and what it must say.
+type pageOf struct {
+	text     string
+	sections func(*benchmark, published) []report.Section
+	claims   func(*benchmark, published) []string
+}
+
+func pagesOf(t *testing.T) map[string]pageOf {
 	t.Helper()
-	again, err := report.Filled(text, sections(b, p)...)
+	return map[string]pageOf{
+		pageFile:  {textOf(t, pageFile), sections, claims},
+		scaleFile: {textOf(t, scaleFile), scaleSections, scaleClaims},
+	}
+}
+
+func textOf(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
 	require.NoError(t, err)
-	if again != text {
+	return string(text)
+}
+
+// differences returns the sections and sentences of a page that differ from the
+// results.
+func (g pageOf) differences(t *testing.T, b *benchmark, p published) (found []string) {
+	t.Helper()
+	again, err := report.Filled(g.text, g.sections(b, p)...)
+	require.NoError(t, err)
+	if again != g.text {
 		found = append(found, "the tables are others: go run ./loadtest/capacity doc")
 	}
-	said := strings.Join(strings.Fields(text), " ")
-	for _, claim := range claims(b, p) {
+	said := strings.Join(strings.Fields(g.text), " ")
+	for _, claim := range g.claims(b, p) {
 		if !strings.Contains(said, claim) {
 			found = append(found, claim)
 		}
@@ -31,51 +55,69 @@ func differences(t *testing.T, text string, b *benchmark, p published) (found []
 	return found
 }
 
-// TestThePageSaysWhatWasMeasured: docs/capacity.md has the figures of the published
-// results, and no others.
+// TestThePageSaysWhatWasMeasured: docs/capacity.md and docs/scale.md have the figures of
+// the published results, and no others.
 func TestThePageSaysWhatWasMeasured(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, pageFile))
-	require.NoError(t, err)
 	b, p, err := read(root)
 	require.NoError(t, err)
 	require.Len(t, p.Rows, rowsAll)
-	require.Empty(t, differences(t, string(text), b, p))
-	require.NotContains(t, strings.Join(claims(b, p), " ")+b.cpu()+p.disk(), "NaN", "a figure is missing from the results")
+	for file, g := range pagesOf(t) {
+		require.Empty(t, g.differences(t, b, p), file)
+		require.NotContains(t, strings.Join(g.claims(b, p), " ")+g.text, "NaN", "a figure is missing from the results")
+	}
 }
 
-// TestAPageOfOtherResultsIsFound: each figure that is another, in the results or on
+// TestAPageOfOtherResultsIsFound: each different figure is found, in the results or on
 // the page.
 func TestAPageOfOtherResultsIsFound(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, pageFile))
-	require.NoError(t, err)
-	b, p, err := read(root)
-	require.NoError(t, err)
-	for _, claim := range claims(b, p) {
-		last := strings.LastIndexAny(claim, "0123456789")
-		require.Positive(t, last, claim)
-		other := claim[:last] + string('0'+('9'-claim[last])) + claim[last+1:]
-		said := strings.Join(strings.Fields(string(text)), " ")
-		require.Contains(t, said, claim)
-		wrong := strings.ReplaceAll(said, claim, other)
-		missing := 0
-		for _, claim := range claims(b, p) {
-			if !strings.Contains(wrong, claim) {
-				missing++
+	for file, g := range pagesOf(t) {
+		b, p, err := read(root)
+		require.NoError(t, err)
+		said := strings.Join(strings.Fields(g.text), " ")
+		for _, claim := range g.claims(b, p) {
+			last := strings.LastIndexAny(claim, "0123456789")
+			require.Positive(t, last, claim)
+			require.Contains(t, said, claim)
+			other := claim[:last] + string('0'+('9'-claim[last])) + claim[last+1:]
+			wrong := strings.ReplaceAll(said, claim, other)
+			missing := 0
+			for _, claim := range g.claims(b, p) {
+				if !strings.Contains(wrong, claim) {
+					missing++
+				}
+			}
+			require.Equal(t, 1, missing, claim)
+		}
+		p.Rows[0].All *= 2
+		require.NotEmpty(t, g.differences(t, b, p), file)
+		_, p, err = read(root)
+		require.NoError(t, err)
+		for i := range b.Candidates {
+			for metric, figure := range b.Candidates[i].Middle {
+				figure.Median *= 2
+				b.Candidates[i].Middle[metric] = figure
 			}
 		}
-		require.Equal(t, 1, missing, claim)
+		require.Greater(t, len(g.differences(t, b, p)), 2, file)
 	}
-	p.Rows[0].Table *= 2
-	require.NotEmpty(t, differences(t, string(text), b, p))
-	_, p, err = read(root)
-	require.NoError(t, err)
-	for i := range b.Candidates {
-		for metric, figure := range b.Candidates[i].Middle {
-			figure.Median *= 2
-			b.Candidates[i].Middle[metric] = figure
-		}
+}
+
+// TestScaleUsesTheRulesOfCapacity: the arithmetic of docs/scale.md begins with what
+// docs/capacity.md says of an instance and of a core.
+func TestScaleUsesTheRulesOfCapacity(t *testing.T) {
+	t.Parallel()
+	said := strings.Join(strings.Fields(textOf(t, pageFile)), " ")
+	for _, rule := range []string{
+		fmt.Sprintf("**%s draws/s for each core of the service, and as much for each core of the database.**", grouped(perCoreHot)),
+		fmt.Sprintf("use %s for both", grouped(perCoreMany)),
+		fmt.Sprintf("Give a container %d MiB", instanceMiB),
+		fmt.Sprintf("| **together** | **%d** |", instanceConnections),
+	} {
+		require.Contains(t, said, rule)
 	}
-	require.Greater(t, len(differences(t, string(text), b, p)), 5)
+	require.Equal(t, []string{"167,000", "20,800", "0.064", "9.9", "100", "NaN"}, []string{
+		grouped(digits(minute().rate(), 3)), grouped(digits(evening().rate(), 3)), few(0.0641), few(9.94), few(99.6), few(math.NaN()),
+	})
 }

@@ -8,8 +8,8 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// floodTable shows the medians of the honest calls: for each database without a flood,
-// and beside the flood that makes them slowest. Its last row is the peak memory.
+// floodTable shows the medians of the honest calls, for each database: without a flood,
+// and during the flood that makes them slowest. Its last row is the peak memory.
 func (p *published) floodTable() string {
 	heads := "call, median in ms"
 	var order []string
@@ -38,7 +38,8 @@ func (p *published) floodTable() string {
 	return t.String()
 }
 
-// besideFlood is a call without a flood, and beside the one that makes it slowest.
+// besideFlood formats a call's median without a flood, and the one during the flood
+// that makes it slowest.
 func besideFlood(c *client.FloodedCall) string {
 	took, role := c.Worst()
 	return fmt.Sprintf("%.0f, %.0f (%s)", c.Usual, took, role)

@@ -8,7 +8,8 @@ import (
 	"drawsvc/loadtest/faults/client"
 )
 
-// TestFloodTable: a column for each database, without the controls.
+// TestFloodTable: the table has a column for each database, and leaves out the
+// controls.
 func TestFloodTable(t *testing.T) {
 	t.Parallel()
 	cell := func(database string, isDouble bool) result {

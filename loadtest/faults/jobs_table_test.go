@@ -9,8 +9,8 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// TestJobTableTellsWhatDidNotHold: runs that failed and locks that were not tried
-// show; controls, other faults and what was skipped do not.
+// TestJobTableTellsWhatDidNotHold: the table shows runs that failed and locks that were
+// not tried; it leaves out controls, other faults and what was skipped.
 func TestJobTableTellsWhatDidNotHold(t *testing.T) {
 	t.Parallel()
 	on := func(fault, database, lock string, passed bool) result {

@@ -34,10 +34,10 @@ func main() {
 	})
 }
 
-// parse reads the command line and the environment variables SEED and
-// DURATION, which flags beat.
+// parse reads the command line, and the environment variables SEED and DURATION, which
+// flags override.
 func parse(args []string) (settings, error) {
-	s := settings{seed: rand.Uint64() >> 12, lasting: time.Hour} // few digits are copied more easily
+	s := settings{seed: rand.Uint64() >> 12, lasting: time.Hour} // few digits are easier to copy
 	s.do, args = harness.Command(args, "soak", "doc")
 	var err error
 	if text := os.Getenv("SEED"); text != "" {
@@ -89,12 +89,12 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 		for i, c := range list {
 			for n := range s.runs {
 				if interrupted = ctx.Err() != nil; interrupted {
-					return nil // what has been run is worth something
+					return nil // the results so far are kept
 				}
 				harness.Say(out, "[%3d/%d] %-62s ", i+1, len(list), c.Name())
 				r := try(ctx, g, c, experiments.SeedOf(s.seed, c.Name(), n))
 				if interrupted = ctx.Err() != nil; interrupted {
-					return nil // so was this cell
+					return nil // the cell was interrupted
 				}
 				harness.Say(out, "%s\n", r.line(s.seed))
 				results = append(results, r)
@@ -109,7 +109,7 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 		return err
 	}
 	if interrupted {
-		if !s.merge { // what is published is the whole
+		if !s.merge { // without merging, the page shows only this run
 			return errors.New("interrupted")
 		}
 		return errors.Join(errors.New("interrupted"), publish(s, out, results, time.Since(begin)))

@@ -18,12 +18,12 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// reliability is where the results are shown, between marks such as
-// <!-- faults:begin --> and <!-- faults:end -->.
+// reliability is the page that shows the results, between marks such as <!--
+// faults:begin --> and <!-- faults:end -->.
 const reliability = "docs/reliability.md"
 
-// writePage makes the table of the published results, and puts their sums into
-// the page.
+// writePage creates the table of the published results, and puts their sums into the
+// page.
 func writePage(_ context.Context, s settings, _ io.Writer) error {
 	p, err := report.Read[published](filepath.Join(s.Results, "faults.json"))
 	if err != nil {
@@ -39,7 +39,7 @@ func writePage(_ context.Context, s settings, _ io.Writer) error {
 	return report.Fill(reliability, p.sections(soaks)...)
 }
 
-// sections are those of the page.
+// sections returns the sections of the page.
 func (p *published) sections(soaks []*soaked) []report.Section {
 	return []report.Section{
 		{Name: "controls", Text: p.controlTable()}, {Name: "faults", Text: p.table()}, {Name: "jobs", Text: p.jobTable()}, {Name: "floods", Text: p.floodTable()}, {Name: "soak", Text: soakTables(soaks)},
@@ -64,7 +64,7 @@ func (p *published) controlTable() string {
 	return t.String()
 }
 
-// controlName says what is wrong with a program.
+// controlName describes what is wrong with a program.
 func (r *result) controlName() string {
 	if r.Flaw != "" {
 		return r.Flaw
@@ -85,7 +85,7 @@ type summed struct {
 	modes                                                []string
 }
 
-// table shows each fault on each database, all modes added up.
+// table shows each fault on each database, summed over all modes.
 func (p *published) table() string {
 	var order []string
 	all := map[string]*summed{}
@@ -109,7 +109,7 @@ func (p *published) table() string {
 	return p.summary() + "\n\n" + t.String()
 }
 
-// rank puts faults that have no number behind those that have one.
+// rank orders faults without a number after those with one.
 func (s *summed) rank() int {
 	if s.number == 0 {
 		return math.MaxInt

@@ -30,7 +30,8 @@ func TestThePageShowsThePublishedResults(t *testing.T) {
 	require.Equal(t, filled, string(text), "go run ./loadtest/faults doc")
 }
 
-// TestTheTableShowsThePublishedResults: nor of the table, cell by cell.
+// TestTheTableShowsThePublishedResults: no row of the table of all cells is written by
+// hand.
 func TestTheTableShowsThePublishedResults(t *testing.T) {
 	p, err := report.Read[published](filepath.Join(folder, "faults.json"))
 	require.NoError(t, err)
@@ -39,12 +40,12 @@ func TestTheTableShowsThePublishedResults(t *testing.T) {
 	require.Equal(t, p.markdown(), string(text))
 }
 
-// TestEveryNumberIsPublished: the table has all that the service must survive,
-// and the programs that must be condemned.
+// TestEveryNumberIsPublished: the table has all faults that the service must survive,
+// and all programs that must fail.
 func TestEveryNumberIsPublished(t *testing.T) {
 	p, err := report.Read[published](filepath.Join(folder, "faults.json"))
 	require.NoError(t, err)
-	numbers := map[int]bool{4: true} // it is part of 3: another user with the same key
+	numbers := map[int]bool{4: true} // number 4 is part of 3: another user with the same key
 	condemned := 0
 	for _, r := range p.Cells {
 		numbers[r.Number] = true
@@ -75,8 +76,8 @@ func TestAPartTakesThePlaceOfItsCells(t *testing.T) {
 	require.InDelta(t, 120, p.Seconds, 0)
 }
 
-// TestVerdictsCanBeBad: a cell that failed, and a control that
-// passed, fail the whole.
+// TestVerdictsCanBeBad: a cell that failed, or a control that passed, makes the whole
+// result fail.
 func TestVerdictsCanBeBad(t *testing.T) {
 	ok, bad, skipped := result{}, result{Condemned: true}, result{}
 	ok.Passed, skipped.Skipped = true, "no server"
@@ -86,7 +87,7 @@ func TestVerdictsCanBeBad(t *testing.T) {
 	require.Contains(t, skipped.verdict(), "SKIPPED")
 }
 
-// TestSoaksAddUp: the sum of two is what both counted.
+// TestSoaksAddUp: the sum of two soaks has the counts of both.
 func TestSoaksAddUp(t *testing.T) {
 	s := settings{Selection: harness.Selection{Results: t.TempDir()}}
 	for n := range 2 {

@@ -32,18 +32,18 @@ type result struct {
 	Instances int    `json:"instances"`
 	Condemned bool   `json:"must_be_condemned"`
 	Flaw      string `json:"flaw,omitempty"`
-	// Jobs are those that the fault is about.
+	// Jobs are the jobs that the fault is about.
 	Jobs []string `json:"jobs,omitempty"`
 	Seed uint64   `json:"seed"`
 
 	At string `json:"at"`
-	// Late is how many runs before this one were only late, on a machine that
-	// was perhaps busy with something else.
+	// Late is how many runs before this one failed only by being late, possibly because
+	// the machine was busy with something else.
 	Late   int      `json:"late"`
 	Broken []string `json:"broken"`
 	Notes  []string `json:"notes"`
-	// Took is in seconds, Recovery in milliseconds, the worst instance's; it is
-	// negative where nothing had to recover.
+	// Took is in seconds. Recovery is in milliseconds, of the slowest instance; it is
+	// negative if nothing had to recover.
 	Took     float64        `json:"took"`
 	Draws    int            `json:"draws"`
 	Answers  map[string]int `json:"answers"`
@@ -56,7 +56,7 @@ type result struct {
 
 	output string
 	kept   string
-	// onlyLate: no rule was broken but those of time.
+	// onlyLate reports whether only rules of time were broken.
 	onlyLate bool
 }
 
@@ -89,7 +89,7 @@ func (r *result) record(t *client.Trial) {
 	r.Notes, r.Floods = append(r.Notes, t.Notes...), t.Floods
 }
 
-// take judges. A program that is broken must have broken a rule that says so.
+// take judges a trial. A broken program must have broken a rule that shows its flaw.
 func (r *result) take(t *client.Trial, c experiments.Cell) {
 	for _, v := range t.Verdict.Violations {
 		r.Broken = append(r.Broken, v.Rule+": "+v.Detail)
@@ -139,7 +139,7 @@ func (r *result) line(seed uint64) string {
 	return strings.Join(lines, "\n          ")
 }
 
-// modeIn is the mode, with the lock in a format where there is one.
+// modeIn returns the mode, with the lock, if there is one, in a format.
 func (r *result) modeIn(format string) string {
 	if r.Lock == "" {
 		return r.Mode
@@ -173,8 +173,7 @@ func publish(s settings, out io.Writer, results []result, took time.Duration) er
 	return verdict
 }
 
-// mergeInto puts the cells in the place of those of the same name in the file,
-// or behind them all.
+// mergeInto replaces the cells of the same name in the file, and appends the others.
 func (p *published) mergeInto(file string) error {
 	before, err := report.Read[published](file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -193,7 +192,7 @@ func (p *published) mergeInto(file string) error {
 		if !ran {
 			now = []result{r}
 		}
-		all = append(all, now...) // none, when they were put in the place of the run before
+		all = append(all, now...) // empty if they replaced those of an earlier run
 		if ran {
 			again[r.Name] = nil
 		}
@@ -214,7 +213,7 @@ type row struct {
 	failed int
 }
 
-// rows adds up the runs of each cell, in order.
+// rows sums up the runs of each cell, in order.
 func (p *published) rows() []row {
 	var all []row
 	at := map[string]int{}

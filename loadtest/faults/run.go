@@ -19,19 +19,18 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// cellMax is the longest that one cell may take, unless it says so itself.
+// cellMax is the maximum time of a cell that does not state its own.
 const cellMax = 5 * time.Minute
 
-// lateMax is how often a run is repeated that broke no rule but those of time.
-// Of a machine that is busy with something else, it says nothing.
+// lateMax is how often a run that broke only rules of time is repeated. Such a run
+// proves nothing on a busy machine.
 const lateMax = 2
 
-// chances is how often a broken program is tried: what it
-// does wrong may need a race.
+// chances is how often a broken program is tried: its flaw may need a race to show.
 const chances = 3
 
-// try runs one cell, again with the same seed where it was only late, and says
-// so in its result.
+// try runs one cell, and repeats it with the same seed if it was only late. The result
+// counts the repetitions.
 func try(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) result {
 	r := run(ctx, g, c, seed)
 	for n := 1; n < chances && c.Condemned != nil && !r.Passed && ctx.Err() == nil; n++ {
@@ -91,8 +90,8 @@ func show(t *client.Trial, c experiments.Cell) error {
 	return t.Judge()
 }
 
-// keep writes the history of a trial that failed, and what its instances
-// printed, to a temporary folder.
+// keep writes the history of a failed trial, and the output of its instances, to a
+// temporary folder.
 func (r *result) keep(t *client.Trial) {
 	folder, err := os.MkdirTemp("", "drawsvc-faults-failed-")
 	if err != nil {
@@ -133,7 +132,7 @@ func build(ctx context.Context, programs ...string) error {
 	return place.Build(ctx, stage.Bin, builds...)
 }
 
-// buildOf is how a program is built, from an overlay where it is an edited source.
+// buildOf returns how a program is built, from an overlay if its source is edited.
 func buildOf(program, overlay string) place.Program {
 	if program == stage.Textbook {
 		return place.Textbook("./" + program)

@@ -22,15 +22,16 @@ import (
 )
 
 const (
-	// roundTime is how long one trial of a soak lasts; then its history is
-	// judged and a new one begins.
+	// roundTime is how long one trial of a soak lasts; then its history is judged and a
+	// new one begins.
 	roundTime = 20 * time.Second
-	// roundsEach is how many trials a world sees before the next mode's turn.
+	// roundsEach is how many trials run on a world before the soak goes on to the next
+	// mode.
 	roundsEach = 3
 )
 
-// soak makes random faults until the time is over, and adds its counts to those
-// that are published. Its error is the verdict.
+// soak makes random faults until the time is over, and adds its counts to the published
+// ones. Its error is the verdict.
 func soak(ctx context.Context, s settings, out io.Writer) error {
 	harness.Say(out, "SEED=%d DURATION=%v\nbuilding the service with fault points\n", s.seed, s.lasting)
 	if err := build(ctx, stage.Faulty); err != nil {
@@ -42,7 +43,7 @@ func soak(ctx context.Context, s settings, out io.Writer) error {
 		g := stage.NewGround(whole)
 		for turn := 0; time.Since(begin) < s.lasting && ctx.Err() == nil; turn++ {
 			all := experiments.SoakCells()
-			c := all[(turn+int(s.seed%uint64(len(all))))%len(all)] // short soaks with other seeds see other places
+			c := all[(turn+int(s.seed%uint64(len(all))))%len(all)] // short soaks with other seeds begin at other cells
 			if !s.Only.MatchString(c.Name()) {
 				continue
 			}
@@ -61,7 +62,7 @@ func soak(ctx context.Context, s settings, out io.Writer) error {
 	return errors.Join(err, total.publish(s, out))
 }
 
-// soakAt is one turn: a world and some trials on it.
+// soakAt creates one world and runs some trials on it.
 func soakAt(ctx context.Context, own *harness.Site, g *stage.Ground, c experiments.Cell, seed uint64, left time.Duration, total *soaked, out io.Writer) error {
 	w, err := stage.NewWorld(ctx, own, g, c.Scene())
 	if err != nil {
@@ -88,13 +89,13 @@ func soakAt(ctx context.Context, own *harness.Site, g *stage.Ground, c experimen
 		r.Took, r.Notes = time.Since(began).Seconds(), nil
 		harness.Say(out, "%-48s round %d: %s; %s\n", c.Name(), n+1, r.line(total.Seed), strings.Join(notes, ", "))
 		if !r.Passed {
-			return nil // it is counted; what follows on this world could be its consequence
+			return nil // the failure is counted; later failures on this world could be consequences of it
 		}
 	}
 	return w.End()
 }
 
-// round is one trial: load, and faults one after another.
+// round runs one trial: load, and faults one after another.
 func (s *soaked) round(t *client.Trial) error {
 	if err := t.MakeSmall(); err != nil {
 		return err
@@ -137,8 +138,8 @@ type soaked struct {
 	Places  map[string]int `json:"rounds_by_place"`
 	Unknown int            `json:"unknown"`
 	Settled int            `json:"settled"`
-	// Recoveries count times to recovery, by milliseconds, rounded up to
-	// recoveryStep; Worst is the exact one.
+	// Recoveries counts times to recovery, by milliseconds, rounded up to recoveryStep;
+	// Worst is the exact maximum.
 	Recoveries map[int]int `json:"recoveries_by_ms"`
 	Worst      float64     `json:"recovery_worst_ms"`
 	Broken     []string    `json:"broken"`
@@ -238,7 +239,7 @@ func (s *soaked) publish(to settings, out io.Writer) error {
 	return nil
 }
 
-// readSoaks reads what publish wrote; there may be nothing yet.
+// readSoaks reads what publish wrote; the file may not exist yet.
 func readSoaks(file string) ([]*soaked, error) {
 	all, err := report.Read[[]*soaked](file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -22,8 +22,8 @@ const (
 
 const fetchMax = 10 * time.Second
 
-// Call makes a request, as an operator save for draws, with further headers as
-// pairs, and returns the response's body and status.
+// Call makes a request, as an operator except for draws, with further headers as pairs,
+// and returns the response's body and status.
 func Call(ctx context.Context, method, at, body string, headers ...string) ([]byte, int, error) {
 	request, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader([]byte(body)))
 	if err != nil {
@@ -49,7 +49,7 @@ func Call(ctx context.Context, method, at, body string, headers ...string) ([]by
 
 type through struct{}
 
-// Through has the calls of a context made by a transport.
+// Through returns a context whose calls are made by a transport.
 func Through(ctx context.Context, transport http.RoundTripper) context.Context {
 	return context.WithValue(ctx, through{}, transport)
 }
@@ -61,8 +61,8 @@ func clientOf(ctx context.Context) *http.Client {
 	return http.DefaultClient
 }
 
-// Operate makes an operator's call on a connection that does not stay. Any
-// status but the wanted one is an error.
+// Operate makes an operator's call on a connection that is closed afterwards. Any
+// status except the wanted one is an error.
 func Operate(ctx context.Context, method, at, body string, want int) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchMax)
 	defer cancel()
@@ -79,7 +79,7 @@ type Unwanted struct {
 	said   string
 }
 
-// Error is the call and its answer.
+// Error returns the call and its answer.
 func (u Unwanted) Error() string { return u.said }
 
 // pathOf leaves out the address, whose port could be taken for a status.
@@ -91,12 +91,12 @@ func pathOf(raw string) string {
 	return u.Path
 }
 
-// Fetch reads as an operator. Any status but 200 is an error.
+// Fetch makes an operator's GET request. Any status except 200 is an error.
 func Fetch(ctx context.Context, at string) ([]byte, error) {
 	return Operate(ctx, http.MethodGet, at, "", http.StatusOK)
 }
 
-// FetchJSON reads a JSON body as an operator.
+// FetchJSON reads a JSON body by an operator's GET request.
 func FetchJSON(ctx context.Context, at string, into any) error {
 	text, err := Fetch(ctx, at)
 	if err != nil {
@@ -105,8 +105,8 @@ func FetchJSON(ctx context.Context, at string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// Metrics are a program's figures that have no labels, and those that have, by
-// all of their name.
+// Metrics returns a program's metrics: those without labels by name, the others by name
+// and labels.
 func Metrics(ctx context.Context, at string) (map[string]float64, error) {
 	text, err := Fetch(ctx, at+"/metrics")
 	return parseMetrics(text), err
@@ -123,8 +123,8 @@ func parseMetrics(text []byte) map[string]float64 {
 	return found
 }
 
-// Serve answers requests on an address of the loopback until the site ends, and
-// returns the address.
+// Serve answers requests on a loopback address until the site ends, and returns the
+// address.
 func Serve(s *Site, handler http.Handler) string {
 	listener, err := new(net.ListenConfig).Listen(s.Context(), "tcp", "127.0.0.1:0")
 	s.Must(err)
@@ -134,22 +134,23 @@ func Serve(s *Site, handler http.Handler) string {
 	return listener.Addr().String()
 }
 
-// Pool is a pool that is to be made.
+// Pool is a pool to be created.
 type Pool struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"name"`
 	Prizes []Prize `json:"prizes"`
 }
 
-// Prize is one of a pool that is to be made.
+// Prize is a prize of a pool to be created.
 type Prize struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	Stock int64  `json:"stock"`
+	Codes bool   `json:"codes,omitempty"`
 }
 
-// MakePool makes a pool.
+// MakePool creates a pool.
 func MakePool(ctx context.Context, at string, p Pool) error {
 	body, err := json.Marshal(p)
 	if err == nil {
@@ -158,12 +159,12 @@ func MakePool(ctx context.Context, at string, p Pool) error {
 	return err
 }
 
-// TenPrizes are the usual ones of a pool that is measured, from prize-0 on, each
-// of the given stock.
+// TenPrizes returns the usual prizes of a pool that is measured, from prize-0 on, each
+// with the given stock.
 func TenPrizes(stock int64) []Prize {
 	prizes := make([]Prize, 10)
 	for n := range prizes {
-		prizes[n] = Prize{fmt.Sprint("prize-", n), fmt.Sprint("Prize ", n), "1.00", stock}
+		prizes[n] = Prize{ID: fmt.Sprint("prize-", n), Name: fmt.Sprint("Prize ", n), Value: "1.00", Stock: stock}
 	}
 	return prizes
 }

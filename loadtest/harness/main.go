@@ -15,11 +15,11 @@ import (
 	"syscall"
 )
 
-// ErrUsage is a command line that cannot be meant.
+// ErrUsage is the error of an invalid command line.
 var ErrUsage = errors.New("usage")
 
-// Main runs a program, as its command line says, until it ends or is interrupted,
-// and exits with its code: 0 well, 1 failed, 2 usage.
+// Main runs a program by its command line, until it ends or is interrupted, and exits
+// with its code: 0 success, 1 failure, 2 usage.
 func Main[S any](name string, parse func(args []string) (S, error), run func(ctx context.Context, s S, out io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	s, err := parse(os.Args[1:])
@@ -30,7 +30,7 @@ func Main[S any](name string, parse func(args []string) (S, error), run func(ctx
 	os.Exit(codeOf(name, err, os.Stderr))
 }
 
-// codeOf returns the exit code, and says why where it is not 0.
+// codeOf returns the exit code, and prints the error unless it is 0.
 func codeOf(name string, err error, to io.Writer) int {
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
@@ -43,7 +43,7 @@ func codeOf(name string, err error, to io.Writer) int {
 	return 1
 }
 
-// usage says that a command line cannot be meant; a request for help stays one.
+// usage turns an error of the command line into ErrUsage, except a request for help.
 func usage(err error) error {
 	if err == nil || errors.Is(err, flag.ErrHelp) || errors.Is(err, ErrUsage) {
 		return err
@@ -51,11 +51,11 @@ func usage(err error) error {
 	return fmt.Errorf("%w: %w", ErrUsage, err)
 }
 
-// Say prints to a terminal, where nobody handles a failed write.
+// Say prints to a terminal; it ignores a failed write, which nobody could handle.
 func Say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 
-// Command returns the one of the names with which a command line begins, "" for
-// none, and what comes after it.
+// Command returns the name with which a command line begins, "" for none of names, and
+// the rest of the line.
 func Command(args []string, names ...string) (do string, rest []string) {
 	if len(args) > 0 && slices.Contains(names, args[0]) {
 		return args[0], args[1:]
@@ -63,7 +63,7 @@ func Command(args []string, names ...string) (do string, rest []string) {
 	return "", args
 }
 
-// Parse reads flags, after which nothing may stand.
+// Parse reads flags; further arguments are an error.
 func Parse(flags *flag.FlagSet, args []string) error {
 	err := flags.Parse(args)
 	if err == nil && flags.NArg() > 0 {
@@ -72,15 +72,15 @@ func Parse(flags *flag.FlagSet, args []string) error {
 	return err
 }
 
-// Only adds the flag of that name: a regular expression, which chooses some of
-// those that the words name.
+// Only adds the flag "only": a regular expression that selects some of what words
+// names.
 func Only(flags *flag.FlagSet, words string) *regexp.Regexp {
 	only := regexp.MustCompile("")
 	flags.TextVar(only, "only", only, words+" whose name matches this regular expression")
 	return only
 }
 
-// Selection is which cells of a proof are run, and where its results go.
+// Selection is which cells of a proof are run, and where its results are written.
 type Selection struct {
 	Quick   bool
 	Only    *regexp.Regexp
@@ -94,8 +94,9 @@ func (s *Selection) Flags(flags *flag.FlagSet, quick, folder string) {
 	flags.StringVar(&s.Results, "results", "", "folder for the results (default "+folder+", or its folder part for a part)")
 }
 
-// Settle is called when the flags are parsed. A part goes to a folder of its own
-// unless it is merged into the whole: what is published is the whole.
+// Settle must be called after the flags are parsed. The results of a part are written
+// to a separate folder unless they are merged into the whole: only the whole is
+// published.
 func (s *Selection) Settle(folder string, merged bool) {
 	if s.Results != "" {
 		return

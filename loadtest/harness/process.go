@@ -15,20 +15,19 @@ import (
 )
 
 const (
-	// StartMax is the longest that a program may take until it is ready.
+	// StartMax is the maximum time until a program is ready.
 	StartMax = time.Minute
-	// StopMax is the longest that a program may take after SIGTERM.
+	// StopMax is the maximum time until a program exits after SIGTERM.
 	StopMax = 15 * time.Second
 	// tailMax is how much of a program's output is kept, in bytes.
 	tailMax = 16 << 10
 )
 
-// Process is one running program of its own process group, which ends with this
-// one.
+// Process is one running program in its own process group; it ends with this program.
 type Process struct {
-	// URL is where it listens; Launch sets it.
+	// URL is the address that it listens on; Launch sets it.
 	URL string
-	// Output is the end of what it prints.
+	// Output is the end of its output.
 	Output *Tail
 
 	cmd   *exec.Cmd
@@ -36,9 +35,8 @@ type Process struct {
 	err   error // how it ended; read once ended is closed
 }
 
-// Start starts a program with the tokens of the load tests and further
-// variables. It does not wait until the program answers. A nil output is a new
-// one.
+// Start starts a program with the tokens of the load tests and further variables. It
+// does not wait until the program answers. If output is nil, a new one is created.
 func Start(output *Tail, env []string, program string, args ...string) (*Process, error) {
 	if output == nil {
 		output = NewTail(tailMax)
@@ -95,7 +93,7 @@ func LaunchAll(ctx context.Context, s *Site, n int, program string, args ...stri
 	return all, nil
 }
 
-// AwaitReady waits until the program at the URL says that it would draw.
+// AwaitReady waits until the program at the URL reports that it is ready to draw.
 func (p *Process) AwaitReady(ctx context.Context) error {
 	for until := time.Now().Add(StartMax); ; time.Sleep(10 * time.Millisecond) {
 		_, err := Fetch(ctx, p.URL+"/readyz")
@@ -115,7 +113,7 @@ func (p *Process) endedAtOnce() error {
 	return fmt.Errorf("%s ended at once: %w\n%s", p.cmd.Path, orNone(p.err), p.Output)
 }
 
-// orNone gives a good end words.
+// orNone returns an error for a program that exited without one.
 func orNone(err error) error {
 	if err == nil {
 		return errors.New("exit status 0")
@@ -123,13 +121,13 @@ func orNone(err error) error {
 	return err
 }
 
-// PID is the process's id.
+// PID returns the process's id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Signal sends a signal to the program alone; one that has ended gets none.
+// Signal sends a signal to the program only, unless it has ended.
 func (p *Process) Signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
 
-// Ended says whether the program has ended, and how.
+// Ended reports whether the program has ended, and how.
 func (p *Process) Ended() (bool, error) {
 	select {
 	case <-p.ended:
@@ -139,7 +137,7 @@ func (p *Process) Ended() (bool, error) {
 	}
 }
 
-// AwaitEnd returns how the program ended; that it runs on is an error too.
+// AwaitEnd returns how the program ended; it is an error if it does not end.
 func (p *Process) AwaitEnd() error {
 	select {
 	case <-p.ended:
@@ -155,8 +153,8 @@ func (p *Process) Kill() {
 	_ = p.AwaitEnd() // how it ends is known
 }
 
-// Stop ends the program in good order. One that does not end well, or had ended
-// before, is an error.
+// Stop shuts the program down. It is an error if it does not exit cleanly, or had ended
+// before.
 func (p *Process) Stop() error {
 	if ended, err := p.Ended(); ended {
 		return fmt.Errorf("it had ended by itself: %w\n%s", orNone(err), p.Output)
@@ -168,7 +166,7 @@ func (p *Process) Stop() error {
 	return nil
 }
 
-// StopAll ends programs in good order.
+// StopAll shuts programs down.
 func StopAll(all []*Process) (err error) {
 	for _, p := range all {
 		err = errors.Join(err, p.Stop())
@@ -176,10 +174,10 @@ func StopAll(all []*Process) (err error) {
 	return err
 }
 
-// Tail keeps the end of what a program prints, and the address that it says it
-// listens on. It is safe for concurrent use.
+// Tail keeps the end of a program's output, and the address that it prints when it
+// listens. It is safe for concurrent use.
 type Tail struct {
-	// Address gets the first address that is printed, once.
+	// Address receives the first printed address, once.
 	Address <-chan string
 
 	mu      sync.Mutex
@@ -189,7 +187,7 @@ type Tail struct {
 	address chan string
 }
 
-// NewTail returns a Tail that keeps the given number of bytes at most.
+// NewTail returns a Tail that keeps at most the given number of bytes.
 func NewTail(most int) *Tail {
 	address := make(chan string, 1)
 	return &Tail{Address: address, most: most, address: address}

@@ -4,6 +4,6 @@ package harness
 
 import "syscall"
 
-// ownGroup is nothing where the kernel cannot end a program with its parent: an
-// interrupt is to reach both.
+// ownGroup does nothing, because the kernel cannot end a program with its parent: an
+// interrupt must reach both.
 func ownGroup() *syscall.SysProcAttr { return nil }

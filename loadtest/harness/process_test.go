@@ -18,7 +18,7 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// shell starts a script, which has to make the file $1 when it is up.
+// shell starts a script, which must create the file $1 when it is running.
 func shell(t *testing.T, script string) *harness.Process {
 	t.Helper()
 	path, err := exec.LookPath("sh")
@@ -31,7 +31,8 @@ func shell(t *testing.T, script string) *harness.Process {
 	return p
 }
 
-// TestStopWantsAGoodEnd: by SIGTERM, not before it and not with a code.
+// TestStopWantsAGoodEnd: the program must exit on SIGTERM, not before it, and with code
+// 0.
 func TestStopWantsAGoodEnd(t *testing.T) {
 	t.Parallel()
 	const waits = `; echo $MARK $DRAWSVC_ADMIN_TOKEN; touch "$1"; while :; do sleep 0.01; done`
@@ -45,7 +46,7 @@ func TestStopWantsAGoodEnd(t *testing.T) {
 	assert.ErrorContains(t, early.Stop(), "it had ended by itself")
 }
 
-// TestReadyIsAskedOfTheProgram: one that has ended is not waited for.
+// TestReadyIsAskedOfTheProgram: a program that has ended is not waited for.
 func TestReadyIsAskedOfTheProgram(t *testing.T) {
 	t.Parallel()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,7 +63,8 @@ func TestReadyIsAskedOfTheProgram(t *testing.T) {
 	assert.ErrorContains(t, ended.AwaitReady(t.Context()), "ended at once: exit status 4")
 }
 
-// TestOperateNamesTheStatus: not the port, which could look like one.
+// TestOperateNamesTheStatus: the error names the status and not the port, which could
+// be mistaken for one.
 func TestOperateNamesTheStatus(t *testing.T) {
 	t.Parallel()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +78,7 @@ func TestOperateNamesTheStatus(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestMetricsAreReadByTheirNames: what cannot be read is none.
+// TestMetricsAreReadByTheirNames: a line that cannot be read is left out.
 func TestMetricsAreReadByTheirNames(t *testing.T) {
 	t.Parallel()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -90,7 +92,7 @@ func TestMetricsAreReadByTheirNames(t *testing.T) {
 	assert.Zero(t, found["b"])
 }
 
-// TestASiteCleansUpAndSaysWhy: the last thing first, whatever ends it.
+// TestASiteCleansUpAndSaysWhy: a site cleans up in reverse order, whatever ends it.
 func TestASiteCleansUpAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	var folder string
@@ -131,7 +133,7 @@ func TestASiteCleansUpAndSaysWhy(t *testing.T) {
 	}
 }
 
-// TestAPartHasItsOwnFolder: what is published is the whole.
+// TestAPartHasItsOwnFolder: only the results of a whole run are published.
 func TestAPartHasItsOwnFolder(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {

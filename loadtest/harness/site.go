@@ -10,10 +10,9 @@ import (
 	"testing"
 )
 
-// Site is what package servertest asks of a test: a place to clean up after,
-// to fail and to skip. Something that is measured or tried is one, and so is
-// the whole run. The embedded interface is nil; only the methods below are
-// called.
+// Site provides what package servertest expects of a test: cleaning up, failing and
+// skipping. Each measurement or trial has a site, and so has the whole run. The
+// embedded interface is nil; only the methods below are called.
 type Site struct {
 	testing.TB
 	name     string
@@ -22,21 +21,21 @@ type Site struct {
 	ctx      context.Context
 }
 
-// Skipped is the error of a site that was left because something is missing,
-// such as a server that is not installed.
+// Skipped is the error of a site that was left because something is missing, such as a
+// server that is not installed.
 type Skipped struct{ Reason string }
 
-// Error is the reason.
+// Error returns the reason.
 func (s Skipped) Error() string { return s.Reason }
 
 // Failed is the error of a site that could not be set up.
 type Failed struct{ Reason string }
 
-// Error is the reason.
+// Error returns the reason.
 func (f Failed) Error() string { return f.Reason }
 
-// On runs fn and cleans up after it, the last thing first. Its error is fn's,
-// or Skipped or Failed.
+// On runs fn and cleans up after it, in reverse order. Its error is fn's, or Skipped or
+// Failed.
 func On(name string, fn func(s *Site) error) (err error) {
 	ctx, end := context.WithCancel(context.Background())
 	s := &Site{name: name, ctx: ctx}
@@ -52,8 +51,7 @@ func On(name string, fn func(s *Site) error) (err error) {
 	return Caught(func() error { return fn(s) })
 }
 
-// Caught runs a part of what happens on a site. Its error is fn's, or Skipped or
-// Failed.
+// Caught runs a part of the work on a site. Its error is fn's, or Skipped or Failed.
 func Caught(fn func() error) (err error) {
 	defer func() {
 		switch reason := recover().(type) {
@@ -69,16 +67,16 @@ func Caught(fn func() error) (err error) {
 	return fn()
 }
 
-// Must ends what happens on the site when a step has failed. It is for the
-// goroutine of On and Caught: others return their errors.
+// Must ends the work on the site if a step has failed. It is only for the goroutine of
+// On and Caught: other goroutines return their errors.
 func (s *Site) Must(err error) {
 	if err != nil {
 		s.Fatal(err)
 	}
 }
 
-// Try is On, save that a site which was left because something is missing is no
-// error: the reason is returned.
+// Try is On, but returns the reason instead of an error if the site was left because
+// something is missing.
 func Try(name string, fn func(s *Site) error) (skipped string, err error) {
 	err = On(name, fn)
 	if missing, ok := errors.AsType[Skipped](err); ok {
@@ -99,7 +97,7 @@ func (s *Site) Context() context.Context { return s.ctx }
 // Cleanup implements testing.TB.
 func (s *Site) Cleanup(fn func()) { s.cleanups = append(s.cleanups, fn) }
 
-// TempDir implements testing.TB: an empty folder of the site's own.
+// TempDir implements testing.TB: an empty folder that only the site uses.
 func (s *Site) TempDir() string {
 	folder, err := os.MkdirTemp("", "drawsvc-loadtest-")
 	if err != nil {
@@ -126,7 +124,7 @@ func (s *Site) Errorf(format string, args ...any) {
 	s.errors = append(s.errors, fmt.Errorf(format, args...))
 }
 
-// Opened is a database that was opened, until the site ends.
+// Opened returns an opened database, which is closed when the site ends.
 func (s *Site) Opened(db *sql.DB, err error) *sql.DB {
 	s.Must(err)
 	s.Cleanup(func() { _ = db.Close() })

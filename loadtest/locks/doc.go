@@ -1,11 +1,11 @@
-// Command locks measures the external locks: it runs the suite of package
-// lockertest, then the speed of every lock, one after another, and writes the
-// tables of docs/locks.md, between its marks locks:begin and locks:end.
+// Command locks measures the external locks: it runs the suite of package lockertest,
+// then measures the speed of every lock, one after another, and writes the tables of
+// docs/locks.md between its marks locks:begin and locks:end.
 //
 //	go run ./loadtest/locks          # the suite, the speeds and the page; some 20 minutes
-//	go run ./loadtest/locks speed    # the speeds alone, on the terminal
+//	go run ./loadtest/locks speed    # only the speeds, on the terminal
 //	go run ./loadtest/locks doc      # the page, from the last results
 //
-// Every cell of the tables comes from the results; what they do not hold is said
-// to be missing. Run it at the root of the repository.
+// Every cell of the tables comes from the results; missing results are marked as
+// missing. Run it at the root of the repository.
 package main

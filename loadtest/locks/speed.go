@@ -24,14 +24,14 @@ import (
 )
 
 const (
-	// callers draw at the same time while the speed of external mode is
-	// measured, for speedTime after a start of speedWarm.
+	// callers is the number of callers that draw at the same time while the speed of
+	// external mode is measured, for speedTime after a warm-up of speedWarm.
 	callers   = 64
 	speedWarm = 500 * time.Millisecond
 	speedTime = 2 * time.Second
 	loops     = 300
 
-	// lease is longer than any measurement, and waitMax the longest that a caller
+	// lease is longer than any measurement; waitMax is the maximum time that a caller
 	// waits for the lock.
 	lease   = 10 * time.Second
 	waitMax = 2 * time.Second
@@ -40,18 +40,17 @@ const (
 	poolStock = 1_000_000
 )
 
-// speed is what a lock costs.
+// speed is the cost of a lock.
 type speed struct {
-	// Uncontended is the time of acquire and release, in milliseconds,
-	// DrawsPerSecond that of external mode with so many Callers.
+	// Uncontended is the time of acquire and release, in milliseconds; DrawsPerSecond
+	// is the rate of external mode with the given number of Callers.
 	Uncontended    float64 `json:",omitzero"`
 	DrawsPerSecond float64 `json:",omitzero"`
 	Callers        int     `json:",omitzero"`
 }
 
-// speeds measures every lock of the registry on every server that it can use,
-// one after another, and gives each to add. A server that is not installed is
-// named.
+// speeds measures every lock of the registry on every server that it can use, one after
+// another, and passes each result to add. It names servers that are not installed.
 func speeds(ctx context.Context, only *regexp.Regexp, out io.Writer, add func(any) error) error {
 	return harness.On("locks", func(whole *harness.Site) error {
 		for _, subject := range lockertest.Registered(whole) {
@@ -82,8 +81,8 @@ func speeds(ctx context.Context, only *regexp.Regexp, out io.Writer, add func(an
 	})
 }
 
-// measure measures an uncontended lock, and draws that are decided under it. The
-// pool is in the lock's own database, or in PostgreSQL.
+// measure measures an uncontended lock, and draws that are decided under it. The pool
+// is in the lock's own database, or in PostgreSQL.
 func measure(tb testing.TB, s lockertest.Subject) (m measured, err error) {
 	m.Lock, m.Server, m.Cores, m.Callers = s.Scheme(), s.Kind, runtime.NumCPU(), callers
 	if s.Database == "" {
@@ -106,7 +105,7 @@ func measure(tb testing.TB, s lockertest.Subject) (m measured, err error) {
 	return m, err
 }
 
-// silent observes nothing, for lockmode and for draw.
+// silent is an observer of lockmode and of draw that does nothing.
 type silent struct{}
 
 // Attempted implements lockmode.Observer.

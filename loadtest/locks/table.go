@@ -12,13 +12,13 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// measured is what the suite and this program saw of one lock.
+// measured is what the suite and this program measured of one lock.
 type measured struct {
 	lockertest.Result
 	speed
 }
 
-// read merges what the tests saw of each lock, sorted by lock and server.
+// read merges the tests' results for each lock, sorted by lock and server.
 func read(in io.Reader) ([]measured, error) {
 	merged := map[string]*measured{}
 	for lines := json.NewDecoder(in); ; {
@@ -36,8 +36,8 @@ func read(in io.Reader) ([]measured, error) {
 		if merged[key] == nil {
 			merged[key] = &measured{}
 		}
-		// Members that a test did not measure are not in its line, and stay
-		// as another test left them.
+		// Members that a test did not measure are not in its line, and keep the value
+		// of another test.
 		if err := json.Unmarshal(line, merged[key]); err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func read(in io.Reader) ([]measured, error) {
 	return all, nil
 }
 
-// missing is a cell for which there is no result.
+// missing is the text of a cell without a result.
 const missing = "not measured"
 
 type column struct {
@@ -129,7 +129,7 @@ func name(r measured) string {
 	return "`" + r.Lock + "` on " + r.Server
 }
 
-// served is for what only a lock with a server can show.
+// served wraps a cell that only a lock with a server can have.
 func served(cell func(r measured) string) func(r measured) string {
 	return func(r measured) string {
 		if r.File {
@@ -153,7 +153,7 @@ func yes(is bool) string {
 	return missing
 }
 
-// span words milliseconds with two or three digits that mean something.
+// span formats milliseconds with two or three significant digits.
 func span(milliseconds float64) string {
 	switch {
 	case milliseconds <= 0:

@@ -9,25 +9,25 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// service is the program under proof; the others are the textbook's.
+// service is the program under test; the others are the textbook's.
 const service = "drawsvc"
 
 // cell is one combination and what it must show.
 type cell struct {
 	script      string
 	program     string
-	place.Place          // its database is empty where the program has none
+	place.Place          // its database is empty if the program has none
 	options     []string // NAME=VALUE for the script
-	// crossed is the one metric whose threshold must be crossed, "" for a
-	// run that must pass.
+	// crossed is the one metric whose threshold must be crossed, "" for a run that must
+	// pass.
 	crossed string
-	// sampled says that the run is drawn as a picture.
+	// sampled means that the run is drawn as a picture.
 	sampled bool
-	// judged says that a proxy judges all that is sent and received.
+	// judged means that a proxy checks every exchange.
 	judged bool
 }
 
-// name tells the cell from all others.
+// name returns the cell's unique name.
 func (c cell) name() string {
 	parts := []string{c.script, c.program, c.Name()}
 	if c.sampled {
@@ -39,24 +39,24 @@ func (c cell) name() string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")
 }
 
-// control says that the run must catch an over-issue.
+// control reports whether the run must find an over-issue.
 func (c cell) control() bool { return c.crossed == "over_issued" }
 
-// site is where a pool lives and how many serve it.
+// site is where a pool is stored and how many instances serve it.
 type site struct {
 	database  string
 	instances int
 }
 
-// sites are all; SQLite serves one process.
+// sites returns all sites; SQLite serves one process.
 func sites() []site {
 	return []site{{"sqlite", 1}, {"postgres", 1}, {"postgres", 3}, {"mysql", 1}, {"mysql", 3}}
 }
 
-// majority is the lock redis: on three independent servers.
+// majority is the lock redis on three independent servers.
 const majority = "redis×3"
 
-// locksFor are the locks that work on a database, from the service's own list.
+// locksFor returns the locks that work on a database, from the service's own list.
 func locksFor(database string) []string {
 	var locks []string
 	for _, scheme := range locker.Schemes() {
@@ -72,7 +72,7 @@ func locksFor(database string) []string {
 	return locks
 }
 
-// cells lists what is run, in order, with the control first.
+// cells returns the cells to run, in order, with the control first.
 func cells(s settings) []cell {
 	all := fullCells()
 	if s.Quick {
@@ -101,8 +101,8 @@ func textbook(program, gate, crossed string, options ...string) cell {
 	return c
 }
 
-// wrongOdds has many rare prizes beside a common one, so that what is wrong
-// shows beyond doubt: some 15 standard deviations, where 6 are too many.
+// wrongOdds has many rare prizes and a common one, so that the wrong odds show clearly:
+// some 15 standard deviations, where 6 are too many.
 func wrongOdds() cell {
 	return textbook("broken-rare", "odds", "odds_z", "STOCK=50,50,50,50,50,50,50,50,3000", "AFTER=0")
 }
@@ -149,11 +149,11 @@ func fullCells() []cell {
 	return append(list, draws("soak", site{"postgres", 3}, "for-update", "", "SECONDS=120"), drawn)
 }
 
-// unhurried are the options of a run that measures nothing: a machine that stands still
-// for a second makes k6 and the service late, and everything else holds.
+// unhurried returns the options of a run that measures nothing: a machine that pauses
+// for a second delays k6 and the service, and must not fail the run.
 func unhurried() []string { return []string{"P99_MS=20000", "DROPPED_PERCENT=50"} }
 
-// quickCells has every mode and every database at least once.
+// quickCells returns cells with every mode and every database at least once.
 func quickCells() []cell {
 	list := []cell{
 		textbook("broken", "over-issue", "over_issued", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),

@@ -11,8 +11,8 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// counted is one prize as somebody counts it: the script in the award log, the
-// service in its audit, SQL in the rows.
+// counted is one prize as counted by one of three: the script in the award log, the
+// service in its audit, or SQL in the rows.
 type counted struct {
 	Prize      string `json:"prize"`
 	Stocked    int64  `json:"stocked"`
@@ -29,8 +29,8 @@ func total(prizes []counted) (t counted) {
 	return t
 }
 
-// read reads a pool's rows from the database that raw names, without the
-// program. plain says that they are a textbook program's.
+// read reads a pool's rows from the database raw, without the program. plain means that
+// they are a textbook program's.
 func read(ctx context.Context, raw, pool string, plain bool) (history.Rows, error) {
 	db, err := place.Open(raw, "mode=ro")
 	if err != nil {
@@ -55,13 +55,13 @@ func count(r history.Rows) (all []counted) {
 	return all
 }
 
-// isEndless says that a prize is a losing draw that never runs out: nobody counts
-// its stock.
+// isEndless reports whether a prize is a losing draw that never runs out and has no
+// stock.
 func isEndless(r history.Rows, prize string) bool {
 	return slices.ContainsFunc(r.Prizes, func(p history.PrizeRow) bool { return p.ID == prize && p.Stocked == draw.EndlessStock })
 }
 
-// lawsBroken names every law that the rows break.
+// lawsBroken returns every law that the rows break.
 func lawsBroken(r history.Rows) (faults []string) {
 	var v history.Verdict
 	history.Laws(&v, r)
@@ -71,8 +71,8 @@ func lawsBroken(r history.Rows) (faults []string) {
 	return faults
 }
 
-// agree names every prize of which the service's audit, the script's count of
-// the award log and the rows say different things.
+// agree returns every prize for which the service's audit, the script's count of the
+// award log and the rows differ.
 func agree(audit, log, sql []counted) (faults []string) {
 	if len(audit) != len(log) || len(audit) != len(sql) {
 		faults = append(faults, fmt.Sprintf("audit, log and SQL know %d, %d and %d prizes", len(audit), len(log), len(sql)))

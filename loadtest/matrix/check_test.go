@@ -14,8 +14,8 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// The tables without their constraints: the judgement has to see what those would
-// refuse.
+// The tables without their constraints: the judgement must find what those would
+// reject.
 const bareTables = `
 CREATE TABLE pools (id TEXT, version INTEGER);
 CREATE TABLE prizes (pool_id TEXT, id TEXT, stocked INTEGER, issued INTEGER);
@@ -98,7 +98,7 @@ func TestRowsAreReadOnly(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// TestCountIsThatOfTheRows: not that of the counters beside them.
+// TestCountIsThatOfTheRows: the count is taken from the rows, not from the counters.
 func TestCountIsThatOfTheRows(t *testing.T) {
 	rows := history.Rows{
 		Prizes: []history.PrizeRow{{ID: "gold", Stocked: 1, Issued: 1}, {ID: "tin", Stocked: 5}},
@@ -115,7 +115,7 @@ func TestAgreeNamesThePrize(t *testing.T) {
 	assert.Equal(t, []string{"audit, log and SQL know 1, 1 and 0 prizes", "gold: audit 2 of 2, log 2 of 2, SQL 0 of 0"}, agree(gold(2), gold(2), nil))
 }
 
-// TestSummary adds up sell-outs, and names the one that is not as it must be.
+// TestSummary: the summary adds up sell-outs, and names the one that is wrong.
 func TestSummary(t *testing.T) {
 	ok := result{Script: "oversell", Program: service, Database: "SQLite", Mode: "external", Instances: 3, Stocked: 10, LogAwards: 10, Won: 10, SoldOut: 90, Outcome: report.Outcome{Passed: true}}
 	table, redis, spike, bad := ok, ok, ok, ok
@@ -126,7 +126,7 @@ func TestSummary(t *testing.T) {
 	assert.Contains(t, summary, "| textbook `broken` | SQLite | external | 3 | 1 | 100 | 10 | 10 | 3 | FAILED |\n")
 }
 
-// TestPublished: the page of results says what the results say.
+// TestPublished: the page of results agrees with the results.
 func TestPublished(t *testing.T) {
 	text, err := os.ReadFile("../results/matrix.json")
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// judged lists a run of each script that is too small to measure anything: a proxy
-// before each instance holds every exchange against openapi.yaml.
+// judged returns a run of each script that is too small to measure anything: a proxy in
+// front of each instance checks every exchange against openapi.yaml.
 func judged() []cell {
 	list := []cell{
 		draws("oversell", site{"postgres", 3}, "for-update", "", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
@@ -20,7 +20,7 @@ func judged() []cell {
 		draws("idempotency", site{"sqlite", 1}, "for-update", "", "KEYS=30"),
 		draws("modes", site{"sqlite", 1}, "for-update", "table", "SECONDS=5"),
 		draws("spike", site{"sqlite", 1}, "for-update", "", append(unhurried(), "RATE=20", "TIMES=3", "CALM=1", "PEAK=2")...),
-		// No more callers than there are at first: who comes late brings connections.
+		// No more callers than at the start: later ones would open connections.
 		draws("soak", site{"sqlite", 1}, "for-update", "", "RATE=50", "VUS_MAX=40", "SECONDS=8", "EVERY=1", "DROPPED_PERCENT=50"),
 	}
 	for i := range list {
@@ -38,7 +38,7 @@ type judgement struct {
 
 const faultsMax = 20
 
-// judge puts a proxy before each address, and returns the proxies' addresses.
+// judge starts a proxy in front of each address, and returns the proxies' addresses.
 func judge(s *harness.Site, urls []string) ([]string, *judgement) {
 	c, err := contract.Own()
 	s.Must(err)
@@ -63,7 +63,7 @@ func (j *judgement) report(err error) {
 	}
 }
 
-// into adds to a cell's result. A run of which nothing was seen has shown nothing.
+// into adds the exchanges to a cell's result. A run without exchanges fails.
 func (j *judgement) into(r *result) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -23,16 +23,16 @@ type summary struct {
 	Metrics map[string]map[string]float64 `json:"metrics"`
 }
 
-// loadRun is a script's run: its exit code, what it printed and its summary,
-// nil where it came to none.
+// loadRun is a script's run: its exit code, its output and its summary, nil if it did
+// not get that far.
 type loadRun struct {
 	exit    int
 	output  string
 	summary *summary
 }
 
-// load runs a script against the instances. The error says that it could not
-// be run at all. With sample set, its REST API is served on that address.
+// load runs a script against the instances. It returns an error only if the script
+// could not be run at all. If api is set, k6's REST API is served on that address.
 func load(ctx context.Context, s *harness.Site, c cell, urls []string, api string) (loadRun, error) {
 	file := filepath.Join(s.TempDir(), "summary.json")
 	args := []string{"run", "--quiet", "--no-usage-report", "--log-format", "raw", "--no-color",
@@ -62,5 +62,5 @@ func load(ctx context.Context, s *harness.Site, c cell, urls []string, api strin
 	return run, json.Unmarshal(text, &run.summary)
 }
 
-// metric is one figure of a summary, 0 where there is none.
+// metric returns one figure of a summary, 0 if it is missing.
 func (s *summary) metric(name, key string) float64 { return s.Metrics[name][key] }

@@ -31,7 +31,7 @@ func parse(args []string) (s settings, err error) {
 	return s, err
 }
 
-// run proves, or makes page and picture of results that are there.
+// run runs the proof, or creates page and picture from existing results.
 func run(ctx context.Context, s settings, out io.Writer) error {
 	if s.do == "" {
 		return prove(ctx, s, out)

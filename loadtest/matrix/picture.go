@@ -8,7 +8,8 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// The picture of a timeline, in SVG units: two panels of one width under each other.
+// The sizes of a timeline's picture, in SVG units: two panels of the same width, one
+// below the other.
 const (
 	width, height = 860.0, 560.0
 	left, right   = 78.0, 836.0
@@ -28,7 +29,7 @@ func paints() []report.Paint {
 
 type panel struct {
 	top, bottom    float64
-	seconds, value float64 // the greatest of each
+	seconds, value float64 // the maximum of each
 }
 
 func (p panel) x(seconds float64) float64 { return left + (right-left)*seconds/p.seconds }
@@ -94,7 +95,7 @@ func (t timeline) rates() (won, sold []point) {
 	return won, sold
 }
 
-// marks names the moments at which stock came in, and at which it ran out.
+// marks labels the moments at which stock was added, and at which it ran out.
 func (t timeline) marks(b *report.Picture, p panel) {
 	before := t.Samples[0].Remaining
 	for _, s := range t.Samples {

@@ -14,7 +14,7 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// result is what one cell showed. It is published as it stands.
+// result is what one cell showed. It is published unchanged.
 type result struct {
 	report.Outcome
 	Script    string `json:"script"`
@@ -28,7 +28,7 @@ type result struct {
 
 	Faults []string `json:"faults"`
 	Exit   int      `json:"k6_exit_code"`
-	// Took is the whole cell, Seconds the load alone, in seconds.
+	// Took is the time of the whole cell, Seconds that of the load only, in seconds.
 	Took    float64 `json:"took"`
 	Seconds float64 `json:"seconds"`
 
@@ -47,7 +47,8 @@ type result struct {
 	P50           float64 `json:"p50_ms"`
 	P99           float64 `json:"p99_ms"`
 	Longest       float64 `json:"longest_ms"`
-	// Exchanges were judged by openapi.yaml, and are of so many kinds; 0 where none was.
+	// Exchanges is the number of exchanges that were checked by openapi.yaml, and kinds
+	// the number of their kinds; 0 if none was checked.
 	Exchanges int `json:"exchanges"`
 	Kinds     int `json:"kinds"`
 
@@ -78,7 +79,7 @@ func (r *result) take(run loadRun) {
 	r.P50, r.P99, r.Longest = s.metric("draw_latency", "med"), s.metric("draw_latency", "p(99)"), s.metric("draw_latency", "max")
 }
 
-// verdict is one word, or the reason.
+// verdict returns one word, or the reason.
 func (r *result) verdict() string {
 	switch {
 	case r.IsSkipped():
@@ -91,7 +92,7 @@ func (r *result) verdict() string {
 	return "ok"
 }
 
-// line is shown when the cell is done.
+// line returns the line that is printed when the cell is done.
 func (r *result) line() string {
 	if r.IsSkipped() {
 		return r.verdict()
@@ -136,7 +137,7 @@ func (p published) write(folder string) error {
 	return nil
 }
 
-// drawPicture makes the picture of the timeline in a folder.
+// drawPicture draws the timeline into a folder.
 func drawPicture(folder string) error {
 	t, err := report.Read[timeline](filepath.Join(folder, "timeline.json"))
 	if err == nil && len(t.Samples) < 3 {
@@ -148,7 +149,7 @@ func drawPicture(folder string) error {
 	return os.WriteFile(filepath.Join(folder, "draws.svg"), []byte(t.svg()), 0o644)
 }
 
-// table has a row for each cell.
+// table returns a row for each cell.
 func (p published) table() *report.Table {
 	t := report.NewTable("script | program | database | mode | lock | instances | stocked | awards (log) | awards (SQL) | " +
 		"over-issued | busy 503 | answers/s | p99 ms | verdict")
@@ -187,7 +188,7 @@ func (p published) markdown() string {
 	return b.String()
 }
 
-// exchanges says what was judged, "" where nothing was.
+// exchanges describes the checked exchanges, "" if there are none.
 func (p published) exchanges() string {
 	runs, exchanges, kinds := 0, 0, 0
 	for i := range p.Cells {
@@ -204,7 +205,7 @@ func (p published) exchanges() string {
 		" %d exchanges of %d kinds.\n", runs, exchanges, kinds)
 }
 
-// group are the sell-outs of one program on one database in one mode.
+// group is the sum of the sell-outs of one program on one database in one mode.
 type group struct {
 	result
 	cells   int
@@ -212,7 +213,7 @@ type group struct {
 	verdict string
 }
 
-// groups adds up the sell-outs, in order of the cells.
+// groups sums up the sell-outs, in order of the cells.
 func (p published) groups() (all []*group) {
 	for _, r := range p.Cells {
 		if r.Script != "oversell" || r.IsSkipped() {
@@ -242,8 +243,7 @@ func (g *group) add(r result) {
 	}
 }
 
-// summary says how many cells showed what they had to, and adds up the
-// sell-outs.
+// summary states how many cells showed what they had to, and sums up the sell-outs.
 func (p published) summary() string {
 	failed, skipped := report.Count(p.Cells)
 	t := report.NewTable("program | database | mode | instances | runs | answers | stocked | issued | over-issued | verdict")

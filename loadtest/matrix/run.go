@@ -16,7 +16,7 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// cellMax is the longest that one cell may take.
+// cellMax is the maximum time of one cell.
 const cellMax = 20 * time.Minute
 
 func (g *ground) run(ctx context.Context, c cell) result {
@@ -41,7 +41,7 @@ func (g *ground) show(ctx context.Context, s *harness.Site, c cell, r *result) e
 	var urls []string
 	for k, i := range instances {
 		urls = append(urls, i.URL)
-		// What the program printed is shown where the cell fails.
+		// If the cell fails, the program's output is shown.
 		defer func() { r.output += fmt.Sprintf("\n%s %d printed at its end:\n%s", c.program, k+1, i.Output) }()
 	}
 	run, err := r.load(ctx, s, c, urls)
@@ -54,12 +54,12 @@ func (g *ground) show(ctx context.Context, s *harness.Site, c cell, r *result) e
 	r.Faults = append(r.Faults, expected(c, run)...)
 	s.Must(r.compare(ctx, c, database, urls[0], run.summary))
 	if c.program != service {
-		return nil // the textbook programs end when they are killed
+		return nil // the textbook programs are killed
 	}
 	return harness.StopAll(instances)
 }
 
-// load runs the cell's script, watched or judged where the cell says so.
+// load runs the cell's script; if the cell says so, it is watched or judged.
 func (r *result) load(ctx context.Context, s *harness.Site, c cell, urls []string) (run loadRun, err error) {
 	switch {
 	case c.sampled:
@@ -117,8 +117,8 @@ func expected(c cell, run loadRun) []string {
 // thresholdCode is k6's exit code when a threshold is crossed.
 const thresholdCode = 99
 
-// compare reads the rows beside the program, compares them with what the program
-// and the script say, and judges them by the laws.
+// compare reads the rows without the program, compares them with what the program and
+// the script report, and judges them by the laws.
 func (r *result) compare(ctx context.Context, c cell, database, base string, s *summary) error {
 	var audit struct {
 		Prizes []counted `json:"prizes"`
@@ -127,7 +127,7 @@ func (r *result) compare(ctx context.Context, c cell, database, base string, s *
 		return err
 	}
 	if database == "" {
-		return nil // no database: there is only what the program says
+		return nil // no database: only the program can be asked
 	}
 	rows, err := read(ctx, database, s.Pool, c.program != service)
 	if err != nil {
@@ -153,19 +153,19 @@ func build(ctx context.Context) error {
 	return place.Build(ctx, place.Bin, k6, place.Textbook("./..."), place.Service())
 }
 
-// ground has the servers that cells share. Each is started by the first cell
-// that needs it.
+// ground has the servers that cells share. Each is started by the first cell that needs
+// it.
 type ground struct {
 	redisMore func() []string // the addresses of two further Redis servers
 }
 
-// newGround makes shared databases write through to the disk, as in
-// production, so that the figures mean something. A server that the
-// environment names is used as it is.
+// newGround configures shared databases to write through to the disk, as in production,
+// so that the figures are realistic. A server that the environment names is used
+// unchanged.
 func newGround(whole *harness.Site) *ground {
 	for _, kind := range []string{"postgres", "mysql"} {
 		if variable := place.Of(kind).Variable; os.Getenv(variable) == "" {
-			_ = harness.On(kind, func(*harness.Site) error { // where it is not installed, its cells say so
+			_ = harness.On(kind, func(*harness.Site) error { // if it is not installed, its cells report that
 				return os.Setenv(variable, servertest.Start(whole, kind, servertest.Durable()).URL())
 			})
 		}
@@ -175,7 +175,7 @@ func newGround(whole *harness.Site) *ground {
 	})}
 }
 
-// lock returns the URL of a lock service that no other cell uses at the time.
+// lock returns the URL of a lock service that no other cell uses at the same time.
 func (g *ground) lock(s *harness.Site, scheme string) string {
 	if scheme != majority {
 		return servertest.LockURL(s, scheme)
@@ -185,8 +185,8 @@ func (g *ground) lock(s *harness.Site, scheme string) string {
 	return place.LockURL("redis", "/0", append([]string{one.Host}, g.redisMore()...)...)
 }
 
-// lasting returns the address of a Redis that flushes every second, as the
-// textbook has it.
+// lasting returns the address of a Redis that flushes every second, as textbooks
+// recommend.
 func (g *ground) lasting(s *harness.Site) string {
 	return servertest.Start(s, "redis", servertest.Args(place.Of("redis").Wide...)).Addr()
 }

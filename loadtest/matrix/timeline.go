@@ -16,8 +16,9 @@ type timeline struct {
 	Samples []sample `json:"samples"`
 }
 
-// sample is one moment: how many draws had won and had been refused as sold
-// out, as k6 counts, and what remained, as the service says.
+// sample is one moment: the number of draws that had won, and of those that had been
+// refused as sold out, as counted by k6, and the remaining stock, as reported by the
+// service.
 type sample struct {
 	Seconds   float64 `json:"seconds"`
 	Won       float64 `json:"won"`
@@ -42,8 +43,8 @@ func sampled(ctx context.Context, s *harness.Site, c cell, urls []string) (loadR
 	return run, line, err
 }
 
-// watch samples until the context ends. Moments at which k6 or the pool are
-// not there, before and after the run, are left out.
+// watch takes samples until the context ends. It leaves out moments at which k6 or the
+// pool does not exist, before and after the run.
 func (t *timeline) watch(ctx context.Context, k6, pool string) {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()

@@ -10,28 +10,28 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// Bin is where everything is built to, from the root of the repository.
+// Bin is the folder of all builds, from the root of the repository.
 const Bin = "loadtest/bin"
 
 // Program is what Build builds: packages of the module in a folder.
 type Program struct {
-	// Folder is that of the go.mod, "" for the service's own.
+	// Folder is the folder of the go.mod, "" for the service's own.
 	Folder string
-	// Name is that of the file; "" is that of the package.
+	// Name is the file's name; "" is the package's name.
 	Name            string
 	Flags, Packages []string
 }
 
-// Service is the released program.
+// Service returns the released program.
 func Service() Program { return Program{Packages: []string{"./cmd/drawsvc"}} }
 
-// Textbook are programs of the textbook.
+// Textbook returns programs of the textbook.
 func Textbook(packages ...string) Program {
 	return Program{Folder: "loadtest/textbook", Packages: packages}
 }
 
-// Build builds programs to a folder. The working directory has to be the root of
-// the repository.
+// Build builds programs into a folder. The working directory must be the root of the
+// repository.
 func Build(ctx context.Context, folder string, programs ...Program) error {
 	if _, err := os.Stat("loadtest/place"); err != nil {
 		return errors.New("run it at the root of the repository")

@@ -15,26 +15,27 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// Database is what a kind of database calls things.
+// Database has the names and statements that differ between kinds of databases.
 type Database struct {
-	// Name is what is really run: the mysql of the load tests is MariaDB.
+	// Name is the name of the product: the mysql of the load tests is MariaDB.
 	Name string
-	// Program is that of the server, and Variable names a server that runs already.
+	// Program is the server's program; Variable is the environment variable that names
+	// a running server.
 	Program, Variable string
-	// Small has limits that can be reached, and deadlocks be found before waits for a
-	// lock end. Wide is the memory of a machine of its own, Usual what the server
-	// has by itself.
+	// Small sets limits that can be reached, and detects deadlocks before waits for a
+	// lock end. Wide uses the memory of a whole machine; Usual is the server's default.
 	Small, Wide, Usual []string
-	// Micros is the time of its clock in microseconds, Sessions are those of a user
-	// in the present database, and Kill ends one.
+	// Micros is the SQL expression of the clock's time in microseconds. Sessions
+	// selects a user's sessions in the present database; Kill ends one.
 	Micros, Sessions, Kill string
 	// ReadOnly and Writable switch writes off and on.
 	ReadOnly, Writable []string
-	// Left count transactions and locks that a user's sessions did not end.
+	// Left are queries that count transactions and locks that a user's sessions did not
+	// end.
 	Left []string
 }
 
-// Of are the words of a kind of database. A load test that has none, has no words.
+// Of returns the words of a kind of database, a zero Database for an unknown kind.
 func Of(kind string) Database {
 	switch kind {
 	case "sqlite":
@@ -76,7 +77,7 @@ func Of(kind string) Database {
 	return Database{}
 }
 
-// NewDatabase returns the URL of an empty database of the site's own.
+// NewDatabase returns the URL of an empty database that only the site uses.
 func NewDatabase(s *harness.Site, kind string) string {
 	switch kind {
 	case "":
@@ -89,7 +90,7 @@ func NewDatabase(s *harness.Site, kind string) string {
 	return "sqlite:" + filepath.Join(s.TempDir(), "draws.db")
 }
 
-// ServeArgs are the arguments that the service is started with.
+// ServeArgs returns the arguments of the service.
 func ServeArgs(listen, database, mode string, more ...string) []string {
 	args := []string{"serve", "--listen", listen, "--database", database, "--mode", mode, "--log-format", "json"}
 	if !strings.HasPrefix(database, "sqlite:") {
@@ -98,13 +99,13 @@ func ServeArgs(listen, database, mode string, more ...string) []string {
 	return append(args, more...)
 }
 
-// LockURL is the URL of a lock service of several servers.
+// LockURL returns the URL of a lock service of several servers.
 func LockURL(scheme, path string, addresses ...string) string {
 	return scheme + "://" + strings.Join(addresses, ",") + path
 }
 
-// Open opens the database of a URL as the service writes it, beside the service.
-// The options are added to SQLite's URI, such as "mode=ro".
+// Open opens the database of one of the service's URLs. The options are added to
+// SQLite's URI, such as "mode=ro".
 func Open(raw string, sqliteOptions ...string) (*sql.DB, error) {
 	scheme, rest, _ := strings.Cut(raw, ":")
 	switch scheme {
@@ -116,8 +117,8 @@ func Open(raw string, sqliteOptions ...string) (*sql.DB, error) {
 	return OpenMySQL(raw, "")
 }
 
-// OpenMySQL opens a database of a server, "" for that of the URL, with variables
-// and their values in turn.
+// OpenMySQL opens a database of a server, "" for that of the URL. variables alternate
+// between names and values.
 func OpenMySQL(raw, name string, variables ...string) (*sql.DB, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -127,7 +128,7 @@ func OpenMySQL(raw, name string, variables ...string) (*sql.DB, error) {
 	config.User = u.User.Username()
 	config.Passwd, _ = u.User.Password()
 	config.Net, config.Addr, config.DBName = "tcp", u.Host, cmp.Or(name, strings.TrimPrefix(u.Path, "/"))
-	config.Logger = &mysql.NopLogger{} // a server that was killed is no news
+	config.Logger = &mysql.NopLogger{} // killed servers are expected
 	config.Params = map[string]string{}
 	for n := 0; n+1 < len(variables); n += 2 {
 		config.Params[variables[n]] = variables[n+1]

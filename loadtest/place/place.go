@@ -7,14 +7,14 @@ import (
 	"drawsvc/internal/lockmode"
 )
 
-// Place is where a pool lives, how its draws are kept apart, in external mode by
-// which lock, and how many instances serve it.
+// Place is where a pool is drawn from: its database, mode, lock (in external mode), and
+// number of instances.
 type Place struct {
 	Database, Mode, Lock string
 	Instances            int
 }
 
-// Name tells the place from all others.
+// Name returns the place's unique name.
 func (p Place) Name() string {
 	parts := []string{Of(p.Database).Name, p.Mode}
 	if p.Lock != "" {
@@ -26,8 +26,8 @@ func (p Place) Name() string {
 	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
 }
 
-// At is every mode on the named databases: a file has one instance, a server as
-// many as are named.
+// At returns every mode on the given databases: a file has one instance, a server the
+// given number.
 func At(instances int, databases ...string) []Place {
 	var all []Place
 	for _, database := range databases {

@@ -37,11 +37,11 @@ func parse(args []string) (s settings, err error) {
 	return s, err
 }
 
-// bin is where the service is built.
+// bin is the folder of the built service.
 const bin = place.Bin + "/proofs"
 
-// verifiers are both, with what they may take for ten million awards. Of fewer
-// they may take as much: a verifier has to start.
+// verifiers returns both verifiers, with their bounds for ten million awards. The
+// bounds are the same for fewer awards, because starting a verifier takes time too.
 func verifiers() []verifier {
 	return []verifier{
 		{name: "drawsvc verify", command: []string{filepath.Join(bin, "drawsvc"), "verify"}, longest: time.Minute, most: 300 << 20},
@@ -77,7 +77,7 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 	return errors.Join(broken...)
 }
 
-// fill writes the files where the folder has none.
+// fill writes the files if the folder has none.
 func (s *settings) fill(out io.Writer) error {
 	if _, err := os.Stat(filepath.Join(s.folder, "reveal")); err == nil {
 		return nil
@@ -90,7 +90,7 @@ func (s *settings) fill(out io.Writer) error {
 	return err
 }
 
-// verifier is a program that verifies a folder, and what it may take.
+// verifier is a program that verifies a folder, with its bounds.
 type verifier struct {
 	name    string
 	command []string
@@ -100,7 +100,7 @@ type verifier struct {
 
 type measured struct {
 	took, computing time.Duration
-	memory          int64 // bytes that were resident at once
+	memory          int64 // peak resident memory in bytes
 	code            int
 	says            string // the last line
 }
@@ -133,11 +133,12 @@ func (v *verifier) run(ctx context.Context, folder string) (m measured, err erro
 	return m, nil
 }
 
-// readEvery is how often a verifier's memory is read. What the system says of it
-// at its end is no use: it counts what this program had when it started the verifier.
+// readEvery is how often a verifier's memory is read. The figure that the system
+// returns when it ends is useless: it includes the memory that this program had when it
+// started the verifier.
 const readEvery = 50 * time.Millisecond
 
-// judge says what a verification may not be.
+// judge returns what is wrong with a verification.
 func (v *verifier) judge(m measured) error {
 	switch {
 	case m.code != 0:

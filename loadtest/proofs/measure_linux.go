@@ -2,8 +2,8 @@ package main
 
 import "github.com/prometheus/procfs"
 
-// mostMemory is the most memory of a process that was resident at once so far, in
-// bytes; 0 where it has ended.
+// mostMemory returns a process's peak resident memory so far, in bytes; 0 if it has
+// ended.
 func mostMemory(pid int) int64 {
 	process, err := procfs.NewProc(pid)
 	if err != nil {

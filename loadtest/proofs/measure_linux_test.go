@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMemoryIsTheVerifiers: what is measured is a verifier's own memory, and not that of
-// the program which wrote the files and started it.
+// TestMemoryIsTheVerifiers: the measured memory is the verifier's own, not that of the
+// program that wrote the files and started it.
 func TestMemoryIsTheVerifiers(t *testing.T) {
 	const own = 256 << 20
 	room := make([]byte, own)

@@ -2,5 +2,5 @@
 
 package main
 
-// mostMemory is known on Linux alone.
+// mostMemory is known only on Linux.
 func mostMemory(int) int64 { return 0 }

@@ -39,10 +39,10 @@ type operator struct {
 	checks     [][]byte
 }
 
-// write writes the files of a pool of that many awards to a folder: prizes, a
-// blank and an endless blank, a win in two of three, stock that is moved ten
-// times, and about as many checkpoints as are wanted. It returns the size of the log
-// in bytes.
+// write writes the files of a pool with the given number of awards to a folder: prizes,
+// a blank and an endless blank, a win in two of three draws, stock that is moved ten
+// times, and about the given number of checkpoints. It returns the size of the log in
+// bytes.
 func write(folder string, awards, checkpoints int64) (int64, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // what is published is for everybody
 		return 0, err
@@ -51,7 +51,7 @@ func write(folder string, awards, checkpoints int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = log.Close() }() // it is closed below where all went well
+	defer func() { _ = log.Close() }() // it is closed below if all went well
 	o := &operator{out: bufio.NewWriterSize(log, 1<<20), at: time.Date(2026, 3, 28, 22, 0, 0, 0, time.UTC), salts: proof.NewSalts(), seed: proof.NewSeed()}
 	if o.signer, o.key, err = proof.NewKey(origin); err != nil {
 		return 0, err
@@ -86,7 +86,7 @@ func (o *operator) put(l *proof.Line) int64 {
 	l.Version, l.At = o.tree.Size()+1, o.at
 	o.line = l.Append(o.line[:0])
 	o.tree.Add(o.line)
-	_, _ = o.out.Write(o.line) // what fails, Flush says
+	_, _ = o.out.Write(o.line) // Flush returns the error
 	o.written += int64(len(o.line))
 	return l.Version
 }
@@ -158,8 +158,8 @@ func (o *operator) check() error {
 	return err
 }
 
-// files writes what is published beside the log. The seed that is revealed last
-// is the sign that all is there.
+// files writes the public files besides the log. The revealed seed is written last: it
+// shows that the files are complete.
 func (o *operator) files(folder string) error {
 	note, err := proof.Sign(o.commitment.Text(), o.signer)
 	for _, f := range []struct {

@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// TestWhatIsWrittenHolds: the files of a pool that nobody drew from are as good as
-// those of one that was, so that what is measured is a verification of all of it.
+// TestWhatIsWrittenHolds: both verifiers accept the generated files like those of a
+// pool that clients drew from, so that a complete verification is measured.
 func TestWhatIsWrittenHolds(t *testing.T) {
 	folder := t.TempDir()
 	size, err := write(folder, 5000, 100)

@@ -1,4 +1,4 @@
-// Package report is the way of every load test from its results to its pages:
-// results are written as JSON, tables and pictures are made of them, and pages
-// that people write are filled with these between their marks.
+// Package report turns the results of every load test into pages: it writes results as
+// JSON, makes tables and pictures of them, and fills hand-written pages with these
+// between their marks.
 package report

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Picture is an SVG. It brings its own background, because a page may be dark
-// while the reader's system is light, and its colours follow the reader's mode.
+// Picture is an SVG. It has its own background, because a page may be dark while the
+// reader's system is light, and its colours follow the reader's mode.
 type Picture struct {
 	strings.Builder
 	Width, Height float64
 }
 
-// Paint is the style of a class, whose one colour is %s: its colour on a light page
-// and that on a dark one.
+// Paint is the style of a class; %s in it is its one colour, which differs between a
+// light page and a dark one.
 type Paint struct{ Class, Style, Light, Dark string }
 
 // NewPicture begins a picture.
@@ -41,18 +41,18 @@ func NewPicture(width, height float64, label string, paints ...Paint) *Picture {
 // Add adds a part.
 func (p *Picture) Add(format string, args ...any) { fmt.Fprintf(p, format, args...) }
 
-// Say adds words at a place.
+// Say adds text at a position.
 func (p *Picture) Say(x, y float64, class, words string) {
 	p.Add(`<text class="%s" x="%.1f" y="%.1f">%s</text>`+"\n", class, x, y, strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(words))
 }
 
-// End is the whole picture.
+// End returns the whole picture.
 func (p *Picture) End() string {
 	p.Add("</svg>\n")
 	return p.String()
 }
 
-// Ceiling is the next round number: 1, 2, 4, 6 or 8 times a power of ten.
+// Ceiling returns the next round number: 1, 2, 4, 6 or 8 times a power of ten.
 func Ceiling(value float64) float64 {
 	if value <= 0 {
 		return 1

@@ -16,7 +16,7 @@ func TestCeilingIsRound(t *testing.T) {
 	}
 }
 
-// TestVerdictCountsWhatFailed: nothing at all has shown nothing.
+// TestVerdictCountsWhatFailed: a run without any result fails.
 func TestVerdictCountsWhatFailed(t *testing.T) {
 	t.Parallel()
 	ok, bad, skipped := report.Outcome{Passed: true}, report.Outcome{}, report.Outcome{Skipped: "no server"}

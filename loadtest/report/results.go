@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/page"
 )
 
-// Stand is when, where and in how many seconds results were made.
+// Stand states when and where results were made, and in how many seconds.
 type Stand struct {
 	At      string  `json:"at"`
 	Quick   bool    `json:"quick"`
@@ -23,7 +23,7 @@ type Stand struct {
 	Passed  bool    `json:"passed"`
 }
 
-// NewStand is that of a run which ends now.
+// NewStand returns the Stand of a run that ends now.
 func NewStand(quick bool, took time.Duration, verdict error) Stand {
 	return Stand{
 		At: Now(), Quick: quick, CPUs: runtime.NumCPU(), Go: runtime.Version(),
@@ -31,23 +31,23 @@ func NewStand(quick bool, took time.Duration, verdict error) Stand {
 	}
 }
 
-// Now is the time as results say it.
+// Now returns the time in the format of results.
 func Now() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// Day is the day of a time as results say it.
+// Day returns the day of a time in the format of results.
 func Day(at string) string {
 	day, _, _ := strings.Cut(at, "T")
 	return day
 }
 
-// Milliseconds is a duration as results say it.
+// Milliseconds returns a duration in the format of results.
 func Milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // Outcome is what every result of a cell has.
 type Outcome struct {
 	Name   string `json:"name"`
 	Passed bool   `json:"passed"`
-	// Skipped is why the cell was not run, "" for one that was.
+	// Skipped is why the cell was not run, "" if it was.
 	Skipped string `json:"skipped"`
 }
 
@@ -76,7 +76,7 @@ func Count[R outcome](results []R) (failed, skipped int) {
 	return failed, skipped
 }
 
-// Verdict is nil if every one of the results showed what it had to.
+// Verdict returns nil if every one of the results showed what it had to.
 func Verdict[R outcome](what string, results []R) error {
 	failed, _ := Count(results)
 	switch {
@@ -119,7 +119,7 @@ func Read[T any](file string) (results T, err error) {
 // Section is a generated part of a page, between the marks of its name.
 type Section struct{ Name, Text string }
 
-// Fill replaces sections of a page. If it fails, the page stays as it was.
+// Fill replaces sections of a page. If it fails, the page does not change.
 func Fill(file string, sections ...Section) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

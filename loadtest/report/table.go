@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// Table is rows below heads, for a page or for a terminal.
+// Table has rows below a header, for a page or for a terminal.
 type Table struct{ rows [][]string }
 
 // NewTable returns a table without rows. Its heads are separated as in Markdown.
@@ -23,7 +23,7 @@ func (t *Table) Add(cells ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// String is the table as Markdown.
+// String returns the table as Markdown.
 func (t *Table) String() string {
 	var b strings.Builder
 	for n, row := range t.rows {
@@ -41,16 +41,16 @@ func (t *Table) Print(out io.Writer) {
 	for _, row := range t.rows {
 		fmt.Fprintln(aligned, strings.Join(row, "\t"))
 	}
-	_ = aligned.Flush() // a terminal that does not take it has nobody to tell
+	_ = aligned.Flush() // a failed write to a terminal can be reported nowhere
 }
 
-// Last is the row that was added last, as Markdown.
+// Last returns the row that was added last, as Markdown.
 func (t *Table) Last() string { return Row(t.rows[len(t.rows)-1]...) }
 
-// Row is a row as Markdown.
+// Row returns a row as Markdown.
 func Row(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 
-// Dash shows that there is nothing to show.
+// Dash returns the text, or a dash for an empty one.
 func Dash(text string) string {
 	if text == "" {
 		return "–"
@@ -58,7 +58,7 @@ func Dash(text string) string {
 	return text
 }
 
-// Positive formats a value, and shows a dash for one that is not positive.
+// Positive formats a value, or returns a dash if it is not positive.
 func Positive[N int | int64 | float64](format string, value N) string {
 	if value <= 0 {
 		return Dash("")
@@ -66,7 +66,7 @@ func Positive[N int | int64 | float64](format string, value N) string {
 	return fmt.Sprintf(format, value)
 }
 
-// List adds what is listed to a page, each in a line, if anything is.
+// List returns the lines as a list for a page, "" if there are none.
 func List(lines ...string) string {
 	lines = slices.Clone(lines)
 	for n, line := range lines {

@@ -1,4 +1,4 @@
-// Package drawtest holds what tests of draws share: the law of a draw as a judgement
-// over wins, whether the prizes came out as often as uniform draws of units let them;
-// and the prizes, rules and zones that tests begin with.
+// Package drawtest is shared by tests of draws. It judges wins by the law of a draw:
+// whether each prize won as often as uniform draws of units predict. It also has the
+// prizes, rules and zones that tests begin with.
 package drawtest

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// Campaign is the prizes of a pool that tests give rules: wins, a blank, and the endless
-// blank "none".
+// Campaign returns the prizes of a pool for tests of rules: wins, a blank, and the
+// endless blank "none".
 func Campaign() []draw.Prize {
 	return []draw.Prize{
 		{ID: "gold", Name: "Gold", Value: decimal.New(5000, -2), Stocked: 10},
@@ -29,7 +29,7 @@ const Whole = `{ "win":"1/50", "fallback":"none", "guarantee":{"after":9,"prize"
   "budget":{"max":"5000.00","per":"day"}, "zone":"Europe/Berlin", "tickets":true, "blocked":["u7"], "disclose":true,
   "low":[{"prize":"gold","below":5}] }`
 
-// Rules reads a rules document that has to be right.
+// Rules reads a rules document, which must be valid.
 func Rules(t rapid.TB, document string) *draw.Rules {
 	t.Helper()
 	r, err := rules.Parse([]byte(document))
@@ -37,7 +37,7 @@ func Rules(t rapid.TB, document string) *draw.Rules {
 	return r
 }
 
-// Per reads a length of time that has to be right.
+// Per reads a length of time, which must be valid.
 func Per(t rapid.TB, text string) draw.Per {
 	t.Helper()
 	p, err := draw.ParsePer("per", text)
@@ -45,7 +45,7 @@ func Per(t rapid.TB, text string) draw.Per {
 	return p
 }
 
-// Zone reads the name of a time zone that has to be right.
+// Zone reads the name of a time zone, which must be valid.
 func Zone(t rapid.TB, name string) *time.Location {
 	t.Helper()
 	z, err := rules.ParseZone(name)
@@ -53,11 +53,11 @@ func Zone(t rapid.TB, name string) *time.Location {
 	return z
 }
 
-// Windows are the names of the calendar's windows.
+// Windows returns the names of the calendar's windows.
 func Windows() []string { return []string{"hour", "day", "week", "month"} }
 
-// OddZones change their clocks by half an hour, at midnight, backwards over
-// midnight, or by a whole day; or they are half an hour off.
+// OddZones returns zones that change their clocks by half an hour, at midnight,
+// backwards over midnight, or by a whole day, and zones with an offset of half an hour.
 func OddZones() []string {
 	return []string{
 		"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Kathmandu", "America/Sao_Paulo",
@@ -65,7 +65,7 @@ func OddZones() []string {
 	}
 }
 
-// Invalid requires an error of CodeInvalidRequest that says something.
+// Invalid requires an error of CodeInvalidRequest whose text contains says.
 func Invalid(t rapid.TB, err error, says string) {
 	t.Helper()
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%v", err)

@@ -5,20 +5,18 @@ import (
 	"math"
 )
 
-// Sample is what one pool gave out: how often each prize was won, beside the
-// units that each held before the first draw.
+// Sample is the result of one pool: how often each prize was won, and the units of each
+// before the first draw.
 type Sample struct{ Wins, Stock []int64 }
 
-// AlarmMax is the probability, at most, that [Judge] blames draws that keep
-// the law.
+// AlarmMax is the maximum probability that [Judge] rejects draws that keep the law.
 const AlarmMax = 1e-9
 
-// Judge returns an error when the samples, of pools that are stocked alike,
-// contradict the law of a draw. It computes the likelihood-ratio chi-square,
-// G = 2 Σ wins·ln(wins/expected), in two ways, each with half of AlarmMax: of
-// the wins of all samples together, which shows a prize that is favoured
-// everywhere, and summed over the samples, which shows wins that are spread
-// otherwise than chance spreads them.
+// Judge returns an error if the samples, of equally stocked pools, contradict the law
+// of a draw. It computes the likelihood-ratio chi-square, G = 2 Σ
+// wins·ln(wins/expected), in two ways, each with half of AlarmMax. Over the wins of all
+// samples together, it finds a prize that is favoured everywhere. Summed over the
+// samples, it finds wins that are spread otherwise than by chance.
 func Judge(samples ...Sample) error {
 	var all Sample
 	var summed float64
@@ -37,8 +35,8 @@ func Judge(samples ...Sample) error {
 	return nil
 }
 
-// G is the likelihood-ratio chi-square of a sample's wins. A win of a prize
-// that held nothing makes it infinite.
+// G returns the likelihood-ratio chi-square of a sample's wins. A win of a prize
+// without units makes it infinite.
 func G(s Sample) float64 {
 	var wins, units float64
 	for i := range s.Wins {
@@ -54,18 +52,18 @@ func G(s Sample) float64 {
 	return g
 }
 
-// Bound is the G that draws under the law exceed with probability alarm at
-// most, whatever the number of wins, for the given degrees of freedom d: the
-// prizes less one, added up over independent samples.
+// Bound returns a G that draws under the law exceed with probability alarm at most,
+// whatever the number of wins, for the given degrees of freedom d: the prizes minus
+// one, summed over independent samples.
 //
-// For wins drawn with replacement, E exp(λG/2) ≤ (1-λ)^-d for 0 ≤ λ < 1 (R.
-// Agrawal, "Finite-Sample Concentration of the Multinomial in Relative
-// Entropy", IEEE Transactions on Information Theory 66(10), 2020). Markov's
-// inequality at λ = 1-d/t gives P(G ≥ 2t) ≤ exp(-t)·(e·t/d)^d for t ≥ d, and
-// this returns the 2t that makes it alarm. Units are drawn without
-// replacement, which only helps: exp(λG/2) is convex in the counts, and the
-// mean of a convex function is not greater then (W. Hoeffding, "Probability
-// Inequalities for Sums of Bounded Random Variables", 1963, theorem 4).
+// For wins drawn with replacement, E exp(λG/2) ≤ (1-λ)^-d for 0 ≤ λ < 1 (R. Agrawal,
+// "Finite-Sample Concentration of the Multinomial in Relative Entropy", IEEE
+// Transactions on Information Theory 66(10), 2020). Markov's inequality at λ = 1-d/t
+// gives P(G ≥ 2t) ≤ exp(-t)·(e·t/d)^d for t ≥ d, and this returns the 2t that makes it
+// alarm. Units are drawn without replacement, which only lowers the probability:
+// exp(λG/2) is convex in the counts, and the mean of a convex function is not greater
+// then (W. Hoeffding, "Probability Inequalities for Sums of Bounded Random Variables",
+// 1963, theorem 4).
 func Bound(d int, alarm float64) float64 {
 	f := float64(d)
 	low, high := f, f-4*math.Log(alarm)+4*f

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBoundIsKept adds up, exactly, the probability of every outcome beyond
-// the bound: with and without replacement it stays below what is promised.
-func TestBoundIsKept(t *testing.T) {
+// TestBoundExceedsTheLawAtMostAsOftenAsStated sums up, exactly, the probability of every outcome beyond the bound:
+// with and without replacement it stays below the stated probability.
+func TestBoundExceedsTheLawAtMostAsOftenAsStated(t *testing.T) {
 	lgamma := func(n int64) float64 { v, _ := math.Lgamma(float64(n) + 1); return v }
 	choose := func(n, k int64) float64 { return lgamma(n) - lgamma(k) - lgamma(n-k) }
 	for _, alarm := range []float64{1e-2, 1e-5, AlarmMax} {
@@ -42,7 +42,7 @@ func TestBoundIsKept(t *testing.T) {
 	require.InDelta(t, 46, Bound(2, AlarmMax), 12, "near the chi-square's own 41.4")
 }
 
-// drawn takes a tenth of a pool in the way of take.
+// drawn draws a tenth of a pool by take.
 func drawn(stock []int64, take func(r *rand.Rand, left []int64) int, r *rand.Rand) Sample {
 	left, wins := append([]int64(nil), stock...), make([]int64, len(stock))
 	var units int64
@@ -72,8 +72,8 @@ func fair(r *rand.Rand, left []int64) int {
 	panic("unreachable")
 }
 
-// TestJudge lets the law pass and condemns what breaks it: a rare prize won
-// three times as often, and the right sums made of wrong parts.
+// TestJudge: draws that keep the law pass. A rare prize that wins three times as often
+// fails, and so do correct sums of incorrect parts.
 func TestJudge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	stock := []int64{900, 90, 10}

@@ -17,23 +17,27 @@ const (
 	RuleBlankValue       = "blank-value"
 	RuleLimitPassed      = "limit-passed"
 	RuleRulesUnknown     = "rules-unknown"
+	RuleMomentMissed     = "moment-missed"
+	RuleMomentDouble     = "moment-double"
 )
 
-// Fold checks a pool's log, entry by entry, by the code that decides draws:
-// given what was drawn, every award and every redirect must be what the rules in
-// force make of it. Its memory is, per user and kind of turns, as many turns as
-// a limit may count.
+// Fold checks a pool's log, entry by entry, by the code that decides draws: given what
+// was drawn, every award and every redirect must follow from the rules in force. For
+// each user and kind of turns it keeps as many turns in memory as a limit may count.
 type Fold struct {
 	urn *urn.Urn
 	run *urn.Run
+	// moments are those that the log made pending, and the versions of the awards that
+	// took them, 0 for none.
+	moments map[int64]int64
 }
 
-// New begins a fold before the first entry. Of the pool's prizes it uses what
-// never changes once a unit is issued. documents are all rules that the log puts
-// in force, in any order; a limit that comes later counts turns from before.
+// New returns a fold before the first entry. Of the pool's prizes it uses only what
+// never changes once a unit is issued. documents are all rules that the log puts in
+// force, in any order; a limit that comes later counts earlier turns.
 func New(poolID string, prizes []draw.Prize, documents []*draw.Rules) *Fold {
 	u := urn.NewUrn(poolID)
-	f := &Fold{urn: u, run: urn.NewRun(u, documents)}
+	f := &Fold{urn: u, run: urn.NewRun(u, documents), moments: map[int64]int64{}}
 	for _, p := range prizes {
 		p.Issued = 0
 		if !p.IsEndless() {
@@ -44,8 +48,8 @@ func New(poolID string, prizes []draw.Prize, documents []*draw.Rules) *Fold {
 	return f
 }
 
-// Add checks the next entry of the log and takes it in. What it finds names the
-// entry's version.
+// Add checks the next entry of the log and applies it. Its findings name the entry's
+// version.
 func (f *Fold) Add(e draw.Entry) []draw.Violation {
 	defer func() { f.urn.Version, f.urn.At = e.Version(), e.At() }()
 	switch {
@@ -53,14 +57,22 @@ func (f *Fold) Add(e draw.Entry) []draw.Violation {
 		return f.award(e.Award)
 	case e.Move != nil:
 		f.run.SetStock(e.Move.PrizeID, e.Move.Stocked)
+		if item := e.Move.Moment(); item != 0 {
+			f.moments[item] = 0
+			f.run.AddMoment(urn.Moment{Item: item, Done: e.Version(), PrizeID: e.Move.PrizeID})
+		}
 	case e.Change != nil:
 		return f.change(e.Change)
 	}
 	return nil
 }
 
-// LastTurns are the last turns of each subject and kind that the rules counted so
-// far, in no order. Only Subject, Counted and Seq are set.
+// Moments returns the moments that the log made pending, and the versions of the awards
+// that took them: 0 for one that is pending.
+func (f *Fold) Moments() map[int64]int64 { return f.moments }
+
+// LastTurns yields the last turn of each subject and kind that the rules have counted
+// so far, in no order. Only Subject, Counted and Seq are set.
 func (f *Fold) LastTurns() iter.Seq[draw.Turn] { return f.run.LastTurns() }
 
 func (f *Fold) change(c *draw.Change) []draw.Violation {
@@ -82,6 +94,9 @@ func (f *Fold) award(a *draw.Award) []draw.Violation {
 	case err != nil:
 		return found(RuleRulesUnknown, a.Version, "%v", err)
 	}
+	if v.Moment != 0 {
+		f.moments[v.Moment] = a.Version
+	}
 	var violations []draw.Violation
 	if v.IsBlank && !a.Value.IsZero() {
 		violations = found(RuleBlankValue, a.Version, "the blank %q is worth %s", a.PrizeID, a.Value)
@@ -96,13 +111,31 @@ func withoutRules(a *draw.Award, v *urn.Verdict) []draw.Violation {
 	switch {
 	case v.IsEndless:
 		return found(RuleOutsideUrn, a.Version, "the endless blank %q, and no rules in force", a.PrizeID)
-	case a.Redirect != nil:
+	case a.Redirect != nil && a.Redirect.Why != draw.WhyMoment:
 		return found(RuleRedirectUnlawful, a.Version, "redirected for %q, and no rules in force", a.Redirect.Why)
+	}
+	return ofMoments(a, v)
+}
+
+// ofMoments compares whether an award was redirected for a moment with whether one was
+// due.
+func ofMoments(a *draw.Award, v *urn.Verdict) []draw.Violation {
+	isGiven := a.Redirect != nil && a.Redirect.Why == draw.WhyMoment
+	isDue := v.Why == draw.WhyMoment
+	switch {
+	case isGiven && v.Moment == 0:
+		return found(RuleMomentDouble, a.Version, "%q for a moment, and none of it is pending", a.PrizeID)
+	case isGiven && v.IsPossible && (!isDue || v.PrizeID != a.PrizeID):
+		return found(RuleRedirectUnlawful, a.Version, "%q for a moment that was not due to this draw", a.PrizeID)
+	case isDue && !isGiven:
+		return found(RuleMomentMissed, a.Version, "a moment of %q was due, %q was given", v.PrizeID, a.PrizeID)
+	case !v.IsPossible && isGiven:
+		return found(RuleOutsideUrn, a.Version, "the urn cannot have given what became %q", a.PrizeID)
 	}
 	return nil
 }
 
-// underRules compares an award with what the rules make of what was drawn.
+// underRules compares an award with what follows from the rules and what was drawn.
 func underRules(a *draw.Award, v *urn.Verdict) []draw.Violation {
 	recorded := draw.Why("")
 	if a.Redirect != nil {
@@ -115,6 +148,8 @@ func underRules(a *draw.Award, v *urn.Verdict) []draw.Violation {
 		return found(RuleLimitPassed, a.Version, "beyond %d %s", v.Passed.Max, v.Passed.Counted())
 	case !v.IsPossible:
 		return found(RuleOutsideUrn, a.Version, "the urn cannot have given what became %q", a.PrizeID)
+	case v.Why == draw.WhyMoment || recorded == draw.WhyMoment:
+		return ofMoments(a, v)
 	case v.PrizeID == a.PrizeID && v.Why == recorded:
 		return nil
 	case v.Why == draw.WhyGuarantee && v.PrizeID != a.PrizeID:

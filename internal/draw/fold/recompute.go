@@ -10,26 +10,26 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Recomputation decides a pool's draws again, from the entries of its log, in their
-// order, and from the numbers of its versions. It is the code that decides
-// draws: what [Recomputation.Next] says is what the service must have given.
+// Recomputation decides a pool's draws again, from the entries of its log in order, and
+// from the numbers of its versions. It uses the code that decides draws: the result of
+// [Recomputation.Next] is what the service must have given.
 type Recomputation struct {
 	urn *urn.Urn
 	run *urn.Run
 }
 
-// NewRecomputation begins before the first entry. documents are all rules that the log
-// puts in force, in any order: a limit that comes later counts turns from before.
+// NewRecomputation returns a recomputation before the first entry. documents are all
+// rules that the log puts in force, in any order: a limit that comes later counts
+// earlier turns.
 func NewRecomputation(poolID string, source urn.Source, documents []*draw.Rules) *Recomputation {
 	u := urn.NewUrnFrom(poolID, source)
 	return &Recomputation{urn: u, run: urn.NewRun(u, documents)}
 }
 
-// Prize is a prize of the pool as it is now, nil where there is none.
+// Prize returns a prize of the pool in its present state, nil if there is none.
 func (r *Recomputation) Prize(id string) *draw.Prize { return r.run.Prize(id) }
 
-// AddPrize adds a prize behind the others. Errors: CodeInvalidRequest,
-// CodePrizeExists.
+// AddPrize adds a prize after the others. Errors: CodeInvalidRequest, CodePrizeExists.
 func (r *Recomputation) AddPrize(p draw.Prize) error {
 	if r.Prize(p.ID) != nil {
 		return draw.Errorf(draw.CodePrizeExists, "there is a prize %q already", p.ID)
@@ -62,6 +62,12 @@ func (r *Recomputation) Stock(prizeID string, delta int64) error {
 	return nil
 }
 
+// AddMoment adds a moment to those that are pending.
+func (r *Recomputation) AddMoment(m urn.Moment) { r.run.AddMoment(m) }
+
+// HasMoment reports whether a moment of a prize is pending.
+func (r *Recomputation) HasMoment(prizeID string) bool { return r.run.HasMoment(prizeID) }
+
 // Correct gives a prize another name and value. Errors: CodePrizeNotFound,
 // CodeAlreadyIssued, CodeInvalidRequest.
 func (r *Recomputation) Correct(prizeID, name string, value decimal.Decimal) error {
@@ -80,8 +86,8 @@ func (r *Recomputation) Correct(prizeID, name string, value decimal.Decimal) err
 	return nil
 }
 
-// SetRules puts rules in force at a time, nil for none. Error: CodeInvalidRequest
-// for rules that do not fit the prizes.
+// SetRules puts rules in force at a time, nil for none. Error: CodeInvalidRequest for
+// rules that do not fit the prizes.
 func (r *Recomputation) SetRules(rules *draw.Rules, at time.Time) error {
 	if rules != nil {
 		if err := rules.Check(slices.Collect(r.urn.EachPrize())); err != nil {
@@ -92,22 +98,21 @@ func (r *Recomputation) SetRules(rules *draw.Rules, at time.Time) error {
 	return nil
 }
 
-// Rules are those in force, nil for none.
+// Rules returns the rules in force, nil for none.
 func (r *Recomputation) Rules() *draw.Rules { return r.urn.Rules() }
 
-// SetState says whether draws are open.
+// SetState sets whether draws are open.
 func (r *Recomputation) SetState(s draw.State) { r.urn.State = s }
 
-// Next is the award that a version makes for a request, of which it is the
-// ordinal-th unit: see [urn.Run.Next]. It takes nothing: [Recomputation.Take] does.
-// Errors: what refuses the request.
+// Next returns the award of a version for the ordinal-th unit of a request: see
+// [urn.Run.Next]. It does not apply it: [Recomputation.Take] does. Errors: those that
+// refuse the request.
 func (r *Recomputation) Next(version int64, q draw.Request, ordinal int, at time.Time) (draw.Award, error) {
 	return r.run.Next(version, q, ordinal, at)
 }
 
-// Take takes an award in as it stands, whoever decided it. Errors:
-// CodePrizeNotFound, CodeSoldOut for a unit that the prize does not have, or
-// that is not the next.
+// Take applies an award as it is, whoever decided it. Errors: CodePrizeNotFound,
+// CodeSoldOut for a unit that the prize does not have, or that is not the next.
 func (r *Recomputation) Take(a *draw.Award) error {
 	if p := r.Prize(a.PrizeID); p != nil && (a.Unit != p.Issued+1 || a.Unit > p.Stocked) {
 		return draw.Errorf(draw.CodeSoldOut, "unit %d of prize %q, of which %d of %d are issued", a.Unit, a.PrizeID, p.Issued, p.Stocked)

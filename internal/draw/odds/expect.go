@@ -6,7 +6,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// expectations fills in what the run can be compared with.
+// expectations adds what the run can be compared with.
 func (s *simulator) expectations() {
 	n := s.result.Draws
 	if n == 0 || s.happened {
@@ -25,11 +25,11 @@ func (s *simulator) expectations() {
 	s.expectGuarantee()
 }
 
-// mean returns what gives the mean and the variance of how often the prize at a
-// place is drawn in n draws. Under the fixed law every draw is alike. Under the
-// stock law units are drawn without replacement, by a number of draws that is
-// binomial; nothing exact is said once redirects may leave units in the urn, or
-// the urn may be empty.
+// mean returns a function that gives the mean and the variance of how often the prize
+// at a place is drawn in n draws. Under the fixed law all draws have the same chances.
+// Under the stock law units are drawn without replacement, by a binomial number of
+// draws. The result is not known if redirects may leave units in the urn, or if the urn
+// may become empty.
 func (s *simulator) mean() func(place int, n float64) (mean, variance float64, known bool) {
 	t := newTable(s.urn)
 	fallback, hasFallback := t.places[t.rules.Fallback]
@@ -75,15 +75,15 @@ func (s *simulator) mean() func(place int, n float64) (mean, variance float64, k
 	}
 }
 
-// renewalMax bounds the work for the mean of wins under a guarantee.
+// renewalMax limits the work of computing the mean of wins under a guarantee.
 const renewalMax = 50_000_000
 
-// expectGuarantee compares the wins with their mean. It follows how a user's run
-// of misses is distributed from draw to draw, with the wins so far and their
-// square in each state.
+// expectGuarantee compares the wins with their mean. The state of a user is the current
+// run of misses. From draw to draw it computes, for each state, its probability and the
+// means of the number of wins so far and of its square.
 func (s *simulator) expectGuarantee() {
 	t := newTable(s.urn)
-	if t.rules.Guarantee == nil || s.result.Redirects[draw.WhySoldOut]+s.result.Redirects[draw.WhyLimit]+s.result.Redirects[draw.WhyBudget] > 0 {
+	if t.rules.Guarantee == nil || s.result.Redirects[draw.WhySoldOut]+s.result.Redirects[draw.WhyLimit]+s.result.Redirects[draw.WhyBudget]+s.result.Redirects[draw.WhyMoment] > 0 {
 		return
 	}
 	for i := range s.result.Prizes {
@@ -115,13 +115,13 @@ func (s *simulator) expectGuarantee() {
 	}
 }
 
-// Deviations is how far a count of n is from its mean, in standard deviations. Of a
-// count near 0 or n these alone say too much: a jackpot of 1 in a million that falls
-// in 10,000 draws is 9.9 off, and happens in one run of a hundred. So they are
-// scaled by the root of the deviance, which grows as the chance of the count falls.
+// Deviations returns the distance of a count of n from its mean, in standard
+// deviations. Near 0 or n these alone overstate it: a jackpot of 1 in a million that
+// wins in 10,000 draws is 9.9 off, and occurs in one run of a hundred. So they are
+// scaled by the root of the deviance, which grows as the chance of the count decreases.
 func Deviations(count, mean, variance, n float64) float64 {
 	off := count - mean
-	if math.Abs(off) < 1e-6 { // what rounding leaves
+	if math.Abs(off) < 1e-6 { // caused by rounding
 		return 0
 	}
 	z, spread := off/math.Sqrt(variance), mean*(1-mean/n)
@@ -138,8 +138,8 @@ func Deviations(count, mean, variance, n float64) float64 {
 	return z * math.Sqrt(max(deviance, 0)*spread) / math.Abs(off)
 }
 
-// renewal is the mean and the variance of the wins of a user in 0, 1, … draws,
-// each of which wins with chance p, and surely at a run of states-1 misses.
+// renewal returns the mean and the variance of the wins of a user in 0, 1, … draws.
+// Each draw wins with chance p, and always after states-1 misses.
 func renewal(p float64, states, draws int) (means, variances []float64) {
 	type moments struct{ chance, wins, squares float64 }
 	now, next := make([]moments, states), make([]moments, states)

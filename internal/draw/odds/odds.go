@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Law names how a unit is drawn.
+// Law is how a unit is drawn.
 type Law string
 
 // The laws: by the units that remain, or by fixed odds.
@@ -18,49 +18,51 @@ const (
 	LawFixed Law = "fixed"
 )
 
-// Statement is the chances of one draw of one unit, as exact fractions. They and
-// None add up to 1.
+// Statement has the chances of one draw of one unit, as exact fractions. The sum of
+// Odds and None is 1.
 type Statement struct {
 	Version int64
 	Law     Law
-	// IsDisclosed says that players may read it.
+	// IsDisclosed means that players may read it.
 	IsDisclosed bool
 	// Win is the chance that the urn is asked.
 	Win *big.Rat
-	// Odds are of all prizes but endless blanks, in the pool's order.
+	// Odds are the chances of all prizes except endless blanks, in the pool's order.
 	Odds []Chance
 	// None is the chance of the fallback.
 	None *big.Rat
 	// Guarantee is nil for rules without one.
 	Guarantee *GuaranteeOdds
+	// HasMoments means that the agenda ever held a moment: a draw may also get its prize
+	// by one, which the chances leave out.
+	HasMoments bool
 }
 
-// Chance is the chance that a draw is given a prize.
+// Chance is the chance that a draw gets a prize.
 type Chance struct {
 	PrizeID string
 	Chance  *big.Rat
 }
 
-// GuaranteeOdds is a guarantee with what it does to the share of wins.
+// GuaranteeOdds is a guarantee and its effect on the share of wins.
 type GuaranteeOdds struct {
 	draw.Guarantee
-	// Rate is the share of wins among many draws of one user, nil where the
-	// chance of a win depends on what was drawn before, or where the fraction has
-	// more than rateMax bits.
+	// Rate is the share of wins among many draws of one user. It is nil if the chance
+	// of a win depends on earlier draws, or if the fraction has more than rateMax bits.
 	Rate *big.Rat
 }
 
-// rateMax is how long the parts of an exact rate may be, in bits.
+// rateMax is the maximum size of the parts of an exact rate, in bits.
 const rateMax = 10_000
 
-// Of states the chances of a player without turns at a time, who has reached no limit
-// and missed nothing. A prize without units, or above what is left of the budget, has
-// chance 0. The urn must hold a unit, or the rules have a fallback.
+// Of returns the chances of a player without turns at a time, who has reached no limit
+// and missed nothing. A prize without units, or above the rest of the budget, has
+// chance 0. The urn must have a unit, or the rules a fallback.
 func Of(u *urn.Urn, at time.Time) Statement { return newTable(u).statement(u.Outlook(at)) }
 
-// OfPlayer states the chances of a player's next draw at a time, from the facts that
-// [urn.Urn.NeedsOf] names. No number is used. Errors: what would refuse the draw; a
-// ticket is taken as given.
+// OfPlayer returns the chances of a player's next draw at a time, from the facts that
+// [urn.Urn.NeedsOf] names. It uses no random number. Errors: those that would refuse
+// the draw; the draw is assumed to have a ticket.
 func OfPlayer(u *urn.Urn, player draw.Player, facts *urn.Facts, at time.Time) (Statement, error) {
 	outlook, err := u.OutlookOf(player, facts, at)
 	if err != nil {
@@ -69,13 +71,13 @@ func OfPlayer(u *urn.Urn, player draw.Player, facts *urn.Facts, at time.Time) (S
 	return newTable(u).statement(outlook), nil
 }
 
-// table is an urn as its odds see it.
+// table is an urn with what its odds depend on.
 type table struct {
 	urn    *urn.Urn
 	prizes []draw.Prize
-	// places are those of the prizes, by their ids.
+	// places are the places of the prizes, by their ids.
 	places map[string]int
-	// rules are those in force, or rules that change nothing.
+	// rules are the rules in force, or rules without effect.
 	rules *draw.Rules
 }
 
@@ -90,7 +92,7 @@ func newTable(u *urn.Urn) *table {
 	return t
 }
 
-// weight is the number of units that a prize has in the urn.
+// weight returns the number of units that a prize has in the urn.
 func weight(p *draw.Prize) int64 {
 	if p.IsEndless() {
 		return 0
@@ -138,8 +140,8 @@ func (t *table) statement(outlook urn.Outlook) Statement {
 	return s
 }
 
-// drawn are the chances that the urn gives the prize at each place, nil for 0,
-// and that it gives nothing.
+// drawn returns the chances that the urn gives the prize at each place, nil for 0, and
+// that it gives nothing.
 func (t *table) drawn() (chances []*big.Rat, nothing *big.Rat) {
 	chances, nothing = make([]*big.Rat, len(t.prizes)), big.NewRat(1, 1)
 	set := func(place int, chance *big.Rat) {
@@ -166,8 +168,8 @@ func (t *table) drawn() (chances []*big.Rat, nothing *big.Rat) {
 	return chances, nothing.Sub(nothing, win)
 }
 
-// winChance is the chance that a draw wins without the guarantee, and whether it
-// stays so from draw to draw.
+// winChance returns the chance that a draw wins without the guarantee, and whether it
+// is the same for all draws.
 func (t *table) winChance() (p *big.Rat, constant bool) {
 	p, constant = new(big.Rat), t.rules.Budget == nil && weight(&t.prizes[t.places[t.rules.Guarantee.PrizeID]]) > 0
 	chances, _ := t.drawn()
@@ -186,8 +188,8 @@ func (t *table) winChance() (p *big.Rat, constant bool) {
 	return p, constant
 }
 
-// guaranteeRate is p / (1 - (1-p)^(after+1)): draws 1 to after win with p, the
-// next surely.
+// guaranteeRate returns p / (1 - (1-p)^(after+1)): draws 1 to after win with chance p,
+// the next one always.
 func (t *table) guaranteeRate() *big.Rat {
 	if _, has := t.places[t.rules.Guarantee.PrizeID]; !has {
 		return nil

@@ -14,65 +14,68 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Simulation is a run of many draws of one unit each on a pool in memory, by the
-// code that decides real ones, under a clock of its own.
+// Simulation is a run of many draws of one unit each on a pool in memory, by the code
+// that decides real ones, with a simulated clock.
 type Simulation struct {
-	// Pool is what was read of the pool; without a state it is taken as open. Issued of
-	// its prizes is where the run begins.
+	// Pool is what was read of the pool; without a state it counts as open. The run
+	// begins with the Issued of its prizes.
 	Pool urn.Snapshot
-	// Draws is how many are asked for, 1 or more. Each is of one of so many
-	// users, all equally likely; tickets are taken as given.
+	// Draws is the number of draws, 1 or more. Each is made for one of Users users, all
+	// equally likely, and is assumed to have a ticket.
 	Draws, Users int
-	// Rate is draws per second of the simulated clock, above 0, which begins at
+	// Rate is draws per second of the simulated clock, above 0; the clock begins at
 	// From.
 	Rate float64
 	From time.Time
-	// Seed chooses the numbers: the same seed, the same run.
+	// Seed determines the random numbers: the same seed gives the same run.
 	Seed uint64
-	// Agenda is what is due in the run, in order of time: each item is done before
-	// the first draw at its time or later.
+	// Agenda is what comes due in the run, in order of time: each item is carried out
+	// before the first draw at its time or later.
 	Agenda []draw.Item
+	// Hidden are items whose instants are unknown: each unit comes due at one of the
+	// seed's, uniform in the span that they were spread over, or in that of the run.
+	Hidden []draw.Hidden
 }
 
-// Simulated is what came of a simulation.
+// Simulated is the result of a simulation.
 type Simulated struct {
-	// Draws is how many were given a unit; Refusals count the others.
+	// Draws is how many got a unit; Refusals count the others.
 	Draws     int64
 	Prizes    []SimulatedPrize
 	Redirects map[draw.Why]int64
 	Refusals  map[draw.Code]int64
 	// Spent is the value, in cents, that was issued under rules with a budget.
 	Spent int64
-	// Failed are the items of the agenda that could not be done.
+	// Failed are the items of the agenda that could not be carried out.
 	Failed []draw.ItemDone
-	// Guarantee is nil where there is none, or where its rate is not constant.
+	// Guarantee is nil if there is none, or if its rate is not constant.
 	Guarantee *SimulatedGuarantee
 }
 
-// SimulatedPrize is what a simulation did with one prize.
+// SimulatedPrize is the result of one prize.
 type SimulatedPrize struct {
 	PrizeID string
-	// Count is the awards, Share their part of all. Drawn is how often the urn
-	// gave the prize, before redirects; of the fallback, how often it gave
+	// Count is the number of awards, Share their part of all. Drawn is how often the
+	// urn gave the prize, before redirects; for the fallback, how often it gave
 	// nothing.
 	Count, Drawn int64
 	Share        float64
-	// Expected is the exact mean of Drawn as a part of all draws, nil where there
-	// is none. Z is how far Drawn is from it, in standard deviations.
+	// Expected is the exact mean of Drawn as a part of all draws, nil if it is not
+	// known. Z is the distance of Drawn from it, in standard deviations.
 	Expected, Z *float64
 	// SoldOutAfter is the number of draws after which no unit remained, 0 for
 	// never.
 	SoldOutAfter int64
 }
 
-// SimulatedGuarantee compares the wins under a guarantee with their mean, which
-// the draws of each user give exactly.
+// SimulatedGuarantee compares the wins under a guarantee with their mean, which is
+// exact for the draws of each user.
 type SimulatedGuarantee struct {
 	Wins              int64
 	Rate, Expected, Z float64
 }
 
-// simulator is a simulation under way.
+// simulator is a running simulation.
 type simulator struct {
 	Simulation
 	*urn.Run
@@ -81,18 +84,20 @@ type simulator struct {
 	users  *seeded
 	names  []string
 	result Simulated
-	// begun is the pool as it was; turns and wins are per user and of all.
+	// begun are the prizes before the run; turns and wins are per user and of all.
 	begun []draw.Prize
-	// stocked is the stock of each prize; no unit of an endless blank is its last.
+	// stocked is the stock of each prize; an endless blank never sells out.
 	stocked []int64
 	turns   []int32
 	wins    int64
+	// moments is the number of moments that came due.
+	moments int64
 	// happened reports whether an item of the agenda was due in the run.
 	happened bool
 }
 
-// Simulate runs a simulation. Error: CodeInvalidRequest for numbers out of range
-// and for rules that do not fit the prizes.
+// Simulate runs a simulation. Error: CodeInvalidRequest for numbers out of range and
+// for rules that do not fit the prizes.
 func Simulate(s Simulation) (Simulated, error) {
 	if s.Draws < 1 || s.Users < 1 || !(s.Rate > 0) || math.IsInf(s.Rate, 0) {
 		return Simulated{}, draw.Errorf(draw.CodeInvalidRequest, "draws, users and rate of a simulation must be above 0")
@@ -102,6 +107,8 @@ func Simulate(s Simulation) (Simulated, error) {
 			return Simulated{}, err
 		}
 	}
+	s.Agenda = append(slices.Clone(s.Agenda), s.hiddenItems()...)
+	slices.SortStableFunc(s.Agenda, func(a, b draw.Item) int { return a.At.Compare(b.At) })
 	run := newSimulator(s)
 	for i := range s.Draws {
 		run.draw(s.From.Add(time.Duration(float64(i) / s.Rate * float64(time.Second))))
@@ -113,13 +120,14 @@ func Simulate(s Simulation) (Simulated, error) {
 const (
 	seedUnits = iota
 	seedUsers
+	seedHidden
 )
 
-// seeded is one sequence of ChaCha8 over all versions: a simulation never plans
-// a version twice.
+// seeded is one sequence of ChaCha8 over all versions: a simulation never plans a
+// version twice.
 type seeded struct{ words *mathrand.ChaCha8 }
 
-// newSeeded makes the sequence of a seed; use tells sequences of one seed apart.
+// newSeeded returns the sequence of a seed; use distinguishes sequences of one seed.
 func newSeeded(seed uint64, use byte) *seeded {
 	var key [32]byte
 	binary.BigEndian.PutUint64(key[:], seed)
@@ -161,6 +169,30 @@ func newSimulator(s Simulation) *simulator {
 	return run
 }
 
+// hiddenItems returns an item for each hidden unit, at an instant of the seed that is not
+// before the run.
+func (s *Simulation) hiddenItems() (all []draw.Item) {
+	instants := newSeeded(s.Seed, seedHidden)
+	for _, h := range s.Hidden {
+		from, to := h.From, h.To
+		if to.IsZero() {
+			from, to = s.From, s.From.Add(time.Duration(float64(s.Draws)/s.Rate*float64(time.Second)))
+		}
+		if from.Before(s.From) {
+			from = s.From
+		}
+		steps := max(int64(to.Sub(from)/draw.TimeStep), 1)
+		for range h.Count {
+			item := draw.Item{At: from.Add(time.Duration(instants.Below(steps)) * draw.TimeStep), Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: h.PrizeID, Delta: 1}}
+			if h.IsMoments {
+				item.Kind, item.Stock = draw.ItemMoment, draw.MomentOf(h.PrizeID)
+			}
+			all = append(all, item)
+		}
+	}
+	return all
+}
+
 func rulesOf(agenda []draw.Item) (all []*draw.Rules) {
 	for i := range agenda {
 		all = append(all, agenda[i].Rules)
@@ -195,7 +227,9 @@ func (s *simulator) record(user int, a *draw.Award) {
 	drawn := place
 	if r := a.Redirect; r != nil {
 		s.result.Redirects[r.Why]++
-		drawn = s.places[cmp.Or(r.Drawn, s.urn.Rules().Fallback)]
+		if drawn = s.places[r.Drawn]; r.Drawn == "" {
+			drawn = s.places[s.urn.Rules().Fallback]
+		}
 	}
 	s.result.Prizes[drawn].Drawn++
 	if a.Unit == s.stocked[place] && prize.SoldOutAfter == 0 {
@@ -203,8 +237,8 @@ func (s *simulator) record(user int, a *draw.Award) {
 	}
 }
 
-// due does an item as the service does it. One that fails is noted, and holds up
-// nobody.
+// due carries out an item as the service does. If it fails, the failure is recorded,
+// and the run continues.
 func (s *simulator) due(item *draw.Item) {
 	s.happened = true
 	if err := s.do(item); err != nil {
@@ -222,6 +256,13 @@ func (s *simulator) do(item *draw.Item) *draw.Error {
 	switch item.Kind {
 	case draw.ItemStock:
 		return s.stock(&item.Stock)
+	case draw.ItemMoment:
+		err := s.stock(&item.Stock)
+		if err == nil {
+			s.moments++
+			s.AddMoment(urn.Moment{Item: s.moments, Done: s.moments, PrizeID: item.Stock.PrizeID})
+		}
+		return err
 	case draw.ItemState:
 		s.urn.State = item.State
 		return nil
@@ -236,7 +277,7 @@ func (s *simulator) do(item *draw.Item) *draw.Error {
 	return nil
 }
 
-// asError is an error of a check.
+// asError converts the error of a check.
 func asError(err error) *draw.Error {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		return e

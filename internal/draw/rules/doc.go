@@ -1,4 +1,3 @@
-// Package rules reads the language of rules documents: their members and limits, their
-// canonical form, and the time zones that their windows follow. What was read is a
-// [draw.Rules].
+// Package rules reads rules documents: their members and limits, their canonical form,
+// and the time zones that their windows follow. The result is a [draw.Rules].
 package rules

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// rulesDocument is a rules document as it is written. A nil member is absent.
+// rulesDocument is the JSON form of a rules document. A nil member is absent.
 type rulesDocument struct {
 	Win       *string            `json:"win"`
 	Odds      *oddsDocument      `json:"odds"`
@@ -29,6 +28,7 @@ type rulesDocument struct {
 	Blocked   []string           `json:"blocked"`
 	Disclose  bool               `json:"disclose"`
 	Low       []lowDocument      `json:"low"`
+	Claims    *claimsDocument    `json:"claims"`
 }
 
 type oddsDocument struct {
@@ -53,17 +53,26 @@ type budgetDocument struct {
 	Per *string `json:"per"`
 }
 
+type claimsDocument struct {
+	Within *string  `json:"within"`
+	Prizes []string `json:"prizes"`
+	Return *bool    `json:"return"`
+}
+
 type lowDocument struct {
 	Prize *string `json:"prize"`
 	Below *int64  `json:"below"`
 }
 
-// reading is rules whose members are read one after another.
+// reading holds rules whose members are read one after another.
 type reading struct{ draw.Rules }
 
-// Parse reads a rules document. An error has CodeInvalidRequest and names
-// the member. What depends on the pool is checked by [draw.Rules.Check].
-func Parse(b []byte) (*draw.Rules, error) { return parseRules(b, draw.RulesMax) }
+// Parse reads a rules document. An error has CodeInvalidRequest and names the member, its
+// line and its column. [draw.Rules.Check] checks what depends on the pool.
+func Parse(b []byte) (*draw.Rules, error) {
+	r, err := parseRules(b, draw.RulesMax)
+	return r, Place(err, b)
+}
 
 // ParsePublished is Parse for a document of a public log.
 func ParsePublished(b []byte) (*draw.Rules, error) { return parseRules(b, draw.PublishedMax) }
@@ -77,18 +86,18 @@ func parseRules(b []byte, bytesMax int) (*draw.Rules, error) {
 	}
 	var d rulesDocument
 	if err := json.Unmarshal(b, &d, json.RejectUnknownMembers(true)); err != nil {
-		return nil, invalidJSON(err)
+		return nil, invalidJSON(err, b)
 	}
 	canonical := jsontext.Value(bytes.Clone(b))
 	if err := canonical.Canonicalize(); err != nil {
-		return nil, invalidJSON(err)
+		return nil, invalidJSON(err, b)
 	}
 	if err := arrange(&canonical); err != nil {
-		return nil, invalidJSON(err)
+		return nil, invalidJSON(err, b)
 	}
 	r := &reading{}
 	for _, read := range []func(*rulesDocument) error{
-		r.readLaw, r.readGuarantee, r.readLimits, r.readBudget, r.readZone, r.readBlocked, r.readLow,
+		r.readLaw, r.readGuarantee, r.readLimits, r.readBudget, r.readZone, r.readBlocked, r.readLow, r.readClaims,
 	} {
 		if err := read(&d); err != nil {
 			return nil, err
@@ -101,8 +110,8 @@ func parseRules(b []byte, bytesMax int) (*draw.Rules, error) {
 	return draw.NewRules(r.Rules, canonical), nil
 }
 
-// checkNoNull refuses what is no JSON object, and null anywhere in it: a member
-// is written or left out.
+// checkNoNull refuses anything but a JSON object, and null anywhere in it: a member is
+// written or left out.
 func checkNoNull(b []byte) error {
 	in := jsontext.NewDecoder(bytes.NewReader(b))
 	if in.PeekKind() != '{' {
@@ -111,77 +120,16 @@ func checkNoNull(b []byte) error {
 	for {
 		token, err := in.ReadToken()
 		if err != nil {
-			// At the end, and in front of what is no JSON: the decoder says it.
+			// At the end, and before invalid JSON, which the decoder reports.
 			return nil //nolint:nilerr // Unmarshal meets the same error and names it
 		}
 		if token.Kind() == 'n' {
-			return draw.Errorf(draw.CodeInvalidRequest, "%s is null; leave it out", memberOf(in.StackPointer()))
+			return errorOfPointer(in.StackPointer(), "%s is null; leave it out")
 		}
 	}
 }
 
-func invalidJSON(err error) error {
-	semantic, _ := errors.AsType[*json.SemanticError](err)
-	syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
-	switch {
-	case semantic != nil && errors.Is(err, json.ErrUnknownName):
-		return draw.Errorf(draw.CodeInvalidRequest, "unknown member %s", memberOf(semantic.JSONPointer))
-	case semantic != nil:
-		return draw.Errorf(draw.CodeInvalidRequest, "%s must be %s", memberOf(semantic.JSONPointer), wanted(semantic.GoType))
-	case syntax != nil && errors.Is(err, jsontext.ErrDuplicateName):
-		return draw.Errorf(draw.CodeInvalidRequest, "%s is there twice", memberOf(syntax.JSONPointer))
-	case syntax != nil:
-		return draw.Errorf(draw.CodeInvalidRequest, "rules are not valid JSON at byte %d", syntax.ByteOffset)
-	}
-	return draw.Errorf(draw.CodeInvalidRequest, "rules are not valid JSON")
-}
-
-func wanted(t reflect.Type) string {
-	if t == nil {
-		return "something else"
-	}
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch t.Kind() {
-	case reflect.Int64:
-		return "a whole number, written without quotes, fraction or exponent"
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "a list"
-	default:
-		return "an object"
-	}
-}
-
-// memberMax is how much of a member's name an error repeats, in bytes.
-const memberMax = 100
-
-// memberOf writes a JSON pointer as people write members: limits[2].max.
-func memberOf(p jsontext.Pointer) string {
-	var b strings.Builder
-	for token := range p.Tokens() {
-		_, err := strconv.ParseUint(token, 10, 32)
-		switch {
-		case err == nil:
-			b.WriteString("[" + token + "]")
-		case b.Len() > 0:
-			b.WriteString("." + token)
-		default:
-			b.WriteString(token)
-		}
-	}
-	name := b.String()
-	if len(name) > memberMax {
-		name = strings.ToValidUTF8(name[:memberMax], "") + "…"
-	}
-	return strconv.Quote(name)
-}
-
-// within reads a number that has to be there, low to high.
+// within reads a required number, low to high.
 func within(member string, n *int64, low, high int64) (int64, error) {
 	if n == nil {
 		return 0, draw.ErrorOfMember(member, "is missing")
@@ -192,12 +140,26 @@ func within(member string, n *int64, low, high int64) (int64, error) {
 	return *n, nil
 }
 
-// prizeID reads the id of a prize that has to be there.
+// prizeID reads a required id of a prize.
 func prizeID(member string, id *string) (string, error) {
 	if id == nil {
 		return "", draw.ErrorOfMember(member, "is missing")
 	}
-	return *id, draw.CheckID(strconv.Quote(member), *id)
+	return *id, checkID(member, strconv.Quote(member), *id)
+}
+
+// checkID returns an error unless id may be the id of a prize; what names it in the error.
+// An id in other letters than small ones is often a name: the error proposes its id.
+func checkID(member, what, id string) error {
+	e, refused := errors.AsType[*draw.Error](draw.CheckID(what, id))
+	if !refused {
+		return nil
+	}
+	e.Member = member
+	if small := strings.ReplaceAll(strings.ToLower(id), " ", "-"); small != id && draw.CheckID(what, small) == nil {
+		e.Detail += `; did you mean "` + small + `"?`
+	}
+	return e
 }
 
 // parseFraction reads a/b with 0 < a ≤ b ≤ FractionMax.
@@ -206,7 +168,7 @@ func parseFraction(member, s string) (draw.Fraction, error) {
 	a, ok := parseWhole(above)
 	b, okToo := parseWhole(below)
 	if !ok || !okToo || a > b {
-		return draw.Fraction{}, draw.ErrorOfMember(member, "must be a fraction a/b with 0 < a ≤ b ≤ %d", draw.FractionMax)
+		return draw.Fraction{}, draw.ErrorOfMember(member, "must be a fraction a/b such as \"1/20\", with 0 < a ≤ b ≤ %d", draw.FractionMax)
 	}
 	return draw.Fraction{A: a, B: b}, nil
 }
@@ -253,7 +215,7 @@ func (r *reading) readOdds(d *oddsDocument) error {
 	r.Odds = &draw.FixedOdds{Of: of}
 	for id, share := range d.Prizes {
 		member := "odds.prizes." + id
-		if err := draw.CheckID("the name of a member of \"odds.prizes\"", id); err != nil {
+		if err := checkID(member, "the name of a member of \"odds.prizes\"", id); err != nil {
 			return err
 		}
 		if _, err := within(member, &share, 0, of); err != nil {
@@ -331,7 +293,7 @@ func readLimit(member string, d *limitDocument) (l draw.Limit, err error) {
 		return l, err
 	}
 	if d.Per != nil {
-		l.Per, err = draw.ParsePer(fmt.Sprintf("%q", member+".per"), *d.Per)
+		l.Per, err = draw.ParsePer(member+".per", *d.Per)
 	}
 	return l, err
 }
@@ -351,7 +313,7 @@ func (r *reading) readBudget(d *rulesDocument) error {
 	if d.Budget.Per == nil {
 		return nil
 	}
-	if r.Budget.Per, err = draw.ParsePer("\"budget.per\"", *d.Budget.Per); err != nil || r.Budget.Per.Rolling() > 0 {
+	if r.Budget.Per, err = draw.ParsePer("budget.per", *d.Budget.Per); err != nil || r.Budget.Per.Rolling() > 0 {
 		return draw.ErrorOfMember("budget.per", "must be hour, day, week or month")
 	}
 	return nil
@@ -401,6 +363,36 @@ func (r *reading) readLow(d *rulesDocument) error {
 		}
 		r.Low = append(r.Low, draw.Low{PrizeID: id, Below: below})
 	}
+	return nil
+}
+
+func (r *reading) readClaims(d *rulesDocument) error {
+	if d.Claims == nil {
+		return nil
+	}
+	c := &draw.Claims{Return: d.Claims.Return == nil || *d.Claims.Return}
+	if d.Claims.Within != nil {
+		within, err := time.ParseDuration(*d.Claims.Within)
+		if err != nil || within < draw.WithinMin || within > draw.WithinMax || within%draw.TimeStep != 0 {
+			return draw.ErrorOfMember("claims.within", "must be a time such as 336h or 30m, 1s to 8760h")
+		}
+		c.Within = within
+	}
+	if d.Claims.Prizes != nil && len(d.Claims.Prizes) == 0 {
+		return draw.ErrorOfMember("claims.prizes", "is empty; leave it out for all prizes")
+	}
+	for i := range d.Claims.Prizes {
+		member := fmt.Sprintf("claims.prizes[%d]", i)
+		id, err := prizeID(member, &d.Claims.Prizes[i])
+		if err != nil {
+			return err
+		}
+		if slices.Contains(c.Prizes, id) {
+			return draw.ErrorOfMember(member, "is there twice")
+		}
+		c.Prizes = append(c.Prizes, id)
+	}
+	r.Claims = c
 	return nil
 }
 

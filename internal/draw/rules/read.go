@@ -10,19 +10,19 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Read is [Parse] for a document that is stored. A document that this
-// binary cannot read, such as one of a later release, becomes rules that refuse every
-// new draw: see [draw.Rules.Unreadable].
+// Read is [Parse] for a stored document. A document that this binary cannot read, such
+// as one of a later release, becomes rules that refuse every new draw: see
+// [draw.Rules.Unreadable].
 func Read(document []byte) *draw.Rules {
-	r, err := Parse(document)
+	r, err := parseRules(document, draw.RulesMax)
 	if err != nil {
 		return unreadableRules(document, err)
 	}
 	return r
 }
 
-// ReadOf reads the rules that a change puts in force, nil for none, as
-// [Read] does. set is false for a change that leaves rules alone.
+// ReadOf reads the rules that a change puts in force, nil for none, as [Read] does. set
+// is false for a change that does not affect rules.
 func ReadOf(c *draw.Change) (r *draw.Rules, set bool) {
 	if c.What != draw.WhatRules && c.What != draw.WhatCreated {
 		return nil, false
@@ -38,7 +38,7 @@ func ReadOf(c *draw.Change) (r *draw.Rules, set bool) {
 	return Read(document), true
 }
 
-// Of is ReadOf for callers that cannot go on without the rules. Error:
+// Of is ReadOf for callers that cannot continue without the rules. Error:
 // CodeRulesUnreadable.
 func Of(c *draw.Change) (r *draw.Rules, set bool, err error) {
 	if r, set = ReadOf(c); r.Unreadable() != nil {
@@ -47,7 +47,8 @@ func Of(c *draw.Change) (r *draw.Rules, set bool, err error) {
 	return r, set, nil
 }
 
-// unreadableRules are rules of which only the document is known, as far as it is JSON.
+// unreadableRules returns rules of which only the document is known, as far as it is
+// JSON.
 func unreadableRules(document []byte, why error) *draw.Rules {
 	canonical := jsontext.Value(bytes.Clone(document))
 	if canonical.Kind() != '{' || canonical.Canonicalize() != nil {
@@ -63,15 +64,14 @@ func unreadableRules(document []byte, why error) *draw.Rules {
 	return draw.NewUnreadableRules(canonical, why, len(members.Budget) > 0)
 }
 
-// memberOrder lists the members of a rules document in the order of their
-// publication.
+// memberOrder lists the members of a rules document in the order of their publication.
 func memberOrder() []string {
 	return []string{
-		"win", "odds", "fallback", "guarantee", "limits", "budget", "zone", "tickets", "blocked", "disclose", "low",
+		"win", "odds", "fallback", "guarantee", "limits", "budget", "zone", "tickets", "blocked", "disclose", "low", "claims",
 	}
 }
 
-// partOrder is the order of the members within a member's objects.
+// partOrder returns the order of the members within a member's objects.
 func partOrder(member string) []string {
 	return map[string][]string{
 		"odds":      {"of", "prizes"},
@@ -79,11 +79,11 @@ func partOrder(member string) []string {
 		"limits":    {"of", "prize", "max", "per"},
 		"budget":    {"max", "per"},
 		"low":       {"prize", "below"},
+		"claims":    {"within", "prizes", "return"},
 	}[member]
 }
 
-// arrange puts the members of a canonical document, whose members are all known,
-// into their order.
+// arrange sorts the members of a canonical document, which are all known.
 func arrange(document *jsontext.Value) error {
 	arranged, err := inOrder(*document, memberOrder(), func(member string, part jsontext.Value) (jsontext.Value, error) {
 		order := partOrder(member)
@@ -117,8 +117,8 @@ func bytesOf(list []jsontext.Value) [][]byte {
 	return all
 }
 
-// inOrder writes the members of an object in an order; each, where it is not nil,
-// arranges a member's value.
+// inOrder writes the members of an object in an order; each, unless it is nil, arranges
+// a member's value.
 func inOrder(object jsontext.Value, order []string, each func(member string, part jsontext.Value) (jsontext.Value, error)) (jsontext.Value, error) {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(object, &members); err != nil {

@@ -44,7 +44,7 @@ func TestParseRules(t *testing.T) {
 	require.Empty(t, (*draw.Rules)(nil).Counted())
 }
 
-// TestRulesAreTheSame: order and blanks make no difference, anything else does.
+// TestRulesAreTheSame: order and blanks make no difference; anything else does.
 func TestRulesAreTheSame(t *testing.T) {
 	a := drawtest.Rules(t, `{"win":"1/2","fallback":"none"}`)
 	b := drawtest.Rules(t, "{ \"fallback\" : \"none\",\n \"w\\u0069n\":\"1/2\" }")
@@ -59,7 +59,8 @@ func TestRulesAreTheSame(t *testing.T) {
 	require.True(t, a.Same(again), "the canonical document is its own")
 }
 
-// TestParseRulesRefuses: every malformed document, by the member that is wrong.
+// TestParseRulesRefuses: every malformed document is refused, and the wrong member
+// named.
 func TestParseRulesRefuses(t *testing.T) {
 	limits := strings.Repeat(`{"of":"draws","max":1,"per":"1s"},`, draw.LimitsMax)
 	blocked := func(n int) string {
@@ -95,14 +96,14 @@ func TestParseRulesRefuses(t *testing.T) {
 		`{"win":null}`:                        `"win" is null`,
 		`{"limits":[null]}`:                   `"limits[0]" is null`,
 		`{"win":0.5}`:                         `"win" must be a string`,
-		`{"win":"0/1"}`:                       `"win" must be a fraction`,
-		`{"win":"2/1"}`:                       `"win" must be a fraction`,
-		`{"win":"1/1000000001"}`:              `"win" must be a fraction`,
-		`{"win":"01/2"}`:                      `"win" must be a fraction`,
-		`{"win":"+1/2"}`:                      `"win" must be a fraction`,
-		`{"win":"1/2/3"}`:                     `"win" must be a fraction`,
-		`{"win":"1 /2"}`:                      `"win" must be a fraction`,
-		`{"win":"1"}`:                         `"win" must be a fraction`,
+		`{"win":"0/1"}`:                       `"win" must be a fraction a/b such as "1/20"`,
+		`{"win":"2/1"}`:                       `"win" must be a fraction a/b such as "1/20"`,
+		`{"win":"1/1000000001"}`:              `"win" must be a fraction a/b such as "1/20"`,
+		`{"win":"01/2"}`:                      `"win" must be a fraction a/b such as "1/20"`,
+		`{"win":"+1/2"}`:                      `"win" must be a fraction a/b such as "1/20"`,
+		`{"win":"1/2/3"}`:                     `"win" must be a fraction a/b such as "1/20"`,
+		`{"win":"1 /2"}`:                      `"win" must be a fraction a/b such as "1/20"`,
+		`{"win":"1"}`:                         `"win" must be a fraction a/b such as "1/20"`,
 		`{"win":"1/2"}`:                       `"fallback" is missing: "win" below 1`,
 		`{"win":"1/2","fallback":"n","odds":{"of":1,"prizes":{}}}`:                     `"win" and "odds" exclude`,
 		`{"odds":{"of":9,"prizes":{}}}`:                                                `"fallback" is missing: "odds"`,
@@ -174,7 +175,41 @@ func TestParseRulesRefuses(t *testing.T) {
 	}
 }
 
-// TestRulesCheck: rules that do not fit the prizes.
+// TestErrorsOfRulesArePlaced: an error states the line and the column of its member, or of
+// what is not JSON, and the nearest known name. The double has the member elsewhere.
+func TestErrorsOfRulesArePlaced(t *testing.T) {
+	t.Parallel()
+	for document, says := range map[string]string{
+		"{\"fallback\":\"none\",\n  \"limit\":[]}": `unknown member "limit"; did you mean "limits"? (line 2, column 3)`,
+		"{\"ü\":1}": `unknown member "ü" (line 1, column 2)`,
+		"{\n\"limits\": [\n {\"of\":\"draws\",\"max\":1},\n {\"off\":\"wins\"}]}": `unknown member "limits[1].off"; did you mean "of"? (line 4, column 3)`,
+		"{\"limits\":[{\"of\":\"draws\",\"max\":1},\n  {\"of\":\"draws\"}]}":      `"limits[1].max" is missing (line 2, column 3)`,
+		"{\"limits\":[{\"of\":\"draws\",\n\t\"max\":1,\n\t\"per\":\"days\"}]}":    `or a duration from 1s to 8760h; did you mean "day"? (line 3, column 2)`,
+		"{\"tickets\":\n\t\"yes\"}":            `"tickets" must be true or false (line 1, column 2)`,
+		"{\"blocked\":[\"ü\",\n\"u\", \"u\"]}": `"blocked[2]" is there twice (line 2, column 6)`,
+		"{\"zone\":\"europe/berlin\"}":         `did you mean "Europe/Berlin"? (line 1, column 2)`,
+		"{\"zone\":\"Berlin\"}":                `did you mean "Europe/Berlin"? (line 1, column 2)`,
+		"{\"fallback\":\"none\",\n\"odds\":{\"of\":5,\"prizes\":{\n \"mug\":1,\"hat\":6}}}": `"odds.prizes.hat" must be 0 to 5 (line 3, column 10)`,
+		"{\"fallback\":\"No Luck\"}":           `did you mean "no-luck"? (line 1, column 2)`,
+		"{\"fallback\":null}":                  `"fallback" is null; leave it out (line 1, column 2)`,
+		"{\"win\":\"1/2\",\n \"win\":\"1/3\"}": `"win" is there twice (line 2, column 2)`,
+		"{\n\"win\":\"1/2\",\n}":               "rules are not valid JSON at line 2, column 12",
+		"{\u201cwin\u201d:1}":                  `rules are not valid JSON at line 1, column 2`,
+		`{"win":"1/2"}`:                        `"fallback" is missing: "win" below 1 needs an endless blank to fall back to`,
+	} {
+		_, err := rules.Parse([]byte(document))
+		drawtest.Invalid(t, err, says)
+		require.NotContains(t, err.Error(), ") (", "placed once")
+	}
+	document := "{\n  \"low\": [\n    {\"prize\": \"glod\", \"below\": 5}]}"
+	err := drawtest.Rules(t, document).Check(drawtest.Campaign())
+	drawtest.Invalid(t, rules.Place(err, []byte(document)), `of the pool; did you mean "gold"? (line 3, column 6)`)
+	drawtest.Invalid(t, rules.Place(err, []byte(`{"blocked":[]}`)), `did you mean "gold"?`)
+	require.NotContains(t, rules.Place(err, []byte(`{"blocked":[]}`)).Error(), "line")
+	require.NoError(t, rules.Place(nil, nil))
+}
+
+// TestRulesCheck: rules that do not fit the prizes are refused.
 func TestRulesCheck(t *testing.T) {
 	for document, says := range map[string]string{
 		`{"fallback":"absent"}`: `"fallback" names "absent", which is no prize`,
@@ -195,7 +230,7 @@ func TestRulesCheck(t *testing.T) {
 	require.NoError(t, drawtest.Rules(t, `{"fallback":"none","odds":{"of":9,"prizes":{"gold":1,"silver":1,"bronze":0,"lost":3}}}`).Check(drawtest.Campaign()))
 }
 
-// TestBlanks: a blank is worth nothing, and an endless one keeps its stock.
+// TestBlanks: a blank has no value, and an endless one keeps its stock.
 func TestBlanks(t *testing.T) {
 	blank := draw.Prize{ID: "b", Name: "B", Kind: draw.KindBlank, Stocked: 5}
 	require.NoError(t, blank.Check())

@@ -4,6 +4,8 @@ import (
 	"archive/zip"
 	_ "embed"
 	"io"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -11,14 +13,14 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// zoneArchive is lib/time/zoneinfo.zip of the Go release that also ships
-// ZoneRelease. A newer one is copied from there, together with its release.
+// zoneArchive is lib/time/zoneinfo.zip of the Go release that also ships ZoneRelease.
+// To update it, copy a newer one from there, together with its release.
 //
 //go:embed zoneinfo.zip
 var zoneArchive string
 
-// ZoneRelease is the release of the IANA time zone database that this binary
-// reads zones from. It reads no files of the machine: two instances, and two
+// ZoneRelease is the release of the IANA time zone database that this binary reads
+// zones from. The service reads no zone files of the machine: two instances, and two
 // machines, begin a day at the same instant.
 const ZoneRelease = "2025c"
 
@@ -29,13 +31,12 @@ func IsZoneRelease(text string) bool {
 	return len(year) == 4 && strings.Trim(year, "0123456789") == "" && (letters == 1 || letters == 2)
 }
 
-// ParseZone returns the time zone of a name of the IANA list, from ZoneRelease.
-// Names that mean another zone on each machine are refused. Error:
-// CodeInvalidRequest.
+// ParseZone returns the time zone with a name of the IANA list, from ZoneRelease. It
+// refuses names whose meaning depends on the machine. Error: CodeInvalidRequest.
 func ParseZone(name string) (*time.Location, error) {
 	folder, _, _ := strings.Cut(name, "/")
 	if slices.Contains([]string{"", "Local", "localtime", "posixrules", "posix", "right"}, folder) {
-		return nil, errZone()
+		return nil, errZone(name)
 	}
 	if name == "UTC" {
 		return time.UTC, nil
@@ -60,12 +61,12 @@ func readZone(name string) ([]byte, error) {
 		return nil, &draw.Error{Code: draw.CodeInternal, Detail: "the embedded time zones are damaged", Err: err}
 	}
 	if data == nil {
-		return nil, errZone()
+		return nil, errZone(name)
 	}
 	return data, nil
 }
 
-// readArchive returns a file of the archive, nil for none.
+// readArchive returns a file of the archive, nil if there is none.
 func readArchive(name string) ([]byte, error) {
 	archive, err := zip.NewReader(strings.NewReader(zoneArchive), int64(len(zoneArchive)))
 	if err != nil {
@@ -85,6 +86,33 @@ func readArchive(name string) ([]byte, error) {
 	return nil, nil
 }
 
-func errZone() error {
-	return draw.ErrorOfMember("zone", "is not the name of a time zone, such as Europe/Berlin")
+// errZone refuses a name, and proposes the zone that is most like it, or whose city is.
+func errZone(name string) error {
+	zones := zoneNames()
+	nearest := draw.Nearest(name, zones)
+	if nearest == "" {
+		cities := make(map[string]string, len(zones))
+		for _, zone := range zones {
+			cities[path.Base(zone)] = zone
+		}
+		nearest = cities[draw.Nearest(name, slices.Sorted(maps.Keys(cities)))]
+	}
+	if nearest != "" {
+		nearest = `; did you mean "` + nearest + `"?`
+	}
+	return draw.ErrorOfMember("zone", "is not the name of a time zone, such as Europe/Berlin%s", nearest)
+}
+
+// zoneNames lists the zones of the archive; none if it is damaged.
+func zoneNames() (names []string) {
+	archive, err := zip.NewReader(strings.NewReader(zoneArchive), int64(len(zoneArchive)))
+	if err != nil {
+		return nil
+	}
+	for _, f := range archive.File {
+		if strings.Contains(f.Name, "/") && !strings.HasSuffix(f.Name, "/") {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// foreignZones sets $ZONEINFO to files in which Europe/Berlin is the zone of Tokyo,
-// and America/Coyhaiquex exists.
+// foreignZones sets $ZONEINFO to files in which Europe/Berlin is the zone of Tokyo, and
+// America/Coyhaiquex exists.
 func foreignZones(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,7 +29,7 @@ func foreignZones(t *testing.T) {
 	t.Setenv("ZONEINFO", dir)
 }
 
-// TestZonesAreEmbedded: the files of a machine decide no window.
+// TestZonesAreEmbedded: no window depends on the files of a machine.
 func TestZonesAreEmbedded(t *testing.T) {
 	foreignZones(t)
 	berlinOf := func(load func(string) (*time.Location, error)) string {
@@ -54,7 +54,7 @@ func TestIsZoneRelease(t *testing.T) {
 	}
 }
 
-// TestZoneRelease: who replaces the archive says which release it is of.
+// TestZoneRelease: the embedded archive is of the stated release.
 func TestZoneRelease(t *testing.T) {
 	archive, err := os.ReadFile("zoneinfo.zip")
 	require.NoError(t, err)

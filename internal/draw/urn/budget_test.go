@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// overspent is a pool whose budget was lowered below what is spent of it, with a
-// prize that has a value and one that has none.
+// overspent returns a pool whose budget was lowered below what was spent, with a prize
+// that has a value and one that has none.
 func overspent(t *testing.T) urn.Snapshot {
 	rules := drawtest.Rules(t, `{"fallback":"none","budget":{"max":"0.00"}}`)
 	none := drawtest.Campaign()[4]
@@ -29,7 +29,7 @@ func overspent(t *testing.T) urn.Snapshot {
 	}
 }
 
-// TestBudgetWithholdsNoFreePrize: a prize without value is given however much is
+// TestBudgetWithholdsNoFreePrize: a prize without value is given however much was
 // spent, by the service, in a simulation and in the odds.
 func TestBudgetWithholdsNoFreePrize(t *testing.T) {
 	pool := overspent(t)

@@ -8,10 +8,10 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// A draw without known name passes gates, the urn and redirects, in this order.
-// Gates may refuse and use no number. The urn gives a unit or nothing. Redirects
-// never refuse: what may not be given becomes the guaranteed prize or the
-// fallback. A new rule is a function in one of the two lists below.
+// A draw whose name is not known passes gates, the urn and redirects, in this order.
+// Gates may refuse it and use no random number. The urn gives a unit or nothing.
+// Redirects never refuse: what may not be given is replaced by the guaranteed prize or
+// the fallback. A new rule is a function in one of the two lists below.
 
 // gates lists what may refuse a draw, in order.
 func gates() [9]func(*Plan, *Ask) error {
@@ -20,13 +20,13 @@ func gates() [9]func(*Plan, *Ask) error {
 	}
 }
 
-// reason is one for which a prize that was drawn is withheld.
+// reason is a reason to withhold a prize that was drawn.
 type reason struct {
 	why   draw.Why
 	holds func(p *Plan, place int, counts []*tally) bool
 }
 
-// reasons lists why a prize may be withheld, in order: the first that holds is
+// reasons lists why a prize may be withheld, in order: the first that applies is
 // recorded.
 func reasons() [3]reason {
 	return [...]reason{{draw.WhySoldOut, (*Plan).soldOut}, {draw.WhyLimit, (*Plan).limited}, {draw.WhyBudget, (*Plan).overBudget}}
@@ -49,11 +49,11 @@ func (p *Plan) gateOpen(a *Ask) error {
 	return nil
 }
 
-// gateReadable refuses what rules decide that nobody here can read. Known draws do
+// gateReadable refuses draws under rules that this binary cannot read. Known draws do
 // not pass the gates.
 func (p *Plan) gateReadable(a *Ask) error { return p.urn.Readable(a.PoolID) }
 
-// gateClock refuses what goes by time while nobody knows it.
+// gateClock refuses draws that depend on time while the time is not known.
 func (p *Plan) gateClock(*Ask) error {
 	if u := p.urn; u.Rules() != nil || !u.DueAt.IsZero() {
 		return u.ClockLeapt
@@ -61,7 +61,7 @@ func (p *Plan) gateClock(*Ask) error {
 	return nil
 }
 
-// gateCodes refuses what could not be answered with its code.
+// gateCodes refuses draws that could not be answered with a code.
 func (p *Plan) gateCodes(*Ask) error {
 	if u := p.urn; u.HasCodes() {
 		return u.CodesAway
@@ -69,8 +69,8 @@ func (p *Plan) gateCodes(*Ask) error {
 	return nil
 }
 
-// Readable returns why nothing that the rules decide can be said of the pool here, nil
-// for rules that were read. Error: CodeRulesUnreadable.
+// Readable returns why the rules of the pool cannot be applied here, nil for rules that
+// were read. Error: CodeRulesUnreadable.
 func (u *Urn) Readable(poolID string) error {
 	if why := u.rules().Unreadable(); why != nil {
 		return draw.Unreadable("the rules of pool %q", why, poolID)
@@ -104,8 +104,8 @@ func (p *Plan) gateBlocked(a *Ask) error {
 	return nil
 }
 
-// gateLimits refuses a draw that passes a limit of draws. Of several it names
-// the one that lets the draw pass last.
+// gateLimits refuses a draw that exceeds a limit of draws. Of several it names the one
+// that allows the draw last.
 func (p *Plan) gateLimits(a *Ask) error {
 	t := p.urn.terms
 	if t == nil || len(t.counted) == 0 {
@@ -133,7 +133,7 @@ func (p *Plan) gateLimits(a *Ask) error {
 	return limitReached(reached, a)
 }
 
-// limitReached is the refusal of a draw that passes a limit.
+// limitReached returns the refusal of a draw that exceeds a limit.
 func limitReached(r *draw.Reached, a *Ask) *draw.Error {
 	per := "ever"
 	if !r.Limit.Per.IsEver() {
@@ -157,8 +157,8 @@ func (p *Plan) gateStock(a *Ask) error {
 
 func (u *Urn) hasFallback() bool { return u.terms != nil && u.terms.fallback != none }
 
-// countsOf is what the facts say of a player, one tally for each kind of turns that
-// the rules count, as the plan goes on.
+// countsOf returns the facts about a player, updated by the plan so far, with one tally
+// for each kind of turns that the rules count.
 func (p *Plan) countsOf(player draw.Player) ([]*tally, error) {
 	if counts, known := p.players[player]; known {
 		return counts, nil
@@ -175,7 +175,7 @@ func (p *Plan) countsOf(player draw.Player) ([]*tally, error) {
 			read = p.facts.turns[of]
 		}
 		if read == nil {
-			// A draw is never granted from what was not read.
+			// No draw is granted from facts that were not read.
 			return nil, &draw.Error{Code: draw.CodeInternal, Detail: "the service failed; its log says why",
 				Err: fmt.Errorf("the turns %q of a %s of pool %q were not read", c, c.By(), p.PoolID)}
 		}
@@ -192,7 +192,7 @@ func (p *Plan) countsOf(player draw.Player) ([]*tally, error) {
 	return counts, nil
 }
 
-// pick asks the urn: the place of a prize, or none for nothing.
+// pick asks the urn and returns the place of a prize, or none for nothing.
 func (u *Urn) pick(n Numbers) int {
 	switch t := u.terms; {
 	case t == nil:
@@ -208,9 +208,18 @@ func (u *Urn) pick(n Numbers) int {
 	return u.units.find(n.Below(u.remaining))
 }
 
-// outcome is what becomes of what was drawn, and why where the rules changed it.
-// It takes nothing.
+// outcome returns what moments and rules make of what was drawn, and why if they changed
+// it. It takes no unit and no moment. A moment comes before everything else: neither the
+// chance to win nor fixed odds bind it.
 func (p *Plan) outcome(drawn int, counts []*tally) (int, draw.Why) {
+	if place := p.dueMoment(counts); place != none {
+		return place, draw.WhyMoment
+	}
+	return p.ruledOutcome(drawn, counts)
+}
+
+// ruledOutcome is outcome where no moment is due.
+func (p *Plan) ruledOutcome(drawn int, counts []*tally) (int, draw.Why) {
 	t := p.urn.terms
 	if t == nil {
 		return drawn, ""
@@ -230,7 +239,7 @@ func (p *Plan) outcome(drawn int, counts []*tally) (int, draw.Why) {
 	return final, why
 }
 
-// isGuaranteed says that the guarantee is due, and not withheld.
+// isGuaranteed reports whether the guarantee is due, and not withheld.
 func (p *Plan) isGuaranteed(counts []*tally) bool {
 	t := p.urn.terms
 	return t.guarantee != none && counts[t.miss].run >= t.Guarantee.After && p.withheld(t.guarantee, counts) == ""
@@ -250,6 +259,9 @@ func (p *Plan) soldOut(place int, _ []*tally) bool { return p.urn.prizes[place].
 // limited reports whether the player has reached a limit of wins or of the prize.
 func (p *Plan) limited(place int, counts []*tally) bool {
 	t := p.urn.terms
+	if t == nil {
+		return false
+	}
 	for i := range t.limits {
 		l := &t.limits[i]
 		if l.counts(place, &p.urn.prizes[place]) && l.Of != draw.LimitDraws &&
@@ -260,13 +272,17 @@ func (p *Plan) limited(place int, counts []*tally) bool {
 	return false
 }
 
-// overBudget spares what costs nothing: new rules may allow less than is spent.
+// overBudget never withholds a prize without value: new rules may allow less than was
+// already spent.
 func (p *Plan) overBudget(place int, _ []*tally) bool {
+	if p.urn.terms == nil {
+		return false
+	}
 	b, cents := p.urn.terms.Budget, p.urn.prizes[place].cents
 	return b != nil && cents > 0 && cents > b.Max-p.Spending.Cents
 }
 
-// counts says that an award of the prize at place is a turn that the limit
+// counts reports whether an award of the prize at place is a turn that the limit
 // counts.
 func (l *placedLimit) counts(place int, prize *urnPrize) bool {
 	switch l.Of {
@@ -279,14 +295,14 @@ func (l *placedLimit) counts(place int, prize *urnPrize) bool {
 	return l.place == place
 }
 
-// count adds what an award of the prize at place means for its player: the turns, the
-// run of misses, and what was spent.
+// count records an award of the prize at place for its player: the turns, the run of
+// misses, and what was spent.
 func (p *Plan) count(version int64, counts []*tally, place int) {
 	t, prize := p.urn.terms, &p.urn.prizes[place]
 	if t.Budget != nil {
 		p.Spending.Cents += prize.cents
 	}
-	done := uint32(0) // a bit for each kind of turns: two limits may count one
+	done := uint32(0) // one bit for each kind of turns, because two limits may count the same kind
 	for i := range t.limits {
 		if l := &t.limits[i]; done&(1<<l.counted) == 0 && l.counts(place, prize) {
 			done |= 1 << l.counted
@@ -313,7 +329,7 @@ func (p *Plan) turn(version int64, t *tally) {
 	})
 }
 
-// begin readies the plan for decisions at a time.
+// begin prepares the plan for decisions at a time.
 func (p *Plan) begin(now time.Time) {
 	p.At, p.due, p.edge = p.urn.timeOf(now)
 	t := p.urn.terms
@@ -325,11 +341,11 @@ func (p *Plan) begin(now time.Time) {
 		p.starts = append(p.starts, t.limits[i].Per.Start(p.At, t.Zone))
 	}
 	if t.Budget != nil {
-		p.Spending = p.urn.spending.in(t.Budget, p.At, t.Zone)
+		p.Spending = p.urn.spending.In(t.Budget, p.At, t.Zone)
 	}
 }
 
-// refusal is the error of a draw on a pool that is not open.
+// refusal returns the error of a draw on a pool that is not open.
 func (u *Urn) refusal(a *Ask) *draw.Error {
 	e := draw.Errorf(draw.CodePoolNotOpen, "pool %q is %s", a.PoolID, u.State)
 	if u.State == draw.StatePaused {
@@ -348,12 +364,11 @@ type terms struct {
 	counted   []draw.Counted
 	fallback  int
 	guarantee int
-	// miss is the index of [CountedMiss] among what is counted, none without a
-	// guarantee.
+	// miss is the index of [CountedMiss] in counted, none without a guarantee.
 	miss   int
 	limits []placedLimit
-	// places are those of the prizes of fixed odds, shareAt their shares and shares
-	// the running sums, in the same order.
+	// places are the places of the prizes of fixed odds, shareAt their shares and
+	// shares the running sums, in the same order.
 	places  []int
 	shareAt []int64
 	shares  fenwick
@@ -363,15 +378,15 @@ type terms struct {
 	prizes int
 }
 
-// placedLimit is a limit with the place of its prize, none where it has none,
-// and the index of what it counts.
+// placedLimit is a limit with the place of its prize, none if it has none, and the
+// index of what it counts.
 type placedLimit struct {
 	draw.Limit
 	place, counted int
 }
 
-// setTerms puts rules in force. Rules that are in force already are left alone
-// unless there are new prizes.
+// setTerms puts rules in force. If they are already in force, it does nothing unless
+// there are new prizes.
 func (u *Urn) setTerms(r *draw.Rules) {
 	if r == nil {
 		u.terms = nil
@@ -395,7 +410,7 @@ func (u *Urn) setTerms(r *draw.Rules) {
 	u.terms = t
 }
 
-// setOdds lays the shares out in the order in which the prizes were added.
+// setOdds arranges the shares in the order in which the prizes were added.
 func (t *terms) setOdds(u *Urn, odds *draw.FixedOdds) {
 	for _, p := range odds.Prizes {
 		if place := u.placeOf(p.PrizeID); place != none {
@@ -411,9 +426,9 @@ func (t *terms) setOdds(u *Urn, odds *draw.FixedOdds) {
 	t.shares = newFenwick(t.shareAt)
 }
 
-// numbered refuses a draw of a pool whose numbers are committed where its seeds
-// cannot be had, or are used up, and one with a receipt where they are secret.
-// It is no gate: nothing of the pool decides it.
+// numbered refuses a draw of a committed pool whose seeds are unavailable or used up,
+// and a draw with a receipt of a pool with secret numbers. It is not a gate, because it
+// does not depend on the contents of the pool.
 func (p *Plan) numbered(a *Ask) error {
 	u := p.urn
 	switch {
@@ -422,9 +437,9 @@ func (p *Plan) numbered(a *Ask) error {
 	case u.committed == 0:
 		return nil
 	case u.secrets.Seeds == nil:
-		return draw.Errorf(draw.CodeSeedUnavailable, "the seed of pool %q is not at hand here; nothing happened", a.PoolID)
+		return draw.Errorf(draw.CodeSeedUnavailable, "the seed of pool %q is not at hand here", a.PoolID)
 	case a.Receipt && u.secrets.Signer == nil:
-		return draw.Errorf(draw.CodeSeedUnavailable, "the key of pool %q is not at hand here, so no receipt; nothing happened", a.PoolID)
+		return draw.Errorf(draw.CodeSeedUnavailable, "the key of pool %q is not at hand here, so no receipt", a.PoolID)
 	case p.From.Version+int64(len(p.Awards)+a.Count) > u.secrets.Seeds.Last():
 		return draw.Errorf(draw.CodeSeedsSpent, "the seeds that pool %q was committed to are used up", a.PoolID)
 	}

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// under is the urn of an open pool whose rules are the document.
+// under returns the urn of an open pool with the document as its rules.
 func under(t testing.TB, document string, prizes []draw.Prize) *urn.Urn {
 	t.Helper()
 	r := drawtest.Rules(t, document)
@@ -22,7 +22,7 @@ func under(t testing.TB, document string, prizes []draw.Prize) *urn.Urn {
 	return u
 }
 
-// nobody is the facts of users without turns.
+// nobody returns the facts of users without turns.
 func nobody(u *urn.Urn, asks ...*urn.Ask) *urn.Facts { return urn.NewFacts(u.Needs(asks)) }
 
 func refused(t *testing.T, want draw.Code, err error) *draw.Error {
@@ -33,12 +33,12 @@ func refused(t *testing.T, want draw.Code, err error) *draw.Error {
 	return e
 }
 
-// noon is a time within an hour, a day, a week and a month.
+// noon returns a time within an hour, a day, a week and a month.
 func noon() time.Time { return time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC) }
 
-// TestGates: each refuses by itself, before the ones that follow it, and a draw
-// that is known passes all.
-func TestGates(t *testing.T) {
+// TestGatesRefuseInOrder: each gate refuses by itself, before those after it, and a known draw
+// passes all.
+func TestGatesRefuseInOrder(t *testing.T) {
 	prizes := []draw.Prize{{ID: "gold", Name: "Gold", Stocked: 1}}
 	u := under(t, `{"tickets":true,"blocked":["bad"],"limits":[{"of":"draws","max":2,"per":"day"}]}`, prizes)
 	ticket := func(a *urn.Ask) *urn.Ask { a.TicketUntil = noon().Add(time.Microsecond); return a }
@@ -73,7 +73,8 @@ func TestGates(t *testing.T) {
 	require.Equal(t, draw.CodePoolNotOpen, draw.CodeOf(endless.Plan([]*urn.Ask{asking("a", 1)}, noon()).Err(0)), "an endless blank is no unit of the urn")
 }
 
-// TestGateNamesTheLastLimit: of several limits the one that opens last.
+// TestGateNamesTheLastLimit: of several limits the refusal names the one that opens
+// last.
 func TestGateNamesTheLastLimit(t *testing.T) {
 	u := under(t, `{"limits":[{"of":"draws","max":1,"per":"hour"},{"of":"draws","max":1,"per":"month"},{"of":"draws","max":1,"per":"day"}]}`, drawtest.Campaign())
 	asks := []*urn.Ask{asking("a", 1), asking("b", 1)}
@@ -83,7 +84,7 @@ func TestGateNamesTheLastLimit(t *testing.T) {
 	require.Equal(t, time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), reached.RetryAt)
 }
 
-// TestPlanWithoutFacts: no draw is granted from what was not read.
+// TestPlanWithoutFacts: no draw is granted from facts that were not read.
 func TestPlanWithoutFacts(t *testing.T) {
 	u := under(t, `{"limits":[{"of":"draws","max":1}]}`, drawtest.Campaign())
 	asks := []*urn.Ask{asking("a", 1), of("v", asking("b", 1))}
@@ -93,7 +94,7 @@ func TestPlanWithoutFacts(t *testing.T) {
 	require.Equal(t, draw.CodeInternal, draw.CodeOf(u.Plan(asks, noon()).Err(0)))
 }
 
-// TestPlanTurns: what a plan counts, through a group draw and through a batch.
+// TestPlanTurns: a plan counts the turns of a draw of several units, and of a batch.
 func TestPlanTurns(t *testing.T) {
 	u := under(t, `{"fallback":"none","guarantee":{"after":2,"prize":"bronze"},"win":"1/1000000000",
 		"limits":[{"of":"draws","max":9,"per":"day"},{"of":"draws","max":20},{"of":"wins","max":5},{"of":"prize","prize":"bronze","max":1}]}`, drawtest.Campaign())

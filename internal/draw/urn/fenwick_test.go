@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// find is the plain way to the count that a unit falls into.
+// find returns the count that a unit falls into, by a simple search.
 func find(counts []int64, unit int64) int {
 	for i, n := range counts {
 		if unit < n {
@@ -26,7 +26,7 @@ func find(counts []int64, unit int64) int {
 	return len(counts)
 }
 
-// held is the id of the prize that holds a unit by the plain way.
+// held returns the id of the prize that has a unit, by a simple search.
 func held(counts []int64, unit int64) string { return fmt.Sprint("p", find(counts, unit)) }
 
 func total(counts []int64) (sum int64) {
@@ -47,7 +47,7 @@ func prizesOf(counts []int64) (prizes []draw.Prize) {
 	return prizes
 }
 
-// TestUnitsAgainstSlice holds the places of an urn's units to a slice under any
+// TestUnitsAgainstSlice compares the places of an urn's units with a slice, under any
 // sequence of changes.
 func TestUnitsAgainstSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -86,8 +86,8 @@ func TestUnitsAgainstSlice(t *testing.T) {
 	})
 }
 
-// TestUnitsWhole compares every unit of urns of every small size: of prizes that
-// came one by one, and of shares of fixed odds, which are laid out at once.
+// TestUnitsWhole compares every unit of urns of every small size: of prizes that were
+// added one by one, and of shares of fixed odds, which are arranged at once.
 func TestUnitsWhole(t *testing.T) {
 	for size := range 34 {
 		counts := make([]int64, size)
@@ -112,7 +112,7 @@ func TestUnitsWhole(t *testing.T) {
 	}
 }
 
-// oddsOf are rules with the counts as fixed odds.
+// oddsOf returns rules with the counts as fixed odds.
 func oddsOf(counts []int64) string {
 	var shares []string
 	for i, n := range counts {

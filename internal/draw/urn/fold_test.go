@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/draw/fold"
 )
 
-// TestFoldCatches: an award that is changed after the fact, in each of the ways
-// that have a rule.
+// TestFoldCatches: a fold finds an award that was changed afterwards, by each of its
+// rules.
 func TestFoldCatches(t *testing.T) {
 	prizes := []draw.Prize{
 		{ID: "gold", Name: "Gold", Value: decimal.New(500, -2), Stocked: 100}, {ID: "lost", Name: "Lost", Kind: draw.KindBlank, Stocked: 100},
@@ -82,8 +82,8 @@ func TestFoldCatches(t *testing.T) {
 	require.Empty(t, f.Add(draw.Entry{Change: &draw.Change{Version: 3, What: draw.WhatRules, Body: draw.RulesBody(nil)}}))
 }
 
-// TestFoldKeepsWhatLimitsCount: of a user's turns a fold holds no more than a
-// limit may count, however long the log is.
+// TestFoldKeepsWhatLimitsCount: a fold keeps at most as many turns of a user as a limit
+// may count, however long the log is.
 func TestFoldKeepsWhatLimitsCount(t *testing.T) {
 	const awards = 200_000
 	r := drawtest.Rules(t, `{"limits":[{"of":"draws","max":1,"per":"1s"}]}`)
@@ -102,7 +102,7 @@ func TestFoldKeepsWhatLimitsCount(t *testing.T) {
 	}
 }
 
-// heap is how many bytes are in use.
+// heap returns how many bytes are in use.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// FuzzUrn reads the input as puts, takes and returns: the urn must hold the
-// sum of its prizes throughout, and never give a unit that is not there.
+// FuzzUrn reads the input as puts, takes and returns: the urn must always have the sum
+// of its prizes, and never give a unit that does not exist.
 func FuzzUrn(f *testing.F) {
 	f.Add([]byte{0x00, 5, 3, 0x40, 0x41, 0x80, 0x40})
 	f.Add([]byte{0x00, 1, 0, 0x01, 0, 0, 0x02, 255, 255, 0x40, 0x40, 0x40})
@@ -56,7 +56,7 @@ func FuzzUrn(f *testing.F) {
 	})
 }
 
-// takenOf takes a unit of an urn, which the model has to have.
+// takenOf takes a unit from an urn; the model must have it.
 func takenOf(t *testing.T, u *urn.Urn, model *stockMap) *urn.Plan {
 	p := taken(u, int64(u.Prizes()))
 	if p.Err(0) != nil {
@@ -85,7 +85,7 @@ func checkUrn(t *testing.T, u *urn.Urn, model *stockMap) {
 	}
 }
 
-// agreed fails when a check and the plain reading of the contract differ.
+// agreed fails if a check differs from a simple reading of the contract.
 func agreed(t *testing.T, s string, err error, want bool) {
 	t.Helper()
 	if (err == nil) != want {
@@ -96,7 +96,7 @@ func agreed(t *testing.T, s string, err error, want bool) {
 	}
 }
 
-// hostile are inputs that others have tripped over.
+// hostile adds inputs that have broken other programs.
 func hostile(f *testing.F) {
 	for _, s := range []string{
 		"", "a", "0", "spring-2026.a_b", "Spring", "-a", ".a", "a b", "ä", "a\x00", "\xff", "é", "e\u0301", "\u200b", "\u202e",

@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// missesInARow is the longest run of draws without a win of one user who draws
-// n times, and the number of his wins. wrong, where not nil, spoils what is read
-// of his last turn.
+// missesInARow returns the longest run of draws without a win of one user who draws n
+// times, and the number of the user's wins. wrong, unless it is nil, falsifies the last
+// turn that was read.
 func missesInARow(t *testing.T, u *urn.Urn, n int, wrong func(*draw.Turn)) (longest int, wins int64) {
 	var last draw.Turn
 	run, asks := 0, []*urn.Ask{asking("d", 1)}
@@ -42,8 +42,8 @@ func missesInARow(t *testing.T, u *urn.Urn, n int, wrong func(*draw.Turn)) (long
 	return longest, wins
 }
 
-// winsOf are the mean and the variance of the wins in n draws, many more than
-// the cycle, each of which wins with chance p, and surely behind after misses.
+// winsOf returns the mean and the variance of the wins in n draws, many more than the
+// cycle. Each draw wins with chance p, and always after the given number of misses.
 func winsOf(p float64, after int, n float64) (mean, variance float64) {
 	var length, square float64
 	left := 1.0 // the chance that no draw of the cycle has won
@@ -59,8 +59,8 @@ func winsOf(p float64, after int, n float64) (mean, variance float64) {
 	return n / length, n * (square - length*length) / (length * length * length)
 }
 
-// TestGuarantee: after nine misses the tenth draw wins, so the rate is 10.93 %.
-// A count that is one off, or that starts again with each redirect, is caught.
+// TestGuarantee: after nine misses the tenth draw wins, so the rate is 10.93 %. A count
+// that is off by one, or that starts again with each redirect, fails.
 func TestGuarantee(t *testing.T) {
 	const n = 200_000
 	const document = `{"win":"1/50","fallback":"none","guarantee":{"after":9,"prize":"bronze"}}`
@@ -99,8 +99,8 @@ func TestGuarantee(t *testing.T) {
 	require.Less(t, math.Abs(fixed.Guarantee.Z), 6.0, "%+v", fixed.Guarantee)
 }
 
-// TestWinsAreExpected: the mean and the spread that the wins of a user are
-// compared with are those of all outcomes of his few draws.
+// TestWinsAreExpected: the expected mean and spread of a user's wins equal those of all
+// outcomes of the user's few draws.
 func TestWinsAreExpected(t *testing.T) {
 	const p, states, draws = 0.3, 3, 6
 	var mean, square float64
@@ -135,9 +135,9 @@ func TestWinsAreExpected(t *testing.T) {
 	require.Greater(t, len(seen), 2)
 }
 
-// TestGuaranteeWithheld: while the guaranteed prize is sold out, over a limit or
-// over the budget, the outcome stays as it was; misses go on, and it is given as
-// soon as it may be.
+// TestGuaranteeWithheld: while the guaranteed prize is sold out, over a limit or over
+// the budget, the outcome does not change; misses still count, and the prize is given
+// as soon as it may be.
 func TestGuaranteeWithheld(t *testing.T) {
 	for document, spoil := range map[string]func([]draw.Prize){
 		`{"win":"1/1000000000","fallback":"none","guarantee":{"after":0,"prize":"gold"}}`:                          func(p []draw.Prize) { p[0].Issued = p[0].Stocked },

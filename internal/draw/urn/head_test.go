@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// A trail holds so many marks of so many bytes; so many reads in a row have to
+// The number of marks in a trail, their size in bytes, and how many reads in a row must
 // find a pool unchanged before it is planned from the cached copy.
 const (
 	trailMax = 8
@@ -17,8 +17,8 @@ const (
 	hitsMin  = 2
 )
 
-// TestHeadFollows: a later state follows from a former one of its history as
-// far as the trail reaches, and from no state of another history.
+// TestHeadFollows: a later state follows an earlier one of its history as far as the
+// trail reaches, and no state of another history.
 func TestHeadFollows(t *testing.T) {
 	states := []draw.Head{draw.NewHead()}
 	for range 20 {
@@ -49,8 +49,8 @@ func read(h draw.Head, stock ...int64) urn.Snapshot {
 	return s
 }
 
-// TestUrnSeen: an urn takes what follows from its copy, and drops the copy
-// when the pool is of another history.
+// TestUrnSeen: an urn applies what follows its copy, and drops the copy if the pool has
+// another history.
 func TestUrnSeen(t *testing.T) {
 	first := draw.NewHead().Next(2)
 	u := urn.NewUrn("p")
@@ -79,9 +79,9 @@ func TestUrnSeen(t *testing.T) {
 	}
 }
 
-// TestUrnPicksAgainAlike: from one state the same versions take the same
-// units, however often the plan fails and whether the copy is kept or dropped;
-// another history has another deck.
+// TestUrnPicksAgainAlike: from one state the same versions take the same units, however
+// often the plan fails and whether the copy is kept or dropped; another history has
+// another deck.
 func TestUrnPicksAgainAlike(t *testing.T) {
 	h := draw.NewHead().Next(2)
 	stock := []int64{1 << 30, 1 << 30}
@@ -113,13 +113,13 @@ func TestUrnPicksAgainAlike(t *testing.T) {
 	require.NotEqual(t, want, picks(other), "another instance")
 }
 
-// noNumbers are seeds that nobody may ask.
+// noNumbers are seeds that must not be asked.
 type noNumbers struct{ urn.Seeds }
 
 func (noNumbers) Of(int64) urn.Numbers { panic("the seeds of a history that was lost are used") }
 
-// TestUrnForgetsSeeds: what a pool was committed to is of its history. Where
-// another history took its place, which was not committed, its numbers are secret.
+// TestUrnForgetsSeeds: a commitment belongs to its history. If a history without a
+// commitment replaces it, the numbers are secret.
 func TestUrnForgetsSeeds(t *testing.T) {
 	h := draw.NewHead().Next(9)
 	committed := read(h, 5)

@@ -7,25 +7,29 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Verdict is what the decisions of draws make of one award of a log.
+// Verdict compares one award of a log with the decision of the code that decides draws.
 type Verdict struct {
-	// IsBlank and IsEndless are those of the prize that was given.
+	// IsBlank and IsEndless belong to the prize that was given.
 	IsBlank, IsEndless bool
-	// HasRules reports whether rules are in force. The members below are set only then.
+	// HasRules reports whether rules are in force. IsFallback and Passed are set only then.
 	HasRules bool
 	// IsFallback reports whether the prize is the fallback of the rules.
 	IsFallback bool
-	// Passed is a limit that the award passes, nil for none.
+	// Passed is a limit that the award exceeds, nil for none.
 	Passed *draw.Limit
 	// IsPossible reports whether the urn can have given what was drawn.
 	IsPossible bool
-	// PrizeID is what the rules make of what was drawn, "" for nothing, and Why they do.
+	// PrizeID is what the rules give for what was drawn, "" for nothing; Why is their
+	// reason.
 	PrizeID string
 	Why     draw.Why
+	// Moment is the item of the moment that the award took, 0 for none.
+	Moment int64
 }
 
-// Judge compares an award with what the rules in force make of what was drawn, and takes
-// it in. Errors: CodePrizeNotFound for a prize that the urn does not have; CodeInternal.
+// Judge compares an award with what the rules in force give for what was drawn, and
+// applies it. Errors: CodePrizeNotFound for a prize that the urn does not have;
+// CodeInternal.
 func (r *Run) Judge(a *draw.Award) (v Verdict, err error) {
 	place := r.urn.placeOf(a.PrizeID)
 	if place == none {
@@ -34,22 +38,25 @@ func (r *Run) Judge(a *draw.Award) (v Verdict, err error) {
 	r.begin(a.Player(), a.At)
 	prize, t := &r.urn.prizes[place], r.urn.terms
 	v.IsBlank, v.IsEndless, v.HasRules = prize.blank, prize.endless, t != nil
+	var counts []*tally
 	if t != nil {
-		counts, err := r.plan.countsOf(a.Player())
-		if err != nil {
+		if counts, err = r.plan.countsOf(a.Player()); err != nil {
 			return v, err // unreachable: begin knows every player
 		}
 		v.IsFallback = place == t.fallback
 		v.Passed = r.passed(place, counts)
-		var drawn int
-		if drawn, v.IsPossible = r.drawnOf(a, place); v.IsPossible {
-			var want int
-			if want, v.Why = r.plan.outcome(drawn, counts); want != none {
-				v.PrizeID = r.urn.prizes[want].id
-			}
+	}
+	var drawn int
+	if drawn, v.IsPossible = r.drawnOf(a, place); v.IsPossible {
+		var want int
+		if want, v.Why = r.plan.outcome(drawn, counts); want != none {
+			v.PrizeID = r.urn.prizes[want].id
 		}
+	}
+	if t != nil {
 		r.plan.count(a.Version, counts, place)
 	}
+	v.Moment = r.giveMoment(a, place)
 	r.urn.move(place, 1)
 	r.settle()
 	return v, nil
@@ -59,7 +66,7 @@ func errNoPrize(id string) error {
 	return draw.Errorf(draw.CodePrizeNotFound, "there is no prize %q", id)
 }
 
-// passed is a limit that the award of the prize at place passes, nil for none.
+// passed returns a limit that the award of the prize at place exceeds, nil for none.
 func (r *Run) passed(place int, counts []*tally) *draw.Limit {
 	t := r.urn.terms
 	for i := range t.limits {
@@ -71,13 +78,13 @@ func (r *Run) passed(place int, counts []*tally) *draw.Limit {
 	return nil
 }
 
-// drawnOf is the place of what the urn gave for an award, none for nothing, and
+// drawnOf returns the place of what the urn gave for an award, none for nothing, and
 // whether the urn could have given it.
 func (r *Run) drawnOf(a *draw.Award, place int) (drawn int, lawful bool) {
 	t := r.urn.terms
 	drawn = place
 	switch {
-	case a.Redirect != nil && a.Redirect.Drawn == "", a.Redirect == nil && place == t.fallback:
+	case a.Redirect != nil && a.Redirect.Drawn == "", a.Redirect == nil && t != nil && place == t.fallback:
 		drawn = none
 	case a.Redirect != nil:
 		if drawn = r.urn.placeOf(a.Redirect.Drawn); drawn == none {
@@ -85,6 +92,10 @@ func (r *Run) drawnOf(a *draw.Award, place int) (drawn int, lawful bool) {
 		}
 	}
 	switch {
+	case t == nil && drawn == none:
+		return none, false
+	case t == nil:
+		return drawn, r.urn.prizes[drawn].weight() > 0
 	case drawn == none && t.Odds != nil:
 		return none, t.share < t.Odds.Of
 	case drawn == none:
@@ -104,8 +115,8 @@ func (t *terms) shareOf(place int) int64 {
 	return 0
 }
 
-// LastTurns are the last turns of each subject and kind that the rules counted so
-// far, in no order. Only Subject, Counted and Seq are set.
+// LastTurns yields the last turn of each subject and kind that the rules have counted
+// so far, in no order. Only Subject, Counted and Seq are set.
 func (r *Run) LastTurns() iter.Seq[draw.Turn] {
 	return func(yield func(draw.Turn) bool) {
 		for of, t := range r.facts.turns {
@@ -116,8 +127,9 @@ func (r *Run) LastTurns() iter.Seq[draw.Turn] {
 	}
 }
 
-// Next is the award that a version makes for the ordinal-th unit of a request. Its gates see the request once, at its first unit; a ticket
-// is taken as given. It takes nothing: [Run.Take] does. Errors: what refuses the request.
+// Next returns the award of a version for the ordinal-th unit of a request. The gates
+// check the request once, at its first unit; it is assumed to have a ticket. Next does
+// not apply the award: [Run.Take] does. Errors: those that refuse the request.
 func (r *Run) Next(version int64, q draw.Request, ordinal int, at time.Time) (draw.Award, error) {
 	p := r.plan
 	r.urn.Version = version - 1
@@ -149,7 +161,7 @@ func withTicket(q draw.Request, at time.Time) draw.Request {
 	return q
 }
 
-// Take takes an award in as it stands, whoever decided it. Errors: CodePrizeNotFound,
+// Take applies an award as it is, whoever decided it. Errors: CodePrizeNotFound,
 // CodeInternal.
 func (r *Run) Take(a *draw.Award) error {
 	place := r.urn.placeOf(a.PrizeID)
@@ -165,6 +177,7 @@ func (r *Run) Take(a *draw.Award) error {
 		}
 		r.plan.count(a.Version, counts, place)
 	}
+	r.giveMoment(a, place)
 	r.urn.move(place, 1)
 	r.settle()
 	return nil

@@ -7,33 +7,32 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Ask is a draw request plus what the log says of it.
+// Ask is a draw request plus what the log knows about it.
 type Ask struct {
 	draw.Request
 	Log LogAnswer
-	// Skip leaves the request out: nobody waits for its answer any more.
+	// Skip leaves the request out: no caller waits for its answer.
 	Skip bool
 }
 
-// LogState is what the pool's log says of a draw.
+// LogState is what the pool's log knows about a draw.
 type LogState int32
 
 const (
 	// LogUnasked means that the log has not been asked for the draw.
 	LogUnasked LogState = iota
-	// LogAsking means that it has been asked and has not answered, or a write met a name of the
-	// batch and did not say which.
+	// LogAsking means that it has been asked and has not answered, or that a write met
+	// a name of the batch without identifying it.
 	LogAsking
-	// LogAbsent means that it did not hold the draw. That stays true of a moment since the draw
-	// was asked for when a later question ends without an answer: as of that moment
-	// nothing had happened.
+	// LogAbsent means that the log did not have the draw. A later question that gets no
+	// answer does not change that: up to the first answer, nothing had happened.
 	LogAbsent
-	// LogKnown means that it holds the draw.
+	// LogKnown means that the log has the draw.
 	LogKnown
 )
 
-// LogAnswer is what the pool's log says of one draw. State may be called at any time;
-// everything else belongs to the goroutine that plans the draw.
+// LogAnswer is what the pool's log knows about one draw. State may be called at any
+// time; everything else belongs to the goroutine that plans the draw.
 type LogAnswer struct {
 	state atomic.Int32
 	known *draw.Draw
@@ -47,20 +46,21 @@ type LogAnswer struct {
 // State returns the log's last answer.
 func (l *LogAnswer) State() LogState { return LogState(l.state.Load()) }
 
-// Ask notes that the log is being asked: until it answers, an earlier answer stands.
+// Ask records that the log is being asked: until it answers, an earlier answer is
+// valid.
 func (l *LogAnswer) Ask() { l.state.CompareAndSwap(int32(LogUnasked), int32(LogAsking)) }
 
-// Meet notes that a write met a name that the log holds, which may be this one.
+// Meet records that a write met a name that the log has, which may be this one.
 func (l *LogAnswer) Meet() {
 	if l.State() != LogKnown {
 		l.state.Store(int32(LogAsking))
 	}
 }
 
-// Age ends the plan that the answer was given for: no later plan goes by it (law 4).
+// Age ends the plan that the answer was given for: no later plan uses it (law 4).
 func (l *LogAnswer) Age() { l.isCurrent = false }
 
-// Known returns the draw that the log holds by an answer for this plan, nil for none.
+// Known returns the draw that the log has, if the log answered so for this plan, else nil.
 func (l *LogAnswer) Known() *draw.Draw {
 	if l.isCurrent {
 		return l.known
@@ -68,14 +68,13 @@ func (l *LogAnswer) Known() *draw.Draw {
 	return nil
 }
 
-// Try notes the first award of a write that may have been committed.
+// Try records the first award of a write that may have been committed.
 func (l *LogAnswer) Try(first draw.Award) { l.tried = append(l.tried, first) }
 
 // IsTried reports whether a write of the draw may have been committed.
 func (l *LogAnswer) IsTried() bool { return len(l.tried) > 0 }
 
-// made reports whether a draw in the log is the work of one of the writes that were
-// tried.
+// made reports whether one of the writes that were tried made a draw in the log.
 func (l *LogAnswer) made(known *draw.Draw) bool {
 	return slices.ContainsFunc(l.tried, func(tried draw.Award) bool {
 		k := &known.Awards[0]
@@ -83,7 +82,7 @@ func (l *LogAnswer) made(known *draw.Draw) bool {
 	})
 }
 
-// Learn notes the log's answer for this plan: the draws that it holds, by their names.
+// Learn records the log's answer for this plan: the draws that it has, by their names.
 func (a *Ask) Learn(known map[string]draw.Draw) {
 	l, state := &a.Log, LogAbsent
 	l.isCurrent, l.known = true, nil

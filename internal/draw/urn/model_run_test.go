@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// randomRules is a document, or "" for none.
+// randomRules returns a document, or "" for none.
 func randomRules(t *rapid.T) string {
 	if rapid.IntRange(0, 5).Draw(t, "no rules") == 0 {
 		return ""
@@ -61,7 +61,7 @@ func randomRules(t *rapid.T) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// bench is a pool as the service has it, beside the model and a fold of its log.
+// bench is a pool as the service has it, with the model and a fold of its log.
 type bench struct {
 	*rapid.T
 	model model
@@ -70,8 +70,8 @@ type bench struct {
 	names int
 	log   []draw.Entry
 	rules []*draw.Rules
-	// spoil, where not nil, breaks the pool, or what was read of users, after a
-	// plan that is undone.
+	// spoil, unless it is nil, breaks the pool, or what was read of users, after a plan
+	// that is undone.
 	spoil func(*bench, *urn.Plan, []*urn.Ask, *urn.Facts)
 }
 
@@ -97,12 +97,12 @@ func (b *bench) move(p *draw.Prize, delta int64) {
 	b.log = append(b.log, draw.Entry{Move: &draw.Move{Version: b.urn.Version, PrizeID: p.ID, Delta: delta, Stocked: p.Stocked, At: b.model.at}})
 }
 
-// see reads the pool as a store would, so many versions later.
+// see reads the pool as a store would, the given number of versions later.
 func (b *bench) see(versions int) {
 	require.True(b, b.urn.Seen(b.snapshot(b.urn.Next(versions))))
 }
 
-// snapshot is what a store would read at a head.
+// snapshot returns what a store would read at a head.
 func (b *bench) snapshot(h draw.Head) urn.Snapshot {
 	s := urn.Snapshot{State: draw.StateOpen, Head: h, At: b.model.at, Prizes: b.model.prizes, Rules: b.model.rules}
 	if r := b.model.rules; r != nil && r.Budget != nil {
@@ -147,8 +147,8 @@ func (b *bench) change(t *rapid.T) {
 	b.log = append(b.log, draw.Entry{Change: &draw.Change{Version: b.urn.Version, What: draw.WhatRules, Body: draw.RulesBody(b.model.rules), At: b.model.at}})
 }
 
-// draws plans a batch, perhaps undoes it and plans it again, settles it, and
-// compares it with the model. It is false where they differ.
+// draws plans a batch, perhaps undoes it and plans it again, settles it, and compares
+// it with the model. It returns false if they differ.
 func (b *bench) draws(t *rapid.T) bool {
 	var asks []*urn.Ask
 	for range rapid.IntRange(1, 4).Draw(t, "asks") {
@@ -194,8 +194,7 @@ func (b *bench) draws(t *rapid.T) bool {
 	return same
 }
 
-// run goes through a random history. It is false where the pool and the model
-// differ.
+// run goes through a random history. It returns false if the pool and the model differ.
 func (b *bench) run(t *rapid.T) (same bool) {
 	same = true
 	b.change(t)
@@ -217,7 +216,7 @@ func (b *bench) run(t *rapid.T) (same bool) {
 	return same
 }
 
-// folded are the violations of the bench's log.
+// folded returns the violations of the bench's log.
 func (b *bench) folded() (violations []draw.Violation) {
 	f := fold.New("p", b.model.prizes, b.rules)
 	for _, e := range b.log {

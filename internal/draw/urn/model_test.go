@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// keyed is the source of a key that follows from a seed.
+// keyed returns a source whose key follows from a seed.
 func keyed(seed uint64) *urn.Keyed {
 	var key [32]byte
 	binary.BigEndian.PutUint64(key[:], seed)
@@ -22,15 +22,15 @@ func keyed(seed uint64) *urn.Keyed {
 	return k
 }
 
-// perVersion are numbers that are a function of the version alone, for two who
-// ask one after the other.
+// perVersion gives numbers that depend only on the version, so that the urn and then the
+// model read the same ones.
 type perVersion struct{ seed uint64 }
 
 func (s perVersion) Of(version int64) urn.Numbers {
 	return keyed(s.seed).Of(version)
 }
 
-// model is a pool that keeps lists, and counts them whenever it is asked.
+// model is a pool that keeps lists, and counts them on every question.
 type model struct {
 	prizes []draw.Prize
 	rules  *draw.Rules
@@ -44,8 +44,8 @@ type modelAward struct {
 	win         bool
 	at          time.Time
 	cents       int64
-	// counted are the kinds of turns that the rules counted; budget says that
-	// they had one.
+	// counted are the kinds of turns that the rules counted; budget means that they had
+	// one.
 	counted map[draw.Counted]bool
 	budget  bool
 }
@@ -93,7 +93,7 @@ func (m *model) spent() (n int64) {
 	return n
 }
 
-// units is one entry for each unit of the urn.
+// units returns one entry for each unit of the urn.
 func (m *model) units() (list []string) {
 	for _, p := range m.prizes {
 		if !p.IsEndless() {
@@ -173,7 +173,7 @@ func (m *model) withheld(user, id string) draw.Why {
 	return ""
 }
 
-// unit decides one unit, and says it in words.
+// unit decides one unit, and returns it as a text.
 func (m *model) unit(user string, version int64) string {
 	drawn := m.drawn(version)
 	id, why := drawn, draw.Why("")
@@ -219,9 +219,9 @@ func words(id string, unit int64, drawn string, why draw.Why) string {
 	return fmt.Sprint(id, " ", unit, " ", drawn, " ", why)
 }
 
-// TestAgainstModel: random rules, stock, times and draws come out as lists say,
-// a plan that is undone leaves nothing behind, and the log folds without fault
-// to the same stock.
+// TestAgainstModel: under random rules, stock, times and draws the results equal those
+// of simple lists. A plan that is undone changes nothing, and the fold of the log finds
+// no violation and the same stock.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := newBench(t)

@@ -9,50 +9,51 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Numbers is the randomness of one version of a pool. The order of its use is a
-// contract. Without rules: one number, the unit. Under the stock law: one for
-// the win where the rules have a chance below 1, then one for the unit. Under
-// the fixed law: one number. Nothing else uses any.
+// Numbers is the randomness of one version of a pool. The order in which it is used is
+// a contract. Without rules: one number, for the unit. Under the stock law: one for the
+// win if the rules have a chance below 1, then one for the unit. Under the fixed law:
+// one number. Nothing else uses any.
 type Numbers interface {
 	// Below returns a number from 0 to limit-1, each equally likely. limit is at
 	// least 1.
 	Below(limit int64) int64
 }
 
-// Source gives every version of a pool its numbers.
+// Source returns the numbers of every version of a pool.
 type Source interface {
 	// Of returns the numbers of a version, from its first.
 	Of(version int64) Numbers
 }
 
-// Seeds are the source of a pool that is committed to its numbers.
+// Seeds are the source of a committed pool.
 type Seeds interface {
 	Source
-	// Last is the last version that there are numbers for.
+	// Last returns the last version that has numbers.
 	Last() int64
 }
 
 // Secrets are what a service has unsealed of one commitment. Numbers and signatures
-// are of the same one.
+// belong to the same commitment.
 type Secrets struct {
-	// Seeds are the numbers, nil where they cannot be had.
+	// Seeds are the numbers, nil if they are unavailable.
 	Seeds Seeds
-	// Signer is nil where this service cannot sign.
+	// Signer is nil if this service cannot sign.
 	Signer draw.Signer
 	// GivesReceipts reports whether every draw is answered with a receipt.
 	GivesReceipts bool
+	// AskedOf is what unsealed them, or could not.
+	AskedOf any
 }
 
-// deck gives every version of a pool its random numbers: the numbers of a
-// version are a function of the key and the version, whatever batch or attempt
-// makes it. A write that failed is planned again with the same numbers, so a
-// failure that depends on what was picked cannot bend the odds (law 3).
+// deck gives every version of a pool its random numbers: the numbers of a version are a
+// function of the key and the version, whatever batch or attempt uses them. A write
+// that failed is planned again with the same numbers, so a failure that depends on what
+// was picked cannot bias the odds (law 3).
 //
-// The key is secret and is made anew for each history that is read: after a
-// restore the versions of the lost history come again, and what they gave is
-// known.
+// The key is secret, and a new one is made for each history that is read: after a
+// restore the versions of the lost history occur again, and what they gave is known.
 type deck struct {
-	// block is what is hashed: a counter, the key and the version.
+	// block is the input of the hash: a counter, the key and the version.
 	block [4 + keySize + 8]byte
 }
 
@@ -60,7 +61,7 @@ const keySize = 32
 
 func newDeck() *deck {
 	d := &deck{}
-	// Read never fails: where there is no randomness it ends the program.
+	// Read never fails: without randomness it ends the program.
 	_, _ = rand.Read(d.block[4 : 4+keySize])
 	return d
 }
@@ -71,9 +72,9 @@ func (d *deck) begin(n *stream, version int64) {
 	binary.BigEndian.PutUint64(n.block[4+keySize:], uint64(version))
 }
 
-// Keyed is the source of a pool whose numbers follow from a known key: those of
-// a version are a function of the key and the version, as a deck's are. It has
-// one owner at a time.
+// Keyed is the source of a pool whose numbers follow from a known key: the numbers of a
+// version are a function of the key and the version, as with a deck. It has one owner
+// at a time.
 type Keyed struct {
 	deck   deck
 	stream stream
@@ -82,7 +83,7 @@ type Keyed struct {
 // SetKey replaces the key.
 func (k *Keyed) SetKey(key [sha256.Size]byte) { copy(k.deck.block[4:], key[:]) }
 
-// Of returns the numbers of a version, good until the next are asked for.
+// Of returns the numbers of a version, valid until the next call.
 func (k *Keyed) Of(version int64) Numbers {
 	k.deck.begin(&k.stream, version)
 	return &k.stream
@@ -110,10 +111,10 @@ func (n *stream) next() uint64 {
 // Below returns a number from 0 to limit-1, each equally likely.
 func (n *stream) Below(limit int64) int64 { return Below(limit, n.next) }
 
-// Below returns a number from 0 to limit-1, each equally likely where the words are. It
-// masks words to the bits that limit-1 needs, and rejects those that are
-// too large: a modulo would favour the small numbers. On average fewer than
-// two words are needed. limit is at least 1.
+// Below returns a number from 0 to limit-1, each equally likely if the words are. It
+// masks words to the bits that limit-1 needs, and rejects those that are too large: a
+// modulo would favour the small numbers. On average it needs fewer than two words.
+// limit is at least 1.
 func Below(limit int64, next func() uint64) int64 {
 	mask := uint64(1)<<bits.Len64(uint64(limit-1)) - 1
 	for {

@@ -11,18 +11,18 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// source makes the given words the only randomness there is.
+// source returns a source of the given words only.
 func source(words ...uint64) func() uint64 {
 	return func() uint64 {
-		word := words[0] // panics when there are no more
+		word := words[0] // panics if there are no more
 		words = words[1:]
 		return word
 	}
 }
 
-// TestBelowHasNoBias feeds every pattern of the bits that below reads,
-// once each: every result must come out exactly once, and the patterns beyond
-// n must be thrown away, not folded back. Higher bits must not matter.
+// TestBelowHasNoBias feeds every pattern of the bits that Below reads, once each: every
+// result must occur exactly once, and the patterns beyond n must be rejected, not
+// reduced. Higher bits must have no effect.
 func TestBelowHasNoBias(t *testing.T) {
 	for n := int64(1); n <= 70; n++ {
 		patterns := uint64(1)
@@ -61,8 +61,8 @@ func TestBelowAtTheEdges(t *testing.T) {
 	require.Equal(t, half, urn.Below(half+1, next))
 }
 
-// TestNumbersAreOfTheirVersion: a version has one sequence of numbers, however
-// often it is asked for, and no two versions or keys share one.
+// TestNumbersAreOfTheirVersion: a version has one sequence of numbers, however often it
+// is requested, and no two versions or keys share one.
 func TestNumbersAreOfTheirVersion(t *testing.T) {
 	const limit = 1 << 62
 	k, same, other := keyed(1), keyed(1), keyed(2)
@@ -79,14 +79,14 @@ func TestNumbersAreOfTheirVersion(t *testing.T) {
 	}
 }
 
-// TestNumbersByVector: the first numbers of eight versions under a known key,
-// computed by two programs of another make.
+// TestNumbersByVector: the first numbers of eight versions under a known key equal
+// those that two independent programs computed.
 func TestNumbersByVector(t *testing.T) {
 	key, err := hex.DecodeString("953f6d33bbbbfcf6bddc15c8712fd9d85e3ab29c8f0afb49642130220debe6fa")
 	require.NoError(t, err)
 	k := &urn.Keyed{}
 	k.SetKey([32]byte(key))
-	for range 2 { // the key itself counts nothing
+	for range 2 { // the numbers depend only on key and version
 		for i, c := range []struct{ limit, want int64 }{
 			{1, 0}, {2, 0}, {3, 0}, {10, 3}, {1000, 727}, {1 << 32, 3690500704}, {1<<62 + 1, 3926863250237900055}, {999999999999, 190610077323},
 		} {
@@ -95,8 +95,7 @@ func TestNumbersByVector(t *testing.T) {
 	}
 }
 
-// TestNumbersFillTheirRange: of the numbers of many versions of an urn none is
-// missing.
+// TestNumbersFillTheirRange: over many versions of an urn every number occurs.
 func TestNumbersFillTheirRange(t *testing.T) {
 	u := urnOf(draw.StateOpen, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 	seen := map[string]bool{}

@@ -14,8 +14,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// outcomes plans n draws of one user one by one from the same state, and counts
-// what they are given.
+// outcomes plans n draws of one user, each from the same state, and counts the results.
 func outcomes(u *urn.Urn, f *urn.Facts, n int) map[string]int64 {
 	won := map[string]int64{}
 	for i := range n {
@@ -35,7 +34,7 @@ func outcomes(u *urn.Urn, f *urn.Facts, n int) map[string]int64 {
 	return won
 }
 
-// judged compares what came out with the weights of the cells.
+// judged compares the results with the weights of the cells.
 func judged(won map[string]int64, cells []string, weights []int64) error {
 	s := drawtest.Sample{Stock: weights}
 	var all, known int64
@@ -52,9 +51,9 @@ func judged(won map[string]int64, cells []string, weights []int64) error {
 	return drawtest.Judge(s)
 }
 
-// TestLimitMovesNoOdds: a user at his limit of gold draws silver as everyone
-// does, is never refused, and each gold that was drawn is recorded. To draw
-// again until it is allowed, or to refuse after the draw, is caught.
+// TestLimitMovesNoOdds: a user who has reached the limit of gold draws silver with the
+// usual chance, is never refused, and each gold that was drawn is recorded. Drawing
+// again until the result is allowed, or refusing after the draw, fails.
 func TestLimitMovesNoOdds(t *testing.T) {
 	prizes := drawtest.Campaign()
 	prizes[2].Stocked = 0
@@ -84,16 +83,16 @@ func TestLimitMovesNoOdds(t *testing.T) {
 	require.Error(t, judged(redraw, cells, weights))
 	require.Error(t, judged(refuse, cells, weights))
 
-	// The next award of another prize is as everyone's: nobody pays for it.
+	// The next award of another prize has the usual chance: no other prize gets less.
 	stated, err := odds.OfPlayer(u, player("u"), f, noon())
 	require.NoError(t, err)
 	require.Equal(t, "9/100", stated.Odds[1].Chance.String())
 	require.Equal(t, "1/100", stated.None.String())
 }
 
-// TestWinAndFixedLaw: the urn is asked with the chance of win, and the fixed law
-// leaves a prize that is sold out to the fallback. Redistribution, the fallback
-// as a weight of the urn, and shares in floats are caught.
+// TestWinAndFixedLaw: the urn is asked with the chance of win, and the fixed law gives
+// the share of a sold-out prize to the fallback. Redistribution, the fallback as a
+// weight of the urn, and shares in floats fail.
 func TestWinAndFixedLaw(t *testing.T) {
 	const n = 200_000
 	prizes := drawtest.Campaign()
@@ -143,7 +142,7 @@ func TestWinAndFixedLaw(t *testing.T) {
 	require.Error(t, judged(truncated, cells, byWin), "a chance in floats, cut off")
 }
 
-// counting is numbers that are all 0, and counts how they are asked for.
+// counting returns only 0, and records the limits of the requested numbers.
 type counting struct{ limits []int64 }
 
 func (c *counting) Of(int64) urn.Numbers { return c }
@@ -187,8 +186,8 @@ func TestOrderOfNumbers(t *testing.T) {
 	require.Equal(t, []int64{2}, c.limits, "an empty urn is asked for no unit")
 }
 
-// TestBudgetToTheCent: what is issued never passes the budget, and everything
-// that was withheld would have. Floats, and a budget per instance, are caught.
+// TestBudgetToTheCent: the issued value never exceeds the budget, and everything that
+// was withheld would have exceeded it. Floats, and a budget per instance, fail.
 func TestBudgetToTheCent(t *testing.T) {
 	const limit = 10_000
 	var prizes []draw.Prize
@@ -203,7 +202,7 @@ func TestBudgetToTheCent(t *testing.T) {
 		for i := range 2000 {
 			u := urns[i%len(urns)]
 			p := u.Plan([]*urn.Ask{asking(fmt.Sprint(i), 1+i%7)}, at)
-			if i%5 == 0 { // a write that fails leaves nothing behind
+			if i%5 == 0 { // a write that fails changes nothing
 				p.Undo()
 				p = u.Plan([]*urn.Ask{asking(fmt.Sprint(i), 1+i%7)}, at)
 			}
@@ -233,8 +232,8 @@ func TestBudgetToTheCent(t *testing.T) {
 	require.Positive(t, otherwiseInFloats([]int64{1, 7, 99, 250, 1010, 3333}, limit), "floats")
 }
 
-// otherwiseInFloats counts the values, in cents, that a budget summed in floats
-// grants or withholds otherwise than one of whole cents.
+// otherwiseInFloats counts the values, in cents, that a budget summed in floats decides
+// otherwise than one in whole cents.
 func otherwiseInFloats(values []int64, limit int64) (wrong int) {
 	numbers := keyed(3).Of(1)
 	for range 5000 {

@@ -7,13 +7,11 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Plan is what requests want written: awards made from the pool at From, each
-// of which makes one version. Its units are out of the urn until [Plan.Undo]
-// puts them back.
+// Plan is what requests lead to: awards made from the pool at From, each of which makes
+// one version. Its units are out of the urn until [Plan.Undo] returns them.
 type Plan struct {
 	PoolID string
-	// From is the head that the plan was made from, To the one that its write
-	// makes.
+	// From is the head that the plan was made from, To the one that its write makes.
 	From, To draw.Head
 	// Awards are in order of version, From.Version+1 onwards.
 	Awards []draw.Award
@@ -21,27 +19,29 @@ type Plan struct {
 	Raises []Raise
 	// At is the time of its awards: never before that of the pool's last entry.
 	At time.Time
-	// Turns are those that the awards are, of every kind that the rules count,
-	// in order of version.
+	// Turns are the turns of its awards, of every kind that the rules count, in order
+	// of version.
 	Turns []draw.Turn
-	// Spending is what was spent of the budget once the plan is written; it is
-	// of no meaning where the rules have no budget.
+	// Spending is what will be spent of the budget once the plan is written; it has no
+	// meaning if the rules have no budget.
 	Spending Spending
+	// Takes are the moments that its awards take, in order of version.
+	Takes []Taking
 
 	urn *Urn
-	// rules are those that its awards are made under, secrets those of its numbers.
+	// rules are the rules that its awards are made under, secrets those of its numbers.
 	rules   *draw.Rules
 	secrets Secrets
 	spends  bool
-	// due says that an item of the agenda comes before the plan, edge that one
-	// may, and waits that draws were left undecided for that.
+	// due means that an item of the agenda comes before the plan, edge that one may,
+	// and waits that draws were left undecided for that reason.
 	due, edge, waits bool
 	facts            *Facts
-	// players have a tally for each kind of turns that the rules count, tallies hold
-	// each of them once.
+	// players have a tally for each kind of turns that the rules count; tallies
+	// contains each of them once.
 	players map[draw.Player][]*tally
 	tallies map[who]*tally
-	// starts are those of the windows of the limits, at At.
+	// starts are the starts of the windows of the limits, at At.
 	starts   []time.Time
 	asks     []*Ask
 	places   []int
@@ -58,23 +58,23 @@ type Raise struct {
 type outcome struct {
 	// first and end delimit the draw's awards in Plan.Awards.
 	first, end int
-	// known is the draw that the log holds under this name.
+	// known is the draw that the log has under this name.
 	known *draw.Draw
 	err   error
-	// repeats says that an earlier request of the plan has the same name and
-	// the same awards.
+	// repeats means that an earlier request of the plan has the same name and the same
+	// awards.
 	repeats bool
 }
 
-// Plan decides every request against the urn, one after another: a known name
-// gets its first awards, a draw that the urn covers gets units of it, any other
-// is refused. Nothing is written. Two requests of one name are one draw.
+// Plan decides every request against the urn, one after another: a known name gets its
+// first awards, a draw that the urn covers gets units of it, any other is refused.
+// Nothing is written. Two requests with one name are one draw.
 //
-// Under rules that count, it plans nothing but replays: see [Urn.PlanWith].
+// Under rules that count, it plans only replays: see [Urn.PlanWith].
 func (u *Urn) Plan(asks []*Ask, now time.Time) *Plan { return u.PlanWith(asks, nil, now) }
 
-// PlanWith is Plan with the facts that [Urn.Needs] names. A request whose user
-// was not read ends with CodeInternal.
+// PlanWith is Plan with the facts that [Urn.Needs] names. A request whose user was not
+// read ends with CodeInternal.
 func (u *Urn) PlanWith(asks []*Ask, facts *Facts, now time.Time) *Plan {
 	p := u.newPlan(asks)
 	p.facts = facts
@@ -87,8 +87,8 @@ func (u *Urn) PlanWith(asks []*Ask, facts *Facts, now time.Time) *Plan {
 	return p
 }
 
-// PlanReplays decides requests that are given up: a known name gets its first
-// awards, all others end with err.
+// PlanReplays decides requests that are given up: a known name gets its first awards,
+// all others end with err.
 func (u *Urn) PlanReplays(asks []*Ask, err error) *Plan {
 	p := u.newPlan(asks)
 	p.begin(time.Time{})
@@ -137,12 +137,13 @@ func (p *Plan) decideAll(refusal func(*Ask) error) *Plan {
 	return p
 }
 
-// decide fills in the outcome of a request whose name no earlier one has.
+// decide sets the outcome of a request whose name no earlier one has.
 func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Ask) error) {
 	if a.Log.Known() != nil {
 		*o = replay(a)
 		return
 	}
+	//double:refused-takes refusal(a); o.err != nil { => refusal(a); o.err != nil { if p.urn.HasMoments() { p.takeMoment(p.urn.moments[0].place, 0) }
 	if o.err = refusal(a); o.err != nil {
 		return
 	}
@@ -156,16 +157,19 @@ func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Ask) error) {
 	o.end = len(p.Awards)
 }
 
-// take decides one unit and moves it from the urn into the plan.
+// take decides one unit and moves it from the urn to the plan.
 func (p *Plan) take(r *draw.Request, ordinal int) {
 	version := p.From.Version + int64(len(p.Awards)) + 1
 	drawn := p.urn.pick(p.urn.numbers(version))
-	counts := p.players[r.Player()] // the gates have put them there
+	counts := p.players[r.Player()] // the gates have added them
 	place, why := p.outcome(drawn, counts)
+	if why == draw.WhyMoment {
+		p.takeMoment(place, version)
+	}
 	p.urn.move(place, 1)
 	prize := &p.urn.prizes[place]
 	p.places = append(p.places, place)
-	p.Awards = append(p.Awards, draw.Award{
+	award := draw.Award{
 		Version:   version,
 		DrawID:    r.DrawID,
 		Ordinal:   ordinal,
@@ -178,7 +182,11 @@ func (p *Plan) take(r *draw.Request, ordinal int) {
 		Unit:      prize.issued,
 		At:        p.At,
 		Redirect:  p.redirect(drawn, why),
-	})
+	}
+	if p.urn.terms != nil {
+		p.urn.terms.Claims.MarkClaim(&award)
+	}
+	p.Awards = append(p.Awards, award)
 	if p.urn.terms != nil {
 		p.count(version, counts, place)
 	}
@@ -194,7 +202,7 @@ func (p *Plan) redirect(drawn int, why draw.Why) *draw.Redirect {
 	return &draw.Redirect{Drawn: p.urn.prizes[drawn].id, Why: why}
 }
 
-// sum fills in Raises.
+// sum sets Raises.
 func (p *Plan) sum() {
 	at := make(map[int]int, min(len(p.places), len(p.urn.prizes)))
 	for i, place := range p.places {
@@ -208,16 +216,18 @@ func (p *Plan) sum() {
 	}
 }
 
-// Undo returns the plan's units to the urn. Undone twice, it does nothing more.
+// Undo returns the plan's units to the urn. A second call does nothing.
 func (p *Plan) Undo() {
-	for _, place := range p.places {
+	for i, place := range p.places {
 		p.urn.putBack(place)
+		if r := p.Awards[i].Redirect; r != nil && r.Why == draw.WhyMoment {
+			p.urn.moments.move(place, -1)
+		}
 	}
 	p.places = nil
 }
 
-// Settle says that the plan is written: the urn stands for the head that it
-// made.
+// Settle records that the plan is written: the urn is now at the head that it made.
 func (p *Plan) Settle() {
 	if len(p.Awards) > 0 {
 		p.urn.moveTo(p.To)
@@ -228,7 +238,7 @@ func (p *Plan) Settle() {
 	}
 }
 
-// Spends says that the plan, once it is written, changes what was spent of a
+// Spends reports whether the plan, once it is written, changes what was spent of a
 // budget.
 func (p *Plan) Spends() bool { return p.spends }
 
@@ -238,7 +248,7 @@ func (p *Plan) isSpending() bool {
 		(p.Spending.Cents != before.Cents || !p.Spending.From.Equal(before.From))
 }
 
-// IsPlain says that the plan writes awards alone: no turns, no redirects and no
+// IsPlain reports whether the plan writes only awards: no turns, no redirects and no
 // spending.
 func (p *Plan) IsPlain() bool {
 	for i := range p.Awards { // by index: an award is too large to be copied for this
@@ -249,28 +259,38 @@ func (p *Plan) IsPlain() bool {
 	return len(p.Turns) == 0 && !p.Spends()
 }
 
-// Err says why the i-th request is refused, nil when it is not.
+// Err returns why the i-th request is refused, nil if it is not.
 func (p *Plan) Err(i int) error { return p.outcomes[i].err }
 
-// Taken are the awards that the plan makes for the i-th request.
+// Taken returns the awards that the plan makes for the i-th request.
 func (p *Plan) Taken(i int) []draw.Award {
 	o := &p.outcomes[i]
 	return p.Awards[o.first:o.end:o.end]
 }
 
-// markCodes notes which awards of a known draw have codes.
-func (p *Plan) markCodes(d *draw.Draw) {
-	if !p.urn.HasCodes() {
+// markKnown notes which awards of a known draw have codes, and which need a claim.
+func (p *Plan) markKnown(d *draw.Draw) {
+	if !p.urn.HasCodes() && p.urn.claimsFrom == 0 {
 		return
 	}
 	d.Awards = slices.Clone(d.Awards) // two answers may share them
 	for i := range d.Awards {
-		place, known := p.urn.places[d.Awards[i].PrizeID]
-		d.Awards[i].HasCode = known && p.urn.prizes[place].hasCodes
+		a := &d.Awards[i]
+		place, known := p.urn.places[a.PrizeID]
+		//double:gives-codes-once p.urn.prizes[place].hasCodes => place < 0
+		a.HasCode = known && p.urn.prizes[place].hasCodes
+		if from := p.urn.claimsFrom; from == 0 || a.Version < from || a.Blank {
+			continue
+		}
+		if t := p.urn.terms; t != nil && t.Version < a.Version && a.Version <= p.urn.Version && t.Unreadable() == nil {
+			t.Claims.MarkClaim(a) // it was made under the rules in force
+			continue
+		}
+		a.AsksClaims = true
 	}
 }
 
-// Answer is the answer to the i-th request once the plan is settled.
+// Answer returns the answer to the i-th request once the plan is settled.
 func (p *Plan) Answer(i int) (draw.Draw, error) {
 	o, a := &p.outcomes[i], p.asks[i]
 	switch {
@@ -278,7 +298,7 @@ func (p *Plan) Answer(i int) (draw.Draw, error) {
 		return draw.Draw{}, o.err
 	case o.known != nil:
 		known := *o.known
-		p.markCodes(&known)
+		p.markKnown(&known)
 		known.Replayed, known.Receipt = known.Replayed || o.repeats, a.Receipt || p.urn.secrets.GivesReceipts
 		return known, nil
 	}
@@ -289,21 +309,21 @@ func (p *Plan) Answer(i int) (draw.Draw, error) {
 	return made, nil
 }
 
-// IsDueAt says that an item of the pool's agenda is due at a time, so that
+// IsDueAt reports whether an item of the pool's agenda is due at a time, so that
 // nothing may be planned from the cached copy.
 func (u *Urn) IsDueAt(now time.Time) bool {
 	//double:late-ticker u.due || !u.DueAt.IsZero() && !now.Before(u.DueAt) => false
 	return u.due || !u.DueAt.IsZero() && !now.Before(u.DueAt)
 }
 
-// IsDue says that the read found an item of the pool's agenda to be due.
+// IsDue reports whether the read found a due item of the pool's agenda.
 func (u *Urn) IsDue() bool { return u.due }
 
-// timeOf is the time of a plan that is made now, and whether an item of the
-// agenda comes before it. The time is never before that of the last entry. It
-// is before the next item's: where the read found that item not to be due, and
-// the estimate of the clock says otherwise, the plan is near the edge. The
-// write then asks the clock itself.
+// timeOf returns the time of a plan that is made now, and whether an item of the agenda
+// comes before it. The time is never before that of the last entry, and always before
+// that of the next item. If the read found that item not to be due, but the estimate of
+// the clock says that it is, the plan is near the edge. The write then reads the clock
+// itself.
 func (u *Urn) timeOf(now time.Time) (at time.Time, due, edge bool) {
 	if at = now.UTC().Truncate(draw.TimeStep); at.Before(u.At) {
 		at = u.At
@@ -320,33 +340,33 @@ func (u *Urn) timeOf(now time.Time) (at time.Time, due, edge bool) {
 	return u.DueAt.Add(-draw.TimeStep), false, true
 }
 
-// IsDue says that the plan has left draws undecided, because an item of the
-// pool's agenda comes first. Such a plan is undone.
+// IsDue reports whether the plan has left draws undecided because an item of the pool's
+// agenda comes first. Such a plan is undone.
 func (p *Plan) IsDue() bool { return p.waits }
 
-// wait leaves a draw undecided: the item that is due may move every gate.
+// wait leaves a draw undecided: the due item may change the decision of every gate.
 func (p *Plan) wait(a *Ask) error {
 	p.waits = true
-	return draw.Errorf(draw.CodeContended, "an item of the agenda of pool %q is due; nothing happened", a.PoolID)
+	return draw.Errorf(draw.CodeContended, "an item of the agenda of pool %q is due", a.PoolID)
 }
 
-// waitAtEdge has the draws wait that are refused near the edge of an item: a
-// refusal is not written, so that no write asks the clock.
+// waitAtEdge leaves draws undecided that are refused near the edge of an item: a
+// refusal is not written, so that no write reads the clock for it.
 func (p *Plan) waitAtEdge() {
 	for i := range p.outcomes {
 		p.waits = p.waits || p.edge && p.outcomes[i].err != nil
 	}
 }
 
-// DueIn is how long after the plan the next item of the agenda is due; it is
-// false where there is none.
+// DueIn returns how long after the plan the next item of the agenda is due; it returns
+// false if there is none.
 func (p *Plan) DueIn() (time.Duration, bool) {
 	due := p.urn.DueAt
 	return due.Sub(p.At), !due.IsZero()
 }
 
-// Unasked are the names that the plan refuses although the log may hold them:
-// their callers chose them, and the log was not asked. No name is there twice.
+// Unasked returns the names that the plan refuses although the log may have them: their
+// callers chose them, and the log was not asked. Each name occurs once.
 func (p *Plan) Unasked() []string {
 	var names []string
 	for i, a := range p.asks {
@@ -359,8 +379,8 @@ func (p *Plan) Unasked() []string {
 	return slices.Compact(names)
 }
 
-// Learn notes what the log holds of the names that were unasked. A draw that it
-// holds is replayed: it was refused, so that no other depends on its units.
+// Learn records what the log has of the names that were unasked. A draw that it has is
+// replayed: it was refused, so that no other draw depends on its units.
 func (p *Plan) Learn(known map[string]draw.Draw) {
 	for i, a := range p.asks {
 		if !p.isUnasked(i) {
@@ -383,8 +403,8 @@ func replay(a *Ask) outcome {
 	if known.UserID != a.UserID || len(known.Awards) != a.Count {
 		return outcome{err: errKeyReused(&a.Request)}
 	}
-	// A draw that an earlier write of this request committed without hearing so
-	// is no replay: its caller has not had an answer yet.
+	// If an earlier write of this request committed the draw, but the result was lost,
+	// the draw is not a replay: its caller has not had an answer yet.
 	known.Replayed = !a.Log.made(&known)
 	return outcome{known: &known}
 }

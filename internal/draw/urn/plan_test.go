@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// urnOf is the cached copy of a pool in the given state at version 10, whose
-// prizes p0, p1 … hold the given units.
+// urnOf returns the cached copy of a pool in the given state at version 10, whose
+// prizes p0, p1 … have the given units.
 func urnOf(state draw.State, stock ...int64) *urn.Urn {
 	s := urn.Snapshot{State: state, Head: draw.NewHead().Next(10)}
 	for i, n := range stock {
@@ -23,7 +23,7 @@ func urnOf(state draw.State, stock ...int64) *urn.Urn {
 	return u
 }
 
-// asking is a request for count units under a name of the caller's.
+// asking returns a request for count units under a name of the caller's.
 func asking(id string, count int) *urn.Ask {
 	return &urn.Ask{Request: draw.Request{PoolID: "p", UserID: "u", DrawID: id, Named: true, Count: count}}
 }
@@ -32,7 +32,7 @@ func player(user string) draw.Player { return draw.Player{UserID: user} }
 
 func of(user string, a *urn.Ask) *urn.Ask { a.UserID = user; return a }
 
-// inLog is the ask of a draw that the log holds with the given awards.
+// inLog returns the ask of a draw that the log has with the given awards.
 func inLog(a *urn.Ask, awards ...draw.Award) *urn.Ask {
 	a.Learn(map[string]draw.Draw{a.DrawID: {ID: a.DrawID, PoolID: "p", UserID: "u", Awards: awards}})
 	return a
@@ -43,8 +43,8 @@ func code(t *testing.T, want draw.Code, err error) {
 	require.Equal(t, want, draw.CodeOf(err), "%v", err)
 }
 
-// TestPlanInOrder: draws are decided one after another, each from what those
-// before it have left; what one cannot have the next still may.
+// TestPlanInOrder: draws are decided one after another, each from what the earlier ones
+// have left; after one that needs too many units, a smaller one may still win.
 func TestPlanInOrder(t *testing.T) {
 	u := urnOf(draw.StateOpen, 4, 2)
 	p := u.Plan([]*urn.Ask{asking("a", 3), asking("b", 4), asking("c", 2), asking("d", 1), asking("e", 1)}, time.Now())
@@ -81,8 +81,8 @@ func TestPlanInOrder(t *testing.T) {
 	code(t, draw.CodeSoldOut, p.Err(4))
 }
 
-// TestPlanUndone: what was not written is in the urn again, and a plan made
-// after it takes the same units for the same versions.
+// TestPlanUndone: after an undo the units are in the urn again, and a later plan takes
+// the same units for the same versions.
 func TestPlanUndone(t *testing.T) {
 	u := urnOf(draw.StateOpen, 1<<20, 1<<20)
 	var first []draw.Award
@@ -104,8 +104,8 @@ func TestPlanUndone(t *testing.T) {
 	}
 }
 
-// TestPlanRefusedNameIsFree: a draw that was sold out is not recorded, so its
-// name may win in the same plan.
+// TestPlanRefusedNameIsFree: a draw that was refused as sold out is not recorded, so
+// its name may win in the same plan.
 func TestPlanRefusedNameIsFree(t *testing.T) {
 	p := urnOf(draw.StateOpen, 3).Plan([]*urn.Ask{asking("a", 5), asking("a", 2)}, time.Now())
 	code(t, draw.CodeSoldOut, p.Err(0))
@@ -151,8 +151,8 @@ func TestPlanReplays(t *testing.T) {
 	require.NoError(t, p.Err(4))
 }
 
-// TestPlanLearns: a draw that was refused unasked is a replay where the log holds it;
-// what was granted, and what the log was asked about before, stays as it is.
+// TestPlanLearns: a draw that was refused unasked becomes a replay if the log has it;
+// what was granted, and what the log had already been asked about, does not change.
 func TestPlanLearns(t *testing.T) {
 	u := urnOf(draw.StateOpen, 1)
 	asked := asking("asked", 1)

@@ -7,8 +7,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Run leads one urn through many draws in memory, one after another: it does what the
-// database does for the service between two plans.
+// Run makes many draws on one urn in memory, one after another: between two plans it
+// does what the database does for the service.
 type Run struct {
 	urn   *Urn
 	plan  *Plan
@@ -20,8 +20,8 @@ type Run struct {
 	before int64
 }
 
-// NewRun begins with the urn as it is. documents are all rules that will be in force, in
-// any order: a limit that comes later counts turns from before.
+// NewRun begins with the urn as it is. documents are all rules that will be in force,
+// in any order: a limit that comes later counts earlier turns.
 func NewRun(u *Urn, documents []*draw.Rules) *Run {
 	r := &Run{urn: u, plan: u.newPlan(nil), facts: NewFacts(nil), turnsMax: map[draw.Counted]int64{}}
 	r.plan.facts = r.facts
@@ -36,8 +36,8 @@ func NewRun(u *Urn, documents []*draw.Rules) *Run {
 	return r
 }
 
-// SetRules puts rules that fit the prizes in force at a time, nil for none. What their
-// budget's window has seen is summed again.
+// SetRules puts rules that fit the prizes in force at a time, nil for none. It computes
+// again what was spent in the window of their budget.
 func (r *Run) SetRules(rules *draw.Rules, at time.Time) {
 	r.urn.setTerms(rules)
 	r.urn.spending = Spending{}
@@ -67,14 +67,15 @@ func (r *Run) SetStock(prizeID string, stocked int64) {
 	r.urn.remaining += delta
 }
 
-// Prize is the prize with an id as it is now, nil for one that the urn does not have.
+// Prize returns the prize with an id in its present state, nil for one that the urn
+// does not have.
 func (r *Run) Prize(id string) *draw.Prize { return r.urn.prizeOf(id) }
 
-// Spent is the value, in cents, that was issued under rules with a budget.
+// Spent returns the value, in cents, that was issued under rules with a budget.
 func (r *Run) Spent() int64 { return r.spent.total }
 
-// Draw decides and takes one unit for a request. The award is good until the next
-// call. Errors: what refuses the request.
+// Draw decides and takes one unit for a request. The award is valid until the next
+// call. Errors: those that refuse the request.
 func (r *Run) Draw(q *draw.Request, at time.Time) (*draw.Award, error) {
 	r.begin(q.Player(), at)
 	if err := r.plan.refusal(&Ask{Request: *q}); err != nil {
@@ -85,11 +86,11 @@ func (r *Run) Draw(q *draw.Request, at time.Time) (*draw.Award, error) {
 	return &r.plan.Awards[0], nil
 }
 
-// begin readies the plan for one draw of a player, who is at least known to have no
-// turns.
+// begin prepares the plan for one draw of a player. A player without turns is known
+// too.
 func (r *Run) begin(player draw.Player, at time.Time) {
 	p := r.plan
-	p.Awards, p.places, p.Turns, p.Spending = p.Awards[:0], p.places[:0], p.Turns[:0], Spending{}
+	p.Awards, p.places, p.Turns, p.Takes, p.Spending = p.Awards[:0], p.places[:0], p.Turns[:0], p.Takes[:0], Spending{}
 	p.From = r.urn.Head
 	clear(p.players)
 	clear(p.tallies)
@@ -100,7 +101,7 @@ func (r *Run) begin(player draw.Player, at time.Time) {
 	r.before = p.Spending.Cents
 }
 
-// settle makes the plan's draw happen.
+// settle applies the plan's draw.
 func (r *Run) settle() {
 	u, p := r.urn, r.plan
 	u.Version++
@@ -116,9 +117,10 @@ func (r *Run) settle() {
 	}
 }
 
-// ledger sums what was spent since any time of the last ledgerLength.
+// ledger sums up what was spent since any time of the last ledgerLength.
 type ledger struct {
-	// total is all that was spent; recent are the sums before each change.
+	// total is the sum of everything that was spent; recent are the sums before each
+	// change.
 	total  int64
 	recent []sumBefore
 }
@@ -145,7 +147,7 @@ func (l *ledger) add(at time.Time, cents int64) {
 	l.total += cents
 }
 
-// since is what was spent from start on; the zero time is for all.
+// since returns what was spent from start on; the zero time is for everything.
 func (l *ledger) since(start time.Time) int64 {
 	if start.IsZero() {
 		return l.total
@@ -156,7 +158,7 @@ func (l *ledger) since(start time.Time) int64 {
 	return 0
 }
 
-// from is the index of the first sum that is not before start.
+// from returns the index of the first sum that is not before start.
 func (l *ledger) from(start time.Time) int {
 	return sort.Search(len(l.recent), func(i int) bool { return !l.recent[i].at.Before(start) })
 }

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw/odds"
 )
 
-// TestSimulateAgenda: what is due happens before the draw that follows it.
+// TestSimulateAgenda: a due item is carried out before the draw that follows it.
 func TestSimulateAgenda(t *testing.T) {
 	s := simulation(t, `{"fallback":"none"}`, []draw.Prize{
 		{ID: "gold", Name: "Gold"}, {ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock},
@@ -40,7 +40,7 @@ func TestSimulateAgenda(t *testing.T) {
 	require.Equal(t, map[draw.Code]int64{draw.CodePoolNotOpen: 95}, r.Refusals, "open from 90 to 95; closed is final")
 	require.Equal(t, []draw.Code{draw.CodePoolClosed}, failedCodes(&r))
 
-	// What fails is noted, and the run goes on, as the service does.
+	// A failure is recorded, and the run continues, as in the service.
 	s.Pool.State = draw.StateOpen
 	s.Agenda = []draw.Item{
 		{At: at(10), Kind: draw.ItemRules, Number: 7, Rules: drawtest.Rules(t, `{"fallback":"gold"}`)}, stock(20, -1), stock(30, draw.StockMax+1),

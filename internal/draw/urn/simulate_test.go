@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// simulation is a run on the campaign's prizes under a document, "" for none.
+// simulation returns a run on the campaign's prizes under a document, "" for none.
 func simulation(t testing.TB, document string, prizes []draw.Prize) odds.Simulation {
 	t.Helper()
 	s := odds.Simulation{Draws: 200_000, Users: 1000, Rate: 50, From: noon(), Seed: 1}
@@ -39,8 +39,8 @@ func large() []draw.Prize {
 	return prizes
 }
 
-// TestSimulate: each law meets its exact expectation, and the same seed gives
-// the same run.
+// TestSimulate: each law agrees with its exact expectation, and the same seed gives the
+// same run.
 func TestSimulate(t *testing.T) {
 	for document, expected := range map[string][]float64{
 		``:                                    {0.005, 0.045, 0.5, 0.45, -1},
@@ -70,7 +70,7 @@ func TestSimulate(t *testing.T) {
 	drawtest.Invalid(t, err, "no prize of the pool")
 }
 
-// TestSimulateToTheEnd: an urn that is emptied gives all it has.
+// TestSimulateToTheEnd: an urn that is emptied gives all its units.
 func TestSimulateToTheEnd(t *testing.T) {
 	s := simulation(t, ``, drawtest.Campaign())
 	s.Draws = 3000
@@ -90,10 +90,10 @@ func TestSimulateToTheEnd(t *testing.T) {
 	require.Empty(t, r.Refusals)
 }
 
-// TestSimulateLimitsAndBudget: nobody passes a limit, and the budget holds.
+// TestSimulateLimitsAndBudget: no user exceeds a limit, and the budget is kept.
 func TestSimulateLimitsAndBudget(t *testing.T) {
 	s := simulation(t, `{"fallback":"none","limits":[{"of":"draws","max":3,"per":"hour"}],"budget":{"max":"1000.00"}}`, large())
-	s.Draws, s.Rate = 100_000, 10 // 10,000 s: three hours are begun
+	s.Draws, s.Rate = 100_000, 10 // 10,000 s: part of three hours
 	r := simulated(t, s)
 	require.Equal(t, int64(3*3*1000), r.Draws, "three in each hour for each user")
 	require.Equal(t, int64(100_000-9000), r.Refusals[draw.CodeLimitReached])
@@ -103,7 +103,7 @@ func TestSimulateLimitsAndBudget(t *testing.T) {
 	require.Positive(t, r.Redirects[draw.WhyBudget])
 }
 
-// BenchmarkSimulate is one draw: 3 µs are 3 s for a million.
+// BenchmarkSimulate measures one draw: 3 µs are 3 s for a million.
 func BenchmarkSimulate(b *testing.B) {
 	for name, document := range map[string]string{"rules=none": ``, "rules=all": drawtest.Whole} {
 		b.Run(name, func(b *testing.B) {
@@ -116,7 +116,7 @@ func BenchmarkSimulate(b *testing.B) {
 	}
 }
 
-// BenchmarkPlan is one batch of requests of one unit each, planned and undone.
+// BenchmarkPlan measures one batch of requests of one unit each, planned and undone.
 func BenchmarkPlan(b *testing.B) {
 	for name, document := range map[string]string{"rules=none": ``, "rules=win": `{"win":"1/50","fallback":"none"}`} {
 		b.Run(name, func(b *testing.B) {
@@ -138,9 +138,9 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// TestRareWinsAreNoAlarm: a prize that is seldom drawn is drawn all the same, and
-// what chance does not explain is an alarm.
-func TestRareWinsAreNoAlarm(t *testing.T) {
+// TestDeviationsFollowTheChanceOfTheCount: a rare prize that is drawn is no alarm, and a count that
+// chance does not explain is one.
+func TestDeviationsFollowTheChanceOfTheCount(t *testing.T) {
 	prizes := []draw.Prize{{ID: "gold", Stocked: 10}, {ID: "none", Kind: draw.KindBlank, Stocked: draw.EndlessStock}}
 	rare := simulation(t, `{"fallback":"none","odds":{"of":1000000,"prizes":{"gold":1}}}`, prizes)
 	rare.Draws = 10_000

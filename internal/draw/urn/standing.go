@@ -7,11 +7,11 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Standing is where a user stands under the rules in force.
+// Standing is what a user has used of the rules in force.
 type Standing struct {
 	Limits []LimitStanding
-	// Misses is his run of misses; GuaranteedIn is how many draws it takes until
-	// one is guaranteed, 1 for the next, 0 without a guarantee.
+	// Misses is the user's run of misses; GuaranteedIn is after how many draws one is
+	// guaranteed, 1 for the next, 0 without a guarantee.
 	Misses, GuaranteedIn int64
 	Blocked              bool
 }
@@ -19,15 +19,15 @@ type Standing struct {
 // LimitStanding is what a user has used of a limit.
 type LimitStanding struct {
 	draw.Limit
-	// Used is 0 to Max even where a limit was lowered; Left is the rest.
+	// Used is 0 to Max even if a limit was lowered; Left is the rest.
 	Used, Left int64
-	// ResetsAt is when Left rises by itself, the zero time for never or where
-	// nothing is used.
+	// ResetsAt is when Left increases by itself, the zero time for never or if nothing
+	// is used.
 	ResetsAt time.Time
 }
 
-// NeedsOf lists what [Urn.OutlookOf] and [Urn.Standing] need of a player: of each limit
-// with a window up to Max turns.
+// NeedsOf lists what [Urn.OutlookOf] and [Urn.Standing] need of a player: for each
+// limit with a window up to Max turns.
 func (u *Urn) NeedsOf(p draw.Player) []Need {
 	needs := u.Needs([]*Ask{{Request: requestOf(p, u.PoolID)}})
 	for i := range needs {
@@ -36,14 +36,14 @@ func (u *Urn) NeedsOf(p draw.Player) []Need {
 	return needs
 }
 
-// Outlook is what the next draw of one unit would be given. It uses no number.
+// Outlook is what the next draw of one unit would get. It uses no random number.
 type Outlook struct {
 	plan   *Plan
 	counts []*tally
 }
 
-// Outlook is that of a player without turns at a time, who has reached no limit and
-// missed nothing.
+// Outlook returns the outlook of a player without turns at a time, who has reached no
+// limit and missed nothing.
 func (u *Urn) Outlook(at time.Time) Outlook {
 	p := u.newPlan(nil)
 	p.begin(at)
@@ -57,8 +57,9 @@ func (u *Urn) Outlook(at time.Time) Outlook {
 	return Outlook{p, counts}
 }
 
-// OutlookOf is that of a player at a time, from the facts that [Urn.NeedsOf] names.
-// Errors: what would refuse the draw; a ticket is taken as given.
+// OutlookOf returns the outlook of a player at a time, from the facts that
+// [Urn.NeedsOf] names. Errors: those that would refuse the draw, which is assumed to
+// have a ticket.
 func (u *Urn) OutlookOf(player draw.Player, facts *Facts, at time.Time) (Outlook, error) {
 	p := u.newPlan(nil)
 	p.facts = facts
@@ -69,16 +70,16 @@ func (u *Urn) OutlookOf(player draw.Player, facts *Facts, at time.Time) (Outlook
 	return Outlook{p, p.players[player]}, nil
 }
 
-// Given is the id of the prize that a draw is given where the urn gives the prize
-// drawn, "" for nothing.
+// Given returns the id of the prize that a draw gets if the urn gives the prize drawn and
+// no moment is pending, "" for nothing.
 func (o Outlook) Given(drawn string) string {
-	if place, _ := o.plan.outcome(o.plan.urn.placeOf(drawn), o.counts); place != none {
+	if place, _ := o.plan.ruledOutcome(o.plan.urn.placeOf(drawn), o.counts); place != none {
 		return o.plan.urn.prizes[place].id
 	}
 	return ""
 }
 
-// Standing says where a player stands at a time, from the facts that
+// Standing returns the standing of a player at a time, from the facts that
 // [Urn.NeedsOf] names. Error: CodeInternal for facts that were not read.
 func (u *Urn) Standing(player draw.Player, facts *Facts, at time.Time) (Standing, error) {
 	t := u.terms
@@ -114,7 +115,7 @@ func (t *tally) standing(l draw.Limit, at time.Time, zone *time.Location) LimitS
 	return s
 }
 
-// requestOf is one of a player for a unit, which nobody has made.
+// requestOf returns a hypothetical request of a player for a unit.
 func requestOf(p draw.Player, poolID string) draw.Request {
 	return draw.Request{PoolID: poolID, UserID: p.UserID, Count: 1}
 }

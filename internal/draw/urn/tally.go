@@ -7,20 +7,21 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Need is what must be read of a subject before requests can be planned: the last
-// turn of a kind, with its seq s and its run, and the turns from seq s+1-Max to
-// s+Units-Max. Where Max is 0 the last turn is enough.
+// Need is what must be read of a subject before requests can be planned: the last turn
+// of a kind, with its seq s and its run, and the turns from seq s+1-Max to s+Units-Max.
+// If Max is 0, the last turn is enough.
 type Need struct {
 	Subject string
 	Counted draw.Counted
 	Max     int64
-	// Units is how many units are asked for that count for the subject.
+	// Units is the number of requested units that count for the subject.
 	Units int64
 }
 
-// Needs lists what must be read for requests under the rules in force: per subject
-// one need for each limit with a window, and one for each kind that has none. It is empty for rules that count nothing. Requests whose draw
-// is known, or that are left out, need nothing.
+// Needs lists what must be read for requests under the rules in force: for each subject
+// one need for each limit with a window, and one for each kind without such a limit. It
+// is empty for rules that count nothing. Requests whose draw is known, or that are left
+// out, need nothing.
 func (u *Urn) Needs(asks []*Ask) []Need {
 	counted := u.rules().Counted()
 	if len(counted) == 0 {
@@ -49,14 +50,14 @@ func (u *Urn) Needs(asks []*Ask) []Need {
 	return needs
 }
 
-// subject is one that draws count for.
+// subject identifies whose draws are counted together, such as those of one user.
 type subject struct {
 	by draw.By
 	id string
 }
 
-// subjectsOf lists those that requests count for, in their order, each with the units
-// that are asked for.
+// subjectsOf lists the subjects that requests count for, in their order, and the number
+// of requested units of each.
 func subjectsOf(asks []*Ask, counted []draw.Counted) (all []subject, units map[subject]int64) {
 	var kinds []draw.By
 	for _, c := range counted {
@@ -80,8 +81,8 @@ func subjectsOf(asks []*Ask, counted []draw.Counted) (all []subject, units map[s
 	return all, units
 }
 
-// Facts are what was read of subjects. A subject and a kind that were not read are
-// not the same as one without turns: no draw is planned from them.
+// Facts are what was read of subjects. If a subject and a kind were not read, that does
+// not mean that they have no turns: no draw is planned from them.
 type Facts struct{ turns map[who]*turns }
 
 type who struct {
@@ -89,14 +90,14 @@ type who struct {
 	counted draw.Counted
 }
 
-// whoOf is whose turns of a kind the draws of a player are.
+// whoOf returns whose turns of a kind the draws of a player are.
 func whoOf(p draw.Player, c draw.Counted) who { return who{c.By().Of(p), c} }
 
-// turns are those of one subject and kind, as far as they were read.
+// turns are the turns of one subject and kind, as far as they were read.
 type turns struct {
 	// last is the seq of the last turn, 0 for none; run is its run.
 	last, run int64
-	// times are those of some turns, in order of seq.
+	// times are the times of some turns, in order of seq.
 	times []timeOf
 }
 
@@ -105,7 +106,7 @@ type timeOf struct {
 	at  time.Time
 }
 
-// NewFacts begins what is read for needs: no turns yet.
+// NewFacts returns facts for needs, without any turns yet.
 func NewFacts(needs []Need) *Facts {
 	f := &Facts{turns: make(map[who]*turns, len(needs))}
 	for _, n := range needs {
@@ -123,11 +124,12 @@ func (f *Facts) begin(of who) *turns {
 	return t
 }
 
-// Add adds a turn that was read. Turns come in any order, and more than once;
-// the one with the highest seq is the last.
+// Add adds a turn that was read. Turns come in any order, and more than once; the one
+// with the highest seq is the last.
 func (f *Facts) Add(t draw.Turn) { f.begin(who{t.Subject, t.Counted}).add(t) }
 
-// Last is the seq of the last turn that was read of a subject and kind, 0 for none.
+// Last returns the seq of the last turn that was read of a subject and kind, 0 for
+// none.
 func (f *Facts) Last(subject string, c draw.Counted) int64 {
 	if t := f.turns[who{subject, c}]; t != nil {
 		return t.last
@@ -160,16 +162,16 @@ func (t *turns) find(seq int64) (int, bool) {
 	})
 }
 
-// keep drops the times of all turns but the last max: what simulations and
-// audits hold of each subject.
+// keep drops the times of all but the last maximum turns: simulations and audits keep
+// no more of each subject.
 func (t *turns) keep(maximum int64) {
 	if n := int64(len(t.times)); n > 2*maximum {
 		t.times = slices.Delete(t.times, 0, int(n-maximum))
 	}
 }
 
-// tally is a subject's turns of one kind as a plan goes on. Those who share a subject
-// share it.
+// tally is a subject's turns of one kind, updated by a plan. Players with the same
+// subject share it.
 type tally struct {
 	who
 	*turns
@@ -177,10 +179,10 @@ type tally struct {
 	fresh, run int64
 }
 
-// allows says whether k further turns after those of the plan are within a
-// limit whose window starts at start and goes to the present. Of max turns and
-// the k, the oldest is turn s+k-max, and it must lie before the window. Turns of
-// the plan lie in every window.
+// allows reports whether k further turns after those of the plan are within a limit
+// whose window starts at start and lasts up to now. If s is the last turn, those of the
+// plan included, then the newest maximum turns will be those after turn s+k-maximum. So
+// that turn must be before the window. Turns of the plan are in every window.
 func (t *tally) allows(k, maximum int64, start time.Time) bool {
 	q := t.oldest(k, maximum)
 	if q <= 0 {
@@ -190,13 +192,13 @@ func (t *tally) allows(k, maximum int64, start time.Time) bool {
 	return known && at.Before(start)
 }
 
-// oldest is the seq of the turn that has to leave the window for k further ones.
+// oldest returns the seq of the turn that must leave the window for k further ones.
 //
 //double:checks-each t.last + t.fresh + k => t.last + k
 func (t *tally) oldest(k, maximum int64) int64 { return t.last + t.fresh + k - maximum }
 
-// at is the time of a turn. It is false for a turn that the plan makes, and for
-// one that was not read: that grants nothing.
+// at returns the time of a turn. It returns false for a turn that the plan makes, and
+// for one that was not read, which therefore grants nothing.
 func (t *tally) at(seq int64) (time.Time, bool) {
 	if i, found := t.find(seq); found {
 		return t.times[i].at, true
@@ -204,7 +206,7 @@ func (t *tally) at(seq int64) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// retryAt is the first instant at which k further turns are within a limit that
+// retryAt returns the first instant at which k further turns are within a limit that
 // does not allow them now, the zero time for never.
 func (t *tally) retryAt(k int64, l draw.Limit, now time.Time, zone *time.Location) time.Time {
 	if k > l.Max || l.Per.IsEver() {

@@ -14,10 +14,10 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// histories is how many random histories the test of limits goes through.
+// histories is the number of random histories in the test of limits.
 var histories = flag.Int("histories", 20_000, "random histories of TestLimitsAgainstCounting")
 
-// history is what a user did before a batch: the times of his turns, and a limit.
+// history is what a user did before a batch: the times of the turns, and a limit.
 type history struct {
 	limit draw.Limit
 	zone  *time.Location
@@ -39,7 +39,7 @@ func randomHistory(t *testing.T, r *rand.Rand, zones []*time.Location) history {
 	}
 	at := time.Date(2026, time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), 0, 0, 0, time.UTC)
 	for range r.IntN(14) {
-		// Whole hours, so that turns lie on the bounds of windows.
+		// Whole hours, so that turns are on the bounds of windows.
 		at = at.Add(time.Duration(r.IntN(1<<r.IntN(7))) * time.Hour)
 		h.times = append(h.times, at)
 	}
@@ -53,7 +53,8 @@ func randomHistory(t *testing.T, r *rand.Rand, zones []*time.Location) history {
 	return h
 }
 
-// counted is how many of the k-th further units a count of the window grants.
+// counted returns how many of the k-th further units are granted by counting the
+// window.
 func (h history) counted(k int64, now time.Time) bool {
 	start := h.limit.Per.Start(now, h.zone)
 	used := k
@@ -65,7 +66,8 @@ func (h history) counted(k int64, now time.Time) bool {
 	return used <= h.limit.Max
 }
 
-// facts are the turns that a need names, and no others, so much earlier.
+// facts returns the turns that a need names, and no others, made earlier by the given
+// time.
 func (h history) facts(n urn.Need, earlier time.Duration) *urn.Facts {
 	f := urn.NewFacts([]urn.Need{n})
 	last := int64(len(h.times))
@@ -93,8 +95,8 @@ func (p pools) under(t *testing.T, h history) *urn.Urn {
 	return p[document]
 }
 
-// refusal is how the pool decides a draw of k units after the history, from
-// turns that were read so much earlier than they were.
+// refusal returns how the pool decides a draw of k units after the history, with turns
+// that were read as earlier than they were by the given time.
 func (h history) refusal(u *urn.Urn, k int64, earlier time.Duration) error {
 	needs := u.Needs([]*urn.Ask{asking("d", int(h.units))})
 	p := u.PlanWith([]*urn.Ask{asking("d", int(k))}, h.facts(needs[0], earlier), h.now)
@@ -102,10 +104,10 @@ func (h history) refusal(u *urn.Urn, k int64, earlier time.Duration) error {
 	return p.Err(0)
 }
 
-// rule says whether the k-th further unit is granted.
+// rule decides whether the k-th further unit is granted.
 type rule func(h history, u *urn.Urn, k int64) bool
 
-// wrong counts the units that a rule decides otherwise than counting does.
+// wrong counts the units that a rule decides otherwise than by counting.
 func wrong(t *testing.T, n int, decide rule) (wrong int) {
 	r := rand.New(rand.NewPCG(7, 11))
 	zones, urns := zonesOf(t), pools{}
@@ -128,8 +130,8 @@ func zonesOf(t *testing.T) (zones []*time.Location) {
 	return zones
 }
 
-// TestLimitsAgainstCounting: from the few turns that are read, a unit is allowed
-// exactly where counting all turns of the window allows it.
+// TestLimitsAgainstCounting: from the few turns that are read, a unit is allowed if and
+// only if counting all turns of the window allows it.
 func TestLimitsAgainstCounting(t *testing.T) {
 	require.Zero(t, wrong(t, *histories, func(h history, u *urn.Urn, k int64) bool { return h.refusal(u, k, 0) == nil }))
 	for name, double := range map[string]rule{
@@ -144,8 +146,8 @@ func TestLimitsAgainstCounting(t *testing.T) {
 	}
 }
 
-// TestRetryAt: at that instant, and not a microsecond before, the same draw
-// passes; where it is never, no time passes it.
+// TestRetryAt: at that instant, and not a microsecond before, the same draw is allowed;
+// if it is never, no time allows it.
 func TestRetryAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	zones, urns, refusals := zonesOf(t), pools{}, 0
@@ -167,9 +169,9 @@ func TestRetryAt(t *testing.T) {
 	require.Positive(t, refusals)
 }
 
-// TestFacts: turns come in any order and twice. The last is the one with the
-// highest seq, and each keeps its time.
-func TestFacts(t *testing.T) {
+// TestFactsKeepTheLastTurnAndAllTimes: turns come in any order and twice. The last is the one with the highest
+// seq, and each keeps its time.
+func TestFactsKeepTheLastTurnAndAllTimes(t *testing.T) {
 	u := under(t, `{"fallback":"none","guarantee":{"after":90,"prize":"gold"},"limits":[{"of":"draws","max":4,"per":"1h"}]}`, drawtest.Campaign())
 	at := func(seq int64) time.Time { return noon().Add(time.Duration(seq-10) * time.Minute) }
 	f := urn.NewFacts(u.NeedsOf(player("u")))
@@ -177,7 +179,7 @@ func TestFacts(t *testing.T) {
 		f.Add(draw.Turn{Subject: "u", Counted: draw.CountedMiss, Seq: seq, Run: 10 * seq, At: at(seq)})
 		f.Add(draw.Turn{Subject: "u", Counted: draw.CountedDraw, Seq: seq, At: at(seq)})
 	}
-	for k := range int64(4) { // the turn that has to leave the window for so many more
+	for k := range int64(4) { // the turn that must leave the window for k more
 		p := u.PlanWith([]*urn.Ask{asking("d", int(k+1))}, f, noon())
 		require.Equal(t, at(6+k).Add(time.Hour+time.Microsecond), refused(t, draw.CodeLimitReached, p.Err(0)).Reached.RetryAt)
 	}
@@ -191,9 +193,9 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestNeeds: per user one for each limit with a window, and one for each kind
-// that has none; nothing for rules that count nothing.
-func TestNeeds(t *testing.T) {
+// TestNeedsListEachLimitOnce: for each user there is one need for each limit with a window, and one for
+// each kind without such a limit; there is none for rules that count nothing.
+func TestNeedsListEachLimitOnce(t *testing.T) {
 	u := under(t, `{"fallback":"none","guarantee":{"after":1,"prize":"gold"},"limits":[{"of":"draws","max":3,"per":"day"},
 		{"of":"draws","max":7},{"of":"draws","max":2,"per":"1h"},{"of":"prize","prize":"gold","max":1}]}`, drawtest.Campaign())
 	known := of("u1", inLog(asking("a", 4)))

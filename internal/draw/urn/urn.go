@@ -10,61 +10,65 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Urn is the cached copy of a pool: its prizes, their counts, and the head at
-// which all of it was read. It may refuse a draw, never grant one: what it
-// gives out is a plan that the guarded write accepts only while the pool is at
-// the same head. It has one owner at a time and two ways to change:
-// [Urn.Seen] brings it up to what was read, [Urn.Invalidate] drops it.
+// Urn is the cached copy of a pool: its prizes, their counts, and the head at which all
+// of it was read. It may refuse a draw, but never grant one: it only makes a plan,
+// which the guarded write accepts only while the pool is at the same head. It has one
+// owner at a time and two ways to change: [Urn.Seen] updates it to what was read,
+// [Urn.Invalidate] drops it.
 type Urn struct {
 	PoolID string
 	State  draw.State
 	// Mode is the pool's own lock mode, "" for the service's.
 	Mode string
-	// Head is the state that the counts stand for; version 0 says that nothing
-	// is cached.
+	// Head is the state of the counts; version 0 means that nothing is cached.
 	draw.Head
 	// At is the time of the pool's last entry.
 	At time.Time
 	// DueAt is the time of the earliest open item of the pool's agenda, the zero
 	// time for none.
 	DueAt time.Time
-	// ClockLeapt is why what goes by time cannot be decided now, nil where it can. Plans
-	// of a pool with rules or an agenda then refuse every new draw with it.
+	// ClockLeapt is why decisions that depend on time cannot be made now, nil if they
+	// can. Plans of a pool with rules or an agenda then refuse every new draw with it.
 	ClockLeapt error
-	// CodesAway is why codes cannot be handed out now, nil where they can. Plans of a pool
+	// CodesAway is why codes cannot be handed out now, nil if they can. Plans of a pool
 	// with codes then refuse every new draw with it.
 	CodesAway error
 
-	// due says that the read found that item to be due.
+	// due means that the read found that item to be due.
 	due bool
-	// pause is what a paused pool says to those who draw.
+	// pause is the message of a paused pool to those who draw.
 	pause  draw.Pause
 	prizes []urnPrize
 	places map[string]int
 	// coded is the number of prizes with codes.
 	coded int
-	// stocked and remaining are those of all prizes together.
+	// stocked and remaining are the sums over all prizes.
 	stocked, remaining int64
 	units              fenwick
-	// deck belongs to the history that last names. Both outlive Invalidate, so
-	// that a copy that is dropped and read again gives the same picks.
+	// deck belongs to the history of last. Invalidate changes neither, so that a copy
+	// that is dropped and read again gives the same picks.
 	deck *deck
 	last draw.Head
-	// source, where not nil, gives the numbers in place of the deck. In a pool
-	// whose numbers are committed it is the seeds of secrets.
+	// source, unless it is nil, gives the numbers instead of the deck. In a committed
+	// pool it is the seeds of secrets.
 	source Source
-	// committed is the version of the pool's commitment, opened that of the change
-	// that opened the pool with a round of its beacon; 0 for none. secrets are those
-	// of both, nothing before the urn was given any; asked reports whether it was.
+	// committed is the version of the pool's commitment, opened that of the change that
+	// opened the pool with a round of its beacon; 0 for none. secrets belong to both,
+	// and are empty before the urn was given any; asked reports whether it was.
 	committed, opened int64
+	// claimsFrom is the version of the first rules with claims, 0 for none.
+	claimsFrom int64
 
 	secrets Secrets
 	asked   bool
 
 	stream stream
-	// terms are the rules in force, nil for none; spending is what they spent.
+	// terms are the rules in force, nil for none; spending is what was spent under
+	// them.
 	terms    *terms
 	spending Spending
+	// moments are those that are pending.
+	moments moments
 	// hits counts the reads in a row that found the pool unchanged.
 	hits int
 }
@@ -73,13 +77,13 @@ type urnPrize struct {
 	id, name        string
 	value           decimal.Decimal
 	stocked, issued int64
-	// cents is the value. An endless blank weighs nothing in the urn.
+	// cents is the value. An endless blank has no weight in the urn.
 	cents          int64
 	blank, endless bool
 	hasCodes       bool
 }
 
-// weight is the number of units that the prize has in the urn.
+// weight returns the number of units that the prize has in the urn.
 func (p *urnPrize) weight() int64 {
 	if p.endless {
 		return 0
@@ -87,7 +91,7 @@ func (p *urnPrize) weight() int64 {
 	return p.stocked - p.issued
 }
 
-// stock is the number of units that the urn ever had of the prize.
+// stock returns the number of units that the urn ever had of the prize.
 func (p *urnPrize) stock() int64 {
 	if p.endless {
 		return 0
@@ -101,57 +105,62 @@ type Snapshot struct {
 	Mode  string
 	Head  draw.Head
 	At    time.Time
-	// DueAt is the time of the earliest open item of the agenda, the zero time
-	// for none. Due says that it has come, by the database's clock.
+	// DueAt is the time of the earliest open item of the agenda, the zero time for
+	// none. Due means that it has come, by the database's clock.
 	DueAt time.Time
 	Due   bool
-	// Committed is the version of the change that committed the pool to its
-	// numbers, 0 for a pool whose numbers are secret.
+	// Committed is the version of the change that committed the pool to its numbers, 0
+	// for a pool with secret numbers.
 	Committed int64
-	// Opened is the version of the change that opened the pool with the round of
-	// its beacon that is in force, 0 for none.
+	// Opened is the version of the change that opened the pool with the round of its
+	// beacon that is in force, 0 for none.
 	Opened int64
+	// ClaimsFrom is the version of the first rules that had claims, 0 for none.
+	ClaimsFrom int64
 	// Pause is what a pool that is paused says to those who draw.
 	Pause draw.Pause
-	// Prizes are those that changed since the version of the urn; all of them
-	// for an urn at version 0.
+	// Prizes are those that changed since the version of the urn; all of them for an
+	// urn at version 0.
 	Prizes []draw.Prize
-	// Rules are those in force, nil for none.
+	// Moments are those that are pending, in the order of (Done, Item), if they were
+	// read. Otherwise those of the urn are still pending.
+	Moments        []Moment
+	HasReadMoments bool
+	// Rules are the rules in force, nil for none.
 	Rules *draw.Rules
 	// Spending is what was spent of their budget.
 	Spending Spending
 }
 
-// NewUrn returns an urn that holds nothing yet.
+// NewUrn returns an empty urn.
 func NewUrn(poolID string) *Urn {
 	u := &Urn{PoolID: poolID, deck: newDeck()}
 	u.Invalidate()
 	return u
 }
 
-// NewUrnFrom returns an urn that holds nothing yet and takes its numbers from
-// source, whatever history it is of.
+// NewUrnFrom returns an empty urn that takes its numbers from source, whatever its
+// history.
 func NewUrnFrom(poolID string, source Source) *Urn {
 	u := NewUrn(poolID)
 	u.source = source
 	return u
 }
 
-// Invalidate drops the cached copy, so that the next read is whole.
+// Invalidate drops the cached copy, so that the next read is complete.
 func (u *Urn) Invalidate() {
 	u.State, u.Mode, u.Head, u.At, u.hits = "", "", draw.Head{}, time.Time{}, 0
 	u.DueAt, u.due, u.pause = time.Time{}, false, draw.Pause{}
 	u.prizes, u.places, u.stocked, u.remaining, u.units = nil, map[string]int{}, 0, 0, newFenwick(nil)
-	u.terms, u.spending, u.coded = nil, Spending{}, 0
+	u.terms, u.spending, u.coded, u.moments = nil, Spending{}, 0, nil
 }
 
 // HasCodes reports whether some prize of the pool has codes.
 func (u *Urn) HasCodes() bool { return u.coded > 0 }
 
-// Seen brings the urn up to what was read. It is false, and the urn is
-// invalidated, when the pool does not follow from the cached copy: another
-// history was put in its place, or more happened than the trail shows. Then
-// the pool has to be read again, whole.
+// Seen updates the urn to what was read. It returns false, and invalidates the urn, if
+// the pool does not follow from the cached copy: another history replaced it, or more
+// was written than the trail shows. Then the pool must be read again completely.
 func (u *Urn) Seen(s Snapshot) bool {
 	if u.Version > 0 && !s.Head.Follows(u.Head) {
 		u.Invalidate()
@@ -162,11 +171,14 @@ func (u *Urn) Seen(s Snapshot) bool {
 		u.commitTo(0, 0) // another history may be committed to other seeds, or to none
 	}
 	u.commitTo(s.Committed, s.Opened)
-	if n := len(s.Prizes); len(u.prizes) == 0 { // the read is whole, and its size known
+	if n := len(s.Prizes); len(u.prizes) == 0 { // the read is complete, and its size known
 		u.prizes, u.places, u.units.sums = make([]urnPrize, 0, n), make(map[string]int, n), slices.Grow(u.units.sums, n)
 	}
 	for _, p := range s.Prizes {
 		u.put(p)
+	}
+	if s.HasReadMoments {
+		u.setMoments(s.Moments)
 	}
 	if u.Version > 0 && s.Head.Is(u.Head) {
 		u.hits++
@@ -174,33 +186,42 @@ func (u *Urn) Seen(s Snapshot) bool {
 		u.hits = 0
 	}
 	u.State, u.Mode, u.At, u.spending = s.State, s.Mode, s.At, s.Spending
-	u.DueAt, u.due, u.pause = s.DueAt, s.Due, s.Pause
+	u.DueAt, u.due, u.pause, u.claimsFrom = s.DueAt, s.Due, s.Pause, s.ClaimsFrom
 	u.setTerms(s.Rules)
 	u.moveTo(s.Head)
 	return true
 }
 
-// commitTo says which version of the pool committed it to its numbers, and which
-// opened it with a round; 0 for none. Other secrets than those of both are dropped:
-// a new round makes all numbers others.
+// commitTo sets which version of the pool committed it to its numbers, and which opened
+// it with a round; 0 for none. It drops secrets that belong to others: a new round
+// changes all numbers.
 func (u *Urn) commitTo(version, opened int64) {
 	if u.committed != version || u.opened != opened {
-		u.SetSecrets(Secrets{})
-		u.committed, u.opened, u.asked = version, opened, false
+		u.ForgetSecrets()
+		u.committed, u.opened = version, opened
 	}
 }
 
-// Opened is the version of the change that opened the pool with a round of its
+// Opened returns the version of the change that opened the pool with a round of its
 // beacon, 0 for none.
 func (u *Urn) Opened() int64 { return u.opened }
 
-// LacksSecrets reports whether the pool is committed to its numbers, and nobody has
-// said yet where they come from: [Urn.SetSecrets] does.
+// LacksSecrets reports whether the pool is committed to its numbers, and
+// [Urn.SetSecrets] was not called yet.
 func (u *Urn) LacksSecrets() bool { return u.committed != 0 && !u.asked }
 
-// SetSecrets gives a committed pool its numbers and the signer of its receipts.
-// Without seeds every draw is refused with CodeSeedUnavailable, without a signer
-// every draw that asks for a receipt.
+// IsAway reports whether the pool is committed to numbers that are unavailable here.
+func (u *Urn) IsAway() bool { return u.committed != 0 && u.asked && u.secrets.Seeds == nil }
+
+// AskedOf returns who was last asked for the secrets of a committed pool.
+func (u *Urn) AskedOf() any { return u.secrets.AskedOf }
+
+// ForgetSecrets makes the urn lack secrets again.
+func (u *Urn) ForgetSecrets() { u.secrets, u.source, u.asked = Secrets{}, nil, false }
+
+// SetSecrets gives a committed pool its numbers and the signer of its receipts. Without
+// seeds every draw is refused with CodeSeedUnavailable; without a signer, every draw
+// that asks for a receipt.
 func (u *Urn) SetSecrets(s Secrets) {
 	u.secrets, u.source, u.asked = s, nil, true
 	if s.Seeds != nil {
@@ -208,31 +229,34 @@ func (u *Urn) SetSecrets(s Secrets) {
 	}
 }
 
-// Seeds are the numbers of a committed pool, nil where they cannot be had.
+// Seeds returns the numbers of a committed pool, nil if they are unavailable.
 func (u *Urn) Seeds() Seeds { return u.secrets.Seeds }
 
-// Pause is what the pool says to those who draw, the zero value unless it is paused.
+// Pause returns the pool's message to those who draw, the zero value unless it is
+// paused.
 func (u *Urn) Pause() draw.Pause { return u.pause }
 
-// moveTo says that the counts stand for another head of the same history.
+// moveTo sets the head of the counts to another head of the same history.
 func (u *Urn) moveTo(h draw.Head) { u.Head, u.last = h, h }
 
-// hitsMin is how many reads in a row must find a pool unchanged before it is
-// planned from the cached copy.
+// hitsMin is how many reads in a row must find a pool unchanged before it is planned
+// from the cached copy.
 const hitsMin = 2
 
-// IsCached says that nobody else seems to write to the pool, so that a draw
-// may be planned from the cached copy without reading the pool first. The
-// write tells whether the copy was still right.
-func (u *Urn) IsCached() bool { return u.Version > 0 && u.hits >= hitsMin && !u.LacksSecrets() }
+// IsCached reports whether no other instance seems to write to the pool, so that a draw
+// may be planned from the cached copy without reading the pool first. The write detects
+// whether the copy was still right.
+func (u *Urn) IsCached() bool {
+	return u.Version > 0 && u.hits >= hitsMin && (u.committed == 0 || u.secrets.Seeds != nil)
+}
 
-// WasRead says that the pool was read once, whatever became of the copy.
+// WasRead reports whether the pool was ever read, even if the copy was dropped.
 func (u *Urn) WasRead() bool { return u.last != draw.Head{} }
 
-// Remaining is the number of units in the urn. Endless blanks are in no urn.
+// Remaining returns the number of units in the urn. Endless blanks are in no urn.
 func (u *Urn) Remaining() int64 { return u.remaining }
 
-// Prizes is the number of prizes in the urn, empty ones included.
+// Prizes returns the number of prizes in the urn, including empty ones.
 func (u *Urn) Prizes() int { return len(u.prizes) }
 
 // EachPrize yields the prizes in the order in which they were added.
@@ -246,7 +270,7 @@ func (u *Urn) EachPrize() iter.Seq[draw.Prize] {
 	}
 }
 
-// put sets one prize to what was read; a new prize is added behind the others.
+// put sets one prize to what was read; a new prize is added after the others.
 func (u *Urn) put(p draw.Prize) {
 	put := urnPrize{
 		id: p.ID, name: p.Name, value: p.Value, stocked: p.Stocked, issued: p.Issued,
@@ -262,7 +286,7 @@ func (u *Urn) put(p draw.Prize) {
 			u.coded++
 		}
 	}
-	// Prizes in a row are often worth the same: they share it.
+	// Consecutive prizes often have the same value: they share it.
 	if before := max(0, place-1); u.prizes[before].value.Exponent() == put.value.Exponent() && u.prizes[before].value.Equal(put.value) {
 		put.value = u.prizes[before].value
 	}
@@ -274,7 +298,7 @@ func (u *Urn) put(p draw.Prize) {
 	u.remaining += change
 }
 
-// numbers are those of a version, until the next are asked for.
+// numbers returns the numbers of a version, valid until the next call.
 func (u *Urn) numbers(version int64) Numbers {
 	if u.source != nil {
 		return u.source.Of(version)
@@ -297,10 +321,10 @@ func (u *Urn) move(place int, issued int64) {
 	u.remaining -= issued
 }
 
-// covers says whether the urn holds count units.
+// covers reports whether the urn has count units.
 func (u *Urn) covers(count int) bool { return u.remaining >= int64(count) }
 
-// prizeOf is a prize as it is now, nil for one that the urn does not have.
+// prizeOf returns a prize in its present state, nil for one that the urn does not have.
 func (u *Urn) prizeOf(id string) *draw.Prize {
 	place := u.placeOf(id)
 	if place == none {
@@ -318,7 +342,7 @@ func (p *urnPrize) prize() draw.Prize {
 	return draw.Prize{ID: p.id, Name: p.name, Kind: kind, Value: p.value, Stocked: p.stocked, Issued: p.issued}
 }
 
-// placeOf is the place of a prize, none for one that the urn does not have.
+// placeOf returns the place of a prize, none for one that the urn does not have.
 func (u *Urn) placeOf(id string) int {
 	if place, known := u.places[id]; known {
 		return place
@@ -326,13 +350,13 @@ func (u *Urn) placeOf(id string) int {
 	return none
 }
 
-// fenwick holds counts and finds the count that a running number falls into,
-// both in O(log n), so that a pool of 100,000 prizes draws like one of ten.
-// After P. M. Fenwick, "A New Data Structure for Cumulative Frequency Tables",
-// Software: Practice and Experience 24(3), 1994.
+// fenwick stores counts and finds the count that a running number falls into, both in
+// O(log n), so that a pool of 100,000 prizes draws as fast as one of ten. After P. M.
+// Fenwick, "A New Data Structure for Cumulative Frequency Tables", Software: Practice
+// and Experience 24(3), 1994.
 type fenwick struct {
-	// sums[i] holds the sum of the i&-i counts that end at place i, from 1;
-	// sums[0] is not used.
+	// sums[i] is the sum of the i&-i counts that end at place i, from 1; sums[0] is not
+	// used.
 	sums []int64
 }
 
@@ -354,7 +378,7 @@ func (f *fenwick) add(i int, delta int64) {
 	}
 }
 
-// push adds a count behind the last.
+// push adds a count after the last.
 func (f *fenwick) push(count int64) {
 	i := len(f.sums)
 	if i == 0 {
@@ -367,9 +391,9 @@ func (f *fenwick) push(count int64) {
 	f.sums = append(f.sums, count)
 }
 
-// find returns the index of the count that unit falls into: the smallest i
-// whose counts up to and including i sum to more than unit. unit must be
-// from 0 to the total less one.
+// find returns the index of the count that unit falls into: the smallest i whose counts
+// up to and including i sum to more than unit. unit must be from 0 to the total minus
+// one.
 func (f *fenwick) find(unit int64) int {
 	at, step := 0, 1
 	for step*2 < len(f.sums) {
@@ -387,22 +411,10 @@ func (f *fenwick) find(unit int64) int {
 // none is the place of no prize: nothing was drawn.
 const none = -1
 
-// Spending is the value that was issued under rules with a budget in the window
-// that starts at From, in cents. It is written with the plan that makes it.
-type Spending struct {
-	From  time.Time
-	Cents int64
-}
+// Spending is what was spent of a budget. It is written with the plan that makes it.
+type Spending = draw.Spending
 
-// in is what was spent in the window that holds at: nothing yet in a new one.
-func (s Spending) in(b *draw.Budget, at time.Time, zone *time.Location) Spending {
-	if start := b.Per.Start(at, zone); s.From.Before(start) {
-		return Spending{From: start}
-	}
-	return s
-}
-
-// rules are those in force, nil for none.
+// rules returns the rules in force, nil for none.
 func (u *Urn) rules() *draw.Rules {
 	if u.terms == nil {
 		return nil
@@ -410,5 +422,5 @@ func (u *Urn) rules() *draw.Rules {
 	return u.terms.Rules
 }
 
-// Rules are those in force, nil for none, or where nothing is cached.
+// Rules returns the rules in force, nil for none, or if nothing is cached.
 func (u *Urn) Rules() *draw.Rules { return u.rules() }

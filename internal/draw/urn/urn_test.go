@@ -13,13 +13,13 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// taken is the plan that takes the unit of a version.
+// taken returns the plan that takes the unit of a version.
 func taken(u *urn.Urn, version int64) *urn.Plan {
 	u.Version = version - 1
 	return u.Plan([]*urn.Ask{asking("d", 1)}, noon())
 }
 
-// restocked has an urn read prizes that somebody else changed.
+// restocked makes an urn read prizes that another instance changed.
 func restocked(u *urn.Urn, prizes ...draw.Prize) {
 	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: u.Next(1), Prizes: prizes})
 }
@@ -31,8 +31,8 @@ func (a *aimed) Of(int64) urn.Numbers { return a }
 
 func (a *aimed) Below(int64) int64 { return a.unit }
 
-// at is the award of the unit that stands at a place of an urn which takes its
-// numbers from a. The unit is put back.
+// at returns the award of the unit at a place of an urn that takes its numbers from a.
+// The unit is returned.
 func (a *aimed) at(u *urn.Urn, unit int64) draw.Award {
 	a.unit = unit
 	p := u.Plan([]*urn.Ask{asking("d", 1)}, noon())
@@ -40,8 +40,8 @@ func (a *aimed) at(u *urn.Urn, unit int64) draw.Award {
 	return p.Awards[0]
 }
 
-// TestUrnIsUniform: each of the remaining units is as likely as any other, so
-// a prize's chance is its share of them, whatever is empty around it.
+// TestUrnIsUniform: each of the remaining units is equally likely, so a prize's chance
+// is its share of them, whatever is empty around it.
 func TestUrnIsUniform(t *testing.T) {
 	stock := []int64{0, 90, 0, 9, 1, 0, 400, 500}
 	u := urnOf(draw.StateOpen, stock...)
@@ -55,8 +55,8 @@ func TestUrnIsUniform(t *testing.T) {
 	require.Equal(t, int64(1000), u.Remaining())
 }
 
-// sampleOf leaves out prizes that hold nothing, once they are seen to have won
-// nothing: they add no degree of freedom.
+// sampleOf leaves out prizes without units, after checking that they won nothing: they
+// add no degree of freedom.
 func sampleOf(wins map[string]int64, stock []int64) drawtest.Sample {
 	var s drawtest.Sample
 	for i := range stock {
@@ -88,8 +88,8 @@ func TestUrnOrderIsUniform(t *testing.T) {
 	require.NoError(t, drawtest.Judge(s))
 }
 
-// TestUrnFirstTenth is the order of wins without any database: the first tenth
-// of many pools of 90, 9 and 1 %.
+// TestUrnFirstTenth judges the order of wins without any database: the first tenth of
+// many pools of 90, 9 and 1 %.
 func TestUrnFirstTenth(t *testing.T) {
 	var samples []drawtest.Sample
 	stock := []int64{900, 90, 10}
@@ -126,7 +126,7 @@ func TestUrnToTheLastUnit(t *testing.T) {
 
 // TestUrnAtTheEdges fills an urn with as much as a pool may hold.
 func TestUrnAtTheEdges(t *testing.T) {
-	const units = int64(1_000_000) * draw.StockMax // of as many prizes as 0.1.0 allowed
+	const units = int64(1_000_000) * draw.StockMax // of the number of prizes that 0.1.0 allowed
 	require.Positive(t, units, "the sum of all units is an int64")
 	const each = units / 1000
 	var full []draw.Prize
@@ -163,7 +163,7 @@ func TestUrnInvalidated(t *testing.T) {
 	require.Equal(t, "new", taken(u, 1).Awards[0].PrizeID)
 }
 
-// stockMap is an urn as a map, and the order in which its prizes were put in.
+// stockMap is an urn as a map, and the order in which its prizes were added.
 type stockMap struct {
 	prizes map[string]draw.Prize
 	order  []string
@@ -182,8 +182,7 @@ func (m *stockMap) issue(id string, units int64) {
 	m.prizes[id] = p
 }
 
-// TestUrnAgainstMap: whatever is put, taken and put back, the urn holds what a
-// map says.
+// TestUrnAgainstMap: whatever is put, taken and put back, the urn has what a map has.
 func TestUrnAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		aim, model := &aimed{}, &stockMap{prizes: map[string]draw.Prize{}}

@@ -5,14 +5,14 @@ import (
 	"net/netip"
 )
 
-// AddressOf reads the address before a port. The zero address, which stands for
-// what cannot be read, counts as one caller.
+// AddressOf reads the address before a port. An unreadable address gives the zero
+// address, which counts as one caller.
 func AddressOf(text string) netip.Addr {
 	read, _ := netip.ParseAddrPort(text)
 	return read.Addr().Unmap()
 }
 
-// PeerOf is the address of the other end of a request's connection. It is read
+// PeerOf returns the address of the other end of a request's connection. It is read
 // once for all requests of the connection.
 func PeerOf(r *nethttp.Request) netip.Addr {
 	if c := Of(r.Context()); c != nil {
@@ -21,7 +21,7 @@ func PeerOf(r *nethttp.Request) netip.Addr {
 	return AddressOf(r.RemoteAddr)
 }
 
-// CallerOf is the address that counts: a caller with IPv6 has a whole /64.
+// CallerOf returns the address that counts: a caller with IPv6 has a whole /64.
 func CallerOf(from netip.Addr) netip.Addr {
 	if !from.Is6() || from.Is4In6() {
 		return from.Unmap()

@@ -8,21 +8,21 @@ import (
 	"sync/atomic"
 )
 
-// Conn is a connection on which net/http does not listen for the caller's
-// going away while a draw is decided. It would read a byte ahead for that, in a
-// goroutine of its own, for every request that has a body; and a draw that is
-// under way is not its caller's to cancel. Other calls are watched as usual.
+// Conn is a connection on which net/http does not watch for the caller's disconnection
+// while a draw is decided. For that, it would read a byte ahead, in a separate
+// goroutine, for every request that has a body; and a caller cannot cancel a draw that
+// is under way. Other calls are watched as usual.
 type Conn struct {
 	net.Conn
 	drawing atomic.Bool
-	// bodies counts the bodies that were begun to be read, and again when they were
-	// read: it is odd while one is awaited.
+	// bodies is incremented when the reading of a body begins and when it ends: it is
+	// odd while a body is awaited.
 	bodies atomic.Uint32
-	// peer is the other end's address, the zero one where it is not known.
+	// peer is the other end's address, the zero one if it is not known.
 	peer netip.Addr
-	// standing is its connections', whose mutex guards it.
+	// standing belongs to the Set, whose mutex guards it.
 	standing standing
-	// ended, where set, is called with the connection before it is closed.
+	// ended, if set, is called with the connection before it is closed.
 	ended func(*Conn)
 }
 
@@ -34,10 +34,9 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Read implements net.Conn. One byte is what net/http asks for when it watches
-// a connection; the reply that there is none yet ends the watch. That is a
-// habit which no documentation promises: TestNetHTTPWatchesByOneByte holds
-// net/http to it.
+// Read implements net.Conn. net/http asks for one byte when it watches a connection;
+// the answer that there is none yet ends the watch. No documentation promises that
+// habit: TestNetHTTPWatchesByOneByte checks it.
 func (c *Conn) Read(b []byte) (int, error) {
 	if len(b) == 1 && c.drawing.Load() {
 		return 0, nil
@@ -45,14 +44,14 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// SetDrawing notes whether a draw is decided for the connection's caller.
+// SetDrawing sets whether a draw is being decided for the connection's caller.
 func (c *Conn) SetDrawing(is bool) {
 	if c != nil {
 		c.drawing.Store(is)
 	}
 }
 
-// CountBody notes that a body is read from now on, and again that it was read.
+// CountBody records the beginning of reading a body, and its end at the next call.
 func (c *Conn) CountBody() {
 	if c != nil {
 		c.bodies.Add(1)
@@ -60,7 +59,7 @@ func (c *Conn) CountBody() {
 }
 
 // ResetOnClose chooses how the connection ends: by a reset, which no caller takes for
-// the end of an answer, or as usual. The kernel does so too where the process is killed.
+// the end of an answer, or as usual. The kernel does the same if the process is killed.
 func (c *Conn) ResetOnClose(reset bool) {
 	tcp, ok := c.Conn.(interface{ SetLinger(sec int) error })
 	if !ok { // a pipe of a test
@@ -70,15 +69,15 @@ func (c *Conn) ResetOnClose(reset bool) {
 	if reset {
 		seconds = 0
 	}
-	_ = tcp.SetLinger(seconds) // fails where the connection has ended
+	_ = tcp.SetLinger(seconds) // fails if the connection has ended
 }
 
-// Cut ends the connection without the farewell of TLS, which would pass for the end of
-// an answer.
+// Cut ends the connection without the closing message of TLS, which would look like the
+// end of an answer.
 func (c *Conn) Cut() { _ = c.Conn.Close() }
 
-// connUnder returns the conn of a connection, which TLS may hide, nil for one of
-// somebody else's.
+// connUnder returns the conn of a connection, which TLS may wrap, nil for another
+// server's connection.
 func connUnder(c net.Conn) *Conn {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
@@ -89,13 +88,13 @@ func connUnder(c net.Conn) *Conn {
 
 type connKey struct{}
 
-// With lets handlers find the connection of their request.
+// With stores the connection of a request for its handlers.
 func With(ctx context.Context, c net.Conn) context.Context {
 	//double:blind-to-tls connUnder(c) => c
 	return context.WithValue(ctx, connKey{}, connUnder(c))
 }
 
-// Of is the connection of a request, nil in a server of somebody else's.
+// Of returns the connection of a request, nil in another server.
 func Of(ctx context.Context) *Conn {
 	c, _ := ctx.Value(connKey{}).(*Conn)
 	return c

@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// isShared holds for this machine, addresses that are not known, and the proxies of 10.0.0.0/8.
+// isShared reports true for this machine, unknown addresses, and the proxies of
+// 10.0.0.0/8.
 func isShared(a netip.Addr) bool {
 	return !a.IsValid() || a.IsLoopback() || netip.MustParsePrefix("10.0.0.0/8").Contains(a)
 }
 
-// someSet is a set of at most so many connections.
+// someSet returns a set with a maximum number of connections.
 func someSet(most int) *Set {
 	return New(most, isShared, slog.New(slog.DiscardHandler), prometheus.NewCounter(prometheus.CounterOpts{Name: "reclaimed"}))
 }
@@ -30,8 +31,8 @@ func dial(t *testing.T, addr string) net.Conn {
 	return c
 }
 
-// TestDrawsAreNotWatched: only while a draw is decided is a connection not listened to,
-// and nothing that was sent meanwhile is lost.
+// TestDrawsAreNotWatched: a connection is unwatched only while a draw is decided, and
+// nothing that was sent meanwhile is lost.
 func TestDrawsAreNotWatched(t *testing.T) {
 	caller, accepted := net.Pipe()
 	defer caller.Close()
@@ -60,8 +61,8 @@ func TestDrawsAreNotWatched(t *testing.T) {
 	require.Nil(t, Of(t.Context()), "a connection of somebody else's server")
 }
 
-// TestOneAddressHasHalfOfTheConnections, unless many callers have the address. What it
-// asks for beyond that is refused, and others find room.
+// TestOneAddressHasHalfOfTheConnections: unless many callers have the address,
+// connections beyond half are refused, and other addresses find room.
 func TestOneAddressHasHalfOfTheConnections(t *testing.T) {
 	t.Parallel()
 	one, other, proxy := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("10.0.0.1")
@@ -115,7 +116,7 @@ func TestOneAddressHasHalfOfTheConnections(t *testing.T) {
 	require.Equal(t, admissionEnded, became)
 }
 
-// TestListenerEndsWhileItIsFull: whoever waits for room learns it.
+// TestListenerEndsWhileItIsFull: a connection that waits for room is notified.
 func TestListenerEndsWhileItIsFull(t *testing.T) {
 	t.Parallel()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")

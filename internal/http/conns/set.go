@@ -13,70 +13,70 @@ import (
 )
 
 const (
-	// silentMax is how long a new connection may say nothing, and a body not come,
-	// before it counts as an idle one.
+	// silentMax is how long a new connection may send nothing, and a body not arrive,
+	// before the connection counts as idle.
 	silentMax = time.Second
-	// roomEvery is how often whoever waits for room looks for silent ones.
+	// roomEvery is how often a connection that waits for room checks for silent ones.
 	roomEvery = 100 * time.Millisecond
-	// fullEvery is the time between two lines of the log.
+	// fullEvery is the minimum time between two log lines.
 	fullEvery = time.Minute
 )
 
-// Set is the connections of a listener, which it bounds. For a new one beyond the bound, the
-// one that has been idle longest is closed; while none is idle, it waits. Idle
-// ones cost a descriptor and some 20 kB each, and cost their callers nothing to
-// create again. One whose body does not come counts as idle then. One address has half
-// of the connections: beyond that its own idle ones are closed, and while none is,
-// the new one is.
+// Set is the bounded set of a listener's connections. If a new one exceeds the bound,
+// the one that has been idle longest is closed; while none is idle, the new one waits.
+// Idle ones cost a descriptor and some 20 kB each, and their callers can cheaply open
+// them again. A connection whose body does not arrive counts as idle then. One address
+// may have half of the connections: beyond that its own idle ones are closed, and if
+// there is none, the new one is.
 type Set struct {
 	most int
-	// isShared reports whether many callers have an address, which has no bound of its
-	// own.
+	// isShared reports whether many callers have an address, which then has no bound of
+	// its own.
 	isShared  func(netip.Addr) bool
 	log       *slog.Logger
 	reclaimed prometheus.Counter
 	// room has a token after a connection has ended, or has become idle.
 	room chan struct{}
 
-	mu    sync.Mutex // guards open, what stands in its conns, idled, and full
+	mu    sync.Mutex // guards open, the standing of its conns, idled, and full
 	open  map[*Conn]struct{}
 	from  map[netip.Addr]int // of open by address
 	idled uint64             // counts how often a connection has become idle
-	full  time.Time          // of the last line of the log
+	full  time.Time          // of the last log line
 }
 
-// admission is what becomes of a new connection.
+// admission is the decision on a new connection.
 type admission int
 
 const (
 	admissionGiven admission = iota
 	admissionRefused
-	// admissionAwaited is that of one that there is no room for yet.
+	// admissionAwaited: there is no room for it yet.
 	admissionAwaited
-	// admissionEnded says that the listener was closed first.
+	// admissionEnded: the listener was closed first.
 	admissionEnded
 )
 
-// standing is the state of a connection. Each draw changes it twice: it stands in
-// the conn, so that no map is searched for that, and no clock is read.
+// standing is the state of a connection. Each draw changes it twice, so it is in the
+// conn: that needs neither a lookup in a map nor a read of the clock.
 type standing struct {
 	state nethttp.ConnState
-	// made is when the connection was made, turn the count at which it became idle
+	// made is when the connection was opened, turn the count at which it became idle
 	// last.
 	made time.Time
 	turn uint64
-	// bodies is the conn's at its last inspection, since the time from which on it was
-	// the same.
+	// bodies is the conn's value at its last inspection, and since the time from which
+	// on it was the same.
 	bodies uint32
 	since  time.Time
 }
 
-// New returns the connections of a listener, at most so many.
+// New returns the connections of a listener, with a maximum number.
 func New(most int, isShared func(netip.Addr) bool, log *slog.Logger, reclaimed prometheus.Counter) *Set {
 	return &Set{most: most, isShared: isShared, from: map[netip.Addr]int{}, log: log, reclaimed: reclaimed, room: make(chan struct{}, 1), open: map[*Conn]struct{}{}}
 }
 
-// Count is the number of connections.
+// Count returns the number of connections.
 func (c *Set) Count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +117,7 @@ func (c *Set) Cut() {
 	}
 }
 
-// drop counts a connection out, once. c.mu is held.
+// drop removes a connection from the counts, once. c.mu is held.
 func (c *Set) drop(of *Conn) {
 	if _, isOpen := c.open[of]; !isOpen {
 		return
@@ -136,7 +136,7 @@ func (c *Set) wake() {
 	}
 }
 
-// admit takes a connection in, once there is room for it, or refuses it.
+// admit adds a connection once there is room for it, or refuses it.
 func (c *Set) admit(of *Conn, closed <-chan struct{}) admission {
 	for {
 		idle, became := c.try(of)
@@ -156,8 +156,8 @@ func (c *Set) admit(of *Conn, closed <-chan struct{}) admission {
 	}
 }
 
-// try takes a connection in if it can. idle is the one whose place it gets, and
-// which is to be closed.
+// try adds a connection if it can. idle is the one whose place it gets, and which must
+// be closed.
 func (c *Set) try(of *Conn) (idle *Conn, became admission) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,7 +183,7 @@ func (c *Set) try(of *Conn) (idle *Conn, became admission) {
 	return idle, admissionGiven
 }
 
-// warn logs that a bound is reached, now and then. c.mu is held.
+// warn logs that a bound is reached, at most once in fullEvery. c.mu is held.
 func (c *Set) warn(now time.Time, attrs ...any) {
 	if now.Sub(c.full) >= fullEvery {
 		c.full = now
@@ -192,8 +192,8 @@ func (c *Set) warn(now time.Time, attrs ...any) {
 }
 
 // isIdle reports whether a connection makes room for others: it has no request, or one
-// whose body does not come. The time of that counts from the first inspection, so that
-// no clock is read for each request. The connections' mutex is held.
+// whose body does not arrive. The latter time counts from the first inspection, so that
+// no clock is read for each request. The Set's mutex is held.
 func (c *Conn) isIdle(now time.Time) bool {
 	s := &c.standing
 	if s.state == nethttp.StateIdle {
@@ -209,9 +209,9 @@ func (c *Conn) isIdle(now time.Time) bool {
 	return bodies%2 == 1 && now.Sub(s.since) >= silentMax
 }
 
-// longestIdle is the connection that has been without a request longest, nil
-// when all have one. Those that wait for their first come last. With an
-// address it is one of that address.
+// longestIdle returns the connection that has been without a request longest, nil if
+// all have one. Those that wait for their first request come last. With an address it
+// returns one of that address.
 func (c *Set) longestIdle(now time.Time, from netip.Addr) (longest *Conn) {
 	var found standing
 	for of := range c.open {
@@ -227,7 +227,7 @@ func (c *Set) longestIdle(now time.Time, from netip.Addr) (longest *Conn) {
 	return longest
 }
 
-// listener makes conns, as many as its connections admit.
+// listener makes conns, as many as its Set admits.
 type listener struct {
 	net.Listener
 	connections *Set
@@ -265,7 +265,7 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// Register shows the connections as metrics.
+// Register registers the metrics of the connections.
 func (c *Set) Register(to prometheus.Registerer) error {
 	return errors.Join(
 		to.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -18,25 +18,25 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Exchange is a request and what it was answered with.
+// Exchange is a request and its answer.
 type Exchange struct {
 	// Request has the method, the address and the headers; its body is Sent.
 	Request *http.Request
 	Sent    []byte
 	Status  int
 	Header  http.Header
-	// Received is the answer's body, not compressed.
+	// Received is the answer's body, decompressed.
 	Received []byte
 }
 
-// wasTaken says that the service took the request as it is: what it refuses may be
+// wasTaken reports whether the service accepted the request: a refused request may be
 // anything.
 func (x *Exchange) wasTaken() bool {
 	return x.Status < 300 || x.Status == http.StatusConflict || x.Status == http.StatusUnprocessableEntity
 }
 
-// Check judges an exchange: the answer, and the request where it was taken. Its
-// error names the member, the header, the code or the status that is wrong.
+// Check judges an exchange: the answer, and the request if it was accepted. Its error
+// names the wrong member, header, code or status.
 func (c *Contract) Check(x Exchange) error {
 	o, params := c.Find(x.Request.Method, x.Request.URL.EscapedPath())
 	if o == nil {
@@ -51,7 +51,7 @@ func (c *Contract) Check(x Exchange) error {
 		Request: asked, PathParams: params, Options: options,
 		Route: &routers.Route{Spec: c.Doc, PathItem: o.item, Method: o.Method, Operation: o.Operation},
 	}
-	if len(x.Sent) == 0 { // there is no type of what is not there
+	if len(x.Sent) == 0 { // an absent body has no type
 		asked.Header.Del("Content-Type")
 	}
 	var wrong error
@@ -80,8 +80,8 @@ func (c *Contract) Check(x Exchange) error {
 	return checkCode(x, o.Codes(status))
 }
 
-// checkHeaders judges the names of headers: those of every answer are in the
-// text of the description.
+// checkHeaders judges the names of headers: those of every answer are in the text of
+// the description.
 func checkHeaders(described *openapi3.Response, h http.Header) error {
 	known := map[string]bool{}
 	for _, name := range []string{"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options", "Strict-Transport-Security", "X-Request-Id",
@@ -110,7 +110,7 @@ func checkCode(x Exchange, codes []string) error {
 	return nil
 }
 
-// checkUnmatched judges the answer to a request that no route took.
+// checkUnmatched judges the answer to a request without a route.
 func (c *Contract) checkUnmatched(x Exchange) error {
 	switch x.Status {
 	case http.StatusNotFound:

@@ -20,17 +20,17 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Contract is a description of the interface that judges exchanges. It does not
-// change, and is safe for concurrent use.
+// Contract is a description of the interface that judges exchanges. It is immutable,
+// and safe for concurrent use.
 type Contract struct {
-	// Doc is the description, its objects closed.
+	// Doc is the description, with closed objects.
 	Doc *openapi3.T
 	// Operations are all calls, in order.
 	Operations []*Operation
 }
 
-// textKnown makes the filter read bodies that are no JSON. Its registry is the whole
-// process's, and not safe for concurrent use.
+// textKnown makes the filter read bodies that are not JSON. Its registry is global to
+// the process, and not safe for concurrent use.
 var textKnown = sync.OnceFunc(func() { //nolint:gochecknoglobals // once for each process, as the registry is
 	for _, kind := range []string{"application/x-ndjson", "text/event-stream", "application/openmetrics-text",
 		"text/html", "text/css", "text/javascript", "image/svg+xml"} {
@@ -38,10 +38,10 @@ var textKnown = sync.OnceFunc(func() { //nolint:gochecknoglobals // once for eac
 	}
 })
 
-// file is the description, from the root of the repository.
+// file is the path of the description, from the root of the repository.
 const file = "internal/http/openapi.yaml"
 
-// Own reads the description of the repository that the working directory is in.
+// Own reads the description of the repository that contains the working directory.
 func Own() (*Contract, error) {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -60,8 +60,8 @@ func Own() (*Contract, error) {
 	}
 }
 
-// Read reads a description. Callers must ignore members of responses
-// that they do not know; the contract does not: its objects are closed.
+// Read reads a description. Callers must ignore unknown members of responses; the
+// contract does not: its objects are closed.
 func Read(text []byte) (*Contract, error) {
 	textKnown()
 	var tree map[string]any
@@ -118,7 +118,7 @@ func closeObjects(at any) {
 	}
 }
 
-// Operation is one call as it is described.
+// Operation is one described call.
 type Operation struct {
 	*openapi3.Operation
 	Method, Path string
@@ -126,11 +126,11 @@ type Operation struct {
 	item *openapi3.PathItem
 }
 
-// String is the call, such as POST /draw.
+// String returns the call, such as POST /draw.
 func (o *Operation) String() string { return o.Method + " " + o.Path }
 
-// Find returns the operation of a request and the parts of its path; nil for
-// what no route takes. HEAD is not described: it is GET without a body.
+// Find returns the operation of a request and the parts of its path; nil for a request
+// without a route. HEAD is not described: it is GET without a body.
 func (c *Contract) Find(method, path string) (*Operation, map[string]string) {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -161,7 +161,7 @@ next:
 	return nil, nil
 }
 
-// Params are the parameters of an operation in a place, by name.
+// Params returns the parameters of an operation in a place, by name.
 func (o *Operation) Params(in string) map[string]*openapi3.Parameter {
 	found := map[string]*openapi3.Parameter{}
 	for _, p := range append(slices.Clone(o.item.Parameters), o.Parameters...) {
@@ -172,7 +172,7 @@ func (o *Operation) Params(in string) map[string]*openapi3.Parameter {
 	return found
 }
 
-// Codes are the problem codes that an operation describes for a status.
+// Codes returns the problem codes that an operation describes for a status.
 func (o *Operation) Codes(status string) (codes []string) {
 	listed, _ := o.Responses.Value(status).Value.Extensions["x-problem-codes"].([]any)
 	for _, code := range listed {

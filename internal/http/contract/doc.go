@@ -1,8 +1,8 @@
-// Package contract judges exchanges over HTTP by openapi.yaml, the description of the
+// Package contract judges HTTP exchanges by openapi.yaml, the description of the
 // interface. Tests of package http, the fault clients and the load proof share it; the
-// released program does not have it.
+// released program does not contain it.
 //
-// Callers must ignore members of responses that they do not know. The contract does
-// not: an answer with a member, a header, a code or a status that is not described
-// fails, and so does a request that was taken and is not as described.
+// Callers must ignore unknown members of responses. The contract does not: an answer
+// with an undescribed member, header, code or status fails, and so does an accepted
+// request that differs from the description.
 package contract

@@ -7,16 +7,16 @@ import (
 	"net/http"
 )
 
-// Judge answers as a server does, and has every exchange judged.
+// Judge is a handler that passes on answers and judges every exchange.
 type Judge struct {
 	next   http.Handler
 	check  func(Exchange) error
 	report func(error)
 }
 
-// NewJudge makes a judge of what a server answers: a handler, or a reverse proxy
-// before an instance. check is that of a [Contract] or of its [Kinds]. Both functions
-// are called from any goroutine.
+// NewJudge returns a judge of the answers of next: a handler, or a reverse proxy in
+// front of an instance. check belongs to a [Contract] or to its [Kinds]. Both functions
+// may be called from any goroutine.
 func NewJudge(next http.Handler, check func(Exchange) error, report func(error)) *Judge {
 	return &Judge{next: next, check: check, report: report}
 }
@@ -30,7 +30,7 @@ func (j *Judge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		io.Closer
 	}{io.TeeReader(r.Body, &sent), r.Body}
 	kept := &keptAnswer{ResponseWriter: w, status: http.StatusOK}
-	j.next.ServeHTTP(kept, asked) // an answer that is cut panics, and is no answer
+	j.next.ServeHTTP(kept, asked) // an answer that is cut panics, and is not judged
 	received := kept.body.Bytes()
 	if w.Header().Get("Content-Encoding") == "gzip" {
 		plain, err := gunzip(&kept.body)
@@ -44,7 +44,7 @@ func (j *Judge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// gunzip returns what was compressed, whole or not at all.
+// gunzip returns the decompressed data, or an error if it is incomplete.
 func gunzip(r io.Reader) ([]byte, error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {

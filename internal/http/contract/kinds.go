@@ -10,12 +10,13 @@ import (
 	"sync"
 )
 
-// Kinds judges so many exchanges that a judgement of each would slow what is measured:
-// of each kind the first, and then the second, the fourth, the eighth and so on.
+// Kinds judges exchanges that are so many that judging each would slow the measurement:
+// of each kind it judges the first, and then the second, the fourth, the eighth and so
+// on.
 //
 // A kind is a call, its status and its problem code, the names of its headers, and the
-// members of both bodies with their types. So a member, a header, a code or a status
-// that is not described is met at its first time.
+// members of both bodies with their types. So an undescribed member, header, code or
+// status is found when it first occurs.
 type Kinds struct {
 	contract *Contract
 
@@ -23,10 +24,11 @@ type Kinds struct {
 	seen map[string]int
 }
 
-// NewKinds judges by a contract.
+// NewKinds returns a judge by a contract.
 func NewKinds(c *Contract) *Kinds { return &Kinds{contract: c, seen: map[string]int{}} }
 
-// Check judges an exchange as [Contract.Check] does, where it is its kind's turn.
+// Check judges an exchange as [Contract.Check] does, if it is one of those that are
+// judged.
 func (k *Kinds) Check(x Exchange) error {
 	kind := k.kindOf(&x)
 	k.mu.Lock()
@@ -39,7 +41,7 @@ func (k *Kinds) Check(x Exchange) error {
 	return k.contract.Check(x)
 }
 
-// Counts are the exchanges so far, and the kinds of them.
+// Counts returns the number of exchanges so far, and of their kinds.
 func (k *Kinds) Counts() (exchanges, kinds int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -108,11 +110,11 @@ func shape(value any) string {
 	return "null"
 }
 
-// codeOf is the code of a problem, "" where there is none.
+// codeOf returns the code of a problem, "" if there is none.
 func codeOf(body []byte) string {
 	var p struct {
 		Code string `json:"code"`
 	}
-	_ = json.Unmarshal(body, &p) // what is no problem has none
+	_ = json.Unmarshal(body, &p) // what is not a problem has none
 	return p.Code
 }

@@ -16,7 +16,7 @@ import (
 const drawn = `{"draw":"k","pool":"p","user":"u","replayed":false,"awards":[` +
 	`{"prize":"gold","name":"Gold","value":"1.50","win":true,"unit":1,"version":2,"at":"2026-11-11T11:11:11Z"}]}`
 
-// answer is what a server answers a draw with.
+// answer is a server's answer to a draw.
 type answer struct {
 	status int
 	kind   string
@@ -40,8 +40,8 @@ func problem(status int, code string) answer {
 		body: fmt.Sprintf(`{"type":"/problems/%s","title":"T","status":%d,"detail":"D","code":%q,"outcome":"none"}`, code, status, code)}
 }
 
-// TestKindsCondemn: an answer that is not described is met where it comes, however
-// many that are came before; and a request that was taken and should not be.
+// TestKindsCondemn: an undescribed answer is found when it occurs, however many
+// described ones came before; and so is a request that was accepted and should not be.
 func TestKindsCondemn(t *testing.T) {
 	t.Parallel()
 	c, err := contract.Own()
@@ -52,7 +52,7 @@ func TestKindsCondemn(t *testing.T) {
 		answer answer
 		path   string
 		body   string
-		want   string // "" for an exchange that is in order
+		want   string // "" for an exchange that is correct
 	}{
 		"as described":                 {answer: right},
 		"a refusal as described":       {answer: problem(503, "contended")},
@@ -103,8 +103,8 @@ func TestKindsCondemn(t *testing.T) {
 	}
 }
 
-// TestKindsAreJudgedAgain: what the members do not show, such as a text that is no
-// time, is met at a later exchange of its kind.
+// TestKindsAreJudgedAgain: what the members do not show, such as a text that is not a
+// time, is found in a later exchange of its kind.
 func TestKindsAreJudgedAgain(t *testing.T) {
 	t.Parallel()
 	c, err := contract.Own()

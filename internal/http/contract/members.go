@@ -1,6 +1,10 @@
 package contract
 
-import "github.com/getkin/kin-openapi/openapi3"
+import (
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
 
 // SchemaMember is a member that a schema describes, wherever the schema is used.
 type SchemaMember struct {
@@ -18,7 +22,7 @@ func Members(schema *openapi3.SchemaRef, at string, into map[string]SchemaMember
 		Members(ref, at+"/"+name, into)
 	}
 	Members(schema.Value.Items, at+"/*", into)
-	for _, one := range schema.Value.OneOf {
+	for _, one := range slices.Concat(schema.Value.OneOf, schema.Value.AnyOf) {
 		Members(one, at, into)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"net/url"
 )
 
-// bodyMax is the largest body that is judged, in bytes: exports are longer.
+// bodyMax is the maximum size of a body that is judged, in bytes: exports are longer.
 const bodyMax = 1 << 20
 
-// exchanged is a client's exchange, of which both bodies were read.
+// exchanged returns a client's exchange; both of its bodies were read.
 func exchanged(request *http.Request, sent []byte, response *http.Response, received []byte) Exchange {
 	asked := request.Clone(request.Context())
 	if at, err := url.ParseRequestURI(request.URL.RequestURI()); err == nil {
@@ -19,12 +19,12 @@ func exchanged(request *http.Request, sent []byte, response *http.Response, rece
 	return Exchange{asked, sent, response.StatusCode, response.Header.Clone(), received}
 }
 
-// Transport makes requests as its next does, and has every exchange judged whose
-// answer was read to its end.
+// Transport makes requests by its Next, and judges every exchange whose answer was read
+// to its end.
 type Transport struct {
 	// Next makes the requests.
 	Next http.RoundTripper
-	// Judge is called from any goroutine.
+	// Judge may be called from any goroutine.
 	Judge func(Exchange)
 }
 
@@ -37,7 +37,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 			io.Reader
 			io.Closer
 		}{io.TeeReader(request.Body, &sent), request.Body}
-		asked.GetBody = nil // what is sent again by itself would be there twice
+		asked.GetBody = nil // a repeated request would be judged twice
 		request = &asked
 	}
 	response, err := t.Next.RoundTrip(request)
@@ -50,14 +50,14 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// CloseIdleConnections is what http.Client asks of its transport.
+// CloseIdleConnections is what http.Client expects of its transport.
 func (t *Transport) CloseIdleConnections() {
 	if own, is := t.Next.(interface{ CloseIdleConnections() }); is {
 		own.CloseIdleConnections()
 	}
 }
 
-// readBody is an answer's body that says when it was read to its end.
+// readBody is an answer's body that reports when it was read to its end.
 type readBody struct {
 	io.ReadCloser
 	kept  bytes.Buffer

@@ -3,12 +3,15 @@ package floods
 import (
 	"slices"
 	"strings"
+
+	"drawsvc/internal/access"
+	"drawsvc/internal/http/gate"
 )
 
-// Call is a call, and the lowest role that may make it. The body is CSV for an import.
+// Call is a call, and the role that it needs. The body is CSV for an import.
 type Call struct{ Role, Method, Path, Accept, Body string }
 
-// String is what the call is named in results.
+// String returns the call's name in results.
 func (c *Call) String() string {
 	name := c.Method + " " + c.Path
 	if c.Accept != "" {
@@ -17,8 +20,11 @@ func (c *Call) String() string {
 	return name
 }
 
-// Roles are the roles in the order of their rights.
-func Roles() []string { return []string{"none", "draw", "metrics", "auditor", "stock", "admin"} }
+// Roles returns the roles in the order of their rights. Those of one rank follow each
+// other.
+func Roles() []string {
+	return []string{"none", "draw", "metrics", "auditor", "fulfil", "stock", "admin"}
+}
 
 // The pools of the calls: many prizes, few prizes, and one whose seed is revealed.
 const (
@@ -27,16 +33,17 @@ const (
 	poolRevealed = "revealed"
 )
 
-// badLine is one of many of an import that is refused for them.
+// badLine is one of many lines that make an import refused.
 const badLine = "x\n"
 
-// Calls are calls that read or change much. Those that roles above may make too are
-// there once.
+// Calls returns calls that read or change much. A call that higher roles may make too
+// occurs once.
 func Calls() []Call {
 	const admin, move = "/admin/pools/" + poolMany, `{"delta":1,"reason":"delivery"}`
 	return []Call{
 		{"none", "GET", "/ui", "", ""},
 		{"none", "GET", "/openapi.json", "", ""},
+		{"none", "GET", "/fair/" + poolMany + "/facts", "", ""},
 		{"none", "GET", "/readyz", "", ""},
 		{"none", "GET", "/problems/sold-out", "", ""},
 		{"draw", "POST", "/draw", "", `{"pool":"` + poolMany + `","user":"flood"}`},
@@ -48,9 +55,12 @@ func Calls() []Call {
 		{"draw", "GET", "/pools/" + poolRevealed + "/draws/known/receipt", "", ""},
 		{"metrics", "GET", "/metrics", "", ""},
 		{"auditor", "GET", admin, "", ""},
-		{"auditor", "GET", "/admin/pools", "", ""},
+		{string(access.Reader), "GET", "/admin/pools", "", ""},
+		{string(access.Reader), "GET", "/admin/awards?limit=1000", "", ""},
+		{string(access.Reader), "GET", admin + "/steps?limit=1000", "", ""},
+		{"auditor", "GET", "/admin/hooks", "", ""},
 		{"auditor", "GET", admin + "/audit", "", ""},
-		{"auditor", "GET", admin + "/awards", "text/csv", ""},
+		{string(access.Reader), "GET", admin + "/awards", "text/csv", ""},
 		{"auditor", "GET", admin + "/log", "application/x-ndjson", ""},
 		{"auditor", "GET", admin + "/simulation?draws=20000", "", ""},
 		{"stock", "POST", admin + "/prizes/p1/stock", "", move},
@@ -64,27 +74,29 @@ func Calls() []Call {
 
 // allows reports whether a role may make a call.
 func (c *Call) allows(role string) bool {
-	below := map[string]string{"draw": "none", "metrics": "none", "auditor": "none metrics", "stock": "none auditor"}
-	return c.Role == role || role == "admin" || slices.Contains(strings.Fields(below[role]), c.Role)
+	return c.Role == Roles()[0] || slices.Contains(gate.Allowed()[access.Role(role)], access.Role(c.Role))
 }
 
-// callsAbove are the calls of the roles above one that must be answered well.
+// maker returns the lowest role that may make a call.
+func (c *Call) maker() string {
+	return Roles()[slices.IndexFunc(Roles(), c.allows)]
+}
+
+// callsAbove returns the calls of the higher ranks, which must succeed.
 func callsAbove(role string) []Call {
-	place := slices.Index(Roles(), role)
-	if role == "draw" { // metrics is of the same rank
-		place++
+	isAbove := func(c *Call) bool {
+		of, by := c.maker(), role
+		return slices.Index(Roles(), of) > slices.Index(Roles(), by) && (by == Roles()[0] || gate.RankOf(access.Role(of)) > gate.RankOf(access.Role(by)))
 	}
-	return slices.DeleteFunc(Calls(), func(c Call) bool {
-		return slices.Index(Roles(), c.Role) <= place || strings.HasSuffix(c.Body, badLine)
-	})
+	return slices.DeleteFunc(Calls(), func(c Call) bool { return !isAbove(&c) || strings.HasSuffix(c.Body, badLine) })
 }
 
-// probes are what balancers ask.
+// probes returns the calls of balancers.
 func probes() []Call {
 	return []Call{{"none", "GET", "/livez", "", ""}, {"none", "GET", "/readyz", "", ""}}
 }
 
-// honestDraw is a draw of a user who floods nothing.
+// honestDraw returns a draw of a user who floods nothing.
 func honestDraw() Call {
 	return Call{"draw", "POST", "/draw", "", `{"pool":"` + poolMany + `","user":"honest"}`}
 }

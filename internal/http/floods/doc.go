@@ -1,4 +1,4 @@
-// Package floods calls a service as the callers of each role may, as fast as they can and
-// slowly, and makes the calls of higher roles meanwhile, which must be answered well. A
-// test and a fault experiment share it; the released program does not have it.
+// Package floods calls a service as the callers of each role may, as fast as possible
+// and slowly. Meanwhile it makes the calls of higher roles, which must succeed. A test
+// and a fault experiment share it; the released program does not contain it.
 package floods

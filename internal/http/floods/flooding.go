@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// callersEach make each call of a role at once: some with a guessed token, some
-	// that leave without the answer.
+	// callersEach is how many callers make each call of a role at once: some with a
+	// guessed token, some that disconnect without the answer.
 	callersEach = 4
 	// slowEvery is how often a connection is opened that sends or reads nothing.
 	slowEvery = 20 * time.Millisecond
-	// answersUnread is how many of those connections leave an answer unread.
+	// answersUnread is how many of the slow connections leave an answer unread.
 	answersUnread = 16
 )
 

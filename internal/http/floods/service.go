@@ -12,13 +12,13 @@ import (
 // Service is a service that is flooded.
 type Service struct {
 	URL string
-	// Tokens are the tokens of the roles but "none".
+	// Tokens are the tokens of the roles except "none".
 	Tokens map[string]string
-	// AnswerMax is the longest that an honest call may take.
+	// AnswerMax is the maximum time of an honest call.
 	AnswerMax time.Duration
 }
 
-// newRequest is a call with the token of a role.
+// newRequest returns a call with the token of a role.
 func (s *Service) newRequest(ctx context.Context, c *Call, role string) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, c.Method, s.URL+c.Path, strings.NewReader(c.Body))
 	if err != nil {
@@ -35,11 +35,11 @@ func (s *Service) newRequest(ctx context.Context, c *Call, role string) (*http.R
 	return r, nil
 }
 
-// call makes a call of its role on a connection of its own, with a key unless it is "".
-// Any answer but a good one is an error.
+// call makes a call of its role on a new connection, with a key unless it is "". Any
+// answer except a successful one is an error.
 func (s *Service) call(ctx context.Context, c *Call, key string) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: s.AnswerMax}
-	r, err := s.newRequest(ctx, c, c.Role)
+	r, err := s.newRequest(ctx, c, c.maker())
 	if err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ func (s *Service) call(ctx context.Context, c *Call, key string) error {
 	return nil
 }
 
-// Prepare creates the pools of the calls: one of many prizes with rules, a small one, and
-// one that is committed, drawn from and revealed. The service needs keys for seeds.
+// Prepare creates the pools of the calls: one of many prizes with rules, a small one,
+// and one that is committed, drawn from and revealed. The service needs keys for seeds.
 func (s *Service) Prepare(ctx context.Context) error {
 	const open = `"state":"open"`
 	var prizes strings.Builder
@@ -80,6 +80,7 @@ func (s *Service) Prepare(ctx context.Context) error {
 		{"POST", "/admin/pools", `{"id":"` + poolMany + `","name":"Spring",` + open + `,"prizes":[]}`, ""},
 		{"POST", "/admin/pools/" + poolMany + "/import", prizes.String(), ""},
 		{"PUT", "/admin/pools/" + poolMany + "/rules", `{"fallback":"none","disclose":true,"limits":[{"of":"draws","max":1000000,"per":"day"}]}`, ""},
+		{"PATCH", "/admin/pools/" + poolMany, `{"fair":true}`, ""},
 		{"POST", "/draw", `{"pool":"` + poolMany + `","user":"u"}`, "known"},
 		{"POST", "/draw", `{"pool":"` + poolRevealed + `","user":"u"}`, "known"},
 		{"POST", "/draw", `{"pool":"` + poolRevealed + `","user":"u","count":100}`, "more-1"},
@@ -95,11 +96,11 @@ func (s *Service) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Measure takes the time of a call.
+// Measure is called with the time of a call.
 type Measure func(c *Call, took time.Duration)
 
 // Ask makes each call of the roles above one, a draw, its replay, and the probes. It
-// returns the first that is not answered well. n tells the rounds apart.
+// returns the first failure. n distinguishes the rounds.
 func (s *Service) Ask(ctx context.Context, above string, n int, measure Measure) error {
 	won := honestDraw()
 	key := fmt.Sprintf("%s-%d", above, n)

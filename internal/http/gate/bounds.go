@@ -5,58 +5,77 @@ import (
 )
 
 const (
-	// publicLogsMax is how many revealed logs are sent at once, and proofsMax how many
-	// receipts are proven. Whoever comes then waits.
+	// publicLogsMax is how many revealed logs are sent to players at once, and proofsMax
+	// how many receipts are proven for them. Whoever comes then waits.
 	publicLogsMax = 8
 	proofsMax     = 1
+	// publicMax is how many callers without a token read the database at once: fewer than
+	// the places that players have among all reads.
+	publicMax = 1
 )
 
-// Bounds is what calls share, so that no number of callers uses up the memory or the
-// connections to the database, and no rank what a higher one needs.
+// Bounds are limits that calls share, so that no number of callers uses up the memory
+// or the connections to the database, and no rank uses up what a higher one needs.
 type Bounds struct {
-	// Reads are the calls that read the database at once, beside the draws: the
-	// connections for reads. Changes are those that change it: one of its connections
-	// is left for the service itself.
+	// Reads limits the calls that read the database at once, besides the draws: the
+	// connections for reads. Changes limits those that change it: one of its
+	// connections is left for the service itself.
 	Reads, Changes *Shares
-	// LongChanges are those that may read or write a whole log. The connections that are
-	// left remain for draws and short changes.
+	// Claims limits those of winners' servers, which change the database too: each is short.
+	Claims *Shares
+	// LongChanges limits changes that may read or write a whole log. The other
+	// connections remain for draws and short changes.
 	LongChanges *Shares
-	// Streams are audits and exports. They read for as long as their caller takes,
-	// which has a pace to keep to.
+	// Streams limits audits and exports. They read for as long as their caller takes,
+	// who must keep a minimum pace.
 	Streams *Shares
-	// Listeners are the streams of events.
+	// Listeners limits the streams of events.
 	Listeners *Shares
+	// Waiters are the calls that wait for awards. They hold no connection to the database.
+	Waiters *Shares
 	// Simulations use a processor each.
 	Simulations *Shares
-	// Imports are the files that arrive or are imported. Of these one is at work:
-	// Importing.
+	// Imports are the files that arrive or are imported. Of these one of each rank is
+	// at work: Importing. One rank does not wait for the long file of another.
 	Imports   *Shares
-	Importing *semaphore.Weighted
+	Importing [Ranks]*semaphore.Weighted
 	// Answers bounds the bytes of all long answers that are being sent: a caller that
 	// reads slowly holds its answer until the write timeout.
 	Answers *Shares
-	// PublicLogs and Proofs are those of publicLogsMax and proofsMax.
-	PublicLogs, Proofs *semaphore.Weighted
+	// PublicLogs and Proofs are what players may call: those of publicLogsMax and
+	// proofsMax. Each rank above has one more.
+	PublicLogs, Proofs *Shares
+	// Public limits what anybody reads from the database without a token.
+	Public *semaphore.Weighted
 }
 
-// ReadsUsual is the number of connections for reads where the Config names none.
-const ReadsUsual = 5
-
-// NewBounds returns the bounds of a server with at most so many connections of
-// callers, and of the database for reads.
-func NewBounds(connections, reads int) Bounds {
-	n, m := int64(connections), int64(reads)
+// NewBounds returns the bounds of a server, by its maximum number of callers' connections.
+func NewBounds(connections int) Bounds {
+	n := int64(connections)
+	var importing [Ranks]*semaphore.Weighted
+	for of := range importing {
+		importing[of] = semaphore.NewWeighted(1)
+	}
 	return Bounds{
-		Reads:       NewShares([Ranks]int64{m - 3, m - 2, m - 1, m}),
+		Reads:       NewShares([Ranks]int64{2, 3, 4, 5}),
 		Changes:     NewShares([Ranks]int64{0, 0, 2, 3}),
+		Claims:      NewShares([Ranks]int64{1, 2, 3, 4}),
 		LongChanges: NewShares([Ranks]int64{0, 0, 0, 2}),
 		Streams:     NewShares([Ranks]int64{0, 2, 3, 4}),
 		Listeners:   NewShares([Ranks]int64{0, max(1, n/4), max(2, 3*n/8), max(3, n/2)}),
+		Waiters:     NewShares([Ranks]int64{0, 90, 95, 100}),
 		Simulations: NewShares([Ranks]int64{0, 1, 2, 3}),
 		Imports:     NewShares([Ranks]int64{0, 0, 1, 2}),
-		Importing:   semaphore.NewWeighted(1),
+		Importing:   importing,
 		Answers:     NewShares([Ranks]int64{16 << 20, 32 << 20, 48 << 20, 64 << 20}),
-		PublicLogs:  semaphore.NewWeighted(publicLogsMax),
-		Proofs:      semaphore.NewWeighted(proofsMax),
+		PublicLogs:  oneMoreForEach(publicLogsMax),
+		Proofs:      oneMoreForEach(proofsMax),
+		Public:      semaphore.NewWeighted(publicMax),
 	}
+}
+
+// oneMoreForEach is a bound of so many places for the lowest rank, and of one more for
+// each rank above another.
+func oneMoreForEach(lowest int64) *Shares {
+	return NewShares([Ranks]int64{lowest, lowest + 1, lowest + 2, lowest + 3})
 }

@@ -10,17 +10,17 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// checkCertificate refuses an admin call whose connection has shown no client
-// certificate that is valid now, where the operator demands one.
+// checkCertificate refuses an admin call whose connection has not shown a currently
+// valid client certificate, if the operator demands one.
 func (g *Gate) checkCertificate(need access.Role, r *nethttp.Request) error {
-	if g.clientCAs == nil || !slices.Contains([]access.Role{access.Auditor, access.Stock, access.Admin}, need) || hasCertificate(r, g.clientCAs(), g.Now()) {
+	if g.clientCAs == nil || slices.Contains([]access.Role{None, access.Draw, access.Metrics}, need) || hasCertificate(r, g.clientCAs(), g.Now()) {
 		return nil
 	}
 	return draw.Errorf(draw.CodeForbidden, "admin calls need a client certificate of an authority in --tls-client-ca")
 }
 
-// hasCertificate reports whether the caller's certificate is one of the authorities'
-// at the moment now. That the caller has its key was shown by the handshake.
+// hasCertificate reports whether the authorities have issued the caller's certificate,
+// and it is valid now. The handshake has proven that the caller has its key.
 func hasCertificate(r *nethttp.Request, authorities *x509.CertPool, now time.Time) bool {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return false

@@ -15,30 +15,29 @@ import (
 	"drawsvc/internal/http/problem"
 )
 
-// Access is the part of a service's Config that says who may call.
+// Access is the part of a service's Config that decides who may call.
 type Access struct {
-	// Tokens are those that open calls.
+	// Tokens are the valid tokens.
 	Tokens *access.Keeper
-	// Actor, where it is given, is recorded with each change in place of the token's
-	// name: all callers are one person of this machine.
+	// Actor, if it is set, is recorded with each change instead of the token's name:
+	// all callers are one user of this machine.
 	Actor string
-	// PublicDraw opens drawing and reading to anyone, from anywhere, until
-	// Tokens have held one of role draw.
+	// PublicDraw allows anyone to draw and read, from anywhere, until Tokens have had
+	// one of role draw.
 	PublicDraw bool
-	// DemoDraw does so too, except to pages of other sites in a browser.
+	// DemoDraw does so too, except for pages of other sites in a browser.
 	DemoDraw bool
-	// AllowedHosts are names of the service beside those of loopback, for
-	// DemoDraw.
+	// AllowedHosts are names of the service besides those of loopback, for DemoDraw.
 	AllowedHosts []string
-	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
+	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// ClientCAs, where it is given, returns the authorities of the moment: admin
-	// calls need a client certificate of one of them.
+	// ClientCAs, if it is set, returns the current authorities: admin calls need a
+	// client certificate of one of them.
 	ClientCAs func() *x509.CertPool
 }
 
-// Refused is the cause of a 401 or 429 for a token that was sent, as the
-// label of the metric.
+// Refused is the cause of a 401 or 429 for a token that was sent, as the label of the
+// metric.
 type Refused string
 
 // The causes.
@@ -53,7 +52,7 @@ func (r Refused) Error() string { return "token refused: " + string(r) }
 // Gate decides who may make a call.
 type Gate struct {
 	tokens      *access.Keeper
-	anyone      *access.Token // who needs no token
+	anyone      *access.Token // for callers who need no token
 	allowed     map[access.Role][]access.Role
 	publicDraw  bool
 	demoDraw    bool
@@ -76,12 +75,11 @@ func New(a *Access, refused *prometheus.CounterVec) *Gate {
 	}
 }
 
-// Admit returns the token that lets r make a call that needs a role; anyone
-// where none is needed. The token comes before everything else, so that
-// nobody learns more without one.
+// Admit returns the token that allows r to make a call that needs a role, or anyone if
+// none is needed. The token is checked first, so that nobody learns more without one.
 func (g *Gate) Admit(need access.Role, r *nethttp.Request) (*access.Token, error) {
 	if g.isOpen(need, r) {
-		return g.anyone, nil
+		return g.recognise(need, r), nil
 	}
 	if err := g.checkCertificate(need, r); err != nil {
 		return nil, err
@@ -99,9 +97,9 @@ func (g *Gate) Admit(need access.Role, r *nethttp.Request) (*access.Token, error
 	return token, nil
 }
 
-// isOpen reports whether r needs no token for a call that needs a role. Nothing
-// in a request shows that its caller is on this machine: a proxy there may send
-// the same. So only the operator opens calls.
+// isOpen reports whether r needs no token for a call that needs a role. No request can
+// prove that its caller is on this machine: a proxy there may send the same. So only
+// the operator opens calls.
 func (g *Gate) isOpen(need access.Role, r *nethttp.Request) bool {
 	switch need {
 	case None:
@@ -113,8 +111,22 @@ func (g *Gate) isOpen(need access.Role, r *nethttp.Request) bool {
 	}
 }
 
-// identify returns the token of r. Wrong tokens count as guesses of the
-// address that they come from. A right one is let in, whatever came before.
+// recognise returns the valid token of r on a call that anyone may make, so that floods
+// of callers without one do not use up its bounds, else anyone. A token that is not valid
+// opens nothing here, so it does not count as a guess.
+func (g *Gate) recognise(need access.Role, r *nethttp.Request) *access.Token {
+	text, given := bearer(r.Header)
+	if !given { // the usual case costs no digest
+		return g.anyone
+	}
+	if token, found := g.tokens.Set().Find(access.DigestOf(text)); found && !token.Expired(g.Now()) && slices.Contains(g.allowed[token.Role], need) {
+		return token
+	}
+	return g.anyone
+}
+
+// identify returns the token of r. Wrong tokens count as guesses from their address. A
+// right one is always accepted, whatever came before.
 func (g *Gate) identify(r *nethttp.Request) (*access.Token, error) {
 	text, given := bearer(r.Header)
 	if !given {
@@ -139,8 +151,8 @@ func (g *Gate) refuse(reason Refused, code draw.Code, detail string) (*access.To
 	return nil, draw.Wrap(code, reason, "%s", detail)
 }
 
-// bearer returns the one bearer token that h holds. given is false where it
-// holds none, an empty one or several: then there is nothing to look for.
+// bearer returns the one bearer token in h. given is false if h has none, an empty one
+// or several: then nothing is looked up.
 func bearer(h nethttp.Header) (token string, given bool) {
 	lines := h["Authorization"]
 	if len(lines) != 1 {
@@ -154,7 +166,7 @@ func bearer(h nethttp.Header) (token string, given bool) {
 	return token, true
 }
 
-// Challenge is the WWW-Authenticate of an answer to the header h.
+// Challenge returns the WWW-Authenticate header of an answer to the header h.
 func Challenge(h nethttp.Header) string {
 	if h["Authorization"] == nil {
 		return `Bearer realm="drawsvc"`
@@ -162,8 +174,7 @@ func Challenge(h nethttp.Header) string {
 	return `Bearer realm="drawsvc", error="invalid_token"`
 }
 
-// Admits reports whether a token that was let in is still valid for a call that
-// needs a role.
+// Admits reports whether an admitted token is still valid for a call that needs a role.
 func (g *Gate) Admits(t *access.Token, need access.Role) bool {
 	now, found := g.tokens.Set().Find(t.Digest)
 	return found && !now.Expired(g.Now()) && slices.Contains(g.allowed[now.Role], need)

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGuessesAreBounded in memory, and counted beyond that bound too.
+// TestGuessesAreBounded: guesses use bounded memory, and are counted beyond that bound
+// too.
 func TestGuessesAreBounded(t *testing.T) {
 	g, at := NewGuesses(), time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	address := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}) }
@@ -24,7 +25,8 @@ func TestGuessesAreBounded(t *testing.T) {
 	require.Len(t, g.full, 1)
 }
 
-// TestRemoteIsTheLastThatNoProxyIs: what stands before it in X-Forwarded-For may be invented.
+// TestRemoteIsTheLastThatNoProxyIs: the address is the last one in X-Forwarded-For that
+// is not a proxy's; earlier ones may be invented.
 func TestRemoteIsTheLastThatNoProxyIs(t *testing.T) {
 	g := &Gate{proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 	for _, c := range []struct {

@@ -13,29 +13,29 @@ const (
 	Burst = 20
 	// Every is how often it may send another one after that.
 	Every = 5 * time.Second
-	// MaxGuessers bounds the addresses that are counted one by one. Those
-	// beyond share one count.
+	// MaxGuessers is the maximum number of addresses that are counted individually. The
+	// others share one count.
 	MaxGuessers = 4096
 )
 
-// Guesses counts the wrong tokens of each address. A right token is never refused for
-// them: whoever guesses behind the same proxy would keep everybody out. So they slow
-// down nobody who guesses; the length of the tokens does.
+// Guesses counts the wrong tokens of each address. A right token is never refused
+// because of them: otherwise one caller who guesses behind a proxy would exclude all
+// others there. So the count does not slow down guessing; the length of the tokens
+// does.
 type Guesses struct {
 	mu sync.Mutex
 	// full is when an address will have its whole burst again.
 	full map[netip.Addr]time.Time
-	// others is full of the addresses beyond MaxGuessers.
+	// others is full for the addresses beyond MaxGuessers.
 	others time.Time
-	// swept is when addresses that have their whole burst were last dropped.
+	// swept is when addresses with their whole burst were last dropped.
 	swept time.Time
 }
 
-// NewGuesses counts from none.
+// NewGuesses returns counts of 0.
 func NewGuesses() *Guesses { return &Guesses{full: map[netip.Addr]time.Time{}} }
 
-// Wrong notes that a wrong token came from an address. It reports whether too many
-// came from there.
+// Wrong records a wrong token from an address, and reports whether there were too many.
 func (g *Guesses) Wrong(from netip.Addr, now time.Time) (tooMany bool) {
 	from = conns.CallerOf(from)
 	g.mu.Lock()
@@ -56,7 +56,7 @@ func (g *Guesses) Wrong(from netip.Addr, now time.Time) (tooMany bool) {
 	return tooMany
 }
 
-// isSpent reports whether a burst that will be whole at full has nothing left now.
+// isSpent reports whether a burst that will be whole at full is used up now.
 func isSpent(full, now time.Time) bool { return full.Sub(now) > (Burst-1)*Every }
 
 // sweep drops addresses that have their whole burst. g.mu is held.

@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/http/conns"
 )
 
-// Remote is the address that a request comes from. That of a trusted proxy
-// gives way to what the proxy says: the last address of X-Forwarded-For that
-// is no trusted proxy's. Anything before it may be the caller's invention.
+// Remote returns the address that a request comes from. For a request from a trusted
+// proxy it is the last address of X-Forwarded-For that is not a trusted proxy's. The
+// caller may have invented anything before it.
 func (g *Gate) Remote(r *nethttp.Request) netip.Addr {
 	from := conns.PeerOf(r)
 	if !g.isProxy(from) {
@@ -36,13 +36,13 @@ func (g *Gate) isProxy(a netip.Addr) bool {
 	return slices.ContainsFunc(g.proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// IsShared reports whether many callers may have an address: that of a trusted proxy, of
-// this machine, where a proxy may run, or one that is not known.
+// IsShared reports whether many callers may have an address: a trusted proxy's, an
+// unknown one, or this machine's, which may run a proxy.
 func (g *Gate) IsShared(a netip.Addr) bool { return !a.IsValid() || a.IsLoopback() || g.isProxy(a) }
 
-// isFromOtherSite reports whether a page of another site made a browser send r:
-// under a name of its own that was pointed at this machine, or by a call across
-// sites. Programs other than browsers say nothing of a site.
+// isFromOtherSite reports whether a page of another site made a browser send r: under
+// its own name that was pointed at this machine, or by a call across sites. Programs
+// other than browsers do not name a site.
 func (g *Gate) isFromOtherSite(r *nethttp.Request) bool {
 	return !g.isOwnHost(r.Host) || g.crossOrigin.Check(r) != nil
 }

@@ -7,13 +7,14 @@ import (
 // None is the role of a call that anyone may make.
 const None access.Role = "none"
 
-// Allowed is the table of roles: which calls a token of a role may make, by
-// the role that the call needs.
+// Allowed is the table of roles: which roles' tokens may make a call, by the role that
+// the call needs.
 func Allowed() map[access.Role][]access.Role {
 	return map[access.Role][]access.Role{
-		access.Admin:   {access.Admin, access.Stock, access.Auditor, access.Draw, access.Metrics},
-		access.Stock:   {access.Stock, access.Auditor},
-		access.Auditor: {access.Auditor, access.Metrics},
+		access.Admin:   {access.Admin, access.Stock, access.Fulfil, access.Auditor, access.Reader, access.Draw, access.Metrics},
+		access.Stock:   {access.Stock, access.Auditor, access.Reader},
+		access.Auditor: {access.Auditor, access.Reader, access.Metrics},
+		access.Fulfil:  {access.Fulfil, access.Reader},
 		access.Draw:    {access.Draw},
 		access.Metrics: {access.Metrics},
 	}

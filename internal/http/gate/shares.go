@@ -13,7 +13,8 @@ type Rank int
 
 // The ranks, from the lowest one. Ranks is their number.
 const (
-	// RankDraw is that of callers without a token, and of the roles draw and metrics.
+	// RankDraw is the rank of callers without a token, and of the roles draw and
+	// metrics.
 	RankDraw Rank = iota
 	RankAuditor
 	RankStock
@@ -21,12 +22,12 @@ const (
 	Ranks
 )
 
-// RankOf is that of a role.
+// RankOf returns the rank of a role.
 func RankOf(r access.Role) Rank {
 	switch r {
 	case access.Auditor:
 		return RankAuditor
-	case access.Stock:
+	case access.Stock, access.Fulfil:
 		return RankStock
 	case access.Admin:
 		return RankAdmin
@@ -35,15 +36,15 @@ func RankOf(r access.Role) Rank {
 	}
 }
 
-// Shares is a bound that callers of all ranks have in common. The callers of a rank
-// and of all ranks below it together use at most the limit of that rank. So what is
-// above a rank's limit remains for the ranks above it, however much it asks for.
+// Shares is a bound that callers of all ranks share. The callers of a rank and of all
+// lower ranks together use at most the limit of that rank. So the places above a rank's
+// limit remain for higher ranks, however many calls the rank makes.
 type Shares struct {
 	limits [Ranks]int64
 	used   [Ranks]*semaphore.Weighted
 }
 
-// NewShares returns a bound by the limits of the ranks, which must not fall. A rank
+// NewShares returns a bound by the limits of the ranks, which must not decrease. A rank
 // with limit 0 gets nothing.
 func NewShares(limits [Ranks]int64) *Shares {
 	//double:shares-bounds limits: limits => limits: [Ranks]int64{limits[Ranks-1], limits[Ranks-1], limits[Ranks-1], limits[Ranks-1]}
@@ -55,8 +56,8 @@ func NewShares(limits [Ranks]int64) *Shares {
 	return s
 }
 
-// Try takes n places, or all of the rank's limit where n is above it, until done is
-// called. It reports whether they are free.
+// Try takes n places, or all of the rank's limit if n exceeds it, until done is called.
+// It reports whether they are free.
 func (s *Shares) Try(of Rank, n int64) (done func(), ok bool) {
 	if n = min(n, s.limits[of]); n == 0 {
 		return nil, false
@@ -70,10 +71,10 @@ func (s *Shares) Try(of Rank, n int64) (done func(), ok bool) {
 	return func() { s.release(of, Ranks, n) }, true
 }
 
-// Wait takes one place until done is called, in the order of the callers of a rank.
+// Wait takes one place until done is called; callers of a rank are served in order.
 // Errors are those of ctx.
 func (s *Shares) Wait(ctx context.Context, of Rank) (done func(), err error) {
-	if done, ok := s.Try(of, 1); ok { // also where ctx has ended
+	if done, ok := s.Try(of, 1); ok { // even if ctx has ended
 		return done, nil
 	}
 	for step := of; step < Ranks; step++ {
@@ -85,10 +86,10 @@ func (s *Shares) Wait(ctx context.Context, of Rank) (done func(), err error) {
 	return func() { s.release(of, Ranks, 1) }, nil
 }
 
-// Limit is the most places of a rank.
+// Limit returns the maximum number of places of a rank.
 func (s *Shares) Limit(of Rank) int64 { return s.limits[of] }
 
-// release gives n places back of the steps from one to another.
+// release gives n places of the steps from one to another back.
 func (s *Shares) release(from, to Rank, n int64) {
 	for step := from; step < to; step++ {
 		s.used[step].Release(n)

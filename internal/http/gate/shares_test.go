@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// judgeShares says what is wrong with a bound: while each rank takes all that it
-// gets, every rank above it must find a place.
+// judgeShares returns what is wrong with a bound: while each rank takes everything that
+// it gets, every higher rank must find a place.
 func judgeShares(s *Shares) error {
 	for of := RankDraw; of < RankAdmin; of++ {
 		if s.Limit(of) == 0 { // no call of this rank needs it
@@ -51,13 +51,14 @@ func TestSharesOfLowerRanksEnd(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, judgeShares(NewShares([Ranks]int64{2, 3, 4, 5})))
 	require.ErrorContains(t, judgeShares(NewShares([Ranks]int64{5, 5, 5, 5})), "used up")
-	b := NewBounds(4, ReadsUsual)
-	for _, bound := range []*Shares{b.Reads, b.Changes, b.Streams, b.Listeners, b.Simulations, b.Imports, NewBounds(1, ReadsUsual).Listeners} {
+	b := NewBounds(4)
+	for _, bound := range []*Shares{b.Reads, b.Changes, b.Streams, b.Listeners, b.Simulations, b.Imports, b.PublicLogs, b.Proofs, NewBounds(1).Listeners} {
 		require.NoError(t, judgeShares(bound), "%v", bound.limits)
 	}
 }
 
-// TestSharesAreWaitedFor: in order, and a wait that is given up leaves nothing.
+// TestSharesAreWaitedFor: waiting callers are served in order, and a wait that is given
+// up leaves nothing behind.
 func TestSharesAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

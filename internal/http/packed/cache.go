@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// KeptFor is how old the state of a pool may be that is shown from memory.
+	// KeptFor is the maximum age of the state of a pool that is shown from memory.
 	KeptFor = time.Second
-	// copiesMax and copiesBytesMax bound the copies of one kind that are kept.
+	// copiesMax and copiesBytesMax limit the copies of one kind that are kept.
 	copiesMax      = 256
 	copiesBytesMax = 32 << 20
 )
 
-// Cache keeps encoded answers that many callers share: a pool is read once a
-// second at most, and slow readers hold one copy together.
+// Cache keeps encoded answers that many callers share: a pool is read at most once a
+// second, and slow readers share one copy.
 type Cache struct {
 	// encode reads a pool and encodes its answer.
 	encode func(ctx context.Context, poolID string) ([]byte, error)
@@ -32,24 +32,24 @@ type Cache struct {
 
 // poolCopy is the answer of one pool.
 type poolCopy struct {
-	// turn lets one caller read while the others wait for what it reads.
+	// turn allows one caller to read while the others wait for the result.
 	turn *semaphore.Weighted
 	// answer is nil before the first reading.
 	answer *Copy
-	// err is that the pool has no such answer.
+	// err means that the pool has no such answer.
 	err error
 	// at is the beginning of the last reading, zero before the first.
 	at time.Time
 }
 
-// NewCache returns a cache of what encode returns.
+// NewCache returns a cache of the results of encode.
 func NewCache(encode func(ctx context.Context, poolID string) ([]byte, error)) *Cache {
 	return &Cache{encode: encode, kept: map[string]*poolCopy{}}
 }
 
-// Get returns a pool's answer. Its state is not older than KeptFor. Callers that
-// still read an equal answer and those to come share one copy of it. place takes a
-// place of the database for a reading.
+// Get returns a pool's answer. Its state is not older than KeptFor. Callers that still
+// read an equal answer and later ones share one copy of it. place takes a place of the
+// database for a reading.
 func (c *Cache) Get(ctx context.Context, poolID string, place func(context.Context) (done func(), err error)) (*Copy, error) {
 	one := c.of(poolID)
 	if answer, fresh, err := c.last(one); fresh {
@@ -60,7 +60,7 @@ func (c *Cache) Get(ctx context.Context, poolID string, place func(context.Conte
 	}
 	defer one.turn.Release(1)
 	answer, fresh, err := c.last(one)
-	if fresh { // read while this waited
+	if fresh { // read while this caller waited
 		return answer, err
 	}
 	done, err := place(ctx)
@@ -92,14 +92,14 @@ func (c *Cache) of(poolID string) *poolCopy {
 	return one
 }
 
-// last is what was read last, and whether that will do.
+// last returns the last reading, and whether it is fresh enough.
 func (c *Cache) last(one *poolCopy) (answer *Copy, fresh bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return one.answer, !one.at.IsZero() && time.Since(one.at) < KeptFor, one.err
 }
 
-// keep notes what was read.
+// keep stores a reading.
 func (c *Cache) keep(poolID string, one *poolCopy, answer *Copy, err error, began time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,8 +110,8 @@ func (c *Cache) keep(poolID string, one *poolCopy, answer *Copy, err error, bega
 	c.evict(one)
 }
 
-// Drop has the next caller read the pool: this instance has changed it. What
-// is being read now is not kept.
+// Drop makes the next caller read the pool again, because this instance has changed it.
+// A reading that is under way is not kept.
 func (c *Cache) Drop(poolID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,8 +125,8 @@ func (c *Cache) remove(poolID string) {
 	}
 }
 
-// evict drops the copies that were read longest ago, save the one at hand,
-// until the others fit. c.mu is held.
+// evict drops the copies that were read longest ago, except save, until the others fit.
+// c.mu is held.
 func (c *Cache) evict(save *poolCopy) {
 	for len(c.kept) > 1 && (len(c.kept) > copiesMax || c.bytes > copiesBytesMax) {
 		oldest := ""

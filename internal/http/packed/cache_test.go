@@ -89,10 +89,11 @@ func copiesAreKept(t *testing.T) {
 	require.LessOrEqual(t, c.bytes, copiesBytesMax)
 }
 
-// free is a place that is always there.
+// free is a place that is always free.
 func free(context.Context) (func(), error) { return func() {}, nil }
 
-// TestCopyReadBeforeAChange is not shown after it.
+// TestCopyReadBeforeAChange: a copy that was read before a change is not shown after
+// it.
 func TestCopyReadBeforeAChange(t *testing.T) {
 	t.Parallel()
 	answer := "before"

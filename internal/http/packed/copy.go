@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Copy is an answer that many callers share, as it is and compressed, and its tag. It is
-// compressed once: nobody can have the service do it again for each request. It is never
-// changed.
+// Copy is an answer that many callers share, plain and compressed, and its tag. It is
+// compressed only once: no caller can make the service repeat that for each request. It
+// is immutable.
 type Copy struct {
 	plain []byte
-	// small is nil where plain is too short to be worth it.
+	// small is nil if plain is too short to be worth it.
 	small []byte
 	tag   string
 }
@@ -28,14 +28,14 @@ func New(plain []byte) *Copy {
 		return c
 	}
 	var small bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&small, gzip.BestSpeed) // the level is one
-	_, _ = w.Write(plain)                               // to memory: cannot fail
+	w, _ := gzip.NewWriterLevel(&small, gzip.BestSpeed) // the level is valid
+	_, _ = w.Write(plain)                               // writes to memory: cannot fail
 	_ = w.Close()
 	c.small = small.Bytes()
 	return c
 }
 
-// size is what a copy keeps in memory, in bytes; that of none is 0.
+// size returns the memory of a copy, in bytes; 0 for nil.
 func (c *Copy) size() int {
 	if c == nil {
 		return 0
@@ -44,7 +44,7 @@ func (c *Copy) size() int {
 }
 
 // Choose returns what a caller with the headers asked gets, and sets its headers h.
-// isKnown is set where the caller has the answer already.
+// isKnown is set if the caller already has the answer.
 func (c *Copy) Choose(asked, h nethttp.Header) (body []byte, isKnown bool) {
 	h["Etag"] = []string{c.tag}
 	body, isKnown = c.plain, matches(asked, c.tag)
@@ -59,8 +59,8 @@ func (c *Copy) Choose(asked, h nethttp.Header) (body []byte, isKnown bool) {
 	return body, isKnown
 }
 
-// matches reports whether If-None-Match names a tag, so that the caller has the
-// answer already.
+// matches reports whether If-None-Match names a tag, so that the caller already has the
+// answer.
 func matches(h nethttp.Header, tag string) bool {
 	for wanted := range strings.SplitSeq(strings.Join(h["If-None-Match"], ","), ",") {
 		wanted = strings.TrimSpace(wanted)

@@ -12,11 +12,11 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Least is the length of an answer from which on it is worth compressing, in bytes.
-// A stream does not know its length, and is worth it.
+// Least is the minimum size of an answer that is worth compressing, in bytes. A stream,
+// whose size is unknown, is always compressed.
 const Least = 1400
 
-// Accepts reports whether the caller takes gzip, by its name or by an asterisk.
+// Accepts reports whether the caller accepts gzip, by its name or by an asterisk.
 func Accepts(h nethttp.Header) bool {
 	named, any := -1.0, 0.0
 	for _, line := range h["Accept-Encoding"] {
@@ -27,7 +27,7 @@ func Accepts(h nethttp.Header) bool {
 			}
 			weight := 1.0
 			if q, given := params["q"]; given {
-				weight, _ = strconv.ParseFloat(q, 64) // what is no number weighs nothing
+				weight, _ = strconv.ParseFloat(q, 64) // an invalid number counts as 0
 			}
 			switch coding {
 			case "gzip", "x-gzip":
@@ -40,14 +40,14 @@ func Accepts(h nethttp.Header) bool {
 	return named > 0 || named < 0 && any > 0
 }
 
-// NewCompressor returns what a Writer takes of its pool: a compressor, which keeps some 800 kB.
+// NewCompressor returns a compressor for the pool of a Writer; it keeps some 800 kB.
 func NewCompressor() any {
-	w, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is one
+	w, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is valid
 	return w
 }
 
-// Writer compresses an answer, or passes it on where its headers say that it is
-// short or no success.
+// Writer compresses an answer, or passes it on if its headers show that it is short or
+// not a success.
 type Writer struct {
 	gin.ResponseWriter
 	writers *sync.Pool
@@ -56,17 +56,17 @@ type Writer struct {
 	to *gzip.Writer
 }
 
-// NewWriter returns a writer in front of another one. writers holds compressors of
+// NewWriter returns a writer in front of another one. writers contains compressors of
 // NewCompressor.
 func NewWriter(w gin.ResponseWriter, writers *sync.Pool) *Writer {
 	return &Writer{ResponseWriter: w, writers: writers}
 }
 
-// gzipTag is what the tag of a compressed answer ends with.
+// gzipTag is the end of a compressed answer's tag.
 const gzipTag = "-gzip"
 
-// asGzip is the headers of an answer that is compressed. Its tag is another one, as
-// RFC 9110 has it of other bytes, and a strong one: If-Match takes no weak ones.
+// asGzip sets the headers of a compressed answer. Its tag differs, because its bytes do
+// (RFC 9110), and is strong, because If-Match accepts no weak ones.
 func asGzip(h nethttp.Header) {
 	h.Set("Content-Encoding", "gzip")
 	if tag, isTag := strings.CutSuffix(h.Get("ETag"), `"`); isTag {
@@ -74,7 +74,7 @@ func asGzip(h nethttp.Header) {
 	}
 }
 
-// PlainTag is the tag of the same answer as it is before it is compressed.
+// PlainTag returns the tag of the same answer before compression.
 func PlainTag(tag string) string {
 	if compressed, is := strings.CutSuffix(tag, gzipTag+`"`); is {
 		return compressed + `"`

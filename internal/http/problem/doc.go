@@ -1,3 +1,3 @@
-// Package problem is the table of problems: the status and the title of each code, what
-// GET /problems/{code} explains, and how an error becomes a problem document.
+// Package problem is the table of problems: the status and the title of each code, its
+// explanation by GET /problems/{code}, and how an error becomes a problem document.
 package problem

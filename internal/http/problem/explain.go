@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Explanation is what GET /problems/{code} says of a code beyond the table of
+// Explanation is what GET /problems/{code} returns for a code besides the table of
 // problems: what it means, and what to do.
 type Explanation struct{ Meaning, Remedy string }
 
@@ -34,10 +34,11 @@ func Explanations() map[draw.Code]Explanation {
 		draw.CodeDrawNotFound: {
 			"No draw of this name has won in the pool. A draw that was refused is not recorded.",
 			"To settle a draw whose response was lost, send POST /draw again with the same Idempotency-Key."},
-		draw.CodeJobNotFound: {"There is no job of this name.", remedyName},
-		draw.CodeAgendaDone:  {"The item was done: it is in the history of the pool.", "Make the opposite change, which is an entry of its own."},
+		draw.CodeJobNotFound:  {"There is no job of this name.", remedyName},
+		draw.CodeHookNotFound: {"No hook has this id.", remedyName},
+		draw.CodeAgendaDone:   {"The item was done: it is in the history of the pool.", "Make the opposite change, which is an entry of its own."},
 		draw.CodeTicketRequired: {"The rules of the pool ask for a ticket, and the draw came without one.",
-			"Get a ticket from whoever issues them, and send it as the member ticket."},
+			"Get a ticket from its issuer, and send it as the member ticket."},
 		draw.CodeTicketInvalid: {"The ticket is not genuine, or of a key that the service does not know.",
 			"Send the ticket as it was issued. The issuer's keys must be in --ticket-keys."},
 		draw.CodeTicketExpired: {"The ticket has expired. A draw that it has made before is still answered.", "Get a new ticket."},
@@ -54,10 +55,10 @@ func Explanations() map[draw.Code]Explanation {
 		CodeRequestTimeout:   {"The body of the request came too slowly. Nothing happened by this request.", "Send the request again, over a better connection."},
 		draw.CodeSoldOut:     {"The pool holds fewer units than the draw asks for. Nothing was issued.", "Tell the user. The same key may win after a restock."},
 		draw.CodePoolNotOpen: {"The pool is paused or closed, or it has never held a unit.", "Try again when the pool is open. An administrator opens and stocks it."},
-		draw.CodePaused:      {"The pool is paused for a while, and opens again. Nothing happened. notice, where it is there, is for the player.", remedyRetry},
+		draw.CodePaused:      {"The pool is paused for a while, and opens again. Nothing happened by this request. notice, where it is there, is for the player.", remedyRetry},
 		draw.CodePoolClosed:  {"The pool is closed, which is final: its stock, prizes, rules, mode and agenda stay as they are.", "Create a new pool."},
 		draw.CodePoolOpen: {"Only a closed pool can be archived or its seed revealed, and only a paused one committed. " +
-			"With a beacon, stock, rules and values change while the pool is paused alone.",
+			"With a beacon, stock, rules and values can change only while the pool is paused.",
 			"Pause the pool first. Or close it, which is final."},
 		draw.CodeAlreadyIssued: {"Units were issued, so the pool stays and the prize keeps its name and value.",
 			"Close and archive the pool, or add another prize."},
@@ -73,7 +74,7 @@ func Explanations() map[draw.Code]Explanation {
 			"Read the pool again, and decide anew with its ETag."},
 		api.CodeBodyTooLarge:     {"The body is larger than the call takes.", "Send less at once: a file in parts, or with the command line."},
 		CodeUnsupportedMediaType: {"The body is of another type than the call takes, not in UTF-8, or encoded.", "Send the Content-Type that the detail names."},
-		draw.CodeKeyReused: {"The Idempotency-Key was used with other content. Nothing happened.",
+		draw.CodeKeyReused: {"The Idempotency-Key was used with other content. Nothing happened by this request.",
 			"Send the first request as it was, or choose a new key for a new request."},
 		CodeTooManyGuesses:        {"The token is wrong, and too many wrong ones came from this address.", "Send the right token. It is let in at once."},
 		draw.CodeInternal:         {"The service failed. On draws the outcome is unknown.", "Retry a draw with the same Idempotency-Key. Report X-Request-Id: the log has the cause."},
@@ -85,11 +86,26 @@ func Explanations() map[draw.Code]Explanation {
 		draw.CodeOutcomeUnknown: {"The deadline came while the request was being decided, or it cannot be known whether its key has drawn before. It may have happened.",
 			"Retry with the same Idempotency-Key until there is an answer: it happens once at most. Without a key, read before you repeat."},
 	}
+	maps.Copy(all, explanationsOfLives())
 	maps.Copy(all, explanationsOfCommitted())
 	return all
 }
 
-// explanationsOfCommitted are those of pools that are committed to their numbers.
+// explanationsOfLives returns the lines of what becomes of awards.
+func explanationsOfLives() map[draw.Code]Explanation {
+	return map[draw.Code]Explanation{
+		draw.CodeAwardNotFound: {"The pool has no award of this version, or the draw has no such award.", "Read the awards of the pool."},
+		draw.CodeCodeShown: {"The code of the award may have been seen, so that its unit cannot return to stock.",
+			"Void the award without return."},
+		draw.CodeCodeNotOpen:       {"The award has to be claimed before its code is shown.", "Claim the award first."},
+		draw.CodeClaimExpired:      {"The time to claim the award has passed.", "Tell the user. Longer rules help only awards that are not ended yet."},
+		draw.CodeNothingToClaim:    {"The award needs no claim, or it is a blank.", "Read the draw: needs_claim says which awards need one."},
+		draw.CodeAwardEnded:        {"The award is expired or voided, which is final. state and since say which.", "Read the award and its steps."},
+		draw.CodeAwardNotFulfilled: {"Only a fulfilled award can be reopened.", "Read the award and its steps."},
+	}
+}
+
+// explanationsOfCommitted returns the explanations for committed pools.
 func explanationsOfCommitted() map[draw.Code]Explanation {
 	return map[draw.Code]Explanation{
 		draw.CodeRoundNotAnnounced: {"A pool with a beacon opens with the round that was announced before it was there, and with no other.",
@@ -99,13 +115,15 @@ func explanationsOfCommitted() map[draw.Code]Explanation {
 			"Close the pool, reveal its seed, and go on in a new pool."},
 		draw.CodeLogForked: {"The rows of the pool are not those that were signed: they were changed, or a failover lost versions. Nothing was signed.",
 			"Keep what was published, and find out what happened: docs/runbook.md has the steps of DrawsvcLogFork."},
-		draw.CodeSeedUnavailable: {"The pool's numbers are committed, and this instance cannot unseal their seed. Nothing happened.",
+		draw.CodeFeedForked: {"A pool has lost versions that were in the feed over all pools, by a restore or a failover: `pool`, and `version`, the last one that it has in common.",
+			"Find out what the lost awards mean for those who acted on them. Then call again with `accept=fork`: awards after that version may come again."},
+		draw.CodeSeedUnavailable: {"The pool's numbers are committed, and this instance cannot unseal their seed. Nothing happened by this request.",
 			remedyRetry + " Another instance may have the identity. --seed-identity-file names it."},
-		draw.CodeSealKeyMissing: {"The pool has codes, and this instance has no seal key that opens them. Nothing happened by this request; a known key has its award.",
+		draw.CodeSealKeyMissing: {"The pool has codes, or a hook has a secret, and this instance has no seal key that opens them. Nothing happened by this request; a known key has its award.",
 			remedyRetry + " Another instance may have the key. --seal-keys names its file."},
-		draw.CodeClockLeapt: {"The database's clock has leapt, and the pool has rules or an agenda, which go by time. Nothing happened.",
+		draw.CodeClockLeapt: {"The database's clock has leapt, and the pool has rules or an agenda, which go by time. Nothing happened by this request.",
 			remedyRetry + " Draws go on when the clock is right, or after five minutes. An operator who knows that it is right accepts it: drawsvc clock accept."},
-		draw.CodeRulesUnreadable: {"This instance cannot read what is stored of the pool, such as its rules, a planned item that is due or its commitment. Another release may have written it, or it is damaged. Nothing happened.",
+		draw.CodeRulesUnreadable: {"This instance cannot read what is stored of the pool, such as its rules, a planned item that is due or its commitment. Another release may have written it, or it is damaged. Nothing happened by this request.",
 			remedyRetry + " An operator runs one release on all instances, or replaces the rules, or removes the item: drawsvc doctor names them."},
 	}
 }

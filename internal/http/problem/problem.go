@@ -24,22 +24,22 @@ const (
 	CodeTooManyGuesses       draw.Code = "too-many-guesses"
 )
 
-// Type and a code are the type of a problem, where GET explains it.
+// Type followed by a code is the type of a problem; GET explains it there.
 const Type = "/problems/"
 
 // Problem is one code on the wire.
 type Problem struct {
 	Status int
 	Title  string
-	// RetryAfter is the Retry-After header in seconds, the most where it differs; "" for
+	// RetryAfter is the Retry-After header in seconds, the maximum if it varies; "" for
 	// none.
 	RetryAfter string
-	// Unknown says that a draw answered so may have happened.
+	// Unknown means that a draw with this answer may have happened.
 	Unknown bool
 }
 
-// Table is the one table from codes to answers. A code that is not in it
-// is answered as internal.
+// Table is the one table from codes to answers. A code that is not in it is answered as
+// internal.
 func Table() map[draw.Code]Problem {
 	return map[draw.Code]Problem{
 		draw.CodeInvalidRequest:    {Status: 400, Title: "Invalid request"},
@@ -52,6 +52,7 @@ func Table() map[draw.Code]Problem {
 		draw.CodePrizeNotFound:     {Status: 404, Title: "Prize not found"},
 		draw.CodeDrawNotFound:      {Status: 404, Title: "Draw not found"},
 		draw.CodeJobNotFound:       {Status: 404, Title: "Job not found"},
+		draw.CodeHookNotFound:      {Status: 404, Title: "Hook not found"},
 		draw.CodeAgendaDone:        {Status: 409, Title: "Item done"},
 		draw.CodeNotFound:          {Status: 404, Title: "Not found"},
 		CodeMethodNotAllowed:       {Status: 405, Title: "Method not allowed"},
@@ -69,6 +70,7 @@ func Table() map[draw.Code]Problem {
 		draw.CodeRoundNotAnnounced: {Status: 409, Title: "Round not announced"},
 		draw.CodeSeedsSpent:        {Status: 409, Title: "Seeds spent"},
 		draw.CodeLogForked:         {Status: 409, Title: "Log forked"},
+		draw.CodeFeedForked:        {Status: 409, Title: "Feed forked"},
 		draw.CodeAlreadyIssued:     {Status: 409, Title: "Already issued"},
 		draw.CodePoolExists:        {Status: 409, Title: "Pool already exists"},
 		draw.CodePrizeExists:       {Status: 409, Title: "Prize already exists"},
@@ -76,6 +78,13 @@ func Table() map[draw.Code]Problem {
 		draw.CodeCodesMissing:      {Status: 409, Title: "Codes missing"},
 		draw.CodePrizeHasNoCodes:   {Status: 409, Title: "Prize has no codes"},
 		draw.CodeSealKeyMissing:    {Status: 503, Title: "Seal key missing", RetryAfter: "10"},
+		draw.CodeAwardNotFound:     {Status: 404, Title: "Award not found"},
+		draw.CodeCodeShown:         {Status: 409, Title: "Code shown"},
+		draw.CodeCodeNotOpen:       {Status: 409, Title: "Code not open"},
+		draw.CodeClaimExpired:      {Status: 409, Title: "Claim expired"},
+		draw.CodeNothingToClaim:    {Status: 409, Title: "Nothing to claim"},
+		draw.CodeAwardEnded:        {Status: 409, Title: "Award ended"},
+		draw.CodeAwardNotFulfilled: {Status: 409, Title: "Award not fulfilled"},
 		draw.CodeJobRunning:        {Status: 409, Title: "Job running"},
 		draw.CodeChangedMeanwhile:  {Status: 412, Title: "Changed meanwhile"},
 		draw.CodeRulesChanged:      {Status: 412, Title: "Rules changed"},
@@ -96,8 +105,8 @@ func Table() map[draw.Code]Problem {
 	}
 }
 
-// Named gives an error that nobody named a code and a detail fit for the
-// caller. Time that ran out is unknown for a call that writes.
+// Named returns an error that has a code and a detail fit for the caller: err itself if
+// it has a code. If a call that writes timed out, its outcome is unknown.
 func Named(method string, err error) *draw.Error {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		return e
@@ -112,8 +121,8 @@ func Named(method string, err error) *draw.Error {
 	return draw.WrapInternal(err, "the service failed; its log says why")
 }
 
-// RetryAfter is the Retry-After header of an answer, "" for none: what the error says,
-// or what its code has.
+// RetryAfter returns the Retry-After header of an answer, "" for none: that of the
+// error, or that of its code.
 func RetryAfter(p Problem, e *draw.Error) string {
 	if e.RetryAfter <= 0 {
 		return p.RetryAfter
@@ -121,7 +130,8 @@ func RetryAfter(p Problem, e *draw.Error) string {
 	return strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10)
 }
 
-// Append adds the document of a problem. outcome is that of a draw, "" for other calls.
+// Append adds the document of a problem. outcome is the outcome of a draw, "" for other
+// calls.
 func Append(b []byte, p Problem, e *draw.Error, outcome string) []byte {
 	b = append(b, `{"type":"`+Type...)
 	b = append(b, e.Code...)
@@ -140,6 +150,19 @@ func Append(b []byte, p Problem, e *draw.Error, outcome string) []byte {
 	if e.Reached != nil {
 		b = appendReached(b, e.Reached)
 	}
+	if e.Ended != nil {
+		b = append(append(b, `,"state":"`...), e.Ended.State...)
+		b = append(draw.AppendTime(append(b, `","since":"`...), e.Ended.Since), '"')
+	}
+	if e.Line != nil {
+		b = strconv.AppendInt(append(b, `,"line":`...), int64(e.Line.Line), 10)
+		b = strconv.AppendInt(append(b, `,"written":`...), int64(e.Line.Written), 10)
+	}
+	if f := e.Fork; f != nil {
+		b = append(b, `,"pool":`...)
+		b, _ = jsontext.AppendQuote(b, f.PoolID)
+		b = strconv.AppendInt(append(b, `,"version":`...), f.Version, 10)
+	}
 	if e.Notice != "" {
 		b = append(b, `,"notice":`...)
 		b, _ = jsontext.AppendQuote(b, e.Notice)
@@ -147,7 +170,7 @@ func Append(b []byte, p Problem, e *draw.Error, outcome string) []byte {
 	return append(b, "}\n"...)
 }
 
-// appendReached adds the members of a limit that was reached to a problem.
+// appendReached adds the members of a reached limit to a problem.
 func appendReached(b []byte, r *draw.Reached) []byte {
 	limit, _ := json.Marshal(api.ShowLimit(&r.Limit)) // strings and a number: cannot fail
 	b = append(b, `,"limit":`...)

@@ -40,6 +40,6 @@ export async function mine(pool: string, user: string): Promise<number | null | 
 
 export async function agenda(pool: string): Promise<number | null | undefined> {
   const { data } = await client.GET("/admin/pools/{pool}/agenda", { params: { path: { pool } } });
-  data?.items.forEach((item) => console.log(item.item, item.at));
+  data?.items.forEach((line) => ("hidden" in line ? console.log(line.hidden.prize, line.hidden.count) : console.log(line.item, line.at)));
   return data?.next;
 }

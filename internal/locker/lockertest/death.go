@@ -49,7 +49,7 @@ func pausedHolder(b *bench) error {
 	stopped := time.Now()
 	b.processes[0].stop()
 	defer b.processes[0].cont()
-	if err := b.vault.write(b.ctx, first.token); err != nil {
+	if err := b.vault.write(b.ctx, b.key, first.token); err != nil {
 		return fmt.Errorf("the first holder's write: %w", err)
 	}
 	next := b.processes[1].ask(0, b.key, patience)
@@ -57,14 +57,14 @@ func pausedHolder(b *bench) error {
 		return err
 	}
 	b.result.PausedFree = milliseconds(next.at.Sub(stopped))
-	if err := b.vault.write(b.ctx, next.token); err != nil {
+	if err := b.vault.write(b.ctx, b.key, next.token); err != nil {
 		return fmt.Errorf("the next holder's write: %w", err)
 	}
 	b.processes[0].cont()
 	if err := within(b.ctx, slack, first.lostC, "the first holder is notified"); err != nil {
 		return err
 	}
-	if err := b.vault.write(b.ctx, first.token); !errors.Is(err, stock.ErrStaleToken) {
+	if err := b.vault.write(b.ctx, b.key, first.token); !errors.Is(err, stock.ErrStaleToken) {
 		return fmt.Errorf("the first holder's write was not refused: %w", orNil(err))
 	}
 	if err := first.release(); err != nil {

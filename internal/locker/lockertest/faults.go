@@ -59,6 +59,7 @@ func RunFaults(t *testing.T, s Subject) {
 		t.Run(f.name, func(t *testing.T) {
 			require.NoError(t, steady(t, func(attempt int) error {
 				if attempt > 1 {
+					near = near.slower()
 					for _, s := range servers { // may be dead or paused
 						s.Kill()
 						if err := s.Start(); err != nil {

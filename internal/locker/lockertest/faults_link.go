@@ -33,10 +33,10 @@ func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 	if err := errors.Join(err, after(first.token, token)); err != nil {
 		return fmt.Errorf("one who has the service: %w", err)
 	}
-	if err := r.vault.write(r.ctx, token); err != nil {
+	if err := r.vault.write(r.ctx, r.key, token); err != nil {
 		return err
 	}
-	if err := r.vault.write(r.ctx, first.token); err == nil {
+	if err := r.vault.write(r.ctx, r.key, first.token); err == nil {
 		return fmt.Errorf("the write of the one who was cut off was not refused")
 	}
 	if err := first.release(); err != nil {

@@ -32,7 +32,7 @@ func overtaken(r *rig, s Subject, what string, sever func() error) error {
 	if err != nil {
 		return err
 	}
-	if err := r.vault.write(r.ctx, first.token); err != nil {
+	if err := r.vault.write(r.ctx, r.key, first.token); err != nil {
 		return err
 	}
 	if err := sever(); err != nil {
@@ -43,10 +43,10 @@ func overtaken(r *rig, s Subject, what string, sever func() error) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(after(first.token, token), r.vault.write(r.ctx, token)); err != nil {
+	if err := errors.Join(after(first.token, token), r.vault.write(r.ctx, r.key, token)); err != nil {
 		return err
 	}
-	if err := r.vault.write(r.ctx, first.token); !errors.Is(err, stock.ErrStaleToken) {
+	if err := r.vault.write(r.ctx, r.key, first.token); !errors.Is(err, stock.ErrStaleToken) {
 		return fmt.Errorf("the first holder's write was not refused: %w", orNil(err))
 	}
 	if err := within(r.ctx, r.TTL/3+slack, first.lost, "the first holder is notified"); err != nil {

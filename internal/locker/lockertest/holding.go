@@ -21,7 +21,7 @@ func renewal(b *bench) error {
 		}
 		if other, err := b.processes[1].hold(0, b.key, 0); err == nil {
 			_ = other.release()
-			return fmt.Errorf("another got in")
+			return fmt.Errorf("another got in: %w", errNotRenewed)
 		}
 	}
 	b.result.RenewedTerms = 5

@@ -89,6 +89,18 @@ func subject(scheme, kind string) Subject {
 	return s
 }
 
+// leaseMax is the longest lease that slower gives.
+const leaseMax = 4 * time.Second
+
+// slower returns the subject with leases of twice the time: without processor time a
+// short one ends although the lock is right. A broken lock is broken with any.
+func (s Subject) slower() Subject {
+	if s.TTL < leaseMax {
+		s.TTL, s.Term, s.Grip = 2*s.TTL, 2*s.Term, 2*s.Grip
+	}
+	return s
+}
+
 // On returns the subject on the server at a URL, with its tables created.
 func (s Subject) On(tb testing.TB, url string) Subject {
 	tb.Helper()

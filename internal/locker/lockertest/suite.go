@@ -113,11 +113,12 @@ func (b *bench) check(ctx context.Context, c Check) error {
 }
 
 // steadily runs a check on the subject, each time with another key; processes that a
-// failure left holding or paused are replaced.
+// failure left holding or paused are replaced. From a repetition on, leases are longer.
 func (b *bench) steadily(t *testing.T, c Check) error {
 	return steady(t, func(attempt int) error {
 		if attempt > 1 {
 			c.Name += "'"
+			b.Subject = b.slower()
 			for i := range b.processes {
 				b.processes[i].kill()
 				if err := b.restart(i); err != nil {

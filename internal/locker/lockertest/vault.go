@@ -30,13 +30,13 @@ func newVault(tb testing.TB) (*vault, error) {
 	return v, nil
 }
 
-// write draws a unit with a token, as external mode does: stock.ErrStaleToken means
-// that a later token has written.
-func (v *vault) write(ctx context.Context, token int64) error {
+// write draws a unit with a token of a key, as external mode does: stock.ErrStaleToken
+// means that a later token has written. Each key counts its own tokens.
+func (v *vault) write(ctx context.Context, key string, token int64) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	urn := urn.NewUrn(vaultPool)
-	tx, err := v.store.Read(ctx, urn, stock.TxOptions{Fence: stock.Fence{Lock: "lockertest", Token: token}})
+	tx, err := v.store.Read(ctx, urn, stock.TxOptions{Fence: stock.Fence{Lock: key, Token: token}})
 	if err != nil {
 		return err
 	}

@@ -18,35 +18,55 @@ import (
 )
 
 // PlanItem plans one item and returns it with its number; for the key see ImportAgenda.
-// Errors: CodeInvalidRequest, also for a time in the past, CodePoolNotFound,
-// CodePoolClosed, CodeKeyReused, and those of the store.
+// A moment is planned by [Planner.PlanMoment]. Errors: CodeInvalidRequest, also for a
+// time in the past, CodePoolNotFound, CodePoolClosed, CodeKeyReused, and those of the
+// store.
 func (p *Planner) PlanItem(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Item, error) {
+	if item.Kind == draw.ItemMoment {
+		return draw.Item{}, draw.Errorf(draw.CodeInvalidRequest, "a moment is hidden: its answer does not show it")
+	}
 	items := []draw.Item{item}
 	once := planKey{key, "item " + string(items[0].Shown(""))}
 	if err := once.check(); err != nil {
 		return draw.Item{}, err
 	}
-	planned, err := p.plan(ctx, poolID, items, once, actor, func(draw.Planned) any { return items[0].Shown(once.mark()) })
+	planned, err := p.plan(ctx, poolID, list{items: items, key: once}, actor, func(draw.Planned) any { return items[0].Shown(once.mark()) })
 	if err != nil || !planned.Replayed {
 		return items[0], err
 	}
 	return p.plannedItem(ctx, poolID, planned.First)
 }
 
-// PlanItems plans stock items together, all or none: one change, which records their
-// number and the SHA-256 of the seal. Errors: CodeInvalidRequest, which names the lines
-// of a file, and those of PlanItem.
-func (p *Planner) PlanItems(ctx context.Context, poolID string, items []draw.Item, salt, actor string) (draw.Planned, error) {
-	return p.planItems(ctx, poolID, items, salt, planKey{}, actor)
+// list is what is planned together. If hides is set, nobody sees its items before they
+// are done; otherwise that holds for its moments. from and to are the span that the items
+// were spread over, zero for those that were not spread.
+type list struct {
+	items    []draw.Item
+	key      planKey
+	salt     string
+	hides    bool
+	from, to time.Time
+	// sha256 is the seal's.
+	sha256 string
 }
 
-func (p *Planner) planItems(ctx context.Context, poolID string, items []draw.Item, salt string, key planKey, actor string) (draw.Planned, error) {
-	if len(items) == 0 || len(items) > draw.AgendaMax {
-		return draw.Planned{}, draw.Errorf(draw.CodeInvalidRequest, "1 to %d items can be planned at once, and not %d", draw.AgendaMax, len(items))
+// PlanItems plans stock items and moments together, all or none: one change, which
+// records their number and the SHA-256 of the seal. Moments are numbered after the stock
+// items. Errors: CodeInvalidRequest, which names the lines of a file, and those of
+// PlanItem.
+func (p *Planner) PlanItems(ctx context.Context, poolID string, items []draw.Item, salt, actor string) (draw.Planned, error) {
+	return p.planItems(ctx, poolID, list{items: items, salt: salt}, actor)
+}
+
+func (p *Planner) planItems(ctx context.Context, poolID string, l list, actor string) (draw.Planned, error) {
+	if len(l.items) == 0 || len(l.items) > draw.AgendaMax {
+		return draw.Planned{}, draw.Errorf(draw.CodeInvalidRequest, "1 to %d items can be planned at once, and not %d", draw.AgendaMax, len(l.items))
 	}
-	seal := draw.NewSeal(salt, items)
-	planned, err := p.plan(ctx, poolID, items, key, actor, func(planned draw.Planned) any {
-		return plannedBody{planned.First, planned.Count, seal.SHA256, key.mark()}
+	momentsLast(l.items)
+	seal := draw.NewSeal(l.salt, l.items)
+	l.sha256 = seal.SHA256
+	planned, err := p.plan(ctx, poolID, l, actor, func(planned draw.Planned) any {
+		return plannedBody{planned.First, planned.Count, seal.SHA256, l.key.mark()}
 	})
 	if !planned.Replayed {
 		planned.Seal = seal
@@ -55,19 +75,20 @@ func (p *Planner) planItems(ctx context.Context, poolID string, items []draw.Ite
 }
 
 // plan numbers and writes items, unless they were already planned under the key.
-func (p *Planner) plan(ctx context.Context, poolID string, items []draw.Item, key planKey, actor string, body func(draw.Planned) any) (planned draw.Planned, err error) {
+func (p *Planner) plan(ctx context.Context, poolID string, l list, actor string, body func(draw.Planned) any) (planned draw.Planned, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return planned, err
 	}
+	items := l.items
 	err = p.ledger.Change(ctx, func(tx *sql.Tx) error {
 		of, err := p.ledger.LockPool(ctx, tx, poolID, actor)
 		if err != nil {
 			return err
 		}
-		if planned, err = p.plannedBy(ctx, tx, poolID, key); err != nil || planned.Replayed {
+		if planned, err = p.plannedBy(ctx, tx, poolID, l.key); err != nil || planned.Replayed {
 			return err
 		}
-		if err := cmp.Or(of.Pool.CheckNotClosed(), p.checkOpens(ctx, tx, of, items)); err != nil {
+		if err := cmp.Or(of.Pool.CheckNotClosed(), p.checkOpens(ctx, tx, of, items), p.checkMoments(ctx, tx, of, items)); err != nil {
 			return err
 		}
 		prizes, err := p.ledger.Prizes(ctx, tx, poolID)
@@ -89,6 +110,9 @@ func (p *Planner) plan(ctx context.Context, poolID string, items []draw.Item, ke
 			return err
 		}
 		planned = draw.Planned{First: last + 1, Version: of.Head.Version + 1, Count: len(items)}
+		if err := p.hide(ctx, tx, poolID, &l, planned); err != nil {
+			return err
+		}
 		if err := p.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatAgenda, Body: body(planned)}}); err != nil {
 			return err
 		}
@@ -128,10 +152,13 @@ func checkItem(item *draw.Item, now time.Time, byID map[string]*draw.Prize, priz
 		return draw.Errorf(draw.CodeInvalidRequest, "at has passed: it is %s; what is to be done now needs no agenda", now.UTC().Format(draw.TimeFormat))
 	}
 	switch item.Kind {
-	case draw.ItemStock:
+	case draw.ItemStock, draw.ItemMoment:
 		prize := byID[item.Stock.PrizeID]
 		if prize == nil {
 			return draw.Errorf(draw.CodeInvalidRequest, "the pool has no prize %q", item.Stock.PrizeID)
+		}
+		if item.Kind == draw.ItemMoment && !prize.IsWin() {
+			return draw.Errorf(draw.CodeInvalidRequest, "moment names %q, which is a blank", prize.ID)
 		}
 		return item.Stock.Admit(prize)
 	case draw.ItemRules:
@@ -181,9 +208,13 @@ func (p *Planner) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, it
 
 // Agenda returns at most limit items of a pool with a number above after, in order of
 // their numbers, without those that were removed; open excludes those that are done.
+// Items that are hidden are one item for each prize and list: see [draw.Hidden].
 // Errors: CodePoolNotFound, and those of the store.
 func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
 	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
+	if !p.ledger.Engine.Lacks(engine.PartMoments) {
+		query = query.Where("NOT (" + isHidden + ")")
+	}
 	if open {
 		query = query.Where(squirrel.Eq{"done": 0})
 	} else {
@@ -191,14 +222,21 @@ func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit 
 	}
 	query = query.OrderBy("item").Limit(uint64(limit)) //nolint:gosec // checked by the caller
 	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		items, err = ledger.SelectAll(ctx, tx, query, scanItem)
+		if items, err = ledger.SelectAll(ctx, tx, query, scanItem); err != nil {
+			return err
+		}
+		lines, err := p.hiddenLines(ctx, tx, poolID, after)
+		items = append(items, lines...)
+		slices.SortFunc(items, func(a, b draw.Item) int { return cmp.Compare(a.Number, b.Number) })
+		items = items[:min(len(items), limit)]
 		return err
 	})
 	return items, err
 }
 
-// RemoveItem removes an open item, which is a change. Errors: CodePoolNotFound,
-// CodeNotFound, CodeAgendaDone, CodePoolClosed, and those of the store.
+// RemoveItem removes an open item, which is a change. A hidden item cannot be removed
+// singly. Errors: CodePoolNotFound, CodeNotFound, CodeAgendaDone, CodePoolClosed,
+// CodeInvalidRequest, and those of the store.
 func (p *Planner) RemoveItem(ctx context.Context, poolID string, number int64, actor string) error {
 	if err := draw.CheckActor(actor); err != nil {
 		return err
@@ -218,7 +256,7 @@ func (p *Planner) RemoveItem(ctx context.Context, poolID string, number int64, a
 		case done[0] > 0:
 			return draw.Errorf(draw.CodeAgendaDone, "item %d was done, as version %d", number, done[0])
 		}
-		if err := of.Pool.CheckNotClosed(); err != nil {
+		if err := cmp.Or(of.Pool.CheckNotClosed(), p.checkVisible(ctx, tx, poolID, number)); err != nil {
 			return err
 		}
 		if err := ledger.ExecOne(ctx, tx, p.ledger.Builder().Update("agenda").Set("done", -of.Head.Version-1).Where(ofItem)); err != nil {
@@ -318,10 +356,15 @@ func (p *Planner) openItems(columns, poolID string, kind draw.ItemKind) squirrel
 	return p.ledger.SelectFrom("agenda", columns).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})
 }
 
+// kinds lists the kinds of items.
+func kinds() [4]draw.ItemKind {
+	return [...]draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock, draw.ItemMoment}
+}
+
 // renewDue records on a pool's row, which is locked, when its next item is due.
 func (p *Planner) renewDue(ctx context.Context, tx *sql.Tx, poolID string) error {
 	var due time.Time
-	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock} {
+	for _, kind := range kinds() {
 		found, err := ledger.SelectAll(ctx, tx, p.openItems("at", poolID, kind).OrderBy("at", "item").Limit(1), scanTime)
 		if err != nil {
 			return err
@@ -343,10 +386,10 @@ func scanTime(row engine.Scanner) (t time.Time, err error) {
 	return t, err
 }
 
-// NextItems calls each with the open items that are due next of all pools, at most
-// limit.
+// NextItems calls each for the open items of all pools that are due next: at most limit
+// items, and no moments.
 func (p *Planner) NextItems(ctx context.Context, q engine.Querier, limit uint64, each func(poolID string, item *draw.Item)) error {
-	query := p.ledger.SelectFrom("agenda", append(itemColumns(), "pool_id")...).Where(squirrel.Eq{"done": 0}).OrderBy("at").Limit(limit)
+	query := p.ledger.SelectFrom("agenda", append(itemColumns(), "pool_id")...).Where(squirrel.Eq{"done": 0}).Where(notMoment).OrderBy("at").Limit(limit)
 	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
 		var poolID string
 		item, err := scanItemWith(row, &poolID)

@@ -28,19 +28,30 @@ const (
 // Errors: CodePoolNotFound, CodeRulesUnreadable for an item that is left to instances
 // which can read it, or an *Error with its class.
 func (p *Planner) RunDue(ctx context.Context, poolID string) error {
-	_, err := p.runDue(ctx, poolID)
+	_, err := p.runDue(ctx, poolID, all)
 	return err
 }
 
+// which selects due items.
+type which bool
+
+const (
+	// all are those that come before a draw or a change.
+	all which = false
+	// noLastMoments leaves out moments that no other item comes after: nobody draws, and
+	// an item that is done is shown.
+	noLastMoments which = true
+)
+
 // runDue is RunDue. It returns how many items it carried out, also with
 // CodeRulesUnreadable.
-func (p *Planner) runDue(ctx context.Context, poolID string) (int, error) {
-	ran, left, err := p.runSome(ctx, poolID, ledger.ItemsPerRun, false)
+func (p *Planner) runDue(ctx context.Context, poolID string, which which) (int, error) {
+	ran, left, err := p.runSome(ctx, poolID, which, ledger.ItemsPerRun, false)
 	if isDefect(err) { // of one item, which must not block the others
-		ran, left, err = p.runSome(ctx, poolID, 1, false)
+		ran, left, err = p.runSome(ctx, poolID, which, 1, false)
 	}
 	if isDefect(err) {
-		ran, left, err = p.runSome(ctx, poolID, 1, true)
+		ran, left, err = p.runSome(ctx, poolID, which, 1, true)
 	}
 	p.ledger.Observe(err) // after the connection was given back
 	switch {
@@ -103,14 +114,14 @@ func (p *Planner) report(poolID string, ran []ranItem) {
 
 // runSome carries out at most limit items in one transaction. If failsAll is set, it does
 // not even try them. left is why it has stopped before an item that is left to others.
-func (p *Planner) runSome(ctx context.Context, poolID string, limit int, failsAll bool) (ran []ranItem, left, err error) {
+func (p *Planner) runSome(ctx context.Context, poolID string, which which, limit int, failsAll bool) (ran []ranItem, left, err error) {
 	err = p.ledger.Once(ctx, func(tx *sql.Tx) error {
 		ran, left = nil, nil
 		of, err := p.ledger.LockRow(ctx, tx, poolID, "")
 		if err != nil || !of.IsDue() {
 			return err
 		}
-		items, err := p.dueItems(ctx, tx, poolID, of.At, limit)
+		items, err := p.dueItems(ctx, tx, poolID, of.At, which, limit)
 		if err != nil {
 			return err
 		}
@@ -141,34 +152,37 @@ func (p *Planner) runSome(ctx context.Context, poolID string, limit int, failsAl
 }
 
 // dueItems reads the first open items up to a time, in order.
-func (p *Planner) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now time.Time, limit int) (all []draw.Item, err error) {
-	if p.ledger.Engine.ByKey != "" {
-		if _, err := tx.ExecContext(ctx, p.ledger.Engine.ByKey); err != nil {
-			return nil, err
-		}
+func (p *Planner) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now time.Time, which which, limit int) (found []draw.Item, err error) {
+	if err := p.ledger.FindByKey(ctx, tx); err != nil {
+		return nil, err
 	}
 	columns := strings.Join(itemColumns(), ", ")
-	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock} { // each kind in the order of the key
+	for _, kind := range kinds() { // each kind in the order of the key
 		query := p.openItems(columns, poolID, kind).Where(squirrel.LtOrEq{"at": p.ledger.Engine.Time(now)}).
 			OrderBy("at", "item").Limit(uint64(limit)) //nolint:gosec // a constant
-		found, err := ledger.SelectAll(ctx, tx, query, scanItem)
+		items, err := ledger.SelectAll(ctx, tx, query, scanItem)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, found...)
+		found = append(found, items...)
 	}
-	slices.SortFunc(all, func(a, b draw.Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Number, b.Number)) })
-	return all[:min(len(all), limit)], nil
+	slices.SortFunc(found, func(a, b draw.Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Number, b.Number)) })
+	//double:ticker-does-moments which == noLastMoments && => false &&
+	for n := len(found); which == noLastMoments && n > 0 && found[n-1].Kind == draw.ItemMoment; n = len(found) {
+		found = found[:n-1]
+	}
+	return found[:min(len(found), limit)], nil
 }
 
 // RunAllDue carries out the due items of all agendas, also in pools from which nobody
-// draws. It returns the first error, but continues after it.
+// draws. It passes over moments, unless another due item comes after them. It returns the
+// first error, but continues after it.
 func (p *Planner) RunAllDue(ctx context.Context) error {
 	pools, err := p.duePools(ctx)
 	for _, poolID := range pools {
 		for n := ledger.ItemsPerRun; n > 0 && ctx.Err() == nil; {
 			var failed error
-			if n, failed = p.runDue(ctx, poolID); failed != nil {
+			if n, failed = p.runDue(ctx, poolID, noLastMoments); failed != nil {
 				n = 0
 				if draw.CodeOf(failed) != draw.CodePoolNotFound && !ledger.IsUnreadable(failed) && engine.ClassOf(failed) != engine.ClassConflict { // otherwise another instance carries it out
 					err = cmp.Or(err, failed)
@@ -179,12 +193,16 @@ func (p *Planner) RunAllDue(ctx context.Context) error {
 	return err
 }
 
-// duePools finds pools with a due item.
+// notMoment is the condition for items that are not moments.
+const notMoment = `what <> 'moment'`
+
+// duePools finds pools with a due item that is not a moment.
 func (p *Planner) duePools(ctx context.Context) (pools []string, err error) {
 	if err := cmp.Or(p.ledger.Engine.Refusal(), p.ledger.Admits()); err != nil {
 		return nil, err
 	}
-	query := p.ledger.SelectFrom("agenda", "pool_id").Where(squirrel.Eq{"done": 0})
+	//double:ticker-does-moments .Where(notMoment) =>
+	query := p.ledger.SelectFrom("agenda", "pool_id").Where(squirrel.Eq{"done": 0}).Where(notMoment)
 	if p.ledger.Engine.Clock != "" {
 		query = query.Where("at <= " + p.ledger.Engine.Clock)
 	} else {
@@ -206,7 +224,7 @@ type beforeChange struct{ planner *Planner }
 
 // IsLeft implements ledger.Agenda.
 func (b beforeChange) IsLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (bool, error) {
-	first, err := b.planner.dueItems(ctx, tx, of.Pool.ID, of.At, 1)
+	first, err := b.planner.dueItems(ctx, tx, of.Pool.ID, of.At, all, 1)
 	if err != nil || len(first) == 0 {
 		return false, err
 	}
@@ -214,9 +232,14 @@ func (b beforeChange) IsLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedP
 	return why != nil, err
 }
 
+// HasOpenMoments implements ledger.Agenda.
+func (b beforeChange) HasOpenMoments(ctx context.Context, tx *sql.Tx, poolID string) (bool, error) {
+	return b.planner.hasOpenMoments(ctx, tx, poolID)
+}
+
 // Run implements ledger.Agenda.
 func (b beforeChange) Run(ctx context.Context, poolID string) error {
-	if _, err := b.planner.runDue(ctx, poolID); err != nil && !ledger.IsUnreadable(err) {
+	if _, err := b.planner.runDue(ctx, poolID, all); err != nil && !ledger.IsUnreadable(err) {
 		return err
 	}
 	return nil

@@ -26,11 +26,20 @@ import (
 // first result. Errors: that of the reader, CodeKeyReused for a key that came with
 // something else, and those of PlanItems.
 func (p *Planner) ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error) {
-	items, err := prizefile.ReadAgenda(file)
+	items, encoding, err := prizefile.ReadAgenda(file)
 	if err != nil {
 		return draw.Planned{}, err
 	}
-	return p.planOnce(ctx, poolID, items, planKey{key, "import " + draw.NewSeal("", items).SHA256}, actor)
+	planned, err := p.planOnce(ctx, poolID, list{items: items, key: planKey{key, "import " + draw.NewSeal("", items).SHA256}}, actor)
+	planned.Encoding = encoding
+	return planned, err
+}
+
+// PlanMoment plans a moment as an import of one item: its answer does not show it. Errors:
+// CodeKeyReused, and those of PlanItems.
+func (p *Planner) PlanMoment(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Planned, error) {
+	items := []draw.Item{item}
+	return p.planOnce(ctx, poolID, list{items: items, key: planKey{key, "import " + draw.NewSeal("", items).SHA256}}, actor)
 }
 
 // SpreadAgenda plans a schedule of one prize, all or none, with a salt that is not
@@ -42,14 +51,19 @@ func (p *Planner) SpreadAgenda(ctx context.Context, poolID string, spread draw.S
 	}
 	from, to := spread.From.UTC().Format(draw.TimeFormat), spread.To.UTC().Format(draw.TimeFormat)
 	wanted := fmt.Sprintf("spread %s %d %s %s %s %q", spread.PrizeID, spread.Units, from, to, spread.Every, spread.Reason)
-	return p.planOnce(ctx, poolID, items, planKey{key, wanted}, actor)
+	if spread.IsMoments {
+		wanted += " moments"
+	}
+	l := list{items: items, key: planKey{key, wanted}, hides: spread.Every == 0 || spread.IsMoments, from: spread.From, to: spread.To}
+	return p.planOnce(ctx, poolID, l, actor)
 }
 
-func (p *Planner) planOnce(ctx context.Context, poolID string, items []draw.Item, key planKey, actor string) (draw.Planned, error) {
-	if err := key.check(); err != nil {
+func (p *Planner) planOnce(ctx context.Context, poolID string, l list, actor string) (draw.Planned, error) {
+	if err := l.key.check(); err != nil {
 		return draw.Planned{}, err
 	}
-	return p.planItems(ctx, poolID, items, key.salt(poolID), key, actor)
+	l.salt = l.key.salt(poolID)
+	return p.planItems(ctx, poolID, l, actor)
 }
 
 // randomBelow returns an unpredictable number from 0 to n-1.
@@ -96,14 +110,20 @@ func (k planKey) salt(poolID string) string {
 	return base32.StdEncoding.EncodeToString(sum.Sum(nil))[:saltLength]
 }
 
-// mark returns what the change keeps of the key, KEY:WANTED, both digests; "" without a
-// key.
+// mark returns what the change keeps of the key, KEY:WANTED; "" without a key. The first
+// is a digest. The second is a digest under the key, so that nobody who sees the change
+// finds out by trial what is hidden.
 func (k planKey) mark() string {
 	if k.key == "" {
 		return ""
 	}
-	return k.begin() + digestOf(k.wanted)
+	sum := hmac.New(sha256.New, []byte(k.key))
+	_, _ = sum.Write([]byte("drawsvc agenda wanted v1\n" + k.wanted)) // a hash accepts all
+	return k.begin() + base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }
+
+// formerMark is the mark of releases up to 0.1.0, which planned nothing hidden.
+func (k planKey) formerMark() string { return k.begin() + digestOf(k.wanted) }
 
 // begin returns the beginning of each mark of the key.
 func (k planKey) begin() string { return digestOf(k.key) + ":" }
@@ -133,7 +153,7 @@ func (p *Planner) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key 
 			return planned, draw.WrapInternal(err, "the record of version %d cannot be read", c.Version)
 		}
 		switch {
-		case body.Key == key.mark():
+		case body.Key == key.mark(), body.Key == key.formerMark():
 			seal := draw.Seal{Salt: key.salt(poolID), SHA256: body.SHA256}
 			return draw.Planned{First: body.Item, Version: c.Version, Count: body.Count, Seal: seal, Replayed: true}, nil
 		case strings.HasPrefix(body.Key, key.begin()):

@@ -1,6 +1,7 @@
 package agenda
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -88,7 +89,7 @@ func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err erro
 	switch item.Kind {
 	case draw.ItemState:
 		return r.state(ctx, item)
-	case draw.ItemStock:
+	case draw.ItemStock, draw.ItemMoment:
 		return r.stock(ctx, item)
 	case draw.ItemRules:
 		return r.rules(ctx, item)
@@ -155,7 +156,7 @@ func (r *agendaRun) rules(ctx context.Context, item *draw.Item) (refused, err er
 		return nil, err
 	}
 	if item.Rules != nil {
-		if err := item.Rules.Check(r.prizes); err != nil {
+		if err := cmp.Or(item.Rules.Check(r.prizes), ledger.CheckClaims(r.of, item.Rules)); err != nil {
 			return err, nil
 		}
 	}
@@ -235,7 +236,10 @@ func (r *agendaRun) end(ctx context.Context) error {
 	if err := r.flush(ctx); err != nil {
 		return err
 	}
-	return r.planner.markDone(ctx, r.tx, r.of.Pool.ID, r.ran)
+	if err := r.planner.markDone(ctx, r.tx, r.of.Pool.ID, r.ran); err != nil {
+		return err
+	}
+	return r.planner.pend(ctx, r.tx, r.of.Pool.ID, r.ran)
 }
 
 // markDone records which entries the items became.

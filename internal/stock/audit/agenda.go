@@ -17,13 +17,13 @@ import (
 
 // The rules of an audit about the agenda.
 const (
-	ruleDueMissed    = "due-missed"    // no award of the time of an item, or later, comes before the item is done, and no move of draw.ItemLeftMax later
-	ruleAgendaDouble = "agenda-double" // an item is one entry, the one that it planned or says why not, and no entry is two items
-	ruleAgendaUndone = "agenda-undone" // an item is done within undoneMax
+	ruleDueMissed    = "due-missed"    // no award with the time of an item or a later one comes before the item is done, and no move more than draw.ItemLeftMax later
+	ruleAgendaDouble = "agenda-double" // an item has one entry, either the planned one or one that states why not, and no entry belongs to two items
+	ruleAgendaUndone = "agenda-undone" // an item is done within undoneMax, unless it is a moment, which waits for a draw
 )
 
-// undoneMax is how long an item may be due: the longest that it is left, and ten
-// seconds.
+// undoneMax is the maximum time for which an item may be due: the maximum for which it
+// may be left, and ten seconds.
 const undoneMax = draw.ItemLeftMax + 10*time.Second
 
 // auditedItem is an item with what its entry must be.
@@ -35,15 +35,15 @@ type auditedItem struct {
 	delta        int64
 }
 
-// agendaAuditor checks the agenda against the history as that passes by.
+// agendaAuditor compares the agenda with the history, entry by entry.
 type agendaAuditor struct {
-	// items are in the order in which they left the agenda, next is the first
-	// that has not passed.
+	// items are in the order in which they left the agenda; next is the first that has
+	// not passed.
 	items []auditedItem
 	next  int
 	found *findings
-	// last is the time of the last award or move of somebody else, and passes the one
-	// up to which it may have passed no item.
+	// last is the time of the last award or of the last move that no item made; passes
+	// is the time up to which it may have passed no item.
 	last   time.Time
 	passes time.Time
 	at     int64
@@ -59,11 +59,14 @@ func (r *Auditor) newAgendaAuditor(ctx context.Context, tx *sql.Tx, poolID strin
 		err := row.Scan(&i.number, engine.ScanTime(&i.at), (*string)(&i.kind), &body, &actor, &i.done)
 		if i.kind != draw.ItemRules {
 			var planned struct {
-				State, Prize string
-				Delta        int64
+				State, Prize, Moment string
+				Delta                int64
 			}
-			_ = json.Unmarshal([]byte(body), &planned) // a body that is damaged plans nothing
+			_ = json.Unmarshal([]byte(body), &planned) // a damaged body plans nothing
 			i.state, i.prize, i.delta = planned.State, planned.Prize, planned.Delta
+			if i.kind == draw.ItemMoment {
+				i.prize, i.delta = planned.Moment, 1
+			}
 		}
 		return i, err
 	})
@@ -73,8 +76,8 @@ func (r *Auditor) newAgendaAuditor(ctx context.Context, tx *sql.Tx, poolID strin
 	return &agendaAuditor{items: items, found: found}, err
 }
 
-// left is the version with which the item left the agenda, above all others for
-// one that is open.
+// left returns the version at which the item left the agenda; for an open one it is
+// above all others.
 func (i *auditedItem) left() uint64 {
 	switch {
 	case i.done > 0:
@@ -105,15 +108,15 @@ func (a *agendaAuditor) take(e draw.Entry) {
 	}
 	switch {
 	case planned:
-	case e.Move != nil && draw.ItemOfKey(e.Move.Key) != 0:
-		a.found.add(ruleAgendaDouble, "the move of version %d is of item %d, which was done otherwise", version, draw.ItemOfKey(e.Move.Key))
+	case e.Move != nil && itemOf(e.Move) != 0:
+		a.found.add(ruleAgendaDouble, "the move of version %d is of item %d, which was done otherwise", version, itemOf(e.Move))
 	case e.Change == nil:
 		a.pass(e)
 	}
 }
 
-// pass notes an award or a move, which passes the items that are due and open. A move
-// may pass one that its instance could not read.
+// pass records an award or a move, which passes the items that are due and open. A move
+// may pass an item that its instance could not read.
 func (a *agendaAuditor) pass(e draw.Entry) {
 	passes := e.At()
 	if e.Move != nil {
@@ -124,8 +127,8 @@ func (a *agendaAuditor) pass(e draw.Entry) {
 	}
 }
 
-// missed reports an item that leaves the agenda, or is open at the end, when
-// something passed it.
+// missed reports an item that was passed by an entry, when the item leaves the agenda
+// or is still open at the end.
 func (a *agendaAuditor) missed(i *auditedItem) {
 	if !a.last.IsZero() && !a.passes.Before(i.at) {
 		a.found.add(ruleDueMissed, "the %s of version %d is of %s, and item %d of %s was not done",
@@ -133,7 +136,10 @@ func (a *agendaAuditor) missed(i *auditedItem) {
 	}
 }
 
-// became says that the entry is the one that the item planned, or says why it
+// itemOf returns the number of the item that became a move, 0 for other moves.
+func itemOf(m *draw.Move) int64 { return cmp.Or(draw.ItemOfKey(m.Key), m.Moment()) }
+
+// became reports whether the entry is the one that the item planned, or states why it
 // could not be.
 func (i *auditedItem) became(e draw.Entry) bool {
 	switch {
@@ -145,12 +151,13 @@ func (i *auditedItem) became(e draw.Entry) bool {
 	case e.Change != nil:
 		return i.kind == draw.ItemRules && e.Change.What == draw.WhatRules
 	case e.Move != nil:
-		return i.kind == draw.ItemStock && e.Move.PrizeID == i.prize && e.Move.Delta == i.delta && draw.ItemOfKey(e.Move.Key) == i.number
+		isOfKind := i.kind == draw.ItemStock && draw.ItemOfKey(e.Move.Key) == i.number || i.kind == draw.ItemMoment && e.Move.Moment() == i.number
+		return isOfKind && e.Move.PrizeID == i.prize && e.Move.Delta == i.delta
 	}
 	return false
 }
 
-// end checks what is open, at a time of the database.
+// end checks the open items, at a time of the database.
 func (a *agendaAuditor) end(now time.Time) {
 	for ; a.next < len(a.items); a.next++ {
 		i := &a.items[a.next]
@@ -159,13 +166,13 @@ func (a *agendaAuditor) end(now time.Time) {
 			continue
 		}
 		a.missed(i)
-		if late := now.Sub(i.at); i.done == 0 && late > undoneMax {
+		if late := now.Sub(i.at); i.done == 0 && late > undoneMax && i.kind != draw.ItemMoment {
 			a.found.add(ruleAgendaUndone, "item %d has been due for %s", i.number, late.Round(time.Second))
 		}
 	}
 }
 
-// endAgenda checks what is open, at the database's time.
+// endAgenda checks the open items, at the database's time.
 func (r *Auditor) endAgenda(ctx context.Context, q engine.Querier, a *agendaAuditor) error {
 	now, err := r.ledger.DatabaseTime(ctx, q)
 	if err == nil {

@@ -14,26 +14,25 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Audit reads a pool's rows in one snapshot and reports every rule that they
-// break. It reads each row once, in the order of the versions, and holds no
-// more than the pool's prizes and agenda, and a sum for each quarter of an hour
-// with an award under a budget. So its time grows with the number of rows, and
-// its memory with that of the prizes. Errors: CodePoolNotFound, and those
-// of the store.
+// Audit reads a pool's rows in one snapshot and reports every rule that they break. It
+// reads each row once, in the order of the versions. It keeps only the pool's prizes
+// and agenda in memory, and a sum for each quarter of an hour with an award under a
+// budget. So its time grows with the number of rows, and its memory with the number of
+// prizes. Errors: CodePoolNotFound, and those of the store.
 func (r *Auditor) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
 	return r.audit(ctx, poolID, false)
 }
 
-// AuditDeep is Audit with one judge more, which folds the history through the code that
-// decides draws: given what was drawn, every award and every redirect must be
-// what the rules in force made of it. Its memory grows with the number of users
-// that the rules count, too.
+// AuditDeep is Audit with a further judge, which folds the history through the code
+// that decides draws: given what was drawn, every award and every redirect must follow
+// from the rules in force. Its memory also grows with the number of users that the
+// rules count.
 func (r *Auditor) AuditDeep(ctx context.Context, poolID string) (draw.Audit, error) {
 	return r.audit(ctx, poolID, true)
 }
 
-// judge is one part of an audit. take, unless it is nil, checks each entry as the history
-// passes by. end, unless it is nil, compares the rows with what has passed.
+// judge is one part of an audit. take, unless it is nil, checks each entry of the
+// history in order. end, unless it is nil, compares the rows with the whole history.
 type judge struct {
 	take func(draw.Entry)
 	end  func() error
@@ -57,7 +56,9 @@ func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (audit dr
 			{budget.take, nil},
 			{nil, func() error { return r.auditTurns(ctx, tx, poolID, a) }},
 			{nil, func() error { return r.auditInForce(ctx, tx, poolID, a) }},
-			{nil, func() error { return r.codes(ctx, tx, poolID, a.found.add) }},
+		}
+		for _, check := range r.others {
+			judges = append(judges, judge{nil, func() error { return check(ctx, tx, poolID, a.found.add) }})
 		}
 		entries, reports := r.ledger.Entries(ctx, tx, poolID, math.MinInt64), []*findings{&a.found}
 		if deep {
@@ -81,7 +82,8 @@ func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (audit dr
 	return audit, err
 }
 
-// hear gives every entry to the judges, in their order, and then lets each end.
+// hear passes every entry to the judges, in their order, and then calls the end of
+// each.
 func hear(judges []judge, entries ledger.EntrySeq) error {
 	for e, err := range entries {
 		if err != nil {
@@ -133,7 +135,7 @@ func (r *Auditor) newFolding(ctx context.Context, tx *sql.Tx, poolID string) (*f
 	}
 	var documents []*draw.Rules
 	for i := range changes {
-		if r := ledger.RulingOf(&changes[i]).Rules; r != nil && r.Unreadable() == nil { // the fold says what cannot be read
+		if r := ledger.RulingOf(&changes[i]).Rules; r != nil && r.Unreadable() == nil { // the fold reports what cannot be read
 			documents = append(documents, r)
 		}
 	}
@@ -147,8 +149,8 @@ func (f *folding) take(e draw.Entry) {
 	}
 }
 
-// end compares the turns that the rules made of the log with those of the rows:
-// whose last ones are missing has draws left that were used.
+// end compares the turns that follow from the log and the rules with those of the rows:
+// a user whose last ones are missing could draw more often than allowed.
 func (f *folding) end(ctx context.Context, r *Auditor, q engine.Querier, poolID string) error {
 	type of struct {
 		subject string
@@ -171,5 +173,5 @@ func (f *folding) end(ctx context.Context, r *Auditor, q engine.Querier, poolID 
 			f.found.add(ruleTurnMissing, "of %d turns %q of a %s, those above %d are missing", t.Seq, t.Counted, t.Counted.By(), kept)
 		}
 	}
-	return nil
+	return f.endMoments(ctx, r, q, poolID)
 }

@@ -12,12 +12,12 @@ import (
 // Auditor audits the pools of a ledger.
 type Auditor struct {
 	ledger *ledger.Ledger
-	codes  Codes
+	others []Others
 }
 
-// Codes checks the codes of a pool's prizes in a snapshot, and calls found with each rule
-// that they break.
-type Codes func(ctx context.Context, tx *sql.Tx, poolID string, found func(rule, format string, args ...any)) error
+// Others checks what another package stores of a pool, in a snapshot, and calls found with
+// each rule that it breaks.
+type Others func(ctx context.Context, tx *sql.Tx, poolID string, found func(rule, format string, args ...any)) error
 
-// New returns the auditor of a ledger, and of the codes of its prizes.
-func New(l *ledger.Ledger, codes Codes) *Auditor { return &Auditor{l, codes} }
+// New returns the auditor of a ledger, and of what other packages store of pools.
+func New(l *ledger.Ledger, others ...Others) *Auditor { return &Auditor{l, others} }

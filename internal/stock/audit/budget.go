@@ -7,17 +7,17 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// slotLength divides every window of the calendar: offsets of zones are multiples
-// of it.
+// slotLength divides every window of the calendar: offsets of zones are multiples of
+// it.
 const slotLength = 15 * time.Minute
 
-// budgetAuditor adds up what was awarded under rules with a budget as the
-// history passes by. It holds a sum for each slot that has such an award, so
-// that a budget with other windows can be summed anew.
+// budgetAuditor sums up what was awarded under rules with a budget, entry by entry. It
+// keeps a sum for each slot with such an award, so that it can compute the sum of a
+// budget with other windows.
 type budgetAuditor struct {
 	rules *draw.Rules
-	// spent is the sum of the window that ends before next; next is the zero time
-	// where it does not end.
+	// spent is the sum of the window that ends before next; next is the zero time if it
+	// does not end.
 	spent  int64
 	next   time.Time
 	slots  []slot
@@ -34,7 +34,7 @@ type slot struct {
 func (b *budgetAuditor) take(e draw.Entry) {
 	switch {
 	case e.Change != nil:
-		if rules, set, _ := rules.Of(e.Change); set { // what cannot be read is found elsewhere, and is none here
+		if rules, set, _ := rules.Of(e.Change); set { // another judge reports unreadable rules; here they are none
 			b.follow(rules, e.Change.At)
 		}
 	case e.Award != nil && b.rules != nil && b.rules.Budget != nil:
@@ -42,7 +42,7 @@ func (b *budgetAuditor) take(e draw.Entry) {
 	}
 }
 
-// follow takes rules that are in force from now on.
+// follow applies rules that are in force from now on.
 func (b *budgetAuditor) follow(rules *draw.Rules, at time.Time) {
 	before := b.rules
 	b.rules = rules
@@ -63,7 +63,7 @@ func (b *budgetAuditor) award(w *draw.Award) {
 		b.spent, b.next = 0, b.rules.Budget.Per.Next(w.At, b.rules.Zone)
 	}
 	p := b.prizes[w.PrizeID]
-	if p == nil || p.cents == 0 { // a prize that is not there is found elsewhere
+	if p == nil || p.cents == 0 { // another judge reports a missing prize
 		return
 	}
 	at := w.At.Truncate(slotLength)

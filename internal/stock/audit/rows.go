@@ -9,54 +9,54 @@ import (
 	"drawsvc/internal/draw/fold"
 )
 
-// The rules of an audit.
+// The rules of an audit about the rows.
 const (
 	ruleOverIssued      = "over-issued"       // no prize has more awards, or more issued, than stocked
 	ruleIssuedIsAwards  = "issued-is-awards"  // a prize's issued is the number of its awards
 	ruleStockedIsMoves  = "stocked-is-moves"  // a prize's stocked is the sum of its moves
 	ruleUnitsCountUp    = "units-count-up"    // the units of a prize's awards are 1, 2, 3 … in the order of versions
-	ruleVersionDouble   = "version-double"    // a version is one entry
+	ruleVersionDouble   = "version-double"    // each version has one entry
 	ruleVersionGap      = "version-gap"       // the versions are 1 to the pool's own
-	rulePrizeUnknown    = "prize-unknown"     // each entry is of a prize of the pool
-	ruleTimeBackwards   = "time-backwards"    // from the first change on, times do not fall
-	ruleDrewWhileClosed = "drew-while-closed" // awards are made while the pool is open, as its changes say
+	rulePrizeUnknown    = "prize-unknown"     // each entry belongs to a prize of the pool
+	ruleTimeBackwards   = "time-backwards"    // from the first change on, times do not decrease
+	ruleDrewWhileClosed = "drew-while-closed" // awards are made while the pool is open, by its changes
 	ruleStateIsChanges  = "state-is-changes"  // a pool's state is the one that its changes set last
 	ruleTurnGap         = "turn-gap"          // the turns of a user and kind are 1, 2, 3 … at rising versions
-	ruleTurnStray       = "turn-stray"        // a turn is of an award of its user, of its time, and has the misses up to it
-	ruleTurnMissing     = "turn-missing"      // the last turns of a user are those that the log makes
+	ruleTurnStray       = "turn-stray"        // a turn belongs to an award of its user, has its time, and the misses up to it
+	ruleTurnMissing     = "turn-missing"      // the last turns of a user are those that follow from the log
 	ruleSpentIsAwards   = "spent-is-awards"   // what was spent of a budget is the value of the awards
 	ruleBudgetPassed    = "budget-passed"     // no award is beyond the budget of its time
-	ruleDrawWhole       = "draw-whole"        // a draw is ordinals 1, 2, 3 … of one user at consecutive versions
+	ruleDrawWhole       = "draw-whole"        // a draw has ordinals 1, 2, 3 … of one user at consecutive versions
 )
 
-// rowAuditor checks a pool's history as it passes by.
+// rowAuditor checks a pool's history, entry by entry.
 type rowAuditor struct {
 	all   []*auditedPrize
 	byID  map[string]*auditedPrize
 	found findings
-	// version is the highest that has passed, and kind what it was.
+	// version is the highest version so far, kind the kind of its entry.
 	version int64
 	kind    string
-	// award is the last one that has passed, at the time of the last entry.
+	// award is the last award so far, with the time of the last entry.
 	award draw.Award
 	at    time.Time
-	// ruled says that a change has passed, state what the last one of the state
-	// has set, "" where none has.
+	// ruled means that there was a change; state is what the last change of the state
+	// has set, "" without one.
 	ruled bool
 	state draw.State
 	// rules is the version of the rules that the changes put in force, 0 for none.
 	rules int64
 }
 
-// auditedPrize is a prize's counters beside what its history says.
+// auditedPrize has a prize's counters, and the numbers from its history.
 type auditedPrize struct {
 	id              string
 	kind            draw.Kind
 	cents           int64 // its value
 	stocked, issued int64
 	moved, awards   int64
-	// unit is that of its last award. skips counts the awards whose unit is
-	// not the next, firstSkip describes the first of them.
+	// unit is the unit of its last award. skips counts the awards whose unit is not the
+	// next; firstSkip describes the first of them.
 	unit, skips int64
 	firstSkip   string
 }
@@ -96,8 +96,8 @@ func kindOf(e draw.Entry) string {
 	return "award"
 }
 
-// rises checks that times do not fall. The entries before the first change may
-// be by binaries of an earlier schema, each with a clock of its own.
+// rises checks that times do not decrease. The entries before the first change may come
+// from binaries of an earlier schema, which used their own clocks.
 func (a *rowAuditor) rises(kind string, e draw.Entry) {
 	if at := e.At(); a.ruled && at.Before(a.at) {
 		a.found.add(ruleTimeBackwards, "the %s of version %d is of %s, the entry before it of %s",
@@ -113,7 +113,7 @@ func (a *rowAuditor) changed(c *draw.Change) {
 		State draw.State
 		Rules *struct{}
 	}
-	_ = json.Unmarshal([]byte(c.Body), &body) // a body that is damaged says nothing
+	_ = json.Unmarshal([]byte(c.Body), &body) // a damaged body changes nothing
 	switch c.What {
 	case draw.WhatCreated, draw.WhatState:
 		a.state = body.State
@@ -160,8 +160,8 @@ func (a *rowAuditor) missing(to int64) {
 	}
 }
 
-// continues checks that an award begins a draw or continues the one before it.
-// The schema keeps an ordinal of a draw from being there twice.
+// continues checks that an award begins a draw or continues the one before it. The
+// schema prevents duplicate ordinals of a draw.
 func (a *rowAuditor) continues(w *draw.Award) {
 	last := &a.award
 	switch {
@@ -177,7 +177,7 @@ func (a *rowAuditor) continues(w *draw.Award) {
 	}
 }
 
-// prize is the prize of an entry, nil when the pool does not have it.
+// prize returns the prize of an entry, nil if the pool does not have it.
 func (a *rowAuditor) prize(kind string, version int64, id string) *auditedPrize {
 	p := a.byID[id]
 	if p == nil {
@@ -198,7 +198,7 @@ func (p *auditedPrize) take(w *draw.Award) {
 	p.unit = w.Unit
 }
 
-// end checks what can be said only of the whole history, of a pool at version.
+// end checks what only the whole history shows, of a pool at version.
 func (a *rowAuditor) end(version int64) {
 	if a.version <= version {
 		a.missing(version)
@@ -210,7 +210,7 @@ func (a *rowAuditor) end(version int64) {
 	}
 }
 
-// check compares the prize's counters with what the history has said.
+// check compares the prize's counters with the history.
 func (p *auditedPrize) check(found *findings) {
 	if max(p.awards, p.issued) > p.stocked {
 		found.add(ruleOverIssued, "prize %q has %d awards and %d issued, but %d stocked", p.id, p.awards, p.issued, p.stocked)
@@ -229,7 +229,7 @@ func (p *auditedPrize) check(found *findings) {
 	}
 }
 
-// prizes is what the report says of each prize.
+// prizes returns the report on each prize.
 func (a *rowAuditor) prizes() []draw.PrizeAudit {
 	all := make([]draw.PrizeAudit, 0, len(a.all))
 	for _, p := range a.all {
@@ -241,7 +241,7 @@ func (a *rowAuditor) prizes() []draw.PrizeAudit {
 	return all
 }
 
-// findings collects violations, of each rule the first few.
+// findings collects violations, the first few of each rule.
 type findings struct{ rules []finding }
 
 type finding struct {
@@ -250,8 +250,8 @@ type finding struct {
 	more    int64
 }
 
-// violationsMax is the most violations of one rule that a report lists. A pool
-// in which every entry is wrong would otherwise make a report as long as its
+// violationsMax is the maximum number of violations of one rule that a report lists.
+// Otherwise the report on a pool in which every entry is wrong would be as long as its
 // history.
 const violationsMax = 20
 
@@ -273,8 +273,8 @@ func (f *findings) add(rule, format string, args ...any) {
 	}
 }
 
-// list returns the violations by rule, behind those of a rule how many more
-// there are, and the number of all.
+// list returns the violations by rule. After the listed ones of a rule it states how
+// many more there are; found is the total.
 func (f *findings) list() (listed []draw.Violation, found int64) {
 	for _, r := range f.rules {
 		for _, detail := range r.details {

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// auditTurns reads the turns of a pool once, in the order of their key, each
-// with the award that it is of.
+// auditTurns reads the turns of a pool once, in the order of their key, each with its
+// award.
 func (r *Auditor) auditTurns(ctx context.Context, q engine.Querier, poolID string, a *rowAuditor) error {
 	var last draw.Turn
 	for n := 0; n < len(turnRanges()); n++ {
@@ -33,9 +33,9 @@ func (r *Auditor) auditTurns(ctx context.Context, q engine.Querier, poolID strin
 	return nil
 }
 
-// turnRanges are what follows a turn in the order of the key, one range behind
-// another. Each is found by the key alone: of one condition for all of them,
-// PostgreSQL reads the turns of the subject from its first on.
+// turnRanges returns the ranges after a turn in the order of the key, one after
+// another. Each can be found by the key only: with one condition for all of them,
+// PostgreSQL would read all turns of the subject.
 func turnRanges() []func(draw.Turn) squirrel.And {
 	return []func(draw.Turn) squirrel.And{
 		func(t draw.Turn) squirrel.And {
@@ -48,8 +48,8 @@ func turnRanges() []func(draw.Turn) squirrel.And {
 	}
 }
 
-// auditedTurn is a turn with the player of its award, the zero one where there is no
-// award, and whether both are of one time.
+// auditedTurn is a turn with the player of its award, the zero one without an award,
+// and whether both have the same time.
 type auditedTurn struct {
 	draw.Turn
 	player   draw.Player
@@ -99,8 +99,8 @@ func (t *auditedTurn) check(before *draw.Turn, a *rowAuditor) {
 	}
 }
 
-// auditInForce compares the state and the rules that the pool's row says are in force
-// with its changes, and what it says was spent of their budget with the awards.
+// auditInForce compares the pool's row with the history: its state and rules in force
+// with its changes, and what was spent of their budget with the awards.
 func (r *Auditor) auditInForce(ctx context.Context, q engine.Querier, poolID string, a *rowAuditor) error {
 	rows, err := ledger.SelectAll(ctx, q, r.ledger.SelectFrom("pools", "state", "rules", "spent", "spent_from").Where(squirrel.Eq{"id": poolID}),
 		func(row engine.Scanner) (r struct {

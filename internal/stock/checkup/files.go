@@ -17,7 +17,7 @@ func Files(loose fs.FileMode, paths ...string) (found []Finding) {
 		found = append(found, Finding{
 			Level: LevelWarning, Rule: "file-mode", Detail: fmt.Sprintf("%s has the mode %04o", path, info.Mode().Perm()),
 			Why:    "other accounts of this machine can read it, or change it",
-			Remedy: "chmod 600 " + path + ", and make the service's account its owner",
+			Remedy: "chmod 600 " + path + ", or 640 with a group of the service alone, and make the service's account its owner",
 		})
 	}
 	return found

@@ -22,7 +22,7 @@ func Links(database, lock, jobsLock string) (found []Finding) {
 		}
 		found = append(found, Finding{
 			Level: LevelWarning, Rule: "no-tls", Detail: fmt.Sprintf("the %s at %s is reached without verified TLS", link.what, strings.Join(remote, ", ")),
-			Why:    "whoever is on the network between can read passwords and draws, and change them",
+			Why:    "anyone on the network between can read passwords and draws, and change them",
 			Remedy: advice + " in " + link.flag,
 		})
 	}
@@ -36,7 +36,9 @@ func plainLink(raw string) string {
 	values, _ := url.ParseQuery(query) // a part that cannot be read sets nothing
 	switch scheme {
 	case "postgres", "postgresql":
-		if !slices.Contains([]string{"require", "verify-ca", "verify-full"}, values.Get("sslmode")) {
+		mode := values.Get("sslmode")
+		// The driver takes require as verify-ca if there is an authority, and else any certificate.
+		if isVerified := strings.HasPrefix(mode, "verify-") || mode == "require" && values.Get("sslrootcert") != ""; !isVerified {
 			return "write sslmode=verify-full (with sslrootcert)"
 		}
 	case "mysql":

@@ -53,7 +53,7 @@ func TestDoctorOfMySQLByOthers(t *testing.T) {
 	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Archived())
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.ExecAll(t, s, []string{
-		`CREATE USER app IDENTIFIED BY 'app-password'`, `GRANT SELECT, INSERT, UPDATE ON drawsvc.* TO app`,
+		`CREATE USER app IDENTIFIED BY 'app-password'`, `GRANT SELECT, INSERT, UPDATE, DELETE ON drawsvc.* TO app`,
 		`SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 3600'`, // is not executed for administrators
 	})
 	app := "mysql://app:app-password@" + server.Addr() + "/drawsvc"

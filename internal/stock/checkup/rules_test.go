@@ -71,6 +71,7 @@ func TestRulesOfWhatIsNotHere(t *testing.T) {
 		},
 		{mysql.Dialect(), with(node, "read_only", "ON", "replica", "no"), "table", map[string]string{"read-only": "read_only = ON"}},
 		{sqlite.Dialect(), engine.Vitals{"integrity": "ok", "journal_mode": "wal", "folder": "why not"}, "table", map[string]string{"folder": "why not"}},
+		{sqlite.Dialect(), engine.Vitals{"integrity": "ok", "journal_mode": "wal", "file": "why not"}, "table", map[string]string{"read-only-file": "why not"}},
 		{
 			sqlite.Dialect(), engine.Vitals{"integrity": "ok", "journal_mode": "wal", "file system": "NFS"}, "table",
 			map[string]string{"network-file-system": "the file is on a network file system: NFS"},

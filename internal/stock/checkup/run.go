@@ -48,16 +48,21 @@ func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 			found = append(found, findingOf(&r, detail, len(committed)))
 		}
 	}
-	for _, check := range []func(context.Context, *stock.Store) ([]Finding, error){checkClock, checkSchema} {
+	for _, check := range []func(context.Context, *stock.Store) ([]Finding, error){checkClock, checkSchema, checkStored} {
 		more, err := check(ctx, s)
 		if err != nil && !slices.ContainsFunc(found, func(f Finding) bool { return f.Level == LevelDanger }) {
 			return nil, err
 		}
 		found = append(found, more...) // a damaged file may make its schema unreadable
 	}
+	Sort(found)
+	return found, nil
+}
+
+// Sort puts the worst findings first, and leaves those of one level in their order.
+func Sort(found []Finding) {
 	worst := []Level{LevelDanger, LevelWarning, LevelNote}
 	slices.SortStableFunc(found, func(a, b Finding) int { return slices.Index(worst, a.Level) - slices.Index(worst, b.Level) })
-	return found, nil
 }
 
 // findingOf returns the finding of a rule. A rule about losing versions is a danger

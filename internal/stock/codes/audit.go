@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"drawsvc/internal/seal"
+	"drawsvc/internal/stock/ledger"
 )
 
 // The rules of an audit about codes.
@@ -22,6 +23,10 @@ func (r *Register) AuditCodes(ctx context.Context, tx *sql.Tx, poolID string, fo
 		return err
 	}
 	seen := map[[seal.DigestLength]byte]place{}
+	empty, err := r.ledger.ReturnedUnits(ctx, tx, poolID)
+	if err != nil {
+		return err
+	}
 	for i := range prizes {
 		p := &prizes[i]
 		if !p.HasCodes {
@@ -32,12 +37,18 @@ func (r *Register) AuditCodes(ctx context.Context, tx *sql.Tx, poolID string, fo
 		}
 		next := int64(1)
 		missing := func(upTo int64) {
+			for next < upTo && empty[ledger.Unit{PrizeID: p.ID, Number: next}] {
+				next++
+			}
 			if next < upTo {
 				found(ruleCodesAreStock, "prize %q has no code at the places %d to %d", p.ID, next, upTo-1)
 			}
 			next = max(next, upTo+1)
 		}
 		err := r.eachOf(ctx, tx, poolID, p.ID, func(number int64, code sealedCode) error {
+			if empty[ledger.Unit{PrizeID: p.ID, Number: number}] {
+				found(ruleCodesAreStock, "place %d of prize %q is of a unit that has returned, and has a code", number, p.ID)
+			}
 			if number > 0 { // below are those that were replaced
 				missing(number)
 			}

@@ -3,6 +3,7 @@ package codes
 import (
 	"bytes"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -10,12 +11,64 @@ import (
 	"drawsvc/internal/draw"
 )
 
+// codeFile is a file of codes. A file may have millions: a line takes few bytes beside
+// its text, and a first line of a code 4 to 8 more.
+type codeFile struct {
+	text  []byte
+	lines []line
+	// first finds the first line of a code: a hash table of indexes of lines, each above by
+	// one, 0 for none. It grows with the codes: lines may all have one.
+	first []int32
+	seed  maphash.Seed
+	// distinct is the number of codes in the table.
+	distinct int
+}
+
 // line is a code of a file. No error repeats its text.
 type line struct {
-	number int
-	code   []byte
-	// repeats is the number of the line that has the same code before, 0 for none.
-	repeats int
+	// from and length say where the code is in the text.
+	from   int32
+	length int16
+	// number is that of the line in its file. repeats is the number of the line that has
+	// the same code before, 0 for none.
+	number, repeats int32
+}
+
+// code is that of a line.
+func (f *codeFile) code(l *line) []byte { return f.text[l.from:][:l.length] }
+
+// findFirst returns the first line that has the code of a line: the line itself, which is
+// then noted, if no line before has it.
+func (f *codeFile) findFirst(index int32) *line {
+	if 2*f.distinct >= len(f.first) {
+		f.grow()
+	}
+	code := f.code(&f.lines[index])
+	mask := uint64(len(f.first)) - 1
+	for at := maphash.Bytes(f.seed, code) & mask; ; at = (at + 1) & mask {
+		known := f.first[at]
+		if known == 0 {
+			f.first[at] = index + 1
+			f.distinct++
+			return &f.lines[index]
+		}
+		if l := &f.lines[known-1]; bytes.Equal(f.code(l), code) {
+			return l
+		}
+	}
+}
+
+// firstMin is the smallest size of the table, a power of two.
+const firstMin = 1 << 10
+
+func (f *codeFile) grow() {
+	before := f.first
+	f.first, f.distinct = make([]int32, max(firstMin, 2*len(before))), 0
+	for _, known := range before {
+		if known != 0 {
+			f.findFirst(known - 1)
+		}
+	}
 }
 
 const (
@@ -31,7 +84,7 @@ type badLines struct {
 	more  int
 }
 
-func (b *badLines) add(number int, what string) {
+func (b *badLines) add(number int32, what string) {
 	if len(b.named) < badLinesMax {
 		b.named = append(b.named, fmt.Sprintf("line %d: %s", number, what))
 		return
@@ -54,7 +107,7 @@ func (b *badLines) err() error {
 // readFile reads and checks a whole file, as far as that goes without the database.
 // Where skip is false, a code that is there twice is a bad line. Errors:
 // CodeInvalidRequest, and those of the reader.
-func readFile(file io.Reader, skip bool) ([]line, error) {
+func readFile(file io.Reader, skip bool) (*codeFile, error) {
 	text, err := io.ReadAll(io.LimitReader(file, bytesMax+1))
 	if err != nil {
 		return nil, err
@@ -63,11 +116,11 @@ func readFile(file io.Reader, skip bool) ([]line, error) {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the file is longer than %d MiB; nothing was imported", bytesMax>>20)
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	lines := make([]line, 0, bytes.Count(text, []byte("\n"))+1)
-	seen := make(map[string]int, cap(lines))
+	f := &codeFile{text: text, lines: make([]line, 0, bytes.Count(text, []byte("\n"))+1), seed: maphash.MakeSeed()}
 	var bad badLines
-	for number := 1; len(text) > 0; number++ {
+	for number := int32(1); len(text) > 0; number++ {
 		var code []byte
+		from := int32(len(f.text) - len(text)) //nolint:gosec // at most bytesMax
 		code, text, _ = bytes.Cut(text, []byte("\n"))
 		code = bytes.TrimSuffix(code, []byte("\r"))
 		if number == 1 && string(code) == "code" {
@@ -77,21 +130,23 @@ func readFile(file io.Reader, skip bool) ([]line, error) {
 			bad.add(number, what)
 			continue
 		}
-		l := line{number: number, code: code, repeats: seen[string(code)]}
-		if l.repeats == 0 {
-			seen[string(code)] = number
-		} else if !skip {
-			bad.add(number, fmt.Sprintf("the same as line %d", l.repeats))
+		index := int32(len(f.lines))                                                          //nolint:gosec // at most bytesMax
+		f.lines = append(f.lines, line{from: from, length: int16(len(code)), number: number}) //nolint:gosec // at most draw.CodeMax
+		if first := f.findFirst(index); first.number != number {
+			f.lines[index].repeats = first.number
+			if !skip {
+				bad.add(number, fmt.Sprintf("the same as line %d", first.number))
+			}
 		}
-		lines = append(lines, l)
 	}
+	f.first = nil
 	if err := bad.err(); err != nil {
 		return nil, err
 	}
-	if len(lines) == 0 {
+	if len(f.lines) == 0 {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the file has no code; nothing was imported")
 	}
-	return lines, nil
+	return f, nil
 }
 
 // faultOf is what is wrong with a code, "" for nothing.

@@ -31,20 +31,18 @@ type place struct {
 	number  int64
 }
 
-// HandOut fills in the codes of the awards of draws of one pool that have one, by one
-// lookup: the units of a prize in a batch follow one another. It reads on the server
-// that is written. Errors: CodeSealKeyMissing, and those of the store; then no draw has
-// a code.
+// HandOut fills in the codes of those awards that have one, for draws of one pool. One
+// lookup is enough, because the units of a prize in a batch are consecutive. It reads
+// from the server that takes the writes. Errors: CodeSealKeyMissing, and those of the
+// store; then some draws lack a code, see [draw.Draw.AsksStore].
 func (r *Register) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error {
 	fault.At(fault.BeforeCodes)
 	found, err := r.readSealed(ctx, poolID, wantedOf(draws))
-	if err != nil {
-		return err
-	}
 	opened := make(map[place]string, len(found))
 	for at, code := range found {
-		if opened[at], err = r.open(poolID, at.prizeID, code); err != nil {
-			return err
+		text, failed := r.open(poolID, at.prizeID, code)
+		if err = cmp.Or(err, failed); failed == nil { // one that does not open is no reason to withhold others
+			opened[at] = text
 		}
 	}
 	for _, d := range draws {
@@ -54,7 +52,7 @@ func (r *Register) HandOut(ctx context.Context, poolID string, draws []*draw.Dra
 			}
 		}
 	}
-	return nil
+	return err
 }
 
 // wantedOf are the units of draws that have codes, by prize, each in order.
@@ -104,7 +102,8 @@ func (w *wanted) ranges() (conditions []string, args [][]any) {
 	return conditions, args
 }
 
-// readSealed reads the codes of units. Error: CodeInternal where one is missing.
+// readSealed reads the codes of units. Error: CodeInternal where one is missing; then
+// the others are found.
 func (r *Register) readSealed(ctx context.Context, poolID string, all []wanted) (found map[place]sealedCode, err error) {
 	err = r.ledger.SnapshotOn(ctx, r.ledger.Engine.ReadBack, func(tx *sql.Tx) error {
 		found = map[place]sealedCode{}
@@ -159,15 +158,19 @@ func (r *Register) checkAll(ctx context.Context, tx *sql.Tx, poolID string, all 
 	return nil
 }
 
-// open opens a code. Error: CodeSealKeyMissing: from then on the pool is not drawn from
-// here, until a check finds that all of its codes open.
+// open opens a code. Error: CodeSealKeyMissing. If this instance may lack the key, it
+// stops drawing from the pool until a check finds that all of the pool's codes open. If
+// a check has found the key right, only this code is damaged. The pool then continues,
+// because one damaged code must not stop it.
 func (r *Register) open(poolID, prizeID string, code sealedCode) (string, error) {
 	if key := r.keys.Ring().Key(code.keyID); key != nil {
 		if text, err := key.Open(codeName(poolID, prizeID), code.sealed); err == nil {
 			return string(text), nil
 		}
 	}
-	r.noteAway(poolID)
+	if o := r.opens.Load(); o == nil || o.ring != r.keys.Ring() || !o.opensAll(o.ring, []string{code.keyID}) {
+		r.noteAway(poolID)
+	}
 	return "", draw.ErrorSealKeyMissing(poolID)
 }
 
@@ -176,6 +179,7 @@ func (r *Register) noteAway(poolID string) {
 	before := r.opens.Load()
 	after := &opens{away: map[string]bool{poolID: true}, foreign: map[string]bool{}}
 	if before != nil {
+		after.ring = before.ring
 		if before.away[poolID] {
 			return
 		}

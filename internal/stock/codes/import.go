@@ -37,9 +37,9 @@ type importing struct {
 	key  *seal.Key
 	// keyMark and fileMark are what the database keeps of the key, and of the file.
 	keyMark, fileMark string
-	// lines are those of the file, salt that of their seal.
-	lines []line
-	salt  string
+	// file is what is imported, salt that of its seal.
+	file *codeFile
+	salt string
 	// state is how far the import has come.
 	state importState
 }
@@ -64,11 +64,11 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	if err := w.Check(); err != nil {
 		return draw.ImportedCodes{}, err
 	}
-	lines, err := readFile(file, w.Skip)
+	read, err := readFile(file, w.Skip)
 	if err != nil {
 		return draw.ImportedCodes{}, err
 	}
-	i := &importing{register: r, CodeImport: w, ring: r.keys.Ring(), lines: lines}
+	i := &importing{register: r, CodeImport: w, ring: r.keys.Ring(), file: read}
 	i.salt = i.newSalt()
 	i.state = i.begun()
 	if i.Key != "" {
@@ -78,7 +78,7 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	if err != nil || before.Replayed {
 		return before, err
 	}
-	if i.key, err = r.sealing(ctx); err != nil {
+	if i.key, err = r.SealingKey(ctx); err != nil {
 		return draw.ImportedCodes{}, err
 	}
 	duplicates, err := i.check(ctx)
@@ -100,13 +100,13 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	if w.DryRun {
 		return i.foresee(before, duplicates), nil
 	}
-	for i.state.lines < int64(len(lines)) {
+	for i.state.lines < int64(len(read.lines)) {
 		if err := i.writePart(ctx); err != nil {
 			return draw.ImportedCodes{}, err
 		}
 		fault.At(fault.AfterCodesPart)
 		if progress != nil {
-			progress(int(i.state.lines), len(lines))
+			progress(int(i.state.lines), len(read.lines))
 		}
 	}
 	fault.At(fault.BeforeCodesMove)
@@ -123,17 +123,17 @@ func (i *importing) newSalt() string {
 	if i.Key == "" {
 		_, _ = rand.Read(salt) // it never fails
 	} else {
-		copy(salt, i.digest("drawsvc codes salt v1", nil))
+		copy(salt, i.digest("drawsvc codes salt v1"))
 	}
 	return hex.EncodeToString(salt)
 }
 
-// digest is one of what the import is named and lists, under its key.
-func (i *importing) digest(of string, lines []line) []byte {
+// digest is one of what the import is named and of some of its lines, under its key.
+func (i *importing) digest(of string, lines ...line) []byte {
 	sum := hmac.New(sha256.New, []byte(i.Key))
 	_, _ = fmt.Fprintf(sum, "%s\n%s\n%s\n", of, i.PoolID, i.PrizeID) // a hash takes all
 	for n := range lines {
-		_, _ = sum.Write(lines[n].code)
+		_, _ = sum.Write(i.file.code(&lines[n]))
 		_, _ = sum.Write([]byte{'\n'})
 	}
 	return sum.Sum(nil)
@@ -142,7 +142,7 @@ func (i *importing) digest(of string, lines []line) []byte {
 // mark is what the database keeps of the key, and of what was asked for under it.
 func (i *importing) mark() (key, file string) {
 	of := sha256.Sum256([]byte(i.Key))
-	wanted := i.digest(fmt.Sprintf("drawsvc codes file v1\nreserve %t\nskip %t", i.Reserve, i.Skip), i.lines)
+	wanted := i.digest(fmt.Sprintf("drawsvc codes file v1\nreserve %t\nskip %t", i.Reserve, i.Skip), i.file.lines...)
 	return hex.EncodeToString(of[:]), hex.EncodeToString(wanted)
 }
 
@@ -176,7 +176,8 @@ func (i *importing) begin(ctx context.Context) (done draw.ImportedCodes, err err
 // they are skipped: then it returns their number.
 func (i *importing) check(ctx context.Context) (duplicates int64, err error) {
 	var bad badLines
-	for part := range slices.Chunk(i.lines[i.state.lines:], partMax) {
+	//double:repeats-imports i.file.lines[i.state.lines:] => i.file.lines
+	for part := range slices.Chunk(i.file.lines[i.state.lines:], partMax) {
 		err := i.register.ledger.SnapshotOn(ctx, i.register.ledger.Engine.ReadBack, func(tx *sql.Tx) error {
 			found, err := i.owners(ctx, tx, part)
 			for n, owner := range found {
@@ -210,7 +211,7 @@ func (i *importing) owners(ctx context.Context, tx *sql.Tx, part []line) ([]stri
 		at := make(map[[seal.DigestLength]byte]int, len(part))
 		digests := make([][]byte, 0, len(part))
 		for n := range part {
-			digest := key.Digest(part[n].code)
+			digest := key.Digest(i.file.code(&part[n]))
 			if _, twice := at[digest]; !twice {
 				at[digest] = n
 				digests = append(digests, digest[:])
@@ -265,7 +266,7 @@ func anys(all [][]byte) []any {
 
 // foresee is what the import would do.
 func (i *importing) foresee(before draw.ImportedCodes, duplicates int64) draw.ImportedCodes {
-	left := int64(len(i.lines)) - i.state.lines
+	left := int64(len(i.file.lines)) - i.state.lines
 	added := i.state.added + left - duplicates
 	done := draw.ImportedCodes{
 		Added: added, Skipped: i.state.skipped + duplicates, Places: before.Places + left - duplicates, Stocked: before.Stocked, Version: before.Version,
@@ -299,7 +300,7 @@ func (i *importing) writePart(ctx context.Context) error {
 		if after, err = at.clone(); err != nil {
 			return err
 		}
-		part := i.lines[after.lines:min(int64(len(i.lines)), after.lines+partMax)]
+		part := i.file.lines[after.lines:min(int64(len(i.file.lines)), after.lines+partMax)]
 		if len(part) == 0 { // another request with the key wrote them all, and may have ended
 			return nil
 		}
@@ -350,9 +351,10 @@ func (i *importing) write(ctx context.Context, tx *sql.Tx, part []line, places i
 		insert := i.register.insertCodes()
 		for _, l := range few {
 			added++
-			_, _ = to.list.Write(l.code) // a hash takes all
+			code := i.file.code(l)
+			_, _ = to.list.Write(code) // a hash takes all
 			_, _ = to.list.Write([]byte{'\n'})
-			insert = i.register.codeRow(insert, i.PoolID, i.PrizeID, places+added, i.key, l.code)
+			insert = i.register.codeRow(insert, i.PoolID, i.PrizeID, places+added, i.key, code)
 		}
 		if _, err := insert.RunWith(tx).ExecContext(ctx); err != nil {
 			return 0, err

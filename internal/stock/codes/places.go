@@ -97,6 +97,52 @@ func (r *Register) DropCodes(ctx context.Context, poolID, prizeID string, count 
 	return c, err
 }
 
+// ReplaceCode puts the last code of the reserve of a prize at a place, and the one that is
+// there at another place, where it stays known. The pool's row is locked. Error:
+// CodeCodesMissing.
+func (r *Register) ReplaceCode(ctx context.Context, tx *sql.Tx, poolID, prizeID string, place, kept int64) error {
+	prize, err := r.codedPrize(ctx, tx, poolID, prizeID)
+	if err != nil {
+		return err
+	}
+	h, err := r.lockHead(ctx, tx, poolID, prizeID)
+	if err != nil {
+		return err
+	}
+	if h.places <= prize.Stocked {
+		return draw.Errorf(draw.CodeCodesMissing, "prize %q has no code in the reserve", prizeID)
+	}
+	if err := r.moveCode(ctx, tx, poolID, prizeID, place, kept); err != nil {
+		return err
+	}
+	if err := r.moveCode(ctx, tx, poolID, prizeID, h.places, place); err != nil {
+		return err
+	}
+	h.places--
+	return r.setHead(ctx, tx, poolID, prizeID, h)
+}
+
+// MoveCodesToEnd moves the codes at places of a prize after the last one: their own places
+// stay empty. The pool's row is locked.
+func (r *Register) MoveCodesToEnd(ctx context.Context, tx *sql.Tx, poolID, prizeID string, places []int64) error {
+	h, err := r.lockHead(ctx, tx, poolID, prizeID)
+	if err != nil {
+		return err
+	}
+	for _, place := range places {
+		h.places++
+		if err := r.moveCode(ctx, tx, poolID, prizeID, place, h.places); err != nil {
+			return err
+		}
+	}
+	return r.setHead(ctx, tx, poolID, prizeID, h)
+}
+
+func (r *Register) moveCode(ctx context.Context, tx *sql.Tx, poolID, prizeID string, from, to int64) error {
+	at := squirrel.And{ofPrize(poolID, prizeID), squirrel.Eq{"place": from}}
+	return ledger.ExecOne(ctx, tx, r.ledger.Builder().Update("codes").Set("place", to).Where(at))
+}
+
 // pageMax is how many codes are read at once.
 const pageMax = 1000
 

@@ -33,6 +33,8 @@ func New(l *ledger.Ledger, keys *seal.Keeper, log *slog.Logger) *Register {
 
 // opens tells what opens here.
 type opens struct {
+	// ring is the ring that was checked.
+	ring *seal.Ring
 	// away are the pools with codes that do not open here.
 	away map[string]bool
 	// foreign are the ids of keys of the file whose bytes are not those that rows were
@@ -80,11 +82,12 @@ func (r *Register) ReplaceSealKeys(ring *seal.Ring) { r.keys.Replace(ring) }
 // here. Errors: those of the store.
 func (r *Register) CheckKeys(ctx context.Context) error {
 	found := &opens{away: map[string]bool{}, foreign: map[string]bool{}}
-	if r.ledger.Engine.LacksCodes() {
+	if r.ledger.Engine.Lacks(engine.PartCodes) {
 		r.opens.Store(found)
 		return nil
 	}
 	ring := r.keys.Ring()
+	found.ring = ring
 	err := r.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		clear(found.away)
 		clear(found.foreign)
@@ -189,9 +192,9 @@ func (r *Register) readProofs(ctx context.Context, q engine.Querier, suffix stri
 	return proofs, err
 }
 
-// sealing returns the key that seals, once the database knows it. Error:
+// SealingKey returns the key that seals, once the database knows it. Error:
 // CodeSealKeyMissing where the key is absent, or it has other bytes.
-func (r *Register) sealing(ctx context.Context) (*seal.Key, error) {
+func (r *Register) SealingKey(ctx context.Context) (*seal.Key, error) {
 	key := r.keys.Ring().First()
 	if key == nil {
 		return nil, draw.Errorf(draw.CodeSealKeyMissing, "no seal key is configured here: name its file with --seal-keys")

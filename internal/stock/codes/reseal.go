@@ -20,7 +20,7 @@ const resealMax = 1000
 // seal nothing any more. Draws go on. progress, when not nil, is called with the number of
 // codes that were sealed again. Errors: CodeSealKeyMissing, and those of the store.
 func (r *Register) ResealCodes(ctx context.Context, progress func(done int64)) (done int64, err error) {
-	key, err := r.sealing(ctx)
+	key, err := r.SealingKey(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -29,7 +29,7 @@ func (r *Register) ResealCodes(ctx context.Context, progress func(done int64)) (
 		return 0, err
 	}
 	for _, of := range heads {
-		for after, ended := int64(-1)<<62, false; !ended; {
+		for after, ended := beforePlaces, false; !ended; {
 			var n int64
 			if n, after, ended, err = r.resealPart(ctx, key, of, after); err != nil {
 				return done, err
@@ -41,6 +41,9 @@ func (r *Register) ResealCodes(ctx context.Context, progress func(done int64)) (
 	}
 	return done, r.removeKeys(ctx, key)
 }
+
+// beforePlaces is below the place of any code.
+const beforePlaces = int64(-1) << 62
 
 // headOf names the head of a prize.
 type headOf struct{ poolID, prizeID string }
@@ -76,14 +79,16 @@ func (r *Register) resealPart(ctx context.Context, key *seal.Key, of headOf, aft
 		if err != nil {
 			return err
 		}
-		if ended = len(rows) < resealMax; ended {
+		if len(rows) == 0 && after > beforePlaces {
+			last = beforePlaces // a code may have moved to a place that was passed
+			return nil
+		}
+		if ended = len(rows) == 0; ended {
 			h.under = nil
-			if h.places > 0 || len(rows) > 0 {
+			if h.places > 0 {
 				h.under = []string{key.ID}
 			}
-			if err := r.setHead(ctx, tx, of.poolID, of.prizeID, h); err != nil || len(rows) == 0 {
-				return err
-			}
+			return r.setHead(ctx, tx, of.poolID, of.prizeID, h)
 		}
 		n, last = int64(len(rows)), rows[len(rows)-1].number
 		part := squirrel.And{others, squirrel.Gt{"place": after}, squirrel.LtOrEq{"place": last}}
@@ -132,7 +137,7 @@ func (r *Register) removeKeys(ctx context.Context, key *seal.Key) error {
 
 // ForgetCodes removes what a pool that never issued has of codes.
 func (r *Register) ForgetCodes(ctx context.Context, tx *sql.Tx, poolID string) error {
-	if r.ledger.Engine.LacksCodes() {
+	if r.ledger.Engine.Lacks(engine.PartCodes) {
 		return nil
 	}
 	for _, table := range []string{"code_imports", "codes", "code_heads"} {

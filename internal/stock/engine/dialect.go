@@ -74,14 +74,28 @@ type Dialect struct {
 	Migrating func(...lock.TableLockerOption) (lock.Locker, error)
 }
 
+// Part is a part of the schema that older ones lack.
+type Part int
+
+// The parts, in the order of their migrations.
+const (
+	PartCodes Part = iota // the codes of prizes
+	PartSteps             // the steps of awards
+	PartHooks
+	PartFeed    // the feed over all pools
+	PartMoments // moments, and items that are hidden
+	PartDisplays
+	partsEnd
+)
+
 // Features are what an older schema lacks. The check of the schema notes it.
-type Features struct{ lacksCodes atomic.Bool }
+type Features struct{ lacks [partsEnd]atomic.Bool }
 
-// SetLacksCodes notes whether the schema is from before codes.
-func (f *Features) SetLacksCodes(lacks bool) { f.lacksCodes.Store(lacks) }
+// SetLacks notes whether the schema is from before a part.
+func (f *Features) SetLacks(p Part, lacks bool) { f.lacks[p].Store(lacks) }
 
-// LacksCodes reports whether the schema is from before codes.
-func (d *Dialect) LacksCodes() bool { return d.Features != nil && d.Features.lacksCodes.Load() }
+// Lacks reports whether the schema is from before a part.
+func (d *Dialect) Lacks(p Part) bool { return d.Features != nil && d.Features.lacks[p].Load() }
 
 // NotDue returns the part of a guarded write that rejects what comes after an item of
 // the agenda. If the dialect has no clock, the time is a parameter.

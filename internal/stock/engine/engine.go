@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,9 @@ type Options struct {
 	WALPages int
 	// Log records what no caller receives.
 	Log *slog.Logger
+	// Login, if set, returns the user and password of the next connection to a server,
+	// nil for those of the URL.
+	Login func() *url.Userinfo
 	// Examine reads the whole database in the file at path, which may be a mixture of
 	// two states, and returns what is wrong with it.
 	Examine func(ctx context.Context, path string) error

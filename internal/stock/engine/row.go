@@ -28,6 +28,14 @@ type Row struct {
 	due   bool
 	// committed is the version of the pool's commitment, 0 for none.
 	committed int64
+	// claimsFrom is the version of the first rules with claims, 0 for none.
+	claimsFrom int64
+	// momentsFrom and momentsTo delimit the versions of moments that may be pending; both
+	// are 0 for a pool that never had one.
+	momentsFrom, momentsTo int64
+	// moments are the pending moments, if hasReadMoments.
+	moments        []urn.Moment
+	hasReadMoments bool
 	// opened is the version of the change that opened the pool with the beacon's round
 	// that is in force, 0 for none.
 	opened int64
@@ -41,13 +49,13 @@ type Row struct {
 func (r *Row) Fields() []any {
 	return []any{
 		&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, ScanTime(&r.at), &r.rules, &r.spending.Cents, ScanTime(&r.spending.From),
-		&r.committed, &r.opened, ScanTime(&r.dueAt), &r.due, &r.writable,
+		&r.committed, &r.opened, &r.claimsFrom, &r.momentsFrom, &r.momentsTo, ScanTime(&r.dueAt), &r.due, &r.writable,
 	}
 }
 
 // RowColumns returns the columns of a Row.
 func RowColumns(d *Dialect) string {
-	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, committed, opened, due_at, ` + d.IsDue() + `, ` + d.Writable
+	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, committed, opened, claims_from, moments_from, moments_to, due_at, ` + d.IsDue() + `, ` + d.Writable
 }
 
 // IsDue returns an expression for whether an item of a pool's agenda is due. If the
@@ -121,6 +129,38 @@ const SelectPause = `SELECT body FROM changes WHERE pool_id = ? AND what = 'stat
 // SetPause sets the body of the change that paused the pool for Merge, "" for none.
 func (r *Row) SetPause(body string) { r.pause = draw.PauseOf(body) }
 
+// LacksMoments reports whether the pending moments of the pool have to be read before
+// Merge: the urn does not know them, or others may be pending by now.
+func (r *Row) LacksMoments(u *urn.Urn) bool {
+	switch {
+	case r.momentsTo == 0:
+		return false
+	case u.Version == 0:
+		return true
+	case u.Version == r.version && u.Mark == r.mark:
+		return false
+	}
+	//double:own-moments u.HasMoments() || => u.HasMoments() && false ||
+	return u.HasMoments() || r.momentsTo > u.Version
+}
+
+// SelectMoments reads the pending moments of a pool among those that became entries from
+// one version to another, in the order in which draws take them.
+const SelectMoments = `SELECT item, done, body FROM agenda WHERE pool_id = ? AND what = 'moment' AND done BETWEEN ? AND ? AND taken = 0 ORDER BY done, item`
+
+// Moments returns the versions for [SelectMoments].
+func (r *Row) Moments() (from, to int64) { return r.momentsFrom, r.version }
+
+// AddMoment adds a moment that was read; it is called in their order.
+func (r *Row) AddMoment(item, done int64, body string) {
+	planned := draw.Item{Number: item, Kind: draw.ItemMoment}
+	planned.ReadBody(body, nil)
+	r.moments = append(r.moments, urn.Moment{Item: item, Done: done, PrizeID: planned.Stock.PrizeID})
+}
+
+// SetReadMoments notes that all pending moments were added.
+func (r *Row) SetReadMoments() { r.hasReadMoments = true }
+
 // Clone returns a copy that shares nothing with the row.
 func (r *Row) Clone() *Row {
 	one := *r
@@ -148,7 +188,7 @@ func (r *Row) Merge(u *urn.Urn, prizes []draw.Prize, rules *draw.Rules, o TxOpti
 	}
 	if !u.Seen(urn.Snapshot{
 		State: draw.State(r.state), Mode: r.mode, Head: head, At: r.at, Prizes: prizes, Rules: rules, Spending: r.spending, Committed: r.committed, Opened: r.opened,
-		DueAt: r.dueAt, Due: r.due, Pause: r.pause,
+		ClaimsFrom: r.claimsFrom, DueAt: r.dueAt, Due: r.due, Pause: r.pause, Moments: r.moments, HasReadMoments: r.hasReadMoments,
 	}) {
 		return ErrDropped
 	}
@@ -172,7 +212,7 @@ const (
 
 // PrizeColumns are what ScanPrize reads.
 func (d *Dialect) PrizeColumns() string {
-	if d.LacksCodes() {
+	if d.Lacks(PartCodes) {
 		return prizeColumnsBefore
 	}
 	return prizeColumns
@@ -180,8 +220,20 @@ func (d *Dialect) PrizeColumns() string {
 
 // WithCodes replaces the column of codes in a statement, where the schema has none.
 func (d *Dialect) WithCodes(statement string) string {
-	if d.LacksCodes() {
+	if d.Lacks(PartCodes) {
 		return strings.NewReplacer(prizeColumns, prizeColumnsBefore, `prizes.codes`, `FALSE`).Replace(statement)
+	}
+	return statement
+}
+
+// WithColumns replaces the columns of claims and moments in a statement that reads
+// [RowColumns], where the schema has none.
+func (d *Dialect) WithColumns(statement string) string {
+	if d.Lacks(PartSteps) {
+		statement = strings.Replace(statement, `claims_from`, `0`, 1)
+	}
+	if d.Lacks(PartMoments) {
+		statement = strings.Replace(statement, `moments_from, moments_to`, `0, 0`, 1)
 	}
 	return statement
 }

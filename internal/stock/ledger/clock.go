@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"log/slog"
 	"math"
 	"sync"
@@ -94,15 +95,10 @@ func (c *Clock) take(r reading) {
 func (c *Clock) Now() time.Time {
 	here := sinceStart()
 	if c.engine.Clock == "" {
-		c.readMachine(here)
+		c.take(reading{here: here, there: c.machineTime()}) // this machine's clock is SQLite's
 	}
 	//double:own-clocks c.last.Load().at(here) => fault.Moved(time.Now())
 	return c.last.Load().at(here)
-}
-
-// readMachine takes a reading of this machine's clock, which is SQLite's clock.
-func (c *Clock) readMachine(here time.Duration) {
-	c.take(reading{here: here, there: c.machineTime()})
 }
 
 // machineTime returns the time of this machine's clock.
@@ -241,4 +237,15 @@ func (c *Clock) DatabaseTime(ctx context.Context, q engine.Querier) (time.Time, 
 	var t time.Time
 	err := q.QueryRowContext(ctx, `SELECT `+c.engine.Clock).Scan(&t)
 	return t.UTC(), err
+}
+
+// LockedTime is the database's time for rows that a transaction writes after it has locked
+// theirs, or the estimate if the clock has leapt.
+func (c *Clock) LockedTime(ctx context.Context, tx *sql.Tx) (time.Time, error) {
+	there, err := c.DatabaseTime(ctx, tx)
+	if err != nil {
+		return there, err
+	}
+	//double:own-clocks c.judged(there) => fault.Moved(time.Now())
+	return c.judged(there).UTC().Truncate(time.Microsecond), nil
 }

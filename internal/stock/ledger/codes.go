@@ -41,7 +41,7 @@ func (l *Ledger) beginCodes(ctx context.Context, tx *sql.Tx, poolID string, priz
 	if len(prizes) == 0 {
 		return nil
 	}
-	if l.Engine.LacksCodes() {
+	if l.Engine.Lacks(engine.PartCodes) {
 		return draw.Errorf(draw.CodeStoreUnavailable, "the database's schema has no place for codes yet: run `drawsvc migrate up`")
 	}
 	heads := l.InsertInto("code_heads").Columns("pool_id", "prize_id")
@@ -56,15 +56,57 @@ func (l *Ledger) beginCodes(ctx context.Context, tx *sql.Tx, poolID string, priz
 	return err
 }
 
-// SelectCodedAwards is [Ledger.SelectAwards] of awards that know whether they have a code,
-// and what reads a row.
+// SelectCodedAwards is [Ledger.SelectAwards] of awards that know whether their prize has
+// codes, and whether they may have steps or need a claim; and what reads a row.
 func (l *Ledger) SelectCodedAwards(poolID string) (squirrel.SelectBuilder, func(engine.Scanner) (draw.Award, error)) {
 	query := l.SelectAwards(poolID)
-	if l.Engine.LacksCodes() {
+	if l.Engine.Lacks(engine.PartCodes) {
 		return query, l.ScanAward
 	}
-	return query.Column(`COALESCE((SELECT codes FROM prizes WHERE pool_id = a.pool_id AND id = a.prize_id), FALSE)`), func(row engine.Scanner) (a draw.Award, err error) {
-		err = row.Scan(append(engine.AwardFields(l.awards, &a), &a.HasCode)...)
+	asks := `FALSE`
+	if !l.Engine.Lacks(engine.PartSteps) { // the rules had claims, or the award has steps
+		asks = `EXISTS (SELECT 1 FROM pools WHERE id = a.pool_id AND claims_from BETWEEN 1 AND a.version)
+	OR EXISTS (SELECT 1 FROM steps WHERE pool_id = a.pool_id AND award = a.version)`
+	}
+	const hasCode = `COALESCE((SELECT codes FROM prizes WHERE pool_id = a.pool_id AND id = a.prize_id), FALSE)`
+	return query.Columns(hasCode, asks), func(row engine.Scanner) (a draw.Award, err error) {
+		err = row.Scan(append(engine.AwardFields(l.awards, &a), &a.HasCode, &a.AsksClaims)...)
 		return a, err
 	}
+}
+
+// Unit is a unit of a prize.
+type Unit struct {
+	PrizeID string
+	Number  int64
+}
+
+// ReturnedUnits are the units of awards whose steps put them back into stock: the places of
+// their codes are empty.
+func (l *Ledger) ReturnedUnits(ctx context.Context, q engine.Querier, poolID string) (map[Unit]bool, error) {
+	units := map[Unit]bool{}
+	if l.Engine.Lacks(engine.PartSteps) {
+		return units, nil
+	}
+	query := l.SelectFrom("steps AS s JOIN awards AS a ON a.pool_id = s.pool_id AND a.version = s.award", "a.prize_id", "a.unit").
+		Where(squirrel.Eq{"s.pool_id": poolID}).Where("s.returned IS NOT NULL")
+	_, err := SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
+		var u Unit
+		err := row.Scan(&u.PrizeID, &u.Number)
+		units[u] = true
+		return struct{}{}, err
+	})
+	return units, err
+}
+
+// LastStep reads the number of the last step of a pool's awards, 0 for none.
+func (l *Ledger) LastStep(ctx context.Context, q engine.Querier, poolID string) (int64, error) {
+	if l.Engine.Lacks(engine.PartSteps) {
+		return 0, nil
+	}
+	found, err := SelectAll(ctx, q, l.SelectFrom("step_heads", "n").Where(squirrel.Eq{"pool_id": poolID}), ScanInt)
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	return found[0], nil
 }

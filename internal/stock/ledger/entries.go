@@ -182,6 +182,29 @@ func (l *Ledger) AddRedirects(ctx context.Context, q engine.Querier, poolID stri
 	return nil
 }
 
+// AddRedirectsAt is AddRedirects for awards that may be far apart: at most a page of them.
+func (l *Ledger) AddRedirectsAt(ctx context.Context, q engine.Querier, poolID string, awards []draw.Award) error {
+	if len(awards) == 0 {
+		return nil
+	}
+	versions := make([]int64, len(awards))
+	at := make(map[int64]*draw.Award, len(awards))
+	for i := range awards {
+		versions[i], at[awards[i].Version] = awards[i].Version, &awards[i]
+	}
+	log := engine.Redirects()
+	_, err := SelectAll(ctx, q, l.SelectFrom(log.Table, log.Read("")).Where(squirrel.Eq{"pool_id": poolID, "version": versions}),
+		func(row engine.Scanner) (_ struct{}, err error) {
+			var r engine.Redirected
+			err = row.Scan(log.Fields(&r)...)
+			if a := at[r.Version]; a != nil {
+				a.Redirect = &r.Redirect
+			}
+			return struct{}{}, err
+		})
+	return err
+}
+
 // Redirected adds their redirects to the awards of a sequence of entries after a
 // version.
 func (l *Ledger) Redirected(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int, all iter.Seq2[draw.Entry, error]) iter.Seq2[draw.Entry, error] {

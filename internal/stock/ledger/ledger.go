@@ -54,6 +54,9 @@ type Agenda interface {
 	// Run carries out the due items of a pool, except those that are left to other
 	// instances.
 	Run(ctx context.Context, poolID string) error
+	// HasOpenMoments reports whether a pool, whose row is locked, has moments that are
+	// not done.
+	HasOpenMoments(ctx context.Context, tx *sql.Tx, poolID string) (bool, error)
 }
 
 // Guard knows the pools' commitments.
@@ -75,6 +78,7 @@ const (
 	CorrectsValue Guarded = "a value is corrected"
 	ChangesRules  Guarded = "its rules are changed"
 	OpensByItem   Guarded = "an item of the agenda opens it"
+	PlansMoment   Guarded = "a moment is planned"
 )
 
 // New returns the ledger of an open database.

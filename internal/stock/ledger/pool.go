@@ -32,6 +32,15 @@ func (l *Ledger) LockPool(ctx context.Context, tx *sql.Tx, id, actor string) (*L
 // LockRow locks the pool's row until the transaction ends. New entries get the
 // database's time, but never a time before the last entry.
 func (l *Ledger) LockRow(ctx context.Context, tx *sql.Tx, id, actor string) (*LockedPool, error) {
+	return l.readRow(ctx, tx, id, actor, l.Engine.ForUpdate)
+}
+
+// ReadRow is LockRow without a lock, to tell what a change would be refused for.
+func (l *Ledger) ReadRow(ctx context.Context, tx *sql.Tx, id, actor string) (*LockedPool, error) {
+	return l.readRow(ctx, tx, id, actor, "")
+}
+
+func (l *Ledger) readRow(ctx context.Context, tx *sql.Tx, id, actor, suffix string) (*LockedPool, error) {
 	of := &LockedPool{Pool: draw.Pool{ID: id}, Actor: actor}
 	p := &of.Pool
 	var trail []byte
@@ -42,7 +51,7 @@ func (l *Ledger) LockRow(ctx context.Context, tx *sql.Tx, id, actor string) (*Lo
 	if l.Engine.Clock != "" {
 		columns, to = append(columns, l.Engine.Clock), append(to, &of.At)
 	}
-	err := l.SelectFrom("pools", columns...).Where(squirrel.Eq{"id": id}).Suffix(l.Engine.ForUpdate).
+	err := l.SelectFrom("pools", columns...).Where(squirrel.Eq{"id": id}).Suffix(suffix).
 		RunWith(tx).QueryRowContext(ctx).Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, engine.PoolNotFound(id)

@@ -41,12 +41,20 @@ func (l *Ledger) RowsOf(ctx context.Context, poolID string, fn func(q engine.Que
 	})
 }
 
+// FindByKey makes the later reads of a transaction find rows by key, whatever statistics the
+// database has.
+func (l *Ledger) FindByKey(ctx context.Context, tx *sql.Tx) error {
+	if l.Engine.ByKey == "" {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, l.Engine.ByKey)
+	return err
+}
+
 // versionOf returns the version of a pool, and makes later reads find rows by key.
 func (l *Ledger) versionOf(ctx context.Context, tx *sql.Tx, poolID string) (int64, error) {
-	if l.Engine.ByKey != "" {
-		if _, err := tx.ExecContext(ctx, l.Engine.ByKey); err != nil {
-			return 0, err
-		}
+	if err := l.FindByKey(ctx, tx); err != nil {
+		return 0, err
 	}
 	found, err := SelectAll(ctx, tx, l.SelectFrom("pools", "version").Where(squirrel.Eq{"id": poolID}), ScanInt)
 	if err != nil {
@@ -63,6 +71,23 @@ func (l *Ledger) versionOf(ctx context.Context, tx *sql.Tx, poolID string) (int6
 // pool for one page of awards.
 func (l *Ledger) SelectAwards(poolID string) squirrel.SelectBuilder {
 	return l.SelectFrom("awards AS a "+l.Engine.AwardPrize, engine.ReadAwards(l.awards)).Where(squirrel.Eq{"a.pool_id": poolID})
+}
+
+// Matches is the condition for awards a of a user, a prize and a time.
+func (l *Ledger) Matches(f *draw.AwardFilter) squirrel.And {
+	all := squirrel.And{}
+	for column, value := range map[string]string{"a.user_id": f.UserID, "a.prize_id": f.PrizeID} {
+		if value != "" {
+			all = append(all, squirrel.Eq{column: value})
+		}
+	}
+	if !f.From.IsZero() {
+		all = append(all, squirrel.GtOrEq{"a.at": l.Engine.Time(f.From.UTC())})
+	}
+	if !f.To.IsZero() {
+		all = append(all, squirrel.Lt{"a.at": l.Engine.Time(f.To.UTC())})
+	}
+	return all
 }
 
 // ReadMoves reads moves to be shown.

@@ -59,7 +59,16 @@ func (l *Ledger) RecordRules(ctx context.Context, tx *sql.Tx, of *LockedPool, be
 		if err := rules.Check(prizes); err != nil {
 			return draw.Ruling{}, err
 		}
+		if err := CheckClaims(of, rules); err != nil {
+			return draw.Ruling{}, err
+		}
 		set["rules"] = version
+		if rules.Claims != nil && l.Engine.Lacks(engine.PartSteps) {
+			return draw.Ruling{}, draw.Errorf(draw.CodeStoreUnavailable, "the database's schema has no place for claims yet: run `drawsvc migrate up`")
+		}
+		if rules.Claims != nil {
+			set["claims_from"] = squirrel.Expr("CASE WHEN claims_from = 0 THEN ? ELSE claims_from END", version)
+		}
 		if b := rules.Budget; b != nil && !rules.SameWindow(before) {
 			from := b.Per.Start(of.At, rules.Zone)
 			spent, err := l.SpentSince(ctx, tx, of.Pool.ID, from)
@@ -79,6 +88,30 @@ func (l *Ledger) RecordRules(ctx context.Context, tx *sql.Tx, of *LockedPool, be
 	return draw.Ruling{PoolID: of.Pool.ID, Version: version, Rules: rules, Actor: of.Actor, At: of.At}, nil
 }
 
+// CheckClaims reports whether rules fit the commitment of a pool, once the guard has read
+// it: units that return while the pool is open would change what a round promised.
+func CheckClaims(of *LockedPool, rules *draw.Rules) error {
+	if p := of.Promise; p == nil || p.Beacon == nil || p.StockWhileOpen || rules == nil || rules.Claims == nil || !rules.Claims.Return {
+		return nil
+	}
+	return ErrorClaimsReturn()
+}
+
+// ErrorClaimsReturn is the error of rules whose expired units return, in a pool with a beacon
+// whose stock moves only while it is paused.
+func ErrorClaimsReturn() error {
+	return draw.ErrorOfMember("claims.return", "must be false: the pool has a beacon, and its stock moves only while it is paused")
+}
+
+// RulesAt reads the rules that were in force at a version, nil for none.
+func (l *Ledger) RulesAt(ctx context.Context, q engine.Querier, poolID string, version int64) (*draw.Rules, error) {
+	c, err := l.LastChange(ctx, q, poolID, draw.WhatRules, version)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	return RulingOf(c).Rules, nil
+}
+
 // budgeted is a range of versions, after from and up to to, at which rules with a
 // budget were in force.
 type budgeted struct{ from, to int64 }
@@ -86,6 +119,11 @@ type budgeted struct{ from, to int64 }
 // SpentSince sums the value, in cents, that was awarded since a time under rules with a
 // budget.
 func (l *Ledger) SpentSince(ctx context.Context, q engine.Querier, poolID string, start time.Time) (int64, error) {
+	return l.SpentBetween(ctx, q, poolID, start, math.MaxInt64)
+}
+
+// SpentBetween is SpentSince up to a version.
+func (l *Ledger) SpentBetween(ctx context.Context, q engine.Querier, poolID string, start time.Time, last int64) (int64, error) {
 	rulings, err := l.Rulings(ctx, q, poolID)
 	if err != nil {
 		return 0, err
@@ -103,7 +141,7 @@ func (l *Ledger) SpentSince(ctx context.Context, q engine.Querier, poolID string
 	for _, r := range ranges {
 		// Counted by value: SQLite has no exact sum of values.
 		query := l.SelectFrom("awards AS a JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id", "COUNT(*)", "p.value").
-			Where(squirrel.Eq{"a.pool_id": poolID}).Where(squirrel.Gt{"a.version": r.from}).Where(squirrel.LtOrEq{"a.version": r.to}).
+			Where(squirrel.Eq{"a.pool_id": poolID}).Where(squirrel.Gt{"a.version": r.from}).Where(squirrel.LtOrEq{"a.version": min(r.to, last)}).
 			Where(squirrel.GtOrEq{"a.at": l.Engine.Time(engine.Epoch(start))}).
 			GroupBy("p.value")
 		_, err := SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {

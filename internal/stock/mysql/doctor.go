@@ -26,18 +26,18 @@ func doctor() engine.Doctor {
 	}
 }
 
-// instancesQuery counts the processes of drawsvc that are connected, by the names of
-// their sessions. Without the performance schema, which MariaDB leaves off, it counts
-// the hosts from which this account is connected.
-func instancesQuery() string {
-	return fmt.Sprintf(`SELECT 'instances', GREATEST(
+// readInstances counts the connected processes of drawsvc, by the names of their
+// sessions. Without the performance schema, which MariaDB leaves off, it counts the hosts
+// from which this account is connected.
+func readInstances(ctx context.Context, e *engine.Engine, v engine.Vitals) error {
+	return rulebook.ReadVitals(ctx, e, v, fmt.Sprintf(`SELECT 'instances', GREATEST(
 		(SELECT COUNT(DISTINCT attr_value) FROM performance_schema.session_account_connect_attrs
 			WHERE attr_name = 'program_name' AND attr_value LIKE '%s%%' AND attr_value <> '%s'),
 		(SELECT COUNT(DISTINCT SUBSTRING_INDEX(host, ':', 1)) FROM information_schema.processlist
-			WHERE user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1) AND id <> CONNECTION_ID()))`, engine.ProgramPrefix, engine.ProgramName())
+			WHERE user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1) AND id <> CONNECTION_ID()))`, engine.ProgramPrefix, engine.ProgramName()))
 }
 
-// readVitals: SHOW VARIABLES gives the session's value where there is one.
+// readVitals reads the vitals. SHOW VARIABLES returns the session's value if there is one.
 func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.Vitals, error) {
 	v := engine.Vitals{"replica": "no", rulebook.PoolSize: strconv.Itoa(e.Connections().Max)}
 	var err error
@@ -62,7 +62,7 @@ func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.
 	if v["missing privileges"], err = missingPrivileges(ctx, e, tables); err != nil {
 		return nil, err
 	}
-	if err = rulebook.ReadVitals(ctx, e, v, instancesQuery()); err != nil {
+	if err = readInstances(ctx, e, v); err != nil {
 		return nil, err
 	}
 	return v, rulebook.ReadVitals(ctx, e, v, `SELECT 'other engines', COALESCE(GROUP_CONCAT(table_name, ' (', engine, ')' ORDER BY table_name SEPARATOR ', '), '')
@@ -142,7 +142,7 @@ func durabilityRules() []engine.Rule {
 				}
 				return ""
 			},
-			"a commit does not wait for the replicas: whoever fails over to one loses the draws that had not arrived there, and they may be won again",
+			"a commit does not wait for the replicas: a failover to one loses the draws that had not arrived there, and they may be won again",
 			"turn semi-synchronous replication on (rpl_semi_sync_master_enabled), or do not fail over by yourself",
 		).LosingVersions(),
 	}

@@ -48,6 +48,18 @@ func open(_ context.Context, d *engine.Dialect, rawURL string, o engine.Options)
 	if err != nil {
 		return nil, err
 	}
+	if o.Login != nil {
+		err := config.Apply(mysql.BeforeConnect(func(_ context.Context, c *mysql.Config) error {
+			if user := o.Login(); user != nil {
+				c.User = user.Username()
+				c.Passwd, _ = user.Password()
+			}
+			return nil
+		}))
+		if err != nil {
+			return nil, err
+		}
+	}
 	e := &engine.Engine{Dialect: d, Several: len(hosts) > 1}
 	var pools []*sql.DB
 	e.FailOver = func() {

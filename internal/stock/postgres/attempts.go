@@ -115,6 +115,11 @@ func (tx *attempt) readSince(ctx context.Context, urn *urn.Urn) (row engine.Row,
 		}
 		row.SetPause(body)
 	}
+	if row.LacksMoments(urn) {
+		if err := tx.readMoments(ctx, urn.PoolID, &row); err != nil {
+			return row, nil, nil, err
+		}
+	}
 	version := row.LacksRules(urn)
 	if version == 0 {
 		return row, prizes, nil, nil
@@ -125,9 +130,26 @@ func (tx *attempt) readSince(ctx context.Context, urn *urn.Urn) (row engine.Row,
 	return row, prizes, rules, err
 }
 
+// readMoments reads the pending moments of a pool.
+func (tx *attempt) readMoments(ctx context.Context, poolID string, row *engine.Row) error {
+	from, to := row.Moments()
+	rows, err := tx.conn.Query(ctx, sqlMoments, poolID, from, to)
+	if err != nil {
+		return err
+	}
+	var item, done int64
+	var body string
+	_, err = pgx.ForEachRow(rows, []any{&item, &done, &body}, func() error {
+		row.AddMoment(item, done, body)
+		return nil
+	})
+	row.SetReadMoments()
+	return err
+}
+
 func (tx *attempt) readRows(ctx context.Context, urn *urn.Urn) (row engine.Row, prizes []draw.Prize, err error) {
 	batch := &pgx.Batch{}
-	pool := tx.words.row
+	pool := tx.dialect.WithColumns(tx.words.row)
 	if tx.options.Lock {
 		tx.begin(batch)
 		pool += tx.dialect.ForUpdate

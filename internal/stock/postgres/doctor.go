@@ -20,10 +20,10 @@ func doctor() engine.Doctor {
 			if err := rulebook.ReadVitals(ctx, e, v, vitalsQuery); err != nil {
 				return v, err
 			}
-			return v, rulebook.ReadVitals(ctx, e, v, fmt.Sprintf(privilegesQuery, strings.Join(tables, "', '")))
+			return v, rulebook.ReadVitals(ctx, e, v, fmt.Sprintf(privilegesQuery, strings.Join(tables, "', '"), strings.Join(rulebook.TablesWithDeletes(), "', '")))
 		},
 		Rules: func() []engine.Rule {
-			return slices.Concat(durabilityRules(), serviceRules(), memoryRules(), []engine.Rule{archiving(), rulebook.Connections(), rulebook.Instances(), rulebook.Privileges()})
+			return slices.Concat(commitRules(), damageRules(), serviceRules(), memoryRules(), []engine.Rule{archiving(), rulebook.Connections(), rulebook.Instances(), rulebook.Privileges()})
 		},
 	}
 }
@@ -44,12 +44,13 @@ UNION ALL SELECT 'standbys', CAST(count(*) AS text) FROM pg_stat_replication WHE
 
 // privilegesQuery returns what the account may not do with the tables.
 const privilegesQuery = `SELECT 'missing privileges', COALESCE(string_agg(p || ' on ' || t.tablename, ', ' ORDER BY t.tablename, p), '')
-	FROM pg_tables t, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE']) p
+	FROM pg_tables t, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p
 	WHERE t.schemaname = current_schema() AND t.tablename IN ('%s') AND (p = 'SELECT' OR t.tablename <> 'schema_admits')
+	AND (p <> 'DELETE' OR t.tablename IN ('%s'))
 	AND NOT has_table_privilege(quote_ident(t.schemaname) || '.' || quote_ident(t.tablename), p)`
 
-// durabilityRules check that an answered draw is not lost.
-func durabilityRules() []engine.Rule {
+// commitRules check that a crash or a failover loses no acknowledged draw.
+func commitRules() []engine.Rule {
 	return []engine.Rule{
 		engine.NewRule(
 			"fsync", engine.LevelDanger, rulebook.SetTo("fsync", "off"),
@@ -95,7 +96,7 @@ func durabilityRules() []engine.Rule {
 				}
 				return ""
 			},
-			"a commit does not wait for the standbys: whoever fails over to one loses the draws that had not arrived there, and they may be won again",
+			"a commit does not wait for the standbys: a failover to one loses the draws that had not arrived there, and they may be won again",
 			"name a standby in synchronous_standby_names, or do not fail over by yourself",
 		).LosingVersions(),
 		engine.NewRule(
@@ -109,6 +110,12 @@ func durabilityRules() []engine.Rule {
 			"when this standby is away, every draw is answered 503 or 504 until it is back",
 			"run two standbys, with synchronous_standby_names = 'ANY 1 (…)'",
 		),
+	}
+}
+
+// damageRules check that a damaged page is not read as an intact one.
+func damageRules() []engine.Rule {
+	return []engine.Rule{
 		engine.NewRule(
 			"zero-damaged-pages", engine.LevelDanger, rulebook.SetTo("zero_damaged_pages", "on"),
 			"a damaged page is read as empty: awards vanish without an error",

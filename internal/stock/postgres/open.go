@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -58,6 +59,9 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 	}
 	known := &hosts{}
 	several := known.configure(config)
+	if o.Login != nil {
+		followLogin(config, o.Login)
+	}
 	config.ConnConfig.OnNotice = noteWarning
 	params := config.ConnConfig.RuntimeParams
 	params["application_name"] = engine.ProgramName()
@@ -104,6 +108,21 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 		}
 	}
 	return e, nil
+}
+
+// followLogin makes each new connection use the user and password of then.
+func followLogin(config *pgxpool.Config, login func() *url.Userinfo) {
+	before := config.BeforeConnect
+	config.BeforeConnect = func(ctx context.Context, c *pgx.ConnConfig) error {
+		if user := login(); user != nil {
+			c.User = user.Username()
+			c.Password, _ = user.Password()
+		}
+		if before == nil {
+			return nil
+		}
+		return before(ctx, c)
+	}
 }
 
 // newPools creates the pools of connections: for draws, changes, reads and the

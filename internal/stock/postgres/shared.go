@@ -58,7 +58,7 @@ func (j *shared) read(ctx context.Context, all []engine.SharedPool) (ready []boo
 	}
 	batch := &pgx.Batch{}
 	j.tx.begin(batch)
-	pools := j.tx.words.rows
+	pools := j.tx.dialect.WithColumns(j.tx.words.rows)
 	if j.tx.options.Lock {
 		pools += j.tx.dialect.ForUpdate + " SKIP LOCKED"
 	}
@@ -75,7 +75,7 @@ func (j *shared) read(ctx context.Context, all []engine.SharedPool) (ready []boo
 	}
 	ready = make([]bool, len(all))
 	for i, a := range all {
-		ready[i] = rows[i] != nil && rows[i].LacksRules(a.Urn) == 0 && !rows[i].LacksPause(a.Urn) && rows[i].Merge(a.Urn, prizes[i], nil, j.tx.options) == nil
+		ready[i] = rows[i] != nil && rows[i].LacksRules(a.Urn) == 0 && !rows[i].LacksPause(a.Urn) && !rows[i].LacksMoments(a.Urn) && rows[i].Merge(a.Urn, prizes[i], nil, j.tx.options) == nil
 	}
 	return ready, nil
 }

@@ -95,6 +95,20 @@ SELECT (SELECT count(*) FROM pool),
 
 	sqlSpend = `UPDATE pools SET spent = $4, spent_from = $5 WHERE id = $1 AND version = $2 AND mark = $3`
 
+	// As in sqlWrite, the counts must be those planned, and OFFSET keeps the list one.
+	sqlTake = `WITH took AS (
+	UPDATE agenda SET taken = take.version
+	FROM (SELECT pools.id AS pool_id, t.item, t.version FROM unnest($4::bigint[], $5::bigint[]) AS t (item, version), pools
+		WHERE pools.id = $1 AND pools.version = $2 AND pools.mark = $3 OFFSET 0) AS take
+	WHERE agenda.pool_id = take.pool_id AND agenda.item = take.item AND agenda.taken = 0
+	RETURNING 1
+)
+SELECT 1 / (CASE WHEN NOT EXISTS (SELECT FROM pools WHERE id = $1 AND version = $2 AND mark = $3)
+	OR (SELECT count(*) FROM took) = cardinality($4::bigint[]) THEN 1 ELSE 0 END)`
+
+	sqlMoments = `SELECT item, done, body FROM agenda WHERE pool_id = $1 AND what = 'moment' AND done BETWEEN $2 AND $3 AND taken = 0
+ORDER BY done, item`
+
 	sqlRules = `SELECT body FROM changes WHERE pool_id = $1 AND version = $2`
 	sqlPause = `SELECT body FROM changes WHERE pool_id = $1 AND what = 'state' AND version <= $2 ORDER BY version DESC LIMIT 1`
 

@@ -66,6 +66,14 @@ func (tx *attempt) queueWrite(batch *pgx.Batch, p *urn.Plan) (extra int) {
 		extra++
 		batch.Queue(tx.words.redirects, slices.Concat(made, engine.Redirects().Lists(redirects))...)
 	}
+	if len(p.Takes) > 0 {
+		extra++
+		items, versions := make([]int64, len(p.Takes)), make([]int64, len(p.Takes))
+		for i, t := range p.Takes {
+			items[i], versions[i] = t.Item, t.Version
+		}
+		batch.Queue(sqlTake, slices.Concat(made, []any{items, versions})...)
+	}
 	if p.Spends() {
 		extra++
 		batch.Queue(sqlSpend, slices.Concat(made, []any{p.Spending.Cents, engine.Epoch(p.Spending.From)})...)

@@ -59,7 +59,7 @@ func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err 
 		if err != nil {
 			return err
 		}
-		if err := checkCommit(of); err != nil {
+		if err := cmp.Or(checkCommit(of), s.checkClaims(ctx, tx, of, c), s.checkNoMoments(ctx, tx, of, c)); err != nil {
 			return err
 		}
 		if !log.stood(of.Head.Version) {
@@ -86,6 +86,30 @@ func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err 
 	}
 	s.ledger.Changed(w.PoolID)
 	return note, nil
+}
+
+// checkClaims reports whether the rules in force fit a commitment.
+func (s *Store) checkClaims(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c *proof.Commitment) error {
+	r, err := s.ledger.Ruling(ctx, tx, of.Pool.ID, of.Pool.RulesVersion)
+	if err != nil {
+		return err
+	}
+	promised := *of
+	promised.Promise = c
+	return ledger.CheckClaims(&promised, r.Rules)
+}
+
+// checkNoMoments returns an error if a commitment would make the open moments of a pool
+// fail at their instants.
+func (s *Store) checkNoMoments(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c *proof.Commitment) error {
+	if c.Beacon == nil || c.StockWhileOpen {
+		return nil
+	}
+	has, err := s.ledger.Agenda.HasOpenMoments(ctx, tx, of.Pool.ID)
+	if err == nil && has {
+		err = draw.Errorf(draw.CodePoolOpen, "pool %q has open moments, which could not be done while it is open with a round of its beacon", of.Pool.ID)
+	}
+	return err
 }
 
 // seal seals the seed to the recipients and the escrow, the other secrets only to the

@@ -59,7 +59,7 @@ func (s *Store) Commitment(ctx context.Context, poolID string) (of Committed, er
 		return Committed{}, err
 	}
 	if s.unsealed.find(poolID, c.note).numbers == nil {
-		_, err = c.numbers(s.identities)
+		_, err = c.numbers(s.identities.Load())
 		of.SeedsAway = err != nil
 	}
 	return of, nil

@@ -69,10 +69,14 @@ func (g guard) CanRead(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) e
 func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
 	promise, err := g.store.promised(ctx, tx, of)
 	switch {
-	case ledger.IsUnreadable(err) && of.Pool.State != draw.StateOpen && what != ledger.OpensByItem:
+	case ledger.IsUnreadable(err) && of.Pool.State != draw.StateOpen && what != ledger.OpensByItem && what != ledger.PlansMoment:
 		return true, nil
 	case err != nil || promise == nil || what == ledger.MovesStock && promise.StockWhileOpen:
 		return false, err
+	case what == ledger.PlansMoment && (promise.Beacon == nil || promise.StockWhileOpen):
+		return false, nil
+	case what == ledger.PlansMoment:
+		return false, draw.Errorf(draw.CodePoolOpen, "the stock of pool %q does not move while it is open with a round of its beacon, so no moment could be done", of.Pool.ID)
 	case promise.Beacon == nil:
 		return true, nil
 	case what == ledger.OpensByItem:

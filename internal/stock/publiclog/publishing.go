@@ -80,9 +80,9 @@ func (p *Publishing) Origin() string { return p.commitment.Origin }
 // Sign signs the text of a checkpoint with the pool's key.
 func (p *Publishing) Sign(text string) ([]byte, error) { return proof.Sign(text, p.secrets.Signer) }
 
-// Lines reads the lines of the log from a version on, in one snapshot: at most about
-// limit, and the last draw completely. Errors: CodePoolNotFound, CodeInternal for rows
-// without a line, and those of the store.
+// Lines reads the lines of the log from a version on, in one snapshot: about limit
+// lines at most, and all lines of the last draw. Errors: CodePoolNotFound, CodeInternal
+// for rows without a line, and those of the store.
 func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.Tail, err error) {
 	err = p.store.ledger.RowsOf(ctx, p.poolID, func(q engine.Querier, _ int64) error {
 		t = proof.Tail{Writable: engine.CheckWritable(ctx, q, p.store.ledger.Engine.Dialect) == nil}

@@ -23,7 +23,7 @@ func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := c.sealed.OpenNames(s.identities)
+	secrets, err := c.sealed.OpenNames(s.identities.Load())
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,8 @@ func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID stri
 }
 
 // Receipt signs the receipt of a draw that was made before, from what the log holds of
-// it. A draw that knows the signer of its receipt needs no store. Errors:
-// CodePoolNotFound, CodeInvalidRequest for a pool whose numbers are secret,
+// it. A draw that has a Signer does not need this call: its SignReceipt reads nothing.
+// Errors: CodePoolNotFound, CodeInvalidRequest for a pool whose numbers are secret,
 // CodeNotFound if the secret of the tags was destroyed, CodeSeedUnavailable,
 // CodeRulesUnreadable, and those of the store.
 func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error) {

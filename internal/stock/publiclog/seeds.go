@@ -18,7 +18,7 @@ import (
 func (s *Store) Supply(ctx context.Context, u *urn.Urn) error {
 	var c *committed
 	var opening openedBody
-	var secrets urn.Secrets
+	secrets := urn.Secrets{AskedOf: s.identities.Load()}
 	err := s.ledger.Classed(ctx, s.ledger.Engine.Read, func(_ *sql.Conn, tx *sql.Tx) (err error) {
 		if c, err = s.committed(ctx, tx, u.PoolID); err != nil {
 			return err
@@ -47,7 +47,7 @@ func (s *Store) Supply(ctx context.Context, u *urn.Urn) error {
 	case err != nil:
 		s.unsealed.noteAway(u.PoolID, true)
 		s.ledger.Log.Warn("a committed pool cannot be drawn from here", "pool", u.PoolID, "error", err)
-		secrets = urn.Secrets{} // who cannot sign does not draw
+		secrets = urn.Secrets{AskedOf: secrets.AskedOf} // who cannot sign does not draw
 	case numbers != nil:
 		secrets.Seeds = numbers
 	}
@@ -62,7 +62,7 @@ func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*pro
 	known := s.unsealed.find(poolID, c.note)
 	if known.numbers == nil {
 		var err error
-		if known.numbers, err = c.numbers(s.identities); err != nil {
+		if known.numbers, err = c.numbers(s.identities.Load()); err != nil {
 			return nil, err
 		}
 	}
@@ -81,11 +81,19 @@ func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*pro
 	return own, nil
 }
 
-// Unseal makes the store use identities. It must not be called concurrently with
-// anything else.
+// Unseal makes the store use other identities from now on, also for pools that could not
+// be drawn from here.
 func (s *Store) Unseal(by *proof.Identities) {
-	s.identities = by
+	s.identities.Store(by)
 	s.unsealed.drop()
+}
+
+// AskAnew drops an urn's lack of secrets if other identities are in use than those that
+// did not unseal them.
+func (s *Store) AskAnew(u *urn.Urn) {
+	if by := s.identities.Load(); u.IsAway() && u.AskedOf() != by {
+		u.ForgetSecrets()
+	}
 }
 
 // CheckSeeds returns an error if this process cannot draw from a committed pool.
@@ -94,7 +102,7 @@ func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {
 	return s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
 		if err == nil {
-			_, err = c.numbers(s.identities)
+			_, err = c.numbers(s.identities.Load())
 		}
 		return err
 	})
@@ -107,7 +115,7 @@ func (s *Store) SeedsAway() bool { return s.unsealed.isAnyAway() }
 // WatchSeeds records, before the first draw, for which pools that are not closed this
 // process has no identity. Errors: those of reading.
 func (s *Store) WatchSeeds(ctx context.Context) error {
-	if s.identities != nil {
+	if s.identities.Load() != nil {
 		return nil // the first draw shows whether it is the right one
 	}
 	return s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {

@@ -32,7 +32,7 @@ type signer struct {
 func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) (*signer, error) {
 	by, err := s.readSigner(ctx, q, poolID)
 	if err == nil {
-		by.secrets, err = by.sealed.Open(s.identities)
+		by.secrets, err = by.sealed.Open(s.identities.Load())
 	}
 	return by, err
 }

@@ -4,6 +4,8 @@
 package publiclog
 
 import (
+	"sync/atomic"
+
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/ledger"
 )
@@ -11,8 +13,9 @@ import (
 // Store keeps the commitments and public logs of a ledger's pools. It is safe for
 // concurrent use.
 type Store struct {
-	ledger     *ledger.Ledger
-	identities *proof.Identities
+	ledger *ledger.Ledger
+	// identities may be replaced while draws continue; nil means none.
+	identities atomic.Pointer[proof.Identities]
 	unsealed   unsealedCache
 	hashes     hashCache
 }
@@ -20,7 +23,8 @@ type Store struct {
 // New returns the store of the commitments of a ledger's pools, which guard the
 // ledger's changes from then on. Identities unseal their secrets; nil means none.
 func New(l *ledger.Ledger, identities *proof.Identities) *Store {
-	s := &Store{ledger: l, identities: identities}
+	s := &Store{ledger: l}
+	s.identities.Store(identities)
 	l.Guard = guard{s}
 	return s
 }

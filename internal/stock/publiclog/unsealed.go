@@ -67,6 +67,7 @@ func (c *unsealedCache) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.byPool)
+	clear(c.away)
 }
 
 // noteAway records whether the pool's secrets could not be unsealed.

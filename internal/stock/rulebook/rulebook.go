@@ -118,6 +118,10 @@ func Instances() engine.Rule {
 	)
 }
 
+// TablesWithDeletes returns the tables from which a running service deletes rows: DELETE on others
+// is only for `pool delete` and `codes reseal`.
+func TablesWithDeletes() []string { return []string{"catalogue", "codes", "job_runs", "lock_tokens"} }
+
 // Privileges is the rule on what the account may not do with the service's
 // tables.
 func Privileges() engine.Rule {
@@ -129,7 +133,7 @@ func Privileges() engine.Rule {
 			}
 			return "this account lacks " + v["missing privileges"]
 		},
-		"draws, changes or jobs that need it are answered 503 or 500",
-		"grant SELECT, INSERT and UPDATE on the tables of drawsvc to the account that runs `serve`",
+		"draws and changes that need it are answered 503 or 500, and jobs that need it do not run",
+		"grant it to the account that runs `serve`: docs/install.md has the statements",
 	)
 }

@@ -108,6 +108,18 @@ const (
 	admitsFrom = `SELECT (` + appliedVersion + `), COALESCE(MAX(binaries_from), 0) FROM schema_admits`
 )
 
+// partsFrom returns the schemas from which on there are the parts that older ones lack.
+func partsFrom() map[engine.Part]int64 {
+	return map[engine.Part]int64{
+		engine.PartCodes:    migrations.CodesSchema,
+		engine.PartSteps:    migrations.StepsSchema,
+		engine.PartHooks:    migrations.HooksSchema,
+		engine.PartFeed:     migrations.FeedSchema,
+		engine.PartMoments:  migrations.MomentsSchema,
+		engine.PartDisplays: migrations.DisplaysSchema,
+	}
+}
+
 // readSchema reads the schema's state from the database. It does not create package
 // goose's tables: a reader must not write.
 func (k *Keeper) readSchema(ctx context.Context, schema *Schema) error {
@@ -121,7 +133,9 @@ func (k *Keeper) readSchema(ctx context.Context, schema *Schema) error {
 	}
 	if err == nil {
 		if k.engine.Features != nil {
-			k.engine.Features.SetLacksCodes(schema.Current < migrations.CodesSchema)
+			for part, from := range partsFrom() {
+				k.engine.Features.SetLacks(part, schema.Current < from)
+			}
 		}
 		return nil
 	}
@@ -158,6 +172,11 @@ func Tables() []string {
 		"schema_admits", "pools", "prizes", "awards", "moves", "locks", "lock_rows", "lock_tokens",
 		"jobs", "job_runs", "catalogue", "statements", "changes", "turns", "redirects", "agenda", "commitments", "checkpoints",
 		"seal_keys", "code_heads", "codes", "code_imports",
+		"step_heads", "steps",
+		"hooks", "hook_cursors",
+		"pool_display", "feed_head", "segments",
+		"hidden_items",
+		"prize_display",
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"modernc.org/sqlite"
 
@@ -16,7 +18,8 @@ import (
 // backupStep is how many pages are copied at a time: 8 MiB of them.
 const backupStep = 2000
 
-// Copy copies one state of a database to a file that is empty, or does not exist.
+// Copy copies one state of a database to a file that is empty, or does not exist. If that
+// file's disk is full, the error is syscall.ENOSPC.
 func Copy(ctx context.Context, from *sql.DB, path string) (err error) {
 	conn, err := from.Conn(ctx)
 	if err != nil {
@@ -52,7 +55,10 @@ func Copy(ctx context.Context, from *sql.DB, path string) (err error) {
 				more, err = b.Step(backupStep)
 			}
 		}
-		return errors.Join(err, b.Finish())
+		if err = errors.Join(err, b.Finish()); isFull(err) { // of the copy's disk: the source is only read
+			return &fs.PathError{Op: "write", Path: path, Err: syscall.ENOSPC}
+		}
+		return err
 	})
 }
 

@@ -26,6 +26,7 @@ func readVitals(ctx context.Context, e *engine.Engine, _ []string) (v engine.Vit
 		return v, err
 	}
 	v["folder"] = unwritable(filepath.Dir(path))
+	v["file"] = unwritableFile(path)
 	v["file system"] = fileSystem(path)
 	if v["files"], err = foreignWAL(path); err != nil {
 		return v, err
@@ -120,6 +121,11 @@ func doctorRules() []engine.Rule {
 			"folder", engine.LevelDanger, said("folder"),
 			"the service keeps a journal and a lock beside the file and cannot start without them",
 			"make the folder writable for the account that runs the service",
+		),
+		engine.NewRule(
+			"read-only-file", engine.LevelDanger, said("file"),
+			"the service cannot start, because every draw writes to the file",
+			"make the file writable for the account that runs the service",
 		),
 		engine.NewRule(
 			"journal-mode", engine.LevelWarning,

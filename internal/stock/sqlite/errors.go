@@ -44,3 +44,9 @@ func IsDamaged(err error) bool {
 	e := classify(err)
 	return e != nil && e.Reason == reasonDamaged
 }
+
+// isFull reports whether an error means that a disk is full.
+func isFull(err error) bool {
+	e := classify(err)
+	return e != nil && e.Reason == engine.ReasonFull
+}

@@ -10,3 +10,15 @@ func fileSystem(path string) string {
 	}
 	return fileSystemName(uint32(stat.Type)) //nolint:gosec // the numbers have 32 bits
 }
+
+// writing is W_OK of access(2).
+const writing = 2
+
+// unwritableFile returns why this account may not write a file, "" if it may. It opens
+// nothing: SQLite's locks would end when the file is closed.
+func unwritableFile(path string) string {
+	if err := syscall.Access(path, writing); err != nil {
+		return err.Error()
+	}
+	return ""
+}

@@ -23,7 +23,7 @@ const (
 func besides() []string { return []string{walSuffix, "-shm", "-journal"} }
 
 // ErrInUse says that another process has the file.
-var ErrInUse = errors.New("the database file is in use by another process")
+var ErrInUse = errors.New("the database file is in use by another process: stop it first")
 
 // File is a database file that this process has exclusively. Its methods may be called
 // from any goroutine, except those that say who may call them.

@@ -148,7 +148,7 @@ func (tx *attempt) read(ctx context.Context, urn *urn.Urn) error {
 func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, urn *urn.Urn) error {
 	d := tx.attempts.dialect
 	var row engine.Row
-	err := q.QueryRowContext(ctx, tx.attempts.made.pool+lock, urn.PoolID).Scan(row.Fields()...)
+	err := q.QueryRowContext(ctx, tx.attempts.dialect.WithColumns(tx.attempts.made.pool)+lock, urn.PoolID).Scan(row.Fields()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return cmp.Or(engine.CheckWritable(ctx, q, d), engine.PoolNotFound(urn.PoolID))
 	}
@@ -176,6 +176,11 @@ func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, ur
 			return err
 		}
 		rules = engine.ReadRules(version, body)
+	}
+	if row.LacksMoments(urn) {
+		if err := readMoments(ctx, q, urn.PoolID, &row); err != nil {
+			return err
+		}
 	}
 	if row.LacksPause(urn) {
 		var body string

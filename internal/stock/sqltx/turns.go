@@ -136,6 +136,7 @@ func (t *Attempts) counted(p *urn.Plan) (all []engine.Statement) {
 	for part := range slices.Chunk(engine.RedirectsOf(p), rowsMax) {
 		all = append(all, engine.Redirects().Append(p.PoolID, at, part))
 	}
+	all = append(all, takeMoments(p)...)
 	if p.Spends() {
 		all = append(all, engine.Statement{
 			SQL: sqlSpend, Args: []any{p.Spending.Cents, t.dialect.Time(engine.Epoch(p.Spending.From)), p.PoolID}, Rows: 1,

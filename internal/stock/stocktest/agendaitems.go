@@ -28,6 +28,11 @@ func StockAt(at time.Time, prizeID string, delta int64) draw.Item {
 	return draw.Item{At: at, Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: prizeID, Delta: delta, Reason: "planned"}}
 }
 
+// MomentAt returns a moment of a prize.
+func MomentAt(at time.Time, prizeID string) draw.Item {
+	return draw.Item{At: at, Kind: draw.ItemMoment, Stock: draw.MomentOf(prizeID)}
+}
+
 // PlanAll plans items one after another, and returns their numbers.
 func PlanAll(tb testing.TB, s *stock.Store, poolID string, items ...draw.Item) []int64 {
 	tb.Helper()
@@ -77,7 +82,13 @@ func PlanInTime(t *testing.T, s *stock.Store, poolID string, lead time.Duration,
 func plan(tb testing.TB, s *stock.Store, poolID string, items []draw.Item) error {
 	tb.Helper()
 	for _, item := range items {
-		if _, err := s.PlanItem(tb.Context(), poolID, item, "", "anna"); err != nil {
+		var err error
+		if item.Kind == draw.ItemMoment {
+			_, err = s.PlanMoment(tb.Context(), poolID, item, "", "anna")
+		} else {
+			_, err = s.PlanItem(tb.Context(), poolID, item, "", "anna")
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -333,8 +333,31 @@ func testCodesAreStock(t *testing.T, s *stock.Store) {
 		}
 		NoViolations(t, s, pool)
 	})
+	raceForReserve(t, s)
 	CodedPool(t, s, "filed")
 	ImportCodes(t, s, "filed", CodeLines("FILED", 2))
 	_, err := s.Import(t.Context(), draw.Import{PoolID: "filed", Reason: "delivery", Actor: "test"}, strings.NewReader("prize,name,value,stock\ncard,,,1\n"), nil)
 	code(t, draw.CodeCodesMissing, err)
+}
+
+// raceForReserve: of moves that come at once, as many are made as the reserve has codes.
+func raceForReserve(t *testing.T, s *stock.Store) {
+	t.Helper()
+	const reserve, moves = 3, 8
+	CodedPool(t, s, "raced")
+	_, err := TryImportCodes(t, s, draw.CodeImport{PoolID: "raced", Reserve: true}, CodeLines("RACED", reserve))
+	require.NoError(t, err)
+	results := make(chan error, moves)
+	for range moves {
+		go func() {
+			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: "raced", PrizeID: "card", Delta: 1, Reason: "more"}, "test")
+			results <- err
+		}()
+	}
+	counts := map[draw.Code]int{}
+	for range moves {
+		counts[draw.CodeOf(<-results)]++
+	}
+	require.Equal(t, map[draw.Code]int{"": reserve, draw.CodeCodesMissing: moves - reserve}, counts)
+	NoViolations(t, s, "raced")
 }

@@ -22,7 +22,7 @@ type Kept struct {
 func Keep(t *testing.T, s *stock.Store, poolID string) Kept {
 	t.Helper()
 	k := Kept{pool: poolID, tables: map[string][][]any{}, names: map[string][]string{}}
-	for _, table := range []string{"pools", "prizes", "awards", "moves", "changes", "turns", "redirects", "agenda", "code_heads", "codes", "code_imports"} {
+	for _, table := range []string{"pools", "prizes", "awards", "moves", "changes", "turns", "redirects", "agenda", "hidden_items", "code_heads", "codes", "code_imports", "step_heads", "steps"} {
 		found, err := s.LockDB().QueryContext(t.Context(), fmt.Sprintf(`SELECT * FROM %s WHERE %s = '%s'`, table, key(table), poolID))
 		require.NoError(t, err)
 		k.names[table], k.tables[table] = scanAll(t, found)
@@ -59,11 +59,11 @@ func (k Kept) PutBack(t *testing.T, s *stock.Store) {
 	tx, err := s.LockDB().BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	defer func() { _ = tx.Rollback() }()
-	for _, table := range []string{"code_imports", "codes", "code_heads", "agenda", "turns", "redirects", "awards", "moves", "changes", "prizes", "pools"} {
+	for _, table := range []string{"steps", "step_heads", "code_imports", "codes", "code_heads", "agenda", "hidden_items", "turns", "redirects", "awards", "moves", "changes", "prizes", "pools"} {
 		_, err := tx.ExecContext(t.Context(), fmt.Sprintf(`DELETE FROM %s WHERE %s = '%s'`, table, key(table), k.pool))
 		require.NoError(t, err)
 	}
-	for _, table := range []string{"pools", "prizes", "awards", "moves", "changes", "turns", "redirects", "agenda", "code_heads", "codes", "code_imports"} {
+	for _, table := range []string{"pools", "prizes", "awards", "moves", "changes", "turns", "redirects", "agenda", "hidden_items", "code_heads", "codes", "code_imports", "step_heads", "steps"} {
 		for _, row := range k.tables[table] {
 			query, err := s.Engine().Placeholder.ReplacePlaceholders(fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`,
 				table, strings.Join(k.names[table], ", "), strings.Repeat("?, ", len(row)-1)+"?"))

@@ -35,7 +35,7 @@ func readShared(t *testing.T, s *stock.Store, all []stock.SharedPool, o stock.Tx
 	return shared, ready
 }
 
-// planned are the plans as they are made from the urns of their pools.
+// planned returns the plans, changed as if each was made from its pool's urn: see [On].
 func planned(all []stock.SharedPool, plans ...*urn.Plan) []*urn.Plan {
 	for _, p := range plans {
 		for _, j := range all {

@@ -143,8 +143,8 @@ func testAgendaBeacon(t *testing.T, s *stock.Store) {
 }
 
 // testBeaconNumbers: an urn that was read under one opening gets the numbers of the
-// next as soon as it is read again, and its earlier plans are rejected. A pool whose
-// rows open it with something that is not a round gives no draws.
+// next as soon as it is read again, and its earlier plans are rejected. A pool that is
+// open by its rows, but without a valid round, gives no draws.
 func testBeaconNumbers(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	chain := blindPool(t, s, false)

@@ -39,47 +39,105 @@ func RunShare(t *testing.T, way, ways int, empty func(*testing.T) *stock.Store) 
 	}
 }
 
-// contract is what a store does, by the names of its parts.
-func contract() map[string]func(*testing.T, *stock.Store) {
-	return map[string]func(*testing.T, *stock.Store){
-		"columns":              testColumns,
-		"pools":                testPools,
-		"values are exact":     testValues,
-		"text is kept":         testText,
-		"changes":              testChanges,
-		"history":              testHistory,
-		"time holds":           testTimeHolds,
-		"revisions":            testRevisions,
-		"pool life":            testPoolLife,
-		"pauses":               testPauses,
-		"closed is final":      testClosedIsFinal,
-		"corrections":          testCorrections,
-		"erase":                testErase,
-		"erase and draw":       testEraseWhileDrawing,
+// part is a part of the contract: its tests, by their names.
+type part map[string]func(*testing.T, *stock.Store)
+
+// contract returns what a store must do.
+func contract() part {
+	all := part{}
+	for _, tests := range []part{poolTests(), drawTests(), agendaTests(), committedTests(), codeTests()} {
+		maps.Copy(all, tests)
+	}
+	return all
+}
+
+// poolTests returns the tests of pools, their prizes, stock, rules and logs.
+func poolTests() part {
+	return part{
+		"columns":          testColumns,
+		"pools":            testPools,
+		"values are exact": testValues,
+		"text is kept":     testText,
+		"changes":          testChanges,
+		"history":          testHistory,
+		"time holds":       testTimeHolds,
+		"revisions":        testRevisions,
+		"pool life":        testPoolLife,
+		"pauses":           testPauses,
+		"closed is final":  testClosedIsFinal,
+		"corrections":      testCorrections,
+		"erase":            testErase,
+		"erase and draw":   testEraseWhileDrawing,
+		"endless":          testEndless,
+		"rules":            testRules,
+		"stock":            testStock,
+		"stock keys":       testStockKeys,
+		"stock at once":    testStockAtOnce,
+		"logs":             testLogs,
+		"rules unreadable": testUnreadableRules,
+	}
+}
+
+// drawTests returns the tests of draws: how they are planned, written and counted.
+func drawTests() part {
+	return part{
+		"turns":               testTurns,
+		"turns of absent":     testTurnsOfAbsent,
+		"turn is taken":       testTurnTaken,
+		"spent":               testSpent,
+		"budget passed":       testBudgetPassed,
+		"write":               testWrite,
+		"write is guarded":    testWriteGuard,
+		"write is whole":      testWriteWhole,
+		"known keys":          testKnownKeys,
+		"keys are exact":      testKeysExact,
+		"order of a draw":     testOrder,
+		"fence":               testFence,
+		"refused or known":    testRefused,
+		"urn follows":         testUrnFollows,
+		"urn of another time": testUrnAhead,
+		"lock waits":          testLockWaits,
+		"cached":              testCached,
+		"hits":                testHits,
+		"another history":     testAnotherHistory,
+		"many units":          testManyUnits,
+		"shared":              testShared,
+		"shared cached":       testSharedCached,
+		"shared waits":        testSharedWaits,
+	}
+}
+
+// agendaTests returns the tests of agendas.
+func agendaTests() part {
+	return part{
+		"agenda":                testAgendaPlan,
+		"agenda once":           testAgendaOnce,
+		"agenda runs":           testAgendaRuns,
+		"agenda guards":         testAgendaGuards,
+		"agenda of many":        testAgendaMany,
+		"moments are hidden":    testMomentsHidden,
+		"moments are taken":     testMomentsTaken,
+		"moments are audited":   testMomentsAudit,
+		"agenda is audited":     testAgendaAudit,
+		"agenda of committed":   testAgendaCommitted,
+		"agenda closes":         testAgendaCommittedCloses,
+		"agenda again":          testAgendaCommittedAgain,
+		"agenda of a beacon":    testAgendaBeacon,
+		"items unreadable":      testUnreadableItems,
+		"items of later states": testItemsOfLaterStates,
+	}
+}
+
+// committedTests returns the tests of committed pools, their openings, receipts and skipped versions.
+func committedTests() part {
+	return part{
 		"erase committed":      testEraseCommitted,
 		"erase salts":          testEraseSalts,
 		"receipts are proven":  testReceiptsProven,
 		"receipts for all":     testReceiptsForAll,
 		"checkpoints of each":  testCheckpointsOfEach,
 		"checkpoint elsewhere": testCheckpointsHandedOver,
-		"endless":              testEndless,
-		"rules":                testRules,
-		"turns":                testTurns,
-		"turns of absent":      testTurnsOfAbsent,
-		"turn is taken":        testTurnTaken,
-		"spent":                testSpent,
-		"budget passed":        testBudgetPassed,
 		"publishing":           testPublishing,
-		"agenda":               testAgendaPlan,
-		"agenda once":          testAgendaOnce,
-		"agenda runs":          testAgendaRuns,
-		"agenda guards":        testAgendaGuards,
-		"agenda of many":       testAgendaMany,
-		"agenda is audited":    testAgendaAudit,
-		"agenda of committed":  testAgendaCommitted,
-		"agenda closes":        testAgendaCommittedCloses,
-		"agenda again":         testAgendaCommittedAgain,
-		"agenda of a beacon":   testAgendaBeacon,
 		"opening":              testOpening,
 		"opening plain":        testOpeningPlain,
 		"steering":             testSteering,
@@ -87,36 +145,18 @@ func contract() map[string]func(*testing.T, *stock.Store) {
 		"beacon numbers":       testBeaconNumbers,
 		"long log":             testLongLog,
 		"commit behind":        testCommitBehindAgenda,
-		"stock":                testStock,
-		"stock keys":           testStockKeys,
-		"stock at once":        testStockAtOnce,
-		"write":                testWrite,
-		"write is guarded":     testWriteGuard,
-		"write is whole":       testWriteWhole,
-		"known keys":           testKnownKeys,
-		"keys are exact":       testKeysExact,
-		"order of a draw":      testOrder,
-		"fence":                testFence,
-		"refused or known":     testRefused,
-		"urn follows":          testUrnFollows,
-		"urn of another time":  testUrnAhead,
-		"lock waits":           testLockWaits,
-		"logs":                 testLogs,
-		"cached":               testCached,
-		"hits":                 testHits,
-		"another history":      testAnotherHistory,
-		"many units":           testManyUnits,
-		"shared":               testShared,
-		"shared cached":        testSharedCached,
-		"shared waits":         testSharedWaits,
 		"receipts of restored": testReceiptsOfRestored,
 		"skip":                 testSkip,
 		"skip is refused":      testSkipRefused,
 		"skip in parts":        testSkipInParts,
 		"skip what was lost":   testSkipWhatWasLost,
-		"rules unreadable":     testUnreadableRules,
-		"items unreadable":     testUnreadableItems,
 		"notes unreadable":     testUnreadableCommitment,
+	}
+}
+
+// codeTests returns the tests of prizes with codes.
+func codeTests() part {
+	return part{
 		"codes":                testCodes,
 		"codes are whole":      testCodesAreWhole,
 		"codes are once":       testCodesAreOnce,
@@ -127,6 +167,21 @@ func contract() map[string]func(*testing.T, *stock.Store) {
 		"codes of other keys":  testCodesOfOtherKeys,
 		"codes are audited":    testCodesAudited,
 		"codes are published":  testCodesPublished,
+		"steps":                testSteps,
+		"steps at once":        testStepsAtOnce,
+		"steps expire":         testStepsExpire,
+		"steps return codes":   testStepsReturnCodes,
+		"steps of files":       testStepsOfFiles,
+		"steps are audited":    testStepsAudited,
+		"steps are erased":     testStepsErased,
+		"claims of a beacon":   testClaimsOfBeacon,
+		"voids move stock":     testVoidsMoveStockOnly,
+		"hooks":                testHooks,
+		"hooks send":           testHooksSend,
+		"hooks fork":           testHooksFork,
+		"hooks end":            testHooksEnd,
+		"hooks steps":          testHooksSteps,
+		"hooks steps fork":     testHooksStepsFork,
 	}
 }
 

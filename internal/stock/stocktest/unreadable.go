@@ -135,6 +135,24 @@ func testUnreadableItems(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.StatePaused, pool.State, "what comes after it is done")
 }
 
+// testItemsOfLaterStates: an item that plans a state which this binary does not know is
+// left to other instances too.
+func testItemsOfLaterStates(t *testing.T, s *stock.Store) {
+	for id, body := range map[string]string{"state": `{"state":"frozen"}`, "none": `{}`} {
+		campaign(t, s, id, `{"fallback":"none"}`)
+		_, err := drawOne(t, s, urn.NewUrn(id), stock.TxOptions{}, "u", "known")
+		require.NoError(t, err)
+		at := planSoon(t, s, id, func(at time.Time) []draw.Item { return []draw.Item{StateAt(at, draw.StatePaused)} })
+		ExecAll(t, s, []string{`UPDATE agenda SET body = '` + body + `' WHERE pool_id = '` + id + `'`})
+		Await(t, s, at)
+		code(t, draw.CodeRulesUnreadable, s.RunDue(t.Context(), id))
+		item := itemsOf(t, s, id)[1]
+		require.Zero(t, item.Done, id)
+		require.Equal(t, body, item.Body())
+		allGoes(t, s, id, "one")
+	}
+}
+
 // testUnreadableCommitment: a commitment that this binary cannot read restricts no
 // operator either, except that the pool cannot be opened. Items that need it are left
 // to other instances for a minute, and a pause is carried out at its time.

@@ -1,9 +1,10 @@
 // What is to happen to a pool, and what has: a time line.
 
-import { get, part, send } from "./api.js";
+import { call, get, part, send } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, field, h, pill, time, count } from "./dom.js";
 import { mayAct } from "./state.js";
+import { readDocument } from "./words.js";
 
 const doneMax = 30, openMax = 100;
 
@@ -15,13 +16,15 @@ export async function agendaSection(at, first) {
     const text = JSON.stringify([items, hidden]);
     if (text === shown.text) return;
     shown.text = text;
-    items.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
-    const done = items.filter(isDone), open = items.filter((i) => !isDone(i));
+    const secret = items.filter((i) => i.hidden).map((i) => i.hidden);
+    const known = items.filter((i) => !i.hidden).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+    const done = known.filter(isDone), open = known.filter((i) => !isDone(i));
     const more = (n, words) => n > 0 && h("li", { class: "quiet" }, `${count(n)} ${words}`);
     line.replaceChildren(...[
       more(done.length - doneMax, "before these"), ...done.slice(-doneMax).map((i) => entry(path, i, read)),
       h("li", { class: "now" }, h("span", {}, "now")),
       ...open.slice(0, openMax).map((i) => entry(path, i, read)), more(open.length - openMax, "after these"),
+      ...secret.map((line) => hiddenEntry(path, line, read)),
       more(hidden, "moves of stock, which admins see"),
     ].filter(Boolean));
   };
@@ -38,7 +41,7 @@ export async function agendaSection(at, first) {
   };
 }
 
-const isDone = (item) => item.done !== null;
+const isDone = (item) => !item.hidden && item.done !== null;
 
 /** The items of an agenda: those of its first page, and of a longer one those that are open. */
 async function itemsOf(path, page, signal) {
@@ -47,8 +50,24 @@ async function itemsOf(path, page, signal) {
   return { items: [...page.items.filter(isDone), ...items], hidden };
 }
 
+/** Items that nobody sees before they are done: their number, their span and their seal. */
+function hiddenEntry(path, line, read) {
+  const what = `${count(line.count)} ${line.moment ? "winning moments" : "units"} of ${line.prize}, hidden until they are done`;
+  return h("li", {}, line.from ? h("span", {}, time(line.from), " to ", time(line.to)) : h("span", { class: "quiet" }, "at hidden times"),
+    h("span", {}, what, " ", h("span", { class: "quiet" }, `seal ${line.sha256.slice(0, 12)}. Whoever reads the database's rows can know the times.`)),
+    mayAct() && button("Remove…", () => ask({
+      title: "Remove these from the agenda?", yes: "Remove", kind: "danger",
+      body: h("p", {}, `All that is not done of what version ${line.version} planned, as one change.`),
+      async act() {
+        await send("DELETE", `${path}/imports/${part(line.version)}`);
+        await read();
+        return "Removed from the agenda.";
+      },
+    }), "small changes"));
+}
+
 function entry(path, item, read) {
-  const what = item.state ? `the pool becomes ${item.state}` : item.prize ? `${item.delta > 0 ? "+" : ""}${count(item.delta)} of ${item.prize}${item.reason ? `, ${item.reason}` : ""}` : item.rules === null ? "the rules are removed" : "new rules";
+  const what = item.state ? `the pool becomes ${item.state}` : item.moment ? `a winning moment of ${item.moment}` : item.prize ? `${item.delta > 0 ? "+" : ""}${count(item.delta)} of ${item.prize}${item.reason ? `, ${item.reason}` : ""}` : item.rules === null ? "the rules are removed" : "new rules";
   return h("li", { class: isDone(item) && "done" }, time(item.at), h("span", {}, what), isDone(item) ? pill("done", "open") : mayAct() && button("Remove…", () => ask({
     title: "Remove this from the agenda?", yes: "Remove", kind: "danger", body: h("p", {}, `${what}, at ${item.at}`),
     async act() {
@@ -81,19 +100,12 @@ function add(at, path, read) {
     async act() {
       const item = { at: new Date(when.value).toISOString() };
       if (what.value === "stock") Object.assign(item, { prize: prize.value, delta: Number(delta.value), reason: reason.value });
-      else if (what.value === "rules") item.rules = rules.value.trim() ? documentOf(rules.value) : null;
+      else if (what.value === "rules") item.rules = rules.value.trim() ? readDocument(rules.value) : null;
       else item.state = what.value;
-      await send("POST", path, item);
+      // Rules are sent as they were typed, so that an error has the line that its author sees.
+      await call("POST", path, { body: item.rules ? `{"at":${JSON.stringify(item.at)},"rules":${rules.value.trim()}}` : JSON.stringify(item) });
       await read();
       return "Added to the agenda.";
     },
   });
-}
-
-function documentOf(text) {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(`The document is no JSON: ${error.message}`);
-  }
 }

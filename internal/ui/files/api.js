@@ -38,8 +38,8 @@ async function problemOf(answer) {
   return problem;
 }
 
-/** Makes a call and returns its answer: data, and the tag of its version. */
-export async function call(method, path, options) {
+/** Makes a call that the service does not refuse. */
+async function answered(method, path, options) {
   let answer;
   try {
     answer = await request(method, path, options);
@@ -48,18 +48,38 @@ export async function call(method, path, options) {
     throw new Problem(0, { title: "No answer", detail: "The service does not answer. Check the connection." });
   }
   if (!answer.ok) throw await problemOf(answer);
+  return answer;
+}
+
+/** Makes a call and returns its answer: data, and the tag of its version. */
+export async function call(method, path, options) {
+  const answer = await answered(method, path, options);
   const text = await answer.text();
   const isJSON = /^application\/json/.test(answer.headers.get("Content-Type") ?? "");
   return { data: isJSON && text ? JSON.parse(text) : text || null, tag: answer.headers.get("ETag"), replayed: answer.headers.has("Idempotent-Replayed") };
 }
 
 export const get = async (path, options) => (await call("GET", path, options)).data;
+
+/** The pages of a list, one after another, at most so many; start is where the first one begins. */
+export async function* pages(path, { signal, most, start = 0 }) {
+  const mark = path.includes("?") ? "&" : "?";
+  for (let after = start, n = 0; after !== null && n < most; n++) {
+    const page = await get(`${path}${after === "" ? "" : `${mark}after=${part(after)}`}`, { signal });
+    yield page;
+    after = page.next;
+  }
+}
+
 export const send = (method, path, value, headers) =>
   call(method, path, { body: value === undefined ? undefined : JSON.stringify(value), headers });
 
 /** Makes a call that is answered with plain text. */
 export const text = async (method, path, value) =>
   (await call(method, path, { body: value === undefined ? undefined : JSON.stringify(value), accept: "text/plain" })).data;
+
+/** Makes a call that is answered with a file. */
+export const bytes = async (method, path) => (await answered(method, path, { accept: "application/zip" })).blob();
 
 /** Returns a key for something that is to happen once: it rises with time, and nobody can guess it. */
 export const newKey = () => `${Date.now()}-${Array.from(crypto.getRandomValues(new Uint8Array(10)), (b) => b.toString(16).padStart(2, "0")).join("")}`;

@@ -1,12 +1,14 @@
 // The admin page: signing in, the frame around all views, and which is shown.
 
+import { banner } from "./alerts.js";
 import { get, session, token } from "./api.js";
 import { complain } from "./dialog.js";
 import { button, field, h, moment, say } from "./dom.js";
+import { hooksView } from "./hooks.js";
 import { jobsView } from "./jobs.js";
 import { poolView } from "./pool.js";
 import { poolsView } from "./pools.js";
-import { begin, live, self, watch } from "./state.js";
+import { begin, live, readsPools, self, watch } from "./state.js";
 
 const idleMax = 60 * 60 * 1000; // the token is dropped after an hour without a key or a click
 const root = document.getElementById("app");
@@ -26,7 +28,7 @@ function signIn(why = "") {
   const error = h("p", { class: "error", role: "alert" }, why);
   const form = h("form", { class: "sign-in", method: "post" },
     h("h1", {}, "drawsvc"), h("p", { class: "quiet" }, "The admin page of this service."),
-    field("Token", input, "Of role admin, stock or auditor. It stays in this tab, and ends with it."),
+    field("Token", input, "Your access key, of role admin, stock, auditor or fulfil: ask your IT for one. You stay signed in until you close this tab."),
     error, h("p", {}, h("button", { type: "submit", class: "strong" }, "Sign in")));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -39,7 +41,7 @@ function signIn(why = "") {
       await start();
     } catch (problem) {
       token.drop();
-      say(error, problem.status === 401 ? "The token is not valid." : problem.status === 403 ? `${problem.message}. This page is for admin, stock and auditor.` : problem.message);
+      say(error, problem.status === 401 ? "The token is not valid." : problem.status === 403 ? `${problem.message}. This page is for admin, stock, auditor and fulfil.` : problem.message);
       input.select();
     }
   });
@@ -72,10 +74,11 @@ function frame() {
     h("a", { class: "skip", href: "#main", onclick: (event) => { event.preventDefault(); document.querySelector("main").focus(); } }, "To the content"),
     h("header", { class: "top" },
       h("a", { class: "mark", href: "#/" }, "drawsvc"),
-      h("nav", { "aria-label": "Views" }, h("a", { href: "#/" }, "Pools"), h("a", { href: "#/jobs" }, "Jobs")),
+      h("nav", { "aria-label": "Views" }, h("a", { href: "#/" }, "Pools"), readsPools() && [h("a", { href: "#/hooks" }, "Webhooks"), h("a", { href: "#/jobs" }, "Jobs")]),
       status,
       h("span", { class: "who", id: "who" }, h("b", {}, self.name), ` · ${self.role}`),
       h("span", { class: "tools" }, button("Theme", theme, "plain"), button("Sign out", () => signIn(), "plain"))),
+    banner(signedIn.signal),
     h("main", { id: "main", tabindex: "-1" }),
     h("div", { id: "messages", role: "status", "aria-live": "polite" }),
   ];
@@ -108,12 +111,12 @@ async function show() {
   const main = document.querySelector("main");
   const signal = AbortSignal.any([shown.signal, signedIn.signal]);
   document.querySelectorAll(".top nav a").forEach((a) => {
-    const current = (view === "jobs") === a.hash.includes("jobs");
+    const current = (["hooks", "jobs"].includes(view) ? `#/${view}` : "#/") === a.hash;
     if (current) a.setAttribute("aria-current", "page");
     else a.removeAttribute("aria-current");
   });
   try {
-    const content = await (view === "pools" && id ? poolView(id, section, signal) : view === "jobs" ? jobsView(signal) : poolsView(signal));
+    const content = await (view === "pools" && id ? poolView(id, section, signal) : view === "jobs" ? jobsView(signal) : view === "hooks" ? hooksView(signal) : poolsView(signal));
     if (signal.aborted) return;
     main.replaceChildren(...content);
     main.dataset.shown = location.hash;

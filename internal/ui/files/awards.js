@@ -1,15 +1,18 @@
-// The last awards of a pool, and searches by user, draw or prize.
+// The awards of a pool: the last ones, those in a state, and searches by user, draw or prize.
 
-import { get, part } from "./api.js";
+import { get, pages, part } from "./api.js";
+import { showAward } from "./award.js";
 import { complain } from "./dialog.js";
-import { button, count, h, pill, say, table, time } from "./dom.js";
+import { button, count, field, h, pill, say, table, time } from "./dom.js";
+import { livesList, states } from "./lives.js";
 import { showReceipt } from "./proof.js";
-import { self } from "./state.js";
+import { mayShip, readsPools, self } from "./state.js";
+import { uploadSteps } from "./steps.js";
 
 const lastMax = 25, pagesMax = 200, foundMax = 1000;
 
 export async function awardsSection(at) {
-  const last = h("div"), results = h("div", { "aria-live": "polite" });
+  const results = h("div", { "aria-live": "polite" }), place = h("div");
   const word = h("input", { type: "search", required: true, maxlength: 128, autocomplete: "off", spellcheck: "false", autocapitalize: "off", "aria-label": "What to search for" });
   const by = h("select", { "aria-label": "Search by" }, h("option", { value: "user" }, "user"), h("option", { value: "draw" }, "draw"), h("option", { value: "prize" }, "prize"));
   let searching = new AbortController();
@@ -21,20 +24,48 @@ export async function awardsSection(at) {
     searching = new AbortController();
     search(at, by.value, word.value.trim(), results, searching).catch(complain);
   });
-  let shown = -1, asked = 0, waiting = false;
+
+  // Without the version of a pool nobody knows which awards are its last.
+  const which = h("select", {}, readsPools() && h("option", { value: "" }, "the last draws"), Object.entries(states).map(([state, words]) => h("option", { value: state }, words)));
+  let list = null;
+  const show = () => {
+    list?.end();
+    list = which.value ? livesList(at, which.value) : lastAwards(at);
+    place.replaceChildren(...list.elements);
+    list.set(at.pool);
+  };
+  which.addEventListener("input", show);
+  if (!readsPools()) which.value = "claimed";
+  show();
   return {
-    elements: [form, results, h("h2", {}, "Last awards"), last],
-    async set(pool) {
-      if (pool.version === shown || waiting || Date.now() - asked < 2000) return;
-      [shown, asked, waiting] = [pool.version, Date.now(), true];
-      try {
-        const { awards } = await get(`admin/pools/${part(at.id)}/awards?after=${Math.max(0, pool.version - lastMax)}&limit=${lastMax}`, { signal: at.signal });
-        last.replaceChildren(awards.length ? awardsTable("Last awards", awards.reverse()) : h("p", { class: "quiet" }, "No award among the last entries of the history."));
-      } catch (problem) {
-        complain(problem);
-      } finally {
-        waiting = false;
-      }
+    elements: [
+      form, results,
+      h("div", { class: "title" }, h("h2", {}, "Awards"), h("div", { class: "actions" }, field("Show", which), mayShip() && button("Upload a file…", () => uploadSteps(at, () => list.read())))),
+      place,
+    ],
+    set: (pool) => list.set(pool),
+  };
+}
+
+/** The awards among the last entries of the history. */
+function lastAwards(at) {
+  const last = h("div");
+  let shown = -1, asked = 0, waiting = false;
+  const read = async () => {
+    [shown, asked, waiting] = [at.pool.version, Date.now(), true];
+    try {
+      const { awards } = await get(`admin/pools/${part(at.id)}/awards?after=${Math.max(0, shown - lastMax)}&limit=${lastMax}`, { signal: at.signal });
+      last.replaceChildren(awards.length ? awardsTable(at, "Last awards", awards.reverse()) : h("p", { class: "quiet" }, "No award among the last entries of the history."));
+    } catch (problem) {
+      complain(problem);
+    } finally {
+      waiting = false;
+    }
+  };
+  return {
+    elements: [last], read, end() {},
+    set(pool) {
+      if (pool.version !== shown && !waiting && Date.now() - asked >= 2000) read();
     },
   };
 }
@@ -48,12 +79,11 @@ async function search(at, by, word, place, stop) {
   place.replaceChildren(h("h2", {}, `Awards of ${by} `, h("q", {}, word)), progress, end, list);
   const found = [];
   try {
-    for (let after = 0, pages = 0; after !== null && pages < pagesMax && found.length < foundMax; pages++) {
-      const page = await get(`admin/pools/${part(at.id)}/awards?${by}=${part(word)}&after=${after}&limit=1000`, { signal: stop.signal });
-      found.push(...page.awards);
-      after = page.next;
-      if (page.awards.length) list.replaceChildren(awardsTable("Awards found", found), ...receipts(at, by, found));
-      say(progress, after === null ? `${count(found.length)} found.` : `${count(found.length)} found up to version ${count(after)} of ${count(at.pool.version)}…`);
+    for await (const { awards, next } of pages(`admin/pools/${part(at.id)}/awards?${by}=${part(word)}&limit=1000`, { signal: stop.signal, most: pagesMax })) {
+      found.push(...awards);
+      if (awards.length) list.replaceChildren(awardsTable(at, "Awards found", found), ...receipts(at, by, found));
+      say(progress, next === null ? `${count(found.length)} found.` : `${count(found.length)} found up to entry ${count(next)} of the history…`);
+      if (found.length >= foundMax) break;
     }
   } catch (problem) {
     if (!stop.signal.aborted) say(progress, problem.message);
@@ -69,8 +99,9 @@ function receipts(at, by, found) {
   return covered ? [h("p", {}, button("Receipt…", () => showReceipt(at, found[0].draw).catch(complain)))] : [];
 }
 
-function awardsTable(caption, awards) {
-  return table(caption, ["When", "User", "Prize", "#Unit", "Draw", "#Version"], awards.map((a) => [
+function awardsTable(at, caption, awards) {
+  return table(caption, ["When", "User", "Prize", "#Unit", "Draw", "#Version", "Acts"], awards.map((a) => [
     time(a.at), h("span", { class: "break" }, a.user), h("span", {}, a.name, " ", a.win ? "" : pill("no win")), count(a.unit), h("code", { class: "break" }, a.draw), count(a.version),
+    a.win && button("Details…", () => showAward(at, a.version).catch(complain), "small"),
   ]));
 }

@@ -36,13 +36,13 @@ export function sayNumber(element, n) {
   say(element, count(n));
 }
 
-const counts = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const rates = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const counts = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const rates = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const year = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
-/** A number; null is that of an endless blank. */
+/** A number, as the browser's language writes it; null is that of an endless blank. */
 export const count = (n) => (n === null ? "∞" : counts.format(n));
 export const rate = (n) => rates.format(n);
 
@@ -69,7 +69,7 @@ export function duration(seconds) {
 }
 
 /** A share of a whole, as wide as it is; it fills where there is nothing to share. */
-export function bar(label) {
+export function bar(label, { says = "remain", isLow = (share) => share < 0.1 } = {}) {
   const inside = h("span", { class: "fill" });
   const outside = h("span", { class: "bar", role: "img", "aria-label": label }, inside);
   return {
@@ -77,8 +77,8 @@ export function bar(label) {
     set(part, whole) {
       const share = whole > 0 ? Math.max(0, Math.min(1, part / whole)) : 0;
       inside.style.inlineSize = `${share * 100}%`;
-      outside.classList.toggle("low", whole > 0 && share < 0.1);
-      outside.setAttribute("aria-label", `${label}: ${Math.round(share * 100)} % remain`);
+      outside.classList.toggle("low", whole > 0 && isLow(share));
+      outside.setAttribute("aria-label", `${label}: ${Math.round(share * 100)} % ${says}`);
     },
   };
 }
@@ -98,6 +98,12 @@ export function table(caption, columns, rows) {
 
 /** A word for a state, with its colour. */
 export const pill = (word, kind = word) => h("span", { class: `pill ${kind}` }, word);
+
+/** A fact of a list of facts, unless it has no value. */
+export const fact = (name, value) => value && h("div", {}, h("dt", {}, name), h("dd", {}, value));
+
+/** A link to another place, which does not learn where it was followed. */
+export const outside = (address, words) => /^https:\/\//.test(address) && h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, words);
 
 /** A button. */
 export const button = (text, onclick, kind = "") => h("button", { type: "button", class: kind, onclick }, text);

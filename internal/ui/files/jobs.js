@@ -2,8 +2,17 @@
 
 import { get, part, send } from "./api.js";
 import { ask, complain } from "./dialog.js";
-import { button, duration, field, h, pill, table, time } from "./dom.js";
+import { button, duration, fact, field, h, pill, table, time } from "./dom.js";
 import { mayAct } from "./state.js";
+
+/** What each job does, in words. */
+const words = {
+  audit: "Checks that every draw, every unit and every step is right.",
+  statement: "Writes each day's report: what every prize has given, and what is left.",
+  claims: "Ends wins that nobody claimed in time, and returns them to stock where the rules say so.",
+  catalogue: "Fetches the descriptions of prizes.",
+  hooks: "Sends what happens to the webhooks.",
+};
 
 export async function jobsView(signal) {
   const list = h("div");
@@ -18,7 +27,6 @@ export async function jobsView(signal) {
 }
 
 function card(job, read) {
-  const fact = (name, value) => value && h("div", {}, h("dt", {}, name), h("dd", {}, value));
   return h("section", { class: "job", "aria-label": job.name, dataset: { job: job.name } },
     h("div", { class: "title" },
       h("div", { class: "row" }, h("h2", {}, job.name), pill(job.enabled ? job.status : "off", job.enabled ? (job.status === "running" ? "open" : "closed") : "paused"), job.requested && pill("requested", "paused")),
@@ -26,6 +34,7 @@ function card(job, read) {
         mayAct() && button("Run now…", () => run(job, read)),
         mayAct() && button("Schedule…", () => schedule(job, read)),
         mayAct() && button(job.enabled ? "Switch off…" : "Switch on…", () => turn(job, read)))),
+    words[job.name] && h("p", {}, words[job.name]),
     h("dl", { class: "facts" },
       fact("Schedule", h("code", {}, job.schedule)), fact("Due", time(job.due_at)),
       fact("Last success", job.last_success ? time(job.last_success) : "never"),

@@ -1,38 +1,54 @@
 // One pool: its figures and charts, what may be done to it, and its sections.
 
+import { readFailedItems } from "./alerts.js";
 import { get, part, send } from "./api.js";
 import { agendaSection } from "./agenda.js";
 import { awardsSection } from "./awards.js";
 import { chart } from "./chart.js";
 import { ask, complain, message } from "./dialog.js";
-import { button, h, pill, rate, say, sayNumber, table, count } from "./dom.js";
+import { button, h, moment, pill, rate, say, sayNumber, table, count } from "./dom.js";
+import { filesSection, reportSection } from "./files.js";
 import { logSection } from "./log.js";
+import { moneyBox } from "./money.js";
 import { history, lastHour } from "./past.js";
 import { pauseNote, pausePool } from "./pause.js";
 import { forecast } from "./pools.js";
 import { addPrize, importFile, prizesTable } from "./prizes.js";
 import { commitmentOf, openWithBeacon, proofSection } from "./proof.js";
 import { rulesSection } from "./rules.js";
-import { has, live, mayAct, mayStock, past, readPool, watch } from "./state.js";
+import { has, live, mayAct, mayStock, past, readPool, readsPools, watch } from "./state.js";
 
-const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", agenda: "Agenda", proof: "Verifiable", log: "Log" };
+const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", agenda: "Agenda", proof: "Verifiable", log: "Log", files: "Files" };
+const unlisted = { report: "Final report" }; // shown from another section
+const ofFulfil = ["awards", "files"];
 
 export async function poolView(id, section, signal) {
-  if (!Object.hasOwn(sections, section)) throw Object.assign(new Error("A pool has no such section."), { title: "Not found" });
+  if (!readsPools()) section ||= "awards";
+  if (!Object.hasOwn({ ...sections, ...unlisted }, section) || !readsPools() && !ofFulfil.includes(section)) throw Object.assign(new Error("A pool has no such section."), { title: "Not found" });
   const at = { id, signal, pool: await readPool(id) };
-  const agenda = (await has("/admin/pools/{pool}/agenda")) ? await get(`admin/pools/${part(id)}/agenda?limit=1000`, { signal }) : null;
+  const agenda = readsPools() && (await has("/admin/pools/{pool}/agenda")) ? await get(`admin/pools/${part(id)}/agenda?limit=1000`, { signal }) : null;
   at.commitment = await commitmentOf(at.pool, signal);
-  const head = heading(at);
-  const body = h("section", { class: "body", "aria-label": sections[section] ?? "" });
+  at.agenda = agenda?.items ?? [];
+  const head = heading(at), box = readsPools() && moneyBox(at);
+  const body = h("section", { class: "body", "aria-label": { ...sections, ...unlisted }[section] });
   const nav = h("nav", { class: "sections", "aria-label": "Sections of the pool" },
-    Object.entries(sections).filter(([key]) => key !== "agenda" || agenda).map(([key, name]) =>
+    Object.entries(sections).filter(([key]) => readsPools() ? key !== "agenda" || agenda : ofFulfil.includes(key)).map(([key, name]) =>
       h("a", { href: `#/pools/${part(id)}${key && `/${key}`}`, "aria-current": key === section && "page" }, name)));
-  const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, proof: proofSection, agenda: agendaSection }[section] ?? stockSection)(at, agenda);
+  const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, proof: proofSection, agenda: agendaSection, files: filesSection, report: reportSection }[section] ?? stockSection)(at, agenda);
   body.append(...made.elements);
-  const update = () => { body.dataset.pool = at.pool.state; head.set(at.pool); made.set?.(at.pool); };
+  let revision = null;
+  const update = () => {
+    body.dataset.pool = at.pool.state;
+    head.set(at.pool);
+    if (box) box.set(at.pool);
+    made.set?.(at.pool);
+    if (at.agenda.length === 0 || revision === at.pool.revision) return;
+    revision = at.pool.revision;
+    readFailedItems(at.pool, signal).catch(() => {}); // the next revision reads them again
+  };
   follow(at, update);
   update();
-  return [head.element, nav, body];
+  return [head.element, box && box.element, nav, body].filter(Boolean);
 }
 
 /** Keeps at.pool as it is now: from the stream, or read every few seconds where the stream does not show it whole. */
@@ -55,27 +71,36 @@ function follow(at, update) {
   watch(() => {
     const now = live.pools.get(at.id), before = at.pool;
     if (now?.version < before.version && Date.now() - asked < 5000) return; // of before it was read after an act
-    if (now?.prizes) at.pool = { ...now, archived: false, opening: before.opening };
+    if (now?.prizes) at.pool = { ...now, prizes: withKept(now.prizes, before.prizes), archived: false, opening: before.opening, text: before.text, fair: before.fair };
     else if (now) at.pool = { ...at.pool, ...now, prizes: at.pool.prizes };
     // Whether a round is announced, and what a pool is committed to, is not in the stream.
     const isCommitted = now?.committed && (now.revision !== before.revision || now.state === "paused" && now.version !== before.version);
-    if (isCommitted || (!now?.prizes && Date.now() - asked > 5000)) at.refresh();
+    if (isCommitted || now?.prizes?.length > before.prizes.length || (!now?.prizes && Date.now() - asked > 5000)) at.refresh();
     update();
   }, at.signal);
 }
 
+/** The prizes of the stream, which does not say which of them have codes, nor what else is shown of them. */
+function withKept(prizes, before) {
+  const kept = new Map(before.map((p) => [p.id, p]));
+  return prizes.map((prize) => ({ ...prize, codes: Boolean(kept.get(prize.id)?.codes), display: kept.get(prize.id)?.display }));
+}
+
 function heading(at) {
-  const name = h("h1", {}), state = h("span"), seal = h("a", { class: "pill seal", href: `#/pools/${part(at.id)}/proof` }, "verifiable"), facts = h("p", { class: "quiet" });
+  const name = h("h1", {}), state = h("span"), seal = h("a", { class: "pill seal", href: `#/pools/${part(at.id)}/proof` }, "verifiable"), facts = h("p", { class: "quiet" }), inner = h("span");
+  const technical = h("details", { hidden: !readsPools() }, h("summary", {}, "Technical"), inner);
   const actions = h("div", { class: "actions" });
   const pause = pauseNote(at);
   let offered = "";
   return {
-    element: h("div", { class: "title" }, h("div", {}, h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Pools"), " / ", h("code", {}, at.id)), h("div", { class: "row" }, name, state, seal), facts, pause.element), actions),
+    element: h("div", { class: "title" }, h("div", {}, h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Pools"), " / ", h("code", {}, at.id)), h("div", { class: "row" }, name, state, seal), facts, technical, pause.element), actions),
     set(pool) {
       say(name, pool.name);
       if (state.textContent !== pool.state) state.replaceChildren(pill(pool.state));
-      say(facts, `${pool.mode ?? "the service's mode"} · version ${count(pool.version)}${pool.rules ? ` · rules of version ${count(pool.rules)}` : ""}${pool.archived ? " · archived" : ""}`);
       seal.hidden = !pool.committed;
+      if (!readsPools()) return;
+      say(facts, [...dates(at.agenda, pool.state), pool.archived && "archived"].filter(Boolean).join(" · "));
+      say(inner, `${pool.mode ?? "the service's mode"} · version ${count(pool.version)}${pool.rules ? ` · rules of version ${count(pool.rules)}` : ""}`);
       pause.set(pool).catch(complain);
       const now = `${pool.state} ${at.commitment?.level} ${Boolean(pool.opening)}`;
       if (offered === now) return;
@@ -83,6 +108,12 @@ function heading(at) {
       actions.replaceChildren(...offers(at, pool).filter(Boolean));
     },
   };
+}
+
+/** When a pool opens and closes by its agenda. */
+function dates(agenda, state) {
+  const next = (to) => agenda.find((item) => item.state === to && item.done === null && Date.parse(item.at) > Date.now());
+  return [["open", "opens"], ["closed", "closes"]].map(([to, words]) => state !== to && state !== "closed" && next(to) && `${words} ${moment(next(to).at)}`);
 }
 
 /** What may be done to a pool in its state. */

@@ -3,6 +3,7 @@
 import { part, send } from "./api.js";
 import { ask } from "./dialog.js";
 import { bar, button, duration, field, h, moment, pill, rate, say, sayNumber } from "./dom.js";
+import { budgetGiven } from "./money.js";
 import { live, mayAct, watch } from "./state.js";
 
 export async function poolsView(signal) {
@@ -33,22 +34,26 @@ export async function poolsView(signal) {
 
 /** A pool in the list. */
 function newRow(pool) {
-  const name = h("b", {}), state = h("span"), seal = h("span"), left = h("span", { class: "big" }), of = h("span"), speed = h("span"), end = h("span");
-  const share = bar("Stock");
+  const name = h("b", {}), state = h("span"), seal = h("span"), left = h("span", { class: "big" }), of = h("span"), speed = h("span"), given = h("span"), end = h("span"), nothing = pill("nothing can be won", "bad");
+  nothing.hidden = true;
+  const share = bar("Stock"), facts = h("span", { class: "facts" }, h("span", {}, left, " of ", of, " remain"), speed, given, end, nothing);
   const element = h("li", {}, h("a", { href: `#/pools/${part(pool.id)}`, dataset: { pool: pool.id } },
-    h("span", { class: "name" }, name, h("code", {}, pool.id), state, seal), share.element,
-    h("span", { class: "facts" }, h("span", {}, left, " of ", of, " remain"), speed, end)));
+    h("span", { class: "name" }, name, h("code", {}, pool.id), state, seal), share.element, facts));
   return {
     element,
     set(p) {
       say(name, p.name);
       if (state.textContent !== p.state) state.replaceChildren(pill(p.state));
+      facts.hidden = share.element.hidden = p.remaining === undefined; // a role may read the name only
+      if (facts.hidden) return;
       if (p.committed && !seal.firstChild) seal.append(pill("verifiable", "seal"));
       sayNumber(left, p.remaining);
       sayNumber(of, p.stocked);
       share.set(p.remaining, p.stocked);
       say(speed, `${rate(p.rate ?? 0)} draws/s`);
-      say(end, forecast(p));
+      say(given, budgetGiven(p));
+      say(end, p.nothing ? "" : forecast(p));
+      if (nothing.hidden !== !p.nothing) nothing.hidden = !p.nothing;
     },
   };
 }
@@ -57,7 +62,9 @@ function newRow(pool) {
 export function forecast(pool) {
   if (pool.stocked > 0 && pool.remaining === 0) return "sold out";
   if (pool.state !== "open") return `no draws: ${pool.state}`;
+  if (pool.nothing) return "nothing can be won now";
   if (!pool.ends_at) return "no end in sight";
+  if (pool.ends_at === pool.budget?.ends_at) return `budget used up about ${moment(pool.ends_at)}`;
   const seconds = (Date.parse(pool.ends_at) - Date.parse(live.at)) / 1000;
   return `ends in ${duration(Math.max(0, seconds))}, ${moment(pool.ends_at)}`;
 }

@@ -1,14 +1,19 @@
-// The prizes of a pool: their stock, up and down, and files of them.
+// The prizes of a pool, and their stock, up and down.
 
-import { call, newKey, once, part, send } from "./api.js";
-import { ask, problemText } from "./dialog.js";
-import { bar, button, count, field, h, say, sayNumber, table } from "./dom.js";
+import { newKey, once, part, send } from "./api.js";
+import { showCodes } from "./codes.js";
+import { ask, complain } from "./dialog.js";
+import { bar, button, count, field, h, say, sayNumber } from "./dom.js";
+import { money } from "./money.js";
+import { describe, shownName, shownParts } from "./shown.js";
 import { mayAct, mayStock } from "./state.js";
+
+export { importFile } from "./prizefile.js";
 
 /** The table of prizes; set(prizes) shows them as they are now. */
 export function prizesTable(at) {
   const body = h("tbody", { role: "rowgroup" });
-  const head = ["Prize", "Stock", "Remaining", "Stocked", "Issued", "Value"];
+  const head = ["Prize", "Stock", "Remaining", "Stocked", "Issued", "Value", "Given"];
   const element = h("div", { class: "scroll" }, h("table", { role: "table", class: "prizes" }, h("caption", { class: "unseen" }, "Prizes and their stock"),
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head.map((text, i) => h("th", { scope: "col", role: "columnheader", class: i > 1 && "number" }, text)), mayStock() && h("th", { scope: "col", role: "columnheader" }, h("span", { class: "unseen" }, "Acts")))), body));
   const rows = new Map();
@@ -29,19 +34,25 @@ export function prizesTable(at) {
 
 function newRow(at, id) {
   const cell = (label) => h("td", { role: "cell", class: "number", "data-label": label });
-  const name = h("b"), share = bar("Stock"), remaining = cell("Remaining"), stocked = cell("Stocked"), issued = cell("Issued"), value = cell("Value");
+  const name = h("b"), share = bar("Stock"), remaining = cell("Remaining"), stocked = cell("Stocked"), issued = cell("Issued"), value = cell("Value"), given = cell("Given");
   const corrects = mayAct() && button("Correct…", () => correct(at, at.pool.prizes.find((p) => p.id === id)), "small changes");
+  const describes = mayAct() && button("Shown as…", () => describe(at, at.pool.prizes.find((p) => p.id === id)), "small"), parts = shownParts();
   const moves = button("Stock…", () => stock(at, at.pool.prizes.find((p) => p.id === id)), "small changes");
-  const element = h("tr", { role: "row", dataset: { prize: id } }, h("th", { scope: "row", role: "rowheader" }, name, h("code", {}, id)), h("td", { role: "cell", class: "share" }, share.element), remaining, stocked, issued, value,
-    mayStock() && h("td", { role: "cell", class: "acts" }, moves, " ", corrects));
+  const codes = button("Codes…", () => showCodes(at, at.pool.prizes.find((p) => p.id === id)).catch(complain), "small");
+  const who = h("th", { scope: "row", role: "rowheader" }, name, h("code", {}, id), parts.element);
+  const element = h("tr", { role: "row", dataset: { prize: id } }, who, h("td", { role: "cell", class: "share" }, share.element), remaining, stocked, issued, value, given,
+    mayStock() && h("td", { role: "cell", class: "acts" }, moves, " ", corrects, " ", describes));
   return {
     element,
     set(prize) {
-      say(name, prize.name);
+      say(name, shownName(prize));
+      parts.set(prize);
       sayNumber(remaining, prize.remaining);
       sayNumber(stocked, prize.stocked);
       sayNumber(issued, prize.issued);
-      say(value, prize.kind === "blank" ? "no win" : prize.value);
+      say(value, prize.kind === "blank" ? "no win" : money(prize.value, at.pool.currency));
+      say(given, prize.kind === "blank" ? "–" : money(prize.given ?? "0.00", at.pool.currency));
+      if (prize.codes && !codes.isConnected) who.append(codes);
       share.set(prize.remaining ?? 0, prize.stocked ?? 0);
       if (corrects) corrects.hidden = prize.issued > 0; // what was won has the name and value that it had
       share.element.hidden = moves.hidden = prize.stocked === null; // an endless one has none
@@ -69,7 +80,7 @@ function stock(at, prize) {
   });
 }
 
-const kindOf = () => h("select", {}, h("option", { value: "prize" }, "a prize"), h("option", { value: "blank" }, "a losing ticket"));
+const kindOf = () => h("select", {}, h("option", { value: "prize" }, "a prize"), h("option", { value: "codes" }, "a prize whose units have codes"), h("option", { value: "blank" }, "a losing ticket"));
 
 export function addPrize(at) {
   const id = h("input", { required: true, pattern: "[a-z0-9][a-z0-9._\\-]{0,63}", autocomplete: "off", autocapitalize: "off" });
@@ -79,10 +90,11 @@ export function addPrize(at) {
   const units = h("input", { type: "number", min: 0, max: 1000000000000, step: 1, inputmode: "numeric" });
   ask({
     title: "Add a prize", yes: "Add the prize",
-    body: [field("Id", id), field("Name", name), field("Value", value, "Such as 19.90."), field("Kind", kind), field("Units", units, "A losing ticket without a number is endless.")],
+    body: [field("Id", id), field("Name", name), field("Value", value, "Such as 19.90."), field("Kind", kind), field("Units", units, "A losing ticket without a number is endless. A prize with codes gets its units from a file of codes.")],
     async act() {
       const prize = { id: id.value, name: name.value, kind: kind.value };
-      if (value.value && kind.value === "prize") prize.value = value.value;
+      if (kind.value === "codes") Object.assign(prize, { kind: "prize", codes: true });
+      if (value.value && prize.kind === "prize") prize.value = value.value;
       if (units.value !== "") prize.stock = Number(units.value);
       await send("POST", `admin/pools/${part(at.id)}/prizes`, prize);
       await at.refresh();
@@ -106,64 +118,4 @@ function correct(at, prize) {
       return "The prize was corrected.";
     },
   });
-}
-
-/** The text of a file: UTF-8, or else Windows-1252, which has a letter for every byte. */
-function decode(bytes) {
-  try {
-    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes), windows: false };
-  } catch {
-    return { text: new TextDecoder("windows-1252").decode(bytes), windows: true };
-  }
-}
-
-/** Imports a file: first what it would do, then, of the same content, once. */
-export function importFile(at) {
-  const file = h("input", { type: "file", accept: ".csv,text/csv" });
-  const text = h("textarea", { rows: 7, spellcheck: "false", placeholder: "prize,name,value,stock\ngold,Gold coin,19.90,10" });
-  const reason = h("input", { maxlength: 200, value: "import", required: true });
-  const preview = h("div", { class: "preview", "aria-live": "polite" });
-  const path = (dry) => `admin/pools/${part(at.id)}/import?dry_run=${dry}&reason=${part(reason.value)}`;
-  let seen = null;
-  const clear = () => { seen = null; preview.replaceChildren(); };
-  file.addEventListener("change", async () => {
-    if (!file.files[0]) return clear();
-    const read = decode(await file.files[0].arrayBuffer());
-    text.value = read.text;
-    clear();
-    if (read.windows) preview.replaceChildren(h("p", { class: "warning" }, "The file is not UTF-8. It was read as Windows-1252, as Excel saves it: check the names."));
-  });
-  text.addEventListener("input", clear);
-  const check = async () => {
-    clear();
-    const body = text.value;
-    try {
-      const { data } = await call("POST", path(true), { body, type: "text/csv" });
-      seen = { body, key: newKey() };
-      preview.replaceChildren(...previewOf(data));
-    } catch (problem) {
-      preview.replaceChildren(h("div", { class: "error" }, problemText(problem)));
-    }
-  };
-  ask({
-    title: "Import stock", yes: "Import", wide: true,
-    body: [field("File", file, "CSV with the columns prize, name, value, stock and maybe kind."), field("Or its text", text), field("Reason", reason), h("p", {}, button("Preview", check)), preview],
-    async act() {
-      if (!seen || seen.body !== text.value) {
-        await check();
-        return false; // what is imported was seen before
-      }
-      const { data } = await once(seen.key, "POST", path(false), { body: seen.body, type: "text/csv" });
-      await at.refresh();
-      return `Imported: ${count(data.units)} units, ${count(data.added)} new prizes, ${count(data.restocked)} restocked.`;
-    },
-  });
-}
-
-function previewOf(done) {
-  const rows = (done.prizes ?? []).slice(0, 100).map((p) => [h("code", {}, p.id), p.new ? "new" : "is there", `+${count(p.delta)}`, count(p.stocked)]);
-  return [
-    h("p", {}, `${count(done.units)} units; ${count(done.added)} new prizes, ${count(done.restocked)} restocked. Nothing is written yet.`),
-    table("What the file would do", ["Prize", "Which", "#Units", "#Stocked then"], rows),
-  ];
 }

@@ -1,47 +1,59 @@
-// The rules of a pool, the odds that they mean, and a simulation of them.
+// The rules of a pool: what they mean, the odds of the next draw, and a simulation.
 
-import { call, get, part, send } from "./api.js";
+import { get, part, send } from "./api.js";
 import { ask, problemText } from "./dialog.js";
-import { bar, button, count, field, h, pill, table, time } from "./dom.js";
+import { bar, button, count, h, pill, table, time } from "./dom.js";
+import { editRules, meaning } from "./rulesdialog.js";
+import { simulationForm } from "./simulation.js";
 import { mayAct } from "./state.js";
 
 export async function rulesSection(at) {
-  const current = h("div"), odds = h("div", { "aria-live": "polite" }), result = h("div", { "aria-live": "polite" });
-  const own = { version: 0, document: null };
-  const path = `admin/pools/${part(at.id)}/rules`;
+  const current = h("div"), odds = h("div", { "aria-live": "polite" }), result = h("div", { class: "step", "aria-live": "polite" });
+  const own = { version: 0, document: null, actor: "", at: "" };
+  const path = `admin/pools/${part(at.id)}/rules`, simulated = simulationForm(at, own, result);
 
   const read = async () => {
     const rules = at.pool.rules ? await get(path, { signal: at.signal }) : null;
-    Object.assign(own, { version: rules?.version ?? 0, document: rules?.rules ?? null });
+    Object.assign(own, { version: rules?.version ?? 0, document: rules?.rules ?? null, actor: rules?.actor, at: rules?.at });
     current.replaceChildren(...(rules?.rules
-      ? [h("p", { class: "quiet" }, `Version ${count(rules.version)}, by ${rules.actor}, `, time(rules.at)), h("pre", { tabindex: "0" }, JSON.stringify(rules.rules, null, 2))]
-      : [h("p", {}, "No rules: each draw takes one unit, uniformly at random among all that remain.")]));
-    odds.replaceChildren(...oddsOf(await get(`admin/pools/${part(at.id)}/odds`, { signal: at.signal }), at.pool));
+      ? [h("p", { class: "quiet" }, `By ${rules.actor}, `, time(rules.at)), rules.words && meaning(rules.words),
+        h("details", {}, h("summary", {}, `The document, version ${count(rules.version)}`), h("pre", { tabindex: "0" }, JSON.stringify(rules.rules, null, 2)))].filter(Boolean)
+      : [h("p", {}, "No rules: each draw takes one unit, at random: every unit that remains is equally likely.")]));
+    offer();
+    simulated.preset();
+    odds.replaceChildren(...oddsOf(await get(`admin/pools/${part(at.id)}/odds`, { signal: at.signal }), at.pool, own));
   };
-  const change = h("div", { class: "actions changes" }, mayAct() && button("Change the rules…", () => edit(at, path, own, read)), mayAct() && button("Remove them…", () => remove(at, path, own, read), "danger"));
+  const drop = mayAct() && button("Remove them…", () => remove(at, path, own, read), "danger");
+  const change = h("div", { class: "actions changes" }, mayAct() && button("Change the rules…", () => editRules(at, path, own, read)), drop);
+  const final = h("span", { class: "quiet", hidden: true }, "The pool is closed: its rules stay as they are."); // in place of what is offered before
+  const offer = () => {
+    final.hidden = !mayAct() || at.pool.state !== "closed";
+    if (drop) drop.hidden = !own.document;
+  };
 
   const user = h("input", { type: "search", maxlength: 128, required: true, autocomplete: "off", placeholder: "user", "aria-label": "User whose odds to show" });
   const ofUser = h("form", { class: "row" }, user, h("button", { type: "submit" }, "Odds of a user"));
   ofUser.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      odds.replaceChildren(h("p", {}, "For ", h("q", {}, user.value), ", now:"), ...oddsOf(await get(`admin/pools/${part(at.id)}/odds?user=${part(user.value.trim())}`), at.pool));
+      odds.replaceChildren(h("p", {}, "For ", h("q", {}, user.value), ", now:"), ...oddsOf(await get(`admin/pools/${part(at.id)}/odds?user=${part(user.value.trim())}`), at.pool, own));
     } catch (problem) {
       odds.replaceChildren(h("div", { class: "error" }, problemText(problem)));
     }
   });
 
   await read();
-  let seen = at.pool.rules;
+  const shownOf = (pool) => `${pool.rules} ${pool.state}`;
+  let seen = shownOf(at.pool);
   return {
     elements: [
-      h("div", { class: "title" }, h("h2", {}, "Rules in force"), change), current,
+      h("div", { class: "title" }, h("h2", {}, "Rules in force"), change, final), current,
       h("div", { class: "title" }, h("h2", {}, "Odds of the next draw"), ofUser), odds,
-      h("h2", {}, "Simulation"), simulation(at, result), result,
+      h("h2", {}, "Simulation"), simulated.element, result,
     ],
     set(pool) {
-      if (pool.rules === seen) return;
-      seen = pool.rules;
+      if (shownOf(pool) === seen) return;
+      seen = shownOf(pool);
       read().catch(() => {});
     },
   };
@@ -58,7 +70,15 @@ function percent(fraction) {
 const shownPercent = (n) => `${n.toPrecision(4).replace(/\.?0+$/, "")} %`;
 const shown = (fraction) => shownPercent(percent(fraction));
 
-function oddsOf(found, pool) {
+/** How many draws win, in words: one in so many where that is a whole number. */
+function chanceOfDraws(win, now) {
+  const every = 100 / win;
+  return every < 1e6 && Math.abs(every - Math.round(every)) < 1e-6 * every ? (Math.round(every) === 1 ? `Every draw wins${now}.` : `1 draw in ${count(Math.round(every))} wins${now}.`) : `A draw wins with ${shownPercent(win)}${now}.`;
+}
+
+const unlessOpen = { paused: "Nobody can draw while the pool is paused. Opened as it is: ", closed: "The pool is closed: nobody can draw. As it was closed: " };
+
+function oddsOf(found, pool, own) {
   if (found.refused) return [h("p", {}, pill("refused", "paused"), ` ${found.detail}`)];
   const names = new Map(pool.prizes.map((p) => [p.id, p.name]));
   const row = (name, id, chance) => {
@@ -68,114 +88,34 @@ function oddsOf(found, pool) {
     return [h("span", {}, h("b", {}, name), " ", id && h("code", {}, id)), share.element, shown(chance), h("code", {}, chance)];
   };
   const rows = found.odds.slice(0, 200).map((c) => row(names.get(c.prize) ?? c.prize, c.prize, c.chance));
-  if (percent(found.none) > 0) rows.push(row("The fallback", "", found.none));
+  if (percent(found.none) > 0) rows.push(row(names.get(own.document?.fallback) ?? "no prize", own.document?.fallback, found.none));
   const g = found.guarantee;
   const losing = new Set(pool.prizes.filter((p) => p.kind === "blank").map((p) => p.id));
   const lost = found.odds.filter((c) => losing.has(c.prize)).reduce((sum, c) => sum + percent(c.chance), percent(found.none));
-  const chance = lost >= 100 ? h("strong", { class: "bad" }, "Nothing can be won now.") : `A draw wins with ${shownPercent(100 - lost)} now.`;
+  const isLost = !found.odds.some((c) => !losing.has(c.prize) && percent(c.chance) > 0), before = unlessOpen[pool.state] ?? "";
+  const chance = isLost ? h("strong", { class: "bad" }, "Nothing can be won now.") : before + chanceOfDraws(100 - lost, before ? "" : " now");
   return [
-    h("p", { class: "quiet" }, chance, ` Law of ${found.law === "fixed" ? "fixed odds" : "stock"} at version ${count(found.version)}.`,
-      g && ` After ${count(g.after)} misses ${g.prize} is guaranteed${g.rate ? `; ${shown(g.rate)} of many draws of one user win` : ""}.`),
+    h("p", { class: "quiet" }, chance, g && ` After ${count(g.after)} misses ${names.get(g.prize) ?? g.prize} is guaranteed${g.rate ? `; ${shown(g.rate)} of many draws of one user win` : ""}.`),
     table("Odds", ["Prize", "Share", "#Chance", "#Exactly"], rows),
+    h("details", {}, h("summary", {}, "Technical"), h("p", {}, `Law of ${found.law === "fixed" ? "fixed odds" : "stock"} at version ${count(found.version)}.`)),
   ];
-}
-
-function edit(at, path, own, read) {
-  const text = h("textarea", { rows: 14, spellcheck: "false", required: true, class: "code" });
-  const inForce = JSON.stringify(own.document ?? { fallback: "none", win: "1/4" }, null, 2);
-  const version = own.version;
-  const tried = h("div", { class: "preview", "aria-live": "polite" });
-  const draft = drafts(`rules:${at.id}`);
-  text.value = draft.read() ?? inForce;
-  const kept = h("p", { class: "warning" }, "This is your draft, which is not in force. ", button("Discard it", () => { draft.drop(); text.value = inForce; kept.hidden = true; }, "small"));
-  kept.hidden = text.value === inForce;
-  text.addEventListener("input", () => { draft.keep(text.value); tried.replaceChildren(); });
-  const tryIt = button("Check and simulate", () => simulateDraft(at, text.value, tried, tryIt));
-  ask({
-    title: "Change the rules", yes: "Put in force", wide: true,
-    body: [
-      h("p", {}, "They bind from the next draw on, on every instance. What was drawn stays."), kept, field("The whole document", text, "JSON, as the campaign guide explains it."),
-      h("p", {}, tryIt), tried,
-    ],
-    async act() {
-      await call("PUT", path, { body: text.value, headers: { "If-Match": `"${version}"` } });
-      draft.drop();
-      await at.refresh();
-      await read();
-      return "The rules are in force.";
-    },
-  });
-}
-
-/** A text that is not sent yet. It survives the dialog and a reload, and ends with the tab. */
-function drafts(name) {
-  const key = `draft:${name}`;
-  return {
-    read: () => sessionStorage.getItem(key),
-    keep: (text) => sessionStorage.setItem(key, text),
-    drop: () => sessionStorage.removeItem(key),
-  };
-}
-
-/** Checks a draft of rules, and shows what 20,000 draws would give under it. Nothing is written. */
-async function simulateDraft(at, draft, place, by) {
-  by.disabled = true;
-  place.replaceChildren(h("p", { class: "quiet" }, "Drawing in memory…"));
-  try {
-    const { data } = await call("POST", `admin/pools/${part(at.id)}/simulation?draws=20000&users=1000&rate=50`, { body: draft });
-    place.replaceChildren(h("p", {}, "The document is good. 20,000 draws of 1,000 users would give:"), ...simulated(data));
-  } catch (problem) {
-    place.replaceChildren(h("div", { class: "error" }, problemText(problem)));
-  } finally {
-    by.disabled = false;
-  }
 }
 
 function remove(at, path, own, read) {
   const version = own.version;
   ask({
     title: "Remove the rules?", yes: "Remove the rules", kind: "danger",
-    body: h("p", {}, "From the next draw on, each takes one unit, uniformly at random among all that remain."),
+    body: h("p", {}, "From the next draw on, each takes one unit, at random: every unit that remains is equally likely."),
     async act() {
-      await send("DELETE", path, undefined, { "If-Match": `"${version}"` });
+      try {
+        await send("DELETE", path, undefined, { "If-Match": `"${version}"` });
+      } catch (problem) {
+        if (problem.status !== 412 && problem.code !== "rules-changed") throw problem;
+        throw Object.assign(new Error("Close this question, and read the new rules before you remove them."), { title: "Somebody changed the rules meanwhile" });
+      }
       await at.refresh();
       await read();
       return "The pool has no rules.";
     },
   });
-}
-
-/** The form of a simulation: it begins where the pool stands, and writes nothing. */
-function simulation(at, place) {
-  const draws = h("input", { type: "number", min: 1, max: 100000, value: 20000, required: true, inputmode: "numeric" });
-  const users = h("input", { type: "number", min: 1, max: 100000, value: 1000, required: true, inputmode: "numeric" });
-  const rate = h("input", { type: "number", min: 1, max: 1000000, step: 1, value: 50, required: true, inputmode: "decimal" });
-  const run = h("button", { type: "submit" }, "Simulate");
-  const form = h("form", { class: "fields" }, field("Draws", draws), field("Users", users), field("Draws per second", rate), h("p", {}, run));
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    run.disabled = true;
-    place.replaceChildren(h("p", { class: "quiet" }, "Drawing in memory…"));
-    try {
-      const wanted = `draws=${Number(draws.value)}&users=${Number(users.value)}&rate=${Number(rate.value)}`;
-      place.replaceChildren(...simulated(await get(`admin/pools/${part(at.id)}/simulation?${wanted}`)));
-    } catch (problem) {
-      place.replaceChildren(h("div", { class: "error" }, problemText(problem)));
-    } finally {
-      run.disabled = false;
-    }
-  });
-  return form;
-}
-
-function simulated(s) {
-  const share = (n) => (n === null ? "–" : `${(n * 100).toPrecision(4)} %`);
-  const rows = s.prizes.slice(0, 200).map((p) => [h("code", {}, p.prize), count(p.count), share(p.share), share(p.expected), p.z === null ? "–" : p.z.toFixed(2), p.sold_out_after === null ? "–" : count(p.sold_out_after)]);
-  const refused = Object.values(s.refusals ?? {}).reduce((sum, n) => sum + n, 0);
-  const rest = [...Object.entries(s.redirects ?? {}).map(([why, n]) => `redirected, ${why}: ${count(n)}`), ...Object.entries(s.refusals ?? {}).map(([code, n]) => `refused, ${code}: ${count(n)}`)];
-  const isCompared = s.prizes.some((p) => p.z !== null);
-  return [
-    h("p", {}, s.unlikely ? pill("unlikely", "bad") : isCompared && pill("as expected", "open"), refused > 0 && pill(`${count(refused)} of ${count(s.draws + refused)} turned away`, "paused"), ` ${count(s.draws)} draws. `, s.spent !== "0.00" && `Value given under the budget: ${s.spent}. `, rest.join("; ")),
-    table("Result of the simulation", ["Prize", "#Drawn", "#Share", "#Expected", "#Deviation (σ)", "#Sold out after"], rows),
-  ];
 }

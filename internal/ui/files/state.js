@@ -1,13 +1,18 @@
 // What the page knows: who uses it, and the pools as the stream shows them.
 
-import { get, listen, part } from "./api.js";
+import { get, listen, pages, part } from "./api.js";
 
 const pointsMax = 1800; // half an hour of the chart
+const pollEvery = 5000, namePagesMax = 5;
 
 /** Who uses the page. */
 export const self = { name: "", role: "" };
 export const mayAct = () => self.role === "admin";
 export const mayStock = () => self.role === "admin" || self.role === "stock";
+/** Whether the user may say that a prize was claimed or sent. */
+export const mayShip = () => self.role === "admin" || self.role === "fulfil";
+/** Whether the user reads more of a pool than its name and its awards. */
+export const readsPools = () => self.role !== "fulfil";
 
 /** The last frame: its pools by id, whether it is live, and when it came. */
 export const live = { pools: new Map(), is: false, why: "", at: null, whole: true };
@@ -26,17 +31,19 @@ export const past = (id) => pasts.get(id) ?? [];
 
 const notify = () => watchers.forEach((watcher) => watcher());
 
-/** Listens to the stream until signal ends. */
+/** Follows the pools until signal ends: by the stream, or by polling for a role that may not read it. */
 export function begin(signal) {
   live.pools = new Map();
   pasts.clear();
-  listen("admin/events", {
+  const onState = (is, why) => {
+    if (live.is === is && live.why === why) return;
+    Object.assign(live, { is, why });
+    notify();
+  };
+  if (!readsPools()) return poll(signal, onState);
+  return listen("admin/events", {
     signal,
-    onState(is, why) {
-      if (live.is === is && live.why === why) return;
-      Object.assign(live, { is, why });
-      notify();
-    },
+    onState,
     onFrame(frame) {
       if (!frame.pools) {
         Object.assign(live, { is: false, why: `The pools cannot be read: ${frame.code}.` });
@@ -49,6 +56,27 @@ export function begin(signal) {
       notify();
     },
   });
+}
+
+/** Reads the names and states of the pools every few seconds. */
+async function poll(signal, onState) {
+  while (!signal.aborted) {
+    try {
+      const pools = new Map();
+      let whole = false;
+      for await (const page of pages("admin/pools?limit=1000", { signal, most: namePagesMax, start: "" })) {
+        page.pools.forEach((pool) => pools.set(pool.id, pool));
+        whole = page.next === null;
+      }
+      Object.assign(live, { pools, at: new Date().toISOString(), whole });
+      onState(true, "");
+      notify();
+    } catch (problem) {
+      if (signal.aborted || problem.status === 401) return;
+      onState(false, problem.message);
+    }
+    await new Promise((resolve) => setTimeout(resolve, pollEvery * (0.8 + 0.4 * Math.random())));
+  }
 }
 
 function keep(pool, at) {
@@ -69,9 +97,11 @@ export async function has(path) {
 /** Reads a pool that the stream does not show whole, in the shape of the stream. */
 export async function readPool(id) {
   const pool = await get(`admin/pools/${part(id)}`);
+  pool.prizes ??= []; // a role may read the name only
   const finite = pool.prizes.filter((prize) => prize.stocked !== null);
   const sum = (of, member) => of.reduce((total, prize) => total + prize[member], 0);
   const counts = { stocked: sum(finite, "stocked"), issued: sum(finite, "issued"), remaining: sum(finite, "remaining"), awards: sum(pool.prizes, "issued") };
-  const { rate = null, ends_at = null } = live.pools.get(id) ?? {};
+  const { rate = null, ends_at = null, budget = null } = live.pools.get(id) ?? {};
+  if (pool.budget) pool.budget.ends_at = budget?.ends_at ?? null;
   return { rate, ends_at, ...pool, ...counts };
 }

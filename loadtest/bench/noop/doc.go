@@ -1,6 +1,6 @@
-// Command noop is the ruler of the benchmark: a gin handler as one writes it in
-// five minutes, which parses a draw and answers one, and decides nothing. Its
-// answers have the members and, but for a few bytes of headers, the size of the
-// service's, so that what it costs is HTTP, JSON and the kernel alone. Draws on the pool "sold-out" are answered
-// 409, as the service answers them.
+// Command noop is the ruler of the benchmark: a gin handler as one writes it in five
+// minutes. It parses a draw, decides nothing, and returns an answer with the members of
+// the service's and, except for a few bytes of headers, its size. Its cost is therefore
+// only that of HTTP, JSON and the kernel. It answers draws on the pool "sold-out" with
+// 409, as the service does.
 package main

@@ -1,6 +1,6 @@
-// Package client is the load on a stage: clients that draw, repeat and move
-// stock, each request with its response in a history, and the judgement of that
-// history beside the rows of the database.
+// Package client is the load on a stage: clients that draw, repeat and move stock, the
+// history of their requests and responses, and the judgement of that history by the
+// rows of the database.
 //
-// A Trial is one stretch of load, from the first draw to the verdict.
+// A Trial is one period of load, from the first draw to the verdict.
 package client

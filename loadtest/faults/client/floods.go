@@ -4,22 +4,23 @@ import "time"
 
 // Floods is what an experiment measured while the service was flooded.
 type Floods struct {
-	// Peak is the most memory that the service used, Limit that of its container, in MiB.
+	// Peak is the most memory that the service used, Limit the limit of its container,
+	// both in MiB.
 	Peak  int64 `json:"peak_mib"`
 	Limit int64 `json:"limit_mib"`
 	// Calls are the honest calls.
 	Calls []FloodedCall `json:"calls"`
 }
 
-// FloodedCall is an honest call: the medians of its times in milliseconds, without a flood
-// and by the role that floods.
+// FloodedCall is an honest call: the medians of its times in milliseconds, without a
+// flood and by the role that floods.
 type FloodedCall struct {
 	Call  string             `json:"call"`
 	Usual float64            `json:"usual_ms"`
 	Under map[string]float64 `json:"under_ms"`
 }
 
-// Worst is the longest median, and the role that floods then.
+// Worst returns the longest median, and the role that floods then.
 func (c *FloodedCall) Worst() (took float64, role string) {
 	for of, ms := range c.Under {
 		if ms > took || ms == took && of < role {
@@ -29,14 +30,14 @@ func (c *FloodedCall) Worst() (took float64, role string) {
 	return took, role
 }
 
-// The bounds of a call beside a flood: a median is at most so many times the usual
-// one, or short.
+// The bounds of a call during a flood: its median is at most slower by a factor, or
+// short.
 const (
 	floodedTimes = 10
 	floodedShort = 500 * time.Millisecond
 )
 
-// IsSlow reports whether a median is beyond both bounds.
+// IsSlow reports whether a median exceeds both bounds.
 func (c *FloodedCall) IsSlow(under float64) bool {
 	return under >= floodedTimes*c.Usual && under >= float64(floodedShort.Milliseconds())
 }

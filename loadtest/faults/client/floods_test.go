@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFloodedCallIsSlow: only beyond both bounds, and the slowest role is named.
+// TestFloodedCallIsSlow: a call is slow only beyond both bounds, and the slowest role
+// is named.
 func TestFloodedCallIsSlow(t *testing.T) {
 	t.Parallel()
 	short := FloodedCall{Usual: 2, Under: map[string]float64{"draw": 499, "stock": 20, "auditor": 499}}

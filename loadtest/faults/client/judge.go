@@ -16,16 +16,15 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// Judge ends all doubts, looks for what is left over, and holds the answers
-// against the rows.
+// Judge settles all doubts, searches for leftovers, and compares the answers with the
+// rows.
 func (t *Trial) Judge() error {
 	t.settle()
 	t.leftovers()
 	return t.check()
 }
 
-// leftovers looks for what the trial left behind, in the instances and in the
-// database.
+// leftovers searches the instances and the database for what the trial left behind.
 func (t *Trial) leftovers() {
 	t.Client.CloseIdleConnections()
 	for _, left := range t.Leftovers() {
@@ -69,7 +68,7 @@ func (t *Trial) check() error {
 	return nil
 }
 
-// Rows reads a pool's rows. A connection that died unseen is not the answer.
+// Rows reads a pool's rows. It retries after a connection that died unnoticed.
 func (t *Trial) Rows(pool string) (rows history.Rows, err error) {
 	for range 3 {
 		if rows, err = history.Read(t.Ctx, t.Base.Admin, pool, t.Numbered(), t.Program == stage.Textbook); err == nil {
@@ -82,11 +81,11 @@ func (t *Trial) Rows(pool string) (rows history.Rows, err error) {
 func (t *Trial) checkLinear(ops []history.Op, pool string, changes []int64) {
 	most := linearMax
 	if t.Condemned {
-		most = 200 * time.Millisecond // it does not deserve more
+		most = 200 * time.Millisecond // a broken program is not worth more time
 	}
 	version := int64(len(t.Made[pool]))
 	if t.Program != stage.Textbook {
-		version++ // the change that made it
+		version++ // the change that created it
 	}
 	switch history.Linear(ops, pool, t.Made[pool], version, changes, most) {
 	case porcupine.Illegal:
@@ -104,13 +103,13 @@ func (t *Trial) checkAudit(rows history.Rows) {
 		Prizes  []struct {
 			Prize  string `json:"prize"`
 			Issued int64  `json:"issued"`
-			// Of an endless blank they are null.
+			// For an endless blank prize they are null.
 			Stocked *int64 `json:"stocked"`
 			Left    *int64 `json:"remaining"`
 		} `json:"prizes"`
 		Violations []any `json:"violations"`
 	}
-	err := stage.Within(t.Ctx, t.settleMax(), func() error { // a 503 says nothing of the rows
+	err := stage.Within(t.Ctx, t.settleMax(), func() error { // a 503 contains no rows
 		return harness.FetchJSON(t.Ctx, t.Instances[0].URL()+"/admin/pools/"+rows.Pool+"/audit", &said)
 	})
 	if err != nil || !said.OK || said.Version != rows.Version || len(said.Prizes) != len(rows.Prizes) {
@@ -129,8 +128,8 @@ func (t *Trial) checkAudit(rows history.Rows) {
 	}
 }
 
-// checkNodes wants the same rows of a pool on every node, after the time that a
-// node may lag behind.
+// checkNodes demands the same rows of a pool on every node, after the time that a node
+// may lag.
 func (t *Trial) checkNodes(rows history.Rows) {
 	for name, db := range t.Nodes {
 		if err := stage.Within(t.Ctx, RecoverMax, func() error { return t.differs(t.Ctx, db, rows) }); err != nil {
@@ -152,15 +151,15 @@ func (t *Trial) differs(ctx context.Context, db *sql.DB, want history.Rows) erro
 	return nil
 }
 
-// lossRules are broken where acknowledged changes are lost: the answer has no
-// row, a retry gives another or is refused, and no order of events explains
-// both.
+// lossRules returns the rules that are broken if acknowledged changes are lost: the
+// answer has no row, a retry gives another answer or is refused, and no order of events
+// explains both.
 func lossRules() []string {
 	return []string{history.AcknowledgedLost, history.AnswersDiffer, history.KnownRefused, history.NotLinear}
 }
 
-// lose takes what an experiment has to lose off its verdict. One that loses
-// nothing has shown nothing.
+// lose removes the losses that an experiment must cause from its verdict. If nothing
+// was lost, the experiment failed.
 func (t *Trial) lose() {
 	if !t.Loses {
 		return

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// WorkersUsual is the number of clients that ask at once.
+	// WorkersUsual is the number of clients that send requests at once.
 	WorkersUsual = 12
-	// think is the mean wait of a client between two requests.
+	// think is the mean pause of a client between two requests.
 	think = 8 * time.Millisecond
 	// opsMax bounds the history of one trial.
 	opsMax = 60_000
-	// insistMax is how long a client begins requests for one thing.
+	// insistMax is how long a client keeps starting requests for one operation.
 	insistMax = 10 * time.Second
 	// recentMax is how many of its own requests a client may repeat.
 	recentMax = 40
@@ -28,7 +28,7 @@ type Load struct {
 	all sync.WaitGroup
 }
 
-// Worker is one client. What it does follows from the seed and its number.
+// Worker is one client. Its actions follow from the seed and its number.
 type Worker struct {
 	t      *Trial
 	Number int
@@ -36,7 +36,7 @@ type Worker struct {
 	recent []history.Op
 }
 
-// StartLoad lets that many clients work until the load is stopped.
+// StartLoad starts that many clients, which work until the load is stopped.
 func (t *Trial) StartLoad(workers int) *Load {
 	ctx, end := context.WithCancel(t.Ctx)
 	l := &Load{end: end}
@@ -47,12 +47,12 @@ func (t *Trial) StartLoad(workers int) *Load {
 	return l
 }
 
-// Worker is the client of a number.
+// Worker returns the client with a number.
 func (t *Trial) Worker(n int) *Worker {
 	return &Worker{t: t, Number: n, Rand: rand.New(rand.NewPCG(t.Seed, uint64(n)+1))} //nolint:gosec // to be replayed
 }
 
-// Stop lets every request end.
+// Stop stops the clients, and waits for every request to end.
 func (l *Load) Stop() {
 	l.end()
 	l.all.Wait()
@@ -70,8 +70,8 @@ func (w *Worker) work(ctx context.Context) {
 	}
 }
 
-// one makes one request, or two at once with one key. One client in four does not
-// give up after it. Requests end by themselves, not with the load.
+// one makes one request, or two at once with one key. One client in four retries until
+// its draw is settled. Requests are not cancelled when the load is stopped.
 func (w *Worker) one(ctx context.Context) {
 	o := w.next()
 	o.Client = w.Number
@@ -127,7 +127,7 @@ func (w *Worker) draw(pool string, countMax int) history.Op {
 	return o
 }
 
-// Move is a move of stock, never of nothing.
+// Move returns a move of stock; its delta is never 0.
 func (w *Worker) Move(pool string, delta int64) history.Op {
 	prizes := w.t.Made[pool]
 	if delta == 0 {
@@ -136,8 +136,8 @@ func (w *Worker) Move(pool string, delta int64) history.Op {
 	return history.Op{Kind: history.Stock, Pool: pool, Key: w.t.Key(), Prize: prizes[w.Rand.IntN(len(prizes))].ID, Delta: delta}
 }
 
-// WatchLag measures how late this program itself is, until stop is called: as
-// late may be what it measures of others.
+// WatchLag measures how late this program itself is, until stop is called: what it
+// measures of others may be wrong by as much.
 func (t *Trial) WatchLag() (stop func()) {
 	ctx, stop := context.WithCancel(t.Ctx)
 	go func() {
@@ -145,7 +145,7 @@ func (t *Trial) WatchLag() (stop func()) {
 		for ctx.Err() == nil {
 			began := time.Now()
 			time.Sleep(nap)
-			t.Lag.Store(max(t.Lag.Load(), int64(time.Since(began)-nap))) // nobody else writes it
+			t.Lag.Store(max(t.Lag.Load(), int64(time.Since(began)-nap))) // this goroutine is the only writer
 		}
 	}()
 	return stop

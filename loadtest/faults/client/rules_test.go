@@ -15,7 +15,7 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// trialOn is a trial whose one instance is a handler.
+// trialOn returns a trial whose one instance is a handler.
 func trialOn(t *testing.T, handler http.HandlerFunc) *Trial {
 	t.Helper()
 	service := httptest.NewServer(handler)
@@ -32,8 +32,8 @@ func trialOn(t *testing.T, handler http.HandlerFunc) *Trial {
 	return tr
 }
 
-// TestAnInstanceThatDoesNotComeBackIsTold: it refuses for ever.
-func TestAnInstanceThatDoesNotComeBackIsTold(t *testing.T) {
+// TestUnrecoveredInstanceIsFound: the instance refuses everything.
+func TestUnrecoveredInstanceIsFound(t *testing.T) {
 	t.Parallel()
 	tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -44,9 +44,9 @@ func TestAnInstanceThatDoesNotComeBackIsTold(t *testing.T) {
 	require.Equal(t, RecoverMax, tr.Recoveries[0])
 }
 
-// TestADoubtThatStaysIsTold: a key that gets no clear answer, however often it
-// is asked for; and one that gets one at last.
-func TestADoubtThatStaysIsTold(t *testing.T) {
+// TestUnsettledDoubtIsFound: a key that never gets a clear answer is reported, and one
+// that gets it in the end is not.
+func TestUnsettledDoubtIsFound(t *testing.T) {
 	t.Parallel()
 	for name, settles := range map[string]bool{"never": false, "at the third time": true} {
 		var asked atomic.Int64
@@ -59,7 +59,7 @@ func TestADoubtThatStaysIsTold(t *testing.T) {
 			w.WriteHeader(http.StatusGatewayTimeout)
 			_, _ = w.Write([]byte(`{"code":"outcome-unknown","outcome":"unknown"}`))
 		})
-		tr.Condemned = !settles // its time is short
+		tr.Condemned = !settles // keeps the test short
 		tr.Send(t.Context(), history.Op{Kind: history.Draw, Pool: "p", Key: "k", User: "u", Count: 1})
 		tr.settle()
 		require.Equal(t, 1, tr.Unknown, name)
@@ -67,9 +67,9 @@ func TestADoubtThatStaysIsTold(t *testing.T) {
 	}
 }
 
-// TestAnAuditThatDiffersIsTold: what the service says of a pool is
-// compared with its rows.
-func TestAnAuditThatDiffersIsTold(t *testing.T) {
+// TestDifferingAuditIsFound: the service's audit of a pool is compared with the
+// pool's rows.
+func TestDifferingAuditIsFound(t *testing.T) {
 	t.Parallel()
 	rows := history.Rows{Pool: "p", Version: 3, Prizes: []history.PrizeRow{{ID: "tin", Stocked: 5, Issued: 2}}}
 	const right = `{"ok":true,"version":3,"prizes":[{"prize":"tin","stocked":5,"issued":2,"remaining":3}],"violations":[]}`
@@ -84,7 +84,7 @@ func TestAnAuditThatDiffersIsTold(t *testing.T) {
 		"": true,
 	} {
 		tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(said)) })
-		tr.Condemned = said == "" // its time is short
+		tr.Condemned = said == "" // keeps the test short
 		tr.checkAudit(rows)
 		require.Equal(t, differs, tr.Verdict.Count(history.AuditDiffers) > 0, said)
 	}

@@ -24,26 +24,26 @@ import (
 
 const maxPause = 100 * time.Millisecond
 
-// Through is a client whose requests are made by dialer, and judged with their answers
-// by openapi.yaml.
+// Through returns a client that connects by dialer; its exchanges are checked against
+// openapi.yaml.
 func (t *Trial) Through(dialer *net.Dialer) *http.Client {
 	own := &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 256, DisableCompression: true}
 	return &http.Client{Transport: t.judged(own)}
 }
 
-// judged has every exchange judged that a transport has with the instances.
+// judged checks every exchange that a transport has with the instances.
 func (t *Trial) judged(next http.RoundTripper) http.RoundTripper {
 	return &contract.Transport{Next: next, Judge: func(x contract.Exchange) {
 		isOurs := func(i *stage.Instance) bool { return i.Address == x.Request.Host }
 		switch isFront := t.Front == "http://"+x.Request.Host; {
 		case isFront:
 			x.Header = x.Header.Clone()
-			x.Header.Del("Server") // every proxy names itself there
+			x.Header.Del("Server") // every proxy puts its own name there
 		case !slices.ContainsFunc(t.Instances, isOurs):
-			return // a lock service, a Prometheus
+			return // the exchange is with a lock service or a Prometheus
 		}
 		if t.kinds == nil || t.Program == stage.Textbook {
-			return // nobody describes the textbook's programs
+			return // the textbook's programs have no description
 		}
 		if err := t.kinds.Check(x); err != nil {
 			t.Verdict.Say(history.Undocumented, "%v", err)
@@ -51,8 +51,8 @@ func (t *Trial) judged(next http.RoundTripper) http.RoundTripper {
 	}}
 }
 
-// Send makes one request and writes it down with its answer: a caller who gives up
-// after it, whatever it is.
+// Send makes one request and records it with its answer. It never retries, like a
+// caller who gives up after any answer.
 func (t *Trial) Send(ctx context.Context, o history.Op) history.Op {
 	loop, end := context.WithCancel(ctx)
 	defer end()
@@ -61,29 +61,29 @@ func (t *Trial) Send(ctx context.Context, o history.Op) history.Op {
 	return s.call(loop)
 }
 
-// Insist makes a request again until it is settled or ctx ends, as package
-// drawsvc/client does it for every caller. Each request is written down. It returns
-// the last, and how many there were. A request under way does not end with ctx.
+// Insist retries a request until it is settled or ctx ends, as package drawsvc/client
+// does for every caller. Each request is recorded. It returns the last one, and their
+// number. A request under way does not end with ctx.
 func (t *Trial) Insist(ctx context.Context, o history.Op) (history.Op, int) {
 	s := t.sender(t.Ctx, o)
 	last := s.call(ctx)
-	for o.Kind == history.Stock && !last.Won() && !last.Refused() && ctx.Err() == nil { // nobody waits there for one who cannot be reached
+	for o.Kind == history.Stock && !last.Won() && !last.Refused() && ctx.Err() == nil { // for moves, the client itself does not wait for a server that cannot be reached
 		t.Wait(rand.N(maxPause))
 		last = s.call(ctx)
 	}
 	return last, s.requests
 }
 
-// sender is the way of one operation: package drawsvc/client decides when it is
-// sent, and each of its requests becomes an operation of the history.
+// sender sends one operation: package drawsvc/client decides when, and each of its
+// requests becomes an operation of the history.
 type sender struct {
 	t    *Trial
 	ctx  context.Context // of each request
 	asks history.Op
-	// last is the last request, requests is how many there were.
+	// last is the last request; requests counts them all.
 	last     history.Op
 	requests int
-	// sent is called after each request, nil for nothing.
+	// sent is called after each request; it may be nil.
 	sent func()
 }
 
@@ -123,14 +123,14 @@ func (s *sender) make(ctx context.Context, c *caller.Client) error {
 	return err
 }
 
-// RoundTrip implements http.RoundTripper: one request, written down with its answer.
-// Its time is not that of the whole call.
+// RoundTrip implements http.RoundTripper: it makes one request and records it with its
+// answer. The recorded time is that of the request, not of the whole call.
 func (s *sender) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.t.Limit()+Patience)
 	defer cancel()
 	o := s.asks
 	request = request.Clone(ctx)
-	request.Header.Set("Authorization", "Bearer "+s.t.tokenFor(&o)) // of this moment: it may have been replaced
+	request.Header.Set("Authorization", "Bearer "+s.t.tokenFor(&o)) // the token may have been replaced in the meantime
 	o.Call = s.t.History.Now()
 	response, err := s.t.exchange(request, &o)
 	o.Return = s.t.History.Now()
@@ -143,9 +143,9 @@ func (s *sender) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// exchange makes one request and fills in the operation's answer, which it judges.
-// The body cannot be read twice, so that net/http does not send it again by itself,
-// as it does with keys.
+// exchange makes one request, fills in the operation's answer and judges it. The body
+// can be read only once, so that net/http does not retry by itself, as it does for
+// requests with keys.
 func (t *Trial) exchange(request *http.Request, o *history.Op) (*http.Response, error) {
 	sent, err := io.ReadAll(request.Body)
 	if err != nil {
@@ -162,7 +162,7 @@ func (t *Trial) exchange(request *http.Request, o *history.Op) (*http.Response, 
 	o.Sent = true
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		o.Err = err.Error() // the status has come and the answer has not
+		o.Err = err.Error() // the status has arrived, but the answer has not
 		return nil, err
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
@@ -189,10 +189,10 @@ func (t *Trial) tokenFor(o *history.Op) string {
 	return harness.DrawToken
 }
 
-// Patience is how much longer than an answer may take a client waits for it.
+// Patience is how much longer than the timeout of an answer a client waits for it.
 const Patience = 3 * time.Second
 
-// Answer is every body that the service may answer a draw or a move with.
+// Answer has the members of every answer to a draw or a move.
 type Answer struct {
 	Draw     string          `json:"draw"`
 	Pool     string          `json:"pool"`
@@ -211,10 +211,10 @@ type Answer struct {
 	Outcome string `json:"outcome"`
 }
 
-// Present has draws sent with another token from now on.
+// Present sets the token that draws are sent with from now on.
 func (t *Trial) Present(token string) { t.presents.Store(&token) }
 
-// wrong says what is not in order with the form of an answer, "" for nothing.
+// wrong describes what is wrong with the form of an answer, "" for nothing.
 func wrong(o *history.Op, response *http.Response, a *Answer) string {
 	h := response.Header
 	if o.Won() {
@@ -239,7 +239,7 @@ func wrong(o *history.Op, response *http.Response, a *Answer) string {
 	return ""
 }
 
-// leaks looks for what no caller may read.
+// leaks searches a text for secrets that no caller may read.
 func leaks(detail string) bool {
 	for _, word := range []string{"127.0.0.1", "SELECT", "UPDATE", "goroutine", "SQLSTATE", "dial tcp", "pq:", stage.ServicePassword} {
 		if strings.Contains(detail, word) {

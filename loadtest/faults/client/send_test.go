@@ -37,8 +37,8 @@ func refusal(status int, code, outcome string) string {
 
 var aDraw = history.Op{Kind: history.Draw, Pool: "p", Key: "k", User: "u", Count: 1}
 
-// TestAnswersAreJudgedByTheDescription: a service that answers otherwise than
-// openapi.yaml says is condemned, and what is wrong is named.
+// TestAnswersAreJudgedByTheDescription: a service whose answers differ from
+// openapi.yaml fails, and the difference is named.
 func TestAnswersAreJudgedByTheDescription(t *testing.T) {
 	t.Parallel()
 	c, err := contract.Own()
@@ -59,7 +59,7 @@ func TestAnswersAreJudgedByTheDescription(t *testing.T) {
 			tr.kinds = contract.NewKinds(c)
 			if through == "operation" {
 				tr.Send(t.Context(), aDraw)
-			} else { // what is asked beside the operations
+			} else { // other calls than the operations
 				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, tr.Instances[0].URL()+"/draw", strings.NewReader(`{"pool":"p","user":"u"}`))
 				require.NoError(t, err)
 				request.Header.Set("Content-Type", "application/json")
@@ -74,8 +74,8 @@ func TestAnswersAreJudgedByTheDescription(t *testing.T) {
 	}
 }
 
-// TestProxiesNameThemselves: what a proxy adds to each answer is not judged. The control
-// is an instance that adds it, and a proxy whose answer is its own.
+// TestProxiesNameThemselves: a header that a proxy adds to each answer is not judged.
+// The controls are an instance that adds it, and a proxy that answers by itself.
 func TestProxiesNameThemselves(t *testing.T) {
 	t.Parallel()
 	c, err := contract.Own()
@@ -98,8 +98,8 @@ func TestProxiesNameThemselves(t *testing.T) {
 	}
 }
 
-// TestEachRequestIsWrittenDown: package drawsvc/client retries, and the history
-// has all of it; one who gives up asks once.
+// TestEachRequestIsWrittenDown: package drawsvc/client retries, and the history has
+// every request; a caller who gives up makes one.
 func TestEachRequestIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -135,7 +135,7 @@ func TestEachRequestIsWrittenDown(t *testing.T) {
 }
 
 // TestAMoveThatCannotArriveIsTriedAgain: package drawsvc/client does not wait for a
-// service that is not there at first; who has to settle a move does.
+// service that cannot be reached at first; a client that must settle a move does.
 func TestAMoveThatCannotArriveIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	tr := trialOn(t, func(http.ResponseWriter, *http.Request) {})

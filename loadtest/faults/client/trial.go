@@ -20,13 +20,13 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// Trial is one stretch of load on a world, with pools and a history of its
-// own, from the first draw to the verdict.
+// Trial is one period of load on a world, with its own pools and history, from the
+// first draw to the verdict.
 type Trial struct {
 	*stage.World
-	// Client makes the requests. It is one of Through.
+	// Client makes the requests. Through returned it.
 	Client *http.Client
-	// kinds judges every exchange, nil for none.
+	// kinds judges every exchange; it may be nil.
 	kinds   *contract.Kinds
 	Seed    uint64
 	Rand    *rand.Rand
@@ -38,38 +38,38 @@ type Trial struct {
 	Small []*SmallPool
 	// settled is when the last round of retries began.
 	settled time.Duration
-	// Unknown counts what was in doubt then.
+	// Unknown counts what was in doubt at that time.
 	Unknown int
-	// Ended is when the fault ended, where that is not when its function
-	// returns.
+	// Ended is when the fault ended, if that is not when its function returns.
 	Ended time.Time
 	// Recoveries are how long the instances took to draw again.
 	Recoveries []time.Duration
 	Lag        atomic.Int64
 	keys       atomic.Int64
 	Notes      []string
-	// Floods are figures of floods, nil where there were none.
+	// Floods are the figures of floods, nil if there were none.
 	Floods *Floods
 	// Front is the URL of a balancer that requests go to, "" for the instances
 	// themselves.
 	Front string
-	// Ticket signs a ticket for a draw, "" for none; nil where no pool wants any.
+	// Ticket signs a ticket for a draw, "" for none; it is nil if no pool needs
+	// tickets.
 	Ticket func(o *history.Op) string
-	// Judges are asked behind the usual rules, once all doubts are settled.
+	// Judges are called after the usual rules, once all doubts are settled.
 	Judges []func() error
 	// presents is the token that draws are sent with, nil for the usual one.
 	presents atomic.Pointer[string]
 }
 
-// Expected is what the experiment brings with it, so that it is not judged.
+// Expected is what the experiment itself causes, and what is therefore not judged.
 type Expected struct {
-	// Internal allows responses 500: a panic was made to happen.
+	// Internal allows responses 500, because the experiment causes a panic.
 	Internal bool
 	// Codes are further codes of responses 503.
 	Codes []string
-	// Condemned says that the program is broken, and deserves little time.
+	// Condemned means that the program is broken, and gets little time.
 	Condemned bool
-	// Loses says that acknowledged changes must be lost, and no other rule broken.
+	// Loses means that acknowledged changes must be lost, and no other rule broken.
 	Loses bool
 }
 
@@ -81,15 +81,15 @@ type SmallPool struct {
 }
 
 const (
-	// MainPool has units enough for every trial.
+	// MainPool has enough units for every trial.
 	MainPool = "main"
-	// smallPools is how many small pools there are, smallMax the most
+	// smallPools is the number of small pools, smallMax the maximum number of
 	// operations on each.
 	smallPools = 6
 	smallMax   = 300
 )
 
-// NewTrial makes the trial's pools. The label tells its keys and pools from
+// NewTrial creates the trial's pools. The label distinguishes its keys and pools from
 // those of other trials on the world.
 func NewTrial(w *stage.World, seed uint64, label string, e Expected) (*Trial, error) {
 	t := &Trial{
@@ -105,7 +105,7 @@ func NewTrial(w *stage.World, seed uint64, label string, e Expected) (*Trial, er
 	return t, nil
 }
 
-// MakeSmall makes the small pools.
+// MakeSmall creates the small pools.
 func (t *Trial) MakeSmall() error {
 	for n := range smallPools {
 		p := &SmallPool{Name: t.Pool(fmt.Sprint("small-", n))}
@@ -118,13 +118,13 @@ func (t *Trial) MakeSmall() error {
 	return nil
 }
 
-// Pool is the name of one of the trial's pools.
+// Pool returns the full name of one of the trial's pools.
 func (t *Trial) Pool(name string) string { return t.label + name }
 
-// Key is a new key.
+// Key returns a new key.
 func (t *Trial) Key() string { return fmt.Sprintf("%skey-%d", t.label, t.keys.Add(1)) }
 
-// MakePool makes a pool of prizes with the given stock.
+// MakePool creates a pool of prizes with the given stock.
 func (t *Trial) MakePool(name string, stock ...int64) error {
 	p := harness.Pool{ID: name, Name: name}
 	for i, n := range stock {
@@ -149,9 +149,9 @@ func (t *Trial) Admin(method, path string, content any, want int) error {
 	return err
 }
 
-// Operate makes an operator's call until it is settled: a machine that stands still
-// makes answers late, and late ones are 503 or 504. What is there already was made by
-// a call whose answer was lost.
+// Operate makes an operator's call until it is settled: a paused machine delays
+// answers, and late ones are 503 or 504. What already exists was created by a call
+// whose answer was lost.
 func (t *Trial) Operate(method, path string, content any, want int) error {
 	lost := false
 	var last error
@@ -175,7 +175,7 @@ func (t *Trial) Operate(method, path string, content any, want int) error {
 // and lets the load end.
 func (t *Trial) UnderLoad(fault func() error) error { return t.UnderLoadOf(WorkersUsual, fault) }
 
-// UnderLoadOf is UnderLoad with a number of clients of its own.
+// UnderLoadOf is UnderLoad with a given number of clients.
 func (t *Trial) UnderLoadOf(workers int, fault func() error) error {
 	if err := t.MakeSmall(); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (t *Trial) Sleep(least, most int) {
 	t.Wait(time.Duration(least+t.Rand.IntN(most-least+1)) * time.Millisecond)
 }
 
-// Wait waits, no longer than the trial lasts.
+// Wait waits for d, but not longer than the trial lasts.
 func (t *Trial) Wait(d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -209,7 +209,7 @@ func (t *Trial) Wait(d time.Duration) {
 	}
 }
 
-// Any is a random instance.
+// Any returns a random instance.
 func (t *Trial) Any() *stage.Instance { return t.Instances[t.Rand.IntN(len(t.Instances))] }
 
 // Note adds a line to the result.
@@ -227,18 +227,18 @@ func Parallel(n int, fn func(n int)) {
 }
 
 const (
-	// RecoverMax is the longest that an instance may take to draw again after
-	// a fault has ended.
+	// RecoverMax is the maximum time that an instance may take to draw again after a
+	// fault has ended.
 	RecoverMax = 5 * time.Second
-	// SettleMax is the longest that retries may take to end all doubts: how fast they
-	// come is no promise, and a busy machine is slow.
+	// SettleMax is the maximum time that retries may take to settle all doubts. It is
+	// generous, because their speed is not promised and a busy machine is slow.
 	SettleMax = time.Minute
 	// linearMax bounds the search for an order of events that explains a pool.
 	linearMax = 20 * time.Second
 )
 
-// Recover measures how long each instance takes to draw again since a fault
-// ended: probes start all the time, whatever becomes of those before.
+// Recover measures how long each instance takes to draw again since a fault ended. New
+// probes start all the time, whatever the earlier ones return.
 func (t *Trial) Recover(since time.Time) {
 	var mu sync.Mutex
 	Parallel(len(t.Instances), func(n int) {
@@ -285,7 +285,7 @@ func (t *Trial) recoverOne(n int, since time.Time) (time.Duration, error) {
 	}
 }
 
-// settleMax is SettleMax, and less for a program that does not deserve so much.
+// settleMax returns SettleMax, or less for a broken program.
 func (t *Trial) settleMax() time.Duration {
 	if t.Condemned {
 		return time.Second
@@ -293,8 +293,8 @@ func (t *Trial) settleMax() time.Duration {
 	return SettleMax
 }
 
-// settle retries everything that is in doubt until it is settled; then
-// once more on another instance, which must answer the same.
+// settle retries everything that is in doubt until it is settled; then once more on
+// another instance, which must answer the same.
 func (t *Trial) settle() {
 	t.settled = t.History.Now()
 	doubts := t.History.Doubtful(t.settled)
@@ -314,12 +314,12 @@ func (t *Trial) settle() {
 	t.AskAgain(once, 1)
 }
 
-// AskAgain repeats requests, each once, on an instance so many numbers further.
+// AskAgain repeats each request once, on the instance that is shift numbers further.
 func (t *Trial) AskAgain(ops []history.Op, shift int) {
 	t.each(ops, shift, func(o history.Op) { t.Send(t.Ctx, o) })
 }
 
-// each asks for the same as each of the requests did, on an instance so many numbers
+// each makes the same request as each of ops, on the instance that is shift numbers
 // further.
 func (t *Trial) each(ops []history.Op, shift int, ask func(o history.Op)) {
 	const atOnce = 16

@@ -26,14 +26,14 @@ import (
 type alertFault struct {
 	name   string
 	alerts []string
-	// labels tell the alert from those that the load fires by itself.
+	// labels distinguish the alert from those that the load itself fires.
 	labels string
-	// begin makes the fault, and returns what ends it.
+	// begin causes the fault, and returns a function that ends it.
 	begin func(*alarm) (end func() error, err error)
 }
 
-// alertFaults fire every alert of the rules, in this order: the first do not
-// disturb those behind them.
+// alertFaults returns faults that fire every alert of the rules. Order matters: no
+// fault disturbs those after it.
 func alertFaults() []alertFault {
 	return []alertFault{
 		{"pools drawn to their last units", []string{"DrawsvcLowStock", "DrawsvcSoldOut"}, `,pool=~"alert-.*"`, (*alarm).drawDown},
@@ -41,6 +41,8 @@ func alertFaults() []alertFault {
 		{"next release before its migration", []string{"DrawsvcSchemaBehind"}, "", (*alarm).runAhead},
 		{"rules of a later release", []string{"DrawsvcRulesUnreadable"}, "", (*alarm).writeLaterRules},
 		{"codes under a key that nobody has", []string{"DrawsvcSealKeyMissing", "DrawsvcCodesLow"}, "", (*alarm).writeForeignCodes},
+		{"webhook turned off", []string{"DrawsvcHookFailing"}, "", (*alarm).turnHookOff},
+		{"claimed award that nobody fulfils", []string{"DrawsvcAwardsUnfulfilled"}, "", (*alarm).leaveClaimed},
 		{"database's clock an hour ahead", []string{"DrawsvcClockLeapt"}, "", (*alarm).moveClock},
 		{"pool written an hour ahead", []string{"DrawsvcPoolsAhead"}, "", (*alarm).writeAhead},
 		{"job pinned to a host that is down", []string{"DrawsvcJobOverdue"}, `,exported_job="audit"`, (*alarm).pinJob},
@@ -59,8 +61,8 @@ func alertFaults() []alertFault {
 	}
 }
 
-// alerts makes one fault after another under load, while a real Prometheus
-// scrapes the instances: each alert has to fire.
+// alerts causes one fault after another under load, while a real Prometheus scrapes the
+// instances: each alert must fire.
 func alerts() Experiment {
 	return Experiment{
 		Name: "alerts fire", tries: history.Ahead, begins: stage.Released, jobs: []string{"audit"}, links: true, own: true, Internal: true, timeout: alertTimeout,
@@ -71,7 +73,7 @@ func alerts() Experiment {
 // alertTimeout is longer than the wait of a draw that an alert is about.
 const alertTimeout = 5 * time.Second
 
-// alertsSilent is the control: a program that says it is ready whatever happens.
+// alertsSilent is the control: a program that always reports that it is ready.
 func alertsSilent() Cell {
 	e := alerts()
 	e.begins = history.AlwaysReady
@@ -79,7 +81,7 @@ func alertsSilent() Cell {
 	return e.control(d.Flaw)
 }
 
-// fewConnections makes a database to which each instance has two connections, and
+// fewConnections creates a database to which each instance has two connections, and
 // keys for the seeds of its pools.
 func fewConnections(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	b := withSeedKeys(g, s, kind)
@@ -131,11 +133,11 @@ func (a *alarm) fires(f alertFault) error {
 }
 
 const (
-	// rulesFile are the alerts that operators get.
+	// rulesFile has the alerts that operators get.
 	rulesFile = "deploy/prometheus/rules.yml"
 	// shortWindow is the window of each rate in the experiment.
 	shortWindow = "20s"
-	// firesMax is the longest that an alert may take: the metrics of pools are read
+	// firesMax is the maximum time until an alert fires: the metrics of pools are read
 	// every 15 s, within 10 s.
 	firesMax = 45 * time.Second
 )
@@ -146,8 +148,8 @@ var (
 	ruleAlert  = regexp.MustCompile(`(?m)^ *- alert: (\S+)$`)
 )
 
-// shortened are bounds of minutes and hours that the experiment does not wait
-// for.
+// shortened lists the bounds of minutes and hours that are too long for the experiment,
+// each with a shorter one.
 func shortened() [][2]string {
 	return [][2]string{
 		{"drawsvc_pools_read_timestamp_seconds > 120", "drawsvc_pools_read_timestamp_seconds > 20"},
@@ -156,7 +158,7 @@ func shortened() [][2]string {
 	}
 }
 
-// shortRules are the rules with their times shortened, and nothing else.
+// shortRules returns the rules with their times shortened, and otherwise unchanged.
 func shortRules(text string) (string, error) {
 	text = ruleWindow.ReplaceAllString(ruleWait.ReplaceAllString(text, "$1 1s"), "["+shortWindow+"]")
 	for _, bound := range shortened() {
@@ -183,7 +185,7 @@ func newAlarm(t *trial) *alarm {
 	t.Must(err)
 	folder := t.Site.TempDir()
 	file := filepath.Join(folder, "rules.yml")
-	// The server has an account of its own.
+	// The server runs under another account.
 	t.Must(errors.Join(os.Chmod(folder, 0o755), os.WriteFile(file, []byte(short), 0o644)))
 	publisher := startPublisher(t)
 	targets := []string{publisher.address}
@@ -239,7 +241,7 @@ func (a *alarm) killOne() (func() error, error) {
 	return func() error { return i.Again(a.Ctx) }, nil
 }
 
-// runAhead starts the next release on the schema of this one, which admits it.
+// runAhead starts the next release on the schema of this one, which permits it.
 func (a *alarm) runAhead() (func() error, error) {
 	i := a.Instances[2]
 	args := i.Args
@@ -252,8 +254,9 @@ func (a *alarm) runAhead() (func() error, error) {
 	return func() error { return replace(a.Begins, args) }, replace(a.Program, unmigrated)
 }
 
-// writeLaterRules puts rules in force with a member that no release knows, and starts
-// an instance that says so. They are put back by hand: 0.1.0 cannot replace them.
+// writeLaterRules puts rules in force that have a member which no release knows, and
+// starts an instance that reports so. At the end it restores the rules by SQL: 0.1.0
+// cannot replace them.
 func (a *alarm) writeLaterRules() (func() error, error) {
 	pool := a.Pool("alert-later")
 	a.Must(a.MakePool(pool, 20))
@@ -271,8 +274,8 @@ func (a *alarm) writeLaterRules() (func() error, error) {
 	}, err
 }
 
-// moveClock puts a clock that is an hour ahead before the server's own, for all
-// sessions that begin from then on, and ends those that are there.
+// moveClock gives all new sessions a clock that is an hour ahead of the server's, and
+// ends the present sessions.
 func (a *alarm) moveClock() (func() error, error) {
 	const others = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
 	database := func(set string) string {
@@ -286,8 +289,8 @@ func (a *alarm) moveClock() (func() error, error) {
 	return func() error { return stage.ExecAll(a.Base.Admin, end...) }, stage.ExecAll(a.Base.Admin, begin...)
 }
 
-// writeAhead sets the time of a pool's last entry an hour ahead, as a clock that was
-// wrong leaves it.
+// writeAhead sets the time of a pool's last entry an hour ahead, as a wrong clock
+// would.
 func (a *alarm) writeAhead() (func() error, error) {
 	pool := a.Pool("alert-ahead")
 	a.Must(a.MakePool(pool, 20))
@@ -297,8 +300,8 @@ func (a *alarm) writeAhead() (func() error, error) {
 	return func() error { return move("-") }, move("+")
 }
 
-// writeForeignCodes gives a prize codes under a key that no instance has, and none beyond
-// its stock.
+// writeForeignCodes gives a prize codes that are sealed with a key of no instance, no
+// more of them than its stock.
 func (a *alarm) writeForeignCodes() (func() error, error) {
 	pool := a.Pool("alert-codes")
 	a.Must(a.MakePool(pool, 20))
@@ -307,6 +310,26 @@ func (a *alarm) writeForeignCodes() (func() error, error) {
 	remove := func() error { return stage.ExecAll(a.Base.Admin, `DELETE FROM code_heads WHERE pool_id = '`+pool+`'`) }
 	return remove, stage.ExecAll(a.Base.Admin,
 		`INSERT INTO code_heads (pool_id, prize_id, places, sealed_under) SELECT pool_id, id, stocked, 'nobody' FROM prizes WHERE pool_id = '`+pool+`'`)
+}
+
+// leaveClaimed adds a step by which an award has been claimed for eight days, in a pool of
+// its own.
+func (a *alarm) leaveClaimed() (func() error, error) {
+	pool := a.Pool("alert-claimed")
+	a.Must(a.MakePool(pool, 20))
+	remove := func() error {
+		return stage.ExecAll(a.Base.Admin, `DELETE FROM steps WHERE pool_id = '`+pool+`'`, `DELETE FROM step_heads WHERE pool_id = '`+pool+`'`)
+	}
+	return remove, stage.ExecAll(a.Base.Admin, `INSERT INTO step_heads (pool_id, n, claimed) VALUES ('`+pool+`', 1, 1)`,
+		`INSERT INTO steps (pool_id, n, award, seq, what, state, stands, actor, since, at)
+VALUES ('`+pool+`', 1, 2, 1, 'claimed', 'claimed', 'claimed', 'test', now() - interval '8 days', now() - interval '8 days')`)
+}
+
+// turnHookOff adds a hook that is turned off.
+func (a *alarm) turnHookOff() (func() error, error) {
+	remove := func() error { return stage.ExecAll(a.Base.Admin, `DELETE FROM hooks WHERE id = 'shop'`) }
+	return remove, stage.ExecAll(a.Base.Admin,
+		`INSERT INTO hooks (id, url, is_off, why, key_id, secret, created_at) VALUES ('shop', 'https://shop.example/in', true, 'operator', 'nobody', '', now())`)
 }
 
 func (a *alarm) patchJob(body string) error {
@@ -323,8 +346,7 @@ func (a *alarm) endSource() (func() error, error) {
 	return func() error { a.Source.Down.Store(false); return nil }, nil
 }
 
-// changeRows takes an award out of a counter, in a pool of its own, and puts it
-// back.
+// changeRows removes an award from a counter, in a pool of its own, and restores it.
 func (a *alarm) changeRows() (func() error, error) {
 	gold := []harness.Prize{{ID: "gold", Name: "Gold", Value: "1.00", Stock: 5}}
 	a.Must(harness.MakePool(a.Ctx, a.Instances[0].URL(), harness.Pool{ID: "tampered", Name: "Tampered", Prizes: gold}))
@@ -336,8 +358,7 @@ func (a *alarm) changeRows() (func() error, error) {
 	return func() error { return audit("0") }, audit("1")
 }
 
-// refuseAwards is somebody's trigger that fails in a way that the service does
-// not know.
+// refuseAwards adds a trigger that fails with an error that the service does not know.
 func (a *alarm) refuseAwards() (func() error, error) {
 	pool := a.Pool("alert-refused")
 	a.Must(a.MakePool(pool, 20))
@@ -355,12 +376,12 @@ func (a *alarm) refuseAwards() (func() error, error) {
 	}, nil
 }
 
-// setReadOnly makes the database refuse writes, and has each instance hear of it.
+// setReadOnly makes the database refuse writes, and ensures that each instance notices.
 func (a *alarm) setReadOnly() (func() error, error) {
 	pool := a.Pool("alert-read-only")
 	a.Must(a.MakePool(pool, 20))
 	a.Must(stage.ExecAll(a.Base.Admin, `ALTER SYSTEM SET default_transaction_read_only = on`, `SELECT pg_reload_conf()`))
-	time.Sleep(time.Second) // sessions hear of it soon
+	time.Sleep(time.Second) // sessions notice it soon
 	for _, o := range a.asking(pool, len(a.Instances)) {
 		if said := a.Send(a.Ctx, o); said.Code == "" {
 			return nil, fmt.Errorf("it was drawn from a database that takes no writes: %s", &said)
@@ -371,7 +392,7 @@ func (a *alarm) setReadOnly() (func() error, error) {
 	}, nil
 }
 
-// emptyRedis lets holders of the lock in beside one another.
+// emptyRedis deletes the lock again and again, so that several holders enter.
 func (a *alarm) emptyRedis() (func() error, error) {
 	return a.meanwhile(func(ctx context.Context) {
 		_, _ = stage.RedisDo(ctx, a.LockServers[0].Addr(), "FLUSHALL") // the next one follows
@@ -379,7 +400,7 @@ func (a *alarm) emptyRedis() (func() error, error) {
 	}), nil
 }
 
-// meanwhile does something again and again until end is called.
+// meanwhile repeats a function until end is called.
 func (a *alarm) meanwhile(do func(ctx context.Context)) (end func() error) {
 	ctx, cancel := context.WithCancel(a.Ctx)
 	ended := make(chan struct{})
@@ -392,11 +413,11 @@ func (a *alarm) meanwhile(do func(ctx context.Context)) (end func() error) {
 	return func() error { cancel(); <-ended; return nil }
 }
 
-// waitingPools are drawn from while commits hang, more than there are
-// connections.
+// waitingPools is the number of pools that are drawn from while commits hang: more than
+// there are connections.
 const waitingPools = 12
 
-// loseStandby has each commit wait for a standby that does not come.
+// loseStandby makes each commit wait for a standby that does not exist.
 func (a *alarm) loseStandby() (func() error, error) {
 	var ops []history.Op
 	for n := range waitingPools {
@@ -424,7 +445,7 @@ func (a *alarm) loseStandby() (func() error, error) {
 	}, nil
 }
 
-// silence holds every byte to and from the database.
+// silence holds back every byte to and from the database.
 func (a *alarm) silence() (func() error, error) {
 	a.each((*servertest.Proxy).Hold)
 	return func() error { a.each((*servertest.Proxy).Pass); return nil }, nil
@@ -441,13 +462,13 @@ func startPublisher(t *trial) publisher {
 	t.Must(cmd.Start())
 	t.Site.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // killed, as it was meant
+		_ = cmd.Wait() // the kill is intended
 	})
 	return p
 }
 
-// editSigned commits a pool, and changes a row of its log by hand once that is
-// signed. Its end puts the row right.
+// editSigned commits a pool, and changes a row of its log by SQL after it was signed.
+// Its end restores the row.
 func (a *alarm) editSigned() (func() error, error) {
 	pool := a.Pool("alert-signed")
 	a.Must(a.MakePool(pool, 20))

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryAlertHasAFault: each alert of the rules has one fault that fires it, and
-// a row in the README; no fault names an alert that there is not.
+// TestEveryAlertHasAFault: each alert of the rules has one fault that fires it, and a
+// row in the README; each fault names an alert that exists.
 func TestEveryAlertHasAFault(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("../../..", rulesFile))

@@ -22,9 +22,8 @@ import (
 	words "drawsvc/loadtest/place"
 )
 
-// backupRestored makes a backup under load, and restores it after more draws,
-// by the commands of docs/backup.md. Where the backup is a dump, the instances
-// live on.
+// backupRestored makes a backup under load, and restores it after more draws, by the
+// commands of docs/backup.md. If the backup is a dump, the instances keep running.
 func backupRestored() Experiment {
 	return Experiment{
 		Name: "backup under load, and its restore", places: everywhere(2), base: onDatabaseOfThePage, loses: true, codes: []string{"paused"},
@@ -36,12 +35,13 @@ func backupRestored() Experiment {
 const (
 	pageDatabase = "drawsvc"
 	pagePool     = "spring"
-	// pageCallers draw from that pool, one draw after another.
+	// pageCallers is the number of callers that draw from that pool, each one draw
+	// after another.
 	pageCallers = 3
 )
 
-// onDatabaseOfThePage makes the cell's database under the name that the page
-// has, on a server of its own.
+// onDatabaseOfThePage creates the cell's database under the name on the page, on a
+// server of its own.
 func onDatabaseOfThePage(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	switch kind {
 	case "sqlite":
@@ -61,7 +61,7 @@ func onDatabaseOfThePage(g *stage.Ground, s *harness.Site, kind string) *stage.B
 type restore struct {
 	*trial
 	*shell
-	// before and after are when the backup was begun and when it was whole.
+	// before is when the backup began, after when it was complete.
 	before, after time.Duration
 	stopped       chan struct{}
 	callers       sync.WaitGroup
@@ -71,8 +71,8 @@ func newRestore(t *trial) *restore {
 	return &restore{trial: t, shell: newShell(t), stopped: make(chan struct{})}
 }
 
-// steps are the blocks of the page: those of the backup, and those of the
-// restore up to the start of the instances.
+// steps returns the blocks of the page: those of the backup, and those of the restore
+// up to the start of the instances.
 func (r *restore) steps() (backup, restored []string) {
 	switch r.Kind {
 	case "sqlite":
@@ -101,7 +101,7 @@ func (r *restore) run() error {
 	return nil
 }
 
-// call lets callers draw from the page's pool, until quiet.
+// call makes callers draw from the page's pool, until quiet.
 func (r *restore) call() {
 	for n := range pageCallers {
 		r.callers.Go(func() {
@@ -128,8 +128,8 @@ func (r *restore) quiet() {
 	r.callers.Wait()
 }
 
-// replace puts the backup in the place of the database. A file is taken from
-// the instance that has it.
+// replace restores the backup over the database. The instance of a file is stopped
+// first.
 func (r *restore) replace(steps []string) error {
 	if r.Kind != "sqlite" {
 		return r.do(steps...)
@@ -138,8 +138,7 @@ func (r *restore) replace(steps []string) error {
 	return errors.Join(r.reopen(), r.Instances[0].Again(r.Ctx))
 }
 
-// promised are the keys of the pool's wins that were answered, with
-// their answers.
+// promised returns the answered wins of the pool, by key.
 func (r *restore) promised() map[string]history.Op {
 	won := map[string]history.Op{}
 	for _, o := range r.History.Ops() {
@@ -150,13 +149,13 @@ func (r *restore) promised() map[string]history.Op {
 	return won
 }
 
-// compare finds what was promised and is lost: all that was won since the
-// backup, and nothing from before it.
+// compare finds the promised draws that are lost: all that were won since the backup,
+// and none from before it.
 func (r *restore) compare() {
 	promised := r.promised()
 	keys := strings.Join(slices.Sorted(maps.Keys(promised)), "\n") + "\n"
 	r.Must(os.WriteFile(filepath.Join(r.work, "keys-of-the-callers.txt"), []byte(keys), 0o600))
-	// The instances have to find their database again.
+	// The instances must reconnect to the database first.
 	if err := stage.Within(r.Ctx, client.RecoverMax, func() error { return r.do("compare") }); err != nil {
 		r.Verdict.Say(history.NotRecovered, "the comparison: %v", err)
 		return
@@ -166,8 +165,8 @@ func (r *restore) compare() {
 	r.judgeLost(promised, strings.Fields(string(text)))
 }
 
-// judgeLost holds the keys that the comparison found against the time of the
-// backup and the rows.
+// judgeLost compares the keys that were found with the time of the backup and with the
+// rows.
 func (r *restore) judgeLost(promised map[string]history.Op, found []string) {
 	kept, wrong := sortOut(promised, found, r.before, r.after)
 	for _, said := range wrong {
@@ -182,8 +181,8 @@ func (r *restore) judgeLost(promised map[string]history.Op, found []string) {
 	}
 }
 
-// sortOut counts the promised draws that are kept, and says which of them had to
-// be lost, and which of those that are lost had to be kept.
+// sortOut counts the promised draws that are kept. It returns which of them had to be
+// lost, and which of the lost ones had to be kept.
 func sortOut(promised map[string]history.Op, lost []string, before, after time.Duration) (kept int, wrong []string) {
 	for _, key := range lost {
 		switch o, ok := promised[key]; {
@@ -205,7 +204,7 @@ func sortOut(promised map[string]history.Op, lost []string, before, after time.D
 }
 
 func (r *restore) open() error {
-	if r.Kind != "sqlite" { // whose file the instance has
+	if r.Kind != "sqlite" { // on SQLite, the instance holds the file
 		return r.do("open")
 	}
 	text, err := os.ReadFile(filepath.Join(r.work, "open-pools.txt"))
@@ -218,11 +217,10 @@ func (r *restore) open() error {
 	return nil
 }
 
-// backupPage is where the commands stand that the shell executes.
+// backupPage is the page whose commands the shell executes.
 const backupPage = "docs/backup.md"
 
-// prelude stands before each block. STATE keeps the variables from one block to
-// the next.
+// prelude precedes each block. STATE keeps the variables from one block to the next.
 const prelude = `set -eE -o pipefail
 if [ -e "$STATE" ]; then . "$STATE"; fi
 set -a
@@ -230,7 +228,7 @@ trap 'export -p | grep -v "^declare -x STATE=" >"$STATE"' EXIT
 drawsvc() { "$PROGRAM" "$@"; }
 `
 
-// shell is where an operator works through the page.
+// shell is the environment in which an operator follows the page.
 type shell struct {
 	work   string
 	env    []string
@@ -257,7 +255,7 @@ func newShell(t *trial) *shell {
 	restored.Path += "_restored"
 	at, err := url.Parse(t.Server.URL())
 	t.Must(err)
-	if t.Kind == "mysql" { // where the service's account has rights on its own database alone
+	if t.Kind == "mysql" { // where the service's account has rights on its own database only
 		restored.User = at.User
 	}
 	s.env = append(s.env, "RESTORED="+restored.String())
@@ -265,7 +263,7 @@ func newShell(t *trial) *shell {
 	return s
 }
 
-// asOwner lets the database's own programs find the server, with the account
+// asOwner configures the database's own programs to find the server, with the account
 // that owns it.
 func (s *shell) asOwner(kind string, at *url.URL) error {
 	password, _ := at.User.Password()
@@ -277,7 +275,7 @@ func (s *shell) asOwner(kind string, at *url.URL) error {
 	return os.WriteFile(filepath.Join(s.work, ".my.cnf"), []byte(account), 0o600)
 }
 
-// do executes blocks of the page as they stand there.
+// do executes blocks of the page unchanged.
 func (r *restore) do(names ...string) error {
 	for _, name := range names {
 		block, ok := r.blocks[name]

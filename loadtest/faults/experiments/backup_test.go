@@ -9,8 +9,8 @@ import (
 	"drawsvc/loadtest/faults/history"
 )
 
-// TestSortOut: what was won before the backup is kept, what was won after it is
-// lost, and what was under way meanwhile may be either.
+// TestSortOut: a draw that was won before the backup is kept, one after it is lost, and
+// one that was under way during it may be either.
 func TestSortOut(t *testing.T) {
 	t.Parallel()
 	at := func(call, answer time.Duration) history.Op {

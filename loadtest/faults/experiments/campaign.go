@@ -23,41 +23,43 @@ import (
 )
 
 const (
-	// campaignWorkers draw from a campaign's pool at once.
+	// campaignWorkers is the number of clients that draw from a campaign's pool at
+	// once.
 	campaignWorkers = 12
-	// campaignLead is how far ahead the first item of a burst is planned: the
-	// others are planned meanwhile, on a busy machine too.
+	// campaignLead is how far ahead the first item of a burst is planned. In the
+	// meantime the others are planned, even on a busy machine.
 	campaignLead = 1500 * time.Millisecond
-	// campaignUsers draw at a time; each second some of them are new.
+	// campaignUsers is the number of users who draw at a time; each second, campaignNew
+	// of them are new.
 	campaignUsers, campaignNew = 30, 10
-	// campaignGold and campaignTin are stocked at first.
+	// campaignGold and campaignTin are the initial stock.
 	campaignGold, campaignTin = 100, 3000
 )
 
-// campaign is a pool with losing tickets, limits, a guarantee, a budget and an
-// agenda, under load.
+// campaign is a pool under load that has losing tickets, limits, a guarantee, a budget
+// and an agenda.
 type campaign struct {
 	*trial
 	pool string
-	// moved is how far the clock of the database is from the machine's.
+	// moved is the difference of the database's clock from the machine's.
 	moved atomic.Int64
-	// bursts is how many have been planned.
+	// bursts is the number of bursts planned so far.
 	bursts int
-	// shows are the redirects without which nothing was shown.
+	// shows are the redirects that must occur: a campaign without them proves nothing.
 	shows []string
 	begun time.Time
 	end   context.CancelFunc
 	all   sync.WaitGroup
 }
 
-// campaignRules are those of a campaign; the budget is what a burst changes.
+// campaignRules returns the rules of a campaign; a burst changes the budget.
 func campaignRules(budget int) string {
 	return fmt.Sprintf(`{"fallback":"none","win":"1/2","zone":"Europe/Berlin","guarantee":{"after":4,"prize":"tin"},
 		"limits":[{"of":"draws","max":6,"per":"day"},{"of":"draws","max":4,"per":"2s"},{"of":"wins","max":3},{"of":"prize","prize":"gold","max":1,"per":"hour"}],
 		"budget":{"max":"%d.00","per":"day"}}`, budget)
 }
 
-// newCampaign makes the pool, which is judged in the end with all others.
+// newCampaign creates the pool, which is judged at the end with all others.
 func newCampaign(t *trial) (*campaign, error) {
 	c := &campaign{trial: t, pool: t.Pool("campaign"), begun: time.Now(), shows: []string{"limit", "budget"}}
 	prizes := []map[string]any{
@@ -128,7 +130,7 @@ func (c *campaign) plan(at time.Time, item map[string]any) error {
 	return c.Admin(http.MethodPost, "/admin/pools/"+c.pool+"/agenda", item, http.StatusCreated)
 }
 
-// burst plans stock, a pause and new rules, one after another from a time on. It
+// burst plans stock, a pause and new rules, one after another, from a given time. It
 // returns the time of the last item.
 func (c *campaign) burst(from time.Time, step time.Duration) (time.Time, error) {
 	c.bursts++
@@ -154,8 +156,8 @@ func (c *campaign) burst(from time.Time, step time.Duration) (time.Time, error) 
 	return at, nil
 }
 
-// planSoon plans an item at a time, or at a later one where that has passed while it
-// was asked for, as on a busy machine. It returns the time of the item.
+// planSoon plans an item for a time, or for a later one if that passed during the
+// request, as may happen on a busy machine. It returns the time of the item.
 func (c *campaign) planSoon(at time.Time, item map[string]any) (time.Time, error) {
 	for lead := campaignLead; ; {
 		err := c.plan(at, item)
@@ -192,12 +194,12 @@ func (c *campaign) awaitDone() error {
 	return c.Ctx.Err()
 }
 
-// judge holds the log against the rules, by the judgement of this program and
-// by the deep audit of the service.
+// judge checks the log against the rules, by this program's judgement and by the deep
+// audit of the service.
 func (c *campaign) judge() error {
 	var log []history.Entry
 	var agenda []history.Item
-	err := stage.Within(c.Ctx, client.SettleMax, func() (err error) { // a 503 says nothing of the log
+	err := stage.Within(c.Ctx, client.SettleMax, func() (err error) { // a 503 contains no log
 		log, agenda, err = c.read()
 		return err
 	})
@@ -207,8 +209,7 @@ func (c *campaign) judge() error {
 	return c.auditDeep()
 }
 
-// tally notes what a campaign has come to: one that reached no limit shows
-// nothing.
+// tally counts what happened in a campaign: one that reached no limit proves nothing.
 func (c *campaign) tally(log []history.Entry) {
 	why := map[string]int{}
 	for _, e := range log {
@@ -257,12 +258,12 @@ func (c *campaign) read() (log []history.Entry, agenda []history.Item, err error
 	}
 }
 
-// auditDeep has the released program fold the log. A file is given up by its
-// instance meanwhile.
+// auditDeep runs the deep audit of the released program. The instance of a file is
+// stopped meanwhile.
 func (c *campaign) auditDeep() error {
 	if c.Kind == "sqlite" {
 		c.Must(c.Instances[0].Stop())
-		defer func() { _ = c.Instances[0].Again(c.Ctx) }() // its end tells
+		defer func() { _ = c.Instances[0].Again(c.Ctx) }() // its end reports a failure
 	}
 	output, err := exec.CommandContext(c.Ctx, filepath.Join(stage.Bin, stage.Released), "audit", "--deep", "--pool", c.pool, "--database", c.URL).CombinedOutput()
 	if err != nil || !strings.Contains(string(output), " 0 violations") {
@@ -275,13 +276,13 @@ func campaignFaults() []Experiment {
 	return []Experiment{campaignUndisturbed(), campaignKilled(), thousandsDue(), campaignClock(), clocksApart(), campaignDay()}
 }
 
-// campaignPoints are all at which an instance is killed.
+// campaignPoints returns the fault points at which instances are killed.
 func campaignPoints() []fault.Point {
 	return []fault.Point{fault.BeforeWrite, fault.BeforeCommit, fault.AfterCommit, fault.DueBeforeCommit, fault.DueAfterCommit}
 }
 
-// campaignKilled kills instances at every fault point, while the agenda of a
-// campaign is at work.
+// campaignKilled kills instances at every fault point, while items of a campaign's
+// agenda are due.
 func campaignKilled() Experiment {
 	return Experiment{
 		Name: "campaign, service killed at every point", places: everywhere(3), points: true, own: true,
@@ -296,8 +297,7 @@ func campaignKilled() Experiment {
 	}
 }
 
-// killedAt kills one instance at a point, behind which everybody asks for the
-// same draws.
+// killedAt kills one instance at a point; afterwards all clients repeat the same draws.
 func (c *campaign) killedAt(p fault.Point) error {
 	from := c.History.Now()
 	i := c.Any()
@@ -311,7 +311,7 @@ func (c *campaign) killedAt(p fault.Point) error {
 			break
 		}
 		if tries == 4 {
-			return err // the others were always first
+			return err // other instances were always first
 		}
 	}
 	if err := i.Process.AwaitEnd(); err == nil {
@@ -331,8 +331,8 @@ func (c *campaign) await(at time.Time) error {
 	return c.Ctx.Err()
 }
 
-// askAgain sends a draw that won nothing, and one that is in doubt, a hundred
-// times at once to all instances: the judgement wants one answer.
+// askAgain repeats a draw that won nothing, and one that is in doubt, a hundred times
+// at once on all instances: the judgement demands one answer for each.
 func (c *campaign) askAgain(from time.Duration) {
 	var lost, doubt *history.Op
 	for _, o := range c.History.Ops() {
@@ -356,13 +356,13 @@ func (c *campaign) askAgain(from time.Duration) {
 	}
 }
 
-// campaignUndisturbed is a campaign without any fault: what is broken shows by
+// campaignUndisturbed is a campaign without any fault: a broken program fails it by
 // itself.
 func campaignUndisturbed() Experiment {
 	return Experiment{Name: "campaign", places: at(3, "postgres"), own: true, run: underCampaign((*campaign).undisturbed)}
 }
 
-// ofCampaigns are the controls of campaigns.
+// ofCampaigns returns the controls of campaigns.
 func ofCampaigns() []Cell {
 	return []Cell{
 		doubled(campaignUndisturbed(), history.CountsBefore, place{"postgres", "optimistic", "", 3}, history.LimitPassed),

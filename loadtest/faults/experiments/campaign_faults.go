@@ -22,9 +22,9 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// campaignClock moves the clock of the database while a campaign runs: over
-// midnight of the zone of its rules, ahead by hours with items between, and back
-// by hours. Beside a server the instances have clocks of their own, 90 s wrong.
+// campaignClock moves the clock of the database while a campaign runs: past midnight in
+// the zone of its rules, ahead by hours with items between, and back by hours. With a
+// server, the instances' own clocks are wrong by 90 s.
 func campaignClock() Experiment {
 	return Experiment{
 		Name: "campaign, database's clock over midnight, ahead and back by hours", Number: 15, clock: stage.ClockOfDatabase, points: true, own: true, flags: followsLeaps(),
@@ -37,11 +37,12 @@ func campaignClock() Experiment {
 	}
 }
 
-// followsLeaps are the flags of a service that follows every leap of the clock at once.
+// followsLeaps returns the flags of a service that follows every leap of the clock at
+// once.
 func followsLeaps() []string { return []string{"--clock-leap", "0"} }
 
-// clocksApart is a campaign whose instances have clocks of their own: one is 90 s
-// behind the database's, one 90 s ahead.
+// clocksApart is a campaign whose instances have their own clocks: one is 90 s behind
+// the database's, one 90 s ahead.
 func clocksApart() Experiment {
 	return Experiment{
 		Name: "campaign, clocks of the instances 90 s apart from the database's", Number: 15, clock: stage.ClockOfDatabase, points: true, own: true,
@@ -49,12 +50,12 @@ func clocksApart() Experiment {
 	}
 }
 
-// clockNear is how far a time may be from that of the database: a request may wait
-// for its turn, and an estimate is one.
+// clockNear is the maximum difference of a time from the database's: a request may wait
+// in a queue, and the expected time is an estimate.
 const clockNear = 2 * time.Second
 
-// keepTime wants awards at the times at which they were asked for, by the clock of
-// the database, which is not moved.
+// keepTime demands that awards have the times of their requests, by the clock of the
+// database, which is not moved.
 func (c *campaign) keepTime() error {
 	c.shows = nil // nothing is planned
 	c.Wait(3 * time.Second)
@@ -75,23 +76,23 @@ func (c *campaign) keepTime() error {
 	return nil
 }
 
-// clockStep is the time between two items of a burst whose times the clock goes
-// through by itself.
+// clockStep is the time between two items of a burst that come due without a leap of
+// the clock.
 const clockStep = 70 * time.Millisecond
 
 func (c *campaign) moveClock() error {
 	midnight, err := c.toMidnight()
 	c.Must(err)
 	c.Must(c.overBurst(midnight.Add(-5*clockStep), clockStep))
-	// Ahead by five hours, over items that lie between.
+	// Ahead by five hours, past the items in between.
 	hours := c.offset() + 5*time.Hour
 	if _, err := c.burst(c.now().Add(time.Hour), 20*time.Minute); err != nil {
 		return err
 	}
 	c.Must(c.setClock(hours))
 	c.Must(c.awaitDone())
-	// Back by three hours: the pool's time stands still, and what is planned
-	// behind it comes due when the clock does.
+	// Back by three hours: the pool's time stops, and an item planned after it comes
+	// due when the clock has caught up.
 	high := c.now()
 	c.Sleep(300, 600)
 	c.Must(c.setClock(hours - 3*time.Hour))
@@ -123,35 +124,38 @@ func (c *campaign) overBurst(from time.Time, step time.Duration) error {
 	return c.awaitDone()
 }
 
-// offset is how far the clock is from the machine's.
+// offset returns the difference of the clock from the machine's.
 func (c *campaign) offset() time.Duration { return time.Duration(c.moved.Load()) }
 
-// setClock sets how far.
+// setClock sets that difference.
 func (c *campaign) setClock(offset time.Duration) error {
 	seconds := int64(offset / time.Second)
 	c.Must(c.ClockMoved.Set(fmt.Sprintf("%+ds", seconds)))
 	c.moved.Store(seconds * int64(time.Second))
 	if c.Kind == "sqlite" {
-		return nil // the file is read whenever the time is asked for
+		return nil // the file is read whenever the time is read
 	}
 	return c.clockIsOff(seconds)
 }
 
 const (
-	// dayGold is spread over the day, dayDraws are asked for in each hour of it.
+	// dayGold is spread over the day; dayDraws is the number of draws in each hour of
+	// it.
 	dayGold, dayDraws = 240, 260
-	// dayRegulars come again each hour, everybody else once.
+	// dayRegulars is the number of users who draw again each hour; every other user
+	// draws once.
 	dayRegulars = 20
 	ticketKey   = "the key of the faults' tickets.."
 )
 
-// dayRules are those of docs/campaign-guide.md, of a whole campaign: losing tickets, three
-// draws a day, gold once a week, orders that draw once, and so much a day.
+// dayRules are the rules of docs/campaign-guide.md, of a complete campaign: losing
+// tickets, three draws a day, gold once a week, orders that draw once, and a budget per
+// day.
 const dayRules = `{"fallback":"none","win":"1/50","zone":"Europe/Berlin","tickets":true,"budget":{"max":"5000.00","per":"day"},
 	"limits":[{"of":"draws","max":3,"per":"day"},{"of":"prize","prize":"gold","max":1,"per":"week"}]}`
 
-// campaignDay is a campaign from its simulation to the hour before its end, at
-// the database's clock, with three instances where that is a server.
+// campaignDay is a campaign from its simulation to the hour before its end, by the
+// database's clock, with three instances if that is a server.
 func campaignDay() Experiment {
 	return Experiment{
 		Name: "campaign of one day, with tickets", places: everywhere(3), clock: stage.ClockOfDatabase, points: true, own: true, flags: followsLeaps(),
@@ -176,8 +180,8 @@ type day struct {
 	users atomic.Int64
 }
 
-// prepare does what an operator does before the campaign: it is made, simulated
-// and planned by commands, and the instances are started with the tickets' keys.
+// prepare does what an operator does before the campaign: it creates, simulates and
+// plans the campaign by commands, and starts the instances with the tickets' keys.
 func (d *day) prepare() error {
 	berlin, err := rules.ParseZone("Europe/Berlin")
 	d.Must(err)
@@ -215,7 +219,7 @@ func (d *day) command(args ...string) error {
 	return nil
 }
 
-// ticket signs a chance for an order.
+// ticket signs a ticket for an order.
 func (d *day) ticket(o *history.Op) string {
 	if o.Pool != d.pool {
 		return ""
@@ -241,7 +245,7 @@ func (d *day) open() error {
 	return d.await(d.opens)
 }
 
-// pass goes through the day by the hour. Some orders are sent again and again.
+// pass goes through the day hour by hour. Some orders are sent repeatedly.
 func (d *day) pass() error {
 	for hour := range 24 {
 		d.Must(d.setClock(time.Until(d.opens.Add(time.Duration(hour)*time.Hour)) + 2*time.Second))
@@ -260,7 +264,7 @@ func (d *day) pass() error {
 	return nil
 }
 
-// orders are of users who are new, and of regulars.
+// orders returns draws of new users and of regulars.
 func (d *day) orders(n int) []history.Op {
 	ops := make([]history.Op, n)
 	for k := range ops {
@@ -273,7 +277,7 @@ func (d *day) orders(n int) []history.Op {
 	return ops
 }
 
-// sameOrder is one order, n times.
+// sameOrder returns one order n times.
 func (d *day) sameOrder(n int) []history.Op {
 	ops := make([]history.Op, n)
 	one := d.orders(1)[0]
@@ -286,8 +290,8 @@ func (d *day) sameOrder(n int) []history.Op {
 
 const thousandsItems = 10_000
 
-// thousandsDue has thousands of items come due in one second, and kills one
-// instance in the middle of them, before and after it has committed some.
+// thousandsDue makes thousands of items come due in one second, and kills one instance
+// among them, before and after it has committed some.
 func thousandsDue() Experiment {
 	return Experiment{
 		Name: "campaign, 10000 items due, service killed among them", points: true, own: true, run: underCampaign((*campaign).thousands),
@@ -308,8 +312,7 @@ func (c *campaign) thousands() error {
 	return nil
 }
 
-// killAmong kills two instances, or one twice, among items that are due from a
-// time on.
+// killAmong kills two instances, or one twice, while items are due from the given time.
 func (c *campaign) killAmong(from time.Time) error {
 	first := c.Any()
 	second := c.Instances[(first.Number+1)%len(c.Instances)]
@@ -336,8 +339,8 @@ func (c *campaign) killed(i *stage.Instance) error {
 	return i.Again(c.Ctx)
 }
 
-// importItems plans the items with the command, beside the service or in its
-// place: a file has one owner.
+// importItems plans the items by the command, while the service runs or instead of it:
+// a file has one owner.
 func (c *campaign) importItems(from time.Time) error {
 	var file strings.Builder
 	file.WriteString("at,prize,delta,reason\n")
@@ -360,7 +363,7 @@ func (c *campaign) importItems(from time.Time) error {
 	return nil
 }
 
-// addsUp wants the stock of all items in the pool.
+// addsUp demands that the pool has the stock of all items.
 func (c *campaign) addsUp() error {
 	var pool struct {
 		Prizes []struct {

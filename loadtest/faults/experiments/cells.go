@@ -16,7 +16,7 @@ import (
 	words "drawsvc/loadtest/place"
 )
 
-// Cells lists what is run, in order, with the controls first.
+// Cells returns the cells to run, in order, with the controls first.
 func Cells(s harness.Selection) []Cell {
 	list := append(controls(), everyCell(experiments())...)
 	if s.Quick {
@@ -31,12 +31,12 @@ func Cells(s harness.Selection) []Cell {
 	return chosen
 }
 
-// controls are programs that are broken: if they were found in order, no other
-// verdict would mean anything. The first over-issues; the second is the service
-// without the check of the pool's version in the guarded write.
-func controls() []Cell { return slices.Concat(ofDraws(), ofCampaigns(), ofOperations()) }
+// controls returns cells of broken programs: if they passed, no other verdict would
+// mean anything. The first program over-issues; the second is the service without the
+// check of the pool's version in the guarded write.
+func controls() []Cell { return slices.Concat(ofDraws(), ofCampaigns(), ofWins(), ofOperations()) }
 
-// ofDraws are the controls of what draws, stock and jobs promise.
+// ofDraws returns the controls for the promises about draws, stock and jobs.
 func ofDraws() []Cell {
 	return []Cell{
 		doubled(sellOut(), stage.Textbook, place{"postgres", "", "", 1}, history.OverIssued, history.UnitTwice),
@@ -57,7 +57,7 @@ func ofDraws() []Cell {
 	}
 }
 
-// ofOperations are the controls of what those see who run the service.
+// ofOperations returns the controls for what operators of the service see.
 func ofOperations() []Cell {
 	return []Cell{
 		jobFailedOver(history.NoTakeover),
@@ -73,16 +73,16 @@ func ofOperations() []Cell {
 	}
 }
 
-// experiments is the registry: a further fault is a function and a line.
+// experiments returns the registry: a further fault is a function and a line.
 func experiments() []Experiment {
 	return slices.Concat(
 		edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(),
 		operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults(), jobFaults(), committedFaults(), campaignFaults(), overloads(),
-		nginxFaults(), []Experiment{rulesUnreadable(), floodOfEveryRole()},
+		nginxFaults(), winFaults(), []Experiment{rulesUnreadable(), floodOfEveryRole()},
 	)
 }
 
-// everyCell is every experiment at all its places.
+// everyCell returns every experiment at all its places.
 func everyCell(list []Experiment) []Cell {
 	var all []Cell
 	for _, e := range list {
@@ -93,8 +93,8 @@ func everyCell(list []Experiment) []Cell {
 	return all
 }
 
-// at is the experiment at a place, with the released program unless it needs
-// fault points.
+// at returns the cell of the experiment at a place, with the released program unless it
+// needs fault points.
 func (e Experiment) at(p place) Cell {
 	c := Cell{Experiment: e, place: p, Program: cmp.Or(e.tries, stage.Released)}
 	if e.points {
@@ -103,7 +103,7 @@ func (e Experiment) at(p place) Cell {
 	return c
 }
 
-// quick are the sharpest faults behind their own controls, and behind those of
+// quick returns the most severe faults, after their own controls and the controls of
 // the judgement itself.
 func quick() []Cell {
 	sharpest := quickCells()
@@ -118,7 +118,8 @@ func quick() []Cell {
 	return append(theirs, sharpest...)
 }
 
-// quickCells are the sharpest faults, each where it hurts most.
+// quickCells returns the most severe faults, each at the place where it does the most
+// harm.
 func quickCells() []Cell {
 	const sqlite, postgres = "sqlite", "postgres"
 	forUpdate, optimistic, external := lockmode.ForUpdate, lockmode.Optimistic, lockmode.External
@@ -153,7 +154,7 @@ func quickCells() []Cell {
 	return all
 }
 
-// FittingTo are the experiments that a soak may use at the place of a scene.
+// FittingTo returns the experiments that a soak may use at the place of a scene.
 func FittingTo(at stage.Scene) []Experiment {
 	return slices.DeleteFunc(experiments(), func(e Experiment) bool {
 		return !e.soaks || !slices.ContainsFunc(e.places, func(p place) bool {
@@ -162,8 +163,8 @@ func FittingTo(at stage.Scene) []Experiment {
 	})
 }
 
-// SoakCells are a soak at its places, in order: all modes, all databases, and
-// in external mode every lock once.
+// SoakCells returns the places of a soak, in order: all modes and databases, and each
+// lock once in external mode.
 func SoakCells() []Cell {
 	places := []place{
 		{"postgres", "for-update", "", 3}, {"mysql", "optimistic", "", 3}, {"postgres", "external", "redis×3", 3},
@@ -179,20 +180,20 @@ func SoakCells() []Cell {
 	return all
 }
 
-// place is where an experiment is tried.
+// place is where an experiment is run.
 type place words.Place
 
-// Experiment is one fault, or a handful of one sort, and where it is tried.
+// Experiment is one fault, or a few of one kind, and where it is run.
 type Experiment struct {
 	Name string
-	// Number is that of the list of faults that the service must survive, 0
-	// for those that are not on it.
+	// Number is its number in the list of faults that the service must survive, 0 if it
+	// is not in it.
 	Number int
-	// places are where it is tried; nil is everywhere.
+	// places are where it is run; nil is everywhere.
 	places []place
-	// points says that the program needs fault points.
+	// points means that the program needs fault points.
 	points bool
-	// links says that every way to the database goes through a proxy.
+	// links means that every connection to the database goes through a proxy.
 	links bool
 	// Internal allows answers 500 with an unknown outcome.
 	Internal bool
@@ -200,50 +201,51 @@ type Experiment struct {
 	codes []string
 	// flags are added to the program's own.
 	flags []string
-	// timeout is the service's time for a request; 0 is the usual.
+	// timeout is the service's timeout of a request; 0 is the usual one.
 	timeout time.Duration
-	// clock is whose clock the experiment moves, "" for nobody's.
+	// clock names the owner of the clock that the experiment moves, "" for none.
 	clock string
-	// tries is the program that is tried; "" is the released one.
+	// tries is the program under test; "" is the released one.
 	tries string
-	// begins is the program that the instances begin with; "" is the one that is
-	// tried.
+	// begins is the program that the instances start with; "" is the one under test.
 	begins string
-	// jobs are those that the fault is about; with any, the instances fetch a
-	// catalogue, with the cell's lock as that of jobs.
+	// sealKeys are the first seal keys of each instance, "" for none.
+	sealKeys string
+	// jobs are the jobs that the fault is about. If there are any, the instances fetch
+	// a catalogue, and use the cell's lock for jobs.
 	jobs []string
-	// own says that run makes its own load; otherwise it is under load while it
-	// runs, and returns when the fault has ended.
+	// own means that run makes its own load; otherwise run has load from the start, and
+	// returns when the fault has ended.
 	own bool
-	// soaks says that the soak may use it.
+	// soaks means that the soak may use it.
 	soaks bool
-	// Longest is the longest that a cell may take; 0 is the usual.
+	// Longest is the maximum time of a cell; 0 is the usual one.
 	Longest time.Duration
-	// loses says that acknowledged changes must be lost, and no other rule broken.
+	// loses means that acknowledged changes must be lost, and no other rule broken.
 	loses bool
-	// base makes the cell's database in a way of its own; nil is the usual.
+	// base creates the cell's database in a special way; nil is the usual way.
 	base func(g *stage.Ground, s *harness.Site, kind string) *stage.Base
 	run  func(t *trial) error
 }
 
-// trial is a trial on which the experiments make their faults.
+// trial is a trial on which the experiments cause their faults.
 type trial struct{ *client.Trial }
 
-// Make makes the fault, on a trial that is under load.
+// Make causes the fault, on a trial that is under load.
 func (e Experiment) Make(t *client.Trial) error {
 	return harness.Caught(func() error { return e.run(&trial{t}) })
 }
 
-// control is a cell of a program in order and its experiment's first place, where the
-// experiment has a flaw and must say so itself.
+// control returns a cell at the experiment's first place, with an intact program and a
+// flaw in the experiment, which the experiment itself must report.
 func (e Experiment) control(flaw string) Cell {
 	c := e.at(e.places[0])
 	c.Flaw, c.Condemned = flaw, []string{history.Fault}
 	return c
 }
 
-// doubled is a cell of a broken program, which has to break one of the rules. Where
-// there are none, the experiment must say so itself.
+// doubled returns a cell of a broken program, which must break one of the rules.
+// Without rules, the experiment itself must report the flaw.
 func doubled(e Experiment, program string, p place, rules ...string) Cell {
 	if len(rules) == 0 {
 		rules = []string{history.Fault}
@@ -251,7 +253,8 @@ func doubled(e Experiment, program string, p place, rules ...string) Cell {
 	return Cell{Experiment: e, place: p, Program: program, Condemned: rules}
 }
 
-// unguarded is the service without the check of the version in its write.
+// unguarded returns a cell of the service without the check of the version in its
+// write.
 func unguarded(p place) Cell {
 	c := doubled(stockMoved(), stage.Faulty, p, history.Versions, history.NotLinear, history.UnitTwice)
 	c.env = []string{"DRAWSVC_UNGUARDED=1"}
@@ -262,26 +265,26 @@ func unguarded(p place) Cell {
 type Cell struct {
 	Experiment
 	place
-	// Program is what is tried.
+	// Program is the program under test.
 	Program string
 	env     []string
-	// Condemned are the rules of which a program that is broken has to break
-	// one; nil is a program in order.
+	// Condemned are rules; a broken program must break at least one of them. For an
+	// intact program it is nil.
 	Condemned []string
-	// Flaw is what is wrong with a control whose program is in order, such as its
+	// Flaw describes what is wrong with a control whose program is intact, such as its
 	// flags.
 	Flaw string
 }
 
-// Scene is what the cell needs on the stage.
+// Scene returns what the cell needs on the stage.
 func (c Cell) Scene() stage.Scene {
 	return stage.Scene{
 		Place: words.Place(c.place), Program: c.Program, Begins: c.begins, Flags: c.flags, Env: c.env, Linked: c.links,
-		Timeout: c.timeout, Clock: c.clock, Points: c.Program == stage.Faulty || history.HasPoints(c.Program), Jobs: c.jobs != nil, NewBase: c.base,
+		Timeout: c.timeout, SealKeys: c.sealKeys, Clock: c.clock, Points: c.Program == stage.Faulty || history.HasPoints(c.Program), Jobs: c.jobs != nil, NewBase: c.base,
 	}
 }
 
-// Expected is what the cell brings with it.
+// Expected returns what the cell itself causes.
 func (c Cell) Expected() client.Expected {
 	codes := c.codes
 	if c.clock == stage.ClockOfDatabase {
@@ -290,7 +293,7 @@ func (c Cell) Expected() client.Expected {
 	return client.Expected{Internal: c.Internal, Codes: codes, Condemned: c.Condemned != nil, Loses: c.loses}
 }
 
-// Show makes the fault, under load unless it makes its own.
+// Show causes the fault, under load unless it makes its own.
 func (c Cell) Show(t *client.Trial) error {
 	if c.own {
 		return c.Make(t)
@@ -298,10 +301,10 @@ func (c Cell) Show(t *client.Trial) error {
 	return t.UnderLoad(func() error { return c.Make(t) })
 }
 
-// Jobs are those that the cell is about.
+// Jobs returns the jobs that the cell is about.
 func (c Cell) Jobs() []string { return c.jobs }
 
-// Name tells the cell from all others.
+// Name returns the cell's unique name.
 func (c Cell) Name() string {
 	parts := []string{c.Experiment.Name, words.Place(c.place).Name()}
 	if _, ok := history.DoubleOf(c.Program); ok {
@@ -313,21 +316,21 @@ func (c Cell) Name() string {
 	return strings.Join(parts, " ")
 }
 
-// SeedOf is the seed of one run of one cell, so that it can be replayed
-// without those before it.
+// SeedOf returns the seed of one run of one cell, so that it can be replayed without
+// earlier runs.
 func SeedOf(seed uint64, name string, run int) uint64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, seed, name, run) // never fails
 	return h.Sum64()
 }
 
-// everywhere is every mode on every database: a file has one instance, a
-// server as many as are named.
+// everywhere returns every mode on every database: a file has one instance, a server
+// the given number.
 func everywhere(instances int) []place {
 	return at(instances, "sqlite", "postgres", "mysql")
 }
 
-// at is every mode on the named databases.
+// at returns every mode on the given databases.
 func at(instances int, databases ...string) (all []place) {
 	for _, p := range words.At(instances, databases...) {
 		all = append(all, place(p))
@@ -335,5 +338,5 @@ func at(instances int, databases ...string) (all []place) {
 	return all
 }
 
-// servers is every mode on both servers, with two instances.
+// servers returns every mode on both servers, with two instances.
 func servers() []place { return at(2, "postgres", "mysql") }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestEveryNumberHasAFault(t *testing.T) {
-	numbers := map[int]bool{4: true} // it is part of 3: another user with the same key
+	numbers := map[int]bool{4: true} // number 4 is part of 3: another user with the same key
 	for _, e := range experiments() {
 		numbers[e.Number] = true
 	}
@@ -23,7 +23,7 @@ func TestEveryNumberHasAFault(t *testing.T) {
 	}
 }
 
-// TestAStepThatFailsFailsTheFault: it must not end as one that was made.
+// TestAStepThatFailsFailsTheFault: a fault with a failed step is not reported as done.
 func TestAStepThatFailsFailsTheFault(t *testing.T) {
 	e := Experiment{run: func(t *trial) error { t.Must(errors.New("no such row")); return nil }}
 	require.NoError(t, harness.On("cell", func(s *harness.Site) error {
@@ -41,8 +41,8 @@ func TestNamesTellCellsApart(t *testing.T) {
 	}
 }
 
-// TestQuickHasTheSharpest: each of them is one of the whole, and some of those
-// before them must be condemned.
+// TestQuickHasTheSharpest: each of the quick cells is one of all cells, and some
+// controls before them must fail.
 func TestQuickHasTheSharpest(t *testing.T) {
 	faults, condemned := map[string]bool{}, map[string]bool{}
 	for _, c := range quick() {
@@ -58,7 +58,7 @@ func TestQuickHasTheSharpest(t *testing.T) {
 	require.Equal(t, map[string]bool{stage.Textbook: true, stage.Faulty: true, history.RefusesKnown: true, history.KeepsAnswers: true}, condemned)
 }
 
-// TestEveryDoubleIsCondemned: a double that no cell tries shows nothing.
+// TestEveryDoubleIsCondemned: a double that no cell runs proves nothing.
 func TestEveryDoubleIsCondemned(t *testing.T) {
 	t.Parallel()
 	tried := map[string]bool{}

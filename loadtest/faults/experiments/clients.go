@@ -51,8 +51,8 @@ func clientsGone(t *trial) error {
 	return nil
 }
 
-// badAmongGood asks at once for draws of which some can never be: each is
-// answered for itself, and the good ones are served.
+// badAmongGood sends draws at once, some of which can never succeed: each gets its own
+// answer, and the good ones win.
 func badAmongGood(t *trial) error {
 	pool := t.edge(9, 101)
 	first := t.atOnce(t.asking(pool, 20))
@@ -66,14 +66,14 @@ func badAmongGood(t *trial) error {
 		others = append(others, o)
 		greedy[k].Count, greedy[k].Client = 100, 5000+k
 	}
-	// What remains suffices for the good ones and for no greedy one, whichever
-	// comes first.
+	// The remaining units suffice for the good draws and for none of the greedy ones,
+	// in any order.
 	all := slices.Concat(greedy, good, known, others)
 	t.Rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return t.mustAnswer(t.atOnce(all), map[string]int{"won": 60, "replayed": 20, "idempotency-key-reused": 20, "sold-out": 20})
 }
 
-// bad is a request that no service should take.
+// bad is a request that no service should accept.
 type bad struct {
 	name    string
 	method  string
@@ -132,7 +132,7 @@ func (t *trial) sendBad(i *stage.Instance, b bad) (status int, code string, err 
 	if err != nil {
 		return 0, "", err
 	}
-	request.URL.Opaque = b.path // as it stands
+	request.URL.Opaque = b.path // unencoded
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+harness.DrawToken)
 	for name, value := range b.headers {
@@ -148,12 +148,12 @@ func (t *trial) sendBad(i *stage.Instance, b bad) (status int, code string, err 
 	return response.StatusCode, a.Code, err
 }
 
-// memoryMore is how much more memory than before an instance may take after
-// hundreds of megabytes were sent to it.
+// memoryMore is how much additional memory an instance may use after hundreds of
+// megabytes were sent to it.
 const memoryMore = 64 << 20
 
-// huge sends bodies and headers that never end: each is refused or the
-// connection closed early, and memory stays flat.
+// huge sends endless bodies and headers: each is refused, or its connection is closed
+// early, and memory does not grow.
 func huge(t *trial) error {
 	before := t.memory()
 	const senders, rounds = 8, 3
@@ -181,7 +181,7 @@ func huge(t *trial) error {
 	return nil
 }
 
-// memory is what each instance has in memory, in bytes.
+// memory returns the memory that each instance uses, in bytes.
 func (t *trial) memory() []float64 {
 	var all []float64
 	for _, i := range t.Instances {
@@ -190,8 +190,8 @@ func (t *trial) memory() []float64 {
 	return all
 }
 
-// pour sends bytes until the other side hangs up. An error is that it did not,
-// or that it said yes.
+// pour sends bytes until the server closes the connection. It is an error if the server
+// does not, or if it accepts the request.
 func pour(address, begin string, most int) (sent int, err error) {
 	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
 	if err != nil {
@@ -205,14 +205,14 @@ func pour(address, begin string, most int) (sent int, err error) {
 		answered <- string(said)
 	}()
 	if _, err := io.WriteString(conn, begin); err != nil {
-		return 0, nil // it hung up
+		return 0, nil // the server closed the connection
 	}
 	chunk := bytes.Repeat([]byte("x"), 64<<10)
 	for sent < most {
 		n, err := conn.Write(chunk)
 		sent += n
 		if err != nil {
-			break // it hung up
+			break // the server closed the connection
 		}
 	}
 	if sent >= most {
@@ -224,12 +224,12 @@ func pour(address, begin string, most int) (sent int, err error) {
 	return sent, nil
 }
 
-// slowMax is the longest that a request may take to arrive, with some grace:
-// 5 s for its head, 10 s in all.
+// slowMax is the maximum time in which a request may arrive, with some grace: 5 s for
+// its head, 10 s in all.
 const slowMax = 14 * time.Second
 
-// slow lets clients send a byte now and then: each is answered 408 or hung up
-// on, and no other client waits for them.
+// slow makes clients send a byte now and then: each is answered 408 or disconnected,
+// and no other client waits for them.
 func slow(t *trial) error {
 	const clients = 100
 	starts := []string{
@@ -252,7 +252,7 @@ func slow(t *trial) error {
 	return nil
 }
 
-// drip sends a byte every 300 ms until the other side ends it.
+// drip sends a byte every 300 ms until the server closes the connection.
 func drip(address, begin string) (took time.Duration, said string, err error) {
 	began := time.Now()
 	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
@@ -285,7 +285,7 @@ func drip(address, begin string) (took time.Duration, said string, err error) {
 	}
 }
 
-// othersServed wants all draws since then to have been decided.
+// othersServed demands that all draws since then were decided.
 func (t *trial) othersServed(from time.Duration) {
 	for _, o := range t.History.Ops() {
 		if o.Call > from && !o.Won() && !o.Refused() {
@@ -352,20 +352,20 @@ func linger(address string) (net.Conn, error) {
 }
 
 const (
-	// crowdedCallers ask at once, each for one unit after another, until
-	// crowdedDraws have been asked for.
+	// crowdedCallers is the number of callers that draw at once, each one unit after
+	// another, until there are crowdedDraws draws.
 	crowdedCallers = 64
 	crowdedDraws   = 8000
-	// crowdedKnown keys are asked for again, in place of every 20th draw.
+	// crowdedKnown keys are known before; one of them is repeated in place of every
+	// 20th draw.
 	crowdedKnown = 25
 	crowdedAgain = 20
-	// crowdedMax is the most draws in 1,000 that may be answered that the pool is
-	// busy.
+	// crowdedMax is how many draws in 1,000 may be answered that the pool is busy.
 	crowdedMax = 1
 )
 
-// crowdedPool has optimistic instances meet on one pool all the time. Nearly
-// every draw wins, and a known key is answered always.
+// crowdedPool makes optimistic instances conflict on one pool all the time. Nearly
+// every draw wins, and a known key always gets its answer.
 func crowdedPool() Experiment {
 	places := []place{{"postgres", lockmode.Optimistic, "", 3}, {"mysql", lockmode.Optimistic, "", 3}}
 	return Experiment{Name: "64 clients on one pool of optimistic instances", places: places, own: true, timeout: edgeTimeout, run: crowded}

@@ -14,7 +14,7 @@ import (
 )
 
 // clockFaults move the clock of a database server by an hour. Campaigns move it
-// further, and that of an SQLite file, which is the service's own, as well.
+// further, and also move the clock of an SQLite file, which is the service's own.
 func clockFaults() []Experiment {
 	return []Experiment{clockLeap(), {
 		Name: "database's clock an hour ahead, then back", Number: 15, clock: stage.ClockOfDatabase, run: clockMoved,
@@ -25,7 +25,7 @@ func clockFaults() []Experiment {
 	}}
 }
 
-// clockMoved moves the clock ahead, right again, back, and right again.
+// clockMoved moves the clock ahead, back to normal, behind, and back to normal.
 func clockMoved(t *trial) error {
 	for _, seconds := range []int64{3600, 0, -3600, 0} {
 		t.setClock(seconds)
@@ -37,13 +37,13 @@ func clockMoved(t *trial) error {
 	return nil
 }
 
-// setClock moves the clock to so many seconds from the machine's.
+// setClock sets the clock to the given number of seconds from the machine's.
 func (t *trial) setClock(seconds int64) {
 	t.Must(t.ClockMoved.Set(fmt.Sprintf("%+ds", seconds)))
 	t.Must(t.clockIsOff(seconds))
 }
 
-// clockIsOff wants the server to tell the time that it was given.
+// clockIsOff demands that the server returns the time of the moved clock.
 func (t *trial) clockIsOff(seconds int64) error {
 	var shown int64
 	var err error
@@ -63,9 +63,9 @@ func (t *trial) clockIsOff(seconds int64) error {
 	return nil
 }
 
-// clockLeap sets the database's clock far ahead for seconds, while users draw from a pool
-// whose limit goes by it: nothing may get such a time, and the limit must go on when the
-// clock is right again.
+// clockLeap sets the database's clock far ahead for seconds, while users draw from a
+// pool whose limit depends on it. No entry may get such a time, and the limit must work
+// again when the clock is right.
 func clockLeap() Experiment {
 	return Experiment{
 		Name: "database's clock 40 days ahead for 12 s", Number: 15, clock: stage.ClockOfDatabase, points: true, own: true, run: clockLeaps,
@@ -85,9 +85,11 @@ func clockFollowed() Cell {
 const (
 	leapAhead  = 40 * 24 * time.Hour
 	leapStands = 12 * time.Second
-	// leapOver is how soon after the clock is right again each user must win.
+	// leapOver is the maximum time in which each user must win after the clock is right
+	// again.
 	leapOver = 15 * time.Second
-	// leapUsers draw at once, each once in leapWindow at most.
+	// leapUsers is the number of users who draw at once, each at most once per
+	// leapWindow.
 	leapUsers  = 8
 	leapWindow = 2 * time.Second
 )
@@ -128,7 +130,7 @@ func (t *trial) setLeap(by time.Duration) {
 	t.setClock(int64(by.Seconds()))
 }
 
-// drawUntil draws for a user, from one instance after another.
+// drawUntil draws for a user, on one instance after another.
 func (t *trial) drawUntil(end <-chan struct{}, pool string, user int) {
 	for n := user; ; n++ {
 		select {
@@ -142,8 +144,8 @@ func (t *trial) drawUntil(end <-chan struct{}, pool string, user int) {
 	}
 }
 
-// judgeLeap wants each award at the time at which it was asked for, and each user to win
-// again soon after the clock was right.
+// judgeLeap demands that each award has the time of its request, and that each user
+// wins soon after the clock is right again.
 func (t *trial) judgeLeap(pool string, right time.Duration) {
 	leapt, again := 0, map[string]bool{}
 	for _, o := range t.History.Ops() {

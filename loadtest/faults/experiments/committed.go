@@ -22,14 +22,14 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// The committed pool and its awards: all, and those of the quick run.
+// The number of awards of the committed pool, in the full run and in the quick run.
 const (
 	committedPool  = "committed"
 	committedAll   = 1_000_000
 	committedQuick = 20_000
 )
 
-// seedIdentity and seedRecipients are where the instances find their keys.
+// seedIdentity and seedRecipients are the files of the instances' keys.
 const (
 	seedIdentity   = stage.Bin + "/seed-identity"
 	seedRecipients = stage.Bin + "/seed-recipients"
@@ -40,8 +40,8 @@ func committedFaults() []Experiment {
 }
 
 // committed draws units of one committed pool, under rules of every kind, while
-// instances are killed, stock moves, prizes come, and rules and modes change. Then
-// the pool is closed and revealed, and both verifiers recompute its draws.
+// instances are killed, stock moves, prizes are added, and rules and modes change. Then
+// it closes and reveals the pool, and both verifiers recompute its draws.
 func committed(name string, units int64) Experiment {
 	e := Experiment{
 		Name: name, places: everywhere(3), own: true, timeout: edgeTimeout, Longest: 20 * time.Minute, base: withSeedKeys,
@@ -120,8 +120,8 @@ func (r *committedRun) begin() {
 	}
 }
 
-// work draws until enough was granted. A draw without a final answer is asked for
-// again under its key.
+// work draws until enough was granted. It retries a draw without a final answer under
+// its key.
 func (r *committedRun) work(n int) {
 	random := rand.New(rand.NewPCG(r.Seed, uint64(n))) //nolint:gosec // to be replayed
 	for k := 0; r.granted.Load() < r.units && r.Ctx.Err() == nil; k++ {
@@ -145,8 +145,8 @@ func (r *committedRun) work(n int) {
 	}
 }
 
-// committedRules are limits, blanks and a fallback, fixed odds, a budget, and a
-// guarantee, in turn. Fixed odds name all prizes that there are by then.
+// committedRules returns limits, blanks and a fallback, fixed odds, a budget, and a
+// guarantee, one after another. Fixed odds name all prizes that exist by then.
 func committedRules() []string {
 	return []string{
 		`{"fallback":"none","win":"3/4","limits":[{"of":"prize","prize":"gold","max":5},{"of":"draws","max":50000,"per":"day"}],"zone":"Europe/Berlin"}`,
@@ -158,8 +158,8 @@ func committedRules() []string {
 
 const disturbances = 24
 
-// disturb has something happen to the pool or to an instance at each part of the
-// way, until the draws have ended.
+// disturb changes the pool or disturbs an instance at each part of the way, until the
+// draws have ended.
 func (r *committedRun) disturb(ended <-chan struct{}) error {
 	for n := int64(1); n < disturbances; n++ {
 		for r.granted.Load() < n*r.units/disturbances {
@@ -196,7 +196,7 @@ func (r *committedRun) act(n int) error {
 	return r.callUntil("POST", path+"/prizes", body, http.StatusCreated)
 }
 
-// kill ends an instance at once, in whatever it is doing, and starts it again.
+// kill ends an instance at once, whatever it is doing, and starts it again.
 func (r *committedRun) kill() error {
 	i := r.Any()
 	i.Kill()
@@ -205,8 +205,8 @@ func (r *committedRun) kill() error {
 	return i.Again(r.Ctx)
 }
 
-// callUntil makes an operator's call until an instance answers with the status that is
-// wanted, or another final one.
+// callUntil makes an operator's call until an instance answers with the wanted status
+// or another final one.
 func (t *trial) callUntil(method, path, body string, want int) error {
 	for n := 0; ; n++ {
 		text, status, err := t.callAt(t.Instances[n%len(t.Instances)].URL(), harness.AdminToken, method, path, body)
@@ -227,7 +227,7 @@ func (t *trial) callUntil(method, path, body string, want int) error {
 func (t *trial) callAt(at, token, method, path, body string, headers ...string) ([]byte, int, error) {
 	ctx, cancel := context.WithTimeout(t.Ctx, 2*time.Minute) // a log has a million lines
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, at+path, io.NopCloser(strings.NewReader(body))) // which net/http does not send again by itself
+	request, err := http.NewRequestWithContext(ctx, method, at+path, io.NopCloser(strings.NewReader(body))) // net/http does not send such a body again by itself
 	if err != nil {
 		return nil, 0, err
 	}
@@ -246,8 +246,8 @@ func (t *trial) callAt(at, token, method, path, body string, headers ...string) 
 	return text, response.StatusCode, err
 }
 
-// publishProof closes and reveals a committed pool, and returns a folder with what is
-// published of it.
+// publishProof closes and reveals a committed pool, and returns the folder of its
+// public files.
 func (t *trial) publishProof(pool string) (folder string, err error) {
 	path := "/admin/pools/" + pool
 	t.Must(t.callUntil("PATCH", path, `{"state":"closed"}`, http.StatusOK))
@@ -256,7 +256,7 @@ func (t *trial) publishProof(pool string) (folder string, err error) {
 	t.Note("%s: revealed in %.1f s", pool, time.Since(begun).Seconds())
 	folder = t.Site.TempDir()
 	for name, file := range map[string]string{"key": "key", "commitment": "commitment", "checkpoint": "checkpoint", "reveal": "reveal", "log": "log.jsonl"} {
-		if err := stage.Within(t.Ctx, client.SettleMax, func() error { // a 503 says nothing of a proof
+		if err := stage.Within(t.Ctx, client.SettleMax, func() error { // a 503 contains no proof
 			text, status, err := t.callAt(t.Instances[0].URL(), harness.DrawToken, "GET", "/pools/"+pool+"/proof/"+name, "")
 			if err == nil && status != http.StatusOK {
 				err = fmt.Errorf("proof/%s: %d", name, status)
@@ -272,8 +272,8 @@ func (t *trial) publishProof(pool string) (folder string, err error) {
 	return folder, nil
 }
 
-// bothVerify has both verifiers recompute what is published, which has that many
-// awards, and holds it against further files that the arguments name.
+// bothVerify makes both verifiers recompute the public files, which have that many
+// awards, and compare them with further files that the arguments name.
 func (t *trial) bothVerify(folder string, awards int64, args ...string) {
 	for _, verifier := range [][]string{{filepath.Join(stage.Bin, stage.Released), "verify"}, {"python3", "docs/verify/verify.py"}} {
 		begun := time.Now()

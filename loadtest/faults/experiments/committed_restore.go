@@ -16,8 +16,8 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// commitmentRestored restores a backup of a committed pool, and has its lost versions
-// skipped as docs/backup.md says. A second pool was committed after the backup, and is
+// commitmentRestored restores a backup of a committed pool, and skips its lost versions
+// as docs/backup.md says. A second pool was committed after the backup, and is
 // committed again after the restore. The control restores without the skip.
 func commitmentRestored(skips bool) Experiment {
 	return Experiment{
@@ -42,7 +42,7 @@ var skipLine = regexp.MustCompile(`(?m)^drawsvc pool skip ` + pagePool + ` --to 
 type committedRestore struct {
 	*restore
 	skips bool
-	// restored is when the restored database was drawn from first.
+	// restored is the time of the first draw from the restored database.
 	restored time.Duration
 }
 
@@ -123,8 +123,9 @@ func (r *committedRestore) skip() error {
 	return r.execute(strings.Replace(line, "4711", fmt.Sprint(highest), 1))
 }
 
-// judge wants no draw after the restore to give what a lost draw has shown, receipts by
-// the key of the commitment in force, and both verifiers to hold.
+// judge demands that no draw after the restore gives what a lost draw has disclosed,
+// that receipts are signed by the key of the commitment in force, and that both
+// verifiers accept.
 func (r *committedRestore) judge() error {
 	stands, _, err := r.standing(pagePool)
 	r.Must(err)
@@ -155,7 +156,7 @@ func (r *committedRestore) judge() error {
 	return nil
 }
 
-// wonOf are the answers 200 to draws of a pool.
+// wonOf returns the answers 200 to draws of a pool.
 func (r *committedRestore) wonOf(pool string) (won []history.Op) {
 	for _, o := range r.History.Ops() {
 		if o.Pool == pool && o.Kind == history.Draw && o.Won() {
@@ -165,8 +166,8 @@ func (r *committedRestore) wonOf(pool string) (won []history.Op) {
 	return won
 }
 
-// standing returns whether an answer is what the rows of a pool have, and how many
-// awards these are.
+// standing returns a function that reports whether an answer agrees with the rows of a
+// pool, and the number of its awards.
 func (r *committedRestore) standing(pool string) (stands func(o *history.Op) bool, awards int64, err error) {
 	rows, err := r.Rows(pool)
 	at := map[string]int64{}
@@ -176,12 +177,12 @@ func (r *committedRestore) standing(pool string) (stands func(o *history.Op) boo
 	return func(o *history.Op) bool { return at[o.Key] == o.Awards[0].Version }, int64(len(rows.Awards)), err
 }
 
-// receiptsEach is how many receipts of a pool are checked one by one.
+// receiptsEach is how many receipts of a pool are checked individually.
 const receiptsEach = 12
 
-// verify has both verifiers check what is published of a pool, with all receipts of the
-// draws that it has. Some receipts are checked one by one. Those of a commitment that
-// was taken back must fail.
+// verify makes both verifiers check the public files of a pool, with all receipts of
+// its draws. Some receipts are checked individually. Those of a revoked commitment must
+// fail.
 func (r *committedRestore) verify(pool string) {
 	folder, err := r.publishProof(pool)
 	r.Must(err)

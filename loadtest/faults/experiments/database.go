@@ -15,7 +15,7 @@ import (
 	words "drawsvc/loadtest/place"
 )
 
-// databaseFaults are those of the database itself.
+// databaseFaults are the faults of the database itself.
 func databaseFaults() []Experiment {
 	return []Experiment{
 		{Name: "database killed", Number: 9, places: servers(), soaks: true, run: databaseKilled},
@@ -50,7 +50,7 @@ func databaseHalted(t *trial) error {
 
 func databaseSlow(t *trial) error { return t.slow(t.Server) }
 
-// slow lets servers work only a small part of the time.
+// slow lets servers run only a small part of the time.
 func (t *trial) slow(all ...*servertest.Server) error {
 	each := func(do func(*servertest.Server)) {
 		for _, server := range all {
@@ -80,11 +80,11 @@ func (t *trial) sessions() (all []int64) {
 	return all
 }
 
-// killSessions ends every session of the service, and returns how many.
+// killSessions ends every session of the service, and returns their number.
 func (t *trial) killSessions() int {
 	all := t.sessions()
 	for _, id := range all {
-		// One that has ended by itself is as well.
+		// A session that has ended by itself is fine too.
 		_, _ = t.Base.Admin.ExecContext(t.Ctx, fmt.Sprintf(words.Of(t.Kind).Kill, id))
 	}
 	return len(all)
@@ -100,7 +100,7 @@ func sessionsKilled(t *trial) error {
 	return nil
 }
 
-// serializable forces the isolation of every new session.
+// serializable sets the isolation level of every new session.
 func serializable(t *trial) error {
 	var name string
 	t.Must(t.Base.Admin.QueryRowContext(t.Ctx, `SELECT current_database()`).Scan(&name))
@@ -116,8 +116,7 @@ func readOnly(t *trial) error {
 	return stage.ExecAll(t.Base.Admin, words.Of(t.Kind).Writable...)
 }
 
-// outOfConnections takes every connection that the server has, those of the
-// service too.
+// outOfConnections takes every connection of the server, those of the service too.
 func outOfConnections(t *trial) error {
 	var taken []*sql.DB
 	defer func() {
@@ -154,7 +153,7 @@ func (t *trial) connect() (*sql.DB, error) {
 	return db, nil
 }
 
-// otherSession opens a connection that has nothing to do with the service.
+// otherSession opens a connection that does not belong to the service.
 func (t *trial) otherSession() (conn *sql.Conn, leave func()) {
 	db := t.Base.Admin
 	if t.Kind == "sqlite" {
@@ -165,7 +164,7 @@ func (t *trial) otherSession() (conn *sql.Conn, leave func()) {
 	conn, err := db.Conn(t.Ctx)
 	t.Must(err)
 	return conn, func() {
-		_ = conn.Close() // gives it back
+		_ = conn.Close() // returns it
 		if t.Kind == "sqlite" {
 			_ = db.Close()
 		}
@@ -181,7 +180,8 @@ func (t *trial) say(conn *sql.Conn, statements ...string) error {
 	return nil
 }
 
-// lockPool is how another session begins a transaction that locks the main pool.
+// lockPool returns the statements by which another session begins a transaction that
+// locks the main pool.
 func (t *trial) lockPool() []string {
 	if t.Kind == "sqlite" {
 		return []string{"BEGIN IMMEDIATE"}
@@ -189,8 +189,8 @@ func (t *trial) lockPool() []string {
 	return []string{"BEGIN", `SELECT version FROM pools WHERE id = '` + t.Pool(client.MainPool) + `' FOR UPDATE`}
 }
 
-// lockedFor locks the pool's row for some time. Draws on it are refused as
-// busy; none may end in doubt, because none is written.
+// lockedFor locks the pool's row for some time. Draws on it are refused as busy; none
+// may end in doubt, because none is written.
 func lockedFor(d time.Duration) func(*trial) error {
 	return func(t *trial) error {
 		conn, leave := t.otherSession()
@@ -205,10 +205,10 @@ func lockedFor(d time.Duration) func(*trial) error {
 	}
 }
 
-// onlyBusy wants draws that were made and answered within a time to be refused
-// as contended, as far as they are on the main pool. Where the write itself is
-// what waits, a draw that came late may end in doubt. In a file, everything
-// waits for its one writer, the table of locks too.
+// onlyBusy demands that draws made and answered within a time are refused as contended,
+// if they are on the main pool. If the write itself is what waits, a draw that came
+// late may end in doubt. In a file, everything waits for its one writer, even the table
+// of locks.
 func (t *trial) onlyBusy(from, to time.Duration) error {
 	busy, doubts, cut := 0, 0, 0
 	for _, o := range t.History.Ops() {
@@ -222,7 +222,7 @@ func (t *trial) onlyBusy(from, to time.Duration) error {
 		case answer == "outcome-unknown" && t.Mode != lockmode.ForUpdate:
 			doubts++
 		case answer == "store-unavailable" && o.Return-o.Call > t.Limit()*3/4:
-			cut++ // its time was over in the first wait: that looks like a database that does not answer
+			cut++ // its time ended in the first wait: that is like a database that does not answer
 		default:
 			t.Verdict.Say(history.Fault, "under a lock that another session held: %s", &o)
 		}
@@ -237,7 +237,7 @@ func (t *trial) onlyBusy(from, to time.Duration) error {
 	return nil
 }
 
-// foreignTransaction reads everything and stays: it must be in nobody's way.
+// foreignTransaction reads everything and stays open: it must block nothing.
 func foreignTransaction(t *trial) error {
 	conn, leave := t.otherSession()
 	defer leave()
@@ -256,7 +256,7 @@ func foreignTransaction(t *trial) error {
 	return t.say(conn, "ROLLBACK")
 }
 
-// deadlocks locks a prize and then its pool, against the order of the service.
+// deadlocks locks a prize and then its pool, in the opposite order of the service.
 func deadlocks(t *trial) error {
 	conn, leave := t.otherSession()
 	defer leave()
@@ -268,7 +268,7 @@ func deadlocks(t *trial) error {
 			err = t.say(conn, t.lockPool()[1])
 		}
 		if err != nil {
-			victims++ // the other session, this time
+			victims++ // here the victim is the other session
 		}
 		t.Must(t.say(conn, "ROLLBACK"))
 	}

@@ -31,8 +31,8 @@ func diskFaults() []Experiment {
 
 const room = 24 << 20
 
-// onSmallDisk makes the cell's database on a file system in memory that has
-// little room. Only root may mount one.
+// onSmallDisk creates the cell's database on a small file system in memory. Only root
+// may mount one.
 func onSmallDisk(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	if os.Geteuid() != 0 {
 		s.Skip("only root can mount a small file system")
@@ -48,7 +48,7 @@ func onSmallDisk(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	s.Must(os.Rename(data, aside))
 	s.Must(os.Mkdir(data, 0o700))
 	mount(s, data, sizeOf(aside)+room)
-	s.Cleanup(server.Stop) // before the disk goes
+	s.Cleanup(server.Stop) // before the disk is unmounted
 	if output, err := exec.Command("cp", "-a", aside+"/.", data).CombinedOutput(); err != nil {
 		s.Fatalf("copy the data: %v\n%s", err, output)
 	}
@@ -89,7 +89,7 @@ func killedTenTimes(t *trial) error {
 	return t.integrity()
 }
 
-// integrity asks SQLite itself.
+// integrity runs SQLite's own check.
 func (t *trial) integrity() error {
 	var said string
 	t.Must(t.Base.Admin.QueryRowContext(t.Ctx, `PRAGMA integrity_check`).Scan(&said))
@@ -99,8 +99,8 @@ func (t *trial) integrity() error {
 	return nil
 }
 
-// openedTwice starts a second program on the file: it must be refused, with a
-// line that says why.
+// openedTwice starts a second program on the file: it must be refused, with a line that
+// states why.
 func openedTwice(t *trial) error {
 	ctx, cancel := context.WithTimeout(t.Ctx, harness.StartMax)
 	defer cancel()
@@ -119,9 +119,10 @@ func openedTwice(t *trial) error {
 const (
 	// fullFor is how long the disk stays full.
 	fullFor = 6 * time.Second
-	// readyWithin is how soon readiness follows a write that fails, or works again.
+	// readyWithin is the maximum time until readiness follows a write that fails, or
+	// works again.
 	readyWithin = 2 * time.Second
-	// fullSaid is what answers and readiness say of a full disk.
+	// fullSaid is the text of answers and readiness on a full disk.
 	fullSaid = "disk is full"
 )
 
@@ -141,8 +142,8 @@ func diskFilled(t *trial) error {
 	return nil
 }
 
-// fillDisk fills the disk for some time. A server that ended of it is started again, as
-// its operator would.
+// fillDisk fills the disk for some time. If the server exits because of that, it is
+// started again, as its operator would.
 func (t *trial) fillDisk(watch *readinessWatch) error {
 	folder := filepath.Dir(t.File)
 	if t.Server != nil {
@@ -151,7 +152,7 @@ func (t *trial) fillDisk(watch *readinessWatch) error {
 	disk := &servertest.SmallDisk{Dir: folder}
 	watch.filled = t.History.Now()
 	for until := time.Now().Add(fullFor); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if err := disk.Fill(); err != nil { // and what the database has freed meanwhile
+		if err := disk.Fill(); err != nil { // also the space that the database has freed meanwhile
 			return err
 		}
 	}
@@ -160,7 +161,7 @@ func (t *trial) fillDisk(watch *readinessWatch) error {
 	if t.Server == nil {
 		return nil
 	}
-	err := stage.Within(t.Ctx, harness.StartMax, func() error { // one that is about to end runs still
+	err := stage.Within(t.Ctx, harness.StartMax, func() error { // a server that is about to exit still runs
 		if err := stage.Revive(t.Server); err != nil {
 			return err
 		}
@@ -170,9 +171,9 @@ func (t *trial) fillDisk(watch *readinessWatch) error {
 	return err
 }
 
-// readinessWatch asks each instance for its readiness all the time.
+// readinessWatch keeps requesting the readiness of each instance.
 type readinessWatch struct {
-	// filled and freed are when the disk was.
+	// filled is when the disk was full, freed when it had room again.
 	filled, freed time.Duration
 	// said are the answers of each instance, in order.
 	said [][]readinessSaid
@@ -205,8 +206,9 @@ func (t *trial) watchReadiness() *readinessWatch {
 	return w
 }
 
-// judge wants each instance whose write fails on the full disk to say so soon and as
-// long as the disk is full, and to be ready soon after a write that works.
+// judge demands two things of each instance whose write fails on the full disk: it soon
+// reports that it is not ready, for as long as the disk is full; and it is ready soon
+// after a write that works.
 func (w *readinessWatch) judge(t *trial) {
 	grace := readyWithin + stage.Grace + time.Duration(t.Lag.Load())
 	refused := 0
@@ -235,7 +237,7 @@ func (w *readinessWatch) judge(t *trial) {
 	}
 }
 
-// writes are when an instance first refused a write for the full disk, and when the
+// writes returns when an instance first refused a write for the full disk, and when the
 // first one worked after there was room again; 0 for never.
 func (w *readinessWatch) writes(ops []history.Op, instance int) (full, works time.Duration) {
 	for _, o := range ops {
@@ -250,7 +252,7 @@ func (w *readinessWatch) writes(ops []history.Op, instance int) (full, works tim
 	return full, works
 }
 
-// first is when an instance first said something since a time, -1 for never.
+// first returns when an instance first answered so after the given time, -1 for never.
 func (w *readinessWatch) first(instance int, since time.Duration, is func(s readinessSaid) bool) time.Duration {
 	for _, s := range w.said[instance] {
 		if s.at >= since && is(s) {

@@ -12,8 +12,8 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// edgeTimeout is the service's usual time for a request, because hundreds of
-// clients come in one moment.
+// edgeTimeout is the service's usual timeout of a request, because hundreds of clients
+// send one at the same moment.
 const edgeTimeout = 5 * time.Second
 
 func edges() []Experiment {
@@ -26,7 +26,7 @@ func edges() []Experiment {
 	}
 }
 
-// sellOut asks for twice the stock at once.
+// sellOut draws twice the stock at once.
 func sellOut() Experiment {
 	return Experiment{Name: "twice the stock at once", Number: 1, places: everywhere(3), own: true, timeout: edgeTimeout, run: func(t *trial) error {
 		pool := t.edge(1, 9, 190)
@@ -43,7 +43,7 @@ func (t *trial) edgeNamed(name string, stock ...int64) string {
 	return name
 }
 
-// crowd asks n times at once, each with a key of its own.
+// crowd draws n times at once, each with its own key.
 func (t *trial) crowd(pool string, n int) []history.Op {
 	return t.atOnce(t.asking(pool, n))
 }
@@ -57,8 +57,8 @@ func (t *trial) asking(pool string, n int) []history.Op {
 	return ops
 }
 
-// atOnce sends requests in the same moment and returns them answered. Those that
-// are not settled come again, as the response says.
+// atOnce sends requests at the same moment and returns them answered. It retries those
+// that are not settled, after the time that the response states.
 func (t *trial) atOnce(ops []history.Op) []history.Op {
 	answered, came := make([]history.Op, len(ops)), make([]bool, len(ops))
 	known := map[string]bool{} // the keys that were answered before
@@ -70,7 +70,7 @@ func (t *trial) atOnce(ops []history.Op) []history.Op {
 	defer end()
 	ready := make(chan struct{})
 	go func() {
-		time.Sleep(50 * time.Millisecond) // all of them wait by then
+		time.Sleep(50 * time.Millisecond) // by then all of them wait
 		close(ready)
 	}()
 	client.Parallel(len(ops), func(n int) {
@@ -87,9 +87,9 @@ func (t *trial) atOnce(ops []history.Op) []history.Op {
 	return answered
 }
 
-// ownReplays says of one request for each key that it won, where all answers are
-// replays of what nobody was answered before: the answer of the one that won came too
-// late, and it came again.
+// ownReplays counts one request of a key as the win if all answers to the key are
+// replays and no client had its answer before: the winner's answer came too late, and
+// the request was retried.
 func ownReplays(answered []history.Op, came []bool, known map[string]bool) {
 	won := maps.Clone(known)
 	for i := range answered {
@@ -102,7 +102,7 @@ func ownReplays(answered []history.Op, came []bool, known map[string]bool) {
 	}
 }
 
-// mustAnswer wants exactly these answers.
+// mustAnswer demands exactly these answers.
 func (t *trial) mustAnswer(ops []history.Op, want map[string]int) error {
 	got := map[string]int{}
 	for i := range ops {
@@ -154,7 +154,7 @@ func stockMoved() Experiment {
 	}}
 }
 
-// kills is a fault that ends an instance and starts it again; fn ends it.
+// kills returns a fault that ends an instance by fn and starts it again.
 func kills(fn func(t *trial, i *stage.Instance) error) func(*trial) error {
 	return func(t *trial) error {
 		i := t.Any()
@@ -170,16 +170,16 @@ func kills(fn func(t *trial, i *stage.Instance) error) func(*trial) error {
 }
 
 const (
-	// hedgedPools is how many pools are sold out, one after another. Each has so
-	// few units that the first batch of an instance asks for more.
+	// hedgedPools is how many pools are sold out, one after another. Each has so few
+	// units that the first batch of an instance needs more.
 	hedgedPools = 24
 	hedgedUnits = 16
 	hedgedKeys  = 60
 )
 
-// hedged sends each key to two of the instances at once, as a proxy does that
-// retries, while a pool is sold out. Of each key both answers are the same: 200
-// with its unit, or sold out.
+// hedged sends each key to two of the instances at once, as a retrying proxy does,
+// while a pool is sold out. Both answers to a key are the same: 200 with its unit, or
+// sold out.
 func hedged() Experiment {
 	return Experiment{Name: "each key to two instances at once, at the edge of a sell-out", Number: 3, places: everywhere(3), own: true, timeout: edgeTimeout, run: func(t *trial) error {
 		contradicted := 0
@@ -195,7 +195,7 @@ func hedged() Experiment {
 	}}
 }
 
-// twice is each request on its instance and on the next.
+// twice returns each request on its instance and on the next.
 func (t *trial) twice(ops []history.Op) []history.Op {
 	for _, o := range ops {
 		o.Client += len(ops)
@@ -220,8 +220,8 @@ func contradictions(ops []history.Op) (n int) {
 	return n
 }
 
-// replaysAreNotBusy wants no key that was answered 200 to be answered that the pool
-// is busy: a replay waits for nobody.
+// replaysAreNotBusy demands that no key that was answered 200 is answered that the pool
+// is busy: a replay does not wait.
 func (t *trial) replaysAreNotBusy() {
 	for _, o := range history.Again(t.History.Ops()) {
 		if o.Code == "contended" {

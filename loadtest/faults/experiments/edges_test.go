@@ -8,8 +8,8 @@ import (
 	"drawsvc/loadtest/faults/history"
 )
 
-// TestOwnReplays: where a winner's answer came too late, the replay that it got is
-// counted as the win. Other replays stay what they are.
+// TestOwnReplays: if a winner's answer came too late, the replay that it got counts as
+// the win. Other replays remain replays.
 func TestOwnReplays(t *testing.T) {
 	op := func(key string, replayed bool) history.Op {
 		return history.Op{Key: key, Status: 200, Replayed: replayed}

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// guessers ask at once, for guessFor.
+	// guessers is the number of clients that guess at once, for guessFor.
 	guessers = 8
 	guessFor = 5 * time.Second
-	// guessesRead is how many wrong tokens of an address an instance may read in
-	// that time, twice as many as it should on a machine that is busy.
+	// guessesRead is how many wrong tokens from one address an instance may check in
+	// that time: twice the promised number, for a busy machine.
 	guessesRead = 2 * (20 + int(guessFor/(5*time.Second)))
-	// wonLeast is how many draws have to be won meanwhile.
+	// wonLeast is the minimum number of draws that must win meanwhile.
 	wonLeast = 50
 )
 
@@ -33,7 +33,7 @@ func guessFlood() Experiment {
 	}
 }
 
-// from is a client whose requests come from an address of loopback.
+// from returns a client whose requests come from a loopback address.
 func (t *trial) from(address string) *http.Client {
 	return t.Through(&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}})
 }
@@ -60,8 +60,8 @@ func guessed(t *trial) error {
 	})
 }
 
-// guess sends wrong tokens as fast as they are answered, and counts the
-// responses by status.
+// guess sends wrong tokens as fast as they are answered, and counts the responses by
+// status.
 func (t *trial) guess() (map[int]int, error) {
 	guesser := t.from("127.0.0.3")
 	defer guesser.CloseIdleConnections()
@@ -86,18 +86,19 @@ func (t *trial) guess() (map[int]int, error) {
 }
 
 const (
-	// auditors ask at once, for auditFor.
+	// auditors is the number of clients that send requests at once, for auditFor.
 	auditors = 36
 	auditFor = 8 * time.Second
-	// logged is how many awards each of them reads, drawn so many at once.
+	// logged is how many awards each of them reads; they were drawn in requests of
+	// loggedEach.
 	logged     = 60_000
 	loggedEach = 100
 	// archive is the pool that they read. No client draws from it.
 	archive = "archive"
 )
 
-// auditFlood asks for audits and exports of a long log as fast as they come,
-// while others draw, and a balancer asks whether the instances are ready.
+// auditFlood requests audits and exports of a long log as fast as they are answered,
+// while others draw, and a balancer requests readiness.
 func auditFlood() Experiment {
 	return Experiment{
 		Name: "flood of audits and exports", own: true, run: audited, timeout: edgeTimeout,
@@ -142,9 +143,8 @@ func (t *trial) fillArchive() error {
 	return errors.Join(failed[:]...)
 }
 
-// audits asks for them until auditFor is over, and counts the responses by
-// status. Each instance has to be ready all the while, and takes an operator's
-// change in the middle.
+// audits requests audits and exports until auditFor is over, and counts the responses
+// by status. Meanwhile each instance must be ready, and accept an operator's change.
 func (t *trial) audits() (map[int]int, error) {
 	ctx, cancel := context.WithTimeout(t.Ctx, auditFor)
 	defer cancel()
@@ -172,8 +172,7 @@ func (t *trial) audits() (map[int]int, error) {
 	return said, nil
 }
 
-// staysReady asks every instance again and again whether it is ready, and changes
-// something.
+// staysReady keeps requesting the readiness of every instance, and makes one change.
 func (t *trial) staysReady(ctx context.Context) {
 	asked, slowest := 0, time.Duration(0)
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {

@@ -20,22 +20,22 @@ import (
 )
 
 const (
-	// floodFor is how long each role floods, and floodRounds how often all honest calls
-	// are made meanwhile, at least.
+	// floodFor is how long each role floods; floodRounds is how often, at least, all
+	// honest calls are made meanwhile.
 	floodFor    = 6 * time.Second
 	floodRounds = 9
-	// floodAnswerMax is the longest that an honest call may take.
+	// floodAnswerMax is the maximum time of an honest call.
 	floodAnswerMax = 20 * time.Second
-	// chartValues has the memory limit of a container.
+	// chartValues is the file with the memory limit of a container.
 	chartValues = "deploy/chart/values.yaml"
-	// runtimePart is the part of that limit that the service has the Go runtime keep to,
-	// in a container.
+	// runtimePart is the part of that limit that the service sets for the Go runtime in
+	// a container.
 	runtimePart = 0.9
 	mebibyte    = 1 << 20
 )
 
-// floodOfEveryRole floods an instance by all that each role may call. No call of a higher
-// role is refused or slow, and the memory stays below that of the chart.
+// floodOfEveryRole floods an instance with every call that each role may make. No call
+// of a higher role is refused or slow, and the memory stays below the chart's limit.
 func floodOfEveryRole() Experiment {
 	return Experiment{
 		Name: "flood of every role", own: true, run: floodedByRoles, timeout: edgeTimeout, Longest: 10 * time.Minute, base: withSeedKeys,
@@ -44,7 +44,7 @@ func floodOfEveryRole() Experiment {
 	}
 }
 
-// floodTimes are how long the honest calls took, in order.
+// floodTimes are the times of the honest calls, in order.
 type floodTimes struct {
 	order []string
 	took  map[string][]float64
@@ -61,7 +61,7 @@ func (f *floodTimes) add(c *floods.Call, took time.Duration) {
 	f.took[name] = append(f.took[name], report.Milliseconds(took))
 }
 
-// medians are those of the calls.
+// medians returns the medians of the calls.
 func (f *floodTimes) medians() map[string]float64 {
 	all := map[string]float64{}
 	for name, took := range f.took {
@@ -102,7 +102,7 @@ func floodedByRoles(t *trial) error {
 	return nil
 }
 
-// floodBy has a role flood the service, and takes the times of the honest calls.
+// floodBy floods the service with the calls of a role, and measures the honest calls.
 func (t *trial) floodBy(s *floods.Service, role string) {
 	var times floodTimes
 	end := s.Flood(role)
@@ -128,7 +128,7 @@ func (t *trial) floodBy(s *floods.Service, role string) {
 }
 
 // floodable starts the instance again with a token of each role, and with the memory
-// limit that the service gives the Go runtime in the chart's container.
+// limit that the service sets for the Go runtime in the chart's container.
 func (t *trial) floodable(limit int64) *floods.Service {
 	s := &floods.Service{URL: t.Instances[0].URL(), Tokens: map[string]string{}, AnswerMax: floodAnswerMax}
 	f := &tokenFile{t, filepath.Join(t.Site.TempDir(), "tokens.json")}
@@ -144,7 +144,7 @@ func (t *trial) floodable(limit int64) *floods.Service {
 	return s
 }
 
-// chartMemory is the memory limit of the chart's container, in MiB.
+// chartMemory returns the memory limit of the chart's container, in MiB.
 func (t *trial) chartMemory() int64 {
 	text, err := os.ReadFile(chartValues)
 	t.Must(err)
@@ -168,7 +168,8 @@ func parseChartMemory(text []byte) (int64, error) {
 	return strconv.ParseInt(number, 10, 64)
 }
 
-// peakMemory is the most memory that the instance has used since its start, in MiB.
+// peakMemory returns the most memory that the instance has used since its start, in
+// MiB.
 func (t *trial) peakMemory() int64 {
 	process, err := procfs.NewProc(t.Instances[0].Process.PID())
 	t.Must(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestChartMemory: the limit is read from the chart as it is shipped.
+// TestChartMemory: the limit is read from the shipped chart.
 func TestChartMemory(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../" + chartValues)

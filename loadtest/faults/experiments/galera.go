@@ -18,8 +18,8 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// galeraFaults are those of MariaDB with Galera: three nodes, and three
-// instances that each begin with a node of their own.
+// galeraFaults are the faults of MariaDB with Galera: three nodes, and three instances
+// that each begin with a different node.
 func galeraFaults() []Experiment {
 	list := append(edges(), []Experiment{
 		{Name: "three nodes written at once", places: append(at(stage.GaleraNodes, "mysql"), nodeLocks()...), run: written},
@@ -35,7 +35,7 @@ func galeraFaults() []Experiment {
 		if e.base == nil {
 			e.base = stage.EveryWriter
 		}
-		if e.places == nil || e.Number != 0 { // those of edges are for databases of one node
+		if e.places == nil || e.Number != 0 { // faults of edges are for databases of one node
 			e.places = at(stage.GaleraNodes, "mysql")
 		}
 		e.Name, e.Number, e.soaks = "Galera: "+e.Name, 0, false // the soak has the databases of one node
@@ -43,8 +43,8 @@ func galeraFaults() []Experiment {
 	return list
 }
 
-// nodeLocks are locks that keep apart only those who ask the same node: the
-// write has to decide between the others.
+// nodeLocks returns locks that exclude only callers of the same node: between the
+// others, the write must decide.
 func nodeLocks() []place {
 	var all []place
 	for _, lock := range []string{"row", "session"} {
@@ -53,10 +53,10 @@ func nodeLocks() []place {
 	return all
 }
 
-// node is a node as an operator sees it: asked without waiting for the others.
+// node opens a node as an operator does: its queries do not wait for the other nodes.
 func (t *trial) node(n int) *sql.DB { return t.Opened(words.OpenMySQL(t.Cluster[n].URL(), "")) }
 
-// written is no fault but that of conflicts, which it counts.
+// written causes no fault except conflicts, which it counts.
 func written(t *trial) error {
 	began, before := time.Now(), t.conflicts()
 	drawn := t.History.Len()
@@ -66,7 +66,7 @@ func written(t *trial) error {
 	return nil
 }
 
-// conflicts counts the tries that were repeated because of another node.
+// conflicts counts the attempts that were repeated because of another node.
 func (t *trial) conflicts() (sum float64) {
 	for _, i := range t.Instances {
 		for name, value := range t.Metrics(i) {
@@ -78,8 +78,8 @@ func (t *trial) conflicts() (sum float64) {
 	return sum
 }
 
-// nodeKilled kills a node. All instances have to draw within the usual time
-// while it is away, and after it has joined again.
+// nodeKilled kills a node. All instances must draw within the usual time while it is
+// down, and after it has joined again.
 func nodeKilled(t *trial) error {
 	n := t.Rand.IntN(stage.GaleraNodes)
 	other := t.node((n + 1) % stage.GaleraNodes)
@@ -98,8 +98,8 @@ func nodeKilled(t *trial) error {
 	return nil
 }
 
-// nodeCutOff isolates a node from the others. Until they know, nobody's commit
-// can end; from then on the instances have to draw.
+// nodeCutOff isolates a node from the others. Until they notice, no commit can end;
+// from then on the instances must draw.
 func nodeCutOff(t *trial) error {
 	n := t.Rand.IntN(stage.GaleraNodes)
 	node := t.node(n)
@@ -119,7 +119,7 @@ func nodeCutOff(t *trial) error {
 	return nil
 }
 
-// awaitStatus waits until a node says of itself what is wanted.
+// awaitStatus waits until a node reports the wanted status.
 func (t *trial) awaitStatus(node *sql.DB, name, want string) {
 	t.Must(stage.Within(t.Ctx, 30*time.Second, func() error {
 		var value string
@@ -131,8 +131,8 @@ func (t *trial) awaitStatus(node *sql.DB, name, want string) {
 	}))
 }
 
-// askedElsewhere asks every other instance for what one has just answered: it
-// must know.
+// askedElsewhere repeats on every other instance a request that one has just answered:
+// it must know the draw.
 func askedElsewhere(t *trial) error {
 	pool, name := t.Pool(client.MainPool), t.Pool("scarce")
 	t.Must(t.MakePool(name, 1))
@@ -167,8 +167,8 @@ func (t *trial) knows(n int, pool, draw string) error {
 	return err
 }
 
-// restockedElsewhere sells a pool out on one instance, stocks it there, and
-// draws on another, which must not be sold out.
+// restockedElsewhere sells a pool out on one instance, stocks it there, and draws on
+// another, which must not answer that it is sold out.
 func (t *trial) restockedElsewhere(pool string, first int) {
 	move := history.Op{Kind: history.Stock, Pool: pool, Key: t.Key(), Prize: stage.PrizeNames()[0], Delta: 1, Instance: first}
 	if o := t.Send(t.Ctx, move); !o.Won() {
@@ -185,9 +185,8 @@ func (t *trial) restockedElsewhere(pool string, first int) {
 	}
 }
 
-// fromBehind makes the cluster anew from a node that had left before the others
-// went on, as an operator does who picks the wrong one. The others then take
-// over its state.
+// fromBehind bootstraps the cluster from a node that had left before the others went
+// on, as an operator does by mistake. The others then copy its state.
 func fromBehind(t *trial) error {
 	p := t.part()
 	behind, others := t.Cluster[stage.GaleraNodes-1], t.Cluster[:stage.GaleraNodes-1]
@@ -204,7 +203,7 @@ func fromBehind(t *trial) error {
 	t.Must(p.goOn())
 	t.Recover(t.Ended)
 	for _, node := range others {
-		// What it has that the others lack keeps a node from joining.
+		// State that the others lack keeps a node from joining.
 		t.Must(os.Remove(filepath.Join(node.Dir(), "data", "grastate.dat")))
 		t.Must(node.Start())
 	}
@@ -213,8 +212,8 @@ func fromBehind(t *trial) error {
 	return p.judge()
 }
 
-// forceBootstrap lets a node begin a cluster although it was not the last one
-// to leave.
+// forceBootstrap allows a node to begin a cluster although it was not the last one to
+// leave.
 func forceBootstrap(folder string) error {
 	file := filepath.Join(folder, "data", "grastate.dat")
 	state, err := os.ReadFile(file)

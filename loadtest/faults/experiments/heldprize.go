@@ -14,8 +14,8 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// heldPrizes are the faults of a prize whose row another session holds: whether
-// a pick can be written must not change what is picked.
+// heldPrizes are the faults of a prize whose row another session holds: what is picked
+// must not depend on whether it can be written.
 func heldPrizes() []Experiment {
 	return []Experiment{
 		heldPrize(),
@@ -29,23 +29,22 @@ func heldPrize() Experiment {
 }
 
 const (
-	// heldTimeout leaves a draw the time to join an attempt, to wait for a row
-	// as long as MariaDB does, and to be looked up.
+	// heldTimeout leaves a draw enough time to join an attempt, to wait for a row as
+	// long as MariaDB does, and to be looked up.
 	heldTimeout = 3 * time.Second
-	// heldPools pools have a prize's row held at the same time, heldRounds
-	// times.
+	// heldPools is the number of pools that have a prize's row held at the same time,
+	// heldRounds how often.
 	heldPools  = 4
 	heldRounds = 3
-	// heldFirst draws of a pool, at least, are made in each round: the one that
-	// is stuck, and some after it.
+	// heldFirst is the minimum number of draws of a pool in each round: the one that is
+	// stuck, and some after it.
 	heldFirst = 4
-	// stuckMax draws in a row do not all go to the prize that a quarter of the
-	// units are.
+	// stuckMax is a number of draws in a row that cannot all get the prize with a
+	// quarter of the units.
 	stuckMax = 40
 )
 
-// held is a pool, of which a session holds the row of the prize that most of
-// the units are.
+// held is a pool; a session holds the row of the prize with most of its units.
 type held struct {
 	t     *trial
 	pool  string
@@ -53,7 +52,7 @@ type held struct {
 	known history.Op
 }
 
-// hold makes the pools, and runs fn for each of them at once.
+// hold creates the pools, and runs fn for each of them at once.
 func (t *trial) hold(pools int, stock []int64, fn func(h *held) error) (names []string) {
 	failed := make([]error, pools)
 	all := make([]*held, pools)
@@ -71,7 +70,7 @@ func (t *trial) hold(pools int, stock []int64, fn func(h *held) error) (names []
 	return names
 }
 
-// lock lets the session hold the row of the first prize.
+// lock makes the session hold the row of the first prize.
 func (h *held) lock() error {
 	return h.t.say(h.conn, "BEGIN", `SELECT stocked FROM prizes WHERE pool_id = '`+h.pool+`' AND id = '`+stage.PrizeNames()[0]+`' FOR UPDATE`)
 }
@@ -84,24 +83,24 @@ func (h *held) draw(instance int) history.Op {
 	return h.t.Send(h.t.Ctx, o)
 }
 
-// want says it when an answer is not the one that there has to be.
+// want reports a violation if an answer is not the expected one.
 func (h *held) want(o history.Op, answer string) {
 	if o.Answer() != answer {
 		h.t.Verdict.Say(history.Fault, "must be %s: %s", answer, &o)
 	}
 }
 
-// wantBusy says it when a draw that cannot be written is answered anything but that
-// the pool is busy, or that its outcome is not known.
+// wantBusy reports a violation unless a draw that cannot be written is answered that
+// the pool is busy or that the outcome is unknown.
 func (h *held) wantBusy(o history.Op) {
 	if o.Answer() != "contended" && o.Answer() != "outcome-unknown" {
 		h.t.Verdict.Say(history.Fault, "under a row that is held: %s", &o)
 	}
 }
 
-// heldAlone holds the row of a prize until a draw takes a unit of it: the pool
-// stops there, replays and other pools go on, and the same unit comes first
-// when the row is free.
+// heldAlone holds the row of a prize until a draw takes a unit of it: the pool stops
+// there, replays and other pools go on, and the same unit comes first when the row is
+// free.
 func heldAlone(t *trial) error {
 	from := t.History.Now()
 	pools := t.hold(heldPools, []int64{3000, 1000}, func(h *held) error {
@@ -116,8 +115,7 @@ func heldAlone(t *trial) error {
 	return t.judgeOdds(pools, heldRounds*heldFirst)
 }
 
-// round is one hold of a pool that one instance draws from, one draw after
-// another.
+// round is one hold of a pool that one instance draws from, one draw after another.
 func (h *held) round() error {
 	if err := h.lock(); err != nil {
 		return err
@@ -149,7 +147,7 @@ func (h *held) round() error {
 	return nil
 }
 
-// othersGoOn wants pools whose rows are free to be drawn from all the while.
+// othersGoOn demands that pools whose rows are free are drawn from all the time.
 func (t *trial) othersGoOn(from, to time.Duration) {
 	drawn, longest := 0, time.Duration(0)
 	for _, o := range t.History.Ops() {
@@ -170,18 +168,18 @@ func (t *trial) othersGoOn(from, to time.Duration) {
 }
 
 const (
-	// heldFor is how long a row is held from three instances: time enough for
-	// each of them to come to that prize at the same version.
+	// heldFor is how long a row is held from three instances: long enough for each of
+	// them to pick that prize at the same version.
 	heldFor = 8 * time.Second
 	// deadlockDraws is how many awards of a pool are judged.
 	deadlockDraws = 150
-	// deadlocksMin is the least that has to happen in all pools together.
+	// deadlocksMin is the minimum number of deadlocks in all pools together.
 	deadlocksMin = 20
 )
 
-// heldAmongThree measures what remains where three instances draw: each has
-// numbers of its own, so that the pool stops only where all of them have come to
-// the held prize.
+// heldAmongThree measures the awards that are still drawn with three instances: each
+// uses different random numbers, so that the pool stops only when all of them have
+// picked the held prize.
 func heldAmongThree(t *trial) error {
 	var past, holds atomic.Int64
 	from := t.History.Now()
@@ -237,10 +235,10 @@ func prizeDeadlocks() Experiment {
 	return Experiment{Name: "deadlocks forced on one prize", Number: 13, places: at(1, "postgres", "mysql"), run: deadlocksOnPrize}
 }
 
-// deadlocksOnPrize has a session take a prize's row and then the pool's, against
-// the order of the service, which is the victim each time.
+// deadlocksOnPrize makes a session lock a prize's row and then the pool's, in the
+// opposite order of the service, which is the victim each time.
 func deadlocksOnPrize(t *trial) error {
-	if t.Kind == "mysql" { // whose victim is the one that has written less
+	if t.Kind == "mysql" { // there the victim is the session that has written less
 		t.Must(stage.ExecAll(t.Base.Admin, `CREATE TABLE ballast (n int)`))
 	}
 	before := t.conflicts()
@@ -265,7 +263,7 @@ func deadlocksOnPrize(t *trial) error {
 	return t.judgeOdds(pools, deadlockDraws)
 }
 
-// collide makes deadlocks until done is closed.
+// collide causes deadlocks until done is closed.
 func (h *held) collide(done <-chan struct{}) error {
 	first := `SET LOCAL deadlock_timeout = '60s'` // the service notices sooner
 	if h.t.Kind == "mysql" {

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// jobStale is how soon a run is taken over in these experiments.
+	// jobStale is the stale_after of the jobs in these experiments.
 	jobStale = 2 * time.Second
-	// jobAway is longer than that, the term of the lock and two polls.
+	// jobAway is longer than that, the term of the lock and two polls together.
 	jobAway = jobStale + stage.LockTTL + 10*time.Second
-	// copiedMax is how long it takes until every instance has a new catalogue.
+	// copiedMax is the maximum time until every instance has a new catalogue.
 	copiedMax = 5 * time.Second
-	// jobMax is how long a job may take to succeed again after a fault: a
-	// lease, then a silence, then a poll, on a machine that is busy.
+	// jobMax is the maximum time until a job succeeds again after a fault: a lease,
+	// then a silence, then a poll, on a busy machine.
 	jobMax = 90 * time.Second
 )
 
-// jobKinds are the jobs of which each fault of jobs meets a run: one reads alone,
-// one writes lines once a day, one fetches.
+// jobKinds returns the jobs whose runs each fault of jobs disturbs: one only reads, one
+// writes lines once a day, one fetches.
 func jobKinds() []string { return []string{"audit", "catalogue", "statement"} }
 
-// jobFaults are those of an instance that runs jobs, and of what it needs. Each
-// meets a run of every kind, of one runner at one time. The source of the catalogue
-// sends another content each time, so that a run which writes late is seen.
+// jobFaults are the faults of an instance that runs jobs, and of what it needs. Each
+// disturbs a run of every kind, on one runner at one time. The source of the catalogue
+// sends different content each time, so that a run which writes late is noticed.
 func jobFaults() []Experiment {
 	table := []place{{"sqlite", lockmode.ForUpdate, "table", 1}}
 	inDatabase := slices.Concat(jobsOn("postgres", "table", "row", "session"), jobsOn("mysql", "table", "row", "session"))
@@ -65,7 +65,7 @@ func jobFaults() []Experiment {
 	return all
 }
 
-// jobsOn is a database with each of the locks, and three instances.
+// jobsOn returns a database with each of the locks, and three instances.
 func jobsOn(database string, locks ...string) []place {
 	var all []place
 	for _, lock := range locks {
@@ -74,8 +74,7 @@ func jobsOn(database string, locks ...string) []place {
 	return all
 }
 
-// inRun is a fault in the middle of a run of each job, of which it is given the
-// runner.
+// inRun returns a fault in the middle of a run of each job; the fault gets the runner.
 func inRun(fault func(j *jobTrial, runner *stage.Instance) error) func(*trial) error {
 	return func(t *trial) error {
 		return underJobs(t, func(j *jobTrial) error {
@@ -96,13 +95,13 @@ func runnerKilled(j *jobTrial, runner *stage.Instance) error {
 	return nil
 }
 
-// runnerStopped has the runner stand still past its lease and stale_after, with a
-// fetch whose response waits for it in its socket.
+// runnerStopped pauses the runner past its lease and stale_after, while a response to
+// its fetch waits in its socket.
 func runnerStopped(j *jobTrial, runner *stage.Instance) error {
 	j.Source.StandsStill(runner.Number, true)
 	runner.Halt()
 	taken := j.awaitTakeover(runner)
-	j.changeBut(runner, "catalogue", `{"enabled":false}`) // nothing covers what it writes late
+	j.changeBut(runner, "catalogue", `{"enabled":false}`) // otherwise a later run would hide what it writes late
 	time.Sleep(copiedMax)
 	runner.Signal(syscall.SIGCONT)
 	runner.Answers()
@@ -127,7 +126,7 @@ func jobDatabaseKilled(j *jobTrial, _ *stage.Instance) error { return databaseKi
 func jobClockMoved(j *jobTrial, _ *stage.Instance) error {
 	for _, seconds := range []int64{3600, 0} {
 		if j.Kind == "sqlite" {
-			j.Must(j.ClockMoved.Set((time.Duration(seconds) * time.Second).String())) // it is the instance's
+			j.Must(j.ClockMoved.Set((time.Duration(seconds) * time.Second).String())) // it is the instance's clock
 		} else {
 			j.setClock(seconds)
 		}
@@ -136,8 +135,8 @@ func jobClockMoved(j *jobTrial, _ *stage.Instance) error {
 	return nil
 }
 
-// hostGone kills the only host that may run the jobs: nobody runs them, and each is
-// overdue, until the host is back.
+// hostGone kills the only host that may run the jobs: until the host is back, no run
+// takes place, and each job is overdue.
 func hostGone(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
 		host := j.caught()
@@ -154,8 +153,8 @@ func hostGone(t *trial) error {
 	})
 }
 
-// badSource gives the source one flaw after another: the runs fail, and what was
-// stored before is served whole.
+// badSource gives the source one flaw after another: the runs fail, and the earlier
+// content is still served completely.
 func badSource(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
 		for _, flaw := range []string{stage.Hangs, stage.Drips, stage.Lies} {
@@ -174,7 +173,8 @@ func badSource(t *trial) error {
 }
 
 // jobFailedOver is the control of the failover, on a cluster of its own. A program
-// without fences is none: what its run writes goes down with the old primary.
+// without fences cannot serve as a control: what its run writes is lost with the old
+// primary.
 func jobFailedOver(program string) Cell {
 	all := patroniFaults()
 	c := all[len(all)-1].at(place{"postgres", lockmode.ForUpdate, "table", 3})
@@ -182,8 +182,8 @@ func jobFailedOver(program string) Cell {
 	return c
 }
 
-// jobFailedOver kills the primary while runs are under way. Each ends as lost, or
-// as ok where its end was written on the new primary.
+// jobFailedOver kills the primary while runs are under way. Each ends as lost, or as ok
+// if its end was written on the new primary.
 func (c *patroni) jobFailedOver(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
 		j.caught()
@@ -192,7 +192,7 @@ func (c *patroni) jobFailedOver(t *trial) error {
 		old.Kill()
 		j.Must(c.takenOver(t, old, old.Start))
 		for _, kind := range jobKinds() {
-			if !j.Condemned || len(j.Verdict.Violations) == 0 { // it does not deserve more time
+			if !j.Condemned || len(j.Verdict.Violations) == 0 { // a broken program is not worth more time
 				j.endedAs(kind, "lost", "ok")
 			}
 		}
@@ -200,7 +200,7 @@ func (c *patroni) jobFailedOver(t *trial) error {
 	})
 }
 
-// endedAs wants the run that was under way to have ended with one of the results.
+// endedAs demands that the run that was under way has ended with one of the results.
 func (j *jobTrial) endedAs(kind string, results ...string) {
 	token, said := j.under[kind].Token, ""
 	for until := time.Now().Add(jobMax); said == "" && j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {

@@ -25,15 +25,15 @@ type jobRow struct {
 
 type jobTrial struct {
 	*trial
-	// under are the rows of the runs that the fault meets.
+	// under are the rows of the runs that the fault disturbs.
 	under map[string]jobRow
 	mu    sync.Mutex
 	// served are the contents that each instance served last.
 	served map[int]int64
 }
 
-// underJobs runs a fault while all instances are watched, and wants a success of
-// each job after it.
+// underJobs runs a fault while it watches all instances, and demands a success of each
+// job after it.
 func underJobs(t *trial, fault func(*jobTrial) error) error {
 	j := &jobTrial{trial: t, under: map[string]jobRow{}, served: map[int]int64{}}
 	for _, kind := range jobKinds() {
@@ -44,13 +44,13 @@ func underJobs(t *trial, fault func(*jobTrial) error) error {
 	t.Must(fault(j))
 	for _, kind := range jobKinds() {
 		if j.Condemned && len(t.Verdict.Violations) > 0 {
-			break // it does not deserve more time
+			break // a broken program is not worth more time
 		}
 		if err := j.succeeds(kind); err != nil {
 			t.Verdict.Say(history.Fault, "%v", err)
 		}
 	}
-	if len(t.Verdict.Violations) == 0 { // a run that is under way has its lock, which is not left over
+	if len(t.Verdict.Violations) == 0 { // the lock of a run under way is not left over
 		j.change("audit", `{"enabled":false}`)
 		j.change("catalogue", `{"enabled":false}`)
 		j.within(jobMax, isIdle)
@@ -62,7 +62,7 @@ func underJobs(t *trial, fault func(*jobTrial) error) error {
 
 func (j *jobTrial) row(kind string) (jobRow, error) { return j.rowBut(nil, kind) }
 
-// rowBut is row without asking one of the instances.
+// rowBut is row without a request to one of the instances.
 func (j *jobTrial) rowBut(but *stage.Instance, kind string) (r jobRow, err error) {
 	for _, i := range j.Instances {
 		if i == but {
@@ -76,7 +76,7 @@ func (j *jobTrial) rowBut(but *stage.Instance, kind string) (r jobRow, err error
 }
 
 // succeeds waits for a success of a job that is later than the run that the fault
-// met, or that run's own where it is the one of its day.
+// disturbed, or for that run's own success if it is the run of its day.
 func (j *jobTrial) succeeds(kind string) error {
 	before := j.under[kind]
 	for until := time.Now().Add(jobMax); j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
@@ -88,7 +88,7 @@ func (j *jobTrial) succeeds(kind string) error {
 	return fmt.Errorf("the job %s did not succeed within %v", kind, jobMax)
 }
 
-// fails waits for a run of a job that fails, and is later than all before.
+// fails waits for a failed run of a job that is later than all earlier runs.
 func (j *jobTrial) fails(kind string) jobRun {
 	before, err := j.row(kind)
 	j.Must(err)
@@ -105,7 +105,7 @@ func (j *jobTrial) fails(kind string) jobRun {
 	return jobRun{}
 }
 
-// watch reads from every instance what it serves, until stop is called: the
+// watch reads the content that every instance serves, until stop is called: the
 // contents of a source never go back.
 func (j *jobTrial) watch() (stop func()) {
 	ctx, cancel := context.WithCancel(j.Ctx)
@@ -182,8 +182,8 @@ func (j *jobTrial) judge() error {
 }
 
 // judgeRuns reads the history of a job's runs: they are numbered without gap, each
-// ended before the next began, and the last alone may be under way. From the run on
-// that the fault met, one statement succeeds a day.
+// ended before the next began, and only the last may be under way. From the run that
+// the fault disturbed, one statement a day succeeds.
 func (j *jobTrial) judgeRuns(kind string) {
 	runs, err := j.runs(kind)
 	j.Must(err)
@@ -215,12 +215,12 @@ func (j *jobTrial) judgeRuns(kind string) {
 }
 
 const (
-	// statedPool has stated days that are over and have no lines yet.
+	// statedPool has days that are over and have no statement's lines yet.
 	statedPool = "stated"
 	statedDays = 3
 )
 
-// makeStated makes a pool that is some days old, as no trial lasts that long.
+// makeStated creates a pool that is some days old, which is longer than any trial.
 func (j *jobTrial) makeStated() {
 	p := harness.Pool{ID: statedPool, Name: statedPool}
 	for _, prize := range stage.PrizeNames() {
@@ -244,8 +244,8 @@ func (j *jobTrial) byHand(statements ...string) {
 // change changes a job's row on the first instance that answers.
 func (j *jobTrial) change(kind, body string) { j.changeBut(nil, kind, body) }
 
-// changeBut is change without asking one of the instances. An only one is asked
-// for nothing.
+// changeBut is change without a request to one of the instances. If there is only one
+// instance, it does nothing.
 func (j *jobTrial) changeBut(but *stage.Instance, kind, body string) {
 	var err error
 	for _, i := range j.Instances {
@@ -266,8 +266,8 @@ func (j *jobTrial) pin(host string) {
 	}
 }
 
-// unpin has all instances run the jobs. A runner that is not heard of after a change
-// may be silent for a minute, so it is given the time to be.
+// unpin lets all instances run the jobs. It waits, because a runner that has not
+// noticed the change may be silent for a minute.
 func (j *jobTrial) unpin() {
 	j.pin("null")
 	time.Sleep(jobStale / 3)
@@ -289,7 +289,7 @@ func (j *jobTrial) caught() *stage.Instance {
 		host := stage.HostName(runner.Number)
 		j.pin(`"` + host + `"`)
 		rows := j.within(stage.RunLasts/2, func(r jobRow) bool {
-			if r.Status == "idle" { // who is asked for a run reads the rows at once; the last run may not quite have ended there
+			if r.Status == "idle" { // an instance that is requested to run reads the rows at once, and its last run may not have ended there yet
 				_, _ = harness.Operate(j.Ctx, http.MethodPost, runner.URL()+"/admin/jobs/"+r.Name+"/run", "", http.StatusAccepted)
 			}
 			return r.Status == "running" && r.Holder == host
@@ -309,8 +309,8 @@ func (j *jobTrial) caught() *stage.Instance {
 
 func isIdle(r jobRow) bool { return r.Status == "idle" }
 
-// within returns the rows of all jobs once they are so, nil where they are not
-// within a time.
+// within returns the rows of all jobs once is reports true for each, or nil after a
+// time.
 func (j *jobTrial) within(d time.Duration, is func(jobRow) bool) map[string]jobRow {
 	for until := time.Now().Add(d); j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		var page struct {
@@ -332,9 +332,9 @@ func (j *jobTrial) within(d time.Duration, is func(jobRow) bool) map[string]jobR
 	return nil
 }
 
-// awaitTakeover waits until all runs that were under way were taken over and made
-// up for, or until they should have been, and returns how many were. A lock that is a connection is
-// held as long as its holder stands still.
+// awaitTakeover waits until all runs that were under way were taken over and repeated,
+// or until they should have been, and returns their number. A lock that is a connection
+// is held as long as its holder is paused.
 func (j *jobTrial) awaitTakeover(from *stage.Instance) (taken int) {
 	for until := time.Now().Add(jobAway + stage.RunLasts); taken < len(jobKinds()) && j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
 		taken = 0
@@ -347,8 +347,8 @@ func (j *jobTrial) awaitTakeover(from *stage.Instance) (taken int) {
 	return taken
 }
 
-// judgeStated wants a line for each prize of the pool and each day that is over,
-// and none twice: the run that was lost left nothing, or what it had written whole.
+// judgeStated demands exactly one line for each prize of the pool and each day that is
+// over: the lost run left either nothing or all of its lines.
 func (j *jobTrial) judgeStated() {
 	var page struct {
 		Statements []struct {

@@ -25,17 +25,17 @@ func linkFaults() []Experiment {
 }
 
 const (
-	// commitPause is how long a batch stands still before its COMMIT.
+	// commitPause is how long a batch pauses before its COMMIT.
 	commitPause = 200 * time.Millisecond
-	// commitTimeout is the service's time for a request where no caller may be left in
-	// doubt: a machine that stands still for seconds does not use it up.
+	// commitTimeout is the service's timeout of a request in cells that may leave no
+	// caller in doubt: long enough that a machine that pauses for seconds does not use
+	// it up.
 	commitTimeout = 10 * time.Second
 )
 
-// atCommit breaks something while a batch stands before its COMMIT, some times.
-// Its callers are to be answered 200: the batch is run again with its keys. A
-// lock that lives in the database went with the link, and its term may outlast
-// the caller's time.
+// atCommit breaks something while a batch pauses before its COMMIT, several times. Its
+// callers must be answered 200: the batch is run again with its keys. A lock in the
+// database is lost with the link, and its term may be longer than the caller's timeout.
 func atCommit(sever func(t *trial, i *stage.Instance) error) func(*trial) error {
 	return func(t *trial) error {
 		from := t.History.Now()
@@ -74,7 +74,7 @@ func commitCut(t *trial, i *stage.Instance) error {
 	return nil
 }
 
-// answerCut lets COMMIT through and its answer not.
+// answerCut passes COMMIT on, but not its answer.
 func answerCut(t *trial, i *stage.Instance) error {
 	t.Links[i.Number].HoldAnswers()
 	time.Sleep(2 * commitPause)

@@ -14,8 +14,8 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// lockFaults are those of the service that hands out the locks of external
-// mode. Whatever it does, the guarded write decides.
+// lockFaults are the faults of the lock service of external mode. Whatever it does, the
+// guarded write decides.
 func lockFaults() []Experiment {
 	all := lockedBy("redis", "redis×3", "zookeeper", "etcd")
 	redis := lockedBy("redis")
@@ -36,7 +36,7 @@ func lockFaults() []Experiment {
 	}
 }
 
-// lockedBy is external mode on PostgreSQL with each of the locks.
+// lockedBy returns external mode on PostgreSQL with each of the locks.
 func lockedBy(locks ...string) []place {
 	var all []place
 	for _, lock := range locks {
@@ -48,13 +48,13 @@ func lockedBy(locks ...string) []place {
 // awayFor is longer than the term of a lock, so that every holder loses it.
 const awayFor = 2 * stage.LockTTL
 
-// lockKilled ends the whole lock service. Draws are refused as
-// lock-unavailable, soon, until it is back.
+// lockKilled ends the whole lock service. Draws are soon refused as lock-unavailable,
+// until it is back.
 func lockKilled(t *trial) error {
 	return t.withoutLocks(func() error { return t.onlyLockedOut(awayFor) })
 }
 
-// withoutLocks kills the lock service, and starts it again in the end.
+// withoutLocks kills the lock service, and starts it again after fn.
 func (t *trial) withoutLocks(fn func() error) error {
 	for _, server := range t.LockServers {
 		server.Kill()
@@ -76,8 +76,7 @@ func lockHalted(t *trial) error {
 
 func lockSlow(t *trial) error { return t.slow(t.LockServers...) }
 
-// lockLinks breaks the ways to the lock service for longer than a session
-// lives.
+// lockLinks breaks the connections to the lock service for longer than a session lives.
 func lockLinks(sever func(*servertest.Proxy)) func(*trial) error {
 	return func(t *trial) error {
 		for _, link := range t.LockLinks {
@@ -88,9 +87,9 @@ func lockLinks(sever func(*servertest.Proxy)) func(*trial) error {
 	}
 }
 
-// onlyLockedOut waits, and wants draws that are answered once every term has
-// ended to be refused for want of a lock: busy, in no doubt, and not later
-// than the deadline, which is checked of every answer.
+// onlyLockedOut waits until every term has ended. It demands that draws answered after
+// that are refused for want of a lock: as busy, never in doubt, and not after the
+// deadline, which is checked for every answer.
 func (t *trial) onlyLockedOut(d time.Duration) error {
 	began := t.History.Now()
 	t.Wait(d)
@@ -115,7 +114,7 @@ func (t *trial) onlyLockedOut(d time.Duration) error {
 	return nil
 }
 
-// redisEmptied takes the lock from under its holders, again and again.
+// redisEmptied deletes the lock while it is held, again and again.
 func redisEmptied(t *trial) error {
 	for range 20 {
 		for _, server := range t.LockServers {
@@ -126,14 +125,14 @@ func redisEmptied(t *trial) error {
 	return nil
 }
 
-// redisFailedOver gives the server the state of a replica that lags, some
-// times: as if that replica had taken over at the same address.
+// redisFailedOver gives the server the state of a lagging replica, several times: as if
+// that replica had taken over at the same address.
 func redisFailedOver(t *trial) error {
 	replica := t.Ground.Server(t.Site, "redis replica").Addr()
 	addr := t.LockServers[0].Addr()
 	for range 3 {
 		t.copyRedis(replica, addr)
-		t.Sleep(200, 600) // what the replica does not hear of
+		t.Sleep(200, 600) // what the replica misses
 		t.copyRedis(addr, replica)
 		t.Sleep(100, 300)
 	}
@@ -160,8 +159,8 @@ func (t *trial) tellRedis(addr string, args ...any) {
 	t.Must(err)
 }
 
-// oneLockServer: a majority goes on, if slowly, because contenders who split
-// the rest of the votes have to wait for the one that is silent.
+// oneLockServer: a majority goes on, although slowly: contenders who split the rest of
+// the votes must wait for the silent server.
 func oneLockServer(t *trial) error {
 	server := t.LockServers[t.Rand.IntN(len(t.LockServers))]
 	for _, away := range []struct {
@@ -190,8 +189,8 @@ func oneLockServer(t *trial) error {
 	return nil
 }
 
-// holderStopped stops a holder for longer than its lease while another draws;
-// then it goes on with its write.
+// holderStopped pauses a holder for longer than its lease while another instance draws;
+// then the holder goes on with its write.
 func holderStopped(t *trial) error {
 	stale := func() (n float64) {
 		for _, i := range t.Instances {

@@ -25,7 +25,8 @@ func operatorFaults() []Experiment {
 	}
 }
 
-// twoModes has one instance for each mode; which is the first follows the place.
+// twoModes returns places with one instance for each mode; the place's mode is the
+// first.
 func twoModes() []place {
 	return []place{{"postgres", "for-update", "table", 3}, {"mysql", "for-update", "table", 3}}
 }
@@ -59,8 +60,8 @@ func modeSwitched(t *trial) error {
 	return t.Operate(http.MethodPatch, "/admin/pools/"+t.Pool(client.MainPool), map[string]any{"mode": nil}, http.StatusOK)
 }
 
-// poolPaused pauses the main pool: from the answer on no new draw wins on any
-// instance, and known ones are answered.
+// poolPaused pauses the main pool: after the answer no new draw wins on any instance,
+// and known ones are still answered.
 func poolPaused(t *trial) error {
 	state := func(state string) error {
 		return t.Operate(http.MethodPatch, "/admin/pools/"+t.Pool(client.MainPool), map[string]any{"state": state}, http.StatusOK)

@@ -13,8 +13,8 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// patroniFaults are those of a PostgreSQL cluster with a synchronous standby,
-// in which Patroni decides who is the primary.
+// patroniFaults are the faults of a PostgreSQL cluster with a synchronous standby, in
+// which Patroni selects the primary.
 func patroniFaults() []Experiment {
 	c := &patroni{}
 	places := []place{{"postgres", "for-update", "", 2}, {"postgres", "optimistic", "", 2}, {"postgres", "external", "table", 3}}
@@ -29,15 +29,15 @@ func patroniFaults() []Experiment {
 	}
 }
 
-// patroni is the cluster of these experiments, which is started once: it takes
-// half a minute. Each leaves it whole, with another primary than before.
+// patroni is the cluster of these experiments, which is started once because that takes
+// half a minute. Each experiment leaves it complete, with another primary than before.
 type patroni struct {
 	*servertest.Patroni
 	whole bool
 }
 
-// patroniNodes is the least with which a cluster that has lost one still has a
-// synchronous standby, without which it takes no write.
+// patroniNodes is the minimum number of nodes with which a cluster that has lost one
+// still has a synchronous standby, without which it accepts no write.
 const patroniNodes = 3
 
 func (c *patroni) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
@@ -49,9 +49,9 @@ func (c *patroni) base(g *stage.Ground, s *harness.Site, kind string) *stage.Bas
 	return g.OnHosts(s, kind, c.Leader(context.Background()), c.Nodes)
 }
 
-// awaitWritable waits until one of the nodes takes and keeps a write: that is
-// where the fault ends for the service. A guarded one has a synchronous standby
-// by then; one that was just promoted takes writes before, and stops again.
+// awaitWritable waits until one of the nodes accepts and keeps a write: then the fault
+// has ended for the service. A guarded cluster has a synchronous standby by then; a
+// node that was just promoted accepts writes before, and stops again.
 func (t *trial) awaitWritable(nodes map[string]*sql.DB, guarded bool) error {
 	written := make(chan string, len(nodes))
 	ctx, cancel := context.WithTimeout(t.Ctx, stage.TakeoverMax)
@@ -78,7 +78,7 @@ func (t *trial) awaitWritable(nodes map[string]*sql.DB, guarded bool) error {
 	}
 }
 
-// probe writes a row. A commit that waits for a standby is not waited for long.
+// probe writes a row. It does not wait long for a commit that waits for a standby.
 func (t *trial) probe(ctx context.Context, db *sql.DB, guarded bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -102,8 +102,8 @@ func (c *patroni) others(t *trial, but *servertest.Server) map[string]*sql.DB {
 	return left
 }
 
-// takenOver waits for a new primary and for the service to find it, under
-// load; then brings the old one back, which has to follow.
+// takenOver waits under load until there is a new primary and the service uses it; then
+// it starts the old one again, which must follow.
 func (c *patroni) takenOver(t *trial, old *servertest.Server, back func() error) error {
 	t.Must(t.awaitWritable(c.others(t, old), true))
 	t.Recover(t.Ended)
@@ -113,20 +113,20 @@ func (c *patroni) takenOver(t *trial, old *servertest.Server, back func() error)
 		t.Verdict.Say(history.Fault, "the old primary is primary again")
 	}
 	c.whole = true
-	t.Ended = time.Now() // they draw all the same
+	t.Ended = time.Now() // the instances draw already
 	return nil
 }
 
-// killed is the death of the primary's machine: PostgreSQL and its Patroni.
+// killed kills PostgreSQL and Patroni on the primary, as if its machine had died.
 func (c *patroni) killed(t *trial) error {
 	old := c.Leader(t.Ctx)
 	old.Kill()
 	return c.takenOver(t, old, old.Start)
 }
 
-// hangs is a primary that stands still, is replaced, and is ended by its
-// watchdog before it can go on: one that goes on without can take the primary's
-// place back in Patroni 3.0, with what its heir acknowledged meanwhile.
+// hangs pauses the primary until it is replaced; its watchdog ends it before it can go
+// on. Without a watchdog, Patroni 3.0 could make it primary again, and lose what the
+// new primary has acknowledged meanwhile.
 func (c *patroni) hangs(t *trial) error {
 	old := c.Leader(t.Ctx)
 	old.Pause()
@@ -136,7 +136,7 @@ func (c *patroni) hangs(t *trial) error {
 	})
 }
 
-// switched hands the primary's place over in good order.
+// switched hands over the role of primary in good order.
 func (c *patroni) switched(t *trial) error {
 	old := c.Leader(t.Ctx)
 	if old == nil {
@@ -147,8 +147,8 @@ func (c *patroni) switched(t *trial) error {
 	return c.takenOver(t, old, func() error { return <-done })
 }
 
-// handOver asks until Patroni does it: it refuses while the heir is not quite
-// up to date.
+// handOver retries until Patroni does it: Patroni refuses while the new primary is not
+// quite up to date.
 func (c *patroni) handOver(t *trial, old *servertest.Server) error {
 	for until := time.Now().Add(stage.TakeoverMax / 2); ; time.Sleep(200 * time.Millisecond) {
 		err := errors.New("no standby is synchronous")

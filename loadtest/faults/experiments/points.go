@@ -54,7 +54,7 @@ func killedAt(p fault.Point) func(*trial) error {
 	})
 }
 
-// panicAt makes a batch panic, some times: its draws are tried one by one.
+// panicAt makes a batch panic, several times: its draws are retried one by one.
 func panicAt(p fault.Point) func(*trial) error {
 	return func(t *trial) error {
 		for range 5 {
@@ -67,8 +67,8 @@ func panicAt(p fault.Point) func(*trial) error {
 	}
 }
 
-// stoppedAt stops the whole process for longer than a request may take and a
-// lease lasts.
+// stoppedAt pauses the whole process for longer than the timeout of a request and a
+// lease.
 func stoppedAt(p fault.Point) func(*trial) error {
 	return func(t *trial) error {
 		return t.Any().HaltAt(p, stage.LockTTL+time.Second)

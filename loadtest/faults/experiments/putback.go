@@ -24,8 +24,8 @@ import (
 	words "drawsvc/loadtest/place"
 )
 
-// restoreFaults put a former state of the database in the place of the present
-// one, under instances that live on and have in memory what is lost.
+// restoreFaults replace the database by an earlier state of it, under running instances
+// that have the lost state in memory.
 func restoreFaults() []Experiment {
 	return []Experiment{
 		rowsPutBack(),
@@ -41,8 +41,10 @@ func rowsPutBack() Experiment {
 	return Experiment{Name: "rows put back by SQL under living instances", places: everywhere(2), loses: true, run: rowsRestored}
 }
 
-// poolTables are the tables that hold a pool, those first that others refer to.
-func poolTables() []string { return []string{"pools", "prizes", "awards", "moves", "changes"} }
+// poolTables returns the tables of a pool; a table comes before those that refer to it.
+func poolTables() []string {
+	return []string{"pools", "prizes", "awards", "moves", "changes", "code_heads", "codes", "step_heads", "steps"}
+}
 
 func rowsRestored(t *trial) error {
 	p := t.part()
@@ -87,8 +89,9 @@ func ownServer(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	return g.Database(s, kind, servertest.Start(s, kind, servertest.Args(words.Of(kind).Small...)))
 }
 
-// folderPutBack stops the server, keeps a copy of its data, lets it go on, and
-// starts it with the copy in the end: a snapshot of the volume is put back.
+// folderPutBack stops the server, keeps a copy of its data, and starts it again. In the
+// end it starts the server with the copy, as if a snapshot of the volume had been
+// restored.
 func folderPutBack(t *trial) error {
 	p := t.part()
 	data, kept := filepath.Join(t.Server.Dir(), "data"), filepath.Join(t.Server.Dir(), "kept")
@@ -107,15 +110,15 @@ func folderPutBack(t *trial) error {
 	return p.judge()
 }
 
-// promotedTwice promotes two standbys of one primary, the second after the
-// death of the first, of which it never heard.
+// promotedTwice promotes two standbys of one primary. The second is promoted after the
+// death of the first, which it never knew.
 func promotedTwice() Experiment {
 	f := &fork{}
 	places := []place{{"postgres", lockmode.ForUpdate, "", 3}, {"postgres", lockmode.Optimistic, "", 3}, {"postgres", lockmode.External, "table", 3}}
 	return Experiment{Name: "two standbys promoted to the same timeline", Number: 9, places: places, base: f.base, loses: true, run: f.promoted}
 }
 
-// fork is a primary and two standbys of it that do not know of each other.
+// fork is a primary and two standbys of it that do not know each other.
 type fork struct{ nodes []*servertest.Server }
 
 func (f *fork) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
@@ -149,7 +152,7 @@ func (f *fork) promoted(t *trial) error {
 	return p.judge()
 }
 
-// awaitFollowed waits until every node has what was written so far.
+// awaitFollowed waits until every node has everything that was written so far.
 func (t *trial) awaitFollowed() {
 	t.Must(stage.ExecAll(t.Base.Admin, `INSERT INTO probes VALUES (now())`))
 	const probes = `SELECT count(*) FROM probes`
@@ -169,16 +172,16 @@ func (t *trial) awaitFollowed() {
 	}
 }
 
-// goneFor is how long an instance lives on without the files that it opened.
+// goneFor is how long an instance runs without the files that it opened.
 const goneFor = 2 * time.Second
 
 func fileReplaced() Experiment {
 	return Experiment{Name: "data folder put back under living instances", places: at(1, "sqlite"), loses: true, run: filesPutBack}
 }
 
-// filesPutBack keeps a copy of an embedded database as a snapshot of the volume
-// has it, lets the instance go on, and puts the copy in the place of the files.
-// The instance must not acknowledge anything then, until it is started again.
+// filesPutBack copies the files of an embedded database like a snapshot of the volume,
+// lets the instance go on, and replaces the files by the copy. From then on the
+// instance must not acknowledge anything, until it is started again.
 func filesPutBack(t *trial) error {
 	p := t.part()
 	i, kept := t.Instances[0], filepath.Join(filepath.Dir(t.File), "kept")
@@ -201,7 +204,7 @@ func filesPutBack(t *trial) error {
 }
 
 func moveFiles(database, folder string, move func(from, to string) error) error {
-	for _, suffix := range []string{"-shm", "-wal", ""} { // the file itself comes last
+	for _, suffix := range []string{"-shm", "-wal", ""} { // the database file itself comes last
 		from := database + suffix
 		if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -221,8 +224,8 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, content, 0o600)
 }
 
-// wantAway wants all that was asked and answered within a time to be answered that
-// the database is away.
+// wantAway demands that all requests within a time are answered that the database is
+// unavailable.
 func (t *trial) wantAway(from, to time.Duration) {
 	away := 0
 	for _, o := range t.History.Ops() {
@@ -246,9 +249,9 @@ func (t *trial) reopen() error {
 	return err
 }
 
-// parted are pools of which the first instance knows a state that is lost, at a
-// version to which another history comes as well. To draw from what it knows
-// would be to draw from other units than there are.
+// parted are pools that the first instance knows in a lost state. The version of that
+// state also occurs in the history that stays. A draw from the lost state would draw
+// from other units than there are.
 type parted struct {
 	t     *trial
 	pools []string
@@ -256,18 +259,18 @@ type parted struct {
 
 const (
 	partedPools = 8
-	// partedBefore draws of each pool are made before the histories part,
-	// partedLost versions in the one that is lost, and partedAfter draws in the
-	// one that stays.
+	// partedBefore is the number of draws of each pool before the histories part,
+	// partedLost the number of versions in the lost history, partedAfter the number of
+	// draws in the one that stays.
 	partedBefore = 10
 	partedLost   = 20
 	partedAfter  = 40
-	// withdrawn are most units of the first prize: the history that is lost has
-	// other odds than the one that stays.
+	// withdrawn is most of the units of the first prize: the lost history has other
+	// odds than the one that stays.
 	withdrawn = 370
 )
 
-// part makes the pools, and lets the first instance draw from them.
+// part creates the pools, and draws from them on the first instance.
 func (t *trial) part() *parted {
 	p := &parted{t: t}
 	for n := range partedPools {
@@ -289,8 +292,8 @@ func (p *parted) lose() error {
 	})
 }
 
-// goOn makes the history that stays: another instance draws to the version that
-// the first one knows, or to some versions before it; then the first one draws.
+// goOn makes the history that stays: another instance draws up to the version that the
+// first one knows, or some versions fewer; then the first one draws.
 func (p *parted) goOn() error {
 	other := 1 % len(p.t.Instances)
 	return p.each(func(n int, pool string) error {
@@ -332,7 +335,7 @@ func (p *parted) draws(pool string, instance, n int) error {
 
 const insistMax = 20 * time.Second
 
-// insist asks with the same key until it is answered 200.
+// insist retries with the same key until the answer is 200.
 func (t *trial) insist(o history.Op) error {
 	for until := time.Now().Add(insistMax); ; time.Sleep(50 * time.Millisecond) {
 		answered := t.Send(t.Ctx, o)
@@ -345,8 +348,8 @@ func (t *trial) insist(o history.Op) error {
 	}
 }
 
-// judgeOdds holds the first awards of pools that are stocked alike against the
-// law of a draw. How many are counted must not depend on what was won.
+// judgeOdds compares the first awards of equally stocked pools with the law of a draw.
+// The number of counted awards must not depend on what was won.
 func (t *trial) judgeOdds(pools []string, first int) error {
 	var samples []drawtest.Sample
 	for _, pool := range pools {

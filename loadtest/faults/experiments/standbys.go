@@ -18,8 +18,8 @@ import (
 	words "drawsvc/loadtest/place"
 )
 
-// standbyFaults are those of a primary whose standby is promoted by hand when
-// it is lost. What had not reached the standby is the question.
+// standbyFaults are the faults of a primary that is lost, whose standby is promoted by
+// hand. They show what happens to changes that had not reached the standby.
 func standbyFaults() []Experiment {
 	sync, async := &pair{synchronous: true}, &pair{}
 	places := []place{{"postgres", "for-update", "", 2}, {"postgres", "optimistic", "", 2}, {"postgres", "external", "table", 3}}
@@ -30,8 +30,8 @@ func standbyFaults() []Experiment {
 	}
 }
 
-// cancelledWaits breaks off every wait for a standby: what the primary alone
-// has must be answered as unknown, draws and moves of stock alike.
+// cancelledWaits cancels every wait for a standby: draws and moves of stock that only
+// the primary has must be answered as unknown.
 func cancelledWaits() Experiment {
 	p := &pair{synchronous: true}
 	return Experiment{
@@ -59,20 +59,20 @@ func (p *pair) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 }
 
 const (
-	// behind is how long the standby hears nothing: longer than the service
-	// lets a statement take.
+	// behind is how long the standby receives nothing: longer than the service's
+	// timeout of a statement.
 	behind = 7 * time.Second
-	// cancelling is how long waits for the standby are broken off.
+	// cancelling is how long waits for the standby are cancelled.
 	cancelling = 4 * time.Second
 	// lostNode and heirNode are the primary's and the standby's names.
 	lostNode, heirNode = "node 1", "node 2"
-	// promote does not wait: as long as it did, what it may see would keep the
-	// standby from replaying the rest.
+	// promote does not wait: a waiting statement's snapshot could keep the standby from
+	// replaying the rest.
 	promote = `SELECT pg_promote(false)`
 )
 
-// lost keeps the standby from hearing anything, lets callers retry what
-// was not answered, and takes the primary away for good.
+// lost cuts the standby off, lets callers retry unanswered requests, and removes the
+// primary permanently.
 func (p *pair) lost(t *trial) error {
 	p.link.Hold()
 	for until := time.Now().Add(behind); time.Now().Before(until); t.Sleep(50, 150) {
@@ -82,8 +82,8 @@ func (p *pair) lost(t *trial) error {
 	return p.handOver(t)
 }
 
-// cancelled is lost, while an operator cancels every wait for the standby: each
-// commit is then seen by all, and no standby has it.
+// cancelled is lost while an operator cancels every wait for the standby: each commit
+// is then visible, and no standby has it.
 func (p *pair) cancelled(t *trial) error {
 	p.link.Hold()
 	until := time.Now().Add(cancelling)
@@ -112,15 +112,15 @@ func (p *pair) cancelled(t *trial) error {
 
 func (p *pair) handOver(t *trial) error {
 	p.primary.Kill()
-	p.link.Cut() // what was held is lost with it
+	p.link.Cut() // this discards what was held
 	heir := t.Nodes[heirNode]
 	delete(t.Nodes, lostNode)
 	t.Must(stage.ExecAll(heir, promote))
 	return t.awaitWritable(t.Nodes, false)
 }
 
-// laggingFaults are those of an instance whose address leads to a server that
-// cannot be written and is behind: what that server lacks may be elsewhere.
+// laggingFaults are the faults of an instance whose address leads to a read-only server
+// that lags: what that server lacks may be elsewhere.
 func laggingFaults() []Experiment {
 	replica := &replicated{}
 	return []Experiment{
@@ -141,13 +141,13 @@ func standbyBehind() Experiment {
 	}
 }
 
-// Of three instances, the last is led to the server that is behind.
+// Of three instances, the last is connected to the lagging server.
 const (
 	behindInstances = 3
 	misled          = behindInstances - 1
 )
 
-// misled is the pair with one instance that knows the standby alone.
+// misled returns the pair with one instance that knows only the standby.
 func (p *pair) misled(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	b := p.base(g, s, kind)
 	migrateUp(s, b.URL)
@@ -161,8 +161,8 @@ func migrateUp(s *harness.Site, url string) {
 	s.Must(err)
 }
 
-// behind lets the standby stand still, changes pools on the primary, and
-// promotes the standby in the end.
+// behind pauses the standby, changes pools on the primary, and promotes the standby in
+// the end.
 func (p *pair) behind(t *trial) error {
 	begin := t.History.Now()
 	pools := t.beforeBehind()
@@ -172,14 +172,13 @@ func (p *pair) behind(t *trial) error {
 	t.askBehind(begin, pools)
 	p.primary.Kill()
 	delete(t.Nodes, lostNode)
-	if err := stage.ExecAll(heir, promote); err != nil { // ends the pause as well
+	if err := stage.ExecAll(heir, promote); err != nil { // it ends the pause as well
 		return err
 	}
 	return t.awaitWritable(t.Nodes, false)
 }
 
-// behindPools are pools that the server which is behind knows otherwise than
-// they are.
+// behindPools are pools of which the lagging server has an old state.
 type behindPools struct {
 	sold, paused, absent string
 	known                history.Op
@@ -201,8 +200,8 @@ func (t *trial) setState(pool, state string) error {
 	return t.Admin(http.MethodPatch, "/admin/pools/"+pool, map[string]any{"state": state}, http.StatusOK)
 }
 
-// askBehind changes the pools, and asks the instance that is misled for what it
-// cannot know: it answers 503, whatever it asks, from begin on.
+// askBehind changes the pools, and requests from the misled instance what it cannot
+// know: from begin on, it must answer every request 503.
 func (t *trial) askBehind(begin time.Duration, b behindPools) {
 	move := history.Op{Kind: history.Stock, Pool: b.sold, Key: t.Key(), Prize: stage.PrizeNames()[0], Delta: 10}
 	t.Must(t.insist(move))
@@ -264,8 +263,8 @@ func (r *replicated) base(g *stage.Ground, s *harness.Site, kind string) *stage.
 	return b
 }
 
-// behind lets the replica take in changes without applying them, changes pools
-// on the primary, and hands the primary's place over in the end.
+// behind makes the replica receive changes without applying them, changes pools on the
+// primary, and hands over the role of primary in the end.
 func (r *replicated) behind(t *trial) error {
 	begin := t.History.Now()
 	pools := t.beforeBehind()
@@ -283,7 +282,8 @@ func (r *replicated) behind(t *trial) error {
 	return t.awaitWritable(t.Nodes, false)
 }
 
-// caughtUp waits until the heir has applied what the primary has committed.
+// caughtUp waits until the new primary has applied everything that the old one has
+// committed.
 func (r *replicated) caughtUp(t *trial, primary, heir *sql.DB) error {
 	var position string
 	t.Must(primary.QueryRowContext(t.Ctx, `SELECT @@global.gtid_binlog_pos`).Scan(&position))

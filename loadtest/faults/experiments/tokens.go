@@ -18,8 +18,8 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// tokenReplaced follows docs/configure.md: both tokens are valid at once, the
-// callers get the new one, and the old one goes.
+// tokenReplaced follows docs/configure.md: both tokens are valid for a time, the
+// callers get the new one, and the old one is removed.
 func tokenReplaced() Experiment {
 	return Experiment{
 		Name: "token replaced under load", own: true, run: func(t *trial) error { return t.replaceToken(true) },
@@ -27,7 +27,7 @@ func tokenReplaced() Experiment {
 	}
 }
 
-// tokenAtOnce is the control: the file has the new token alone, at once.
+// tokenAtOnce is the control: the file has only the new token from the start.
 func tokenAtOnce() Cell {
 	e := tokenReplaced()
 	e.run, e.places = func(t *trial) error { return t.replaceToken(false) }, e.places[1:]
@@ -60,12 +60,11 @@ func (f *tokenFile) write(entries ...named) error {
 	return stage.Replace(f.path, `{"tokens":[`+strings.Join(texts, ",")+`]}`, 0o600)
 }
 
-// knownMax is the longest that a changed file may take to be used, with some
-// grace.
+// knownMax is the maximum time until a changed file is used, with some grace.
 const knownMax = 15 * time.Second
 
-// await waits until every instance answers a token with a status. It asks
-// seldom, since wrong tokens count as guesses.
+// await waits until every instance answers a token with a status. It sends few
+// requests, since wrong tokens count as guesses.
 func (f *tokenFile) await(token string, want int) error {
 	for _, i := range f.Instances {
 		for until := time.Now().Add(knownMax); ; time.Sleep(time.Second) {
@@ -92,7 +91,7 @@ func (t *trial) answers(ctx context.Context, c *http.Client, i *stage.Instance, 
 	if err != nil {
 		return 0, err
 	}
-	_, err = io.Copy(io.Discard, response.Body) // what is judged is read
+	_, err = io.Copy(io.Discard, response.Body) // the body is read because it is judged
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
@@ -104,8 +103,8 @@ func (f *tokenFile) begin() {
 	}
 }
 
-// replaceToken replaces the token twice: the instances see it by themselves, and
-// get SIGHUP.
+// replaceToken replaces the token twice: first the instances notice it by themselves,
+// then they get SIGHUP.
 func (t *trial) replaceToken(both bool) error {
 	f := &tokenFile{t, filepath.Join(t.Site.TempDir(), "tokens.json")}
 	old := t.newToken("shop", "draw")
@@ -152,8 +151,7 @@ func (f *tokenFile) handOver(old, next named, hangUp bool) {
 	f.Must(f.await(old.token, http.StatusUnauthorized))
 }
 
-// swap leaves callers with a token that is not valid any more, until they get the
-// new one.
+// swap leaves callers with a token that is no longer valid, until they get the new one.
 func (f *tokenFile) swap(next named) {
 	f.Must(f.write(next))
 	for _, i := range f.Instances {
@@ -163,7 +161,7 @@ func (f *tokenFile) swap(next named) {
 	f.Present(next.token)
 }
 
-// noneRefused wants no client to have been refused for its token.
+// noneRefused demands that no client was refused for its token.
 func (t *trial) noneRefused() {
 	t.nobodySaw(func(o *history.Op) bool {
 		return slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, o.Status)

@@ -15,8 +15,8 @@ import (
 )
 
 // rulesUnreadable replaces an instance by a later release, which puts rules in force
-// that the others cannot read: there new draws of that pool wait, and nothing else does.
-// Where there is one instance, it is replaced back.
+// that the others cannot read. There new draws of that pool are delayed, and nothing
+// else is. If there is only one instance, it is replaced back.
 func rulesUnreadable() Experiment {
 	return Experiment{
 		Name: "unreadable rules", codes: []string{"rules-unreadable"}, tries: history.Later, begins: stage.Released,
@@ -28,7 +28,8 @@ func rulesUnreadable() Experiment {
 	}
 }
 
-// rulesBlamed is the control: an instance answers as if the caller had written them.
+// rulesBlamed is the control: an instance answers as if the caller had written the
+// rules.
 func rulesBlamed() Cell {
 	e := rulesUnreadable()
 	e.begins, e.places = history.BlamesCallers, e.places[1:]
@@ -37,18 +38,18 @@ func rulesBlamed() Cell {
 }
 
 const (
-	// laterRules are those that only the later release can read, ownRules replace them.
+	// Only the later release can read laterRules; ownRules replace them.
 	ownRules   = `{"fallback":"none","limits":[{"of":"draws","max":100000,"per":"day"}]}`
 	laterRules = `{"fallback":"none","limits":[{"of":"draws","max":100000,"per":"day"}],"zone":"` + history.LaterZone + `"}`
 	// unreadableFor is how long they are in force.
 	unreadableFor = 4 * time.Second
 )
 
-// unreadableRun is one pool whose rules are not read everywhere for a while.
+// unreadableRun is one pool whose rules cannot be read everywhere for a while.
 type unreadableRun struct {
 	*trial
 	pool string
-	// begun and ended are when the rules were put in force and replaced.
+	// begun is when the rules were put in force, ended when they were replaced.
 	begun, ended time.Duration
 }
 
@@ -97,8 +98,8 @@ func (r *unreadableRun) setRules(n int, rules string) error {
 	})
 }
 
-// call lets callers draw from the pool on each instance, a new key and a known one in
-// turn, until stop is called.
+// call makes callers draw from the pool on each instance, alternately with a new key
+// and a known one, until stop is called.
 func (r *unreadableRun) call() (stop func()) {
 	ctx, end := context.WithCancel(r.Ctx)
 	var callers sync.WaitGroup
@@ -119,7 +120,7 @@ func (r *unreadableRun) call() (stop func()) {
 	return func() { end(); callers.Wait() }
 }
 
-// judge holds the answers of the pool, and those of all others, against what the
+// judge compares the answers of the pool, and those of all others, with what the
 // instances could read.
 func (r *unreadableRun) judge() {
 	refused, known, drawn := 0, 0, 0

@@ -15,9 +15,9 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// rollingUpgrade goes to the next release and back, one instance after another,
-// as docs/upgrading.md says. Every instance that serves is ready all the while,
-// and draws. A file belongs to one process, and is migrated between two.
+// rollingUpgrade upgrades to the next release and back, one instance after another, as
+// docs/upgrading.md says. Every instance in service is ready all the time, and draws. A
+// file belongs to one process, and is migrated between two.
 func rollingUpgrade() Experiment {
 	return Experiment{
 		Name: "rolling upgrade to the next release, and back", places: everywhere(3), tries: history.Ahead, begins: stage.Released,
@@ -27,10 +27,10 @@ func rollingUpgrade() Experiment {
 
 type rolling struct {
 	*trial
-	// turns are how often each instance was taken out and put back: it serves
-	// while they are even.
+	// turns counts how often each instance was taken out of service and put back: it is
+	// in service while the number is even.
 	turns []atomic.Int64
-	// balancer has to know of an instance before the next one goes; nil for none.
+	// balancer must know of an instance before the next one is replaced; it may be nil.
 	balancer *stage.Balancer
 }
 
@@ -41,7 +41,7 @@ func newRolling(t *trial) *rolling {
 func (r *rolling) run() error {
 	defer r.watchReady()()
 	r.migrate()
-	steps := []string{r.Begins} // which may be started again on the new schema
+	steps := []string{r.Begins} // it may be started again on the new schema
 	for _, program := range []string{r.Program, r.Begins} {
 		for range r.Instances {
 			steps = append(steps, program)
@@ -58,7 +58,7 @@ func (r *rolling) run() error {
 	return nil
 }
 
-// migrate runs the next release's migration, under load where it is a server's.
+// migrate runs the next release's migration; on a server it does so under load.
 func (r *rolling) migrate() {
 	isFile := r.Kind == "sqlite"
 	if isFile {
@@ -81,8 +81,8 @@ func (r *rolling) execute(program string, args ...string) error {
 	return err
 }
 
-// replace puts a program in the place of an instance, and says whether it
-// serves. The balancer of this fleet knows of nothing: requests meet the gap.
+// replace replaces the program of an instance, and reports whether it serves. The
+// balancer is not notified: requests meet the gap.
 func (r *rolling) replace(n int, program string) bool {
 	r.turns[n].Add(1)
 	i := r.Instances[n]
@@ -109,7 +109,7 @@ func (r *rolling) start(n int) bool {
 	return true
 }
 
-// drawOnEach wants a draw from every instance.
+// drawOnEach demands a draw from every instance.
 func (r *rolling) drawOnEach() {
 	for _, o := range r.asking(r.Pool(client.MainPool), len(r.Instances)) {
 		o.Client = 8000
@@ -119,9 +119,9 @@ func (r *rolling) drawOnEach() {
 	}
 }
 
-// watchReady asks each instance all the time whether it is ready, until stop is
-// called: one that serves has to be. It is asked twice, since the first time may
-// have run out on a machine that is busy.
+// watchReady keeps requesting the readiness of each instance, until stop is called: one
+// in service must be ready. It asks twice, since the first request may time out on a
+// busy machine.
 func (r *rolling) watchReady() (stop func()) {
 	ctx, cancel := context.WithCancel(r.Ctx)
 	var all sync.WaitGroup
@@ -157,14 +157,15 @@ func (t *trial) drawn() (n int) {
 	return n
 }
 
-// updateDelay is longer than the balancer takes to learn that an instance leaves.
+// updateDelay is longer than the balancer needs to notice that an instance is shutting
+// down.
 const updateDelay = "3s"
 
-// updateWorkers is how many clients draw: few, for the minute that it lasts.
+// updateWorkers is how many clients draw: few, because it lasts a minute.
 const updateWorkers = 4
 
-// rollingUpdate goes to the next release and back behind a balancer that learns
-// late. With a delay that is longer, no client sees anything of it.
+// rollingUpdate updates to the next release and back behind a balancer that notices
+// late. With a longer delay, no client notices.
 func rollingUpdate(flags ...string) Experiment {
 	return Experiment{
 		Name: "rolling update behind a balancer, there and back", tries: history.Ahead, begins: stage.Released, flags: flags,
@@ -197,14 +198,14 @@ func updatedBehindBalancer(t *trial) error {
 	return nil
 }
 
-// sawNothing wants every request to have been decided, and counts the others by
-// what they were answered.
+// sawNothing demands that every request was decided, and counts the others by their
+// answers.
 func (t *trial) sawNothing() {
 	failed := t.nobodySaw(func(o *history.Op) bool { return o.Status == 0 || o.Status >= 500 })
 	t.Note("%d of %d requests decided at once", t.History.Len()-failed, t.History.Len())
 }
 
-// nobodySaw wants no answer of a sort, and returns how many there are.
+// nobodySaw demands that no answer is bad, and returns the number of bad ones.
 func (t *trial) nobodySaw(isBad func(o *history.Op) bool) (n int) {
 	seen, first := map[string]int{}, ""
 	for _, o := range t.History.Ops() {
@@ -223,8 +224,8 @@ func (t *trial) nobodySaw(isBad func(o *history.Op) bool) (n int) {
 // nginxFaults happen while all calls go through the nginx of docs/reverse-proxy.md.
 func nginxFaults() []Experiment { return []Experiment{nginxRollout(""), nginxOutage("")} }
 
-// nginxRollout restarts one instance after another. No caller notices. The
-// configuration of the page is used without the given words.
+// nginxRollout restarts one instance after another. No caller notices. It uses the
+// configuration of the page without the given words.
 func nginxRollout(without string) Experiment {
 	return Experiment{
 		Name: "nginx rollout", own: true, run: func(t *trial) error {
@@ -254,13 +255,14 @@ func nginxOutage(without string) Experiment {
 	}
 }
 
-// nginxWithout is the control of an experiment: the page's configuration without the
-// words that it makes the difference for.
+// nginxWithout is the control of an experiment: it uses the page's configuration
+// without the words that the experiment depends on.
 func nginxWithout(words string, e func(without string) Experiment) Cell {
 	return e(" " + words).control("the page's nginx without `" + words + "`")
 }
 
-// removing returns an edit that removes words from a configuration, which has them.
+// removing returns an edit that removes words from a configuration. The configuration
+// must contain them.
 func (t *trial) removing(words string) func(config string) string {
 	return func(config string) string {
 		if !strings.Contains(config, words) {
@@ -290,8 +292,8 @@ func (t *trial) databaseAway() error {
 	return t.Server.Start()
 }
 
-// answersAreTheServices wants every answer to be one of the service, and some to say
-// that the database is away.
+// answersAreTheServices demands that every answer comes from the service, and that some
+// state that the database is unavailable.
 func (t *trial) answersAreTheServices() {
 	t.nobodySaw(func(o *history.Op) bool { return o.Status >= 500 && o.Code == "" })
 	away := map[string]int{}

@@ -7,45 +7,45 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // time zones, on machines that have none
+	_ "time/tzdata" // time zones, for machines that have none
 )
 
-// The rules of campaigns, which are judged from the log alone by code of this
-// package's own: the service's audit uses the code that decides draws.
+// The rules of campaigns. They are judged only from the log, by code of this package:
+// the service's audit uses the code that decides draws.
 const (
-	LimitPassed  = "limit-passed"      // an award that a user's limit withholds
-	BudgetPassed = "budget-passed"     // an award that the budget withholds
+	LimitPassed  = "limit-passed"      // an award beyond a user's limit
+	BudgetPassed = "budget-passed"     // an award beyond the budget
 	DuePassed    = "due-passed"        // an award or a move at or after the time of an item that is not done
-	ItemOnce     = "item-once"         // an item that is not one entry, in order, and none of its own before its time
+	ItemOnce     = "item-once"         // an item without exactly one entry, out of order, or with an entry before its time
 	ItemUndone   = "item-undone"       // an item that has been due for longer than itemUndoneMax
-	TimeFell     = "time-fell"         // an entry that is before the one before it
+	TimeFell     = "time-fell"         // an entry that is earlier than the one before it
 	DrewClosed   = "drew-while-closed" // an award of a pool that is not open
 )
 
-// itemUndoneMax is how long an item may be due.
+// itemUndoneMax is the maximum time for which an item may be due.
 const itemUndoneMax = 10 * time.Second
 
-// Entry is an entry of a pool's log as it is streamed.
+// Entry is an entry of a pool's log in the form in which it is streamed.
 type Entry struct {
 	Kind    string    `json:"kind"`
 	Version int64     `json:"version"`
 	At      time.Time `json:"at"`
-	// User, Value and Win are an award's, Prize is that of a move as well.
+	// User, Value and Win belong to an award; Prize belongs to an award or a move.
 	User  string `json:"user"`
 	Prize string `json:"prize"`
 	Value string `json:"value"`
 	Win   bool   `json:"win"`
-	// Redirect is of an award in whose place something else was given.
+	// Redirect belongs to an award that replaces another.
 	Redirect *struct{ Why string } `json:"redirect"`
-	// Delta and Reason are a move's.
+	// Delta and Reason belong to a move.
 	Delta  int64  `json:"delta"`
 	Reason string `json:"reason"`
-	// What and Body are a change's.
+	// What and Body belong to a change.
 	What string          `json:"what"`
 	Body json.RawMessage `json:"body"`
 }
 
-// Item is one of an agenda, as it is listed.
+// Item is an item of an agenda, in the form in which it is listed.
 type Item struct {
 	Item   int64           `json:"item"`
 	At     time.Time       `json:"at"`
@@ -58,8 +58,8 @@ type Item struct {
 	Done int64 `json:"done"`
 }
 
-// campaign folds the log of a pool whose rules name the same limits all the
-// time, so that every award counts. No item may fail.
+// campaign folds the log of a pool whose rules always name the same limits, so that
+// every award counts. No item may fail.
 type campaign struct {
 	v     *Verdict
 	pool  string
@@ -67,11 +67,12 @@ type campaign struct {
 	state string
 	rules ruleBook
 	zone  *time.Location
-	// turns are the times of what a user's limits count, spent what was awarded.
+	// turns are the times of the awards that a user's limits count; spent is the sum of
+	// what was awarded.
 	turns map[string][]time.Time
 	spent []spending
-	// items are in the order in which they are due, next is the first that no
-	// entry has done so far.
+	// items are in the order in which they are due; next is the first that has no entry
+	// yet.
 	items   []Item
 	next    int
 	entries map[int64]Entry
@@ -117,7 +118,7 @@ func (c *campaign) take(e Entry, planned bool) {
 		c.ruled(e)
 	case e.What == "state" || e.What == "created":
 		var body struct{ State string }
-		_ = json.Unmarshal(e.Body, &body) // a body that is damaged opens nothing
+		_ = json.Unmarshal(e.Body, &body) // a damaged body opens nothing
 		c.state = body.State
 	}
 }
@@ -165,7 +166,7 @@ func (c *campaign) spend(e Entry) {
 	var sum int64
 	for _, other := range slices.Backward(c.spent) {
 		if !isWithin(other.at, e.At, c.rules.Budget.Per, c.zone) {
-			break // what is before it is so too
+			break // the earlier ones are not in the window either
 		}
 		sum += other.cents
 	}
@@ -231,8 +232,8 @@ func within(times []time.Time, last time.Time, per string, zone *time.Location) 
 	return n
 }
 
-// isWithin says whether a time lies in the window of a later one. It compares
-// dates where the service looks for the first instant of one.
+// isWithin reports whether a time lies in the window of a later one. It compares dates,
+// whereas the service searches for the first instant of a date.
 func isWithin(at, last time.Time, per string, zone *time.Location) bool {
 	here, there := at.In(zone), last.In(zone)
 	switch per {
@@ -254,6 +255,6 @@ func isWithin(at, last time.Time, per string, zone *time.Location) bool {
 }
 
 func cents(value string) int64 {
-	n, _ := strconv.ParseInt(strings.Replace(value, ".", "", 1), 10, 64) // the contract's form; another is nothing
+	n, _ := strconv.ParseInt(strings.Replace(value, ".", "", 1), 10, 64) // the contract's form; any other counts as 0
 	return n
 }

@@ -21,8 +21,8 @@ func awarded(version int64, at int, user, prize, value string) Entry {
 	return Entry{Kind: "award", Version: version, At: second(at), User: user, Prize: prize, Value: value, Win: prize != "none"}
 }
 
-// season is a lawful log, and its agenda: u1 has all that he may, and the budget
-// is spent.
+// season returns a lawful log and its agenda: u1 has won all that the limits allow, and
+// the budget is spent.
 func season() ([]Entry, []Item) {
 	return []Entry{
 			changed(1, 0, "created", `{"state":"open"}`),
@@ -34,7 +34,7 @@ func season() ([]Entry, []Item) {
 			changed(6, 5, "state", `{"state":"paused"}`),
 			changed(7, 6, "state", `{"state":"open"}`),
 			awarded(8, 7, "u2", "gold", "2.00"),
-			awarded(9, 13*3600, "u1", "gold", "3.00"), // a day later in Berlin
+			awarded(9, 13*3600, "u1", "gold", "3.00"), // the next day in Berlin
 		}, []Item{
 			{Item: 1, At: second(3), Prize: "gold", Delta: 1, Reason: "r1", Done: 5},
 			{Item: 2, At: second(6), State: "open", Done: 7},
@@ -82,7 +82,7 @@ func TestEveryRuleOfACampaignCanBeBroken(t *testing.T) {
 	}
 }
 
-// TestWindows: the windows of a zone, and those that roll.
+// TestWindows: windows by the clock of a time zone, and rolling windows.
 func TestWindows(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestWindows(t *testing.T) {
 	}{
 		{"", "2000-01-01T00:00:00Z", "2026-01-01T00:00:00Z", true},
 		{"hour", "2026-10-25T00:30:00Z", "2026-10-25T00:59:00Z", true},
-		{"hour", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z", false}, // the hour that the clocks repeat
+		{"hour", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z", false}, // the hour that occurs twice when the clocks change
 		{"day", "2026-12-23T22:59:59Z", "2026-12-23T23:00:00Z", false},  // midnight in Berlin
 		{"day", "2026-12-23T23:00:00Z", "2026-12-24T22:59:59Z", true},
 		{"week", "2026-12-20T22:59:59Z", "2026-12-20T23:00:00Z", false}, // Sunday, Monday

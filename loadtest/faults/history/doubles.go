@@ -8,19 +8,20 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// Double is the service with a law left out of its source. It is built from the
-// source as it is, so that the released program holds no switch for it. What it
-// breaks stands in the source itself, in a comment above the code:
+// Double is a build of the service without one of its laws. It is made from the current
+// source, so that the released program has no switch for it. The edit is stated in the
+// source itself, in a comment above the code:
 //
 //	//double:NAME CODE => WHAT IT HAS INSTEAD
 //
-// The code has to be there once, before the next empty line.
+// The code must occur exactly once before the next empty line.
 type Double struct {
 	Program string
-	// Flaw is what it does wrong, in the words of the page.
+	// Flaw describes what the double does wrong, in the words of the page.
 	Flaw string
 }
 
@@ -47,9 +48,16 @@ const (
 	CountsBefore   = "drawsvc-counts-before"
 	LateTicker     = "drawsvc-late-ticker"
 	OwnClocks      = "drawsvc-own-clocks"
+	RepeatsImports = "drawsvc-repeats-imports"
+	GivesCodesOnce = "drawsvc-gives-codes-once"
+	KeepsCodes     = "drawsvc-keeps-codes"
+	HastyRelay     = "drawsvc-hasty-relay"
+	OneQueue       = "drawsvc-one-queue"
+	PassesForks    = "drawsvc-passes-forks"
 )
 
-// Ahead is the service's next release, whose schema adds. It is built like a double.
+// Ahead is the service's next release, which has a newer, additive schema. It is built
+// like a double.
 const Ahead = "drawsvc-ahead"
 
 // Later is a release that knows one more time zone, LaterZone.
@@ -58,12 +66,18 @@ const (
 	LaterZone = "America/Later"
 )
 
-// Doubles are all that a cell has to find broken.
+// Doubles returns the doubles that cells must find broken.
 func Doubles() []Double {
 	return []Double{
 		{CountsBefore, "the service, which counts a user's turns some time before it inserts them"},
 		{LateTicker, "the service, which leaves the agenda to its ticker"},
 		{OwnClocks, "the service, whose instances go by their own clocks"},
+		{RepeatsImports, "the service, which checks lines of an import again that it has written"},
+		{GivesCodesOnce, "the service, which gives a code with the first answer only"},
+		{KeepsCodes, "the service, whose units return without their codes"},
+		{HastyRelay, "the service, whose relay takes every answer for an acceptance"},
+		{OneQueue, "the service, all of whose hooks share one queue"},
+		{PassesForks, "the service, whose relay does not notice another history"},
 		{RefusesKnown, "the service, which refuses a key without a read of the log"},
 		{KeepsAnswers, "the service, which refuses a key by what the log said in an attempt before"},
 		{PicksAgain, "the service, which picks again after a write that failed"},
@@ -85,20 +99,20 @@ func Doubles() []Double {
 	}
 }
 
-// Tested is a double that a test of its package finds broken, where a cell would show
-// less: what is left out is a line of a decision, and the test says which.
+// Tested is a double that a test of its package must find broken, because a cell would
+// show less: the double leaves out one line of a decision, and the test names it.
 type Tested struct {
 	Double
-	// Package is the folder of the test, from the repository's root, and Test its
-	// name. Flags are for it alone.
+	// Package is the folder of the test, from the repository's root; Test is its name.
+	// Flags are for this test only.
 	Package, Test string
 	Flags         []string
 }
 
-// TestedDoubles are all that tests have to find broken.
+// TestedDoubles returns the doubles that tests must find broken.
 func TestedDoubles() []Tested {
 	const model = "TestAgainstModel"
-	// What fails is not to be made small, nor to be kept.
+	// The failing example need not be shrunk or kept.
 	quick := []string{"-rapid.shrinktime=1ms", "-rapid.nofailfile"}
 	return []Tested{
 		{Double{"drawsvc-checks-each", "the service, which checks each draw of a user in a batch alone"}, "internal/draw/urn", model, quick},
@@ -106,20 +120,26 @@ func TestedDoubles() []Tested {
 		{Double{"drawsvc-keeps-tallies", "the service, whose undone plans leave their turns behind"}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-keeps-rules", "the service, which keeps rules that were replaced"}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-forgives", "the service, whose redirects begin a run of misses anew"}, "internal/draw/urn", model, quick},
+		{Double{"drawsvc-refused-takes", "the service, whose refused draws take moments"}, "internal/draw/urn", "TestRefusedDrawsTakeNoMoment", nil},
+		{Double{"drawsvc-own-moments", "the service, each of whose instances has a queue of moments of its own"}, "internal/lockmode", "TestThousandsOfMoments/postgres", nil},
+		{Double{"drawsvc-ticker-does-moments", "the service, whose ticker does moments"}, "internal/stock", "TestContract/sqlite/moments_are_taken", nil},
 		{Double{"drawsvc-keeps-tickets", "the service, each of whose instances keeps its own tickets"}, "internal/cli", "TestTicketIsOneDraw/postgres", nil},
 		{Double{"drawsvc-keeps-reasons", "the service, which tells draws after a failed batch that the pool is contended"}, "internal/group", "TestWaitingDrawsGetTheFailureReason", nil},
 		{Double{"drawsvc-blind-to-tls", "the service, which does not find the connection of a request under TLS"}, "internal/http", "TestSlowBodiesMakeRoom", nil},
+		{Double{"drawsvc-reads-before-lock", "the service, which expires awards by the rules that it read before it waited"}, "internal/stock", "TestExtensionsPrecedeExpiry/postgres", nil},
+		{Double{"drawsvc-stocks-on-trust", "the service, which stocks units without counting their codes"}, "internal/stock", "TestContract/sqlite/codes_are_stock", nil},
 		{Double{"drawsvc-believes-tickets", "the service, which takes the algorithm from the ticket"}, "internal/ticket", "TestReadRefuses", nil},
 	}
 }
 
-// HasPoints reports whether a program is built with fault points, so that the clocks
-// of its instances can be moved, and runs be caught.
+// HasPoints reports whether a program is built with fault points. Only such a program
+// can have its instances' clocks moved, its runs of jobs stopped midway, or be killed at a
+// point.
 func HasPoints(program string) bool {
-	return program == OwnClocks || program == Unfenced || program == NoTakeover
+	return slices.Contains([]string{OwnClocks, Unfenced, NoTakeover, RepeatsImports, GivesCodesOnce, KeepsCodes}, program)
 }
 
-// Edited are all programs that are made of an edited source.
+// Edited returns all programs that are built from edited source.
 func Edited() []Double {
 	all := append(Doubles(), Double{Program: Ahead}, Double{Program: Later})
 	for _, d := range TestedDoubles() {
@@ -128,10 +148,10 @@ func Edited() []Double {
 	return all
 }
 
-// DoubleOf finds the double that a program is.
+// DoubleOf finds the double by its program's name.
 func DoubleOf(program string) (Double, bool) { return find(Doubles(), program) }
 
-// EditedOf finds the program among all that are made of an edited source.
+// EditedOf finds a program by its name among all that are built from edited source.
 func EditedOf(program string) (Double, bool) { return find(Edited(), program) }
 
 func find(all []Double, program string) (Double, bool) {
@@ -143,9 +163,9 @@ func find(all []Double, program string) (Double, bool) {
 	return Double{}, false
 }
 
-// Overlay writes the files of the doubles, which are one program, into a folder, and
-// returns the file for the flag -overlay of the go command. The repository's root is
-// given.
+// Overlay writes the edited files of the doubles, all for one program, to a folder. It
+// returns the file for the flag -overlay of the go command. root is the repository's
+// root.
 func Overlay(root, folder string, doubles ...Double) (string, error) {
 	texts, err := sources(filepath.Join(root, "internal"), filepath.Join(root, "cmd"))
 	if err != nil {
@@ -179,7 +199,7 @@ func Overlay(root, folder string, doubles ...Double) (string, error) {
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// marks are the comments that name a double, the code and its replacement.
+// marks matches the comments that name a double, the code and its replacement.
 func marks() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*//double:(\S+) (.+?) =>(?: (.*))?$`)
 }
@@ -206,8 +226,8 @@ func (d *Double) breakAt(text string) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// sources are the texts of the packages in the folders, without tests and fault
-// points, by their files.
+// sources returns the texts of the packages in the folders, by file, without tests and
+// fault points.
 func sources(folders ...string) (texts map[string]string, err error) {
 	texts = map[string]string{}
 	add := func(path string, entry fs.DirEntry, err error) error {

@@ -11,8 +11,8 @@ import (
 
 const root = "../../.."
 
-// TestDoublesAreMadeOfTheSource: each double has a comment in the source, and finds the
-// code below it once.
+// TestDoublesAreMadeOfTheSource: each double has a comment in the source, and the code
+// below it is found exactly once.
 func TestDoublesAreMadeOfTheSource(t *testing.T) {
 	t.Parallel()
 	for _, d := range Edited() {
@@ -24,7 +24,7 @@ func TestDoublesAreMadeOfTheSource(t *testing.T) {
 	}
 }
 
-// TestDoublesAreKnown: each comment of the source is one of a double.
+// TestDoublesAreKnown: each comment in the source belongs to a known double.
 func TestDoublesAreKnown(t *testing.T) {
 	t.Parallel()
 	texts, err := sources(root+"/internal", root+"/cmd")
@@ -39,8 +39,8 @@ func TestDoublesAreKnown(t *testing.T) {
 	}
 }
 
-// TestDoublesFindLostCode: a rename below a comment, or code that is there twice, is an
-// error, and so is a double without a comment.
+// TestDoublesFindLostCode: it is an error if code below a comment was renamed or occurs
+// twice, and if a double has no comment.
 func TestDoublesFindLostCode(t *testing.T) {
 	t.Parallel()
 	d := Double{Program: "drawsvc-x"}

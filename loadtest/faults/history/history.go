@@ -22,35 +22,35 @@ type History struct {
 // New begins a history.
 func New() *History { return &History{begin: time.Now()} }
 
-// Now is the time since the history began.
+// Now returns the time since the history began.
 func (h *History) Now() time.Duration { return time.Since(h.begin) }
 
-// Time is the time of day of a moment in the history.
+// Time returns the time of day of a moment in the history.
 func (h *History) Time(d time.Duration) time.Time { return h.begin.Add(d) }
 
-// Add writes an operation down.
+// Add records an operation.
 func (h *History) Add(o Op) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ops = append(h.ops, o)
 }
 
-// Len is the number of operations so far.
+// Len returns the number of operations so far.
 func (h *History) Len() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.ops)
 }
 
-// Ops returns the operations so far. The slice is not written to any more.
+// Ops returns the operations so far. The returned slice is no longer written to.
 func (h *History) Ops() []Op {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.ops[:len(h.ops):len(h.ops)]
 }
 
-// Doubtful returns one operation for each key of which some answer was unknown
-// or missing, and which has no clear answer to a request made since then.
+// Doubtful returns one operation for each key that has an unknown or missing answer,
+// and no clear answer to a request made since then.
 func (h *History) Doubtful(since time.Duration) []Op {
 	var order []string
 	clear, doubtful := map[string]bool{}, map[string]Op{}
@@ -90,7 +90,7 @@ func (h *History) Write(file string) error {
 // Kind is what an operation asks for.
 type Kind string
 
-// The kinds.
+// The kinds of operations.
 const (
 	Draw  Kind = "draw"
 	Stock Kind = "stock"
@@ -104,6 +104,8 @@ type Award struct {
 	Unit    int64  `json:"unit"`
 	Version int64  `json:"version"`
 	At      string `json:"at"`
+	// Code is the award's code, "" for none.
+	Code string `json:"code,omitempty"`
 }
 
 // Op is one request and its answer.
@@ -115,18 +117,18 @@ type Op struct {
 	Key      string `json:"key"`
 	User     string `json:"user,omitempty"`
 	Count    int    `json:"count,omitempty"`
-	// Prize and Delta are a stock move's.
+	// Prize and Delta belong to a stock move.
 	Prize string `json:"prize,omitempty"`
 	Delta int64  `json:"delta,omitempty"`
 	// Call and Return are times since the history began.
 	Call   time.Duration `json:"call"`
 	Return time.Duration `json:"return"`
 
-	// Status is 0 when no answer came; Sent says whether the service may have
-	// seen the request then.
+	// Status is 0 if no answer came; then Sent reports whether the service may have
+	// received the request.
 	Status int  `json:"status"`
 	Sent   bool `json:"sent"`
-	// Code, Outcome and Detail are a problem's.
+	// Code, Outcome and Detail belong to a problem.
 	Code     string  `json:"code,omitempty"`
 	Outcome  string  `json:"outcome,omitempty"`
 	Detail   string  `json:"detail,omitempty"`
@@ -138,7 +140,7 @@ type Op struct {
 	Version int64 `json:"version,omitempty"`
 	Stocked int64 `json:"stocked,omitempty"`
 	Issued  int64 `json:"issued,omitempty"`
-	// Wrong says what is not in order with the form of the answer.
+	// Wrong describes what is wrong with the form of the answer.
 	Wrong string `json:"wrong,omitempty"`
 	// Err is why no answer came.
 	Err string `json:"err,omitempty"`
@@ -148,10 +150,10 @@ func (o *Op) name() string { return string(o.Kind) + " " + o.Pool + " " + o.Key 
 
 func (o *Op) asks() string { return fmt.Sprint(o.User, o.Count, o.Prize, o.Delta) }
 
-// Won says that the request was answered 200.
+// Won reports whether the request was answered 200.
 func (o *Op) Won() bool { return o.Status == 200 }
 
-// Unknown says that the request may or may not have happened.
+// Unknown reports whether it is unknown if the request was carried out.
 func (o *Op) Unknown() bool {
 	switch o.Status {
 	case 0:
@@ -162,14 +164,13 @@ func (o *Op) Unknown() bool {
 	return false
 }
 
-// Refused says that a rule refused the request: sent again now, it would be
-// refused again.
+// Refused reports whether a rule refused the request: a retry would be refused too.
 func (o *Op) Refused() bool { return o.Status >= 400 && o.Status < 500 }
 
-// Busy says that the request was refused for the moment.
+// Busy reports whether the request was refused only temporarily.
 func (o *Op) Busy() bool { return o.Status == 503 || o.Status == 0 && !o.Sent }
 
-// Answer names the answer in a word, for counting.
+// Answer describes the answer in a word, for counting.
 func (o *Op) Answer() string {
 	switch {
 	case o.Won() && o.Replayed:

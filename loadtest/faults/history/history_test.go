@@ -12,10 +12,10 @@ import (
 
 const pool = "small"
 
-// made is a pool at version 2: gold 2, tin 3.
+// made returns the prizes of a pool at version 2: gold 2, tin 3.
 func made() []Prize { return []Prize{{"gold", 2}, {"tin", 3}} }
 
-// draw is a request that takes from ms 10·n to 10·n+15, so that it meets the
+// draw returns a request that lasts from ms 10·n to 10·n+15, so that it overlaps the
 // one before and the one after.
 func draw(n int, key string, awards ...Award) Op {
 	return Op{
@@ -50,8 +50,8 @@ func stocked(n int, key string, delta, version, stock, issued int64) Op {
 	return o
 }
 
-// good is a history that an urn explains: draws, replays, a refusal, a
-// restock, one answer lost that had happened and one that had not.
+// good returns a history that an urn explains: draws, replays, a refusal, a restock,
+// and two lost answers, one to a draw that happened and one to a draw that did not.
 func good() []Op {
 	return []Op{
 		draw(0, "a", unit(3, "tin", 1)),
@@ -69,7 +69,7 @@ func good() []Op {
 	}
 }
 
-// rows are what the database holds after good.
+// rows returns what the database holds after good.
 func rows() Rows {
 	r := Rows{Pool: pool, Version: 9, Prizes: []PrizeRow{{"gold", 2, 2}, {"tin", 4, 4}}}
 	for _, o := range good() {
@@ -138,8 +138,8 @@ func TestEveryRuleCanBeBroken(t *testing.T) {
 	}
 }
 
-// TestAgainIsTheSameRequestMadeLater: not one that met the first, nor one of
-// another user under the same key.
+// TestAgainIsTheSameRequestMadeLater: Again leaves out a request that overlaps the
+// first, and one of another user under the same key.
 func TestAgainIsTheSameRequestMadeLater(t *testing.T) {
 	same := draw(2, "a", unit(3, "tin", 1))
 	other := with(draw(3, "a"), func(o *Op) { o.User, o.Status, o.Code = "another", 422, "idempotency-key-reused" })
@@ -148,7 +148,7 @@ func TestAgainIsTheSameRequestMadeLater(t *testing.T) {
 	require.Equal(t, []Op{same}, again)
 }
 
-func TestSoldOutIsNotToldOfAPoolThatNeverWas(t *testing.T) {
+func TestSoldOutAnswerOfAPlentifulPoolIsFound(t *testing.T) {
 	var v Verdict
 	terms := terms()
 	terms.Plenty = map[string]bool{pool: true}
@@ -189,8 +189,8 @@ func TestNoOrderExplainsABrokenHistory(t *testing.T) {
 	}
 }
 
-// TestChangesTakeVersions: an operator's change between two draws is no gap, and
-// one in the middle of a draw is.
+// TestChangesTakeVersions: an operator's change between two draws leaves no gap of
+// versions, and one in the middle of a draw does.
 func TestChangesTakeVersions(t *testing.T) {
 	ops := []Op{draw(0, "a", unit(3, "tin", 1)), draw(2, "b", unit(6, "tin", 2), unit(7, "gold", 1)), stocked(4, "m", 1, 9, 4, 2)}
 	require.Equal(t, porcupine.Ok, Linear(ops, pool, made(), 2, []int64{2, 4, 5, 8}, time.Minute))
@@ -203,7 +203,8 @@ func TestChangesTakeVersions(t *testing.T) {
 	}
 }
 
-// TestAMoveThatIsRefused: below what is issued is refused, and only then.
+// TestAMoveThatIsRefused: a move is refused if, and only if, it would leave less than
+// what is issued.
 func TestAMoveThatIsRefused(t *testing.T) {
 	refused := func(delta int64) Op {
 		return with(stocked(20, "w", delta, 0, 0, 0), func(o *Op) { o.Status, o.Code = 409, "stock-below-issued" })
@@ -224,8 +225,8 @@ func TestDoubtsAreThoseWithoutAClearAnswerSince(t *testing.T) {
 	require.Equal(t, "no-answer", open[0].Answer())
 }
 
-// TestALongHistoryIsCheckedInTime: four clients, a few hundred requests, a
-// tenth of them without an answer.
+// TestALongHistoryIsCheckedInTime: the history has four clients, a few hundred
+// requests, and a tenth of them without an answer.
 func TestALongHistoryIsCheckedInTime(t *testing.T) {
 	var ops []Op
 	version, issued := int64(1), int64(0)

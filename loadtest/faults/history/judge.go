@@ -12,49 +12,49 @@ type Violation struct {
 	Detail string `json:"detail"`
 }
 
-// String is the rule and the detail.
+// String returns the rule and the detail.
 func (v Violation) String() string { return v.Rule + ": " + v.Detail }
 
-// The rules.
+// The rules that this package judges.
 const (
-	AcknowledgedLost = "acknowledged-lost" // an answer 200 that the rows do not hold
-	DrawTwice        = "draw-twice"        // a key with other rows than one draw of one user
-	AnswersDiffer    = "answers-differ"    // one key, two answers
+	AcknowledgedLost = "acknowledged-lost" // an answer 200 whose draw is not in the rows
+	DrawTwice        = "draw-twice"        // a key whose rows are not one draw of one user
+	AnswersDiffer    = "answers-differ"    // one key with two answers
 	NothingHappened  = "nothing-happened"  // rows of a key that was always refused
-	Unasked          = "unasked"           // rows of a key that nobody sent
-	Unsettled        = "unsettled"         // a doubt that retries did not end
+	Unasked          = "unasked"           // rows of a key that no client sent
+	Unsettled        = "unsettled"         // a doubt that retries did not settle
 	OverIssued       = "over-issued"       // more awards than stock
 	Counters         = "counters"          // a counter that is not the sum of its log
-	UnitTwice        = "unit-twice"        // a unit that two awards have
-	Versions         = "versions"          // a version that is missing or there twice
-	Undocumented     = "undocumented"      // an answer that the contract does not have
-	SoldOutUnseen    = "sold-out-unseen"   // sold out said of a pool that never was
+	UnitTwice        = "unit-twice"        // a unit in two awards
+	Versions         = "versions"          // a version that is missing or occurs twice
+	Undocumented     = "undocumented"      // an answer that the contract does not list
+	SoldOutUnseen    = "sold-out-unseen"   // an answer "sold out" from a pool whose stock never ran low
 	Overdue          = "overdue"           // an answer after its deadline
-	KnownRefused     = "known-refused"     // a key that was answered 200, and was refused when it was asked for again
+	KnownRefused     = "known-refused"     // a key that was answered 200, and refused at a retry
 	NotLinear        = "not-linearizable"  // answers that no order of events explains
 )
 
-// The rules that this package cannot judge: the client and the experiments do.
+// The rules that this package cannot judge: the client and the experiments judge them.
 const (
 	NotRecovered = "not-recovered" // an instance that does not draw again
 	LeftOver     = "left-over"     // something that the load left behind
-	AuditDiffers = "audit-differs" // an audit that says otherwise than the rows
-	EndedBadly   = "ended-badly"   // a program that ends by itself, or not well
-	NodesDiffer  = "nodes-differ"  // a node that does not hold what the others hold
+	AuditDiffers = "audit-differs" // an audit that contradicts the rows
+	EndedBadly   = "ended-badly"   // a program that exits by itself, or with an error
+	NodesDiffer  = "nodes-differ"  // a node with other rows than the other nodes
 	Odds         = "odds"          // awards that contradict the law of a draw
-	Fault        = "fault"         // what an experiment itself has to say
+	Fault        = "fault"         // a failure that the experiment itself reports
 )
 
 const perRule = 5
 
-// Verdict collects violations, also from several goroutines at once.
+// Verdict collects violations; it is safe for concurrent use.
 type Verdict struct {
 	Violations []Violation
 	mu         sync.Mutex
 	counts     map[string]int
 }
 
-// Say adds a violation. Of one rule only the first few are kept.
+// Say adds a violation. Only the first few of a rule are kept.
 func (v *Verdict) Say(rule, format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -67,19 +67,19 @@ func (v *Verdict) Say(rule, format string, args ...any) {
 	}
 }
 
-// Count is how often a rule was broken.
+// Count returns how often a rule was broken.
 func (v *Verdict) Count(rule string) int { return v.counts[rule] }
 
-// Terms are what the requests of a history had to keep to.
+// Terms are the conditions that the requests of a history had to meet.
 type Terms struct {
-	// Deadline is the longest that a request may take, grace included.
+	// Deadline is the maximum time of a request, grace included.
 	Deadline time.Duration
-	// Excused says that an instance was halted by the experiment for some of
-	// that time.
+	// Excused reports whether the experiment halted an instance during some of that
+	// time.
 	Excused func(instance int, from, to time.Duration) bool
-	// Internal allows 500, outcome unknown: a panic was made to happen.
+	// Internal allows 500 with unknown outcome, because the experiment caused a panic.
 	Internal bool
-	// Codes are further codes of answers 503: the experiment causes them.
+	// Codes are further codes of answers 503, which the experiment causes.
 	Codes []string
 	// Settled is when the last round of retries began.
 	Settled time.Duration
@@ -87,7 +87,7 @@ type Terms struct {
 	Plenty map[string]bool
 }
 
-// Answers judges the form of every answer, and its time.
+// Answers judges the form and the time of every answer.
 func Answers(v *Verdict, ops []Op, t Terms) {
 	for i := range ops {
 		o := &ops[i]
@@ -111,8 +111,8 @@ func Answers(v *Verdict, ops []Op, t Terms) {
 	}
 }
 
-// Again returns the requests that were made when their key had been answered
-// 200 before, except those that are not the same request.
+// Again returns the requests whose key had been answered 200 before they were made. It
+// leaves out those that differ from the first request.
 func Again(ops []Op) (again []Op) {
 	won := map[string]*Op{}
 	for i := range ops {

@@ -9,14 +9,14 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Prize is a prize of a pool as it was made.
+// Prize is a prize of a pool as it was created.
 type Prize struct {
 	ID    string
 	Stock int64
 }
 
-// urn is the model: one pool, as it should be after some order of events. A
-// step makes a new one and leaves the old as it was.
+// urn is the model: the state of one pool after some order of events. A step returns a
+// new urn and leaves the old one unchanged.
 type urn struct {
 	version int64
 	prizes  []PrizeRow
@@ -26,11 +26,11 @@ type urn struct {
 	changes map[int64]bool
 }
 
-// Linear says whether some order of events, in which each happens between its
-// request and its answer, explains all answers that one pool gave: Ok, Illegal,
-// or Unknown when the time did not suffice. Orders that are hard to find are not
-// reported as broken. version is the pool's when it was made, changes are the
-// versions of the rows of changes: they name no draw and no move.
+// Linear reports whether some order of events explains all answers that one pool gave;
+// each event happens between its request and its answer. It returns Ok, Illegal, or
+// Unknown if the time did not suffice, so that orders that are hard to find are not
+// reported as broken. version is the pool's version when it was created. changes are
+// the versions of the rows of changes, which name no draw and no move.
 func Linear(ops []Op, pool string, made []Prize, version int64, changes []int64, most time.Duration) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(model(made, version, changes), events(ops, pool), most)
 }
@@ -57,9 +57,9 @@ func model(made []Prize, version int64, changes []int64) porcupine.Model {
 	}
 }
 
-// events are the operations of one pool that tell something. An operation with
-// an unknown end may happen at any time after it was asked for; that it did is
-// known when a later answer under its key is a replay.
+// events returns the operations of one pool that carry information. An operation with
+// an unknown outcome may happen at any time after its request; a later replay under its
+// key proves that it happened.
 func events(ops []Op, pool string) []porcupine.Operation {
 	var all []porcupine.Operation
 	fresh, doubts, replays := map[string]bool{}, map[string]Op{}, map[string]Op{}
@@ -96,8 +96,8 @@ func events(ops []Op, pool string) []porcupine.Operation {
 	return all
 }
 
-// step is the urn after an operation was answered, nil when it could not have
-// been answered so.
+// step returns the urn after an operation with this answer, or nil if the answer is
+// impossible.
 func (u *urn) step(o Op) *urn {
 	known, drawn := u.draws[o.Key]
 	move, moved := u.moves[o.Key]
@@ -156,7 +156,7 @@ func (u *urn) move(o Op, moved bool) *urn {
 	return next
 }
 
-// next is the version of the next draw or move: changes may have come between.
+// next returns the version of the next draw or move: changes may come before it.
 func (u *urn) next() int64 {
 	version := u.version + 1
 	for u.changes[version] {
@@ -165,7 +165,7 @@ func (u *urn) next() int64 {
 	return version
 }
 
-// prize finds a prize; one that the pool does not have is empty.
+// prize finds a prize; a prize that the pool does not have is empty.
 func (u *urn) prize(id string) *PrizeRow {
 	for i := range u.prizes {
 		if u.prizes[i].ID == id {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// itemKey begins the keys of moves that an agenda has planned, which Campaign
-// judges.
+// itemKey begins the keys of moves that an agenda has planned; Campaign judges those.
 const itemKey = "\x1fitem "
 
 type asked struct {
@@ -17,7 +16,7 @@ type asked struct {
 	refused bool
 }
 
-// Match holds the answers against the rows of one pool.
+// Match compares the answers with the rows of one pool.
 func Match(v *Verdict, ops []Op, r Rows, t Terms) {
 	draws, moves := map[string]*asked{}, map[string]*asked{}
 	for i := range ops {
@@ -76,7 +75,7 @@ func matchDraws(v *Verdict, draws map[string]*asked, r Rows) {
 	}
 }
 
-// userOf is the user to whom the draw belongs: the one who won it.
+// userOf returns the user to whom the draw belongs: the one who won it.
 func (a *asked) userOf() string {
 	if a.won != nil {
 		return a.won.User
@@ -115,7 +114,7 @@ func matchMoves(v *Verdict, moves map[string]*asked, r Rows) {
 	}
 }
 
-// Laws holds the rows of one pool against each other.
+// Laws compares the rows of one pool with each other.
 func Laws(v *Verdict, r Rows) {
 	awards, moved := map[string]int64{}, map[string]int64{}
 	units := map[string]map[int64]bool{}
@@ -175,7 +174,7 @@ func Laws(v *Verdict, r Rows) {
 	}
 }
 
-// byDraw are the rows of each draw, in order of their ordinals.
+// byDraw groups the rows by draw, ordered by their ordinals.
 func byDraw(awards []AwardRow) map[string][]AwardRow {
 	draws := map[string][]AwardRow{}
 	for _, row := range awards {
@@ -187,7 +186,7 @@ func byDraw(awards []AwardRow) map[string][]AwardRow {
 	return draws
 }
 
-// isOneDraw says whether the rows are one user's, numbered from 1.
+// isOneDraw reports whether the rows belong to one user and are numbered from 1.
 func isOneDraw(of []AwardRow) bool {
 	for i, row := range of {
 		if row.Ordinal != i+1 || row.User != of[0].User {

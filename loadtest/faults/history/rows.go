@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Rows are what the tables say of one pool, read by SQL of this package's own.
+// Rows are the rows of one pool in all tables, read by SQL of this package.
 type Rows struct {
 	Pool    string
 	Version int64
@@ -46,19 +46,19 @@ type MoveRow struct {
 	Issued  int64
 }
 
-// The statements, which all databases read; each takes the pool.
+// The statements, in SQL that all databases accept; each takes the pool.
 const (
 	poolSQL    = `SELECT version FROM pools WHERE id = ?`
 	prizesSQL  = `SELECT id, stocked, issued FROM prizes WHERE pool_id = ? ORDER BY id`
 	awardsSQL  = `SELECT version, draw_id, ordinal, user_id, prize_id, unit FROM awards WHERE pool_id = ? ORDER BY version, ordinal`
 	movesSQL   = `SELECT version, prize_id, delta, COALESCE(key_id, ''), stocked, issued FROM moves WHERE pool_id = ? ORDER BY version`
 	changesSQL = `SELECT version FROM changes WHERE pool_id = ? ORDER BY version`
-	// A textbook program has no changes, no keys and no counts in its moves.
+	// A textbook program has no changes, and no keys and counts in its moves.
 	plainMovesSQL = `SELECT version, prize_id, delta, '', 0, 0 FROM moves WHERE pool_id = ? ORDER BY version`
 )
 
-// Read reads a pool's rows in one transaction. plain says that they are a
-// textbook program's.
+// Read reads a pool's rows in one transaction. plain means that they are a textbook
+// program's.
 func Read(ctx context.Context, db *sql.DB, pool string, numbered, plain bool) (Rows, error) {
 	r := Rows{Pool: pool}
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
@@ -90,7 +90,7 @@ func Read(ctx context.Context, db *sql.DB, pool string, numbered, plain bool) (R
 	return r, nil
 }
 
-// query asks for a pool's rows in a transaction, until something fails.
+// query reads a pool's rows in a transaction, and stops at the first error.
 type query struct {
 	ctx      context.Context
 	tx       *sql.Tx
@@ -99,7 +99,7 @@ type query struct {
 	err      error
 }
 
-// all are the rows of a statement, each read into its columns.
+// all returns the rows of a statement, each scanned into its columns.
 func all[T any](q *query, statement string, columns func(*T) []any) (list []T) {
 	if q.err != nil {
 		return nil

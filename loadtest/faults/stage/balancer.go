@@ -16,20 +16,20 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// BalancerEvery is the time between two questions for /readyz: as late the
-// balancer learns that an instance leaves.
+// BalancerEvery is the time between two requests of /readyz, and so the maximum time
+// before the balancer learns that an instance is shutting down.
 const BalancerEvery = 2 * time.Second
 
-// askMax is the longest that an instance may take to say that it is ready.
+// askMax is the maximum time that an instance may take to answer /readyz.
 const askMax = 900 * time.Millisecond
 
-// Balancer is a reverse proxy that passes requests to the instances in turn. It
-// asks each for /readyz now and then, and believes its last answer until then. A
-// request that fails is not sent to another instance.
+// Balancer is a reverse proxy that distributes requests round robin. It requests
+// /readyz of each instance at an interval, and relies on the last answer until the
+// next. A request that fails is not sent to another instance.
 type Balancer struct {
-	// URL is where clients find it.
+	// URL is the balancer's address for clients.
 	URL string
-	// Refused counts connections that an instance refused, Cut those that ended
+	// Refused counts connections that an instance refused; Cut counts those that ended
 	// before the response.
 	Refused, Cut atomic.Int64
 	turn         atomic.Uint64
@@ -42,7 +42,7 @@ type backend struct {
 	in    atomic.Bool
 }
 
-// StartBalancer starts a balancer before programs at the given URLs.
+// StartBalancer starts a balancer in front of programs at the given URLs.
 func StartBalancer(s *harness.Site, every time.Duration, urls ...string) *Balancer {
 	b := &Balancer{}
 	ctx := s.Context()
@@ -83,7 +83,7 @@ func (b *backend) ask(ctx context.Context) {
 	b.in.Store(err == nil)
 }
 
-// Await waits until requests go to an instance again.
+// Await waits until the balancer sends requests to an instance again.
 func (b *Balancer) Await(ctx context.Context, n int) error {
 	return Within(ctx, harness.StartMax, func() error {
 		if !b.backends[n].in.Load() {
@@ -118,12 +118,12 @@ func (b *Balancer) failed(w http.ResponseWriter, r *http.Request, err error) {
 	http.Error(w, "the instance gave no response", http.StatusBadGateway)
 }
 
-// proxyPage is where the configuration of nginx stands that users get.
+// proxyPage is the page with the configuration of nginx for users.
 const proxyPage = "docs/reverse-proxy.md"
 
-// StartNginx starts the nginx of the page about reverse proxies in front of the
-// instances, as edit changes it, and returns its URL. It passes calls of operators on
-// too, as the page allows, because the load moves stock.
+// StartNginx starts nginx in front of the instances, with the configuration of the page
+// about reverse proxies as changed by edit, and returns its URL. It passes on calls of
+// operators too, as the page allows, because the load moves stock.
 func (w *World) StartNginx(edit func(config string) string) string {
 	listen := servertest.FreeAddr(w.Site)
 	var addresses []string

@@ -13,15 +13,15 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// TestBalancerLearnsLate: an instance that is not ready any more gets requests
-// until the next question, and one that has ended is a connection refused.
+// TestBalancerLearnsLate: an instance that is no longer ready gets requests until the
+// next request of /readyz; one that has exited counts as a refused connection.
 func TestBalancerLearnsLate(t *testing.T) {
 	t.Parallel()
 	var ready atomic.Bool
 	ready.Store(true)
 	var served atomic.Int64
 	one := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Connection", "close") // one that is kept, and ended, is no refused connection
+		w.Header().Set("Connection", "close") // a cut keep-alive connection would not count as a refused one
 		if r.URL.Path == "/readyz" && !ready.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
@@ -30,10 +30,10 @@ func TestBalancerLearnsLate(t *testing.T) {
 		}
 	}))
 	t.Cleanup(one.Close)
-	way := servertest.StartProxy(t, one.URL) // whose port nobody else takes when it is cut
+	way := servertest.StartProxy(t, one.URL) // when it is cut, no other program can take its port
 	require.NoError(t, harness.On("balancer", func(s *harness.Site) error {
 		b := StartBalancer(s, time.Hour, way.URL())
-		for !b.backends[0].in.Load() { // a busy machine may be too late to answer at first
+		for !b.backends[0].in.Load() { // on a busy machine the first answer may come too late
 			b.backends[0].ask(t.Context())
 		}
 		draw := func() int {

@@ -11,14 +11,14 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// Whose clock an experiment moves.
+// The owners of the clock that an experiment moves.
 const (
 	ClockOfDatabase = "database"
 	ClockOfLock     = "lock"
 )
 
-// clock is one that can be set: programs that start with its environment read
-// the time by way of libfaketime.
+// clock is a clock that can be set: programs that start with its environment read the
+// time through libfaketime.
 type clock struct {
 	file    string
 	environ []string
@@ -30,18 +30,18 @@ func newClock(s *harness.Site) *clock {
 		s.Skip("libfaketime is not installed")
 	}
 	folder := s.TempDir()
-	s.Must(os.Chmod(folder, 0o755)) // servers have an account of their own
+	s.Must(os.Chmod(folder, 0o755)) // servers run under another account
 	file := filepath.Join(folder, "clock")
 	return clockOf(s, file,
-		// The C library's malloc comes before jemalloc, which asks for the time
-		// before libfaketime can say it.
+		// The C library's malloc must come before jemalloc, which reads the time before
+		// libfaketime is ready.
 		"LD_PRELOAD="+libraries[0]+":libc.so.6", "FAKETIME_TIMESTAMP_FILE="+file,
 		"FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
 	)
 }
 
-// newOwnClock is that of an instance, whose program has fault points. It reads
-// the time without the C library.
+// newOwnClock returns the clock of an instance, whose program has fault points. It
+// reads the time without the C library.
 func newOwnClock(s *harness.Site) *clock {
 	file := filepath.Join(s.TempDir(), "clock")
 	return clockOf(s, file, "DRAWSVC_CLOCK="+file)
@@ -53,13 +53,13 @@ func clockOf(s *harness.Site, file string, environ ...string) *clock {
 	return c
 }
 
-// Set moves the clock to an amount such as "+3600s" from the machine's, in one
-// step: the server reads it whenever it asks for the time.
+// Set sets the clock's difference from the machine's, such as "+3600s", atomically: the
+// server may read the file whenever it reads the time.
 func (c *clock) Set(amount string) error {
 	return Replace(c.file, amount, 0o644)
 }
 
-// Replace gives a file another content in one step.
+// Replace replaces a file's content atomically.
 func Replace(file, content string, mode fs.FileMode) error {
 	if err := os.WriteFile(file+".new", []byte(content), mode); err != nil {
 		return err
@@ -67,9 +67,9 @@ func Replace(file, content string, mode fs.FileMode) error {
 	return os.Rename(file+".new", file)
 }
 
-// ownClock is the environment of an instance of a program with fault points,
-// where a clock is moved: that of an embedded database is the instance's, and
-// beside a server each instance has one that is wrong.
+// ownClock returns the environment of an instance whose clock is moved; its program has
+// fault points. An embedded database uses the instance's clock. With a server, each
+// instance has a different wrong clock.
 func (w *World) ownClock(n int) []string {
 	if w.Clock != ClockOfDatabase || !w.Points {
 		return nil
@@ -82,7 +82,7 @@ func (w *World) ownClock(n int) []string {
 	return c.environ
 }
 
-// clocked starts a server of the world's own whose clock can be moved.
+// clocked starts a server only for this world, with a clock that can be moved.
 func (w *World) clocked(kind string) *servertest.Server {
 	w.ClockMoved = newClock(w.Site)
 	return servertest.Start(w.Site, kind, servertest.Args(place.Of(kind).Small...), servertest.Environ(w.ClockMoved.environ...))

@@ -17,24 +17,25 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// Ground has the servers that cells share, one after another. A cell may kill
-// them, but has to leave them running.
+// Ground has the servers that cells share, one after another. A cell may kill them, but
+// must leave them running.
 type Ground struct {
 	Whole   *harness.Site
 	servers map[string]*servertest.Server
 	galera  []*servertest.Server
-	// Kinds judges what all instances answer.
+	// Kinds judges the answers of all instances.
 	Kinds *contract.Kinds
 }
 
-// NewGround has no server yet; those to come end with the whole.
+// NewGround returns a ground without servers; those that it starts later end with the
+// whole run.
 func NewGround(whole *harness.Site) *Ground {
 	c, err := contract.Own()
 	whole.Must(err)
 	return &Ground{Whole: whole, servers: map[string]*servertest.Server{}, Kinds: contract.NewKinds(c)}
 }
 
-// Server returns the server of a kind or role, such as "redis 2", running.
+// Server returns the running server of a kind or role, such as "redis 2".
 func (g *Ground) Server(s *harness.Site, name string) *servertest.Server {
 	kind, _, _ := strings.Cut(name, " ")
 	if g.servers[name] == nil {
@@ -47,7 +48,7 @@ func (g *Ground) Server(s *harness.Site, name string) *servertest.Server {
 	return server
 }
 
-// Revive starts a server that has ended; one that runs stays as it is.
+// Revive starts a server that has ended; it does nothing if the server runs.
 func Revive(server *servertest.Server) error {
 	if err := server.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
 		return fmt.Errorf("it does not start again: %w", err)
@@ -55,7 +56,7 @@ func Revive(server *servertest.Server) error {
 	return nil
 }
 
-// Lasting fails and skips in the cell, and cleans up with the whole.
+// Lasting reports failures and skips to the cell, and cleans up with the whole run.
 type Lasting struct {
 	*harness.Site
 	Whole *harness.Site
@@ -67,24 +68,24 @@ func (l *Lasting) Cleanup(fn func()) { l.Whole.Cleanup(fn) }
 // Base is the database of one cell.
 type Base struct {
 	Kind string
-	// URL is the service's own; it may do everything in its database and
+	// URL is the service's own account, which may do everything in its database and
 	// nothing else.
 	URL string
-	// HogURL is the account of another program without rights.
+	// HogURL is the account of another program, without rights.
 	HogURL string
 	// Admin reads the rows, and does what operators and other programs do. An SQLite
-	// file is opened for reading alone.
+	// file is opened read-only.
 	Admin *sql.DB
 	// Server is nil for a file.
 	Server *servertest.Server
 	File   string
-	// A database of several nodes has a URL for each instance in turn, where
-	// they are not all to begin with the same node, and a connection to each
-	// node by its name: in the end all nodes must hold the same rows. Both are
-	// nil where there is one node, which url and admin lead to.
+	// URLs and the connections are for a database of several nodes, and nil for one
+	// node, which URL and Admin lead to. URLs has a URL for each instance in order, if
+	// the instances are to begin with different nodes. The connections lead to each
+	// node by its name: at the end all nodes must hold the same rows.
 	URLs  []string
 	Nodes map[string]*sql.DB
-	// Cluster are the servers of those nodes, where each can be written.
+	// Cluster are the servers of the nodes, if each accepts writes.
 	Cluster []*servertest.Server
 }
 
@@ -92,18 +93,18 @@ const (
 	// ServiceRole is the account of the service on a server.
 	ServiceRole = "draws"
 	hogRole     = "hog"
-	// ServicePassword is that account's, which no response may hold.
+	// ServicePassword is the password of that account, which no response may contain.
 	ServicePassword = "faults-service-password"
-	// statementMax is the longest that a statement of the harness may take.
+	// statementMax is the timeout of a statement of the harness.
 	statementMax = 20 * time.Second
 )
 
-// Database makes an empty database for the cell, on the given server.
+// Database creates an empty database for the cell, on the given server.
 func (g *Ground) Database(s *harness.Site, kind string, server *servertest.Server) *Base {
 	return g.Named(s, kind, "draws_"+strings.ToLower(rand.Text()), server)
 }
 
-// Named is database with a name, which an embedded one has none of.
+// Named is Database with a given name; an embedded database has no name.
 func (g *Ground) Named(s *harness.Site, kind, name string, server *servertest.Server) *Base {
 	b := &Base{Kind: kind, Server: server}
 	var err error
@@ -136,7 +137,7 @@ func (b *Base) make(s *harness.Site, name string) error {
 		account = `DO $$ BEGIN CREATE ROLE %s LOGIN PASSWORD '%s'; EXCEPTION WHEN duplicate_object THEN NULL; END $$`
 	}
 	s.Cleanup(func() {
-		_ = ExecAll(whole, drop) // the server goes as well
+		_ = ExecAll(whole, drop) // the server is removed as well
 		_ = whole.Close()
 	})
 	accounts := []string{fmt.Sprintf(account, ServiceRole, ServicePassword), fmt.Sprintf(account, hogRole, ServicePassword)}
@@ -169,13 +170,13 @@ func ExecAll(db *sql.DB, statements ...string) error {
 	return nil
 }
 
-// Count asks a question that is answered with one number. A connection that
-// died unseen is not the answer.
+// Count runs a query that returns one number. It retries after a connection that died
+// unnoticed.
 func (b *Base) Count(ctx context.Context, query string) (int64, error) {
 	return CountOn(ctx, b.Admin, query)
 }
 
-// CountOn is Count on a connection.
+// CountOn is Count on a given connection.
 func CountOn(ctx context.Context, db *sql.DB, query string) (n int64, err error) {
 	for range 3 {
 		if err = db.QueryRowContext(ctx, query).Scan(&n); err == nil {
@@ -185,5 +186,5 @@ func CountOn(ctx context.Context, db *sql.DB, query string) (n int64, err error)
 	return n, errors.Join(fmt.Errorf("%s", query), err)
 }
 
-// Numbered says whether the database numbers the parameters of a statement.
+// Numbered reports whether the database numbers the parameters of a statement.
 func (b *Base) Numbered() bool { return b.Kind == "postgres" }

@@ -13,29 +13,31 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// Instance is one program, which may be started more than once. It comes back
-// to its own address.
+// Instance is one program, which may be started more than once, always at the same
+// address.
 type Instance struct {
 	Number  int
 	Program string
 	Args    []string
-	// Env are variables of its own.
+	// Env are variables of this instance only.
 	Env     []string
 	Address string
-	// control arms a fault point, "" where the program has none.
+	// Keys is its file of seal keys, "" for none.
+	Keys string
+	// control is the file that arms a fault point, "" if the program has none.
 	control string
 	output  *harness.Tail
-	// Process is the program that was started last.
+	// Process is the program as it was last started.
 	Process *harness.Process
 
 	mu sync.Mutex
-	// expected: its end was asked for.
+	// expected: the experiment ended the program.
 	expected bool
-	// halts are the times at which it was kept from answering.
+	// halts are the times during which the program could not answer.
 	halts []span
 }
 
-// span is a stretch of time; to is zero while it lasts.
+// span is a period of time; to is zero while it lasts.
 type span struct{ from, to time.Time }
 
 // URL is the address that clients use.
@@ -44,7 +46,7 @@ func (i *Instance) URL() string { return "http://" + i.Address }
 // start starts the program; it does not wait until it answers.
 func (i *Instance) start() (err error) {
 	env := i.Env
-	if i.control != "" { // to the others it is a variable that they do not know
+	if i.control != "" { // other programs do not know the variable
 		env = append([]string{"DRAWSVC_FAULTS=" + i.control}, env...)
 	}
 	i.mu.Lock()
@@ -56,7 +58,7 @@ func (i *Instance) start() (err error) {
 	return nil
 }
 
-// awaitReady waits until the program says that it would draw.
+// awaitReady waits until the program reports that it is ready to draw.
 func (i *Instance) awaitReady(ctx context.Context) error {
 	if err := i.Process.AwaitReady(ctx); err != nil {
 		return fmt.Errorf("instance %d: %w", i.Number, err)
@@ -64,13 +66,13 @@ func (i *Instance) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-// IsReady asks the program once whether it would draw.
+// IsReady asks the program once whether it is ready to draw.
 func (i *Instance) IsReady(ctx context.Context) error {
 	_, err := harness.Fetch(ctx, i.URL()+"/readyz")
 	return err
 }
 
-// Signal sends a signal to the program alone.
+// Signal sends a signal to the program only.
 func (i *Instance) Signal(s syscall.Signal) { i.Process.Signal(s) }
 
 // Kill ends the program at once, and waits for its end.
@@ -79,7 +81,7 @@ func (i *Instance) Kill() {
 	i.Process.Kill()
 }
 
-// Expect notes that the program's end is wanted, and that it will not answer.
+// Expect notes that the experiment ends the program, which will not answer.
 func (i *Instance) Expect() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -96,7 +98,7 @@ func (i *Instance) Again(ctx context.Context) error {
 	return i.awaitReady(ctx)
 }
 
-// Answers notes that the program is not kept from answering any more.
+// Answers notes that the program can answer again.
 func (i *Instance) Answers() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -105,7 +107,7 @@ func (i *Instance) Answers() {
 	}
 }
 
-// Halted says whether the program was kept from answering in that time.
+// Halted reports whether the program could not answer at some moment of that time.
 func (i *Instance) Halted(from, to time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -117,7 +119,7 @@ func (i *Instance) Halted(from, to time.Time) bool {
 	return false
 }
 
-// died says whether the program ended though nobody wanted it to, and how.
+// died reports whether the program ended unexpectedly, and how.
 func (i *Instance) died() (bool, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -127,7 +129,7 @@ func (i *Instance) died() (bool, error) {
 	return i.Process.Ended()
 }
 
-// Stop ends the program in good order; one that does not end well is an error.
+// Stop shuts the program down; it is an error if the program does not exit cleanly.
 func (i *Instance) Stop() error {
 	i.Expect()
 	if err := i.Process.Stop(); err != nil {
@@ -136,27 +138,36 @@ func (i *Instance) Stop() error {
 	return nil
 }
 
-// takenMax is the longest that a draw may take to come to an armed point.
+// takenMax is the maximum time in which a draw must reach an armed point.
 const takenMax = 10 * time.Second
 
-// Arm makes something happen at the next draw that comes to the point.
+// Arm sets the action that the next draw at the point triggers.
 func (i *Instance) Arm(p fault.Point, action string) error {
-	_ = os.Remove(i.control + ".taken") // was not there the first time
+	_ = os.Remove(i.control + ".taken") // does not exist the first time
 	return Replace(i.control, string(p)+" "+action+"\n", 0o600)
 }
 
-// AwaitTaken waits until a draw has come to the armed point.
+// Disarm removes what Arm set, unless it was triggered.
+func (i *Instance) Disarm() { _ = os.Remove(i.control) }
+
+// IsTaken reports whether the armed action was triggered.
+func (i *Instance) IsTaken() bool {
+	_, err := os.Stat(i.control + ".taken")
+	return err == nil
+}
+
+// AwaitTaken waits until a draw has reached the armed point.
 func (i *Instance) AwaitTaken() error {
 	for until := time.Now().Add(takenMax); time.Now().Before(until); time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(i.control + ".taken"); err == nil {
+		if i.IsTaken() {
 			return nil
 		}
 	}
-	_ = os.Remove(i.control)
+	i.Disarm()
 	return fmt.Errorf("no draw came to the fault point of instance %d within %v", i.Number, takenMax)
 }
 
-// HaltAt stops the program at a fault point for some time.
+// HaltAt stops the program at a fault point for the given time.
 func (i *Instance) HaltAt(p fault.Point, d time.Duration) error {
 	i.mu.Lock()
 	i.halts = append(i.halts, span{from: time.Now()})
@@ -173,7 +184,7 @@ func (i *Instance) HaltAt(p fault.Point, d time.Duration) error {
 	return nil
 }
 
-// Halt keeps the program from running until it gets SIGCONT.
+// Halt stops the program until it gets SIGCONT.
 func (i *Instance) Halt() {
 	i.mu.Lock()
 	i.halts = append(i.halts, span{from: time.Now()})

@@ -11,29 +11,29 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// source is a slow catalogue. Each content has a number of its own, higher than
-// those before. Each instance asks at a path of its own.
+// source is a slow catalogue. Each content has a number, higher than those before. Each
+// instance fetches from its own path.
 type source struct {
 	address string
 	Fetches atomic.Int64
-	// Met counts the fetches that met another one, of runners that are alive.
+	// Met counts the fetches that overlapped another one, by running instances.
 	Met atomic.Int64
-	// Down says that it answers nothing but 503.
+	// Down makes it answer only 503.
 	Down atomic.Bool
-	// isQuick says that it answers at once: runs no longer follow one another without
-	// a pause.
+	// isQuick makes it answer at once: then runs no longer follow one another without a
+	// pause.
 	isQuick atomic.Bool
-	// flaw is the one of all that are tried, "" for none.
+	// flaw is the flaw that is being tried, "" for none.
 	flaw atomic.Value
 
 	mu sync.Mutex
-	// inside are the instances that are being answered, still those that stand
-	// still: the fetch of one is nobody's.
+	// inside counts the instances that are being answered; still counts those that are
+	// paused, whose fetches do not count as overlapping.
 	inside, still map[int]int
 }
 
-// RunLasts is how long a fetch takes, and a run of the other jobs where it is made
-// to: long enough to be caught in its middle.
+// RunLasts is how long a fetch takes, and a run of the other jobs that can be delayed:
+// long enough for a fault in its middle.
 const RunLasts = 4 * time.Second
 
 // Flaws of a source.
@@ -59,10 +59,10 @@ func (c *source) flags(n int, lock string) []string {
 	}
 }
 
-// HostName is the name of an instance, for jobs that are pinned to one.
+// HostName returns the name of an instance, for jobs that are pinned to one.
 func HostName(n int) string { return fmt.Sprintf("host-%d", n) }
 
-// StandsStill says that an instance is kept from running, or runs again.
+// StandsStill notes that an instance is paused, or runs again.
 func (c *source) StandsStill(n int, still bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,11 +71,11 @@ func (c *source) StandsStill(n int, still bool) {
 	}
 }
 
-// Has gives the source a flaw, "" for none.
+// Has sets the source's flaw, "" for none.
 func (c *source) Has(flaw string) { c.flaw.Store(flaw) }
 
-// ServeHTTP implements http.Handler. The content's number is taken when the fetch
-// begins, so that a fetch which is answered late brings old content.
+// ServeHTTP implements http.Handler. The content gets its number when the fetch begins,
+// so that a fetch which is answered late brings old content.
 func (c *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.Down.Load() {
 		http.Error(w, "down", http.StatusServiceUnavailable)
@@ -100,7 +100,7 @@ func (c *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case Lies: // twice as long as it is, and so broken off in the middle
 		w.Header().Set("Content-Length", fmt.Sprint(2*len(body)))
 		fmt.Fprint(w, body)
-		_ = http.NewResponseController(w).Flush() // or the end of the connection takes the body along
+		_ = http.NewResponseController(w).Flush() // without it, the end of the connection would discard the body
 	default:
 		if !c.isQuick.Load() {
 			pause(r, RunLasts)

@@ -21,7 +21,7 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// worldOn is a world whose one instance is a handler.
+// worldOn returns a world whose one instance is a handler.
 func worldOn(t *testing.T, handler http.HandlerFunc) *World {
 	t.Helper()
 	service := httptest.NewServer(handler)
@@ -29,7 +29,7 @@ func worldOn(t *testing.T, handler http.HandlerFunc) *World {
 	return &World{Ctx: t.Context(), calm: []float64{20}, Instances: []*Instance{{Address: strings.TrimPrefix(service.URL, "http://")}}}
 }
 
-func TestWhatAnInstanceKeepsIsTold(t *testing.T) {
+func TestLeftResourcesOfAnInstanceAreFound(t *testing.T) {
 	t.Parallel()
 	for metrics, kept := range map[string]string{
 		"go_goroutines 25\ndrawsvc_database_connections_in_use 0\n":   "",
@@ -44,8 +44,9 @@ func TestWhatAnInstanceKeepsIsTold(t *testing.T) {
 	}
 }
 
-// TestATransactionThatIsLeftIsTold: one that somebody began and forgot.
-func TestATransactionThatIsLeftIsTold(t *testing.T) {
+// TestLeftTransactionIsFound: a transaction that was begun and never ended is
+// found.
+func TestLeftTransactionIsFound(t *testing.T) {
 	t.Parallel()
 	for kind, open := range map[string]func(url string) (*sql.DB, error){
 		"postgres": func(url string) (*sql.DB, error) { return sql.Open("pgx", url) },
@@ -69,14 +70,16 @@ func TestATransactionThatIsLeftIsTold(t *testing.T) {
 			_, err = tx.Exec(`SELECT 1`)
 		}
 		require.NoError(t, err)
-		// MariaDB shows transactions as they were when it was last asked, where that is less than 100 ms ago.
+		// MariaDB shows the transactions of the previous query if that was less than
+		// 100 ms ago.
 		require.Eventually(t, func() bool { return strings.Contains(fmt.Sprint(w.leftInDatabase()), "left in the database") }, 30*time.Second, 200*time.Millisecond, kind)
 		require.NoError(t, tx.Rollback())
 	}
 }
 
-// TestALockThatIsLeftIsTold: a key, a place in a queue, a node.
-func TestALockThatIsLeftIsTold(t *testing.T) {
+// TestLeftLockIsFound: a key, a place in a queue and a node that stay behind are
+// found.
+func TestLeftLockIsFound(t *testing.T) {
 	t.Parallel()
 	for lock, leave := range map[string]func(w *World, addr string) error{
 		"redis": func(w *World, addr string) error {
@@ -123,9 +126,9 @@ func TestALockThatIsLeftIsTold(t *testing.T) {
 	}
 }
 
-// TestABadEndIsTold: a program that ends by itself, and one that SIGTERM ends
-// otherwise than well.
-func TestABadEndIsTold(t *testing.T) {
+// TestBadEndOfAProgramIsFound: a program that exits by itself is found, and one that does not
+// exit cleanly on SIGTERM.
+func TestBadEndOfAProgramIsFound(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")
 	require.NoError(t, err)

@@ -13,22 +13,22 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// goroutinesMore is how many goroutines more than at its start an idle
-// instance may have: those of its connections, and of pools that were drawn
-// from just now. What leaks, leaks with every request.
+// goroutinesMore is how many goroutines an idle instance may have in addition to those
+// at its start, for connections and recently used pools. A real leak grows with every
+// request.
 const goroutinesMore = 40
 
-// leftoverMax is the longest that something may be left over, above the term of a
-// lock whose holder died: jobsLockTTL for the lock of jobs, which is longer than
-// [LockTTL] and no flag changes.
+// leftoverMax is the maximum time that something may be left over, in addition to the
+// term of a lock whose holder died. The term of the jobs' lock is jobsLockTTL, which is
+// longer than [LockTTL] and has no flag.
 const (
 	leftoverMax = 5 * time.Second
 	jobsLockTTL = 10 * time.Second
 )
 
-// Leftovers is what stays behind in the instances, in the database and in the lock
-// service, as long as each of them may take to have nothing left. Runs of the catalogue
-// become short: the lock of one that goes on is not left over.
+// Leftovers finds what stays behind in the instances, in the database and in the lock
+// service after the time that each of them may take to clear it. It makes runs of the
+// catalogue short: the lock of a run that goes on is not left over.
 func (w *World) Leftovers() (all []error) {
 	if w.Source != nil {
 		w.Source.isQuick.Store(true)
@@ -75,7 +75,7 @@ func (w *World) leftInDatabase() error {
 	return nil
 }
 
-// leftLocks looks for leases that still run in the database's table of locks.
+// leftLocks searches the database's table of locks for leases that still run.
 func (w *World) leftLocks() error {
 	if w.Program == Textbook {
 		return nil
@@ -88,7 +88,7 @@ func (w *World) leftLocks() error {
 	return err
 }
 
-// leftInLockService looks for locks that are still held there.
+// leftInLockService searches the lock service for locks that are still held.
 func (w *World) leftInLockService() error {
 	scheme, _, _ := strings.Cut(w.Lock, "×")
 	count := map[string]func(addr string) (int, error){"redis": w.redisLocks, "zookeeper": w.zookeeperLocks, "etcd": w.etcdLocks}[scheme]
@@ -129,13 +129,13 @@ func (w *World) etcdLocks(addr string) (int, error) {
 	return int(found.Count), nil
 }
 
-// silent is a log that nobody reads.
+// silent is a logger that discards everything.
 type silent struct{}
 
 // Printf implements zk.Logger.
 func (silent) Printf(string, ...any) {}
 
-// zookeeperLocks counts the nodes that live as long as their session.
+// zookeeperLocks counts the ephemeral nodes.
 func (w *World) zookeeperLocks(addr string) (int, error) {
 	conn, _, err := zk.Connect([]string{addr}, 5*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	if err != nil {
@@ -155,7 +155,7 @@ func ephemerals(conn *zk.Conn, path string) (int, error) {
 	for _, child := range children {
 		_, stat, err := conn.Get(path + "/" + child)
 		if err != nil {
-			continue // it has just ended
+			continue // the lock has just ended
 		}
 		if stat.EphemeralOwner != 0 {
 			found++

@@ -21,7 +21,7 @@ func (b *Base) urlOf(instance int) string {
 	return b.URLs[instance%len(b.URLs)]
 }
 
-// everyNode is what has to be searched where something may be left over.
+// everyNode returns the connections that a search for leftovers has to use.
 func (b *Base) everyNode() map[string]*sql.DB {
 	if len(b.Nodes) == 0 {
 		return map[string]*sql.DB{"the database": b.Admin}
@@ -29,7 +29,7 @@ func (b *Base) everyNode() map[string]*sql.DB {
 	return b.Nodes
 }
 
-// GaleraNodes is how many nodes a cluster has.
+// GaleraNodes is the number of nodes of a cluster.
 const GaleraNodes = 3
 
 // galeraCluster returns the cluster that cells share, with every node running.
@@ -43,13 +43,13 @@ func (g *Ground) galeraCluster(s *harness.Site) []*servertest.Server {
 	return g.galera
 }
 
-// OwnCluster is everyWriter on a cluster of the cell's own.
+// OwnCluster is EveryWriter on a cluster that only this cell uses.
 func OwnCluster(g *Ground, s *harness.Site, kind string) *Base {
 	return EveryWriter(&Ground{Whole: s, servers: g.servers}, s, kind)
 }
 
-// EveryWriter makes a database on the cluster, of which each instance writes
-// to a node of its own as long as that serves.
+// EveryWriter creates a database on the cluster; each instance writes to a different
+// node as long as that node works.
 func EveryWriter(g *Ground, s *harness.Site, _ string) *Base {
 	b := g.galeraBase(s)
 	for n := range b.Cluster {
@@ -58,16 +58,16 @@ func EveryWriter(g *Ground, s *harness.Site, _ string) *Base {
 	return b
 }
 
-// OneWriter makes a database on the cluster, of which all instances write to
-// the first node as long as that serves.
+// OneWriter creates a database on the cluster; all instances write to the first node as
+// long as that node works.
 func OneWriter(g *Ground, s *harness.Site, _ string) *Base {
 	b := g.galeraBase(s)
 	b.URLs = []string{b.from(s, 0)}
 	return b
 }
 
-// galeraBase makes a database on the first node, which the others have then.
-// The harness sees on each node all that was committed before on any.
+// galeraBase creates a database on the first node, from which the others replicate it.
+// On each node, the harness reads everything that was committed earlier on any node.
 func (g *Ground) galeraBase(s *harness.Site) *Base {
 	cluster := g.galeraCluster(s)
 	b := g.Database(s, "mysql", cluster[0])
@@ -82,7 +82,7 @@ func (g *Ground) galeraBase(s *harness.Site) *Base {
 	return b
 }
 
-// from is the service's URL that names every node, the n-th first.
+// from returns the service's URL that names every node, beginning with the n-th.
 func (b *Base) from(s *harness.Site, n int) string {
 	u, err := url.Parse(b.URL)
 	s.Must(err)
@@ -94,11 +94,11 @@ func (b *Base) from(s *harness.Site, n int) string {
 	return u.String()
 }
 
-// TakeoverMax is the longest that a cluster may take to have a new primary.
+// TakeoverMax is the maximum time that a cluster may take to have a new primary.
 const TakeoverMax = 45 * time.Second
 
-// OnHosts makes the cell's database on a primary that may move to another of
-// the hosts. Each instance has the names of all, in another order.
+// OnHosts creates the cell's database on a primary that may move to another of the
+// hosts. Each instance has the names of all hosts, in different order.
 func (g *Ground) OnHosts(s *harness.Site, kind string, primary *servertest.Server, hosts []*servertest.Server) *Base {
 	b := g.Database(s, kind, primary)
 	one := *b
@@ -123,7 +123,7 @@ func (g *Ground) OnHosts(s *harness.Site, kind string, primary *servertest.Serve
 	for n, host := range hosts {
 		b.Nodes[fmt.Sprint("node ", n+1)] = open(at(whole, host.Addr()) + "&connect_timeout=2")
 	}
-	// A node that has not got the database yet would end the search for one.
+	// A node without the database yet would end the search for a primary.
 	s.Must(errors.Join(ExecAll(one.Admin, `CREATE TABLE probes (at timestamptz)`), one.Admin.Close()))
 	b.AwaitTable(s, "probes")
 	return b

@@ -19,22 +19,22 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// World is the stage of one cell: database, lock service, instances, and the
-// ways between them.
+// World is the stage of one cell: database, lock service, instances, and the links
+// between them.
 type World struct {
 	*harness.Site
 	Scene
 	Ctx    context.Context
 	Ground *Ground
 	*Base
-	// Links are the ways to the database, one for each instance; lockLinks
+	// Links are the connections to the database, one for each instance; LockLinks are
 	// those to the lock service.
 	Links, LockLinks []*servertest.Proxy
 	LockServers      []*servertest.Server
 	lockURL          string
 	// ClockMoved is the clock that the cell may move, nil for none.
 	ClockMoved *clock
-	// Source is that of the catalogue, nil where the cell has none.
+	// Source is the source of the catalogue, nil if the cell has none.
 	Source    *source
 	Instances []*Instance
 	// calm is the number of goroutines of an instance before any load.
@@ -42,14 +42,14 @@ type World struct {
 }
 
 const (
-	// usualTimeout is the service's time for a request: short, so that many
-	// faults fit into an hour.
+	// usualTimeout is the service's timeout of a request: short, so that many faults
+	// fit into an hour.
 	usualTimeout = 2 * time.Second
 	// LockTTL bounds how long a dead holder keeps the lock.
 	LockTTL = 2 * time.Second
 	// outputMax is how much of an instance's output is kept, in bytes.
 	outputMax = 16 << 10
-	// Grace is how much later than its time an answer may come.
+	// Grace is how much later than its timeout an answer may come.
 	Grace = 500 * time.Millisecond
 )
 
@@ -109,13 +109,18 @@ func (w *World) newInstance(n int) *Instance {
 	i.Args = place.ServeArgs(address, url, w.Mode, "--lock", w.lockURL,
 		"--request-timeout", w.Limit().String(), "--lock-ttl", LockTTL.String(), "--lock-wait", (w.Limit() / 2).String())
 	i.Args = append(i.Args, w.Flags...)
+	if w.SealKeys != "" {
+		i.Keys = filepath.Join(w.Site.TempDir(), "seal.keys")
+		w.Must(Replace(i.Keys, w.SealKeys, 0o600))
+		i.Args = append(i.Args, "--seal-keys", i.Keys, "--hook-allow", "127.0.0.0/8", "--host-name", HostName(n))
+	}
 	if w.Jobs {
 		i.Args = append(i.Args, w.Source.flags(n, w.lockURL)...)
 	}
 	return i
 }
 
-// openLock gives the cell a lock service with keys of its own.
+// openLock gives the cell a lock service with its own keys.
 func (w *World) openLock() {
 	scheme, count, _ := strings.Cut(w.Lock, "×")
 	servers := 1
@@ -145,7 +150,7 @@ func (w *World) openLock() {
 	w.lockURL = place.LockURL(scheme, path, addresses...)
 }
 
-// End stops the instances in good order.
+// End shuts the instances down.
 func (w *World) End() error {
 	var all error
 	for _, i := range w.Instances {
@@ -162,7 +167,7 @@ func (w *World) End() error {
 	return all
 }
 
-// Printed is what the instances printed.
+// Printed returns the output of the instances.
 func (w *World) Printed() string {
 	var b strings.Builder
 	for _, i := range w.Instances {
@@ -171,18 +176,18 @@ func (w *World) Printed() string {
 	return b.String()
 }
 
-// Bin is where everything is built to, from the root of the repository.
+// Bin is the folder of all builds, from the root of the repository.
 const Bin = place.Bin + "/faults"
 
-// The programs, beside the doubles.
+// The programs besides the doubles.
 const (
 	Released = "drawsvc"        // what users run
 	Faulty   = "drawsvc-faults" // the same with fault points
 	Textbook = "broken"         // over-issues
 )
 
-// Command runs a command of a program, and returns what it printed. Its error
-// holds that as well.
+// Command runs a command of a program, and returns its output. The error contains the
+// output as well.
 func Command(ctx context.Context, program string, args ...string) (string, error) {
 	output, err := exec.CommandContext(ctx, filepath.Join(Bin, program), args...).CombinedOutput()
 	if err != nil {
@@ -191,33 +196,35 @@ func Command(ctx context.Context, program string, args ...string) (string, error
 	return string(output), err
 }
 
-// PrizeNames are those of all pools.
+// PrizeNames returns the names of the prizes of all pools.
 func PrizeNames() []string { return []string{"gold", "silver", "tin"} }
 
 // Scene is what a cell needs on the stage.
 type Scene struct {
 	place.Place
-	// Program is what is tried, begins what the instances begin with, "" for the
-	// same.
+	// Program is the program under test. Begins is the program that the instances start
+	// with, "" for the same.
 	Program, Begins string
-	// Flags and env are added to the program's own.
+	// Flags and Env are added to the program's own.
 	Flags, Env []string
-	// Linked says that every way to the database goes through a proxy.
+	// Linked means that every connection to the database goes through a proxy.
 	Linked bool
-	// Timeout is the service's time for a request; 0 is the usual.
+	// Timeout is the service's timeout of a request; 0 is the usual one.
 	Timeout time.Duration
-	// Clock is whose clock is moved, "" for nobody's.
+	// Clock names the owner of the clock that is moved, "" for none.
 	Clock string
-	// Points says that the program has fault points, and can have a clock of its own.
+	// Points means that the program has fault points, and can have its own clock.
 	Points bool
-	// Jobs says that the instances fetch a catalogue, with the cell's lock as that
-	// of jobs.
+	// Jobs means that the instances fetch a catalogue, and use the cell's lock for
+	// jobs.
 	Jobs bool
-	// NewBase makes the database in a way of its own; nil is the usual.
+	// SealKeys is what each instance's own file of seal keys says at first, "" for no file.
+	SealKeys string
+	// NewBase creates the database in a special way; nil is the usual way.
 	NewBase func(g *Ground, s *harness.Site, kind string) *Base
 }
 
-// Limit is the service's time for a request.
+// Limit returns the service's timeout of a request.
 func (s *Scene) Limit() time.Duration {
 	if s.Timeout == 0 {
 		return usualTimeout
@@ -225,16 +232,15 @@ func (s *Scene) Limit() time.Duration {
 	return s.Timeout
 }
 
-// Metrics reads an instance's own figures; it has none when it does not answer.
+// Metrics reads an instance's metrics; the map is empty if it does not answer.
 func (w *World) Metrics(i *Instance) map[string]float64 {
 	found, _ := harness.Metrics(w.Ctx, i.URL())
 	return found
 }
 
-// Within waits until nothing is wanting, or says what is.
+// Within waits until wanting returns nil, or returns its last error after the limit.
 func Within(ctx context.Context, limit time.Duration, wanting func() error) error {
-	// MariaDB goes on showing the same transactions to who asks more often than
-	// every 100 ms.
+	// To queries less than 100 ms apart, MariaDB shows the same transactions.
 	for until := time.Now().Add(limit); ; time.Sleep(150 * time.Millisecond) {
 		err := wanting()
 		if err == nil || time.Now().After(until) || ctx.Err() != nil {

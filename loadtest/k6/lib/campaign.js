@@ -19,7 +19,7 @@ export function state(poolID, to) {
   if (r.status !== 200) unexpected(`pool to ${to}: ${r.status} ${r.body}`);
 }
 
-// isClosed says whether a pool has ended.
+// isClosed reports whether a pool has ended.
 export const isClosed = (poolID) => read(`/admin/pools/${poolID}`).json('state') === 'closed';
 
 // usedUp waits until the counted users have drawn as often as they may: one whose

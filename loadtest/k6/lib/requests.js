@@ -4,7 +4,7 @@ import http from 'k6/http';
 import { randomBytes } from 'k6/crypto';
 import exec from 'k6/execution';
 import { sleep } from 'k6';
-import { adminToken, bases, drawToken, given, patience, silenceMax, stop } from './options.js';
+import { adminToken, bases, byPath, drawToken, given, patience, silenceMax, stop } from './options.js';
 import { count, latency, unexpected } from './counts.js';
 
 http.setResponseCallback(http.expectedStatuses({ min: 100, max: 599 })); // judged here, by code
@@ -92,7 +92,7 @@ export function newKey() {
 
 function request(d) {
   const body = JSON.stringify({ pool: d.pool, user: d.user, count: d.count });
-  return { method: 'POST', url: `${base()}/draw`, body, params: params(drawToken, { 'Idempotency-Key': d.key }) };
+  return { method: 'POST', url: `${base()}${byPath ? `/pools/${d.pool}` : ''}/draw${byPath ? 's' : ''}`, body, params: params(drawToken, { 'Idempotency-Key': d.key }) };
 }
 
 function attempt(d) {
@@ -173,7 +173,7 @@ function won(d, r) {
   return { outcome: 'won', status: 200, body };
 }
 
-// same says whether two answers tell of the same draw.
+// same reports whether two answers tell of the same draw.
 export const same = (a, b) => facts(a) === facts(b);
 const facts = (x) => JSON.stringify([x.draw, x.pool, x.user, x.awards.map((a) => [a.prize, a.name, a.value, a.unit, a.version, a.at])]);
 

@@ -1,10 +1,10 @@
-// Command broken-limit lets each user draw three times: it counts his awards,
-// then locks the pool's row and draws, as shops limit a coupon.
+// Command broken-limit allows each user to draw three times: it counts the user's
+// awards, then locks the pool's row and draws, as shops limit a coupon.
 //
-// WRONG: it counts, then inserts. Requests of one user at the same moment all
-// count before any of them has inserted, so all of them pass. The stock is
-// right, because the lock keeps that. It is here so that the load test of
-// limits has something to catch.
+// WRONG: it counts before it holds the lock. Requests of one user at the same moment
+// all count before any of them has inserted, so all of them pass. The stock is right,
+// because the lock protects it. The program exists so that the load test of limits has
+// something to find.
 package main
 
 import (

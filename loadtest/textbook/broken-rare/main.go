@@ -1,11 +1,11 @@
-// Command broken-rare guards each prize with a version of its own and, when
-// another draw was faster, picks again.
+// Command broken-rare guards each prize with a version of its own and picks again when
+// another draw was faster.
 //
-// WRONG: the totals are right, no unit is ever issued twice, but the odds are
-// not. A common prize changes all the time, so a draw that picked it is refused
-// and picks again; a draw that picked a rare prize is hardly ever refused. Rare
-// prizes therefore win too often as long as draws meet. A key sent twice at
-// the same moment may draw twice.
+// WRONG: the totals are right and no unit is ever issued twice, but the odds are wrong.
+// A common prize changes all the time, so a draw that picked it is often rejected and
+// picks again; a draw that picked a rare prize is hardly ever rejected. Rare prizes
+// therefore win too often while draws conflict. A key that is sent twice at the same
+// moment may draw twice.
 package main
 
 import (
@@ -61,10 +61,10 @@ func try(ctx context.Context, tx pgx.Tx, r wire.Request) (answer wire.Answer, er
 		prizes[chosen].Issued++
 		picks[i] = prizes[chosen].ID
 	}
-	slices.Sort(picks) // one order for all, or two draws of ten deadlock
+	slices.Sort(picks) // the same order for all: otherwise two draws of ten units deadlock
 	for i, prize := range picks {
 		var unit int64
-		// The version is the prize's own, and that is what is wrong.
+		// The version belongs to the prize, and that is what is wrong.
 		err := tx.QueryRow(ctx, `UPDATE prizes SET issued = issued + 1, version = version + 1
 			WHERE pool_id = $1 AND id = $2 AND version = $3 RETURNING issued`, r.Pool, prize, seen[prize]).Scan(&unit)
 		if errors.Is(err, pgx.ErrNoRows) {

@@ -1,11 +1,11 @@
-// Command broken draws as many articles begin: read the stock, choose, write
+// Command broken draws as many articles begin: it reads the stock, chooses, and writes
 // the new count back, all in one transaction.
 //
-// WRONG: a transaction at READ COMMITTED does not keep two readers apart. Two
-// draws that read the same count write the same count back, so one of the two
-// units is handed out twice: the pool over-issues under concurrency, and a key
-// sent twice at the same moment draws twice. It is here so that the load test
-// has something to catch.
+// WRONG: READ COMMITTED does not isolate two readers from each other. Two draws that
+// read the same count write the same count back, so one of the two units is issued
+// twice: the pool over-issues under concurrency, and a key that is sent twice at the
+// same moment draws twice. The program exists so that the load test has something to
+// find.
 package main
 
 import (

@@ -1,8 +1,9 @@
-// Command for-update locks the pool's row with SELECT … FOR UPDATE, chooses,
-// writes and commits: one transaction per draw, as most articles end.
+// Command for-update locks the pool's row with SELECT … FOR UPDATE, chooses, writes and
+// commits: one transaction per draw, as most articles end.
 //
-// RIGHT in what it issues. Its price is speed: every draw waits for the commit
-// of the one before, so a hot pool runs at the pace of one flush after another.
+// RIGHT in what it issues. Its price is speed: every draw waits for the previous
+// commit, so a hot pool draws no faster than the disk can flush one commit after
+// another.
 package main
 
 import (

@@ -1,10 +1,9 @@
-// Command optimistic reads the pool's row version, chooses, and writes only if
-// the version is still the same; three attempts, then it tells the caller to come
-// again.
+// Command optimistic reads the pool's row version, chooses, and writes only if the
+// version is still the same. After three attempts it answers that the pool is busy.
 //
-// RIGHT in what it issues. Its price: where draws meet, only one of them wins a
-// round, so most of the work is thrown away and many callers are sent away busy
-// while stock remains.
+// RIGHT in what it issues. Its price: of conflicting draws only one succeeds in each
+// round, so most of the work is wasted, and many callers are refused as busy although
+// stock remains.
 package main
 
 import (

@@ -1,10 +1,10 @@
-// Command redis-lock holds a Redis key (SET NX PX, released by a script that
-// checks the owner) around a plain read and write in PostgreSQL.
+// Command redis-lock holds a Redis key (SET NX PX, released by a script that checks the
+// owner) around a plain read and write in PostgreSQL.
 //
-// RIGHT as long as nobody is late. Its weakness: the key expires by itself. A
-// holder that is paused longer than the lease writes what it read before, while
-// the next one holds the lock; nothing in the write notices. Its price: one
-// draw at a time, and waiters that poll.
+// RIGHT as long as no holder is late. Its weakness: the key expires by itself. A holder
+// that is paused for longer than the lease writes what it read before, while the next
+// holder has the lock; nothing in the write detects that. Its price: one draw at a
+// time, and waiters that poll.
 package main
 
 import (

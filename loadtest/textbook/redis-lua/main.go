@@ -1,10 +1,9 @@
-// Command redis-lua keeps stock in a Redis hash; a Lua script chooses a prize,
-// lowers its stock and appends the win to a list.
+// Command redis-lua keeps stock in a Redis hash; a Lua script chooses a prize, lowers
+// its stock and appends the win to a list.
 //
-// RIGHT in what it issues while Redis lives: a script runs alone. Its weakness:
-// what the customer was answered is only as durable as Redis is (with fsync every
-// second, the last second is lost in a crash, stock and wins alike, and the
-// units are handed out again).
+// RIGHT in what it issues while Redis runs: no other command runs during a script. Its
+// weakness: an acknowledged win is only as durable as Redis. With fsync every second, a
+// crash loses the last second, stock and wins alike, and the units are issued again.
 package main
 
 import (

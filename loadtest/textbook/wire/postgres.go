@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// The tables carry the names of the service's own, so that one SQL check
-// reads both. They have no CHECK and no unique key of a draw: the usual
-// article has neither. One sequence numbers awards and moves; changes has no rows.
+// The tables have the names of the service's own, so that one SQL check reads both.
+// They have no CHECK and no unique key of a draw, as in the usual article. One sequence
+// numbers awards and moves. The table changes stays empty.
 const schema = `
 CREATE SEQUENCE IF NOT EXISTS log_version;
 CREATE TABLE IF NOT EXISTS pools (id text PRIMARY KEY, version bigint NOT NULL DEFAULT 0);
@@ -26,7 +26,8 @@ CREATE TABLE IF NOT EXISTS moves (pool_id text, version bigint PRIMARY KEY DEFAU
 	delta bigint, reason text, at timestamptz NOT NULL DEFAULT clock_timestamp());
 CREATE TABLE IF NOT EXISTS changes (pool_id text, version bigint);`
 
-// connectionsMax lets draws meet; a pool of the default four hardly would.
+// connectionsMax allows draws to conflict; with the default of four connections they
+// hardly would.
 const connectionsMax = 32
 
 // Postgres is a Ledger in a PostgreSQL database.
@@ -34,8 +35,7 @@ type Postgres struct {
 	*pgxpool.Pool
 }
 
-// OpenPostgres connects to the database and makes the tables where they are
-// absent.
+// OpenPostgres connects to the database and creates missing tables.
 func OpenPostgres(ctx context.Context, url string) (*Postgres, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -53,7 +53,7 @@ func OpenPostgres(ctx context.Context, url string) (*Postgres, error) {
 	return &Postgres{pool}, nil
 }
 
-// Create makes a pool with its stock.
+// Create creates a pool with its stock.
 func (p *Postgres) Create(ctx context.Context, pool string, prizes []Prize) error {
 	return pgx.BeginFunc(ctx, p.Pool, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `INSERT INTO pools (id) VALUES ($1) ON CONFLICT DO NOTHING`, pool)
@@ -110,7 +110,7 @@ func (p *Postgres) Read(ctx context.Context, pool string) (Book, error) {
 	return book, err
 }
 
-// Prizes reads the pool's prizes without any lock, or ErrNotFound.
+// Prizes reads the pool's prizes without a lock. Errors: ErrNotFound.
 func Prizes(ctx context.Context, tx pgx.Tx, pool string) ([]Prize, error) {
 	rows, _ := tx.Query(ctx, `SELECT id, stocked, issued FROM prizes WHERE pool_id = $1 ORDER BY id`, pool)
 	prizes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Prize])
@@ -123,7 +123,7 @@ func Prizes(ctx context.Context, tx pgx.Tx, pool string) ([]Prize, error) {
 	return prizes, nil
 }
 
-// Known returns the awards of a draw that has happened already, if any.
+// Known returns the awards of a draw that has already happened, if any.
 func Known(ctx context.Context, tx pgx.Tx, r Request) ([]Award, error) {
 	rows, _ := tx.Query(ctx, `SELECT version, at, draw_id, ordinal, user_id, prize_id, unit FROM awards
 		WHERE pool_id = $1 AND draw_id = $2 ORDER BY ordinal`, r.Pool, r.Key)
@@ -147,10 +147,11 @@ func (p *Postgres) Draw(ctx context.Context, r Request, draw func(context.Contex
 	return answer, err
 }
 
-// ErrConflict ends an attempt of which another draw was faster.
+// ErrConflict ends an attempt because another draw was faster.
 var ErrConflict = errors.New("another draw was faster")
 
-// DrawAgain is Draw, attempted anew after conflicts, so many times in all.
+// DrawAgain is Draw with at most triesMax attempts; an attempt is repeated after a
+// conflict.
 func (p *Postgres) DrawAgain(ctx context.Context, r Request, triesMax int, try func(context.Context, pgx.Tx, Request) (Answer, error)) (Answer, error) {
 	for range triesMax {
 		answer, err := p.Draw(ctx, r, try)
@@ -170,8 +171,8 @@ func DrawLocked(ctx context.Context, tx pgx.Tx, r Request) (Answer, error) {
 	return ReadAndWrite(ctx, tx, r)
 }
 
-// ReadAndWrite reads the stock, chooses, and writes the new count back. It keeps
-// nobody out: only a lock around it makes it right.
+// ReadAndWrite reads the stock, chooses, and writes the new count back. It excludes no
+// other draw: it is right only with a lock around it.
 func ReadAndWrite(ctx context.Context, tx pgx.Tx, r Request) (answer Answer, err error) {
 	if known, err := Known(ctx, tx, r); err != nil || len(known) > 0 {
 		return Answer{Awards: known, Replayed: true}, err
@@ -187,7 +188,7 @@ func ReadAndWrite(ctx context.Context, tx pgx.Tx, r Request) (answer Answer, err
 		}
 		prize := &prizes[chosen]
 		prize.Issued++
-		// The count that was read, plus one, whatever happened since.
+		// The count that was read, plus one, whatever was written since.
 		_, err = tx.Exec(ctx, `UPDATE prizes SET issued = $3 WHERE pool_id = $1 AND id = $2`, r.Pool, prize.ID, prize.Issued)
 		if err != nil {
 			return answer, Busy(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Flags are what every program is started with.
+// Flags are the flags of every program.
 type Flags struct {
 	Listen   string
 	Database string
@@ -32,7 +32,7 @@ func ParseFlags() Flags {
 	return f
 }
 
-// Main serves draws that need PostgreSQL alone.
+// Main serves draws that need only PostgreSQL.
 func Main(draw func(ctx context.Context, db *Postgres, r Request) (Answer, error)) {
 	ServePostgres(ParseFlags(), draw)
 }
@@ -45,7 +45,7 @@ func ServePostgres(f Flags, draw func(ctx context.Context, db *Postgres, r Reque
 	Exit(Serve(f.Listen, func(ctx context.Context, r Request) (Answer, error) { return draw(ctx, db, r) }, db))
 }
 
-// Exit ends the program with a line that says why.
+// Exit ends the program and prints the reason.
 func Exit(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -10,15 +10,15 @@ import (
 type Problem string
 
 const (
-	// ErrSoldOut says that the pool holds fewer units than asked for.
+	// ErrSoldOut means that the pool holds fewer units than requested.
 	ErrSoldOut Problem = "sold-out"
-	// ErrLimitReached says that the user has drawn as often as he may.
+	// ErrLimitReached means that the user has used up the limit.
 	ErrLimitReached Problem = "limit-reached"
-	// ErrContended says that the draw gave up waiting or trying; nothing happened.
+	// ErrContended means that the draw gave up waiting or trying; nothing happened.
 	ErrContended Problem = "contended"
-	// ErrPoolExists says that the pool is there already.
+	// ErrPoolExists means that the pool already exists.
 	ErrPoolExists Problem = "pool-exists"
-	// ErrNotFound says that the pool or the prize is not there.
+	// ErrNotFound means that the pool or the prize does not exist.
 	ErrNotFound Problem = "pool-not-found"
 )
 
@@ -35,18 +35,19 @@ type Request struct {
 
 // Award is one unit won.
 type Award struct {
-	// Version is the place in the log, growing, with gaps.
+	// Version is the place in the log; it rises, with gaps.
 	Version int64
 	At      time.Time
 	Draw    string
 	Ordinal int
 	User    string
 	Prize   string
-	// Unit counts the prize's issued units as the program believes them.
+	// Unit is the number of the unit by the program's own count of the prize's issued
+	// units.
 	Unit int64
 }
 
-// Answer is what a draw won; Replayed says that it was known already.
+// Answer is what a draw won; Replayed means that it was already known.
 type Answer struct {
 	Awards   []Award
 	Replayed bool
@@ -68,28 +69,28 @@ type Move struct {
 	Reason  string
 }
 
-// Book is all that is known of a pool, the logs in order.
+// Book is everything that is known of a pool; the logs are in order.
 type Book struct {
 	Prizes []Prize
 	Awards []Award
 	Moves  []Move
 }
 
-// Drawer decides one draw. It is the part that each program writes itself.
+// Drawer decides one draw. Each program implements it.
 type Drawer func(ctx context.Context, r Request) (Answer, error)
 
-// Ledger holds the pools around the draws.
+// Ledger stores the pools; everything except draws goes through it.
 type Ledger interface {
-	// Create makes a pool with its stock, or ErrPoolExists.
+	// Create creates a pool with its stock. Errors: ErrPoolExists.
 	Create(ctx context.Context, pool string, prizes []Prize) error
-	// Stock adds units to a prize, or ErrNotFound.
+	// Stock adds units to a prize. Errors: ErrNotFound.
 	Stock(ctx context.Context, pool string, m Move) error
-	// Read returns the pool's book, or ErrNotFound.
+	// Read returns the pool's book. Errors: ErrNotFound.
 	Read(ctx context.Context, pool string) (Book, error)
 }
 
-// Pick chooses one unit uniformly among all that remain and returns the index
-// of its prize, or ErrSoldOut where nothing remains.
+// Pick chooses one unit uniformly among all that remain and returns the index of its
+// prize. Errors: ErrSoldOut.
 func Pick(prizes []Prize) (int, error) {
 	var total int64
 	for _, p := range prizes {

@@ -1,0 +1,10 @@
+// Package verify holds the second verifier of public logs, a program in Python, so that
+// the service can hand it out.
+package verify
+
+import "embed"
+
+// Files are verify.py and bls.py.
+//
+//go:embed verify.py bls.py
+var Files embed.FS

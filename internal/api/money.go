@@ -1,0 +1,41 @@
+package api
+
+import "drawsvc/internal/draw"
+
+// Budget is where the budget of a pool stands.
+type Budget struct {
+	Max string `json:"max"`
+	// Per is null for a budget without a period.
+	Per   *string `json:"per"`
+	Spent string  `json:"spent"`
+	Left  string  `json:"left"`
+	// ResetsAt is null for never.
+	ResetsAt *string `json:"resets_at"`
+}
+
+// ShowBudget shows where a budget stands, nil for none.
+func ShowBudget(b *draw.BudgetStanding) *Budget {
+	if b == nil {
+		return nil
+	}
+	show := func(cents int64) string { return draw.Amount(cents).StringFixed(2) }
+	return &Budget{show(b.Max), orNil(b.Per.String()), show(b.Spent), show(b.Left), ShowTimeOrNull(b.ResetsAt)}
+}
+
+// Nothing is why nothing can be won of an open pool.
+type Nothing struct {
+	// Why is stock, dates, budget or odds.
+	Why draw.Withheld `json:"why"`
+	// Since is when the budget was used up, Until when it begins again, else null.
+	Since  *string `json:"since"`
+	Until  *string `json:"until"`
+	Detail string  `json:"detail"`
+}
+
+// ShowNothing shows why nothing can be won, nil while something can.
+func ShowNothing(n *draw.Nothing) *Nothing {
+	if n == nil {
+		return nil
+	}
+	return &Nothing{n.Why, ShowTimeOrNull(n.Since), ShowTimeOrNull(n.Until), n.Detail()}
+}

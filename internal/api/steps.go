@@ -1,0 +1,183 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+
+	"drawsvc/internal/draw"
+)
+
+// WantedStep is a step that is asked for.
+type WantedStep struct {
+	Award     int64           `json:"award"`
+	To        draw.StepKind   `json:"to"`
+	Reference string          `json:"reference,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	From      draw.AwardState `json:"from,omitempty"`
+	Return    bool            `json:"return,omitempty"`
+}
+
+// Read returns the step.
+func (w *WantedStep) Read() draw.WantedStep {
+	return draw.WantedStep{Award: w.Award, What: w.To, Reference: w.Reference, Reason: w.Reason, From: w.From, Return: w.Return}
+}
+
+// Step is a step in the life of an award.
+type Step struct {
+	N         int64           `json:"n"`
+	Award     int64           `json:"award"`
+	To        draw.StepKind   `json:"to"`
+	State     draw.AwardState `json:"state"`
+	Draw      string          `json:"draw"`
+	Ordinal   int             `json:"ordinal"`
+	Prize     string          `json:"prize"`
+	Reference string          `json:"reference"`
+	Reason    string          `json:"reason"`
+	// Returned is the version of the move that put the unit back, null for none.
+	Returned *int64 `json:"returned"`
+	Actor    string `json:"actor"`
+	At       string `json:"at"`
+}
+
+// ShowStep shows a step.
+func ShowStep(s *draw.Step) Step {
+	shown := Step{s.N, s.Award, s.What, s.State, s.DrawID, s.Ordinal, s.PrizeID, s.Reference, s.Reason, nil, s.Actor, ShowTime(s.At)}
+	if s.Returned != 0 {
+		shown.Returned = &s.Returned
+	}
+	return shown
+}
+
+// StepDone is the answer to a step that was asked for.
+type StepDone struct {
+	Step Step `json:"step"`
+	// Replayed reports whether the award was already where the step leads.
+	Replayed bool `json:"replayed"`
+}
+
+// StepsDone is the answer to a file of steps.
+type StepsDone struct {
+	Lines     int  `json:"lines"`
+	Written   int  `json:"written"`
+	Unchanged int  `json:"unchanged"`
+	DryRun    bool `json:"dry_run"`
+	// Encoding is that of the file.
+	Encoding draw.Encoding `json:"encoding"`
+}
+
+// ShowStepsDone shows what a file of steps did.
+func ShowStepsDone(d *draw.SteppedFile) StepsDone {
+	return StepsDone{d.Lines, d.Written, d.Unchanged, d.DryRun, d.Encoding}
+}
+
+// Steps is a page of steps.
+type Steps struct {
+	Steps []Step `json:"steps"`
+	// Next is the after of what follows, also where nothing does yet.
+	Next int64 `json:"next"`
+}
+
+// Life is an award with what became of it.
+type Life struct {
+	Award
+	State draw.AwardState `json:"state"`
+	Since string          `json:"since"`
+	// Reference is "" unless the award is fulfilled.
+	Reference string `json:"reference"`
+}
+
+// Lives is a page of awards in a state.
+type Lives struct {
+	Awards []Life `json:"awards"`
+	End
+}
+
+// ShowLife shows an award with its state.
+func ShowLife(l *draw.Life) Life {
+	return Life{ShowAward(&l.Award), l.State, ShowTime(l.Since), l.Reference}
+}
+
+// WholeLife is a life with its steps.
+type WholeLife struct {
+	Life
+	NeedsClaim bool `json:"needs_claim"`
+	// ClaimUntil is null without a deadline.
+	ClaimUntil *string `json:"claim_until"`
+	Steps      []Step  `json:"steps"`
+}
+
+// ShowWholeLife shows a life with its steps.
+func ShowWholeLife(l *draw.Life) WholeLife {
+	return WholeLife{ShowLife(l), l.NeedsClaim, ShowTimeOrNull(l.Until), ShowEach(l.Steps, ShowStep)}
+}
+
+// ShownCode is the code of an award.
+type ShownCode struct {
+	Award int64  `json:"award"`
+	Code  string `json:"code"`
+}
+
+func stepsPath(poolID string) string { return poolPath(poolID, "steps") }
+
+// Step makes a step of an award. Errors: CodeInvalidRequest, CodePoolNotFound,
+// CodeAwardNotFound, CodeChangedMeanwhile, and the refusals of a step.
+func (c *Client) Step(ctx context.Context, poolID string, w *draw.WantedStep) (StepDone, error) {
+	call := newCall(http.MethodPost, stepsPath(poolID))
+	return send[StepDone](ctx, c, call, WantedStep{w.Award, w.What, w.Reference, w.Reason, w.From, w.Return})
+}
+
+// StepAll makes the steps of a file. The same file again makes only what is missing. Errors:
+// CodeInvalidRequest, CodePoolNotFound, CodeBodyTooLarge, CodeOverloaded, and the refusals
+// of a step.
+func (c *Client) StepAll(ctx context.Context, poolID string, file io.Reader, dryRun bool) (StepsDone, error) {
+	path := stepsPath(poolID)
+	if dryRun {
+		path += "?dry_run=true"
+	}
+	return fetch[StepsDone](ctx, c, newImport(path, "", file))
+}
+
+// Steps returns the steps of a pool after one, up to the last. Error: CodePoolNotFound.
+func (c *Client) Steps(ctx context.Context, poolID string, after int64) (all Steps, err error) {
+	for all.Next = after; ; {
+		page, err := seeList[Steps](ctx, c, stepsPath(poolID)+"?"+pageOf(all.Next).Encode())
+		if err != nil || len(page.Steps) == 0 {
+			return all, err
+		}
+		if err := checkNext(all.Next, page.Next); err != nil {
+			return all, err
+		}
+		all.Steps, all.Next = append(all.Steps, page.Steps...), page.Next
+	}
+}
+
+// Lives returns the awards of a pool that are in a state, in order. Errors:
+// CodeInvalidRequest, CodePoolNotFound.
+func (c *Client) Lives(ctx context.Context, poolID string, state draw.AwardState) (all Lives, err error) {
+	for after := int64(0); ; {
+		query := pageOf(after)
+		query.Set("state", string(state))
+		page, err := seeList[Lives](ctx, c, poolPath(poolID, "awards")+"?"+query.Encode())
+		if err := checkPage(err, after, page.Next); err != nil {
+			return all, err
+		}
+		all.Awards, all.End = append(all.Awards, page.Awards...), page.End
+		if page.Next == nil {
+			return all, nil
+		}
+		after = *page.Next
+	}
+}
+
+// Life returns an award with its steps. Errors: CodePoolNotFound, CodeAwardNotFound.
+func (c *Client) Life(ctx context.Context, poolID string, version int64) (WholeLife, error) {
+	return see[WholeLife](ctx, c, poolPath(poolID, "awards", strconv.FormatInt(version, 10)))
+}
+
+// ShowCode returns the code of an award, and records that it was shown. Errors:
+// CodePoolNotFound, CodeAwardNotFound, CodeSealKeyMissing, and the refusals of a step.
+func (c *Client) ShowCode(ctx context.Context, poolID string, version int64) (ShownCode, error) {
+	return fetch[ShownCode](ctx, c, newCall(http.MethodPost, poolPath(poolID, "awards", strconv.FormatInt(version, 10), "code")))
+}

@@ -1,0 +1,83 @@
+package draw
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// WithinMin and WithinMax bound the time in which an award is to be claimed.
+const (
+	WithinMin = time.Second
+	WithinMax = 8760 * time.Hour
+)
+
+// Claims are the rules of which awards have to be claimed, and until when.
+type Claims struct {
+	// Within is the time from the award to its deadline, 0 for no deadline.
+	Within time.Duration
+	// Prizes are those whose awards need a claim, nil for all of kind prize.
+	Prizes []string
+	// Return puts the units of expired awards back into stock.
+	Return bool
+}
+
+// check reports whether the claims fit the prizes of a pool.
+func (c *Claims) check(there func(member, id string) (*Prize, error)) error {
+	if c == nil {
+		return nil
+	}
+	for i, id := range c.Prizes {
+		member := fmt.Sprintf("claims.prizes[%d]", i)
+		p, err := there(member, id)
+		if err != nil {
+			return err
+		}
+		if !p.IsWin() {
+			return ErrorOfMember(member, "names %q, which is a blank", id)
+		}
+	}
+	return nil
+}
+
+// Cover reports whether awards of a prize of kind prize need a claim.
+func (c *Claims) Cover(prizeID string) bool {
+	return c != nil && (c.Prizes == nil || slices.Contains(c.Prizes, prizeID))
+}
+
+// ClaimsOf are the claims of rules, nil for none.
+func ClaimsOf(r *Rules) *Claims {
+	if r == nil {
+		return nil
+	}
+	return r.Claims
+}
+
+// NeedsClaim reports whether an award that was made under the claims needs one.
+func (c *Claims) NeedsClaim(a *Award) bool { return a.Win() && c.Cover(a.PrizeID) }
+
+// Deadline is when an award that was made under the claims is to be claimed, the zero
+// time for never. now are the claims in force now: they may only give more time.
+func (c *Claims) Deadline(a *Award, now *Claims) time.Time {
+	if c.Within == 0 {
+		return time.Time{}
+	}
+	within := c.Within
+	if now.Cover(a.PrizeID) {
+		if now.Within == 0 {
+			return time.Time{}
+		}
+		within = max(within, now.Within)
+	}
+	return a.At.Add(within)
+}
+
+// MarkClaim notes of an award under which claims it was made: one that needs a claim shows
+// no code.
+func (c *Claims) MarkClaim(a *Award) {
+	a.AsksClaims = false
+	if !c.NeedsClaim(a) {
+		return
+	}
+	a.NeedsClaim, a.HasCode, a.ClaimUntil = true, false, c.Deadline(a, nil)
+}

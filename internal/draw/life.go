@@ -1,0 +1,293 @@
+package draw
+
+import (
+	"slices"
+	"time"
+)
+
+// AwardState is where an award stands in its life.
+type AwardState string
+
+// The states of an award. The last two are final.
+const (
+	AwardWon       AwardState = "won"
+	AwardClaimed   AwardState = "claimed"
+	AwardFulfilled AwardState = "fulfilled"
+	AwardExpired   AwardState = "expired"
+	AwardVoided    AwardState = "voided"
+)
+
+// AwardStates are all states of awards.
+func AwardStates() []AwardState {
+	return []AwardState{AwardWon, AwardClaimed, AwardFulfilled, AwardExpired, AwardVoided}
+}
+
+// HasEnded reports whether the state is final.
+func (s AwardState) HasEnded() bool { return s == AwardExpired || s == AwardVoided }
+
+// StepKind is what a step of an award does.
+type StepKind string
+
+// The kinds of steps. Replaced and shown leave the state as it is.
+const (
+	StepClaimed   StepKind = "claimed"
+	StepFulfilled StepKind = "fulfilled"
+	StepReopened  StepKind = "reopened"
+	StepVoided    StepKind = "voided"
+	StepExpired   StepKind = "expired"
+	StepReplaced  StepKind = "replaced"
+	StepShown     StepKind = "shown"
+)
+
+// StepKinds are all kinds of steps.
+func StepKinds() []StepKind {
+	return []StepKind{StepClaimed, StepFulfilled, StepReopened, StepVoided, StepExpired, StepReplaced, StepShown}
+}
+
+// IsOfCode reports whether the step concerns the code of an award, and not its state.
+func (k StepKind) IsOfCode() bool { return k == StepReplaced || k == StepShown }
+
+// ClaimsJob is the actor of the steps that the service makes by itself.
+const ClaimsJob = "job:claims"
+
+// StepTextMax is the maximum length of a reference or a reason, in characters.
+const StepTextMax = 200
+
+// Step is one step in the life of an award.
+type Step struct {
+	// N numbers the steps of a pool from 1, Seq those of an award. Award is its version.
+	N, Award, Seq int64
+	PoolID        string
+	What          StepKind
+	// State is the award's after the step, Since when it came to that.
+	State AwardState
+	Since time.Time
+	// DrawID, Ordinal and PrizeID are those of the award.
+	DrawID            string
+	Ordinal           int
+	PrizeID           string
+	Reference, Reason string
+	// Returned is the version of the move that put the unit back into stock, 0 for none.
+	Returned int64
+	Actor    string
+	At       time.Time
+}
+
+// WantedStep is a step that somebody asks for.
+type WantedStep struct {
+	Award             int64
+	What              StepKind
+	Reference, Reason string
+	// From is the state that the award must have, "" for any.
+	From AwardState
+	// Return puts the unit of a voided award back into stock.
+	Return bool
+	// Line is the line of a file that asks for the step, 0 for none.
+	Line int
+}
+
+// Check reports whether the step can be asked for. Error: CodeInvalidRequest.
+func (w *WantedStep) Check() error {
+	switch {
+	case w.Award < 1:
+		return Errorf(CodeInvalidRequest, "award must be a version, a whole number above 0")
+	case !slices.Contains(StepKinds(), w.What) || w.What == StepExpired:
+		return Errorf(CodeInvalidRequest, "to must be claimed, fulfilled, reopened, voided, replaced or shown")
+	case w.Return && w.What != StepVoided:
+		return Errorf(CodeInvalidRequest, "return is for to voided")
+	case w.Reference != "" && w.What != StepFulfilled:
+		return Errorf(CodeInvalidRequest, "reference is for to fulfilled")
+	case w.Reason == "" && w.What == StepVoided:
+		return Errorf(CodeInvalidRequest, "reason is missing: why the award is voided")
+	case w.Reason != "" && (w.What == StepClaimed || w.What == StepShown):
+		return Errorf(CodeInvalidRequest, "reason is not for to %s", w.What)
+	case w.From != "" && !slices.Contains(AwardStates(), w.From):
+		return Errorf(CodeInvalidRequest, "from must be won, claimed, fulfilled, expired or voided")
+	}
+	for name, text := range map[string]string{"reference": w.Reference, "reason": w.Reason} {
+		if text == "" {
+			continue
+		}
+		if err := checkText(name, text, StepTextMax); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StepFile is how a file of steps is made.
+type StepFile struct {
+	Actor string
+	// DryRun has everything checked, and nothing written.
+	DryRun bool
+	// MayStep reports whether the caller may make a step of a kind. Error: CodeForbidden.
+	MayStep func(StepKind) error
+}
+
+// SteppedFile is what a file of steps did, or would do.
+type SteppedFile struct {
+	// Lines counts the lines. Of them Written made a step, and Unchanged were already so.
+	Lines, Written, Unchanged int
+	DryRun                    bool
+	// Encoding is that of the file.
+	Encoding Encoding
+}
+
+// LifeFacts are what decides besides the state whether an award can take a step.
+type LifeFacts struct {
+	// IsBlank reports whether the award is a blank, NeedsClaim that it has to be claimed, and
+	// IsPast that its deadline has passed.
+	IsBlank, NeedsClaim, IsPast bool
+	// IsSame reports whether the award is fulfilled with the wanted reference, IsReopened whether
+	// its state was made by a step reopened.
+	IsSame, IsReopened bool
+	// HasCode reports whether the prize has codes, WasShown whether the award's code was shown, and
+	// HasReserve that another one is left.
+	HasCode, WasShown, HasReserve bool
+	// Returns reports whether the unit is to return to stock. IsClosed and IsGuarded say that the
+	// pool's stock cannot be moved: it is closed, or open with a beacon.
+	Returns, IsClosed, IsGuarded bool
+}
+
+// StateNow is the state of an award as everybody sees it: a deadline that has passed ends
+// it, also before the step is written.
+func StateNow(state AwardState, f LifeFacts) AwardState {
+	if state == AwardWon && f.NeedsClaim && f.IsPast {
+		return AwardExpired
+	}
+	return state
+}
+
+// IsThere reports whether an award is already where a step leads: it is answered with the
+// step that led there.
+func IsThere(state AwardState, step StepKind, f LifeFacts) bool {
+	if f.IsBlank {
+		return false
+	}
+	switch step {
+	case StepClaimed:
+		return f.NeedsClaim && (state == AwardClaimed || state == AwardFulfilled)
+	case StepFulfilled:
+		return state == AwardFulfilled && f.IsSame
+	case StepReopened:
+		return state == AwardClaimed && f.IsReopened
+	case StepVoided:
+		return state == AwardVoided
+	case StepExpired:
+		return state == AwardExpired
+	case StepReplaced, StepShown:
+	}
+	return false
+}
+
+// Next is the table of an award's life: the state after a step, or the code of the refusal.
+// The service, the audit and the model of the tests ask it.
+func Next(state AwardState, step StepKind, f LifeFacts) (next AwardState, refusal Code) {
+	if f.IsBlank {
+		return state, CodeNothingToClaim
+	}
+	now := StateNow(state, f)
+	switch step {
+	case StepClaimed:
+		return nextClaimed(state, now, f)
+	case StepFulfilled:
+		switch now {
+		case AwardExpired:
+			return state, CodeClaimExpired
+		case AwardVoided:
+			return state, CodeAwardEnded
+		case AwardWon, AwardClaimed, AwardFulfilled:
+			return AwardFulfilled, ""
+		}
+	case StepReopened:
+		if now == AwardFulfilled {
+			return AwardClaimed, ""
+		}
+		return state, CodeAwardNotFulfilled
+	case StepVoided:
+		return nextVoided(state, now, f)
+	case StepExpired:
+		switch {
+		case state == AwardWon && now == AwardExpired:
+			return AwardExpired, ""
+		case state.HasEnded():
+			return state, CodeAwardEnded
+		}
+		return state, CodeNothingToClaim
+	case StepReplaced, StepShown:
+		return nextOfCode(state, now, step, f)
+	}
+	return state, CodeInvalidRequest
+}
+
+func nextClaimed(state, now AwardState, f LifeFacts) (AwardState, Code) {
+	switch {
+	case !f.NeedsClaim:
+		return state, CodeNothingToClaim
+	case now == AwardExpired:
+		return state, CodeClaimExpired
+	case now == AwardVoided:
+		return state, CodeAwardEnded
+	case now == AwardWon:
+		return AwardClaimed, ""
+	}
+	return state, CodeNothingToClaim // it is claimed: see IsThere
+}
+
+func nextVoided(state, now AwardState, f LifeFacts) (AwardState, Code) {
+	switch {
+	case now.HasEnded():
+		return state, CodeAwardEnded
+	case f.Returns && f.HasCode && f.WasShown:
+		return state, CodeCodeShown
+	case f.Returns && f.IsClosed:
+		return state, CodePoolClosed
+	case f.Returns && f.IsGuarded:
+		return state, CodePoolOpen
+	}
+	return AwardVoided, ""
+}
+
+func nextOfCode(state, now AwardState, step StepKind, f LifeFacts) (AwardState, Code) {
+	switch {
+	case !f.HasCode:
+		return state, CodePrizeHasNoCodes
+	case now.HasEnded():
+		return state, CodeAwardEnded
+	case now == AwardWon && f.NeedsClaim:
+		return state, CodeCodeNotOpen
+	case step == StepReplaced && !f.HasReserve:
+		return state, CodeCodesMissing
+	}
+	return now, ""
+}
+
+// Life is an award with what became of it.
+type Life struct {
+	Award Award
+	// State is what everybody sees now, Since when the award came to it.
+	State AwardState
+	Since time.Time
+	// NeedsClaim and Until are what its rules say; Until is the zero time for no deadline.
+	NeedsClaim bool
+	Until      time.Time
+	Reference  string
+	// HasCode reports whether the prize has codes, WasShown whether somebody may have seen the code.
+	HasCode, WasShown bool
+	Steps             []Step
+}
+
+// ClaimedOpen are the awards that are claimed and not fulfilled, and the age of the oldest.
+type ClaimedOpen struct {
+	Awards int64
+	Oldest time.Duration
+}
+
+// IsCodeOpen reports whether the winner may see the code of the award.
+func (l *Life) IsCodeOpen() bool {
+	return l.HasCode && (!l.NeedsClaim || l.State == AwardClaimed || l.State == AwardFulfilled)
+}
+
+// IsTold reports whether there is anything to tell of the life of the award beyond that it
+// was won.
+func (l *Life) IsTold() bool { return l.Award.Win() && (l.NeedsClaim || l.HasCode || len(l.Steps) > 0) }

@@ -1,0 +1,241 @@
+package hook
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+const (
+	// HooksMax is the maximum number of hooks.
+	HooksMax = 20
+	// FilterMax is the maximum number of pools, or of prizes, that a hook names.
+	FilterMax = 100
+	// RotationMax is how long messages also bear the signature of the secret before.
+	RotationMax = 24 * time.Hour
+	// secretLength is that of a secret, in bytes.
+	secretLength = 32
+	secretPrefix = "whsec_"
+)
+
+// State is the state of a hook.
+type State string
+
+// The states of a hook. Nothing is lost in any of them: the cursors stay.
+const (
+	// StateOn sends events. StateFailing is on, with a message that waits for its next
+	// attempt.
+	StateOn      State = "on"
+	StateFailing State = "failing"
+	// StateOff sends nothing; see Why.
+	StateOff State = "off"
+	// StateForked waits for a replay: a pool has another history than the one that was
+	// sent.
+	StateForked State = "forked"
+)
+
+// Why is the reason of StateOff.
+type Why string
+
+// The reasons. WhyGone means that the receiver answered 410, WhyExhausted that the last
+// attempt failed.
+const (
+	WhyOperator  Why = "operator"
+	WhyGone      Why = "gone"
+	WhyExhausted Why = "exhausted"
+)
+
+// Filter is what a hook wants to be sent.
+type Filter struct {
+	// Types are the types of events; nil means all but award.lost.
+	Types []Type
+	// Pools and Prizes are ids; nil means all. Events without a prize pass every filter of
+	// prizes.
+	Pools, Prizes []string
+}
+
+// Hook is where events are sent.
+type Hook struct {
+	ID  string
+	URL string
+	Filter
+	// IsOff and Why are what is stored of the state.
+	IsOff bool
+	Why   Why
+	// Revision counts the changes of the hook. A relay that knows an older one moves no
+	// cursor.
+	Revision int64
+	// Secret signs; Former signs too, until FormerUntil. Only relays read them.
+	Secret, Former []byte
+	FormerUntil    time.Time
+}
+
+// Status is what is shown of a hook besides its settings.
+type Status struct {
+	State State
+	// Why is the reason of StateOff, and the place of StateForked.
+	Why string
+	Lag Lag
+	// Last is the last answer, the zero value for none.
+	Last Answer
+	// NextAt is when the next attempt is due, the zero time for none.
+	NextAt time.Time
+}
+
+// Lag is what a hook has not been sent yet.
+type Lag struct {
+	// Events is the number of entries of the history that have not been passed.
+	Events int64
+	// Oldest is the time of the oldest of them, the zero time for none.
+	Oldest time.Time
+}
+
+// Seen is a hook with its status.
+type Seen struct {
+	Hook
+	Status
+}
+
+// Create is a wanted hook.
+type Create struct {
+	URL string
+	Filter
+	// FromStart sends the history from its start; otherwise from now on.
+	FromStart bool
+}
+
+// Change is a wanted change of a hook; nil members stay.
+type Change struct {
+	URL    *string
+	Types  *[]Type
+	Pools  *[]string
+	Prizes *[]string
+	// IsOff is the wanted state.
+	IsOff *bool
+}
+
+// Check reports whether the change may be requested. Error: CodeInvalidRequest.
+func (c *Change) Check() error {
+	if *c == (Change{}) {
+		return draw.Errorf(draw.CodeInvalidRequest, "nothing to change: give url, types, pools, prizes or state")
+	}
+	return nil
+}
+
+// Changed returns the hook after a change.
+func (h Hook) Changed(c *Change) Hook {
+	if c.URL != nil {
+		h.URL = *c.URL
+	}
+	if c.Types != nil {
+		h.Types = *c.Types
+	}
+	if c.Pools != nil {
+		h.Pools = *c.Pools
+	}
+	if c.Prizes != nil {
+		h.Prizes = *c.Prizes
+	}
+	if c.IsOff != nil {
+		if h.IsOff, h.Why = *c.IsOff, ""; h.IsOff {
+			h.Why = WhyOperator
+		}
+	}
+	h.Revision++
+	return h
+}
+
+// Check reports whether the filter may be requested. Error: CodeInvalidRequest.
+func (f *Filter) Check() error {
+	if f.Types != nil && len(f.Types) == 0 {
+		return draw.Errorf(draw.CodeInvalidRequest, "types is empty; leave it out, or give null, for all but award.lost")
+	}
+	for i, t := range f.Types {
+		if !slices.Contains(Types(), t) || slices.Contains(f.Types[:i], t) {
+			return draw.Errorf(draw.CodeInvalidRequest, "types: %q is not a type of events, or is named twice", string(t))
+		}
+	}
+	for name, ids := range map[string][]string{"pools": f.Pools, "prizes": f.Prizes} {
+		if ids != nil && len(ids) == 0 || len(ids) > FilterMax {
+			return draw.Errorf(draw.CodeInvalidRequest, "%s must name 1 to %d; leave it out, or give null, for all", name, FilterMax)
+		}
+		for i, id := range ids {
+			if err := draw.CheckID("an id of "+name, id); err != nil {
+				return err
+			}
+			if slices.Contains(ids[:i], id) {
+				return draw.Errorf(draw.CodeInvalidRequest, "%s: %q is named twice", name, id)
+			}
+		}
+	}
+	return nil
+}
+
+// Effective returns the types that the filter wants.
+func (f *Filter) Effective() []Type {
+	if f.Types != nil {
+		return f.Types
+	}
+	return slices.DeleteFunc(Types(), func(t Type) bool { return t == TypeLost })
+}
+
+// Wants reports whether an event passes the filter.
+func (f *Filter) Wants(e *Event) bool {
+	if f.Types == nil && e.Type == TypeLost || f.Types != nil && !slices.Contains(f.Types, e.Type) {
+		return false
+	}
+	return e.PrizeID == "" || f.Prizes == nil || slices.Contains(f.Prizes, e.PrizeID)
+}
+
+// WantsPool reports whether a pool passes the filter.
+func (f *Filter) WantsPool(id string) bool { return f.Pools == nil || slices.Contains(f.Pools, id) }
+
+// IsLike reports whether two filters want the same.
+func (f *Filter) IsLike(other *Filter) bool {
+	return hasSame(f.Effective(), other.Effective()) && (f.Pools == nil) == (other.Pools == nil) && (f.Prizes == nil) == (other.Prizes == nil) &&
+		hasSame(f.Pools, other.Pools) && hasSame(f.Prizes, other.Prizes)
+}
+
+func hasSame[T ~string](a, b []T) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// NewSecret returns a new secret.
+func NewSecret() []byte {
+	secret := make([]byte, secretLength)
+	_, _ = rand.Read(secret) // it never fails
+	return secret
+}
+
+// ShowSecret returns a secret in the form of the standard.
+func ShowSecret(secret []byte) string {
+	return secretPrefix + base64.StdEncoding.EncodeToString(secret)
+}
+
+const (
+	hookIDLength    = 10
+	messageIDLength = 15
+)
+
+// NewID returns the id of a new hook.
+func NewID() string { return "hook-" + strings.ToLower(randomText(hookIDLength)) }
+
+// NewMessageID returns the id of a new message.
+func NewMessageID() string { return "msg_" + randomText(messageIDLength) }
+
+// randomText returns n random bytes, a multiple of 5, in base 32.
+func randomText(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // it never fails
+	return base32.StdEncoding.EncodeToString(b)
+}
+
+// ErrNotFound returns the error of a call for a hook that does not exist.
+func ErrNotFound(id string) error {
+	return draw.Errorf(draw.CodeHookNotFound, "hook %q does not exist", id)
+}

@@ -1,0 +1,238 @@
+package hook
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sort"
+	"sync"
+	"time"
+
+	"drawsvc/internal/job"
+)
+
+const (
+	// JobName is the name of the job that sends events.
+	JobName = "hooks"
+	// runMax is how long a run lasts; staleAfter is how long it may be silent.
+	runMax     = 10 * time.Minute
+	staleAfter = 30 * time.Second
+	// pollEvery is the interval at which the heads of all pools are read, and pollMin the
+	// minimum interval while pools wait for a free place.
+	pollEvery = time.Second
+	pollMin   = 50 * time.Millisecond
+	// underWayMax is the maximum number of messages of a hook that are under way.
+	underWayMax = 8
+	// readsMax bounds the connections that a relay reads on at a time.
+	readsMax = 4
+	// turnMax is how long one pool may keep a place of its hook.
+	turnMax = 2 * time.Second
+	// readMax bounds one read or write of the database.
+	readMax = 10 * time.Second
+)
+
+// Feed is what the relay reads and writes of the database.
+type Feed interface {
+	Senders
+	Source
+}
+
+// Senders are the hooks and their cursors.
+type Senders interface {
+	// HooksOn returns the hooks that are on, with their secrets.
+	HooksOn(ctx context.Context) ([]Hook, error)
+	// MoveCursor writes a cursor if it is still as it was read, and the hook is on and at
+	// the revision. It reports whether it was.
+	MoveCursor(ctx context.Context, revision int64, from, to *Cursor) (moved bool, err error)
+	// EndHook turns a hook off, if it is at the revision.
+	EndHook(ctx context.Context, hookID string, revision int64, why Why) error
+}
+
+// Source is where events come from.
+type Source interface {
+	// Waiting returns the cursors of hooks that have not reached the heads of their pools,
+	// and are not forked, and whose next attempt is due at a time, by one query. It includes
+	// pools without a row.
+	Waiting(ctx context.Context, hooks []Hook, now time.Time) ([]Cursor, error)
+	// ReadPage reads a pool's events after a place, up to another, or of at most some
+	// entries for the zero place. Error: CodePoolNotFound.
+	ReadPage(ctx context.Context, poolID string, after, upTo Place) (Page, error)
+}
+
+// Observer is notified of what the relay does.
+type Observer interface {
+	// Attempted is called after each attempt.
+	Attempted(hookID string, a *Answer)
+}
+
+// Relay sends events.
+type Relay struct {
+	Feed     Feed
+	Sender   *Sender
+	Observer Observer
+	Log      *slog.Logger
+	// Now returns the database's time.
+	Now func() time.Time
+	// HasHooks reports whether a hook is on.
+	HasHooks func(ctx context.Context) bool
+}
+
+// Job returns the job that sends events. Without a hook that is on it does not run.
+func (r *Relay) Job() job.Definition {
+	return job.Definition{
+		Name: JobName, Schedule: "every 1s", Per: job.PerRun, Max: runMax + attemptMax + 2*readMax, StaleAfter: staleAfter, IsWanted: r.HasHooks,
+		Do: func(ctx context.Context, _ job.Run) ([]byte, error) { return nil, r.run(ctx) },
+	}
+}
+
+// sending is one run of the relay.
+type sending struct {
+	*Relay
+	reads chan struct{}
+	wake  chan struct{}
+
+	mu sync.Mutex
+	// busy holds the pools that are being sent, by hook; last is the pool that was begun
+	// last.
+	busy  map[string]map[string]bool
+	last  map[string]string
+	state map[string]State
+	work  sync.WaitGroup
+}
+
+// run sends events until the time of a run is over, no hook is on, or ctx ends.
+func (r *Relay) run(ctx context.Context) error {
+	s := &sending{
+		Relay: r, reads: make(chan struct{}, readsMax), wake: make(chan struct{}, 1),
+		busy: map[string]map[string]bool{}, last: map[string]string{}, state: map[string]State{},
+	}
+	defer s.Sender.Close()
+	defer s.work.Wait()
+	for ends := time.Now().Add(runMax); time.Now().Before(ends); {
+		isLeft, isOn, err := s.poll(ctx)
+		if err != nil || !isOn {
+			return err
+		}
+		if err := s.pause(ctx, isLeft); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pause waits for the next poll: shortly, once a place is free, while pools wait for one.
+func (s *sending) pause(ctx context.Context, isLeft bool) error {
+	next, soonest := time.After(pollEvery), time.After(pollMin)
+	wake := s.wake
+	if !isLeft {
+		wake = nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-next:
+		return nil
+	case <-wake:
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-soonest:
+		return nil
+	}
+}
+
+// poll begins what is due. isLeft reports whether pools wait for a free place.
+func (s *sending) poll(ctx context.Context) (isLeft, isOn bool, err error) {
+	bounded, end := context.WithTimeout(ctx, readMax)
+	defer end()
+	hooks, err := s.Feed.HooksOn(bounded)
+	if err != nil || len(hooks) == 0 {
+		return false, false, err
+	}
+	waiting, err := s.Feed.Waiting(bounded, hooks, s.Now())
+	if err != nil {
+		return false, true, err
+	}
+	of := map[string][]Cursor{}
+	for i := range waiting {
+		of[waiting[i].HookID] = append(of[waiting[i].HookID], waiting[i])
+	}
+	for i := range hooks {
+		if s.begin(ctx, hooks[i], of[hooks[i].ID]) {
+			isLeft = true
+		}
+	}
+	return isLeft, true, nil
+}
+
+// begin begins pools of a hook in turn, while places are free, and reports whether some
+// are left.
+func (s *sending) begin(ctx context.Context, h Hook, waiting []Cursor) (isLeft bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy[h.ID] == nil {
+		s.busy[h.ID] = map[string]bool{}
+	}
+	last := s.last[h.ID]
+	sort.Slice(waiting, func(a, b int) bool { // those after the last one come first
+		x, y := waiting[a].PoolID, waiting[b].PoolID
+		if (x > last) != (y > last) {
+			return x > last
+		}
+		return x < y
+	})
+	for _, c := range waiting {
+		if s.busy[h.ID][c.PoolID] {
+			continue
+		}
+		if len(s.busy[h.ID]) >= underWayMax {
+			return true
+		}
+		s.busy[h.ID][c.PoolID], s.last[h.ID] = true, c.PoolID
+		s.work.Go(func() { s.turn(ctx, h, c) })
+	}
+	return false
+}
+
+// turn sends the events of one pool to one hook, one message after another.
+func (s *sending) turn(ctx context.Context, h Hook, c Cursor) {
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.busy[h.ID], c.PoolID)
+		select {
+		case s.wake <- struct{}{}:
+		default: // a poll is already due
+		}
+	}()
+	m := &mover{sending: s, hook: &h, stored: c}
+	for ends := time.Now().Add(turnMax); ctx.Err() == nil; {
+		goesOn, err := m.step(ctx, time.Now().Before(ends))
+		if err != nil && ctx.Err() == nil {
+			s.Log.Warn("events of a pool could not be read or passed; they are tried again", "hook", h.ID, "pool", c.PoolID, "error", err)
+		}
+		if err != nil || !goesOn {
+			return
+		}
+	}
+}
+
+// note logs a state of a hook when it changes.
+func (s *sending) note(h *Hook, state State, why string) {
+	s.mu.Lock()
+	before, known := s.state[h.ID]
+	s.state[h.ID] = state
+	s.mu.Unlock()
+	if before == state || !known && state == StateOn {
+		return
+	}
+	if state == StateOn {
+		s.Log.Info("a hook is sent to again", "hook", h.ID)
+		return
+	}
+	s.Log.Warn("a hook has another state", "hook", h.ID, "state", string(state), "why", why)
+}
+
+// jitter returns a part for [WaitAfter].
+func jitter() float64 { return rand.Float64() }

@@ -1,0 +1,49 @@
+package hook
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// retryAfterMax bounds what a receiver may ask for.
+const retryAfterMax = 24 * time.Hour
+
+// waits returns the times between the attempts of a message, after the first.
+func waits() []time.Duration {
+	return []time.Duration{
+		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
+		10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+	}
+}
+
+// AttemptsMax is the number of attempts of a message.
+func AttemptsMax() int { return len(waits()) + 1 }
+
+// WaitAfter returns how long a message waits after a number of failed attempts, at least
+// as long as the receiver asks for; ok is false after the last one. part, from 0 to 1,
+// spreads the wait by 10 % in both directions.
+func WaitAfter(failed int, asked time.Duration, part float64) (wait time.Duration, ok bool) {
+	all := waits()
+	if failed > len(all) {
+		return 0, false
+	}
+	wait = all[max(failed, 1)-1]
+	wait += time.Duration((part - 0.5) / 5 * float64(wait))
+	return max(wait, min(asked, retryAfterMax)), true
+}
+
+// readRetryAfter returns what an answer asks for, 0 for nothing.
+func readRetryAfter(status int, h http.Header, now time.Time) time.Duration {
+	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
+		return 0
+	}
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
+		return min(max(0, time.Duration(seconds)*time.Second), retryAfterMax)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(0, at.Sub(now)), retryAfterMax)
+	}
+	return 0
+}

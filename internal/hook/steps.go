@@ -1,0 +1,103 @@
+package hook
+
+import (
+	"context"
+	"strconv"
+
+	"drawsvc/internal/draw"
+)
+
+// Step is a step of an award, with the award's user.
+type Step struct {
+	draw.Step
+	UserID string
+}
+
+// stepTypes returns the types of the events of steps. A step that shows a code sends none.
+func stepTypes() map[draw.StepKind]Type {
+	return map[draw.StepKind]Type{
+		draw.StepClaimed: TypeClaimed, draw.StepFulfilled: TypeFulfilled, draw.StepReopened: TypeReopened,
+		draw.StepExpired: TypeExpired, draw.StepVoided: TypeVoided, draw.StepReplaced: TypeReplaced,
+	}
+}
+
+// deriveStep returns the events of a step.
+func deriveStep(s *Step) []Event {
+	t, isSent := stepTypes()[s.What]
+	if !isSent {
+		return nil
+	}
+	b := body{
+		Type: t, Step: s.N, Award: s.Award, Draw: s.DrawID, Ordinal: s.Ordinal, User: s.UserID, Prize: s.PrizeID,
+		Reference: s.Reference, Returned: s.Returned,
+	}
+	return []Event{newEvent(&b, s.PoolID, placeOfStep(s.N), s.DrawID, s.At)}
+}
+
+// placeOfStep names the place of a step.
+func placeOfStep(n int64) string { return "step " + strconv.FormatInt(n, 10) }
+
+// StepID returns the id of a step, which a cursor keeps. An erasure does not change it.
+func StepID(s *draw.Step) string {
+	return newID(s.PoolID, placeOfStep(s.N), s.DrawID, "entry "+string(s.What), s.At)
+}
+
+// PlaceID returns the id of a place: that of its entry, and where steps were passed, one of
+// the entry and the last step.
+func PlaceID(entryID, stepID string) string {
+	if stepID == "" {
+		return entryID
+	}
+	return hash("drawsvc place v1\n" + entryID + "\n" + stepID)
+}
+
+// Reading is what a pool has after a place, read in one snapshot: entries and steps, each
+// in order.
+type Reading struct {
+	// Before are the ids of the entry and of the step at the place, "" for none.
+	Before struct{ EntryID, StepID string }
+	// Entries and Steps are those after it. HasMoreEntries and HasMoreSteps report whether
+	// others follow that were not read.
+	Entries                      []draw.Entry
+	Steps                        []Step
+	HasMoreEntries, HasMoreSteps bool
+}
+
+// takesStep reports whether the next one is a step: by time, but never before its award.
+// ok is false where nothing is left, or where the next one was not read.
+func (r *Reading) takesStep(at Place) (isStep, ok bool) {
+	switch {
+	case len(r.Entries) == 0 && len(r.Steps) == 0:
+		return false, false
+	case len(r.Entries) == 0:
+		return true, !r.HasMoreEntries
+	case len(r.Steps) == 0:
+		return false, !r.HasMoreSteps
+	}
+	next := &r.Steps[0]
+	return next.Award <= at.Version && next.At.Before(r.Entries[0].At()), true
+}
+
+// Fill fills a page, which begins at its To, with the events of a reading. d derives those
+// of its entries. Two readings of one extent give the same events in the same order.
+func (p *Page) Fill(ctx context.Context, d *Deriver, r *Reading) error {
+	entryID, stepID, at := r.Before.EntryID, r.Before.StepID, p.To
+	p.Last = PlaceID(entryID, stepID)
+	p.ToID = p.Last
+	for isStep, ok := r.takesStep(at); ok; isStep, ok = r.takesStep(at) {
+		var events []Event
+		if isStep {
+			s := &r.Steps[0]
+			events, at.Step, stepID, r.Steps = deriveStep(s), s.N, StepID(&s.Step), r.Steps[1:]
+		} else {
+			e := r.Entries[0]
+			var err error
+			if events, err = d.Derive(ctx, e); err != nil {
+				return err
+			}
+			at.Version, entryID, r.Entries = e.Version(), EntryID(d.poolID, e), r.Entries[1:]
+		}
+		p.Note(at, PlaceID(entryID, stepID), events...)
+	}
+	return nil
+}

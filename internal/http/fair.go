@@ -1,0 +1,169 @@
+package http
+
+import (
+	"context"
+	"slices"
+
+	"drawsvc/internal/api"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/ui"
+)
+
+// fairPath is the path of the page of fairness.
+const fairPath = "/fair/:pool"
+
+// fairPrizesMax is the maximum number of prizes on a page of fairness.
+const fairPrizesMax = 1000
+
+// fairAnswer is what anybody may know of a pool whose operator wants it to be known: no
+// counts, which would help a script to time its draws.
+type fairAnswer struct {
+	ID    string     `json:"id"`
+	Name  string     `json:"name"`
+	Text  string     `json:"text,omitempty"`
+	State draw.State `json:"state"`
+	// OpensAt and ClosesAt follow from the pool's agenda, null for never.
+	OpensAt  *string `json:"opens_at"`
+	ClosesAt *string `json:"closes_at"`
+	// Zone is that of the rules.
+	Zone     string `json:"zone"`
+	Currency string `json:"currency,omitempty"`
+	// Prizes are those that can be won, More is how many of them are left out.
+	Prizes []prizeAnswer `json:"prizes"`
+	More   int           `json:"more"`
+	// Words are the rules as players may know them.
+	Words []string `json:"words"`
+	// Odds are null unless the rules disclose them and there are some now.
+	Odds *api.Odds `json:"odds"`
+	// Commitment is null for a pool with secret numbers.
+	Commitment *fairCommitment `json:"commitment"`
+}
+
+// fairCommitment is what a pool is committed to.
+type fairCommitment struct {
+	Level string `json:"level"`
+	Note  string `json:"note"`
+	Key   string `json:"key"`
+	// Revealed means that the seed is published: anybody can verify all draws.
+	Revealed bool `json:"revealed"`
+}
+
+// encodeFair reads and encodes what the page of fairness of a pool shows. A pool that is
+// not there and one without such a page are the same to anybody.
+func (s *Server) encodeFair(ctx context.Context, poolID string) ([]byte, error) {
+	p, err := s.Store.Pool(ctx, poolID)
+	if draw.CodeOf(err) == draw.CodePoolNotFound || err == nil && !p.IsFair {
+		return nil, draw.Errorf(draw.CodeNotFound, "pool %q has no page of fairness", poolID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := fairAnswer{ID: p.ID, Name: p.Name, Text: p.Text, State: p.State, Currency: p.Currency, Prizes: []prizeAnswer{}}
+	if a.OpensAt, a.ClosesAt, err = s.opening(ctx, &p); err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(p.Prizes))
+	items := s.Catalogue()
+	for i := range p.Prizes {
+		shown := newPrize(&p.Prizes[i], items[p.Prizes[i].ID])
+		names[shown.ID] = shown.Name
+		switch {
+		case !p.Prizes[i].IsWin():
+		case len(a.Prizes) < fairPrizesMax:
+			a.Prizes = append(a.Prizes, shown)
+		default:
+			a.More++
+		}
+	}
+	if err := s.addRules(ctx, &a, &p, names); err != nil {
+		return nil, err
+	}
+	if p.Committed != 0 {
+		found, err := s.Store.Commitment(ctx, p.ID)
+		if err != nil {
+			return nil, err
+		}
+		c := newCommitment(&found)
+		a.Commitment = &fairCommitment{Level: c.Level, Note: c.Note, Key: c.Key, Revealed: c.Reveal != nil}
+	}
+	return encodeJSON(&a)
+}
+
+// addRules adds the rules of a pool in words, and the odds if they disclose them.
+func (s *Server) addRules(ctx context.Context, a *fairAnswer, p *draw.Pool, names map[string]string) error {
+	var inForce *draw.Rules
+	if p.RulesVersion != 0 {
+		ruling, err := s.Store.Rules(ctx, p.ID, p.RulesVersion)
+		if err != nil {
+			return err
+		}
+		inForce = ruling.Rules
+	}
+	a.Zone = "UTC"
+	if inForce != nil && inForce.Zone != nil {
+		a.Zone = inForce.Zone.String()
+	}
+	hadMoments, err := s.Store.HadMoments(ctx, p.ID)
+	if err != nil {
+		return err
+	}
+	a.Words = rules.Words(inForce, rules.Telling{Name: rules.NamesIn(names), Currency: p.Currency, HasMoments: hadMoments, ToPlayers: true})
+	if inForce == nil || !inForce.Disclose || len(p.Prizes) > fairPrizesMax {
+		return nil
+	}
+	found, err := s.Store.Odds(ctx, p.ID, "")
+	if _, isRefused := api.ShowRefused(err); isRefused {
+		return nil
+	}
+	if err == nil && found.IsDisclosed { // by the rules of its own reading
+		a.Odds = new(api.ShowOdds(&found))
+	}
+	return err
+}
+
+// placeOfAnyone takes a place of the database for what anybody may read without a token:
+// first one of those that such callers share, so that they take none of the players'.
+func (c call) placeOfAnyone(ctx context.Context) (done func(), err error) {
+	public := c.server.bounds.Public
+	if err := public.Acquire(ctx, 1); err != nil {
+		return nil, overloaded(err)
+	}
+	free, err := c.place(ctx)
+	if err != nil {
+		public.Release(1)
+		return nil, err
+	}
+	return func() { free(); public.Release(1) }, nil
+}
+
+// fairFacts answers GET /fair/{pool}/facts.
+func (s *Server) fairFacts(c call) error {
+	ctx, cancel := c.within(s.RequestTimeout)
+	defer cancel()
+	facts, err := s.fair.Get(ctx, c.param("pool"), c.placeOfAnyone)
+	if err != nil {
+		return err
+	}
+	c.gin.Writer.Header()["Content-Type"] = s.headers.json
+	c.writeOpenly(facts)
+	return nil
+}
+
+// fairFiles returns the handler of GET /fair/-/{file}: no pool has the name "-".
+func fairFiles() handler {
+	return uiFile(func(c call) (string, bool) { return c.param("file"), slices.Contains(ui.FairFiles(), c.param("file")) })
+}
+
+// fairPage returns the handler of GET /fair/{pool}: the page, if the pool has one.
+func (s *Server) fairPage() handler {
+	show := uiFile(func(call) (string, bool) { return "fair.html", true })
+	return func(c call) error {
+		ctx, cancel := c.within(s.RequestTimeout)
+		defer cancel()
+		if _, err := s.fair.Get(ctx, c.param("pool"), c.placeOfAnyone); err != nil {
+			return err
+		}
+		return show(c)
+	}
+}

@@ -1,0 +1,245 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	nethttp "net/http"
+	"sync"
+	"time"
+
+	"drawsvc/internal/api"
+	"drawsvc/internal/draw"
+)
+
+const (
+	// feedPath is the path of the feed of awards over all pools.
+	feedPath = "/admin/awards"
+	// feedWaitMax is the longest time that a call waits for awards.
+	feedWaitMax = time.Minute
+	// feedEvery is how often waiting calls ask for awards, all together.
+	feedEvery = 500 * time.Millisecond
+)
+
+// feedPoll is the last read of the head of the feed, which they share.
+type feedPoll struct {
+	mu sync.Mutex
+	at time.Time
+	n  int64
+}
+
+// feedWanted reads what a call wants of the feed. isNow says that it begins at its end.
+func (c call) feedWanted() (wanted draw.FeedQuery, isNow bool, err error) {
+	if wanted.Wins, err = c.isWanted("win"); err != nil {
+		return wanted, false, err
+	}
+	if c.query.Has("accept") {
+		if _, err = c.word("accept", "fork"); err != nil {
+			return wanted, false, err
+		}
+		wanted.AcceptFork = true
+	}
+	limit, err := c.number("limit", 1, api.PageMax, api.PageUsual)
+	if err != nil {
+		return wanted, false, err
+	}
+	wanted.Limit = int(limit)
+	after := c.query.Get("after")
+	if isNow = after == "now"; isNow || !c.query.Has("after") {
+		return wanted, isNow, nil
+	}
+	wanted.After, err = draw.ParseFeedCursor(after)
+	return wanted, false, err
+}
+
+// feedWait reads how long a call waits for awards.
+func (c call) feedWait() (time.Duration, error) {
+	if !c.query.Has("wait") {
+		return 0, nil
+	}
+	wait, err := time.ParseDuration(c.query.Get("wait"))
+	if err != nil || wait < 0 || wait > feedWaitMax {
+		return 0, draw.Errorf(draw.CodeInvalidRequest, "wait must be a duration of at most %s, such as 30s", feedWaitMax)
+	}
+	return wait, nil
+}
+
+// feed answers GET /admin/awards.
+func (s *Server) feed(c call) error {
+	wanted, isNow, err := c.feedWanted()
+	if err != nil {
+		return err
+	}
+	wait, err := c.feedWait()
+	if err != nil {
+		return err
+	}
+	page, err := s.feedPage(c, &wanted, isNow)
+	if err != nil {
+		return err
+	}
+	if wait > 0 && len(page.Awards) == 0 && page.IsEnd {
+		if page, err = s.awaitFeed(c, wanted, page, wait); err != nil {
+			return err
+		}
+	}
+	return c.writeJSON(api.Feed{Awards: api.ShowEach(page.Awards, api.ShowFeedAward), End: page.IsEnd, Next: page.Next.String()})
+}
+
+// feedPage extends the feed and reads a page, in a place of the database.
+func (s *Server) feedPage(c call, wanted *draw.FeedQuery, isNow bool) (page draw.FeedPage, err error) {
+	return placed(c, func(ctx context.Context) (draw.FeedPage, error) {
+		if _, err := s.Store.ExtendFeed(ctx); err != nil {
+			return page, err
+		}
+		if isNow {
+			wanted.After, err = s.Store.FeedEnd(ctx)
+			return draw.FeedPage{Next: wanted.After, IsEnd: true}, err
+		}
+		return s.Store.ReadFeed(ctx, *wanted)
+	})
+}
+
+// awaitFeed returns the first page that has an award, and after the wait an empty one. A
+// call that waits holds no connection to the database. It ends with its token, its caller
+// and the service.
+func (s *Server) awaitFeed(c call, wanted draw.FeedQuery, page draw.FeedPage, wait time.Duration) (draw.FeedPage, error) {
+	done, err := c.take(s.bounds.Waiters, 1, "as many calls wait for awards already as this token may have wait")
+	if err != nil {
+		return page, err
+	}
+	defer done()
+	c.unhurried(wait + s.limits.page)
+	// net/http would take the end of the time to read a request for the end of its caller.
+	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Time{})
+	ctx, end := context.WithTimeout(c.gin.Request.Context(), wait)
+	defer end()
+	defer context.AfterFunc(s.streaming, end)()
+	for {
+		select {
+		case <-ctx.Done():
+			return page, nil
+		case <-time.After(feedEvery):
+		}
+		if !s.gate.Admits(c.caller, c.route.role) {
+			return page, nil
+		}
+		if !s.hasFeedMoved(ctx, c, page.Next.Segment) {
+			continue
+		}
+		wanted.After = page.Next
+		next, err := s.feedPage(c, &wanted, false)
+		if err != nil || len(next.Awards) > 0 {
+			return next, err
+		}
+		page = next
+	}
+}
+
+// hasFeedMoved reports whether the feed has a segment after one. One waiting call asks
+// for all. While the database does not answer, nothing has moved.
+func (s *Server) hasFeedMoved(ctx context.Context, c call, after int64) bool {
+	l := &s.feedPoll
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.at) >= feedEvery {
+		ctx, cancel := context.WithTimeout(ctx, s.RequestTimeout)
+		defer cancel()
+		if n, err := placedIn(ctx, c, func() (int64, error) { return s.Store.ExtendFeed(ctx) }); err == nil {
+			l.n = n
+		}
+		l.at = time.Now()
+	}
+	return l.n > after
+}
+
+// feedAs is the handler of the feed in the form that its caller prefers.
+func (s *Server) feedAs() handler {
+	csv, lines := streamed(s.exportFeed), streamed(s.exportFeedLines)
+	return func(c call) error {
+		switch h := c.gin.Request.Header; {
+		case prefers(typeCSV, h):
+			return csv(c)
+		case c.query.Has(formulas):
+			return draw.Errorf(draw.CodeInvalidRequest, "%s is for text/csv", formulas)
+		case prefers(typeNDJSON, h):
+			return lines(c)
+		}
+		return s.feed(c)
+	}
+}
+
+// exportFeed streams the feed as CSV, exportFeedLines as a line of JSON for each award.
+func (s *Server) exportFeed(c call) error {
+	style, err := c.word(formulas, api.FormulasExact, api.FormulasEscaped)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	rows := api.NewFeedRows(&out, style == api.FormulasEscaped)
+	return s.streamFeed(c, typeCSVHeader, &out, func(page []draw.FeedAward) {
+		for i := range page {
+			rows.Write(new(api.ShowFeedAward(&page[i])))
+		}
+		_ = rows.Flush() // to memory: cannot fail
+	})
+}
+
+func (s *Server) exportFeedLines(c call) error {
+	var out bytes.Buffer
+	return s.streamFeed(c, typeNDJSON, &out, func(page []draw.FeedAward) {
+		for i := range page {
+			_ = api.WriteLine(&out, new(api.ShowFeedAward(&page[i]))) // to memory: cannot fail
+		}
+	})
+}
+
+// streamFeed sends all awards that the feed has when the call begins.
+func (s *Server) streamFeed(c call, contentType string, out *bytes.Buffer, write func([]draw.FeedAward)) error {
+	if c.query.Has("wait") {
+		return draw.Errorf(draw.CodeInvalidRequest, "wait is for JSON")
+	}
+	wanted, isNow, err := c.feedWanted()
+	if err != nil {
+		return err
+	}
+	left := -1
+	if c.query.Has("limit") {
+		left = wanted.Limit
+	}
+	pace := pace{left: s.limits.page, each: s.limits.pace}
+	for {
+		wanted.Limit = api.PageMax
+		if left >= 0 {
+			wanted.Limit = min(left, api.PageMax)
+		}
+		page, err := s.feedPart(c, &wanted, isNow)
+		if err != nil {
+			return err
+		}
+		write(page.Awards)
+		if err := pace.of(c, func() error { return c.send(contentType, out) }); err != nil {
+			return err
+		}
+		if left >= 0 {
+			left -= len(page.Awards)
+		}
+		if page.IsEnd || left == 0 || c.gin.Request.Method == nethttp.MethodHead {
+			return nil
+		}
+		wanted.After = page.Next
+	}
+}
+
+// feedPart is feedPage for a stream, which ends where the feed ended at its first page.
+func (s *Server) feedPart(c call, wanted *draw.FeedQuery, isNow bool) (page draw.FeedPage, err error) {
+	return placed(c, func(ctx context.Context) (draw.FeedPage, error) {
+		if wanted.Until == 0 {
+			end, err := s.Store.ExtendFeed(ctx)
+			if err != nil || isNow || end == 0 {
+				return draw.FeedPage{IsEnd: true}, err
+			}
+			wanted.Until = end
+		}
+		return s.Store.ReadFeed(ctx, *wanted)
+	})
+}

@@ -1,0 +1,51 @@
+package serve
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/periodic"
+	"drawsvc/internal/stock"
+)
+
+// stepMetrics counts the steps of awards that this instance wrote.
+type stepMetrics struct{ steps *prometheus.CounterVec }
+
+func newStepMetrics(to prometheus.Registerer) stepMetrics {
+	m := stepMetrics{promauto.With(to).NewCounterVec(prometheus.CounterOpts{
+		Name: "drawsvc_steps_total", Help: "Steps of awards that this instance has written, by what they did.",
+	}, []string{"what"})}
+	for _, what := range draw.StepKinds() {
+		m.steps.WithLabelValues(string(what))
+	}
+	return m
+}
+
+// Stepped counts steps of a kind.
+func (m stepMetrics) Stepped(what draw.StepKind, n int) {
+	m.steps.WithLabelValues(string(what)).Add(float64(n))
+}
+
+// watchClaims shows the awards that are claimed and not fulfilled, read about every
+// watchEvery until stop is called. What the database does not say stays as it was.
+func watchClaims(to prometheus.Registerer, store *stock.Store) (stop func()) {
+	var last atomic.Pointer[draw.ClaimedOpen]
+	last.Store(&draw.ClaimedOpen{})
+	gauge := func(name, help string, value func() float64) {
+		promauto.With(to).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	gauge("drawsvc_awards_claimed_open", "Awards that are claimed and not fulfilled, of all pools.", func() float64 { return float64(last.Load().Awards) })
+	gauge("drawsvc_awards_claimed_open_oldest_seconds", "How long the oldest of these awards has been claimed; 0 without any.",
+		func() float64 { return last.Load().Oldest.Seconds() })
+	return periodic.Start(watchEvery, func(ctx context.Context) {
+		bounded, end := context.WithTimeout(ctx, watchMax)
+		defer end()
+		if c, err := store.ClaimedOpen(bounded); err == nil {
+			last.Store(&c)
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package stock
+
+import (
+	"context"
+	"io"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/prizefile"
+)
+
+// Claim claims the awards of a draw that need it, or the one of an ordinal, 0 for all. Where
+// the pool has codes that do not open here, nothing is claimed. Errors: CodeSealKeyMissing,
+// and those of [steps.Book.Claim].
+func (s *Store) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string) (isThere bool, err error) {
+	d, err := s.Draw(ctx, poolID, drawID)
+	if err != nil {
+		return false, err
+	}
+	if d.HasCodes() {
+		if err := s.CodesAway(poolID); err != nil {
+			return false, err
+		}
+	}
+	return s.Book.Claim(ctx, poolID, drawID, user, ordinal, actor)
+}
+
+// ShowCode returns the code of an award, and writes the step that says that it was shown.
+// Errors: CodeSealKeyMissing, then no step is written; and those of [steps.Book.Step].
+func (s *Store) ShowCode(ctx context.Context, poolID string, version int64, actor string) (code string, err error) {
+	if err := s.CodesAway(poolID); err != nil {
+		if _, err := s.Life(ctx, poolID, version); err != nil {
+			return "", err
+		}
+		return "", err
+	}
+	step, _, err := s.Step(ctx, poolID, draw.WantedStep{Award: version, What: draw.StepShown}, actor)
+	if err != nil {
+		return "", err
+	}
+	l, err := s.Life(ctx, poolID, version)
+	if err != nil {
+		return "", err
+	}
+	shown := draw.Draw{ID: step.DrawID, PoolID: poolID, Awards: []draw.Award{l.Award}}
+	shown.Awards[0].HasCode, shown.Awards[0].AsksClaims = true, false
+	if err := s.Register.HandOut(ctx, poolID, []*draw.Draw{&shown}); err != nil {
+		return "", err
+	}
+	return shown.Awards[0].Code, nil
+}
+
+// StepFile makes the steps of a CSV file. Errors: CodeInvalidRequest for a file that cannot be
+// read, that of w.MayStep, and those of [steps.Book.StepAll].
+func (s *Store) StepFile(ctx context.Context, poolID string, file io.Reader, w draw.StepFile) (draw.SteppedFile, error) {
+	wanted, encoding, err := prizefile.ReadSteps(file)
+	if err != nil {
+		return draw.SteppedFile{}, err
+	}
+	for i := range wanted {
+		if err := w.MayStep(wanted[i].What); err != nil {
+			return draw.SteppedFile{}, err
+		}
+	}
+	done, err := s.StepAll(ctx, poolID, wanted, w.Actor, w.DryRun)
+	done.Encoding = encoding
+	return done, err
+}

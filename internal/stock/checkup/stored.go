@@ -1,0 +1,100 @@
+package checkup
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/stock"
+)
+
+// AheadMin is by how much a pool's last entry must be ahead of the clock to be counted.
+const AheadMin = time.Minute
+
+// checkStored finds what is stored and cannot be used. A schema that does not fit is
+// left to checkSchema.
+func checkStored(ctx context.Context, s *stock.Store) (found []Finding, err error) {
+	schema, err := s.Schema(ctx)
+	if err != nil || schema.Check() != nil {
+		return nil, err
+	}
+	for _, check := range []func(context.Context, *stock.Store) ([]Finding, error){checkUnreadable, checkCodes, checkHooks, checkAhead} {
+		more, err := check(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
+	}
+	return found, nil
+}
+
+// checkUnreadable finds rules and planned items that this binary cannot read.
+func checkUnreadable(ctx context.Context, s *stock.Store) (found []Finding, err error) {
+	watched, err := s.ReadWatched(ctx)
+	for _, p := range watched.Unreadable {
+		what := fmt.Sprintf("the rules of pool %s, of version %d,", p.PoolID, p.Version)
+		if p.Item != 0 {
+			what = fmt.Sprintf("item %d of the agenda of pool %s", p.Item, p.PoolID)
+		}
+		found = append(found, Finding{
+			Level: LevelDanger, Rule: "rules-unreadable",
+			Detail: fmt.Sprintf("%s cannot be read by this binary, whose time zones are of %s: %s", what, rules.ZoneRelease, draw.DetailOf(p.Why)),
+			Why:    "instances of this release answer new draws of the pool with 503 rules-unreadable; an item that nobody reads fails a minute after its time",
+			Remedy: "run on all instances the release that wrote it, or replace the rules, or remove the item",
+		})
+	}
+	return found, err
+}
+
+// checkAhead finds pools whose last entry is ahead of the database's clock.
+func checkAhead(ctx context.Context, s *stock.Store) ([]Finding, error) {
+	pools, err := s.PoolsAhead(ctx, AheadMin)
+	if err != nil || len(pools) == 0 {
+		return nil, err
+	}
+	return []Finding{{
+		Level: LevelDanger, Rule: "pool-ahead", Detail: "the last entry is more than a minute ahead of the database's clock in pools: " + strings.Join(pools, ", "),
+		Why:    "times never fall along a pool's versions: limits, budgets, tickets and agenda of these pools go by that time until the clock is there",
+		Remedy: "find out whether the clock is slow now or was ahead then; close the pool and go on in a new one if waiting takes too long: docs/runbook.md, DrawsvcPoolsAhead",
+	}}, nil
+}
+
+// checkCodes finds pools with codes that do not open under the keys.
+func checkCodes(ctx context.Context, s *stock.Store) ([]Finding, error) {
+	pools, foreign, err := s.ReadCodesAway(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []Finding
+	if len(pools) > 0 {
+		found = append(found, Finding{
+			Level: LevelDanger, Rule: "seal-key-missing", Detail: "codes do not open under the keys of --seal-keys, in pools: " + strings.Join(pools, ", "),
+			Why:    "an instance with these keys draws from none of them, and answers known keys there with 503 seal-key-missing",
+			Remedy: "add the key to the file of --seal-keys on every instance; nobody can open the codes without it",
+		})
+	}
+	if len(foreign) > 0 {
+		found = append(found, Finding{
+			Level: LevelDanger, Rule: "seal-key-foreign", Detail: "keys of --seal-keys have other bytes than those that codes are sealed with: " + strings.Join(foreign, ", "),
+			Why:    "such a key opens nothing, and the service does not use it",
+			Remedy: "put the former bytes of these ids back, and give a new key a new id",
+		})
+	}
+	return found, nil
+}
+
+// checkHooks finds hooks whose secrets do not open under the keys.
+func checkHooks(ctx context.Context, s *stock.Store) ([]Finding, error) {
+	away, err := s.HooksAway(ctx)
+	if err != nil || len(away) == 0 {
+		return nil, err
+	}
+	return []Finding{{
+		Level: LevelDanger, Rule: "hook-key-missing", Detail: "secrets do not open under the keys of --seal-keys, of hooks: " + strings.Join(away, ", "),
+		Why:    "an instance with these keys sends nothing to them",
+		Remedy: "add the key to the file of --seal-keys on every instance; without it, remove the hook and create it again",
+	}}, nil
+}

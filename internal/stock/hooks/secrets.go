@@ -1,0 +1,146 @@
+package hooks
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/hook"
+	"drawsvc/internal/seal"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+// secretName is what a secret of a hook is sealed for.
+func secretName(hookID string) string { return "drawsvc hook v1\n" + hookID }
+
+// open returns the hook with its secrets. Error: CodeSealKeyMissing.
+func (h *Hooks) open(r *row) (hook.Hook, error) {
+	opened := r.Hook
+	var err error
+	if opened.Secret, err = h.openOne(r.ID, r.keyID, r.secret); err != nil {
+		return opened, err
+	}
+	if r.formerKey != "" {
+		opened.Former, err = h.openOne(r.ID, r.formerKey, r.former)
+	}
+	return opened, err
+}
+
+func (h *Hooks) openOne(hookID, keyID string, sealed []byte) ([]byte, error) {
+	if key := h.keys.Ring().Key(keyID); key != nil {
+		if secret, err := key.Open(secretName(hookID), sealed); err == nil {
+			return secret, nil
+		}
+	}
+	return nil, draw.Errorf(draw.CodeSealKeyMissing, "the secret of hook %q is sealed under the key %q, which this instance does not have", hookID, keyID)
+}
+
+// OpenHook returns a hook with its secrets. Errors: CodeHookNotFound, CodeSealKeyMissing,
+// and those of the store.
+func (h *Hooks) OpenHook(ctx context.Context, id string) (opened hook.Hook, err error) {
+	err = h.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		r, err := h.readOne(ctx, tx, id, "")
+		if err == nil {
+			opened, err = h.open(&r)
+		}
+		return err
+	})
+	return opened, err
+}
+
+// RotateHook gives a hook a new secret, which it returns; the former one signs too for
+// [hook.RotationMax]. Errors: CodeHookNotFound, CodeSealKeyMissing, and those of the store.
+func (h *Hooks) RotateHook(ctx context.Context, id string) (rotated hook.Hook, err error) {
+	key, err := h.sealing(ctx)
+	if err != nil {
+		return rotated, err
+	}
+	err = h.ledger.Change(ctx, func(tx *sql.Tx) error {
+		r, err := h.readOne(ctx, tx, id, h.ledger.Engine.ForUpdate)
+		if err != nil {
+			return err
+		}
+		now, err := h.ledger.DatabaseTime(ctx, tx)
+		if err != nil {
+			return err
+		}
+		rotated = r.Hook
+		rotated.Secret, rotated.FormerUntil = hook.NewSecret(), now.Add(hook.RotationMax)
+		update := h.ledger.Builder().Update("hooks").Set("key_id", key.ID).Set("secret", key.Seal(secretName(id), rotated.Secret)).
+			Set("former_key", r.keyID).Set("former", r.secret).Set("former_until", h.ledger.Engine.Time(rotated.FormerUntil)).
+			Where(squirrel.Eq{"id": id})
+		return ledger.ExecOne(ctx, tx, update)
+	})
+	return rotated, err
+}
+
+// ResealHooks seals all secrets under the first key of the file. Errors:
+// CodeSealKeyMissing, and those of the store.
+func (h *Hooks) ResealHooks(ctx context.Context) error {
+	if h.ledger.Engine.Lacks(engine.PartHooks) {
+		return nil
+	}
+	key, err := h.sealing(ctx)
+	if err != nil {
+		return err
+	}
+	return h.ledger.Change(ctx, func(tx *sql.Tx) error {
+		all, err := h.read(ctx, tx, nil, h.ledger.Engine.ForUpdate)
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			if err := h.resealOne(ctx, tx, key, &all[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (h *Hooks) resealOne(ctx context.Context, tx *sql.Tx, key *seal.Key, r *row) error {
+	if r.keyID == key.ID && (r.formerKey == "" || r.formerKey == key.ID) {
+		return nil
+	}
+	opened, err := h.open(r)
+	if err != nil {
+		return err
+	}
+	update := h.ledger.Builder().Update("hooks").Set("key_id", key.ID).Set("secret", key.Seal(secretName(r.ID), opened.Secret))
+	if opened.Former != nil {
+		update = update.Set("former_key", key.ID).Set("former", key.Seal(secretName(r.ID), opened.Former))
+	}
+	return ledger.ExecOne(ctx, tx, update.Where(squirrel.Eq{"id": r.ID}))
+}
+
+// HooksAway returns the hooks whose secrets do not open under the keys. Errors: those of
+// the store.
+func (h *Hooks) HooksAway(ctx context.Context) (away []string, err error) {
+	if h.ledger.Engine.Lacks(engine.PartHooks) {
+		return nil, nil
+	}
+	err = h.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		away = nil
+		all, err := h.read(ctx, tx, nil, "")
+		for i := range all {
+			if _, err := h.open(&all[i]); err != nil {
+				away = append(away, all[i].ID)
+			}
+		}
+		return err
+	})
+	return away, err
+}
+
+// formerUntil returns when the former secret of a hook stops to sign, the zero time for
+// none.
+func (r *row) formerUntil(now time.Time) time.Time {
+	if r.FormerUntil.After(now) && !r.FormerUntil.Equal(engine.Epoch(time.Time{})) {
+		return r.FormerUntil
+	}
+	return time.Time{}
+}

@@ -1,0 +1,112 @@
+package stock_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/hook"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+const (
+	// hangingHooks is one less than the maximum number of hooks.
+	hangingHooks = 19
+	// lagMax is the maximum time from a commit to the receiver that works.
+	lagMax = 5 * time.Second
+	// growthMax is the maximum growth of the heap while receivers hang.
+	growthMax = 32 << 20
+)
+
+// startHanging starts a receiver that takes messages and never answers.
+func startHanging(t *testing.T) (url string) {
+	t.Helper()
+	ended := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-ended }))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(ended) })
+	return server.URL
+}
+
+func heapNow() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// judgeHanging reports what the hooks whose receivers hang do to one that works: when its
+// events arrive, and how the heap grows.
+func judgeHanging(t *testing.T, s *stock.Store, feed hook.Feed, limit time.Duration) (faults []string) {
+	t.Helper()
+	r := stocktest.NewReceiver(t)
+	stocktest.Pool(t, s, "p", 1000)
+	hanging := startHanging(t)
+	for i := range hangingHooks {
+		_, err := s.CreateHook(t.Context(), hook.Create{URL: fmt.Sprint(hanging, "/", i), FromStart: true})
+		require.NoError(t, err)
+	}
+	_, err := s.CreateHook(t.Context(), hook.Create{URL: r.URL, Filter: hook.Filter{Types: []hook.Type{hook.TypeWon}}, FromStart: true})
+	require.NoError(t, err)
+	before := heapNow()
+	defer stocktest.StartRelay(t, s, feed)()
+	for drawn := range 5 {
+		p, err := s.Pool(t.Context(), "p")
+		require.NoError(t, err)
+		names := make([]string, 50)
+		for i := range names {
+			names[i] = fmt.Sprint("d", drawn, "-", i)
+		}
+		require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", p.Version, "a", p.Prizes[0].Issued, names...)))
+		wanted := (drawn + 1) * len(names)
+		for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+			events, _, _ := r.Of("p")
+			if len(events) >= wanted {
+				break
+			}
+			if time.Since(begun) > limit {
+				return append(faults, fmt.Sprintf("%d of %d events arrived within %v", len(events), wanted, limit))
+			}
+		}
+	}
+	if after := heapNow(); after > before+growthMax {
+		faults = append(faults, fmt.Sprintf("the heap grew by %d bytes", after-before))
+	}
+	return faults
+}
+
+// queued has all hooks share one queue: a hook gets its turn after those before it. The
+// first is one that hangs: these have no filter.
+type queued struct{ *stock.Store }
+
+// Waiting implements hook.Feed.
+func (q queued) Waiting(ctx context.Context, hooks []hook.Hook, now time.Time) ([]hook.Cursor, error) {
+	found, err := q.Store.Waiting(ctx, hooks, now)
+	first := slices.IndexFunc(hooks, func(h hook.Hook) bool { return len(h.Filter.Types) == 0 })
+	return slices.DeleteFunc(found, func(c hook.Cursor) bool { return c.HookID != hooks[first].ID }), err
+}
+
+// TestHangingReceiversHoldNobody: beside 19 receivers that hang, the events of one that works
+// arrive in time, and the heap does not grow.
+func TestHangingReceiversHoldNobody(t *testing.T) {
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			s := stocktest.New(t, dialect)
+			require.Empty(t, judgeHanging(t, s, s, lagMax))
+		})
+	}
+}
+
+// TestHangingReceiversCatch the relay whose hooks share one queue.
+func TestHangingReceiversCatch(t *testing.T) {
+	s := stocktest.New(t, "sqlite")
+	require.NotEmpty(t, judgeHanging(t, s, queued{s}, time.Second))
+}

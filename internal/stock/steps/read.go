@@ -1,0 +1,346 @@
+package steps
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+const (
+	// versionsMax is how many awards one statement names.
+	versionsMax = 500
+	// gapsMax is how many rows a range may have for each wanted one.
+	gapsMax = 4
+)
+
+// among is the condition for rows whose column is one of some numbers in order, and perhaps
+// for others between them: without statistics, PostgreSQL reads the whole pool for a long
+// list, and for a range only that.
+func among(column string, numbers []int64) squirrel.And {
+	first, last := numbers[0], numbers[len(numbers)-1]
+	within := squirrel.And{squirrel.GtOrEq{column: first}, squirrel.LtOrEq{column: last}}
+	if last-first < int64(len(numbers))*gapsMax {
+		return within
+	}
+	return append(within, squirrel.Eq{column: numbers})
+}
+
+func chunks(versions []int64) iter.Seq[[]int64] { return slices.Chunk(versions, versionsMax) }
+
+// selectSteps selects steps AS s of a pool, each with what its award says.
+func (b *Book) selectSteps(poolID string) squirrel.SelectBuilder {
+	return b.ledger.SelectFrom("steps AS s LEFT JOIN awards AS a ON a.pool_id = s.pool_id AND a.version = s.award",
+		"s.n", "s.award", "s.seq", "s.what", "s.state", "s.since", "s.reference", "s.reason", "COALESCE(s.returned, 0)", "s.actor", "s.at",
+		"COALESCE(a.draw_id, '')", "COALESCE(a.ordinal, 0)", "COALESCE(a.prize_id, '')").Where(squirrel.Eq{"s.pool_id": poolID})
+}
+
+func scanStep(poolID string) func(engine.Scanner) (draw.Step, error) {
+	return func(row engine.Scanner) (draw.Step, error) {
+		s := draw.Step{PoolID: poolID}
+		err := row.Scan(&s.N, &s.Award, &s.Seq, (*string)(&s.What), (*string)(&s.State), engine.ScanTime(&s.Since), &s.Reference, &s.Reason, &s.Returned,
+			&s.Actor, engine.ScanTime(&s.At), &s.DrawID, &s.Ordinal, &s.PrizeID)
+		return s, err
+	}
+}
+
+// StepsAfter returns at most limit steps of a pool in order of their numbers, starting with
+// the first above after. Errors: CodePoolNotFound, and those of the store.
+func (b *Book) StepsAfter(ctx context.Context, poolID string, after int64, limit int) (steps []draw.Step, err error) {
+	err = b.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		steps, err = b.ReadStepsAfter(ctx, tx, poolID, after, limit)
+		return err
+	})
+	return steps, err
+}
+
+// ReadStepsAfter is StepsAfter in a snapshot that reads more than steps.
+func (b *Book) ReadStepsAfter(ctx context.Context, q engine.Querier, poolID string, after int64, limit int) ([]draw.Step, error) {
+	if b.ledger.Engine.Lacks(engine.PartSteps) {
+		return nil, nil
+	}
+	query := b.selectSteps(poolID).Where(squirrel.Gt{"s.n": after}).OrderBy("s.n").Limit(uint64(limit)) //nolint:gosec // checked by the caller
+	return ledger.SelectAll(ctx, q, query, scanStep(poolID))
+}
+
+// LastStep returns the number of the last step of a pool, 0 for none. Errors:
+// CodePoolNotFound, and those of the store.
+func (b *Book) LastStep(ctx context.Context, poolID string) (n int64, err error) {
+	err = b.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		n, err = b.ledger.LastStep(ctx, tx, poolID)
+		return err
+	})
+	return n, err
+}
+
+// eras are the claims that a pool's rules had, in order of their versions.
+type eras struct {
+	from int64
+	all  []draw.Ruling
+	// now are the rules in force, nil for none.
+	now *draw.Rules
+}
+
+// readEras reads them: nothing where no rules of the pool ever had claims.
+func (b *Book) readEras(ctx context.Context, q engine.Querier, poolID string) (*eras, error) {
+	e := &eras{}
+	query := b.ledger.SelectFrom("pools", "claims_from").Where(squirrel.Eq{"id": poolID})
+	found, err := ledger.SelectAll(ctx, q, query, ledger.ScanInt)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, engine.PoolNotFound(poolID)
+	}
+	if e.from = found[0]; e.from == 0 {
+		return e, nil
+	}
+	if e.all, err = b.ledger.Rulings(ctx, q, poolID); err != nil {
+		return nil, err
+	}
+	if n := len(e.all); n > 0 {
+		e.now = e.all[n-1].Rules
+	}
+	return e, nil
+}
+
+// at are the rules in force at a version, nil for none. Error: CodeRulesUnreadable.
+func (e *eras) at(version int64) (*draw.Rules, error) {
+	n, _ := slices.BinarySearchFunc(e.all, version, func(r draw.Ruling, v int64) int {
+		if r.Version < v {
+			return -1
+		}
+		return 1
+	})
+	if n == 0 {
+		return nil, nil
+	}
+	r := e.all[n-1].Rules
+	if why := r.Unreadable(); why != nil {
+		return nil, draw.Unreadable("the rules of version %d", why, e.all[n-1].Version)
+	}
+	return r, nil
+}
+
+// of fills in what the rules say of an award.
+func (e *eras) of(l *draw.Life) error {
+	if e.from == 0 || l.Award.Version < e.from || l.Award.Blank {
+		return nil
+	}
+	r, err := e.at(l.Award.Version)
+	if err != nil {
+		return err
+	}
+	claims := draw.ClaimsOf(r)
+	if l.NeedsClaim = claims.NeedsClaim(&l.Award); !l.NeedsClaim {
+		return nil
+	}
+	if why := e.now.Unreadable(); why != nil {
+		return draw.Unreadable("the rules in force", why)
+	}
+	l.Until = claims.Deadline(&l.Award, draw.ClaimsOf(e.now))
+	return nil
+}
+
+// returns reports whether the unit of an award returns when it expires.
+func (e *eras) returns(a *draw.Award) bool {
+	r, err := e.at(a.Version)
+	claims := draw.ClaimsOf(r)
+	return err == nil && claims != nil && claims.Return
+}
+
+// readAwards reads the awards of versions, and what the rules say of them.
+func (b *Book) readAwards(ctx context.Context, q engine.Querier, poolID string, versions []int64) (map[int64]*draw.Life, *eras, error) {
+	e, err := b.readEras(ctx, q, poolID)
+	if err != nil {
+		return nil, nil, err
+	}
+	lives := make(map[int64]*draw.Life, len(versions))
+	versions = slices.Sorted(slices.Values(versions))
+	for part := range chunks(versions) {
+		query, scan := b.ledger.SelectCodedAwards(poolID)
+		found, err := ledger.SelectAll(ctx, q, query.Where(among("a.version", part)).OrderBy("a.version"), scan)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range found {
+			if _, isWanted := slices.BinarySearch(part, found[i].Version); !isWanted {
+				continue
+			}
+			l := &draw.Life{Award: found[i], State: draw.AwardWon, Since: found[i].At, HasCode: found[i].HasCode}
+			if err := e.of(l); err != nil {
+				return nil, nil, err
+			}
+			lives[l.Award.Version] = l
+		}
+	}
+	return lives, e, nil
+}
+
+// addSteps reads the steps of awards.
+func (b *Book) addSteps(ctx context.Context, q engine.Querier, poolID string, lives map[int64]*draw.Life) error {
+	versions := make([]int64, 0, len(lives))
+	for version := range lives {
+		versions = append(versions, version)
+	}
+	slices.Sort(versions)
+	for part := range chunks(versions) {
+		query := b.selectSteps(poolID).Where(among("s.award", part)).OrderBy("s.award", "s.seq")
+		found, err := ledger.SelectAll(ctx, q, query, scanStep(poolID))
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			if l := lives[found[i].Award]; l != nil {
+				take(l, &found[i])
+			}
+		}
+	}
+	for _, l := range lives {
+		l.WasShown = l.WasShown || l.HasCode && !l.NeedsClaim
+	}
+	return nil
+}
+
+// take adds the next step to the life of an award.
+func take(l *draw.Life, s *draw.Step) {
+	l.Steps = append(l.Steps, *s)
+	switch s.What {
+	case draw.StepClaimed, draw.StepFulfilled, draw.StepShown:
+		l.WasShown = l.HasCode
+	case draw.StepReopened, draw.StepVoided, draw.StepExpired, draw.StepReplaced:
+	}
+	if s.What.IsOfCode() {
+		return
+	}
+	l.State, l.Since = s.State, s.Since
+	if l.Reference = ""; s.State == draw.AwardFulfilled {
+		l.Reference = s.Reference
+	}
+}
+
+// standing is the step that made the state of an award, nil for none.
+func standing(l *draw.Life) *draw.Step {
+	for i := len(l.Steps) - 1; i >= 0; i-- {
+		if !l.Steps[i].What.IsOfCode() {
+			return &l.Steps[i]
+		}
+	}
+	return nil
+}
+
+// isPast reports whether the deadline of an award has passed.
+func isPast(l *draw.Life, now time.Time) bool { return !l.Until.IsZero() && !now.Before(l.Until) }
+
+// showNow makes the state of a life the one that everybody sees now.
+func showNow(l *draw.Life, now time.Time) {
+	state := draw.StateNow(l.State, draw.LifeFacts{NeedsClaim: l.NeedsClaim, IsPast: isPast(l, now)})
+	if state != l.State {
+		l.State, l.Since = state, l.Until
+	}
+}
+
+// ReadLives reads what became of awards of a pool, in a snapshot, by their versions.
+func (b *Book) ReadLives(ctx context.Context, q engine.Querier, poolID string, versions []int64) (map[int64]*draw.Life, error) {
+	lives, _, err := b.readAwards(ctx, q, poolID, versions)
+	if err == nil {
+		err = b.addSteps(ctx, q, poolID, lives)
+	}
+	if err != nil {
+		return nil, err
+	}
+	now, err := b.ledger.DatabaseTime(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range lives {
+		showNow(l, now)
+	}
+	return lives, nil
+}
+
+// Life returns an award with what became of it. Errors: CodePoolNotFound,
+// CodeAwardNotFound, and those of the store.
+func (b *Book) Life(ctx context.Context, poolID string, version int64) (l draw.Life, err error) {
+	err = b.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		if err := b.checkSchema(); err != nil {
+			return err
+		}
+		lives, err := b.ReadLives(ctx, tx, poolID, []int64{version})
+		if err != nil {
+			return err
+		}
+		if lives[version] == nil {
+			return b.ledger.Absent(ctx, tx, errNoAward(poolID, version))
+		}
+		l = *lives[version]
+		return nil
+	})
+	return l, err
+}
+
+func errNoAward(poolID string, version int64) error {
+	return draw.Errorf(draw.CodeAwardNotFound, "pool %q has no award of version %d", poolID, version)
+}
+
+// LivesOf reads what became of the awards of a draw: each is nil where there is nothing to
+// tell, and the list where there is of none. Award.AsksClaims says whether the pool's rules
+// ever had claims.
+func (b *Book) LivesOf(ctx context.Context, q engine.Querier, poolID string, awards []draw.Award) ([]*draw.Life, error) {
+	isTold := slices.ContainsFunc(awards, func(a draw.Award) bool { return a.AsksClaims || a.HasCode })
+	if b.ledger.Engine.Lacks(engine.PartSteps) || !isTold {
+		return nil, nil
+	}
+	versions := make([]int64, len(awards))
+	for i := range awards {
+		versions[i] = awards[i].Version
+	}
+	lives, err := b.ReadLives(ctx, q, poolID, versions)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*draw.Life, len(awards))
+	for i := range awards {
+		awards[i].AsksClaims = false
+		if l := lives[awards[i].Version]; l != nil && l.IsTold() {
+			all[i] = l
+		}
+	}
+	return all, nil
+}
+
+// MarkClaims notes of the awards of draws of one pool whether they need a claim, and until
+// when, by the rules of their versions. Errors: CodeRulesUnreadable, and those of the store.
+func (b *Book) MarkClaims(ctx context.Context, poolID string, draws []*draw.Draw) error {
+	asks := func(a draw.Award) bool { return a.AsksClaims }
+	if !slices.ContainsFunc(draws, func(d *draw.Draw) bool { return slices.ContainsFunc(d.Awards, asks) }) {
+		return nil
+	}
+	return b.ledger.SnapshotOn(ctx, b.ledger.Engine.ReadBack, func(tx *sql.Tx) error {
+		e, err := b.readEras(ctx, tx, poolID)
+		if err != nil {
+			return err
+		}
+		for _, d := range draws {
+			for i := range d.Awards {
+				a := &d.Awards[i]
+				if !a.AsksClaims {
+					continue
+				}
+				r, err := e.at(a.Version)
+				if err != nil {
+					return err
+				}
+				draw.ClaimsOf(r).MarkClaim(a)
+			}
+		}
+		return nil
+	})
+}

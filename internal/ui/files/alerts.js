@@ -1,0 +1,120 @@
+// What needs attention, above every view: spent budgets, low stock, planned
+// items that failed, audits that found something, late jobs.
+
+import { get, part } from "./api.js";
+import { button, count, duration, h, moment } from "./dom.js";
+import { last } from "./log.js";
+import { nothingToWin } from "./money.js";
+import { live, readsPools, watch } from "./state.js";
+
+const jobsEvery = 60_000; // while the page is visible
+const lateAfter = 600; // seconds, as the alarm of the metrics
+const failedFor = 7 * 86_400_000, failedMax = 3; // of a pool, in ms
+const shownMax = 5;
+const key = "drawsvc-dismissed";
+
+/** What was read beside the stream, each a list of warnings: of jobs, and of a pool's agenda by its id. */
+const known = { jobs: [], agenda: new Map() };
+const changed = new EventTarget();
+
+/** The warnings that were put away. One is dropped when its state ends, so that the next is shown. */
+const dismissed = {
+  all: () => new Set(JSON.parse(sessionStorage.getItem(key) ?? "[]")),
+  set: (keys) => sessionStorage.setItem(key, JSON.stringify([...keys])),
+};
+
+const ofPool = (id) => `#/pools/${part(id)}`;
+
+/** What the stream says. The red line of a pool's own view says that nothing can be won. */
+function ofStream() {
+  const warnings = [];
+  for (const pool of live.pools.values()) {
+    const isShown = location.hash.startsWith(ofPool(pool.id)) && /^(\/|$)/.test(location.hash.slice(ofPool(pool.id).length));
+    if (pool.nothing?.why === "budget" && !isShown) warnings.push({ key: `budget ${pool.id} ${pool.nothing.since ?? ""}`, pool, text: nothingToWin(pool), href: ofPool(pool.id) });
+    for (const low of pool.low ?? []) {
+      const name = pool.prizes?.find((prize) => prize.id === low.prize)?.name ?? low.prize;
+      const text = low.remaining === 0 ? `No ${name} is left.` : `Few of ${name} are left: ${count(low.remaining)}.`;
+      warnings.push({ key: `${low.remaining === 0 ? "empty" : "low"} ${pool.id} ${low.prize}`, pool, text, href: ofPool(pool.id) });
+    }
+  }
+  return warnings;
+}
+
+/** Reads which planned items of a pool failed of late. The log is read when an act made a new revision. */
+export async function readFailedItems(pool, signal) {
+  const since = Date.now() - failedFor;
+  const { entries } = await last({ id: pool.id, signal }, true, pool.version);
+  const failed = entries.filter((entry) => entry.what === "agenda" && entry.body.failed && Date.parse(entry.at) > since).slice(0, failedMax);
+  known.agenda.set(pool.id, failed.map((entry) => ({
+    key: `agenda ${pool.id} ${entry.version}`, pool, text: `What was planned for ${moment(entry.at)} was not possible: ${entry.body.detail || entry.body.failed}.`, href: `${ofPool(pool.id)}/agenda`,
+  })));
+  changed.dispatchEvent(new Event("change"));
+}
+
+/** Reads the jobs, and what the last audit found when there was another. */
+async function readJobs(seen, signal) {
+  const { jobs } = await get("admin/jobs", { signal });
+  const warnings = jobs.filter((job) => job.enabled && job.overdue_seconds > lateAfter)
+    .map((job) => ({ key: `late ${job.name} ${job.due_at}`, text: `The job ${job.name} is late by ${duration(job.overdue_seconds)}.`, href: "#/jobs" }));
+  const audit = jobs.find((job) => job.name === "audit");
+  if (audit && audit.status !== "running" && seen.token !== audit.token) Object.assign(seen, { token: audit.token, report: (await get("admin/jobs/audit", { signal })).report });
+  if (audit?.last_error) warnings.push({ key: `audit failed ${audit.token}`, text: `The audit could not run: ${audit.last_error}.`, href: "#/jobs" });
+  for (const broken of seen.report?.ok === false ? seen.report.broken ?? [] : []) {
+    warnings.push({ key: `audit ${broken.pool} ${broken.first}`, pool: live.pools.get(broken.pool) ?? { name: broken.pool }, text: `The audit found ${broken.violations === 1 ? "a violation" : `${count(broken.violations)} violations`}: ${broken.first}.`, href: ofPool(broken.pool) });
+  }
+  known.jobs = warnings;
+}
+
+/** The banner, until signal ends. */
+export function banner(signal) {
+  const list = h("ul"), more = h("p", { class: "quiet", hidden: true });
+  const element = h("section", { class: "alerts", "aria-label": "Warnings", hidden: true }, list, more);
+  const region = h("div", { role: "status", "aria-live": "polite" }, element);
+  let shown = "";
+  const update = () => {
+    const all = [...ofStream(), ...known.agenda.values(), ...known.jobs].flat();
+    const keys = new Set(all.map((warning) => warning.key)), put = dismissed.all();
+    const isKnown = live.at !== null; // before the first frame nothing has ended
+    const stays = [...put].filter((k) => keys.has(k) || !isKnown || !/^(budget|low|empty) /.test(k));
+    if (stays.length !== put.size) dismissed.set(stays);
+    const open = all.filter((warning) => !put.has(warning.key));
+    const text = JSON.stringify(open.map(({ key, pool, text }) => [key, pool?.name, text]));
+    if (text === shown) return;
+    shown = text;
+    element.hidden = open.length === 0;
+    list.replaceChildren(...open.slice(0, shownMax).map((warning) => line(warning, update)));
+    more.hidden = open.length <= shownMax;
+    more.textContent = `And ${count(open.length - shownMax)} more.`;
+  };
+  watch(update, signal);
+  changed.addEventListener("change", update, { signal });
+  addEventListener("hashchange", update, { signal });
+  if (readsPools()) poll(signal, update);
+  return region;
+}
+
+function line(warning, update) {
+  const dismiss = button("Dismiss", () => {
+    dismissed.set(new Set([...dismissed.all(), warning.key]));
+    update();
+  }, "small");
+  return h("li", {}, h("span", { class: "break" }, warning.pool && h("b", {}, `${warning.pool.name}: `), h("a", { href: warning.href }, warning.text)), dismiss);
+}
+
+/** Reads the jobs once a minute, while the page is visible. */
+async function poll(signal, update) {
+  const seen = { token: null, report: null };
+  known.jobs = [];
+  known.agenda.clear();
+  while (!signal.aborted) {
+    if (document.visibilityState === "visible") {
+      try {
+        await readJobs(seen, signal);
+        update();
+      } catch {
+        // The header says that the service does not answer; a later reading makes up for it.
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, jobsEvery * (0.8 + 0.4 * Math.random())));
+  }
+}

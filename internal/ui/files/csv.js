@@ -1,0 +1,53 @@
+// Files that leave the page: CSV as RFC 4180 writes it, or as spreadsheets of some languages want it.
+
+/** The rows of a CSV text, each an array of fields. */
+export function parse(text) {
+  const rows = [];
+  let row = [], field = "", isQuoted = false;
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i];
+    if (isQuoted) {
+      if (c !== '"') field += c;
+      else if (text[i + 1] === '"') field += text[++i];
+      else isQuoted = false;
+    } else if (c === '"') isQuoted = true;
+    else if (c === ",") { row.push(field); field = ""; }
+    else if (c === "\n") { rows.push([...row, field]); row = []; field = ""; }
+    else if (c !== "\r") field += c;
+  }
+  if (field || row.length) rows.push([...row, field]);
+  return rows;
+}
+
+/** The rows of a CSV text as objects, by the names of its columns. */
+export function records(text) {
+  const [columns = [], ...rows] = parse(text);
+  return rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]])));
+}
+
+/** Whether spreadsheets of this browser's language write a comma before the cents, and so a semicolon between fields. */
+export const hasDecimalComma = () => new Intl.NumberFormat().format(1.5).includes(",");
+
+/**
+ * A CSV text. excel has semicolons, mark a mark of UTF-8 at its beginning, comma a
+ * decimal comma in the columns that are amounts.
+ */
+export function write(columns, rows, { excel = false, mark = excel, comma = false, amounts = ["value"] } = {}) {
+  const separator = excel ? ";" : ",";
+  const quoted = (text) => (/[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const line = (row) => columns.map((name) => {
+    const text = String(row[name] ?? "");
+    return quoted(comma && amounts.includes(name) ? text.replace(".", ",") : text);
+  }).join(separator);
+  return (mark ? "\ufeff" : "") + [columns.map(quoted).join(separator), ...rows.map(line), ""].join("\r\n");
+}
+
+/** Has the browser save a file. */
+export function save(name, content, type = "text/csv;charset=utf-8") {
+  const address = URL.createObjectURL(new Blob([content], { type }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

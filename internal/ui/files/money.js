@@ -1,0 +1,100 @@
+// Money: what a pool has given, where its budget stands, and whether anything can be won.
+
+import { part, send } from "./api.js";
+import { ask } from "./dialog.js";
+import { bar, button, field, h, moment, say } from "./dom.js";
+import { forPlayers } from "./shown.js";
+import { mayAct } from "./state.js";
+
+const formats = new Map();
+
+/** An amount such as "19.90", written as the browser's language does, to the cent. */
+export function money(amount, currency) {
+  const key = currency || "";
+  if (!formats.has(key)) formats.set(key, new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2, ...(key && { style: "currency", currency: key }) }));
+  return formats.get(key).format(amount); // of the text: a number would round large amounts
+}
+
+/** An amount in cents, which sums stay exact in. */
+export const cents = (amount) => BigInt(amount.replace(".", ""));
+
+/** The amount of some cents. */
+export const amountOf = (n) => `${n / 100n}.${String(n % 100n).padStart(2, "0")}`;
+
+const sum = (prizes, value) => amountOf(prizes.reduce((total, prize) => total + value(prize), 0n));
+const winnable = (prizes) => prizes.filter((prize) => prize.kind !== "blank" && prize.remaining !== null);
+
+/** What the prizes that are left are worth. */
+export const stockWorth = (prizes) => sum(winnable(prizes), (prize) => cents(prize.value) * BigInt(prize.remaining));
+
+/** What all prizes have given. */
+export const givenInAll = (prizes) => sum(prizes, (prize) => cents(prize.given ?? "0.00"));
+
+/** Why nothing can be won, in a sentence; "" while something can. */
+export function nothingToWin({ nothing }) {
+  if (!nothing) return "";
+  const again = nothing.until ? ` It begins again ${moment(nothing.until)}.` : "";
+  return {
+    budget: `Nothing can be won: budget used up${nothing.since ? ` since ${moment(nothing.since)}` : ""}.${again}`,
+    dates: "Nothing can be won now: the next prizes come on their dates.",
+    odds: "Nothing can be won: the odds give the prizes that are left no chance.",
+    stock: "Nothing can be won: no prize is left.",
+  }[nothing.why] ?? nothing.detail;
+}
+
+/** How much of the budget is given, in words; "" without one. */
+export const budgetGiven = ({ budget, currency }) => (budget ? `${money(budget.spent, currency)} of ${money(budget.max, currency)} given` : "");
+
+/** When the budget is used up at the present pace, and when it begins again. */
+function pace({ budget, nothing, rate }) {
+  const resets = budget.resets_at && `It begins again ${moment(budget.resets_at)}.`;
+  if (nothing) return "";
+  const ends = budget.ends_at ? `At this pace used up on ${moment(budget.ends_at)}.` : rate > 0 && resets ? "At this pace it lasts." : "";
+  return [ends, resets].filter(Boolean).join(" ");
+}
+
+/** The money of a pool, for every section of it; set(pool) shows it as it is now. */
+export function moneyBox(at) {
+  const alarm = h("p", { class: "nothing", role: "alert", hidden: true }), share = bar("Budget", { says: "given", isLow: (given) => given > 0.9 });
+  const given = h("b", { dataset: { figure: "budget" } }), note = h("span", { class: "quiet" }), worth = h("span", { class: "quiet", dataset: { figure: "worth" } });
+  const line = h("div", { class: "row money" }, given, share.element, note), second = h("div", { class: "row" }, worth);
+  const change = mayAct() && button("Currency…", () => setCurrency(at), "small");
+  if (change) second.append(change);
+  const players = forPlayers(at);
+  return {
+    element: h("div", { class: "moneys" }, alarm, line, second, players.element),
+    set(pool) {
+      const nothing = nothingToWin(pool);
+      alarm.hidden = !nothing;
+      say(alarm, nothing);
+      line.hidden = !pool.budget;
+      if (pool.budget) {
+        say(given, budgetGiven(pool));
+        share.set(Number(pool.budget.spent), Number(pool.budget.max));
+        say(note, pace(pool));
+      }
+      say(worth, worthOf(pool));
+      players.set(pool);
+    },
+  };
+}
+
+/** Before the first draw what there is to give, then what was given. */
+function worthOf({ prizes, budget, currency, awards }) {
+  if (awards > 0) return budget && !budget.per ? "" : `Given in all: ${money(givenInAll(prizes), currency)}.`;
+  const worth = `The stock is worth ${money(stockWorth(prizes), currency)}`;
+  return budget ? `${worth}, the budget is ${money(budget.max, currency)}${budget.per ? ` per ${budget.per}` : ""}.` : `${worth}.`;
+}
+
+function setCurrency(at) {
+  const code = h("input", { maxlength: 3, pattern: "[A-Za-z]{3}", value: at.pool.currency ?? "", autocomplete: "off", spellcheck: "false" });
+  ask({
+    title: "Currency of the values", yes: "Set the currency",
+    body: [field("Currency", code, "Three letters, such as EUR; empty for none. It is only shown: no value changes.")],
+    async act() {
+      await send("PATCH", `admin/pools/${part(at.id)}`, { currency: code.value.toUpperCase() || null });
+      await at.refresh();
+      return "The currency is set.";
+    },
+  });
+}

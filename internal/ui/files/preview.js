@@ -1,0 +1,36 @@
+// What a file would do, before it does it.
+
+import { problemText } from "./dialog.js";
+import { button, h } from "./dom.js";
+
+const fileMax = 8 << 20;
+
+/**
+ * A preview: what() tries and returns shows, the elements that say what would happen, and
+ * seen: that of what they show. check tries anew, clear takes the preview away, and seen returns what is shown.
+ */
+export function previewed(what) {
+  const place = h("div", { class: "preview", "aria-live": "polite" });
+  let seen = null;
+  const show = (...elements) => { seen = null; place.replaceChildren(...elements); };
+  const clear = () => show();
+  const check = async () => {
+    clear();
+    try {
+      const tried = await what();
+      show(...tried.shows);
+      seen = tried.seen;
+    } catch (problem) {
+      show(h("div", { class: "error" }, problemText(problem)));
+    }
+  };
+  return { elements: [h("p", {}, button("Preview", check)), place], check, clear, show, seen: () => seen };
+}
+
+/** The bytes of the chosen file, which the service checks; otherwise says what to do with a larger one. */
+export async function chosen(file, otherwise) {
+  const from = file.files[0];
+  if (!from) throw Object.assign(new Error("Choose a file first."), { title: "No file" });
+  if (from.size > fileMax) throw Object.assign(new Error(`It has more than 8 MiB: ${otherwise}.`), { title: "The file is too large" });
+  return from.arrayBuffer();
+}

@@ -1,0 +1,286 @@
+// Changing the rules of a pool: a form and its JSON, what they mean, what they change, and
+// what becomes of a draft when somebody else was first.
+
+import { call, get, part } from "./api.js";
+import { ask, problemText } from "./dialog.js";
+import { button, field, h, moment, say } from "./dom.js";
+import { last } from "./log.js";
+import { differenceList, isSame, onTop } from "./rulesdiff.js";
+import { drafts } from "./rulesdrafts.js";
+import { rulesForm } from "./rulesform.js";
+import { simulateDraft } from "./simulation.js";
+import { browserZone, readDocument, readExactly } from "./words.js";
+
+const meansAfter = 700; // how long typing rests before the service is asked what it means
+const written = (document) => JSON.stringify(document, null, 2);
+
+/** The rules to begin with in a pool without rules. */
+function begun(pool) {
+  const blank = pool.prizes.find((prize) => prize.kind === "blank" && prize.stocked === null);
+  return { ...(blank && { fallback: blank.id }), zone: browserZone() };
+}
+
+/** The sentences that rules mean, as the service says them. */
+export const meaning = (words) => h("ul", { class: "meaning" }, words.map((sentence) => h("li", {}, sentence)));
+
+/** Asks for new rules. own are those in force: version, document, actor, at; done is called when others are. */
+export function editRules(at, path, own, done) {
+  const kept = drafts(at.id), found = kept.read();
+  const state = found ?? { version: own.version, base: own.document ?? {}, text: written(own.document ?? begun(at.pool)) };
+  const panels = editor(at, state, (text) => {
+    state.text = text;
+    if (isSame(tryRead(text), state.base)) kept.drop();
+    else kept.keep(state);
+    note.hidden = kept.read() === null;
+  });
+  const start = () => {
+    Object.assign(state, { version: own.version, base: own.document ?? {} });
+    panels.set(written(own.document ?? begun(at.pool)));
+    kept.drop();
+    note.hidden = true;
+    edit();
+  };
+  const note = h("p", { class: "warning" }, "This is your draft, which is not in force. ", button("Discard it", start, "small"));
+  note.hidden = !found;
+  const steps = h("div", { class: "step" }), explained = h("p", {}, "They apply from the next draw on. What was drawn stays.");
+  let next = () => {};
+  const to = (yes, elements, then) => {
+    next = then;
+    say(dialog.querySelector("button[type=submit]"), yes);
+    steps.replaceChildren(...elements);
+    steps.querySelector("h3")?.focus();
+  };
+  const edit = () => {
+    to("Show the difference", panels.elements, review);
+    dialog.querySelector("[role=tab][aria-selected=true]").focus();
+    panels.explain();
+  };
+  const review = async () => {
+    const document = panels.read();
+    const words = await panels.check().catch((problem) => {
+      if (!panels.isShown()) edit(); // both changes together may not fit: they can be mended there
+      throw problem;
+    });
+    const isNothing = isSame(document, state.base) && state.version !== 0;
+    to("Put in force", [
+      heading(isNothing ? "Nothing differs from the rules in force" : "What changes"), differenceList(state.base, document, at),
+      h("h3", {}, "It means"), meaning(words), h("p", {}, button("Back", edit, "small")),
+    ], bind);
+    return false;
+  };
+  const bind = async () => {
+    try {
+      await call("PUT", path, { body: state.text, headers: { "If-Match": `"${state.version}"` } });
+    } catch (problem) {
+      if (problem.status !== 412 && !(problem.status === 409 && problem.code === "rules-changed")) {
+        edit();
+        panels.mark(problem);
+        throw problem;
+      }
+      await conflict();
+      return false;
+    }
+    kept.drop();
+    await at.refresh();
+    await done();
+    return "The rules are in force.";
+  };
+  /** Somebody else was first: shows what both changed, and offers to put the draft on top. */
+  const conflict = async () => {
+    kept.keep(state);
+    note.hidden = false;
+    const theirs = await presentRules(at, path), mine = panels.read();
+    const { document, both } = onTop(state.base, mine, theirs.document);
+    to("Compare and keep mine", [
+      heading(`${theirs.actor} changed the rules at ${moment(theirs.at).replace(/^(\d\d:\d\d):\d\d$/, "$1")}. Compare and keep yours?`),
+      h("h3", {}, `What ${theirs.actor} changed`), differenceList(state.base, theirs.document, at),
+      h("h3", {}, "What yours would change then"), differenceList(theirs.document, document, at),
+      both.length > 0 && h("p", { class: "warning" }, `Both of you changed ${both.join(", ")}. Yours would replace those.`),
+      h("p", {}, button("Take theirs", () => { Object.assign(own, theirs); start(); }, "small")),
+    ].filter(Boolean), () => {
+      Object.assign(state, { version: theirs.version, base: theirs.document });
+      Object.assign(own, theirs);
+      panels.set(written(document));
+      kept.keep(state);
+      return review();
+    });
+  };
+  const dialog = ask({ title: "Change the rules", yes: "Show the difference", wide: true, body: [explained, note, steps], act: () => next() });
+  dialog.addEventListener("close", () => panels.end());
+  edit();
+  if (found && found.version !== own.version) conflict().catch(panels.fault);
+  return dialog;
+}
+
+const heading = (text) => h("h3", { tabindex: "-1" }, text);
+
+const tryRead = (text, read = readDocument) => {
+  try {
+    return read(text);
+  } catch {
+    return null;
+  }
+};
+
+/** The rules in force, with who put them there, and when; without rules, who removed them. */
+async function presentRules(at, path) {
+  try {
+    const { version, actor, at: when, rules } = await get(path);
+    return { version, actor, at: when, document: rules };
+  } catch (problem) {
+    if (problem.status !== 404) throw problem;
+    const pool = await get(`admin/pools/${part(at.id)}`);
+    const { entries } = await last(at, true, pool.version);
+    const removed = entries.find((entry) => entry.what === "rules");
+    return { version: 0, actor: removed?.actor ?? "Somebody", at: removed?.at ?? new Date().toISOString(), document: {} };
+  }
+}
+
+/** The form and the JSON of one document. typed(text) is called with the document when it changes. */
+function editor(at, state, typed) {
+  const text = h("textarea", { rows: 18, spellcheck: "false", required: true, class: "code" });
+  const json = h("div", { role: "tabpanel", id: "rules-json", "aria-labelledby": "tab-json" }, field("The whole document", text, "Each member is explained in docs/rules.md."));
+  const place = h("div", { class: "rules-form" }), panel = h("div", { role: "tabpanel", id: "rules-form", "aria-labelledby": "tab-form" }, place);
+  const tab = (name, words) => h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `rules-${name}`, onclick: () => show(name), onkeydown: (event) => arrow(event) }, words);
+  const tabs = { form: tab("form", "Form"), json: tab("json", "JSON") };
+  const means = h("div", { class: "means", "aria-live": "polite" }), tried = h("div", { class: "preview", "aria-live": "polite" });
+  let form = null, shown = "form", timer = 0, asked = 0;
+  const later = () => {
+    clearTimeout(timer);
+    timer = setTimeout(explain, meansAfter);
+  };
+  const changed = (per) => {
+    if (per) form.preset(per);
+    text.value = written(form.document());
+    typed(text.value);
+    tried.replaceChildren();
+    if (form.faulty()) means.replaceChildren(h("p", { class: "quiet" }, "What it means is said when the marked field is mended."));
+    asked++; // an answer on its way is of before
+    later();
+  };
+  text.addEventListener("input", () => {
+    clearTimeout(timer);
+    typed(text.value);
+    tried.replaceChildren();
+    means.replaceChildren(); // of before; what is typed by hand is read when its difference is shown
+  });
+  const build = () => {
+    form = rulesForm(readExactly(text.value), at, (per) => changed(per));
+    place.replaceChildren(...form.elements);
+  };
+  const show = (name) => {
+    try {
+      if (name === "json" && form && shown === "form") isWhole();
+      if (name === "form") build();
+    } catch (problem) {
+      return fault(problem);
+    }
+    clearTimeout(timer);
+    if (name === "form" && shown === "json") later();
+    shown = name;
+    for (const [key, element] of Object.entries(tabs)) {
+      element.setAttribute("aria-selected", key === name);
+      element.tabIndex = key === name ? 0 : -1;
+    }
+    panel.hidden = name !== "form";
+    json.hidden = name !== "json";
+    place.replaceChildren(...(name === "form" ? form.elements : [])); // what is hidden stops no one from sending
+    text.required = name === "json";
+  };
+  const arrow = (event) => {
+    if (!/^Arrow(Left|Right)$/.test(event.key)) return;
+    show(shown === "form" ? "json" : "form");
+    tabs[shown].focus();
+  };
+  /** Throws unless the form can be read whole. */
+  const isWhole = () => {
+    const faulty = shown === "form" && form.faulty();
+    if (!faulty) return;
+    faulty.reportValidity();
+    throw Object.assign(new Error("Mend the marked field first."), { title: "The form is not complete" });
+  };
+  const explain = async () => {
+    if (!panel.isConnected || !tryRead(text.value) || shown === "form" && (form.isStrange || form.faulty())) return;
+    const turn = ++asked;
+    let said;
+    try {
+      said = [h("h3", {}, "It means"), meaning(await wordsOf(at, text.value))];
+    } catch (problem) {
+      said = [h("p", { class: "quiet" }, (shown === "form" ? forForm(problem) : problem).message)];
+    }
+    if (turn === asked) means.replaceChildren(...said);
+  };
+  /** Marks where a problem is: the part of the form, or the place in the JSON. */
+  const mark = (problem) => {
+    const [, member] = problem.message.match(/"([a-z]+)[^"]*"/) ?? [];
+    if (shown === "form") {
+      form?.show(member);
+      if (!form?.isStrange) forForm(problem);
+    }
+    const [, line, column] = problem.message.match(/line (\d+), column (\d+)/) ?? [];
+    if (shown === "json" && line) {
+      const lines = text.value.split("\n"), isOfService = Boolean(problem.status);
+      const within = isOfService ? [...lines[line - 1] ?? ""].slice(0, column - 1).join("").length : column - 1; // the service counts characters
+      const before = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0) + within;
+      text.focus();
+      text.setSelectionRange(before, before + 1);
+    }
+  };
+  const fault = (problem) => {
+    mark(problem);
+    tried.replaceChildren(h("div", { class: "error" }, problemText(problem)));
+  };
+  const tryIt = button("Check and simulate", async () => {
+    try {
+      isWhole();
+      readDocument(text.value);
+      tryIt.disabled = true;
+      await simulateDraft(at, text.value, tried);
+    } catch (problem) {
+      fault(problem);
+    } finally {
+      tryIt.disabled = false;
+    }
+  });
+  text.value = state.text;
+  show(tryRead(state.text, readExactly) ? "form" : "json");
+  return {
+    elements: [h("div", { class: "tabs", role: "tablist", "aria-label": "Shown as" }, tabs.form, tabs.json), h("div", { class: "sheet" }, h("div", {}, panel, json), means), h("p", {}, tryIt), tried],
+    explain, fault, mark, isShown: () => panel.isConnected,
+    end: () => clearTimeout(timer),
+    set(document) {
+      text.value = document;
+      typed(document);
+      show(shown);
+    },
+    read() {
+      isWhole();
+      try {
+        return readDocument(text.value);
+      } catch (problem) {
+        mark(problem);
+        throw problem;
+      }
+    },
+    /** Has the service check the document, and returns the sentences that it means. */
+    async check() {
+      clearTimeout(timer);
+      try {
+        return await wordsOf(at, text.value);
+      } catch (problem) {
+        mark(problem);
+        throw problem;
+      }
+    },
+  };
+}
+
+/** A problem of a document without its place in the JSON, which the form does not show. */
+const forForm = (problem) => Object.assign(problem, {
+  message: /^"fallback" is missing/.test(problem.message)
+    ? "These rules let a draw get no prize. Choose under Chances which losing ticket it gives then."
+    : problem.message.replace(/ \(line \d+, column \d+\)$/, ""),
+});
+
+/** Has the service check a document, as putting it in force would, and returns the sentences that it means. */
+const wordsOf = async (at, text) => (await call("POST", `admin/pools/${part(at.id)}/rules`, { body: text })).data.words;

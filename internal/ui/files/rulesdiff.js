@@ -1,0 +1,124 @@
+// The difference of two rules documents, in words, and one's changes on top of another's.
+
+import { count, h, pill } from "./dom.js";
+import { money } from "./money.js";
+import { prizeWords } from "./rulesfields.js";
+import { chanceWords, lengthWords, lowest, perWords, shareWords } from "./words.js";
+
+const same = (a, b) => canonical(a) === canonical(b);
+
+/** A value as a text that does not depend on the order of members. */
+function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (value && typeof value === "object") return `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join()}}`;
+  return JSON.stringify(value) ?? "";
+}
+
+/** What each member says, in words. An odd value is its JSON. */
+function says(at) {
+  const names = prizeWords(at), name = (id) => names[id] ?? id;
+  return {
+    win: (v) => `a win has the chance ${chanceWords(v)}`,
+    fallback: (v) => `a draw without a prize gives ${name(v)}`,
+    guarantee: (v) => `${name(v.prize)} after ${v.after === 1 ? "1 miss" : `${count(v.after)} misses in a row`}`,
+    budget: (v) => `prizes cost at most ${money(v.max, at.pool.currency)} ${perWords(v.per)}`,
+    zone: (v) => `days begin in ${v}`,
+    tickets: (v) => (v ? "a draw needs a ticket" : "a draw needs no ticket"),
+    disclose: (v) => (v ? "players may read the odds" : "players may not read the odds"),
+    claims: (v) => `${v.prizes ? `wins of ${v.prizes.map(name).join(", ")}` : "wins"} have to be claimed${v.within ? ` within ${lengthWords(v.within)}` : ""}${v.return === false ? ", and do not return to stock" : ""}`,
+    limits: (l) => `at most ${many(l.max, l.of === "draws" ? "draw" : "win")}${l.of === "prize" ? ` of ${name(l.prize)}` : ""} of a user ${perWords(l.per)}`,
+    low: (l) => `a warning when fewer than ${count(l.below)} of ${name(l.prize)} remain`,
+    blocked: (user) => user,
+    odds: ([id, share, of]) => `${name(id)} has the chance ${shareWords(share, of)}`,
+  };
+}
+
+const many = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+
+/** The members that are lists: what is the same in two documents is the same element. */
+const keys = { limits: (l) => `${l.of} ${l.prize ?? ""}`, low: (l) => l.prize, blocked: (user) => user, odds: ([id]) => id };
+
+const elements = (member, value) => (member === "odds" ? Object.entries(value?.prizes ?? {}).map(([id, share]) => [id, ...inLowest(share, value.of)]) : value ?? []);
+
+/** A share of a whole in lowest terms: a chance is the same where only the whole differs. An odd value stays as it is. */
+function inLowest(share, of) {
+  if (!Number.isSafeInteger(share) || !Number.isSafeInteger(of) || share < 0 || of < 1) return [share, of];
+  const { a, b } = lowest({ a: BigInt(share), b: BigInt(of) });
+  return [Number(a), Number(b)];
+}
+
+/** What differs, as lines of [kind, member, text]; kind is added, removed or changed. */
+export function differences(before, after, at) {
+  const words = says(at);
+  const say = (member, value, isElement = false) => {
+    try {
+      return keys[member] && !isElement ? JSON.stringify(value) : words[member](value);
+    } catch {
+      return JSON.stringify(value);
+    }
+  };
+  const lines = [];
+  for (const member of [...new Set([...Object.keys(before), ...Object.keys(after)])]) {
+    const [old, now] = [before[member], after[member]];
+    if (same(old, now)) continue;
+    if (keys[member] && [old, now].every((value) => value === undefined || isList(member, value))) {
+      lines.push(...listDifferences(member, elements(member, old), elements(member, now), (of, value) => say(of, value, true)));
+    } else if (old === undefined) lines.push(["added", member, say(member, now)]);
+    else if (now === undefined) lines.push(["removed", member, say(member, old)]);
+    else lines.push(["changed", member, `${say(member, old)} → ${say(member, now)}`]);
+  }
+  return lines;
+}
+
+const isList = (member, value) => (member === "odds" ? Boolean(value?.prizes) : Array.isArray(value));
+
+function listDifferences(member, before, after, say) {
+  const left = before.filter((old) => !after.some((now) => same(old, now)));
+  const lines = [];
+  for (const now of after.filter((now) => !before.some((old) => same(old, now)))) {
+    const at = left.findIndex((old) => keys[member](old) === keys[member](now));
+    if (at < 0) lines.push(["added", member, say(member, now)]);
+    else lines.push(["changed", member, `${say(member, left.splice(at, 1)[0])} → ${say(member, now)}`]);
+  }
+  lines.push(...left.map((old) => ["removed", member, say(member, old)]));
+  if (lines.length === 0) lines.push(["changed", member, member === "odds" ? "the whole that they are shares of, no chance" : "the order"]);
+  return lines;
+}
+
+const manyMax = 8;
+const colours = { added: "open", removed: "bad", changed: "paused" };
+
+/** The differences as a list. Of many lines of a kind and member, such as blocked users, the first are shown. */
+export function differenceList(before, after, at) {
+  const groups = new Map();
+  for (const [kind, member, text] of differences(before, after, at)) {
+    const key = `${kind} ${member}`;
+    if (!groups.has(key)) groups.set(key, { kind, member, texts: [] });
+    groups.get(key).texts.push(text);
+  }
+  const line = (kind, member, text) => h("li", {}, pill(kind, colours[kind]), " ", h("code", {}, member), " ", h("span", { class: "break" }, text));
+  return h("ul", { class: "differences" }, [...groups.values()].flatMap(({ kind, member, texts }) => {
+    if (member === "blocked") return line(kind, member, `${count(texts.length)} ${texts.length === 1 ? "user" : "users"}: ${texts.slice(0, manyMax).join(", ")}${texts.length > manyMax ? ` and ${count(texts.length - manyMax)} more` : ""}`);
+    return [...texts.slice(0, 50).map((text) => line(kind, member, text)), texts.length > 50 && line(kind, member, `and ${count(texts.length - 50)} more`)].filter(Boolean);
+  }));
+}
+
+/** One's changes of a document on top of another's: members that only one of both changed are that one's, and mine where both did. */
+export function onTop(base, mine, theirs) {
+  const document = { ...theirs }, both = [];
+  for (const member of new Set([...Object.keys(base), ...Object.keys(mine)])) {
+    if (same(base[member], mine[member])) continue;
+    if (!same(base[member], theirs[member]) && !same(mine[member], theirs[member])) both.push(member);
+    if (mine[member] === undefined) delete document[member];
+    else document[member] = mine[member];
+  }
+  // A law excludes the other: mine replaces theirs.
+  for (const [law, other] of [["odds", "win"], ["win", "odds"]]) {
+    if (same(base[law], mine[law]) || document[law] === undefined || document[other] === undefined || mine[other] !== undefined) continue;
+    delete document[other];
+    both.push(other);
+  }
+  return { document, both };
+}
+
+export { same as isSame };

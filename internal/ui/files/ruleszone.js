@@ -1,0 +1,33 @@
+// The part of the form of rules about the time zone.
+
+import { button, h } from "./dom.js";
+import { entry } from "./rulesfields.js";
+import { browserZone, isCalendar } from "./words.js";
+
+const hasCalendar = (document) => isCalendar(document.budget?.per) || Array.isArray(document.limits) && document.limits.some((l) => isCalendar(l?.per));
+
+/** The zone of the calendar. It is preset to the browser's when the first window of the calendar is chosen. */
+export function zonePart({ first, changed }) {
+  const zones = h("datalist", { id: "zones" }, (Intl.supportedValuesOf?.("timeZone") ?? []).map((value) => h("option", { value })));
+  const read = (text) => (/^[A-Za-z0-9/_+-]+$/.test(text.trim()) ? text.trim() : null);
+  const zone = entry({ label: "Days begin in the time zone", first: first.zone ?? "", read, wanted: "Write a name such as Europe/Berlin.", hint: "Empty for UTC.", changed, attributes: { list: "zones" } });
+  const own = browserZone();
+  const set = () => {
+    zone.input.value = own;
+    zone.input.dispatchEvent(new Event("input"));
+  };
+  let isTyped = false;
+  zone.input.addEventListener("input", (event) => { isTyped ||= event.isTrusted; });
+  return {
+    elements: [zones, zone.element, own !== (first.zone ?? "UTC") && h("p", {}, button(`Use ${own}, this browser's`, set, "small"))],
+    preset(per) {
+      if (isCalendar(per) && !isTyped && !zone.input.value && !hasCalendar(first)) set();
+    },
+    write(document) {
+      if (!zone.isChanged()) return;
+      const is = zone.value();
+      if (is) document.zone = is;
+      else delete document.zone;
+    },
+  };
+}

@@ -1,0 +1,83 @@
+// What players are shown of a pool and its prizes: it decides nothing, and can change at any time.
+
+import { base, part, send } from "./api.js";
+import { ask } from "./dialog.js";
+import { button, field, h, outside, say } from "./dom.js";
+import { mayAct } from "./state.js";
+
+const wide = { autocomplete: "off", spellcheck: "false" };
+
+/** The name that players are shown. */
+export const shownName = (prize) => prize.display?.name || prize.name;
+
+/** What is shown of a prize beside its name. Pictures are links: the page loads nothing from elsewhere. */
+export function shownParts() {
+  const text = h("small"), links = h("small");
+  const element = h("span", { class: "shown" }, text, links);
+  let seen = "";
+  return {
+    element,
+    set({ display = {} }) {
+      const now = JSON.stringify(display);
+      if (seen === now) return;
+      seen = now;
+      say(text, display.text ?? "");
+      links.replaceChildren(...["picture", "link"].filter((kind) => display[kind]).flatMap((kind, i) => [i ? " · " : "", outside(display[kind], kind)]));
+      element.hidden = !display.text && !display.picture && !display.link;
+    },
+  };
+}
+
+/** Asks what players shall be shown of a prize. */
+export function describe(at, prize) {
+  const was = prize.display ?? {};
+  const name = h("input", { ...wide, maxlength: 200, value: was.name ?? "", placeholder: prize.name });
+  const text = h("input", { ...wide, maxlength: 2000, value: was.text ?? "" });
+  const address = (kind) => h("input", { ...wide, type: "url", maxlength: 2000, value: was[kind] ?? "" });
+  const picture = address("picture"), link = address("link");
+  ask({
+    title: `What players see of ${prize.id}`, yes: "Show this",
+    body: [
+      h("p", { class: "quiet" }, "It is only shown, and can change at any time. Name and value in the log stay as they are."),
+      field("Name", name, "Empty: the prize's own name, or that of the catalogue."), field("Text", text), field("Picture", picture, "The address of a picture, which begins with https."), field("Link", link, "The address of a page about the prize, likewise."),
+    ],
+    async act() {
+      const display = { name: name.value, text: text.value, picture: picture.value, link: link.value };
+      await send("PATCH", `admin/pools/${part(at.id)}/prizes/${part(prize.id)}`, { display });
+      await at.refresh();
+      return "It is shown.";
+    },
+  });
+}
+
+/** What players see of the pool itself, and how to change it; set(pool) shows it as it is now. */
+export function forPlayers(at) {
+  const text = h("span", { class: "quiet", dataset: { figure: "text" } });
+  const page = h("a", { href: new URL(`fair/${part(at.id)}`, base).href, target: "_blank", rel: "noopener" }, "Page of fairness");
+  const element = h("div", { class: "row" }, text, page, mayAct() && button("For players…", () => change(at), "small"));
+  return {
+    element,
+    set(pool) {
+      say(text, pool.text ?? "");
+      page.hidden = !pool.fair;
+      element.hidden = !pool.text && !pool.fair && !mayAct();
+    },
+  };
+}
+
+function change(at) {
+  const text = h("input", { ...wide, maxlength: 2000, value: at.pool.text ?? "" });
+  const fair = h("input", { type: "checkbox" });
+  fair.checked = Boolean(at.pool.fair);
+  ask({
+    title: "What players see of the pool", yes: "Show this",
+    body: [
+      field("Text", text, "With the pool, and on its page of fairness."), field("Public page of fairness", fair, "Prizes, rules in words, dates and commitment, for anybody without a token. Chances only where the rules disclose them."),
+    ],
+    async act() {
+      await send("PATCH", `admin/pools/${part(at.id)}`, { text: text.value, fair: fair.checked });
+      await at.refresh();
+      return "It is shown.";
+    },
+  });
+}
