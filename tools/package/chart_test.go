@@ -24,7 +24,7 @@ func valueFiles(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(root, chart, "ci/*.yaml"))
 	require.NoError(t, err)
-	require.Len(t, found, 6)
+	require.Len(t, found, 7)
 	for i, file := range found {
 		found[i] = strings.TrimSuffix(filepath.Base(file), ".yaml")
 	}
@@ -99,16 +99,17 @@ func TestChart(t *testing.T) {
 			output, err := tool(t, "helm", "lint", "--strict", chart, "--values", filepath.Join(chart, "ci", values+".yaml"))
 			require.NoError(t, err, output)
 			deployments := ofKind[apps.Deployment](t, manifests, "Deployment")
-			require.Len(t, deployments, 1)
-			requireWalls(t, deployments[0].Spec.Template.Spec)
+			require.Equal(t, values == "campaign", len(deployments) == 2)
+			for _, d := range deployments {
+				requireWalls(t, d.Spec.Template.Spec)
+			}
 			jobs := ofKind[batch.Job](t, manifests, "Job")
 			require.Equal(t, values != "minimal-sqlite", len(jobs) == 1)
 			for _, job := range jobs {
 				requireWalls(t, job.Spec.Template.Spec)
 			}
-			monitored := values == "everything"
-			require.Equal(t, monitored, len(ofKind[monitoring.ServiceMonitor](t, manifests, "ServiceMonitor")) == 1)
-			require.Equal(t, monitored, len(ofKind[monitoring.PrometheusRule](t, manifests, "PrometheusRule")) == 1)
+			require.Equal(t, values == "everything", len(ofKind[monitoring.ServiceMonitor](t, manifests, "ServiceMonitor")) == 1)
+			require.Equal(t, values == "everything" || values == "campaign", len(ofKind[monitoring.PrometheusRule](t, manifests, "PrometheusRule")) == 1)
 		})
 	}
 }
@@ -149,21 +150,27 @@ func TestChartIsCaught(t *testing.T) {
 func TestChartRefuses(t *testing.T) {
 	t.Parallel()
 	for set, c := range map[string]struct{ values, part string }{
-		"replicas=2":                  {"minimal-sqlite", "'/replicas': maximum: got 2, want 1"},
-		"autoscaling.enabled=true":    {"minimal-sqlite", "'/autoscaling/enabled'"},
-		"database.existingSecret=x":   {"minimal-sqlite", "'/database/existingSecret'"},
-		"tokens.existingSecret=":      {"postgres", "'/tokens/existingSecret'"},
-		"tokens.drawKey=":             {"postgres", "'/tokens/drawKey'"},
-		"database.existingSecret=":    {"postgres", "'/database/existingSecret'"},
-		"image.repository=":           {"postgres", "'/image/repository'"},
-		"ingress.host=":               {"ingress-hpa", "'/ingress/host'"},
-		"ingress.enabled=true":        {"postgres", "missing property 'trusted-proxies'"},
-		"networkPolicy.metrics=null":  {"postgres", "missing property 'metrics'"},
-		"image.digest=sha256:12":      {"postgres", "'/image/digest'"},
-		"replica=4":                   {"postgres", "additional properties 'replica' not allowed"},
-		"settings.database=sqlite:x":  {"postgres", "invalid propertyName"},
-		"metrics.port=8080":           {"postgres", "'/metrics/port'"},
-		"settings.draw-token=secret1": {"postgres", "invalid propertyName"},
+		"replicas=2":                                        {"minimal-sqlite", "'/replicas': maximum: got 2, want 1"},
+		"autoscaling.enabled=true":                          {"minimal-sqlite", "'/autoscaling/enabled'"},
+		"database.existingSecret=x":                         {"minimal-sqlite", "'/database/existingSecret'"},
+		"tokens.existingSecret=":                            {"postgres", "'/tokens/existingSecret'"},
+		"tokens.drawKey=":                                   {"postgres", "'/tokens/drawKey'"},
+		"database.existingSecret=":                          {"postgres", "'/database/existingSecret'"},
+		"image.repository=":                                 {"postgres", "'/image/repository'"},
+		"ingress.host=":                                     {"ingress-hpa", "'/ingress/host'"},
+		"ingress.enabled=true":                              {"postgres", "missing property 'trusted-proxies'"},
+		"networkPolicy.metrics=null":                        {"postgres", "missing property 'metrics'"},
+		"image.digest=sha256:12":                            {"postgres", "'/image/digest'"},
+		"replica=4":                                         {"postgres", "additional properties 'replica' not allowed"},
+		"settings.database=sqlite:x":                        {"postgres", "invalid propertyName"},
+		"metrics.port=8080":                                 {"postgres", "'/metrics/port'"},
+		"settings.draw-token=secret1":                       {"postgres", "invalid propertyName"},
+		"settings.tokens=/x":                                {"postgres", "invalid propertyName"},
+		"tokens.adminKey=":                                  {"postgres", "'/tokens/adminKey'"},
+		"publish.enabled=true":                              {"postgres", "'/seeds/existingSecret'"},
+		"seeds.existingSecret=":                             {"campaign", "'/seeds/existingSecret'"},
+		"tls.existingSecret=":                               {"campaign", "'/tls/existingSecret'"},
+		"metrics.prometheusRule.runbookURL=docs/runbook.md": {"campaign", "'/metrics/prometheusRule/runbookURL'"},
 	} {
 		t.Run(set, func(t *testing.T) {
 			t.Parallel()
@@ -201,13 +208,29 @@ func TestChartsNetworkPolicy(t *testing.T) {
 	require.Contains(t, ofKind[apps.Deployment](t, pinned, "Deployment")[0].Spec.Template.Spec.Containers[0].Image, "@"+digest)
 }
 
+// TestChartsIngress: callers reach draws, pools and the explanations of refusals, and not
+// what is private.
+func TestChartsIngress(t *testing.T) {
+	t.Parallel()
+	manifests, err := template(t, "ingress-hpa")
+	require.NoError(t, err)
+	found := ofKind[networking.Ingress](t, manifests, "Ingress")
+	require.Len(t, found, 1)
+	var paths []string
+	for _, path := range found[0].Spec.Rules[0].HTTP.Paths {
+		paths = append(paths, path.Path)
+	}
+	require.Equal(t, []string{"/draw", "/pools/", "/problems/"}, paths)
+}
+
 // TestChartHasTheRules: the rules and the dashboard of the chart are those of deploy/.
 func TestChartHasTheRules(t *testing.T) {
 	t.Parallel()
 	manifests, err := template(t, "everything")
 	require.NoError(t, err)
 	var rules monitoring.PrometheusRuleSpec
-	require.NoError(t, yaml.UnmarshalStrict([]byte(read(t, "deploy/prometheus/rules.yml")), &rules))
+	text := strings.ReplaceAll(read(t, "deploy/prometheus/rules.yml"), "docs/runbook.md", "https://git.example.org/draws/docs/runbook.md")
+	require.NoError(t, yaml.UnmarshalStrict([]byte(text), &rules))
 	require.NotEmpty(t, rules.Groups[0].Rules)
 	require.Equal(t, rules, ofKind[monitoring.PrometheusRule](t, manifests, "PrometheusRule")[0].Spec)
 	boards := ofKind[core.ConfigMap](t, manifests, "ConfigMap")

@@ -22,8 +22,8 @@ import (
 const compose = "deploy/compose"
 
 // project is the compose file as compose reads it, with the secrets that make-secrets
-// makes in a folder of the test.
-func project(t *testing.T) (p *types.Project, secrets string) {
+// makes in a folder of the test. Further files are merged into it.
+func project(t *testing.T, further ...string) (p *types.Project, secrets string) {
 	t.Helper()
 	folder := t.TempDir()
 	for range 2 { // the second time it leaves what is there
@@ -31,11 +31,13 @@ func project(t *testing.T) (p *types.Project, secrets string) {
 	}
 	variables := settings(readFile(t, filepath.Join(folder, ".env")))
 	require.NotRegexp(t, `^0:|^$`, variables["DRAWSVC_USER"])
-	path, err := filepath.Abs(filepath.Join(root, compose, "compose.yaml"))
+	working, err := filepath.Abs(filepath.Join(root, compose))
 	require.NoError(t, err)
-	p, err = loader.LoadWithContext(t.Context(), types.ConfigDetails{
-		WorkingDir: filepath.Dir(path), ConfigFiles: []types.ConfigFile{{Filename: path}}, Environment: variables,
-	})
+	details := types.ConfigDetails{WorkingDir: working, Environment: variables}
+	for _, file := range append([]string{"compose.yaml"}, further...) {
+		details.ConfigFiles = append(details.ConfigFiles, types.ConfigFile{Filename: filepath.Join(working, file)})
+	}
+	p, err = loader.LoadWithContext(t.Context(), details)
 	require.NoError(t, err)
 	return p, filepath.Join(folder, "secrets")
 }
@@ -103,7 +105,9 @@ func (s *site) run(name string, others ...string) *daemon {
 	service := s.project.Services[name]
 	var variables []string
 	for variable, value := range service.Environment {
-		variables = append(variables, variable+"="+strings.NewReplacer(others...).Replace(s.here(*value)))
+		if value != nil { // nil: as in the environment of docker compose
+			variables = append(variables, variable+"="+strings.NewReplacer(others...).Replace(s.here(*value)))
+		}
 	}
 	return start(s.t, s.t.TempDir(), variables, program(s.t), service.Command...)
 }
@@ -122,17 +126,7 @@ func TestComposeRuns(t *testing.T) {
 	migration := s.run("migrate")
 	migration.succeeds()
 
-	var probes []*daemon
-	for n := range 3 {
-		name, listen, metrics := "drawsvc-"+strconv.Itoa(n+1), servertest.FreeAddr(t), servertest.FreeAddr(t)
-		service := s.run(name, "0.0.0.0:8080", listen, "0.0.0.0:9090", metrics)
-		service.answers("http://"+metrics+"/readyz", 200)
-		service.healthy(func() *daemon {
-			return start(t, t.TempDir(), []string{"DRAWSVC_LISTEN=" + listen}, program(t), s.project.Services[name].HealthCheck.Test[2:]...)
-		})
-		s.replaced = append(s.replaced, name+":8080", listen, name+":9090", metrics)
-		s.instances, probes = append(s.instances, metrics), append(probes, service)
-	}
+	instances := s.start()
 	proxy := s.nginx()
 	admin, draw := strings.TrimSpace(readFile(t, filepath.Join(s.secrets, "admin-token"))), strings.TrimSpace(readFile(t, filepath.Join(s.secrets, "draw-token")))
 	makePool(t, proxy, admin)
@@ -145,8 +139,63 @@ func TestComposeRuns(t *testing.T) {
 		}, func() string { return "the proxy does not know " + metrics })
 	}
 	s.prometheus()
-	probes[0].stop()
+	instances[0].stop()
 	wins(t, proxy, "p", "Authorization", "Bearer "+draw)
+}
+
+// start starts the three instances, and returns when they are healthy.
+func (s *site) start() (instances []*daemon) {
+	s.t.Helper()
+	for n := range 3 {
+		name, listen, metrics := "drawsvc-"+strconv.Itoa(n+1), servertest.FreeAddr(s.t), servertest.FreeAddr(s.t)
+		service := s.run(name, "0.0.0.0:8080", listen, "0.0.0.0:9090", metrics)
+		service.answers("http://"+metrics+"/readyz", 200)
+		service.healthy(func() *daemon {
+			return start(s.t, s.t.TempDir(), service.cmd.Env, program(s.t), s.project.Services[name].HealthCheck.Test[2:]...)
+		})
+		s.replaced = append(s.replaced, name+":8080", listen, name+":9090", metrics)
+		s.instances, instances = append(s.instances, metrics), append(instances, service)
+	}
+	return instances
+}
+
+// TestComposeCampaignRuns runs the commands of campaign.yaml as processes, with every file
+// that it mounts: a pool is committed, stocked with codes and drawn from over HTTPS
+// between the proxy and the instances, and its checkpoint is published.
+func TestComposeCampaignRuns(t *testing.T) {
+	t.Parallel()
+	needs(t, "nginx-light", "/usr/sbin/nginx")
+	c := newCampaign(t)
+	s := &site{t: t}
+	s.project, s.secrets = project(t, "campaign.yaml")
+	require.Len(t, s.project.Services, 9)
+	for name, service := range s.project.Services {
+		mounted := map[string]string{}
+		for _, secret := range service.Secrets {
+			target := filepath.Join("/run/secrets", strings.TrimPrefix(secret.Target, "/run/secrets"))
+			if secret.Target == "" {
+				target = filepath.Join(target, secret.Source)
+			}
+			mounted[target] = s.project.Secrets[secret.Source].File
+		}
+		for variable, value := range service.Environment {
+			if value != nil && strings.HasPrefix(*value, "/run/secrets/") && variable != "SSL_CERT_DIR" {
+				source := filepath.Join(s.project.WorkingDir, "secrets", strings.TrimPrefix(*value, "/run/secrets/"))
+				require.Equal(t, source, mounted[*value], "%s: %s", name, variable)
+			}
+		}
+	}
+	c.write(s.secrets)
+	s.replaced = []string{"/run/secrets/", s.secrets + "/", "/run/secrets", s.secrets}
+	migration := s.run("migrate")
+	migration.succeeds()
+	instances := s.start()
+	c.play(s.nginx())
+	published := s.project.Services["publish"]
+	require.True(t, published.ReadOnly)
+	require.Equal(t, *published.Environment["DRAWSVC_DIR"], published.Volumes[0].Target)
+	publisher := s.run("publish", "0.0.0.0:9090", servertest.FreeAddr(t), "/var/lib/drawsvc/published", t.TempDir())
+	c.ends(instances[0], publisher)
 }
 
 // nginx starts the committed proxy, and returns its address.
@@ -154,7 +203,11 @@ func (s *site) nginx() (listen string) {
 	s.t.Helper()
 	listen = servertest.FreeAddr(s.t)
 	folder := s.t.TempDir()
-	config := s.here(readFile(s.t, filepath.Join(root, compose, "nginx.conf")))
+	var config string
+	for _, volume := range s.project.Services["proxy"].Volumes {
+		require.Equal(s.t, "/etc/nginx/conf.d", filepath.Dir(volume.Target))
+		config += s.here(readFile(s.t, volume.Source))
+	}
 	config = strings.Replace(config, "listen 8080;", "listen "+listen+";", 1)
 	whole := "daemon off; master_process off; pid nginx.pid; error_log error.log; events {}\nhttp { access_log off;\n" +
 		"client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;\n" + config + "}\n"

@@ -5,9 +5,11 @@ import (
 	"compress/gzip"
 	"debug/elf"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -62,27 +64,20 @@ func TestDebianPackage(t *testing.T) {
 	info, err := os.Stat(environment)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o640), info.Mode().Perm(), "it may hold secrets")
-	unit, err := os.ReadFile(i.path("/usr/lib/systemd/system/drawsvc.service"))
+	unit := i.unit("drawsvc.service")
+	require.Equal(t, environment, i.path(settings(unit)["EnvironmentFile"]))
+	info, err = os.Stat(i.path("/etc/drawsvc/secrets"))
 	require.NoError(t, err)
-	require.Equal(t, environment, i.path(settings(string(unit))["EnvironmentFile"]))
+	require.Equal(t, os.FileMode(0o750), info.Mode().Perm())
 	require.Equal(t, "drawsvc "+testVersion, strings.Split(ok(t, nil, i.path("/usr/bin/drawsvc"), "version"), ",")[0])
 	checkNotices(t, i.path("/usr/share/doc/drawsvc"))
 	checkMaterials(t, i.path("/usr/share/doc/drawsvc/drawsvc.cdx.json"), i.path("/usr/bin/drawsvc"))
 
-	state := i.path(settings(string(unit))["WorkingDirectory"])
-	require.NoError(t, os.MkdirAll(state, 0o700))
-	text, err := os.ReadFile(environment)
-	require.NoError(t, err)
+	state := i.path(settings(unit)["WorkingDirectory"])
 	listen := servertest.FreeAddr(t)
-	var variables []string
-	for name, value := range settings(string(text)) {
-		value = strings.NewReplacer("127.0.0.1:8080", listen, "/var/lib/", i.path("/var/lib")+"/").Replace(value)
-		variables = append(variables, name+"="+value)
-	}
-	begin := strings.Fields(settings(string(unit))["ExecStart"])
-	require.Equal(t, []string{"/usr/bin/drawsvc", "serve"}, begin)
+	require.Equal(t, []string{"/usr/bin/drawsvc", "serve"}, commandOf(unit, "ExecStart", nil))
 	begun := time.Now()
-	service := start(t, state, variables, i.path(begin[0]), begin[1:]...)
+	service := i.begin("drawsvc.service", "127.0.0.1:8080", listen)
 	service.answers("http://"+listen+"/readyz", 200)
 	t.Logf("from the start to /readyz with a new SQLite file: %v", time.Since(begun))
 	var admin, draw string
@@ -95,6 +90,7 @@ func TestDebianPackage(t *testing.T) {
 	}, service.output.String)
 	makePool(t, listen, admin)
 	wins(t, listen, "p", "Authorization", "Bearer "+draw)
+	i.backsUp()
 	service.stop()
 
 	i.dpkg("--remove", "drawsvc")
@@ -103,6 +99,100 @@ func TestDebianPackage(t *testing.T) {
 	i.dpkg("--purge", "drawsvc")
 	require.NoFileExists(t, environment)
 	require.FileExists(t, filepath.Join(state, "drawsvc.db"), "promised prizes stay")
+}
+
+// unit returns a unit of the package.
+func (i *installed) unit(name string) string {
+	i.t.Helper()
+	return readFile(i.t, i.path("/usr/lib/systemd/system/"+name))
+}
+
+// begin starts what a unit starts, with the variables of its files, in its folder.
+// replaced are pairs: what the files say, and what stands for it here.
+func (i *installed) begin(name string, replaced ...string) *daemon {
+	i.t.Helper()
+	argv := commandOf(i.unit(name), "ExecStart", nil)
+	return i.beginAs(name, argv, replaced...)
+}
+
+func (i *installed) beginAs(name string, argv []string, replaced ...string) *daemon {
+	i.t.Helper()
+	unit := i.unit(name)
+	for folder := range strings.FieldsSeq(settings(unit)["StateDirectory"]) {
+		require.NoError(i.t, os.MkdirAll(i.path("/var/lib/"+folder), 0o700))
+	}
+	here := strings.NewReplacer(append(replaced, "/var/lib/", i.path("/var/lib")+"/", "/etc/drawsvc/", i.path("/etc/drawsvc")+"/",
+		"/usr/bin/drawsvc", i.path("/usr/bin/drawsvc"))...)
+	variables := map[string]string{"PATH": os.Getenv("PATH")}
+	for _, file := range valuesOf(unit, "EnvironmentFile") {
+		path, optional := strings.CutPrefix(file, "-")
+		if _, err := os.Stat(i.path(path)); err != nil && optional {
+			continue
+		}
+		maps.Copy(variables, settings(readFile(i.t, i.path(path))))
+	}
+	var environment []string
+	for name, value := range variables {
+		environment = append(environment, name+"="+here.Replace(value))
+	}
+	for n, word := range argv {
+		argv[n] = here.Replace(word)
+	}
+	return start(i.t, i.path(settings(unit)["WorkingDirectory"]), environment, argv[0], argv[1:]...)
+}
+
+// backsUp runs the unit of backups: it makes one, and removes only those that are older
+// than it says.
+func (i *installed) backsUp() {
+	i.t.Helper()
+	const name = "drawsvc-backup.service"
+	folder := i.path("/var/lib/drawsvc-backup")
+	require.NoError(i.t, os.Mkdir(folder, 0o700))
+	for file, days := range map[string]int{"drawsvc-old.db": 4, "drawsvc-new.db": 1, "other.db": 4} {
+		path := filepath.Join(folder, file)
+		require.NoError(i.t, os.WriteFile(path, nil, 0o600))
+		at := time.Now().AddDate(0, 0, -days)
+		require.NoError(i.t, os.Chtimes(path, at, at))
+	}
+	i.begin(name).succeeds()
+	days, _, _ := strings.Cut(strings.TrimPrefix(settings(i.unit(name))["Environment"], "DRAWSVC_X_BACKUP_DAYS="), " ")
+	i.beginAs(name, commandOf(i.unit(name), "ExecStartPost", map[string]string{"DRAWSVC_X_BACKUP_DAYS": days})).succeeds()
+	found, err := filepath.Glob(filepath.Join(folder, "*"))
+	require.NoError(i.t, err)
+	require.Len(i.t, found, 3)
+	require.NoFileExists(i.t, filepath.Join(folder, "drawsvc-old.db"))
+	require.Regexp(i.t, `^drawsvc-\d{8}T\d{6}Z\.db$`, filepath.Base(found[0]))
+	info, err := os.Stat(found[0])
+	require.NoError(i.t, err)
+	require.NotZero(i.t, info.Size())
+}
+
+// TestCampaignsUnitsStart starts what the units start for a campaign, with every file of
+// the settings: the migration, the service and the publisher.
+func TestCampaignsUnitsStart(t *testing.T) {
+	t.Parallel()
+	i, c := install(t), newCampaign(t)
+	c.write(i.path("/etc/drawsvc/secrets"))
+	environment := i.path("/etc/drawsvc/drawsvc.env")
+	text := strings.Replace(readFile(t, environment), "\nDRAWSVC_DATABASE=", "\n#DRAWSVC_DATABASE=", 1)
+	text = regexp.MustCompile(`(?m)^#(\w+=/etc/drawsvc/secrets/(.*))$`).ReplaceAllStringFunc(text, func(line string) string {
+		if _, err := os.Stat(i.path(strings.SplitAfter(line, "=")[1])); err != nil {
+			return line // of something else, such as the other tokens
+		}
+		return line[1:]
+	})
+	require.NoError(t, os.WriteFile(environment, []byte(text), 0o600))
+	i.begin("drawsvc-migrate.service").succeeds()
+	listen := servertest.FreeAddr(t)
+	service := i.begin("drawsvc.service", "127.0.0.1:8080", listen)
+	address := front(t, listen, c.files["tls.crt"], c.own)
+	service.answers("http://"+address+"/readyz", http.StatusOK)
+	c.play(address)
+	publisher := i.begin("drawsvc-publish.service", "127.0.0.1:9091", servertest.FreeAddr(t))
+	c.ends(service, publisher)
+	for path := range c.files {
+		require.Regexp(t, `(?m)^\w+=/etc/drawsvc/secrets/`+regexp.QuoteMeta(path)+`$`, text)
+	}
 }
 
 // TestManualAndCompletions: the package has a page for each command, as the program
@@ -159,19 +249,24 @@ func makePool(t *testing.T, address, token string) {
 func TestPackagesHaveTheSame(t *testing.T) {
 	t.Parallel()
 	needs(t, "rpm", "rpm")
-	paths := map[string]bool{}
+	paths, folders := map[string]bool{}, map[string]bool{}
 	deb, err := filepath.Glob(filepath.Join(dist(t), "*.deb"))
 	require.NoError(t, err)
 	for line := range strings.Lines(ok(t, nil, "dpkg-deb", "--contents", deb[0])) {
 		path := strings.TrimPrefix(strings.Fields(line)[5], ".")
-		if !strings.HasSuffix(path, "/") {
-			paths[path] = true
+		if folder, is := strings.CutSuffix(path, "/"); is {
+			folders[folder] = true
+			continue
 		}
+		paths[path] = true
 	}
 	rpm, err := filepath.Glob(filepath.Join(dist(t), "*.rpm"))
 	require.NoError(t, err)
 	files := strings.Fields(ok(t, nil, "rpm", "--query", "--list", "--package", rpm[0]))
 	for _, file := range files {
+		if folders[file] {
+			continue
+		}
 		file = strings.Replace(file, "/zsh/site-functions/", "/zsh/vendor-completions/", 1) // zsh reads there on Debian
 		require.True(t, paths[file], file)
 		delete(paths, file)

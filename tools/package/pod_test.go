@@ -28,6 +28,7 @@ func (s secrets) mount(t *testing.T, volume core.Volume) string {
 		for _, item := range items {
 			require.NotEmpty(t, s[secret][item.Key], "%s %s", secret, item.Key)
 			file := filepath.Join(folder, item.Path)
+			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 			require.NoError(t, os.WriteFile(file, []byte(s[secret][item.Key]), 0o600))
 			require.NoError(t, os.Chmod(file, os.FileMode(*mode)))
 		}

@@ -11,52 +11,110 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const unitFile = "deploy/systemd/drawsvc.service"
+const (
+	units    = "deploy/systemd"
+	unitFile = units + "/drawsvc.service"
+)
 
 // exposureMax is the highest exposure that `systemd-analyze security` may see; 10 is a
 // unit without any protection.
 const exposureMax = 1.5
 
-var exposure = regexp.MustCompile(`Overall exposure level for drawsvc.service: ([0-9.]+)`)
+var exposure = regexp.MustCompile(`Overall exposure level for drawsvc[a-z-]*.service: ([0-9.]+)`)
 
-// analysed writes a unit whose program is there and has systemd read it. It returns the
-// complaints, and the exposure.
-func analysed(t *testing.T, unit string) (complaints string, level float64) {
+// services are the names of the units that start a program.
+func services(t *testing.T) (names []string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(root, units, "*.service"))
+	require.NoError(t, err)
+	require.Len(t, found, 4)
+	for _, file := range found {
+		names = append(names, filepath.Base(file))
+	}
+	return names
+}
+
+// written writes units whose program is there into a folder, and returns the folder.
+func written(t *testing.T, texts map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range texts {
+		text = strings.ReplaceAll(text, "/usr/bin/drawsvc ", program(t)+" ")
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	return folder
+}
+
+// verified returns what systemd complains of in a unit.
+func verified(t *testing.T, file string) string {
 	t.Helper()
 	needs(t, "systemd", "systemd-analyze")
-	file := filepath.Join(t.TempDir(), "drawsvc.service")
-	unit = strings.Replace(unit, "/usr/bin/drawsvc ", program(t)+" ", 1)
-	require.NoError(t, os.WriteFile(file, []byte(unit), 0o600))
-	complaints, err := command(t, nil, "systemd-analyze", "verify", "--man=no", file)
+	complaints, err := command(t, []string{"SYSTEMD_UNIT_PATH=" + filepath.Dir(file) + ":"}, "systemd-analyze", "verify", "--man=no", file)
 	if err != nil {
 		complaints += err.Error()
 	}
+	return complaints
+}
+
+// analysed writes a unit whose program is there and has systemd read it. It returns the
+// complaints, and the exposure.
+func analysed(t *testing.T, name, unit string) (complaints string, level float64) {
+	t.Helper()
+	file := filepath.Join(written(t, map[string]string{name: unit}), name)
+	complaints = verified(t, file)
 	found := exposure.FindStringSubmatch(ok(t, nil, "systemd-analyze", "security", "--offline=true", file))
 	require.NotNil(t, found)
-	level, err = strconv.ParseFloat(found[1], 64)
+	level, err := strconv.ParseFloat(found[1], 64)
 	require.NoError(t, err)
 	return complaints, level
 }
 
-// TestUnit: systemd reads the unit without complaint, and finds it well protected.
-func TestUnit(t *testing.T) {
+// walls are the lines of a unit that restrict it.
+func walls(unit string) string {
+	_, after, _ := strings.Cut(unit, "\nNoNewPrivileges=")
+	before, _, _ := strings.Cut(after, "\n[Install]")
+	return strings.TrimSpace(before)
+}
+
+// TestUnits: systemd reads the units without complaint, and finds them well protected,
+// all by the same walls.
+func TestUnits(t *testing.T) {
 	t.Parallel()
-	complaints, level := analysed(t, read(t, unitFile))
-	require.Empty(t, complaints)
-	require.LessOrEqual(t, level, exposureMax)
+	for _, name := range services(t) {
+		unit := read(t, filepath.Join(units, name))
+		complaints, level := analysed(t, name, unit)
+		require.Empty(t, complaints, name)
+		require.LessOrEqual(t, level, exposureMax, name)
+		require.Equal(t, walls(read(t, unitFile)), walls(unit), name)
+		for setting, value := range map[string]string{"DynamicUser": "yes", "User": "drawsvc", "SupplementaryGroups": "drawsvc-secrets"} {
+			require.Equal(t, value, settings(unit)[setting], name)
+		}
+	}
 	require.Equal(t, "notify", settings(read(t, unitFile))["Type"])
+	require.Contains(t, read(t, units+"/sysusers.conf"), "\ng drawsvc-secrets -\n")
 }
 
 // TestUnitIsCaught: a misspelt setting, and a unit without its walls.
 func TestUnitIsCaught(t *testing.T) {
 	t.Parallel()
 	unit := read(t, unitFile)
-	complaints, _ := analysed(t, strings.Replace(unit, "ProtectHome=", "ProtectHme=", 1))
+	complaints, _ := analysed(t, "drawsvc.service", strings.Replace(unit, "ProtectHome=", "ProtectHme=", 1))
 	require.Contains(t, complaints, "ProtectHme")
-	complaints, _ = analysed(t, strings.Replace(unit, "Type=notify", "Type=notifies", 1))
+	complaints, _ = analysed(t, "drawsvc.service", strings.Replace(unit, "Type=notify", "Type=notifies", 1))
 	require.Contains(t, complaints, "notifies")
-	_, level := analysed(t, regexp.MustCompile(`(?m)^(Protect|SystemCall|Restrict).*$`).ReplaceAllString(unit, ""))
+	_, level := analysed(t, "drawsvc.service", regexp.MustCompile(`(?m)^(Protect|SystemCall|Restrict).*$`).ReplaceAllString(unit, ""))
 	require.Greater(t, level, exposureMax)
+}
+
+// TestTimer: systemd reads the timer of backups without complaint, and it starts the
+// unit of its name.
+func TestTimer(t *testing.T) {
+	t.Parallel()
+	const name, service = "drawsvc-backup.timer", "drawsvc-backup.service"
+	texts := map[string]string{name: read(t, filepath.Join(units, name)), service: read(t, filepath.Join(units, service))}
+	require.Empty(t, verified(t, filepath.Join(written(t, texts), name)))
+	texts[name] = strings.Replace(texts[name], "OnCalendar=*:0/10", "OnCalendar=now and then", 1)
+	require.Contains(t, verified(t, filepath.Join(written(t, texts), name)), "now and then")
 }
 
 // settings are the lines NAME=VALUE of a unit or of a file of variables; a later one
@@ -70,4 +128,29 @@ func settings(text string) map[string]string {
 		}
 	}
 	return found
+}
+
+// valuesOf returns the values of a setting that a unit may have several times.
+func valuesOf(unit, setting string) (values []string) {
+	for line := range strings.Lines(unit) {
+		if value, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), setting+"="); is {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// argument is a word of a command in a unit, perhaps in quotes.
+var argument = regexp.MustCompile(`'[^']*'|\S+`)
+
+// commandOf returns the command of a unit, as systemd reads it.
+func commandOf(unit, setting string, variables map[string]string) (argv []string) {
+	for _, word := range argument.FindAllString(settings(unit)[setting], -1) {
+		word = strings.NewReplacer("$$", "$", "%%", "%").Replace(strings.Trim(word, "'"))
+		for name, value := range variables {
+			word = strings.ReplaceAll(word, "${"+name+"}", value)
+		}
+		argv = append(argv, word)
+	}
+	return argv
 }
