@@ -3,9 +3,11 @@ package conns
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/netip"
 	"sync/atomic"
+	"time"
 )
 
 // Conn is a connection on which net/http does not watch for the caller's disconnection
@@ -14,7 +16,8 @@ import (
 // is under way. Other calls are watched as usual.
 type Conn struct {
 	net.Conn
-	drawing atomic.Bool
+	drawing     atomic.Bool
+	read, write deadline
 	// bodies is incremented when the reading of a body begins and when it ends: it is
 	// odd while a body is awaited.
 	bodies atomic.Uint32
@@ -41,7 +44,31 @@ func (c *Conn) Read(b []byte) (int, error) {
 	if len(b) == 1 && c.drawing.Load() {
 		return 0, nil
 	}
+	if err := c.read.begin(c.Conn.SetReadDeadline); err != nil {
+		return 0, err
+	}
+	defer c.read.end()
 	return c.Conn.Read(b)
+}
+
+// Write implements net.Conn.
+func (c *Conn) Write(b []byte) (int, error) {
+	if err := c.write.begin(c.Conn.SetWriteDeadline); err != nil {
+		return 0, err
+	}
+	defer c.write.end()
+	return c.Conn.Write(b)
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.read.set(t, c.Conn.SetReadDeadline) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.write.set(t, c.Conn.SetWriteDeadline) }
+
+// SetDeadline implements net.Conn.
+func (c *Conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // SetDrawing sets whether a draw is being decided for the connection's caller.

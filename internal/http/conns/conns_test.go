@@ -5,6 +5,7 @@ import (
 	"net"
 	nethttp "net/http"
 	"net/netip"
+	"os"
 	"testing"
 	"time"
 
@@ -59,6 +60,72 @@ func TestDrawsAreNotWatched(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, <-sent)
 	require.Nil(t, Of(t.Context()), "a connection of somebody else's server")
+}
+
+// counting counts the deadlines that a connection is given.
+type counting struct {
+	net.Conn
+	reads, writes int
+}
+
+func (c *counting) SetReadDeadline(t time.Time) error {
+	c.reads++
+	return c.Conn.SetReadDeadline(t)
+}
+
+func (c *counting) SetWriteDeadline(t time.Time) error {
+	c.writes++
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// TestDeadlinesArePassedWhenNeeded: the last deadline holds for the next read or write,
+// a new one for those that are waiting, and none costs more than one timer.
+func TestDeadlinesArePassedWhenNeeded(t *testing.T) {
+	t.Parallel()
+	caller, accepted := net.Pipe()
+	defer caller.Close()
+	under := &counting{Conn: accepted}
+	c := &Conn{Conn: under}
+	for range 3 {
+		require.NoError(t, c.SetDeadline(time.Now().Add(-time.Hour)))
+		require.NoError(t, c.SetDeadline(time.Time{}))
+	}
+	require.Zero(t, under.reads+under.writes, "nothing reads or writes")
+
+	sent := make(chan error, 1)
+	go func() {
+		_, err := caller.Write([]byte("a"))
+		sent <- err
+	}()
+	_, err := c.Read(make([]byte, 1))
+	require.NoError(t, err, "the last deadline has none")
+	require.NoError(t, <-sent)
+	require.Equal(t, 1, under.reads)
+
+	require.NoError(t, c.SetDeadline(time.Now().Add(-time.Hour)))
+	_, err = c.Read(make([]byte, 1))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	_, err = c.Write([]byte("b"))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+
+	require.NoError(t, c.SetReadDeadline(time.Time{}))
+	read := make(chan error, 1)
+	go func() {
+		_, err := c.Read(make([]byte, 1))
+		read <- err
+	}()
+	require.Eventually(t, func() bool {
+		c.read.mu.Lock()
+		defer c.read.mu.Unlock()
+		return c.read.waiting == 1
+	}, time.Minute, time.Millisecond)
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(-time.Hour)))
+	require.ErrorIs(t, <-read, os.ErrDeadlineExceeded, "a deadline ends the read that waits")
+
+	require.NoError(t, c.Close())
+	require.NoError(t, c.SetDeadline(time.Now()), "as net/http sets it")
+	_, err = c.Read(make([]byte, 1))
+	require.Error(t, err)
 }
 
 // TestOneAddressHasHalfOfTheConnections: unless many callers have the address,
