@@ -3,7 +3,6 @@ package api
 import (
 	"errors"
 	"io"
-	"reflect"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -31,7 +30,7 @@ func DecodeDetail(err error) string {
 	case semantic != nil && errors.Is(err, json.ErrUnknownName):
 		return "unknown member " + rules.MemberOf(semantic.JSONPointer)
 	case semantic != nil:
-		return rules.MemberOf(semantic.JSONPointer) + " must be " + wanted(semantic)
+		return rules.MemberOf(semantic.JSONPointer) + " must be " + rules.Wanted(semantic.GoType)
 	case syntax != nil && errors.Is(err, jsontext.ErrDuplicateName):
 		return "member " + rules.MemberOf(syntax.JSONPointer) + " is there twice"
 	case syntax != nil && errors.Is(err, io.ErrUnexpectedEOF):
@@ -40,27 +39,4 @@ func DecodeDetail(err error) string {
 		return "the body is not valid JSON at byte " + strconv.FormatInt(syntax.ByteOffset, 10)
 	}
 	return "the body is not valid JSON"
-}
-
-// wanted returns what was expected in place of a value.
-func wanted(e *json.SemanticError) string {
-	if e.GoType == nil {
-		return "something else"
-	}
-	kind := e.GoType.Kind()
-	if kind == reflect.Pointer {
-		kind = e.GoType.Elem().Kind()
-	}
-	switch kind {
-	case reflect.Int, reflect.Int64:
-		return "a whole number, written without quotes, fraction or exponent, of at most 18 digits"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a string"
-	case reflect.Slice:
-		return "a list"
-	default:
-		return "an object"
-	}
 }

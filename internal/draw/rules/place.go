@@ -81,7 +81,7 @@ func invalidJSON(err error, document []byte) error {
 	case semantic != nil && errors.Is(err, json.ErrUnknownName):
 		return errorOfPointer(semantic.JSONPointer, "unknown member %s"+nearestMember(semantic.JSONPointer))
 	case semantic != nil:
-		return errorOfPointer(semantic.JSONPointer, "%s must be "+wanted(semantic.GoType))
+		return errorOfPointer(semantic.JSONPointer, "%s must be "+Wanted(semantic.GoType))
 	case syntax != nil && errors.Is(err, jsontext.ErrDuplicateName):
 		return draw.Errorf(draw.CodeInvalidRequest, "%s is there twice (%s)", MemberOf(syntax.JSONPointer), lineAndColumn(document, int(syntax.ByteOffset)))
 	case syntax != nil:
@@ -109,7 +109,9 @@ func nearestMember(p jsontext.Pointer) string {
 	return draw.OrNearest(p.LastToken(), known)
 }
 
-func wanted(t reflect.Type) string {
+// Wanted returns what a member of a type must be, for the error of another value. t is
+// nil for a value that no type explains.
+func Wanted(t reflect.Type) string {
 	if t == nil {
 		return "something else"
 	}
@@ -117,8 +119,8 @@ func wanted(t reflect.Type) string {
 		t = t.Elem()
 	}
 	switch t.Kind() {
-	case reflect.Int64:
-		return "a whole number, written without quotes, fraction or exponent"
+	case reflect.Int, reflect.Int64:
+		return "a whole number, written without quotes, fraction or exponent, of at most 18 digits"
 	case reflect.String:
 		return "a string"
 	case reflect.Bool:
