@@ -112,3 +112,26 @@ func TestKeeperStaysClosed(t *testing.T) {
 	require.True(t, k.Closed())
 	require.Same(t, open, k.Set())
 }
+
+// TestNextEnd: a name ends with its last token, and names that have ended do not count.
+func TestNextEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	at := func(hours int) time.Time { return now.Add(time.Duration(hours) * time.Hour) }
+	end := func(tokens ...Token) time.Time {
+		for i := range tokens {
+			tokens[i].Role, tokens[i].Digest = Draw, DigestOf(strings.Repeat("x", i+1))
+		}
+		s, err := NewSet(tokens...)
+		require.NoError(t, err)
+		return s.NextEnd(now)
+	}
+	require.Zero(t, end())
+	require.Zero(t, end(Token{Name: "shop"}))
+	require.Equal(t, at(2), end(Token{Name: "shop", Until: at(2)}, Token{Name: "app", Until: at(3)}, Token{Name: "ci"}))
+	require.Equal(t, at(9), end(Token{Name: "shop", Until: at(2)}, Token{Name: "shop", Until: at(9)}), "it has a successor")
+	require.Zero(t, end(Token{Name: "shop"}, Token{Name: "shop", Until: at(2)}))
+	require.Zero(t, end(Token{Name: "shop", Until: at(2)}, Token{Name: "shop"}))
+	require.Zero(t, end(Token{Name: "shop", Until: at(0)}), "it has ended")
+	require.Equal(t, at(5), end(Token{Name: "shop", Until: at(-1)}, Token{Name: "app", Until: at(5)}))
+}

@@ -64,6 +64,28 @@ func (s *Set) HasValid(r Role, now time.Time) bool {
 	return false
 }
 
+// NextEnd returns when, after the moment now, the last valid token of a name expires, of
+// the name for which that is first; zero if none does. A token whose successor has the
+// same name and is valid for longer does not count.
+func (s *Set) NextEnd(now time.Time) (end time.Time) {
+	ends := map[string]time.Time{}
+	for _, t := range s.tokens {
+		last, known := ends[t.Name]
+		switch {
+		case t.Until.IsZero(), known && last.IsZero():
+			ends[t.Name] = time.Time{}
+		case t.Until.After(last):
+			ends[t.Name] = t.Until
+		}
+	}
+	for _, last := range ends {
+		if last.After(now) && (end.IsZero() || last.Before(end)) {
+			end = last
+		}
+	}
+	return end
+}
+
 // Keeper holds the current set.
 type Keeper struct {
 	set   atomic.Pointer[Set]

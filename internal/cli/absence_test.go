@@ -86,6 +86,11 @@ func TestAbsenceIsFewLines(t *testing.T) {
 	}, commandMax, 50*time.Millisecond)
 	require.NoError(t, tellsOfAbsence(s.log(), 20, seconds))
 	require.NoError(t, tellsOfChanges(s.log()))
+	exposition, err := s.metrics()
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^drawsvc_database_errors_total\{reason="(connection|connections|unavailable)"\} [1-9]`, exposition)
+	require.Contains(t, exposition, `drawsvc_database_errors_total{reason="full"} 0`+"\n")
+	require.Regexp(t, `(?m)^drawsvc_http_refusals_total\{code="store-unavailable"\} [1-9]`, exposition)
 }
 
 // TestTellsOfAbsenceCatches: a line for each batch fails, and so do lines that leave

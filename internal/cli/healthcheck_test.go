@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -101,6 +102,12 @@ func TestTLS(t *testing.T) {
 	}
 	require.Equal(t, "ready\n", p.ok("healthcheck", "--listen", address, "--tls-cert", cert))
 	require.Equal(t, int64(1), shown(t, address))
+	exposition, err := s.metrics()
+	require.NoError(t, err)
+	end, err := strconv.ParseFloat(sample(exposition, "drawsvc_certificate_end_timestamp_seconds"), 64)
+	require.NoError(t, err)
+	require.InDelta(t, time.Now().Add(time.Hour).Unix(), end, 600)
+	require.Equal(t, "+Inf", sample(exposition, "drawsvc_token_end_timestamp_seconds"))
 	other, _ := writeCertificate(t, t.TempDir(), 7)
 	p.refused(exitFailure, "another certificate", "healthcheck", "--listen", address, "--tls-cert", other)
 

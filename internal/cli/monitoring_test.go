@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"bytes"
+	_ "embed"
 	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -25,7 +31,14 @@ const (
 	dashboardFile = "../../deploy/grafana/drawsvc.json"
 	runbookFile   = "../../docs/runbook.md"
 	monitoringDoc = "../../docs/monitoring.md"
+	// alertmanagerFile is the example of routes.
+	alertmanagerFile = "../../deploy/prometheus/alertmanager.yml"
 )
+
+// runbookPrelude starts what the reader of the runbook has.
+//
+//go:embed testdata/runbook.sh
+var runbookPrelude string
 
 var (
 	metricName = regexp.MustCompile(`\bdrawsvc_[a-z_]*[a-z]`)
@@ -81,7 +94,7 @@ func settled(t *testing.T, s *service) (exposition string) {
 func TestMetricsAreThoseThatAreNamed(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
-	s := p.serve("--mode", "external", "--seal-keys", sealKeyFile(t, filepath.Join(t.TempDir(), "keys"), "k1"), "--hook-allow", "127.0.0.0/8")
+	s := p.serve("--mode", "external", "--seal-keys", sealKeyFile(t, filepath.Join(t.TempDir(), "keys"), "k1"), "--hook-allow", "127.0.0.0/8", "--metrics-by-pool")
 	s.admin(201, "POST", "/admin/hooks", `{"url":"http://127.0.0.1:1/"}`) // nobody listens
 	s.admin(201, "POST", "/admin/pools", `{"id":"paid","name":"Paid","prizes":[{"id":"none","name":"None","kind":"blank"}],"rules":{"fallback":"none","budget":{"max":"10.00"}}}`)
 	s.wonByLock("spring", "u1", "")
@@ -112,6 +125,30 @@ func TestMetricsAreThoseThatAreNamed(t *testing.T) {
 		unknownMetrics(live, "rate(drawsvc_draws{}[5m]) drawsvc_batch_draws_sum drawsvc_ready_count drawsvc_ready drawsvc_draws"))
 }
 
+// TestRecordedSeriesExist: every series that an alert or a panel reads from a recording
+// rule is recorded.
+func TestRecordedSeriesExist(t *testing.T) {
+	t.Parallel()
+	rules, err := os.ReadFile(rulesFile)
+	require.NoError(t, err)
+	dashboard, err := os.ReadFile(dashboardFile)
+	require.NoError(t, err)
+	require.Empty(t, unrecorded(string(rules), string(rules)+string(dashboard)))
+	require.Equal(t, []string{"drawsvc:draws:rate7m"}, unrecorded(string(rules), string(dashboard)+" drawsvc:draws:rate7m"), "the double")
+}
+
+var recordedName = regexp.MustCompile(`\bdrawsvc:[a-z_0-9:]+`)
+
+// unrecorded returns the names of recorded series in a text that the rules do not record.
+func unrecorded(rules, text string) (unknown []string) {
+	for _, name := range recordedName.FindAllString(text, -1) {
+		if !strings.Contains(rules, "- record: "+name+"\n") {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
+}
+
 // TestPoolMetrics: the counts are the database's, and their number is bounded.
 func TestPoolMetrics(t *testing.T) {
 	t.Parallel()
@@ -120,6 +157,7 @@ func TestPoolMetrics(t *testing.T) {
 	p.ok("pool", "pause", "paused")
 	text := settled(t, p.serve())
 	require.Contains(t, text, `drawsvc_pool_remaining{pool="spring"} `)
+	require.NotContains(t, text, "drawsvc_pool_queue_draws", "only with --metrics-by-pool")
 	require.NotContains(t, text, `{pool="paused"}`)
 	require.Contains(t, text, "drawsvc_ready 1\n")
 	require.Contains(t, text, "drawsvc_build_info{")
@@ -160,9 +198,7 @@ func TestRules(t *testing.T) {
 		_, section, found := strings.Cut(string(runbook), "\n## "+name+"\n")
 		require.True(t, found, "the runbook has no section %s", name)
 		section, _, _ = strings.Cut(section, "\n## ")
-		for _, part := range []string{"**See:** ", "**Mean:** ", "**Do:**\n\n1. "} {
-			require.Contains(t, section, part, name)
-		}
+		require.NoError(t, checkSection(section), name)
 	}
 
 	// The double: a rule with another bound fails its test.
@@ -176,6 +212,25 @@ func TestRules(t *testing.T) {
 	require.Contains(t, out, "DrawsvcLatency")
 }
 
+// checkSection reports what a section of the runbook lacks. TestPages executes its blocks.
+func checkSection(section string) error {
+	for _, part := range []string{"**See:** ", "**Mean:** ", "**Do:**\n\n1. ", "\n```sh\n"} {
+		if !strings.Contains(section, part) {
+			return fmt.Errorf("it has no %q", part)
+		}
+	}
+	return nil
+}
+
+// TestRunbookSectionsAreChecked: a section whose commands are not executed is found.
+func TestRunbookSectionsAreChecked(t *testing.T) {
+	t.Parallel()
+	const text = "**See:** It.\n\n**Mean:** It.\n\n**Do:**\n\n1. It.\n"
+	require.NoError(t, checkSection(text+"\n```sh\ntrue\n```\n"))
+	require.Error(t, checkSection(text))
+	require.Error(t, checkSection(text+"\n```sh not run: why\ntrue\n```\n"))
+}
+
 // TestDashboard: Grafana can import the file.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
@@ -184,9 +239,11 @@ func TestDashboard(t *testing.T) {
 	var dashboard struct {
 		UID    string
 		Panels []struct {
-			ID      int
-			Title   string
-			Targets []struct{ Expr string }
+			ID       int
+			Title    string
+			Type     string
+			Interval string
+			Targets  []struct{ Expr string }
 		}
 	}
 	require.NoError(t, json.Unmarshal(text, &dashboard))
@@ -196,8 +253,92 @@ func TestDashboard(t *testing.T) {
 		require.NotEmpty(t, p.Targets, p.Title)
 		require.False(t, seen[p.ID], "two panels have the number %d", p.ID)
 		seen[p.ID] = true
+		for _, target := range p.Targets {
+			require.NoError(t, checkRate(p.Type, p.Interval, target.Expr), p.Title)
+		}
 	}
 	require.NotEmpty(t, seen)
+	for _, title := range []string{
+		"Refusals per second, by code", "Waiting draws by pool", "Published logs behind by", "Agenda items per minute", "Refused tokens per second",
+		"Standbys of the database", "Database errors per second, by reason",
+	} {
+		require.Contains(t, string(text), `"title": "`+title+`"`)
+	}
+	require.Error(t, checkRate("timeseries", "15s", "rate(drawsvc_draws_total[5m])"), "the double")
+	require.Error(t, checkRate("timeseries", "", "irate(drawsvc_draws_total[1m])"), "the double")
+}
+
+var rateWindow = regexp.MustCompile(`\b(?:rate|irate|increase)\([^\[]*\[([^\]]+)\]`)
+
+// checkRate reports whether a panel hides a rush of a minute: if its rates are over more
+// than a minute, or its points are more than 15 s apart.
+func checkRate(kind, interval, expr string) error {
+	if kind == "timeseries" && interval != "15s" {
+		return fmt.Errorf("its points are %q apart", interval)
+	}
+	for _, found := range rateWindow.FindAllStringSubmatch(expr, -1) {
+		if found[1] != "1m" {
+			return fmt.Errorf("%s is over %s", found[0], found[1])
+		}
+	}
+	return nil
+}
+
+// TestAlertmanagerExample: amtool accepts the example, and each severity of the rules
+// reaches its receiver.
+func TestAlertmanagerExample(t *testing.T) {
+	t.Parallel()
+	servertest.NeedPrograms(t, "prometheus-alertmanager", "amtool")
+	amtool := func(args ...string) (string, error) {
+		var said bytes.Buffer
+		cmd := exec.CommandContext(t.Context(), "amtool", args...)
+		cmd.Stdout, cmd.Stderr = &said, io.Discard // it warns of its own flags
+		err := cmd.Run()
+		return strings.TrimSpace(said.String()), err
+	}
+	out, err := amtool("check-config", alertmanagerFile)
+	require.NoError(t, err, out)
+	rules, err := os.ReadFile(rulesFile)
+	require.NoError(t, err)
+	for name, severity := range alertSeverities(string(rules)) {
+		out, err := amtool("config", "routes", "test", "--config.file="+alertmanagerFile, "alertname="+name, "severity="+severity)
+		require.NoError(t, err)
+		require.Equal(t, severity == "page", slices.Contains(strings.Split(out, ","), "on-call"), "%s: %s", name, out)
+		require.Equal(t, severity == "ticket", slices.Contains(strings.Split(out, ","), "tickets"), "%s: %s", name, out)
+	}
+	example, err := os.ReadFile(alertmanagerFile)
+	require.NoError(t, err)
+	names := slices.Collect(maps.Keys(alertSeverities(string(rules))))
+	require.Empty(t, unknownAlerts(names, string(example)))
+	require.Equal(t, []string{"DrawsvcDwon"}, unknownAlerts(names, `alertname=~"DrawsvcDown|DrawsvcDwon"`), "the double")
+
+	broken := filepath.Join(t.TempDir(), "alertmanager.yml")
+	require.NoError(t, os.WriteFile(broken, bytes.Replace(example, []byte("- name: studio"), []byte("- name: stage"), 1), 0o600))
+	_, err = amtool("check-config", broken)
+	require.Error(t, err, "a route without its receiver")
+}
+
+var alertRule = regexp.MustCompile(`(?s)- alert: (\S+)\n.*?severity: (\w+)`)
+
+// alertSeverities returns the severity of each alert.
+func alertSeverities(rules string) map[string]string {
+	found := map[string]string{}
+	for _, m := range alertRule.FindAllStringSubmatch(rules, -1) {
+		found[m[1]] = m[2]
+	}
+	return found
+}
+
+var wholeAlert = regexp.MustCompile(`\bDrawsvc[A-Za-z]+\b`)
+
+// unknownAlerts returns the alerts that a text names and that are none of names.
+func unknownAlerts(names []string, text string) (unknown []string) {
+	for _, name := range wholeAlert.FindAllString(text, -1) {
+		if !slices.Contains(names, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
 }
 
 // asked decodes Prometheus's answer to a call of its interface.
@@ -259,6 +400,59 @@ func TestPrometheusScrapes(t *testing.T) {
 			query(strings.NewReplacer("$job", ".+", "$pool", ".+").Replace(target.Expr)) // must be answered 200
 		}
 	}
+}
+
+// TestAlertsAreSilentWhileIdle: no alert fires or waits to fire for an idle service that
+// is healthy, and the same rules fire for it once one of its callers' tokens has expired.
+func TestAlertsAreSilentWhileIdle(t *testing.T) {
+	t.Parallel()
+	p := spring(t, stocktest.Migrated(t, "postgres"))
+	tokens := filepath.Join(t.TempDir(), "tokens.json")
+	expired, made, err := access.Generate("shop", access.Draw, time.Now().Add(-time.Hour))
+	require.NoError(t, err)
+	entry, err := access.FileEntry(&made)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(tokens, []byte(`{"tokens":[`+entry+`]}`), 0o600))
+	s := p.serve("--metrics-listen", "127.0.0.1:0", "--tokens", tokens)
+	settled(t, s)
+	prometheus := servertest.StartPrometheus(t, withoutWaits(t), "", s.metricsAddress())
+	alerts := func() (names []string) {
+		var found series
+		asked(t, prometheus, "/api/v1/query?query=ALERTS", &found)
+		for _, one := range found.Data.Result {
+			names = append(names, one.Metric["alertname"])
+		}
+		return names
+	}
+	require.Eventually(t, func() bool { return rulesAreWell(t, prometheus) }, commandMax, 200*time.Millisecond)
+	var scraped series
+	require.Eventually(t, func() bool { // each rule has seen as many scrapes as its rates need
+		asked(t, prometheus, "/api/v1/query?query="+url.QueryEscape(`count_over_time(drawsvc_ready[1m]) > 5`), &scraped)
+		return len(scraped.Data.Result) == 1
+	}, commandMax, 200*time.Millisecond)
+	require.Eventually(t, func() bool { return len(alerts()) == 0 }, commandMax, 200*time.Millisecond) // before the first scrape there is no target
+	for range 10 {
+		require.Empty(t, alerts())
+		time.Sleep(200 * time.Millisecond)
+	}
+	// The double: the same rules find a fault.
+	require.Eventually(t, func() bool {
+		status, _, err := s.ask("GET", "/pools/spring", "", "Authorization", "Bearer "+expired)
+		return err == nil && status == http.StatusUnauthorized && slices.Equal(alerts(), []string{"DrawsvcTokensRefused"})
+	}, commandMax, 500*time.Millisecond)
+}
+
+// withoutWaits writes the rules without their waits, so that an alert fires at once.
+func withoutWaits(t *testing.T) string {
+	rules, err := os.ReadFile(rulesFile)
+	require.NoError(t, err)
+	folder := t.TempDir()
+	file := filepath.Join(folder, "rules.yml")
+	require.NoError(t, os.WriteFile(file, regexp.MustCompile(`(?m)^ +for: \S+\n`).ReplaceAll(rules, nil), 0o600))
+	require.NoError(t, os.Chmod(file, 0o644)) // the server may run under another account
+	require.NoError(t, os.Chmod(folder, 0o755))
+	require.NoError(t, os.Chmod(filepath.Dir(folder), 0o755))
+	return file
 }
 
 // rulesAreWell reports whether each rule was evaluated without an error.

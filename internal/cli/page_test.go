@@ -33,6 +33,8 @@ type page struct {
 	script []string
 	// notRun states where a block is not executed, and why.
 	notRun []string
+	// prelude, if not empty, is executed before the page: what its reader has already.
+	prelude string
 }
 
 // pythonEnd ends what the shell passes on to the interpreter.
@@ -125,8 +127,8 @@ func (p *page) run(t *testing.T) error {
 		return path
 	}
 	address := servertest.FreeAddr(t)
-	text := strings.NewReplacer("0.0.0.0:8080", address, "127.0.0.1:8080", address, "/run/secrets", filepath.Join(folder, "secrets")).
-		Replace(strings.Join(p.script, "\n"))
+	here := strings.NewReplacer("0.0.0.0:8080", address, "127.0.0.1:8080", address, "/run/secrets", filepath.Join(folder, "secrets"))
+	text := here.Replace(strings.Join(p.script, "\n"))
 	write("secrets/admin", "admin-of-the-pages")
 	write("secrets/draw", "draw-of-the-pages")
 	if strings.Contains(text, "secrets/database") {
@@ -144,7 +146,7 @@ func (p *page) run(t *testing.T) error {
 	cmd.Dir = work
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + filepath.Join(folder, "home"), "TMPDIR=" + folder,
-		"BASH_ENV=" + write("page.sh", pagePrelude), "PAGE_PROGRAM=" + os.Args[0], "PAGE_FAILED=" + failed,
+		"BASH_ENV=" + write("page.sh", pagePrelude+here.Replace(p.prelude)), "PAGE_PROGRAM=" + os.Args[0], "PAGE_FAILED=" + failed,
 		"PAGE_ADDRESS=" + address, "DRAWSVC_LISTEN=" + address, "DRAWSVC_REQUEST_TIMEOUT=30s",
 	}
 	var output bytes.Buffer

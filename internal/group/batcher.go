@@ -193,6 +193,19 @@ func (b *Batcher) Waiting() (draws int, oldest time.Duration) {
 	return draws, oldest
 }
 
+// WaitingByPool returns the number of draws without an answer of each pool that has some.
+func (b *Batcher) WaitingByPool() map[string]int {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	waiting := map[string]int{}
+	for id, q := range b.queues {
+		if n, _ := q.countUnanswered(); n > 0 {
+			waiting[id] = n
+		}
+	}
+	return waiting
+}
+
 // Changed records that this process changed the pool by other means than a draw: the
 // next draw sees the change, also if the pool was sold out.
 func (b *Batcher) Changed(poolID string) {

@@ -150,6 +150,7 @@ func TestBatcherOverload(t *testing.T) {
 	waiting, oldest := b.Waiting()
 	require.Equal(t, 4, waiting)
 	require.Positive(t, oldest)
+	require.Equal(t, map[string]int{"p": 4}, b.WaitingByPool())
 	close(stop.open)
 	for range 3 {
 		require.NoError(t, receive(t, all).err)
@@ -158,6 +159,7 @@ func TestBatcherOverload(t *testing.T) {
 	waiting, oldest = b.Waiting()
 	require.Zero(t, waiting)
 	require.Zero(t, oldest)
+	require.Empty(t, b.WaitingByPool())
 	require.Equal(t, 4, l.issued("p"))
 }
 

@@ -6,15 +6,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"drawsvc/internal/http/gate"
+	"drawsvc/internal/http/problem"
 )
 
-// metrics have only the labels route, method and status: this package bounds their
-// number, whatever callers send.
+// metrics have only labels whose values this package bounds, whatever callers send: route,
+// method, status, and the code of a problem.
 type metrics struct {
 	requests  *prometheus.CounterVec
 	duration  *prometheus.HistogramVec
 	refused   *prometheus.CounterVec
 	reclaimed prometheus.Counter
+	refusals  *prometheus.CounterVec
 }
 
 func newMetrics(to prometheus.Registerer) (metrics, error) {
@@ -37,13 +39,20 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 		Name: "drawsvc_http_connections_reclaimed_total",
 		Help: "Idle connections closed because a new one came and the most were open.",
 	})
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.refused, m.reclaimed} {
+	m.refusals = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "drawsvc_http_refusals_total",
+		Help: "Requests answered with a problem, by its code.",
+	}, []string{"code"})
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.refused, m.reclaimed, m.refusals} {
 		if err := to.Register(c); err != nil {
 			return metrics{}, err
 		}
 	}
 	for _, reason := range []gate.Refused{gate.Wrong, gate.Expired} {
 		m.refused.WithLabelValues(string(reason)) // exists from the first scrape on
+	}
+	for code := range problem.Table() {
+		m.refusals.WithLabelValues(string(code))
 	}
 	return m, nil
 }

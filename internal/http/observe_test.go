@@ -153,6 +153,9 @@ func TestMetricsAreBounded(t *testing.T) {
 		`drawsvc_http_requests_total{method="other",route="unmatched",status="405"} 3`,
 		`drawsvc_http_requests_total{method="other",route="unmatched",status="404"} 3`,
 		`drawsvc_http_requests_total{method="DELETE",route="unmatched",status="405"} 1`,
+		`drawsvc_http_refusals_total{code="method-not-allowed"} 4`,
+		`drawsvc_http_refusals_total{code="not-found"} 6`,
+		`drawsvc_http_refusals_total{code="sold-out"} 0`,
 		`drawsvc_http_request_duration_seconds_count{method="GET",route="/pools/:pool"} 2`,
 	} {
 		require.Contains(t, w.Body.String(), line+"\n")

@@ -116,4 +116,5 @@ func (blind) Gathered(int, int, time.Duration)        {}
 func (blind) Answered(string, string, int)            {}
 func (blind) DoubtSettled(int)                        {}
 func (blind) Attempted(string, string, time.Duration) {}
+func (blind) DatabaseFailed(string)                   {}
 func (blind) StaleToken()                             {}

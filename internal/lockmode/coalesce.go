@@ -160,7 +160,7 @@ func (c *coalescer) attempt(entries []*entry) {
 	defer cancel()
 	began := time.Now()
 	err := c.decideAll(ctx, entries, &all)
-	c.decider.observer.Attempted(c.decider.name, reasonOf(err), time.Since(began))
+	c.decider.observe(reasonOf(err), began, err)
 	reportAttempt(entries, began, err)
 	if err != nil {
 		pools, requests := namesOf(entries)

@@ -93,9 +93,26 @@ func (d *decider) reportAttempt(b *group.Batch, began time.Time, err error, agai
 	if again {
 		reason = reasonOf(err)
 	}
-	d.observer.Attempted(d.name, reason, time.Since(began))
+	d.observe(reason, began, err)
 	b.Attempted(began, failureOf(err), again)
 }
+
+// observe reports an attempt that ended with err to the observer.
+func (d *decider) observe(reason string, began time.Time, err error) {
+	d.observer.Attempted(d.name, reason, time.Since(began))
+	if e, ok := errors.AsType[*stock.Error](err); ok {
+		switch e.Class {
+		case stock.ClassUnavailable, stock.ClassUnknown:
+			d.observer.DatabaseFailed(e.Reason)
+		case stock.ClassOther: // its reason is one of the hundreds of codes of a database
+			d.observer.DatabaseFailed(ReasonOther)
+		default:
+		}
+	}
+}
+
+// ReasonOther is the reason of all unexpected errors of the database together.
+const ReasonOther = "other"
 
 // attempt runs one transaction: read, plan, write, settle. If the cached copy of the
 // pool can decide the batch, the batch is planned without reading the pool. Where rules

@@ -15,6 +15,7 @@ type watch struct {
 	answered map[string]int
 	modes    map[string]int
 	retries  map[string]int
+	failures map[string]int
 	stale    int
 	settled  int
 	// issuing, if set, is called when a batch goes to its mode, and its result when the
@@ -26,7 +27,7 @@ type watch struct {
 }
 
 func newWatch() *watch {
-	return &watch{answered: map[string]int{}, modes: map[string]int{}, retries: map[string]int{}}
+	return &watch{answered: map[string]int{}, modes: map[string]int{}, retries: map[string]int{}, failures: map[string]int{}}
 }
 
 func (w *watch) Gathered(draws, _ int, _ time.Duration) {
@@ -57,6 +58,12 @@ func (w *watch) Attempted(mode, reason string, _ time.Duration) {
 	if reason != "" {
 		w.retries[reason]++
 	}
+}
+
+func (w *watch) DatabaseFailed(reason string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failures[reason]++
 }
 
 func (w *watch) StaleToken() {

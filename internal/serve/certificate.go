@@ -4,12 +4,19 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"math"
 	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // certificate is the certificate that the service presents to HTTPS callers.
 type certificate struct {
 	current atomic.Pointer[tls.Certificate]
+	// end is when the first certificate of the chain ends.
+	end atomic.Pointer[time.Time]
 }
 
 // use parses a certificate chain and its key, both in PEM, and uses them from now on.
@@ -18,8 +25,31 @@ func (c *certificate) use(texts [][]byte) error {
 	if err != nil {
 		return err
 	}
+	var end time.Time
+	for _, der := range pair.Certificate {
+		one, err := x509.ParseCertificate(der)
+		if err != nil {
+			return err
+		}
+		if end.IsZero() || one.NotAfter.Before(end) {
+			end = one.NotAfter
+		}
+	}
 	c.current.Store(&pair)
+	c.end.Store(&end)
 	return nil
+}
+
+// show adds the gauge of the chain's end. c may be nil.
+func (c *certificate) show(r prometheus.Registerer) {
+	promauto.With(r).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "drawsvc_certificate_end_timestamp_seconds", Help: "When the first certificate of the chain of --tls-cert ends; +Inf without one.",
+	}, func() float64 {
+		if c == nil {
+			return math.Inf(1)
+		}
+		return timestamp(*c.end.Load())
+	})
 }
 
 // config returns settings that present the current certificate. Of the suites of TLS

@@ -46,15 +46,17 @@ type Config struct {
 	tlsKey      string
 	tlsClientCA string
 	metrics     string
-	hosts       []string
-	proxies     []string
-	delay       time.Duration
-	clockLeap   time.Duration
-	connections int
-	migrate     bool
-	demo        bool
-	logFormat   string
-	logLevel    string
+	// metricsByPool shows the queue of each pool.
+	metricsByPool bool
+	hosts         []string
+	proxies       []string
+	delay         time.Duration
+	clockLeap     time.Duration
+	connections   int
+	migrate       bool
+	demo          bool
+	logFormat     string
+	logLevel      string
 
 	// adminToken and drawToken are read from the secrets.
 	adminToken, drawToken string
@@ -103,6 +105,7 @@ func (c *Config) Flags(cmd *cobra.Command, env setting.Environment) {
 	f.StringVar(&c.tlsKey, "tls-key", "", "`file` of the certificate's key")
 	f.StringVar(&c.tlsClientCA, "tls-client-ca", "", "`file` of the authorities whose client certificates admin calls need; read again when it changes")
 	f.StringVar(&c.metrics, "metrics-listen", "", "`address` of /metrics, /livez and /readyz without token (default none)")
+	f.BoolVar(&c.metricsByPool, "metrics-by-pool", false, "have a metric of the waiting draws of each pool, at most 100 at once")
 	f.StringSliceVar(&c.hosts, "allowed-hosts", nil, "`names` of the service, beside those of loopback, for callers of --demo without token")
 	f.StringSliceVar(&c.proxies, "trusted-proxies", nil, "`networks` of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
 	f.DurationVar(&c.clockLeap, "clock-leap", time.Minute, "maximum leap of the database's clock that is followed at once; 0 follows every leap")

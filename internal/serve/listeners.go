@@ -24,6 +24,8 @@ type listeners struct {
 	loopback bool
 	// tls is nil without --tls-cert.
 	tls *tls.Config
+	// shown is nil without --tls-cert.
+	shown *certificate
 	// callersOf is nil without --tls-client-ca.
 	callersOf func() *x509.CertPool
 	// files are the files of TLS.
@@ -65,7 +67,7 @@ func (d *listeners) readTLS(c *Config) error {
 		return nil
 	}
 	shown, demanded := &certificate{}, &authorities{}
-	d.tls = shown.config()
+	d.tls, d.shown = shown.config(), shown
 	pair := &reloaded{name: "--tls-cert", paths: []string{c.tlsCert, c.tlsKey}, use: shown.use}
 	if _, err := pair.readAll(); err != nil {
 		return fmt.Errorf("--tls-cert and --tls-key: %w", err)

@@ -25,6 +25,7 @@ type metrics struct {
 	wait    prometheus.Histogram
 	attempt *prometheus.HistogramVec
 	retries *prometheus.CounterVec
+	errors  *prometheus.CounterVec
 	stale   prometheus.Counter
 	settled prometheus.Counter
 	held    prometheus.Histogram
@@ -72,6 +73,9 @@ func newMetrics(r prometheus.Registerer, store *stock.Store, mode string, v sett
 		retries: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "drawsvc_retries_total", Help: "Attempts at a batch that were retried, by mode and reason.",
 		}, []string{"mode", "reason"}),
+		errors: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "drawsvc_database_errors_total", Help: "Attempts at a batch that failed because the database was not available, or failed, by reason.",
+		}, []string{"reason"}),
 		stale: f.NewCounter(prometheus.CounterOpts{
 			Name: "drawsvc_stale_locks_total", Help: "Writes rejected because of a stale fencing token: a later holder of the external lock had written.",
 		}),
@@ -98,12 +102,18 @@ func (m *metrics) begin(mode string) {
 	for _, reason := range []string{"version", "commit", "connection", "due", stock.ReasonLockWait} {
 		m.retries.WithLabelValues(mode, reason)
 	}
+	for _, reason := range append(stock.WriteRefusals(), "connection", "connections", "unavailable", "commit", lockmode.ReasonOther) {
+		m.errors.WithLabelValues(reason)
+	}
 	m.attempt.WithLabelValues(mode)
 }
 
-// watchQueues exports the number of draws that wait.
-func watchQueues(r prometheus.Registerer, b *group.Batcher) {
+// watchQueues exports the number of draws that wait, and by pool if byPool is set.
+func watchQueues(r prometheus.Registerer, b *group.Batcher, byPool bool) {
 	f := promauto.With(r)
+	if byPool {
+		r.MustRegister(queueMetrics{b.WaitingByPool})
+	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "drawsvc_queue_draws", Help: "Draws without an answer yet, of all pools.",
 	}, func() float64 { n, _ := b.Waiting(); return float64(n) })
@@ -150,6 +160,9 @@ func (m *metrics) Attempted(mode, reason string, took time.Duration) {
 		m.retries.WithLabelValues(mode, reason).Inc()
 	}
 }
+
+// DatabaseFailed implements lockmode.Observer.
+func (m *metrics) DatabaseFailed(reason string) { m.errors.WithLabelValues(reason).Inc() }
 
 // StaleToken implements lockmode.Observer.
 func (m *metrics) StaleToken() { m.stale.Inc() }

@@ -64,6 +64,7 @@ func Run(cmd *cobra.Command, c *Config, env setting.Environment) (err error) {
 	}()
 
 	registry := NewRegistry()
+	listeners.shown.show(registry)
 	var batcher *group.Batcher
 	store, err := c.Database.Open(ctx, cmd, c.storeOptions(func(poolID string) { batcher.Changed(poolID) }, registry, log))
 	if err != nil {
@@ -113,9 +114,10 @@ func (c *Config) follow(store *stock.Store, lock locker.Lock, registry *promethe
 	ready, sent = newReadiness(store, lock, c.lock.url, log), newHookMetrics(registry)
 	ready.show(registry)
 	showClock(registry, store.ClockLeap)
-	c.tokens.showUnread(registry)
+	c.tokens.show(registry)
 	return ready, sent, []func(){
 		ready.watch(), watchPools(registry, store, log), watchCodes(registry, store), watchClaims(registry, store), sent.watch(store), followAgendas(store, log),
+		watchPublishing(registry, store), watchStandbys(registry, store),
 	}
 }
 
@@ -165,7 +167,7 @@ func newBatcher(c *Config, store *stock.Store, lock locker.Lock, traces *tracing
 	b := group.NewBatcher(issuer, metrics, group.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
 	b.Trace(traces.Tracer())
 	b.HandOutBy(store)
-	watchQueues(r, b)
+	watchQueues(r, b, c.metricsByPool)
 	return b, nil
 }
 

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -114,9 +116,21 @@ func (t *tokens) warnOfUnread(log *slog.Logger) {
 	}
 }
 
-// showUnread adds the gauge of the entries that are ignored.
-func (t *tokens) showUnread(r prometheus.Registerer) {
-	promauto.With(r).NewGaugeFunc(prometheus.GaugeOpts{
+// show adds the gauges of the entries that are ignored, and of the next token that ends.
+func (t *tokens) show(r prometheus.Registerer) {
+	f := promauto.With(r)
+	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "drawsvc_tokens_unreadable", Help: "Entries of the token file that are left out, because another release wrote them.",
 	}, func() float64 { return float64(len(t.keeper.Set().Unread)) })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "drawsvc_token_end_timestamp_seconds", Help: "When the next name in the token file has no valid token any more; +Inf for never.",
+	}, func() float64 { return timestamp(t.keeper.Set().NextEnd(time.Now())) })
+}
+
+// timestamp returns a time in seconds since 1970, +Inf for the zero time.
+func timestamp(at time.Time) float64 {
+	if at.IsZero() {
+		return math.Inf(1)
+	}
+	return float64(at.UnixMilli()) / 1e3
 }

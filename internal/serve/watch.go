@@ -54,6 +54,7 @@ type reading struct {
 	low           map[lowPrize]bool
 	unreadable    map[unreadablePart]bool
 	ahead         int
+	overdue       time.Duration
 }
 
 // unreadablePart identifies rules in force, or a planned item.
@@ -79,6 +80,7 @@ type poolMetrics struct {
 	low       *prometheus.Desc
 	unread    *prometheus.Desc
 	ahead     *prometheus.Desc
+	overdue   *prometheus.Desc
 	log       *slog.Logger
 }
 
@@ -97,6 +99,7 @@ func newPoolMetrics(log *slog.Logger) *poolMetrics {
 		low:       of("drawsvc_prizes_low", "Prizes of open pools of which fewer units remain than their rules warn of."),
 		unread:    of("drawsvc_rules_unreadable", "Rules in force and planned items that this instance cannot read: their pools give no new draws here, or will not."),
 		ahead:     of("drawsvc_pools_ahead", "Pools that are not closed and whose last entry is ahead of the database's clock by more than a minute, at most 100."),
+		overdue:   of("drawsvc_agenda_overdue_seconds", "How long the first item of all agendas has been due and not done, except moments; 0 if none is due."),
 		log:       log,
 	}
 	m.last.Store(&reading{})
@@ -105,7 +108,7 @@ func newPoolMetrics(log *slog.Logger) *poolMetrics {
 
 // Describe implements prometheus.Collector.
 func (m *poolMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.schema, m.known, m.at, m.remaining, m.stocked, m.issued, m.budget, m.low, m.unread, m.ahead} {
+	for _, d := range []*prometheus.Desc{m.schema, m.known, m.at, m.remaining, m.stocked, m.issued, m.budget, m.low, m.unread, m.ahead, m.overdue} {
 		to <- d
 	}
 }
@@ -127,6 +130,7 @@ func (m *poolMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge(m.low, float64(len(r.low)))
 	gauge(m.unread, float64(len(r.unreadable)))
 	gauge(m.ahead, float64(r.ahead))
+	gauge(m.overdue, r.overdue.Seconds())
 	m.collectBudgets(r, gauge)
 	for _, l := range boundLevels(r.levels, watchedPoolsMax) {
 		gauge(m.remaining, float64(l.Remaining()), l.PoolID)
@@ -186,6 +190,7 @@ func (m *poolMetrics) read(ctx context.Context, db poolReader) {
 	if watched, err := db.ReadWatched(ctx); err == nil {
 		next.low = m.warn(next.low, watched.Low)
 		next.unreadable = m.warnUnreadable(next.unreadable, watched.Unreadable)
+		next.overdue = watched.Overdue
 	}
 	if ahead, err := db.PoolsAhead(ctx, checkup.AheadMin); err == nil {
 		next.ahead = len(ahead)

@@ -92,6 +92,26 @@ func TestUnreadableRulesAreSaid(t *testing.T) {
 	reads(2)
 }
 
+// TestLateItemsAreMeasured: what counts is an item that is due and not done, except a moment,
+// which waits for a draw.
+func TestLateItemsAreMeasured(t *testing.T) {
+	t.Parallel()
+	s := stocktest.New(t, "sqlite")
+	stocktest.Pool(t, s, "spring", 10)
+	m := newPoolMetrics(slog.New(slog.DiscardHandler))
+	overdue := func() time.Duration {
+		m.read(t.Context(), s)
+		return m.last.Load().overdue
+	}
+	require.Zero(t, overdue())
+	stocktest.PlanAll(t, s, "spring", draw.Item{At: time.Now().Add(time.Hour), Kind: draw.ItemState, State: draw.StateClosed})
+	require.Zero(t, overdue(), "it is not due")
+	stocktest.PlanAll(t, s, "spring", draw.Item{At: time.Now().Add(3 * time.Second), Kind: draw.ItemState, State: draw.StatePaused})
+	require.Eventually(t, func() bool { return overdue() > 100*time.Millisecond }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, s.RunAllDue(t.Context()))
+	require.Zero(t, overdue(), "it is done")
+}
+
 // TestPoolsWithMetricsAreBounded: the first have their own metrics, and the others
 // share one.
 func TestPoolsWithMetricsAreBounded(t *testing.T) {

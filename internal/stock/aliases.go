@@ -25,6 +25,8 @@ type (
 	Committing = publiclog.Committing
 	// PublicHead is the state of a committed pool.
 	PublicHead = publiclog.PublicHead
+	// SignedHead is how far the log of a committed pool is signed.
+	SignedHead = publiclog.SignedHead
 	// Publishing reads and signs the public log of one committed pool.
 	Publishing = publiclog.Publishing
 	// Schema is the version of a database's schema, and the versions that this binary

@@ -3,6 +3,7 @@ package stock
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"drawsvc/internal/draw"
 )
@@ -26,6 +27,9 @@ type Watched struct {
 	// the 1,000 planned items that are due next. Those pools give no new draws here, or
 	// will not once the item is due.
 	Unreadable []UnreadablePart
+	// Overdue is how long the first planned item, except moments, has been due; 0 if none
+	// is due.
+	Overdue time.Duration
 }
 
 // ReadWatched reads what is watched, from one snapshot. It reads prizes only of the
@@ -50,7 +54,9 @@ func (s *Store) ReadWatched(ctx context.Context) (w Watched, err error) {
 			}
 			w.Low = append(w.Low, r.Rules.LowOf(r.PoolID, prizes)...)
 		}
+		now := s.Now()
 		return s.NextItems(ctx, tx, itemsReadMax, func(poolID string, item *draw.Item) {
+			w.Overdue = max(w.Overdue, now.Sub(item.At))
 			if why := item.Unreadable(); why != nil {
 				w.Unreadable = append(w.Unreadable, UnreadablePart{PoolID: poolID, Item: item.Number, Why: why})
 			}

@@ -260,6 +260,25 @@ func TestChartsServicesFindPods(t *testing.T) {
 	require.False(t, within(monitor.Spec.Selector.MatchLabels, services[0].Labels), "one Service is scraped")
 }
 
+// TestChartsPublisherIsScraped: the ServiceMonitor finds the publisher's pod too.
+func TestChartsPublisherIsScraped(t *testing.T) {
+	t.Parallel()
+	manifests, err := template(t, "campaign", "metrics.serviceMonitor.enabled=true")
+	require.NoError(t, err)
+	monitor := ofKind[monitoring.ServiceMonitor](t, manifests, "ServiceMonitor")[0]
+	publisher := ofKind[apps.Deployment](t, manifests, "Deployment")
+	publisher = slices.DeleteFunc(publisher, func(d apps.Deployment) bool { return !strings.HasSuffix(d.Name, "-publish") })
+	require.Len(t, publisher, 1)
+	found := 0
+	for _, s := range ofKind[core.Service](t, manifests, "Service") {
+		if within(monitor.Spec.Selector.MatchLabels, s.Labels) && within(s.Spec.Selector, publisher[0].Spec.Template.Labels) {
+			found++
+			require.Equal(t, monitor.Spec.Endpoints[0].Port, s.Spec.Ports[0].Name)
+		}
+	}
+	require.Equal(t, 1, found)
+}
+
 // within says whether labels hold all that a selector asks for.
 func within(selector, labels map[string]string) bool {
 	for name, value := range selector {

@@ -61,6 +61,8 @@ type Dialect struct {
 	Locks locksql.Statements
 	// Doctor checks up the database.
 	Doctor Doctor
+	// Standbys reads the state of the replication; nil for a database without one.
+	Standbys func(ctx context.Context, e *Engine) (Standbys, error)
 	// BackupTools are the backup programs of the database; "" for a file.
 	BackupTools string
 	// Features are those of the schema that the database has; nil means all.

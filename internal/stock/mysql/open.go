@@ -36,6 +36,7 @@ func Dialect() *engine.Dialect {
 		Restock:     "ON DUPLICATE KEY UPDATE stocked = VALUES(stocked), changed = VALUES(changed)",
 		Locks:       locks(),
 		Doctor:      doctor(),
+		Standbys:    readStandbys,
 		BackupTools: "mariadb-backup or mariadb-dump (MySQL: XtraBackup or mysqldump)",
 		Migrations:  goose.DialectMySQL,
 		Folder:      "mysql",

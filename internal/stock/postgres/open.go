@@ -42,6 +42,7 @@ func Dialect() *engine.Dialect {
 		Settle:      sqlSettle,
 		Locks:       locks(),
 		Doctor:      doctor(),
+		Standbys:    readStandbys,
 		BackupTools: "pg_basebackup or pg_dump",
 		Migrations:  goose.DialectPostgres,
 		Folder:      "postgres",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"time"
 
 	"github.com/Masterminds/squirrel"
 
@@ -45,6 +46,32 @@ func (s *Store) PublicHeads(ctx context.Context, poolID string) (heads []PublicH
 	if err == nil && len(heads) == 0 && poolID != "" {
 		err = s.ledger.OfPool(ctx, poolID, func(*sql.Tx, int64) error { return errNoProof(poolID) })
 	}
+	return heads, err
+}
+
+// SignedHead is how far the log of a committed pool is signed.
+type SignedHead struct {
+	PoolID string
+	// Version is the pool's, At the time of its last entry, Committed the version of its
+	// commitment, and Signed the number of entries of the last checkpoint in the database.
+	Version, Committed, Signed int64
+	At                         time.Time
+}
+
+// SignedHeads returns how far the logs of committed pools are signed, in order of the
+// pools' ids, without the pools that are revealed, or whose secret of the tags was
+// destroyed. Errors: those of the store.
+func (s *Store) SignedHeads(ctx context.Context) (heads []SignedHead, err error) {
+	const signed = `(SELECT COALESCE(MAX(k.size), 0) FROM checkpoints AS k WHERE k.pool_id = p.id)`
+	query := s.ledger.SelectFrom("pools AS p", "p.id", "p.version", "p.at", "c.version", signed).
+		Join("commitments AS c ON c.pool_id = p.id").Where("LENGTH(c.salts) > 0").Where(squirrel.Eq{"c.revealed": ""}).OrderBy("p.id")
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) (err error) {
+		heads, err = ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (h SignedHead, err error) {
+			err = row.Scan(&h.PoolID, &h.Version, engine.ScanTime(&h.At), &h.Committed, &h.Signed)
+			return h, err
+		})
+		return err
+	})
 	return heads, err
 }
 

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -38,6 +37,12 @@ func alertFaults() []alertFault {
 	return []alertFault{
 		{"pools drawn to their last units", []string{"DrawsvcLowStock", "DrawsvcSoldOut"}, `,pool=~"alert-.*"`, (*alarm).drawDown},
 		{"instance killed", []string{"DrawsvcDown"}, "", (*alarm).killOne},
+		{"instances not found", []string{"DrawsvcNoTarget"}, "", (*alarm).loseTargets},
+		{"certificate and token that end in three days", []string{"DrawsvcCertificateEnds", "DrawsvcTokenEnds"}, "", (*alarm).nearEnds},
+		{"caller with an expired token", []string{"DrawsvcTokensRefused"}, "", (*alarm).useExpired},
+		{"idle connections", []string{"DrawsvcCallersNearMaximum"}, "", (*alarm).fillConnections},
+		{"planned item that cannot be done", []string{"DrawsvcAgendaFailed"}, "", (*alarm).planImpossible},
+		{"planned item of a pool whose row is held", []string{"DrawsvcAgendaLate"}, "", (*alarm).holdPool},
 		{"next release before its migration", []string{"DrawsvcSchemaBehind"}, "", (*alarm).runAhead},
 		{"rules of a later release", []string{"DrawsvcRulesUnreadable"}, "", (*alarm).writeLaterRules},
 		{"codes under a key that nobody has", []string{"DrawsvcSealKeyMissing", "DrawsvcCodesLow"}, "", (*alarm).writeForeignCodes},
@@ -49,12 +54,16 @@ func alertFaults() []alertFault {
 		{"source of the catalogue down", []string{"DrawsvcCatalogueOld"}, "", (*alarm).endSource},
 		{"rows changed by hand", []string{"DrawsvcAuditViolations"}, "", (*alarm).changeRows},
 		{"rows of a signed log changed by hand", []string{"DrawsvcLogFork"}, "", (*alarm).editSigned},
+		{"publisher paused", []string{"DrawsvcPublisherBehind"}, "", (*alarm).haltPublisher},
 		{"trigger that refuses awards", []string{"DrawsvcInternalErrors"}, "", (*alarm).refuseAwards},
 		{"primary set read-only", []string{"DrawsvcWritesRefused"}, "", (*alarm).setReadOnly},
 		{"Redis emptied again and again", []string{"DrawsvcStaleLocks"}, "", (*alarm).emptyRedis},
 		{
 			"synchronous standby lost",
-			[]string{"DrawsvcOutcomeUnknown", "DrawsvcErrorBudget", "DrawsvcLatency", "DrawsvcQueueStuck", "DrawsvcConnectionsShort"}, "",
+			[]string{
+				"DrawsvcStandbyLost", "DrawsvcOutcomeUnknown", "DrawsvcErrorBudgetFast", "DrawsvcErrorBudget", "DrawsvcErrorBudgetSlow",
+				"DrawsvcLatency", "DrawsvcQueueStuck", "DrawsvcConnectionsShort",
+			}, "",
 			(*alarm).loseStandby,
 		},
 		{"links to the database silent", []string{"DrawsvcNotReady", "DrawsvcPoolCountsOld"}, "", (*alarm).silence},
@@ -96,7 +105,7 @@ func fewConnections(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 
 func alertsFire(t *trial) error {
 	a := newAlarm(t)
-	t.Must(a.await("drawsvc_ready == 1", len(t.Instances)))
+	t.Must(a.await("drawsvc_ready == 1", len(t.Instances)+1)) // the bystander too
 	if n, err := a.query(`ALERTS{alertstate="firing"}`); err != nil || n > 0 {
 		return fmt.Errorf("%d alerts fire before any fault: %w", n, err)
 	}
@@ -144,7 +153,7 @@ const (
 
 var (
 	ruleWait   = regexp.MustCompile(`(?m)^(\s+for:) \S+$`)
-	ruleWindow = regexp.MustCompile(`\[\d+[smh]\]`)
+	ruleWindow = regexp.MustCompile(`\[\d+[smhd]\]`)
 	ruleAlert  = regexp.MustCompile(`(?m)^ *- alert: (\S+)$`)
 )
 
@@ -155,6 +164,7 @@ func shortened() [][2]string {
 		{"drawsvc_pools_read_timestamp_seconds > 120", "drawsvc_pools_read_timestamp_seconds > 20"},
 		{"(drawsvc_job_overdue_seconds) > 600", "(drawsvc_job_overdue_seconds) > 2"},
 		{"min(drawsvc_catalogue_age_seconds) > 43200", "min(drawsvc_catalogue_age_seconds) > 8"},
+		{"max(drawsvc_publish_behind_seconds) > 60", "max(drawsvc_publish_behind_seconds) > 4"},
 	}
 }
 
@@ -175,7 +185,10 @@ func shortRules(text string) (string, error) {
 type alarm struct {
 	*trial
 	prometheus *servertest.Server
-	publisher  publisher
+	// rules is the file of the shortened rules.
+	rules     string
+	publisher publisher
+	bystander *bystander
 }
 
 func newAlarm(t *trial) *alarm {
@@ -187,12 +200,12 @@ func newAlarm(t *trial) *alarm {
 	file := filepath.Join(folder, "rules.yml")
 	// The server runs under another account.
 	t.Must(errors.Join(os.Chmod(folder, 0o755), os.WriteFile(file, []byte(short), 0o644)))
-	publisher := startPublisher(t)
-	targets := []string{publisher.address}
+	publisher, bystander := startPublisher(t), startBystander(t)
+	targets := []string{publisher.address, bystander.metrics}
 	for _, i := range t.Instances {
 		targets = append(targets, i.Address)
 	}
-	return &alarm{t, servertest.StartPrometheus(t.Site, file, harness.AdminToken, targets...), publisher}
+	return &alarm{t, servertest.StartPrometheus(t.Site, file, harness.AdminToken, targets...), file, publisher, bystander}
 }
 
 func (a *alarm) query(expr string) (int, error) {
@@ -449,46 +462,4 @@ func (a *alarm) loseStandby() (func() error, error) {
 func (a *alarm) silence() (func() error, error) {
 	a.each((*servertest.Proxy).Hold)
 	return func() error { a.each((*servertest.Proxy).Pass); return nil }, nil
-}
-
-type publisher struct {
-	folder, address string
-}
-
-func startPublisher(t *trial) publisher {
-	p := publisher{t.Site.TempDir(), servertest.FreeAddr(t.Site)}
-	cmd := exec.CommandContext(t.Ctx, filepath.Join(stage.Bin, stage.Released), "publish", "--dir", p.folder, "--every", "100ms",
-		"--metrics-listen", p.address, "--seed-identity-file", seedIdentity, "--database", t.Base.URL)
-	t.Must(cmd.Start())
-	t.Site.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // the kill is intended
-	})
-	return p
-}
-
-// editSigned commits a pool, and changes a row of its log by SQL after it was signed.
-// Its end restores the row.
-func (a *alarm) editSigned() (func() error, error) {
-	pool := a.Pool("alert-signed")
-	a.Must(a.MakePool(pool, 20))
-	_, err := harness.Operate(a.Ctx, http.MethodPatch, a.Instances[0].URL()+"/admin/pools/"+pool, `{"state":"paused"}`, http.StatusOK)
-	a.Must(err)
-	_, err = stage.Command(a.Ctx, stage.Released, "pool", "commit", pool, "--origin", "draws.example.org",
-		"--seed-recipients", seedRecipients, "--database", a.Base.URL)
-	a.Must(err)
-	signed := filepath.Join(a.publisher.folder, pool, "checkpoint")
-	for until := time.Now().Add(firesMax); ; time.Sleep(50 * time.Millisecond) {
-		_, err := os.Stat(signed)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, os.ErrNotExist) || time.Now().After(until) {
-			return nil, fmt.Errorf("the publisher signs nothing: %w", err)
-		}
-	}
-	reason := func(is string) error {
-		return stage.ExecAll(a.Base.Admin, `UPDATE moves SET reason = '`+is+`' WHERE pool_id = '`+pool+`'`)
-	}
-	return func() error { return reason("created") }, reason("edited")
 }

@@ -1,0 +1,71 @@
+package serve
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"drawsvc/internal/periodic"
+	"drawsvc/internal/stock"
+)
+
+// unsigned finds how long entries of the logs of committed pools have had no signed
+// checkpoint.
+type unsigned struct {
+	// pools are those with such entries.
+	pools map[string]awaited
+}
+
+// awaited are the entries of a pool that a checkpoint must cover.
+type awaited struct {
+	version int64
+	since   time.Time
+}
+
+// behind returns how long the oldest entry has had no checkpoint, by the heads that were
+// read at the moment now. It is 0 if no publisher follows any of the pools.
+func (u *unsigned) behind(heads []stock.SignedHead, now time.Time) (oldest time.Duration) {
+	before, isFollowed := u.pools, false
+	u.pools = map[string]awaited{}
+	for i := range heads {
+		h := &heads[i]
+		isFollowed = isFollowed || h.Signed > h.Committed
+		if h.Signed >= h.Version {
+			continue
+		}
+		w, known := before[h.PoolID]
+		switch {
+		case !known:
+			w = awaited{h.Version, h.At} // the last entry is the youngest one
+		case h.Signed >= w.version:
+			w = awaited{h.Version, now}
+		}
+		u.pools[h.PoolID] = w
+		oldest = max(oldest, now.Sub(w.since))
+	}
+	if !isFollowed {
+		return 0
+	}
+	return oldest
+}
+
+// watchPublishing shows how far the publisher is behind, read about every watchEvery until
+// stop is called. What the database does not say stays as it was.
+func watchPublishing(to prometheus.Registerer, store *stock.Store) (stop func()) {
+	var last atomic.Int64
+	promauto.With(to).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "drawsvc_publish_behind_seconds",
+		Help: "How long the oldest entry of the published logs of committed pools has had no signed checkpoint in the database; 0 if no publisher writes there.",
+	}, func() float64 { return time.Duration(last.Load()).Seconds() })
+	var u unsigned
+	return periodic.Start(watchEvery, func(ctx context.Context) {
+		bounded, end := context.WithTimeout(ctx, watchMax)
+		defer end()
+		if heads, err := store.SignedHeads(bounded); err == nil {
+			last.Store(int64(u.behind(heads, store.Now())))
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package serve
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// queueMetrics exports the waiting draws of the pools that have the most of them, at most
+// watchedPoolsMax pools, and of all others together. It implements prometheus.Collector.
+type queueMetrics struct {
+	// waiting returns the number of draws without an answer by pool.
+	waiting func() map[string]int
+}
+
+var descQueueByPool = prometheus.NewDesc("drawsvc_pool_queue_draws", "Draws without an answer yet, by pool, of pools that have some.", []string{"pool"}, nil)
+
+// Describe implements prometheus.Collector.
+func (queueMetrics) Describe(to chan<- *prometheus.Desc) { to <- descQueueByPool }
+
+// Collect implements prometheus.Collector. Series exist only while draws wait, and for
+// all other pools together always.
+func (m queueMetrics) Collect(to chan<- prometheus.Metric) {
+	waiting := m.waiting()
+	pools := make([]string, 0, len(waiting))
+	rest := waiting[otherPools]
+	for id := range waiting {
+		if id != otherPools {
+			pools = append(pools, id)
+		}
+	}
+	slices.SortFunc(pools, func(a, b string) int { return cmp.Or(cmp.Compare(waiting[b], waiting[a]), cmp.Compare(a, b)) })
+	for i, id := range pools {
+		if i >= watchedPoolsMax {
+			rest += waiting[id]
+			continue
+		}
+		to <- prometheus.MustNewConstMetric(descQueueByPool, prometheus.GaugeValue, float64(waiting[id]), id)
+	}
+	to <- prometheus.MustNewConstMetric(descQueueByPool, prometheus.GaugeValue, float64(rest), otherPools)
+}
