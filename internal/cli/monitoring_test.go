@@ -259,7 +259,7 @@ func TestDashboard(t *testing.T) {
 	}
 	require.NotEmpty(t, seen)
 	for _, title := range []string{
-		"Refusals per second, by code", "Waiting draws by pool", "Published logs behind by", "Agenda items per minute", "Refused tokens per second",
+		"Refusals per second, by code", "Waiting draws by pool", "Lag of published logs", "Agenda items per minute", "Refused tokens per second",
 		"Standbys of the database", "Database errors per second, by reason",
 	} {
 		require.Contains(t, string(text), `"title": "`+title+`"`)
@@ -331,7 +331,7 @@ func alertSeverities(rules string) map[string]string {
 
 var wholeAlert = regexp.MustCompile(`\bDrawsvc[A-Za-z]+\b`)
 
-// unknownAlerts returns the alerts that a text names and that are none of names.
+// unknownAlerts returns the alerts that a text names and names lacks.
 func unknownAlerts(names []string, text string) (unknown []string) {
 	for _, name := range wholeAlert.FindAllString(text, -1) {
 		if !slices.Contains(names, name) {
@@ -430,7 +430,7 @@ func TestAlertsAreSilentWhileIdle(t *testing.T) {
 		asked(t, prometheus, "/api/v1/query?query="+url.QueryEscape(`count_over_time(drawsvc_ready[1m]) > 5`), &scraped)
 		return len(scraped.Data.Result) == 1
 	}, commandMax, 200*time.Millisecond)
-	require.Eventually(t, func() bool { return len(alerts()) == 0 }, commandMax, 200*time.Millisecond) // before the first scrape there is no target
+	require.Eventually(t, func() bool { return len(alerts()) == 0 }, commandMax, 200*time.Millisecond) // before the first scrape, DrawsvcNoTarget fires
 	for range 10 {
 		require.Empty(t, alerts())
 		time.Sleep(200 * time.Millisecond)

@@ -25,9 +25,9 @@ type awaited struct {
 	since   time.Time
 }
 
-// behind returns how long the oldest entry has had no checkpoint, by the heads that were
+// lag returns how long the oldest entry has had no checkpoint, by the heads that were
 // read at the moment now. It is 0 if no publisher follows any of the pools.
-func (u *unsigned) behind(heads []stock.SignedHead, now time.Time) (oldest time.Duration) {
+func (u *unsigned) lag(heads []stock.SignedHead, now time.Time) (oldest time.Duration) {
 	before, isFollowed := u.pools, false
 	u.pools = map[string]awaited{}
 	for i := range heads {
@@ -52,12 +52,12 @@ func (u *unsigned) behind(heads []stock.SignedHead, now time.Time) (oldest time.
 	return oldest
 }
 
-// watchPublishing shows how far the publisher is behind, read about every watchEvery until
+// watchPublishing shows the lag of the publisher, read about every watchEvery until
 // stop is called. What the database does not say stays as it was.
 func watchPublishing(to prometheus.Registerer, store *stock.Store) (stop func()) {
 	var last atomic.Int64
 	promauto.With(to).NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "drawsvc_publish_behind_seconds",
+		Name: "drawsvc_publish_lag_seconds",
 		Help: "How long the oldest entry of the published logs of committed pools has had no signed checkpoint in the database; 0 if no publisher writes there.",
 	}, func() float64 { return time.Duration(last.Load()).Seconds() })
 	var u unsigned
@@ -65,7 +65,7 @@ func watchPublishing(to prometheus.Registerer, store *stock.Store) (stop func())
 		bounded, end := context.WithTimeout(ctx, watchMax)
 		defer end()
 		if heads, err := store.SignedHeads(bounded); err == nil {
-			last.Store(int64(u.behind(heads, store.Now())))
+			last.Store(int64(u.lag(heads, store.Now())))
 		}
 	})
 }

@@ -164,7 +164,7 @@ func shortened() [][2]string {
 		{"drawsvc_pools_read_timestamp_seconds > 120", "drawsvc_pools_read_timestamp_seconds > 20"},
 		{"(drawsvc_job_overdue_seconds) > 600", "(drawsvc_job_overdue_seconds) > 2"},
 		{"min(drawsvc_catalogue_age_seconds) > 43200", "min(drawsvc_catalogue_age_seconds) > 8"},
-		{"max(drawsvc_publish_behind_seconds) > 60", "max(drawsvc_publish_behind_seconds) > 4"},
+		{"max(drawsvc_publish_lag_seconds) > 60", "max(drawsvc_publish_lag_seconds) > 4"},
 	}
 }
 

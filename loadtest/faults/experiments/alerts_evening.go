@@ -141,7 +141,7 @@ func (a *alarm) fillConnections() (func() error, error) {
 	return end, nil
 }
 
-// loseTargets looks at a Prometheus that finds no instance.
+// loseTargets queries a Prometheus that finds no instance.
 func (a *alarm) loseTargets() (func() error, error) {
 	former := a.prometheus
 	a.prometheus = servertest.StartPrometheus(a.Site, a.rules, harness.AdminToken)

@@ -66,7 +66,7 @@ func (a *alarm) editSigned() (func() error, error) {
 
 // haltPublisher pauses the publisher, and adds to the log of a pool that it follows.
 func (a *alarm) haltPublisher() (func() error, error) {
-	pool := a.Pool("alert-behind")
+	pool := a.Pool("alert-unsigned")
 	a.Must(a.commit(pool))
 	stocked := func() error {
 		_, err := harness.Operate(a.Ctx, http.MethodPost, a.Instances[0].URL()+"/admin/pools/"+pool+"/prizes/gold/stock", `{"delta":1,"reason":"test"}`, http.StatusOK)
