@@ -102,6 +102,7 @@ func TestTLS(t *testing.T) {
 	}
 	require.Equal(t, "ready\n", p.ok("healthcheck", "--listen", address, "--tls-cert", cert))
 	require.Equal(t, int64(1), shown(t, address))
+	s.token = s.printedToken("admin")
 	exposition, err := s.metrics()
 	require.NoError(t, err)
 	end, err := strconv.ParseFloat(sample(exposition, "drawsvc_certificate_end_timestamp_seconds"), 64)
