@@ -30,8 +30,6 @@ type publishing struct {
 	entries   string
 	metrics   string
 	once      bool
-	// passed is when a pass last succeeded.
-	passed prometheus.Gauge
 	publish.Options
 }
 
@@ -126,10 +124,11 @@ func (p *publishing) run(c *cobra.Command, env setting.Environment, by *proof.Id
 		Name: "drawsvc_log_forks_total", Help: "Committed pools whose rows were found to be others than those that were signed.",
 	})
 	p.Forked = forks.Inc
-	p.passed = promauto.With(registry).NewGauge(prometheus.GaugeOpts{
-		Name: "drawsvc_publish_pass_timestamp_seconds", Help: "When all committed pools were last published without an error; when the publisher began before that.",
+	passed := promauto.With(registry).NewGauge(prometheus.GaugeOpts{
+		Name: "drawsvc_publish_pass_timestamp_seconds", Help: "When all committed pools, except forked ones, were last published; when the publisher began before that.",
 	})
-	p.passed.SetToCurrentTime()
+	passed.SetToCurrentTime()
+	p.Passed = passed.SetToCurrentTime
 	if p.metrics != "" {
 		end, err := serve.ServeMetrics(ctx, p.metrics, registry, p.Log)
 		if err != nil {
@@ -188,7 +187,6 @@ func (p *publishing) loop(ctx context.Context, env setting.Environment, publishe
 		}
 		if text := fmt.Sprint(err); err == nil {
 			said = ""
-			p.passed.SetToCurrentTime()
 		} else if text != said && !errors.Is(err, publish.ErrForked) { // it was logged
 			said = text
 			p.Log.Error("not all is published", "error", err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -130,13 +131,27 @@ func TestSecondPublisher(t *testing.T) {
 		}
 	}
 	require.Contains(t, metricsOf(t, log), "\ndrawsvc_log_forks_total 0\n")
+	passes(t, log)
 
 	// A failover that lost versions: rows are removed, and new ones added.
 	stocktest.ExecAll(t, stocktest.Open(t, url, stock.Options{}), []string{`DELETE FROM awards WHERE version > 100`, `UPDATE pools SET version = 100, mark = 1`})
 	require.Eventually(t, func() bool { return strings.Contains(metricsOf(t, log), "\ndrawsvc_log_forks_total 1\n") }, commandMax, 50*time.Millisecond)
 	require.Eventually(t, func() bool { return strings.Contains(log.String(), `"pool":"spring","version":101,`) }, commandMax, 10*time.Millisecond)
+	passes(t, log) // other pools may go on
 	require.NoError(t, first.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, first.Wait(), "it ends well")
+}
+
+// passes waits until a publisher makes another pass without an error.
+func passes(t *testing.T, log *text) {
+	t.Helper()
+	last := func() float64 {
+		at, err := strconv.ParseFloat(sample(metricsOf(t, log), "drawsvc_publish_pass_timestamp_seconds"), 64)
+		require.NoError(t, err)
+		return at
+	}
+	before := last()
+	require.Eventually(t, func() bool { return last() > before }, commandMax, 50*time.Millisecond)
 }
 
 // publisher starts `publish` in a separate process, with metrics.

@@ -31,6 +31,9 @@ type Options struct {
 	// Forked is called for each pool whose rows are found to differ from what was
 	// signed.
 	Forked func()
+	// Passed is called after each pass in which no pool failed, except for those that are
+	// forked.
+	Passed func()
 
 	step func()
 	// patience is how long a checkpoint waits for its witnesses; 0 means the default.
@@ -70,6 +73,9 @@ func New(o Options) (*Publisher, error) {
 	o.Log, o.patience = cmp.Or(o.Log, slog.Default()), cmp.Or(o.patience, patience)
 	if o.Forked == nil {
 		o.Forked = func() {}
+	}
+	if o.Passed == nil {
+		o.Passed = func() {}
 	}
 	return &Publisher{options: o, root: root, lock: lock, client: &http.Client{}, pools: map[string]*pool{}}, nil
 }
@@ -115,9 +121,11 @@ func (p *Publisher) Pass(ctx context.Context, db Database, all bool) error {
 		return err
 	}
 	var failed error
+	isWhole := true
 	for i := range heads {
 		if err := p.pass(ctx, db, &heads[i], all, p.turn == i); err != nil {
 			failed = errors.Join(failed, err)
+			isWhole = isWhole && errors.Is(err, ErrForked)
 		}
 		if ctx.Err() != nil {
 			break
@@ -125,6 +133,9 @@ func (p *Publisher) Pass(ctx context.Context, db Database, all bool) error {
 	}
 	if p.turn++; p.turn >= len(heads) {
 		p.turn = 0
+	}
+	if isWhole && ctx.Err() == nil {
+		p.options.Passed()
 	}
 	return failed
 }
