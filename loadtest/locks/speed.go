@@ -111,6 +111,9 @@ type silent struct{}
 // Attempted implements lockmode.Observer.
 func (silent) Attempted(string, string, time.Duration) {}
 
+// DatabaseFailed implements lockmode.Observer.
+func (silent) DatabaseFailed(string) {}
+
 // StaleToken implements lockmode.Observer.
 func (silent) StaleToken() {}
 
