@@ -112,7 +112,7 @@ func (m *metrics) begin(mode string) {
 func watchQueues(r prometheus.Registerer, b *group.Batcher, byPool bool) {
 	f := promauto.With(r)
 	if byPool {
-		r.MustRegister(queueMetrics{b.WaitingByPool})
+		r.MustRegister(newQueueMetrics(b.WaitingByPool))
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "drawsvc_queue_draws", Help: "Draws without an answer yet, of all pools.",

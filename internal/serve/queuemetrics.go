@@ -12,12 +12,15 @@ import (
 type queueMetrics struct {
 	// waiting returns the number of draws without an answer by pool.
 	waiting func() map[string]int
+	desc    *prometheus.Desc
 }
 
-var descQueueByPool = prometheus.NewDesc("drawsvc_pool_queue_draws", "Draws without an answer yet, by pool, of pools that have some.", []string{"pool"}, nil)
+func newQueueMetrics(waiting func() map[string]int) queueMetrics {
+	return queueMetrics{waiting, prometheus.NewDesc("drawsvc_pool_queue_draws", "Draws without an answer yet, by pool, of pools that have some.", []string{"pool"}, nil)}
+}
 
 // Describe implements prometheus.Collector.
-func (queueMetrics) Describe(to chan<- *prometheus.Desc) { to <- descQueueByPool }
+func (m queueMetrics) Describe(to chan<- *prometheus.Desc) { to <- m.desc }
 
 // Collect implements prometheus.Collector. Series exist only while draws wait, and for
 // all other pools together always.
@@ -36,7 +39,7 @@ func (m queueMetrics) Collect(to chan<- prometheus.Metric) {
 			rest += waiting[id]
 			continue
 		}
-		to <- prometheus.MustNewConstMetric(descQueueByPool, prometheus.GaugeValue, float64(waiting[id]), id)
+		to <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(waiting[id]), id)
 	}
-	to <- prometheus.MustNewConstMetric(descQueueByPool, prometheus.GaugeValue, float64(rest), otherPools)
+	to <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(rest), otherPools)
 }

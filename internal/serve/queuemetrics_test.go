@@ -14,7 +14,7 @@ import (
 func TestQueuesByPoolAreBounded(t *testing.T) {
 	t.Parallel()
 	waiting := map[string]int{}
-	m := queueMetrics{func() map[string]int { return waiting }}
+	m := newQueueMetrics(func() map[string]int { return waiting })
 	shown := func() map[string]float64 {
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(m)
