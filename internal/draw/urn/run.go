@@ -78,6 +78,7 @@ func (r *Run) Spent() int64 { return r.spent.total }
 // call. Errors: those that refuse the request.
 func (r *Run) Draw(q *draw.Request, at time.Time) (*draw.Award, error) {
 	r.begin(q.Player(), at)
+	defer r.dropEmpty(q.Player())
 	if err := r.plan.refusal(&Ask{Request: *q}); err != nil {
 		return nil, err
 	}
@@ -99,6 +100,16 @@ func (r *Run) begin(player draw.Player, at time.Time) {
 	}
 	p.begin(at)
 	r.before = p.Spending.Cents
+}
+
+// dropEmpty drops what was begun for a player and got no turn: most users of a simulation
+// never win.
+func (r *Run) dropEmpty(player draw.Player) {
+	for _, c := range r.urn.rules().Counted() {
+		if of := whoOf(player, c); r.facts.turns[of].last == 0 {
+			delete(r.facts.turns, of)
+		}
+	}
 }
 
 // settle applies the plan's draw.
