@@ -3,7 +3,6 @@ package odds
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"math"
 	mathrand "math/rand/v2"
 	"slices"
@@ -35,6 +34,8 @@ type Simulation struct {
 	// Hidden are items whose instants are unknown: each unit comes due at one of the
 	// seed's, uniform in the span that they were spread over, or in that of the run.
 	Hidden []draw.Hidden
+	// Stop is called now and then; an error ends the run. nil is for a run to its end.
+	Stop func() error
 }
 
 // Simulated is the result of a simulation.
@@ -46,7 +47,13 @@ type Simulated struct {
 	Refusals  map[draw.Code]int64
 	// Spent is the value, in cents, that was issued under rules with a budget.
 	Spent int64
-	// Failed are the items of the agenda that could not be carried out.
+	// Zone is that of Days: the zone of the pool's rules, or else of the first rules of
+	// the agenda, or else UTC.
+	Zone *time.Location
+	// Days are the days from the first draw to the last, in order and without gaps.
+	Days []SimulatedDay
+	// Failed are the first items of the agenda that could not be carried out, at most
+	// failedMax.
 	Failed []draw.ItemDone
 	// Guarantee is nil if there is none, or if its rate is not constant.
 	Guarantee *SimulatedGuarantee
@@ -64,8 +71,14 @@ type SimulatedPrize struct {
 	// known. Z is the distance of Drawn from it, in standard deviations.
 	Expected, Z *float64
 	// SoldOutAfter is the number of draws after which no unit remained, 0 for
-	// never.
+	// never, or if the agenda added units later. SoldOutAt is the simulated time of the
+	// draw that took the last unit, SoldOutDay its day, from 1.
 	SoldOutAfter int64
+	SoldOutAt    time.Time
+	SoldOutDay   int
+	// Remaining is the number of units that are left; it means nothing if IsEndless.
+	Remaining int64
+	IsEndless bool
 }
 
 // SimulatedGuarantee compares the wins under a guarantee with their mean, which is
@@ -90,27 +103,49 @@ type simulator struct {
 	stocked []int64
 	turns   []int32
 	wins    int64
+	// cents are the values of the prizes.
+	cents []int64
+	// perDay is the window of a day, dayEnd the end of the last of the result's days.
+	perDay draw.Per
+	dayEnd time.Time
+	// hidden are the units of Hidden that have not come due, in order of time.
+	hidden []hiddenUnit
 	// moments is the number of moments that came due.
 	moments int64
 	// happened reports whether an item of the agenda was due in the run.
 	happened bool
 }
 
-// Simulate runs a simulation. Error: CodeInvalidRequest for numbers out of range and
-// for rules that do not fit the prizes.
+// The bounds of a run: stopEvery is the number of draws between two calls of Stop,
+// spanMax the maximum length of the simulated clock, which a Duration can state.
+const (
+	stopEvery = 1024
+	spanMax   = 250 * 365 * 24 * time.Hour
+)
+
+// Simulate runs a simulation. Errors: CodeInvalidRequest for numbers out of range and for
+// rules that do not fit the prizes, and that of Stop.
 func Simulate(s Simulation) (Simulated, error) {
 	if s.Draws < 1 || s.Users < 1 || !(s.Rate > 0) || math.IsInf(s.Rate, 0) {
 		return Simulated{}, draw.Errorf(draw.CodeInvalidRequest, "draws, users and rate of a simulation must be above 0")
+	}
+	if float64(s.Draws)/s.Rate > spanMax.Seconds() {
+		return Simulated{}, draw.Errorf(draw.CodeInvalidRequest, "a simulation must end within 250 years of its clock")
 	}
 	if s.Pool.Rules != nil {
 		if err := s.Pool.Rules.Check(s.Pool.Prizes); err != nil {
 			return Simulated{}, err
 		}
 	}
-	s.Agenda = append(slices.Clone(s.Agenda), s.hiddenItems()...)
+	s.Agenda = slices.Clone(s.Agenda)
 	slices.SortStableFunc(s.Agenda, func(a, b draw.Item) int { return a.At.Compare(b.At) })
 	run := newSimulator(s)
 	for i := range s.Draws {
+		if i%stopEvery == 0 && s.Stop != nil {
+			if err := s.Stop(); err != nil {
+				return Simulated{}, err
+			}
+		}
 		run.draw(s.From.Add(time.Duration(float64(i) / s.Rate * float64(time.Second))))
 	}
 	return run.finish(), nil
@@ -155,72 +190,54 @@ func newSimulator(s Simulation) *simulator {
 		Simulation: s, Run: urn.NewRun(u, documents), urn: u, places: map[string]int{}, users: newSeeded(s.Seed, seedUsers),
 		names: make([]string, s.Users), turns: make([]int32, s.Users), begun: slices.Collect(u.EachPrize()),
 	}
-	run.stocked = make([]int64, len(run.begun))
+	run.stocked, run.cents = make([]int64, len(run.begun)), make([]int64, len(run.begun))
 	run.result = Simulated{
-		Prizes: make([]SimulatedPrize, len(run.begun)), Redirects: map[draw.Why]int64{}, Refusals: map[draw.Code]int64{},
+		Prizes: make([]SimulatedPrize, len(run.begun)), Redirects: map[draw.Why]int64{}, Refusals: map[draw.Code]int64{}, Zone: time.UTC,
 	}
+	if len(documents) > 0 && documents[0].Zone != nil {
+		run.result.Zone = documents[0].Zone
+	}
+	run.hidden = s.hiddenUnits()
+	run.perDay, _ = draw.ParsePer("day", "day") // a word of the language
 	for i := range run.names {
 		run.names[i] = "u" + strconv.Itoa(i+1)
 	}
 	for i := range run.begun {
 		run.result.Prizes[i].PrizeID = run.begun[i].ID
-		run.places[run.begun[i].ID], run.stocked[i] = i, run.begun[i].Stocked
+		run.places[run.begun[i].ID], run.stocked[i], run.cents[i] = i, run.begun[i].Stocked, draw.Cents(run.begun[i].Value)
 	}
 	return run
 }
 
-// hiddenItems returns an item for each hidden unit, at an instant of the seed that is not
-// before the run.
-func (s *Simulation) hiddenItems() (all []draw.Item) {
-	instants := newSeeded(s.Seed, seedHidden)
-	for _, h := range s.Hidden {
-		from, to := h.From, h.To
-		if to.IsZero() {
-			from, to = s.From, s.From.Add(time.Duration(float64(s.Draws)/s.Rate*float64(time.Second)))
-		}
-		if from.Before(s.From) {
-			from = s.From
-		}
-		steps := max(int64(to.Sub(from)/draw.TimeStep), 1)
-		for range h.Count {
-			item := draw.Item{At: from.Add(time.Duration(instants.Below(steps)) * draw.TimeStep), Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: h.PrizeID, Delta: 1}}
-			if h.IsMoments {
-				item.Kind, item.Stock = draw.ItemMoment, draw.MomentOf(h.PrizeID)
-			}
-			all = append(all, item)
-		}
-	}
-	return all
-}
-
-func rulesOf(agenda []draw.Item) (all []*draw.Rules) {
-	for i := range agenda {
-		all = append(all, agenda[i].Rules)
-	}
-	return all
-}
-
 func (s *simulator) draw(at time.Time) {
-	for len(s.Agenda) > 0 && !s.Agenda[0].At.After(at) {
-		s.due(&s.Agenda[0])
-		s.Agenda = s.Agenda[1:]
+	for s.doNext(at) {
 	}
+	day := s.day(at)
 	user := s.users.Below(int64(s.Users))
 	q := draw.Request{PoolID: s.urn.PoolID, UserID: s.names[user], Count: 1, TicketUntil: at.Add(time.Hour)}
 	award, err := s.Draw(&q, at)
 	if err != nil {
+		day.Refused++
 		s.result.Refusals[draw.CodeOf(err)]++
 		return
 	}
-	s.record(int(user), award)
+	place := s.record(int(user), award)
+	day.Draws++
+	day.Cents += s.cents[place]
+	if award.Win() {
+		day.Wins++
+	}
+	if prize := &s.result.Prizes[place]; award.Unit == s.stocked[place] && prize.SoldOutAfter == 0 {
+		prize.SoldOutAfter, prize.SoldOutAt, prize.SoldOutDay = s.result.Draws, at, len(s.result.Days)
+	}
 }
 
-func (s *simulator) record(user int, a *draw.Award) {
+// record counts an award, and returns the place of its prize.
+func (s *simulator) record(user int, a *draw.Award) (place int) {
 	s.result.Draws++
 	s.turns[user]++
-	place := s.places[a.PrizeID]
-	prize := &s.result.Prizes[place]
-	prize.Count++
+	place = s.places[a.PrizeID]
+	s.result.Prizes[place].Count++
 	if a.Win() {
 		s.wins++
 	}
@@ -232,78 +249,7 @@ func (s *simulator) record(user int, a *draw.Award) {
 		}
 	}
 	s.result.Prizes[drawn].Drawn++
-	if a.Unit == s.stocked[place] && prize.SoldOutAfter == 0 {
-		prize.SoldOutAfter = s.result.Draws
-	}
-}
-
-// due carries out an item as the service does. If it fails, the failure is recorded,
-// and the run continues.
-func (s *simulator) due(item *draw.Item) {
-	s.happened = true
-	if err := s.do(item); err != nil {
-		s.result.Failed = append(s.result.Failed, draw.ItemDone{Item: item.Number, Failed: err.Code, Detail: err.Detail})
-	}
-}
-
-func (s *simulator) do(item *draw.Item) *draw.Error {
-	if err := item.Unreadable(); err != nil {
-		return asError(err)
-	}
-	if s.urn.State == draw.StateClosed && item.State != draw.StateClosed {
-		return draw.Errorf(draw.CodePoolClosed, "the pool is closed, which is final")
-	}
-	switch item.Kind {
-	case draw.ItemStock:
-		return s.stock(&item.Stock)
-	case draw.ItemMoment:
-		err := s.stock(&item.Stock)
-		if err == nil {
-			s.moments++
-			s.AddMoment(urn.Moment{Item: s.moments, Done: s.moments, PrizeID: item.Stock.PrizeID})
-		}
-		return err
-	case draw.ItemState:
-		s.urn.State = item.State
-		return nil
-	case draw.ItemRules:
-	}
-	if item.Rules != nil {
-		if err := item.Rules.Check(s.Pool.Prizes); err != nil {
-			return asError(err)
-		}
-	}
-	s.SetRules(item.Rules, item.At)
-	return nil
-}
-
-// asError converts the error of a check.
-func asError(err error) *draw.Error {
-	if e, ok := errors.AsType[*draw.Error](err); ok {
-		return e
-	}
-	return draw.WrapInternal(err, "the item could not be done")
-}
-
-func (s *simulator) stock(w *draw.Stocking) *draw.Error {
-	p := s.Prize(w.PrizeID)
-	if p == nil {
-		return draw.Errorf(draw.CodePrizeNotFound, "the pool has no prize %q", w.PrizeID)
-	}
-	switch stocked := p.Stocked + w.Delta; {
-	case p.IsEndless():
-		return draw.Errorf(draw.CodeInvalidRequest, "prize %q is an endless blank, whose stock does not change", w.PrizeID)
-	case stocked < p.Issued:
-		return draw.Errorf(draw.CodeStockBelowIssued, "prize %q has issued %d of %d units; %d more cannot be withdrawn", w.PrizeID, p.Issued, p.Stocked, -w.Delta)
-	case stocked > draw.StockMax:
-		return draw.Errorf(draw.CodeInvalidRequest, "delta would raise the stock of prize %q above %d", w.PrizeID, int64(draw.StockMax))
-	default:
-		p.Stocked = stocked
-		s.Put(*p)
-		s.stocked[s.places[w.PrizeID]] = stocked
-		s.result.Prizes[s.places[w.PrizeID]].SoldOutAfter = 0
-		return nil
-	}
+	return place
 }
 
 func (s *simulator) finish() Simulated {
@@ -313,6 +259,8 @@ func (s *simulator) finish() Simulated {
 		if s.result.Draws > 0 {
 			p.Share = float64(p.Count) / float64(s.result.Draws)
 		}
+		end := s.Prize(p.PrizeID)
+		p.IsEndless, p.Remaining = end.IsEndless(), end.Stocked-end.Issued
 	}
 	s.expectations()
 	return s.result

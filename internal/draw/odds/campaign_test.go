@@ -1,0 +1,229 @@
+package odds_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/drawtest"
+	"drawsvc/internal/draw/odds"
+)
+
+// campaign is a run of some days from a local midnight in Berlin.
+func campaign(t testing.TB, document string, days, draws, users int, prizes ...draw.Prize) odds.Simulation {
+	t.Helper()
+	s := odds.Simulation{
+		Draws: draws, Users: users, Rate: float64(draws) / (float64(days) * 86_400), Seed: 1,
+		From: time.Date(2026, 12, 1, 0, 0, 0, 0, berlin(t)),
+	}
+	s.Pool.Prizes = prizes
+	if document != "" {
+		s.Pool.Rules = drawtest.Rules(t, document)
+	}
+	return s
+}
+
+func berlin(t testing.TB) *time.Location {
+	t.Helper()
+	return drawtest.Rules(t, `{"zone":"Europe/Berlin"}`).Zone
+}
+
+func simulated(t testing.TB, s odds.Simulation) odds.Simulated {
+	t.Helper()
+	r, err := odds.Simulate(s)
+	require.NoError(t, err)
+	return r
+}
+
+func gold(stocked int64) draw.Prize {
+	return draw.Prize{ID: "gold", Name: "Gold", Value: draw.Amount(250), Stocked: stocked}
+}
+
+func blank() draw.Prize {
+	return draw.Prize{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock}
+}
+
+func restock(at time.Time, delta int64) draw.Item {
+	return draw.Item{Number: 1, At: at, Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: "gold", Delta: delta, Reason: "day"}}
+}
+
+// judgeDays returns what is wrong with the days of a result: each draw belongs to the day
+// of its time in a zone, and the days add up to the whole.
+func judgeDays(s *odds.Simulation, r *odds.Simulated, zone *time.Location) error {
+	tries := map[string]int64{}
+	for i := range s.Draws {
+		tries[s.From.Add(time.Duration(float64(i)/s.Rate*1e9)).In(zone).Format("2006-01-02")]++
+	}
+	var draws, wins, refused, cents, refusals int64
+	for _, d := range r.Days {
+		if tries[d.Date] != d.Draws+d.Refused {
+			return fmt.Errorf("%s has %d of %d tries", d.Date, d.Draws+d.Refused, tries[d.Date])
+		}
+		draws, wins, refused, cents = draws+d.Draws, wins+d.Wins, refused+d.Refused, cents+d.Cents
+	}
+	for _, n := range r.Refusals {
+		refusals += n
+	}
+	if draws != r.Draws || refused != refusals || wins != r.Prizes[0].Count || cents != 250*r.Prizes[0].Count {
+		return errors.New("the days do not add up to the whole")
+	}
+	return nil
+}
+
+// TestSimulatedDaysAreThoseOfTheZone: the days of a run have the dates of the rules' zone,
+// also where the clocks change, and add up to the whole. The doubles have those of UTC,
+// and lose a win.
+func TestSimulatedDaysAreThoseOfTheZone(t *testing.T) {
+	t.Parallel()
+	s := campaign(t, `{"fallback":"none","win":"1/3","zone":"Europe/Berlin","limits":[{"of":"draws","max":9,"per":"day"}]}`, 6, 5000, 100, gold(700), blank())
+	s.From = time.Date(2026, 10, 22, 13, 0, 0, 0, time.UTC) // on the 25th the clocks change
+	r := simulated(t, s)
+	require.Equal(t, "Europe/Berlin", r.Zone.String())
+	require.Len(t, r.Days, 7)
+	require.NoError(t, judgeDays(&s, &r, berlin(t)))
+	require.Positive(t, r.Refusals[draw.CodeLimitReached], "some are refused")
+
+	require.ErrorContains(t, judgeDays(&s, &r, time.UTC), "tries")
+	r.Days[3].Wins--
+	require.ErrorContains(t, judgeDays(&s, &r, berlin(t)), "add up")
+
+	s.Pool.Rules, s.Pool.Prizes = nil, []draw.Prize{gold(5000)}
+	r = simulated(t, s)
+	require.NoError(t, judgeDays(&s, &r, time.UTC), "without rules they are those of UTC")
+}
+
+// TestPlannedStockIsWonFromItsDayOn: what the agenda adds on the third day is not won
+// before, a prize is used up on the day of its last unit, and units that come later
+// make it available again.
+func TestPlannedStockIsWonFromItsDayOn(t *testing.T) {
+	t.Parallel()
+	s := campaign(t, `{"fallback":"none","win":"1/5","zone":"Europe/Berlin"}`, 5, 5000, 100, gold(0), blank())
+	s.Agenda = []draw.Item{restock(s.From.AddDate(0, 0, 2), 50)}
+	r := simulated(t, s)
+	require.NoError(t, judgeDays(&s, &r, berlin(t)))
+	require.Zero(t, r.Days[0].Wins+r.Days[1].Wins)
+	require.Equal(t, int64(50), r.Days[2].Wins, "200 draws of the day would win")
+	require.Equal(t, 3, r.Prizes[0].SoldOutDay)
+	require.Equal(t, "2026-12-03", r.Prizes[0].SoldOutAt.In(berlin(t)).Format(time.DateOnly))
+	require.Zero(t, r.Prizes[0].Remaining)
+	require.True(t, r.Prizes[1].IsEndless)
+
+	s.Agenda = append(s.Agenda, restock(s.From.AddDate(0, 0, 4), 5000))
+	r = simulated(t, s)
+	require.Equal(t, int64(50), r.Days[2].Wins+r.Days[3].Wins)
+	require.Positive(t, r.Days[4].Wins)
+	require.Zero(t, r.Prizes[0].SoldOutDay, "some is left at the end")
+	require.Equal(t, 5050-r.Prizes[0].Count, r.Prizes[0].Remaining)
+}
+
+// TestSimulatedLimitsCountUsers: each day, each user draws as often as the limit allows,
+// and gets it again on the next day.
+func TestSimulatedLimitsCountUsers(t *testing.T) {
+	t.Parallel()
+	s := campaign(t, `{"fallback":"none","zone":"Europe/Berlin","limits":[{"of":"draws","max":2,"per":"day"}]}`, 4, 2000, 7, gold(0), blank())
+	r := simulated(t, s)
+	for _, d := range r.Days {
+		require.Equal(t, int64(14), d.Draws, "%+v", d)
+	}
+	require.Equal(t, map[draw.Code]int64{draw.CodeLimitReached: 2000 - 4*14}, r.Refusals)
+}
+
+// TestSimulationHasTheExactChances: of two units one is drawn, then two more of gold come,
+// then a second is drawn. Counted by hand: the second is gold in 5 of 6 cases, and the tin
+// is left in 1 of 3.
+func TestSimulationHasTheExactChances(t *testing.T) {
+	t.Parallel()
+	s := campaign(t, ``, 2, 2, 5, gold(1), draw.Prize{ID: "tin", Name: "Tin", Stocked: 1})
+	s.Agenda = []draw.Item{restock(s.From.Add(12*time.Hour), 2)}
+	const runs = 4000
+	golds, left := 0.0, 0.0
+	for s.Seed = range uint64(runs) {
+		r := simulated(t, s)
+		golds += float64(r.Prizes[0].Count) // 1/2 of the first, and 5/6 of the second
+		left += float64(r.Prizes[1].Remaining)
+	}
+	off := func(count, chance float64) float64 { return (count - runs*chance) / math.Sqrt(runs*chance*(1-chance)) }
+	require.Less(t, math.Abs(off(left, 1.0/3)), 5.0)
+	require.InDelta(t, runs*(1.0/2+5.0/6), golds, 5*math.Sqrt(runs*(1.0/4+5.0/36)))
+}
+
+// judgeInstants returns what betrays an instant: over many seeds, a unit that may come on
+// any of six days comes on each about equally often.
+func judgeInstants(t *testing.T, s odds.Simulation) error {
+	t.Helper()
+	const runs = 600
+	var days [6]float64
+	for s.Seed = range uint64(runs) {
+		r := simulated(t, s)
+		for i, d := range r.Days {
+			days[i] += float64(d.Wins)
+		}
+	}
+	for _, n := range days {
+		if math.Abs(n-runs/6.0) > 5*math.Sqrt(runs*5/36.0) {
+			return fmt.Errorf("the wins of the days %v are not spread evenly", days)
+		}
+	}
+	return nil
+}
+
+// TestSimulationKnowsNoHiddenInstant: a hidden unit or moment comes at an instant of the
+// seed, uniform in the span that it was spread over, or else in that of the run. The
+// double simulates the unit at its true instant.
+func TestSimulationKnowsNoHiddenInstant(t *testing.T) {
+	t.Parallel()
+	document := `{"fallback":"none","zone":"Europe/Berlin"}`
+	s := campaign(t, document, 6, 1200, 10, gold(0), blank())
+	for _, hidden := range []draw.Hidden{
+		{PrizeID: "gold", Count: 1, From: s.From, To: s.From.AddDate(0, 0, 6), IsMoments: true},
+		{PrizeID: "gold", Count: 1, IsMoments: true},
+	} {
+		s.Hidden = []draw.Hidden{hidden}
+		require.NoError(t, judgeInstants(t, s), "%+v", hidden)
+	}
+	s.Hidden, s.Agenda = nil, []draw.Item{{At: s.From.AddDate(0, 0, 2), Kind: draw.ItemMoment, Stock: draw.MomentOf("gold")}}
+	require.ErrorContains(t, judgeInstants(t, s), "not spread evenly")
+
+	// Within a narrower span, and none is lost.
+	s.Agenda, s.Hidden = nil, []draw.Hidden{{PrizeID: "gold", Count: 40, From: s.From.AddDate(0, 0, 3), To: s.From.AddDate(0, 0, 4), IsMoments: true}}
+	r := simulated(t, s)
+	require.Equal(t, int64(40), r.Days[3].Wins+r.Days[4].Wins)
+	require.Equal(t, int64(40), r.Prizes[0].Count)
+}
+
+// TestSimulationIsStopped: it stops with the error of Stop.
+func TestSimulationIsStopped(t *testing.T) {
+	t.Parallel()
+	s := campaign(t, ``, 24, 1_000_000_000, 10, gold(2_000_000_000)) // which would take an hour
+	left, calls := errors.New("the caller left"), 0
+	s.Stop = func() error {
+		if calls++; calls == 10 {
+			return left
+		}
+		return nil
+	}
+	_, err := odds.Simulate(s)
+	require.ErrorIs(t, err, left)
+	s.Rate, s.Stop = 1e-6, nil
+	_, err = odds.Simulate(s)
+	drawtest.Invalid(t, err, "250 years")
+}
+
+// BenchmarkCampaign measures a draw of a campaign of 24 days with a million draws, a limit
+// of a draw per user and day, a budget, and an agenda of 24,000 hidden units.
+func BenchmarkCampaign(b *testing.B) {
+	s := campaign(b, `{"fallback":"none","win":"1/10","zone":"Europe/Berlin","budget":{"max":"50000.00"},
+		"limits":[{"of":"draws","max":1,"per":"day"},{"of":"wins","max":3},{"of":"prize","prize":"gold","max":1,"per":"week"}]}`,
+		24, 1_000_000, 210_000, gold(1000), draw.Prize{ID: "tin", Name: "Tin", Value: draw.Amount(50), Stocked: 90_000}, blank())
+	s.Hidden = []draw.Hidden{{PrizeID: "gold", Count: 24_000, From: s.From, To: s.From.AddDate(0, 0, 24)}}
+	b.ReportAllocs()
+	for b.Loop() {
+		r := simulated(b, s)
+		b.ReportMetric(float64(r.Draws), "draws")
+	}
+}
