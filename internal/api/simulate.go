@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -22,20 +21,42 @@ type Simulated struct {
 	Spent     string              `json:"spent"`
 	// Unlikely means that chance does not explain a share.
 	Unlikely bool `json:"unlikely"`
-	// Failed are the items of the agenda that could not be carried out.
-	Failed    []draw.ItemDone     `json:"failed,omitempty"`
+	// Zone is that of Days, which are in order and without gaps.
+	Zone string         `json:"zone"`
+	Days []SimulatedDay `json:"days"`
+	// Failed are the first items of the agenda that could not be carried out.
+	Failed []draw.ItemDone `json:"failed,omitempty"`
+	// Hidden is how many open items of the agenda are left out, since the caller may not
+	// see them. Items that are hidden from everybody are not left out.
+	Hidden    int                 `json:"hidden,omitzero"`
 	Guarantee *SimulatedGuarantee `json:"guarantee,omitempty"`
+}
+
+// SimulatedDay is the result of a day such as 2026-12-01: draws that got a unit, wins
+// among them, draws that were refused, and the value of what was given.
+type SimulatedDay struct {
+	Day     string `json:"day"`
+	Draws   int64  `json:"draws"`
+	Wins    int64  `json:"wins"`
+	Refused int64  `json:"refused"`
+	Value   string `json:"value"`
 }
 
 // SimulatedPrize is the result for one prize; null is what is unknown, or did not
 // happen.
 type SimulatedPrize struct {
-	Prize        string   `json:"prize"`
-	Count        int64    `json:"count"`
-	Share        float64  `json:"share"`
-	Expected     *float64 `json:"expected"`
-	Z            *float64 `json:"z"`
-	SoldOutAfter *int64   `json:"sold_out_after"`
+	Prize    string   `json:"prize"`
+	Count    int64    `json:"count"`
+	Share    float64  `json:"share"`
+	Expected *float64 `json:"expected"`
+	Z        *float64 `json:"z"`
+	// SoldOutAfter is how many draws had a unit when the last unit was taken, SoldOutAt
+	// its simulated time, SoldOutDay its day, from 1.
+	SoldOutAfter *int64  `json:"sold_out_after"`
+	SoldOutAt    *string `json:"sold_out_at"`
+	SoldOutDay   *int    `json:"sold_out_day"`
+	// Remaining is how many units are left at the end; null is endless.
+	Remaining *int64 `json:"remaining"`
 }
 
 // SimulatedGuarantee compares the wins under a guarantee with their mean.
@@ -50,17 +71,28 @@ type SimulatedGuarantee struct {
 func ShowSimulated(s *odds.Simulated) Simulated {
 	a := Simulated{
 		Draws: s.Draws, Prizes: make([]SimulatedPrize, len(s.Prizes)), Redirects: s.Redirects, Refusals: s.Refusals,
-		Spent: fmt.Sprintf("%d.%02d", s.Spent/100, s.Spent%100), Unlikely: isUnlikely(s), Failed: s.Failed,
+		Spent: draw.Amount(s.Spent).StringFixed(2), Unlikely: isUnlikely(s), Failed: s.Failed,
+		Days: make([]SimulatedDay, len(s.Days)),
+	}
+	if s.Zone != nil {
+		a.Zone = s.Zone.String()
+	}
+	for i, d := range s.Days {
+		a.Days[i] = SimulatedDay{d.Date, d.Draws, d.Wins, d.Refused, draw.Amount(d.Cents).StringFixed(2)}
 	}
 	for i := range s.Prizes {
 		p := &s.Prizes[i]
-		a.Prizes[i] = SimulatedPrize{Prize: p.PrizeID, Count: p.Count, Share: p.Share, Expected: p.Expected}
+		a.Prizes[i] = SimulatedPrize{
+			Prize: p.PrizeID, Count: p.Count, Share: p.Share, Expected: p.Expected,
+			Remaining: unlessEndless(p.Remaining, p.IsEndless),
+		}
 		if p.Z != nil {
 			z := finite(*p.Z)
 			a.Prizes[i].Z = &z
 		}
 		if p.SoldOutAfter > 0 {
-			a.Prizes[i].SoldOutAfter = &p.SoldOutAfter
+			a.Prizes[i].SoldOutAfter, a.Prizes[i].SoldOutDay = &p.SoldOutAfter, &p.SoldOutDay
+			a.Prizes[i].SoldOutAt = ShowTimeOrNull(p.SoldOutAt)
 		}
 	}
 	if g := s.Guarantee; g != nil {

@@ -32,7 +32,8 @@ type simulation struct {
 	*command
 	config       string
 	draws, users int
-	rate, from   string
+	rate         string
+	from, to     string
 	asStocked    bool
 	seed         uint64
 	// run is read from the flags.
@@ -43,12 +44,14 @@ func simulateCommand(env setting.Environment) *cobra.Command {
 	c := newCommand(env, "simulate --pool ID | --config FILE.json", "Try a pool's stock and rules with many draws, in memory; writes nothing", printing)
 	c.Long = `Try a pool's stock and rules with many draws, in memory, by the code that decides
 real draws. Nothing is written. FILE.json is a pool as POST /admin/pools takes
-it; a pool of the database begins where it stands, and follows its agenda.
+it; a pool of the database begins where it stands, and follows its agenda. With
+--to the draws are spread evenly from --from, and --rate is not needed.
 
 The table has the exact mean of what the urn gives, where there is one, and z:
 how far the simulation is from it, in standard deviations. Exit code 3 says that
 a |z| is above 5.`
-	c.Example = `  drawsvc simulate --pool spring --draws 1000000 --users 10000 --rate 50/s`
+	c.Example = `  drawsvc simulate --pool spring --draws 1000000 --users 10000 --rate 50/s
+  drawsvc simulate --pool advent --users 50000 --from 2026-12-01T00:00:00+01:00 --to 2026-12-25T00:00:00+01:00`
 	s := simulation{command: c}
 	s.flags()
 	ofDatabase := c.does(nil, func(ctx context.Context, on *api.Client, _ []string) error {
@@ -56,7 +59,7 @@ a |z| is above 5.`
 		if err != nil {
 			return err
 		}
-		return s.simulate(&pool)
+		return s.simulate(ctx, &pool)
 	}).RunE
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := s.read(); err != nil {
@@ -73,7 +76,7 @@ a |z| is above 5.`
 		if err != nil {
 			return ofFile(s.config, err)
 		}
-		return ofFile(s.config, s.simulate(&pool))
+		return ofFile(s.config, s.simulate(cmd.Context(), &pool))
 	}
 	return c.Command
 }
@@ -110,6 +113,7 @@ func (s *simulation) flags() {
 	f.IntVar(&s.users, "users", 10_000, "number of users, all equally likely to draw")
 	f.StringVar(&s.rate, "rate", "50/s", "draws per second, minute or hour of the simulated clock: 50/s, 10/m, 3/h")
 	f.StringVar(&s.from, "from", "", "`TIME` at which the simulated clock begins, such as 2026-12-01T00:00:00Z (default now)")
+	f.StringVar(&s.to, "to", "", "`TIME` at which it ends: the draws are spread evenly until then, instead of by --rate")
 	f.BoolVar(&s.asStocked, "as-stocked", false, "begin with all units that were ever stocked, as if none were issued")
 	f.Uint64Var(&s.seed, "seed", 1, "chooses the random numbers: the same seed, the same run")
 }
@@ -136,8 +140,19 @@ func (s *simulation) read() (err error) {
 			return setting.AsUsage(errors.New("--from must be a time such as 2026-12-01T00:00:00Z"))
 		}
 	}
-	s.run.Rate, err = parseRate(s.rate)
-	return err
+	if s.to == "" {
+		s.run.Rate, err = parseRate(s.rate)
+		return err
+	}
+	to, err := time.Parse(time.RFC3339, s.to)
+	switch {
+	case err != nil || to.Sub(s.run.From) < time.Second:
+		return setting.AsUsage(errors.New("--to must be a time such as 2026-12-25T00:00:00Z, a second or more after --from"))
+	case s.Flags().Changed("rate"):
+		return setting.AsUsage(errors.New("give one of --to and --rate"))
+	}
+	s.run.Rate = float64(s.draws) / to.Sub(s.run.From).Seconds()
+	return nil
 }
 
 // parseRate reads a number per s, m or h, and returns it per second.
@@ -153,13 +168,14 @@ func parseRate(text string) (float64, error) {
 }
 
 // simulate draws from the pool, and prints the result.
-func (s *simulation) simulate(pool *draw.Pool) error {
+func (s *simulation) simulate(ctx context.Context, pool *draw.Pool) error {
 	s.run.Pool.Prizes, s.run.Pool.Rules = pool.Prizes, pool.Rules
 	if s.asStocked {
 		for i := range s.run.Pool.Prizes {
 			s.run.Pool.Prizes[i].Issued = 0
 		}
 	}
+	s.run.Stop = func() error { return context.Cause(ctx) }
 	done, err := odds.Simulate(s.run)
 	if err != nil {
 		return err
@@ -176,6 +192,29 @@ func (s *simulation) simulate(pool *draw.Pool) error {
 	return err
 }
 
+// daysPrinted is the maximum number of days in the text of a simulation.
+const daysPrinted = 366
+
+// printDays prints the days of a simulation that has more than one.
+func printDays(w io.Writer, s *odds.Simulated) error {
+	if len(s.Days) < 2 {
+		return nil
+	}
+	fmt.Fprintf(w, "\ndays in %s\n", s.Zone)
+	t := newTable(w)
+	fmt.Fprintln(t, "day\tdate\tdraws\twins\tvalue\trefused")
+	for i, d := range s.Days[:min(len(s.Days), daysPrinted)] {
+		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%s\t%d\n", i+1, d.Date, d.Draws, d.Wins, draw.Amount(d.Cents).StringFixed(2), d.Refused)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if more := len(s.Days) - daysPrinted; more > 0 {
+		fmt.Fprintf(w, "%d more days: --output json\n", more)
+	}
+	return nil
+}
+
 func printSimulated(w io.Writer, s *odds.Simulated) error {
 	t := newTable(w)
 	number := func(format string, n *float64) string {
@@ -184,13 +223,17 @@ func printSimulated(w io.Writer, s *odds.Simulated) error {
 		}
 		return fmt.Sprintf(format, *n)
 	}
-	fmt.Fprintln(t, "prize\tcount\tshare\texpected\tz\tsold out after")
+	fmt.Fprintln(t, "prize\tcount\tshare\texpected\tz\tsold out after\ton")
 	for i := range s.Prizes {
 		p := &s.Prizes[i]
 		after := cmp.Or(strings.TrimPrefix(strconv.FormatInt(p.SoldOutAfter, 10), "0"), "-")
-		fmt.Fprintf(t, "%s\t%d\t%.6f\t%s\t%s\t%s\n", p.PrizeID, p.Count, p.Share, number("%.6f", p.Expected), number("%+.2f", p.Z), after)
+		on := "-"
+		if p.SoldOutDay > 0 {
+			on = fmt.Sprintf("day %d, %s", p.SoldOutDay, s.Days[p.SoldOutDay-1].Date)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%.6f\t%s\t%s\t%s\t%s\n", p.PrizeID, p.Count, p.Share, number("%.6f", p.Expected), number("%+.2f", p.Z), after, on)
 	}
-	if err := t.Flush(); err != nil {
+	if err := cmp.Or(t.Flush(), printDays(w, s)); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\ndraws %d\n", s.Draws)

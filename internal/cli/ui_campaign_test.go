@@ -71,10 +71,11 @@ func TestUISaysThatNothingCanBeWon(t *testing.T) {
 	require.Equal(t, "100000", eval[string](b, labelled("Users")+`.value`), "so many that the limit turns few away, and at most as many as the service takes")
 	b.fill("Users", "1000")
 	b.press("Simulate")
-	b.await(`/19,000 of 20,000 turned away/.test(document.body.textContent)`)
-	b.says("Of 20,000 tries 19,000 were turned away by the limit of 1 draw per day: raise the users.")
+	// From now for a day: each user draws once before midnight, and once after it.
+	b.await(`/18,\d{3} of 20,000 turned away|19,000 of 20,000 turned away/.test(document.body.textContent)`)
+	b.await(`/Of 20,000 tries 1[89],\d{3} were turned away by the limit of 1 draw per day: raise the users\./.test(document.body.textContent)`)
 	require.False(t, eval[bool](b, `document.body.textContent.includes("as expected")`))
-	b.says("days and weeks of the rules count only as far")
+	b.says("By day, Europe/Berlin")
 	b.await(`document.querySelector("[data-runs]").dataset.runs > 1`)
 
 	for at, state := range map[string]string{"2999-12-01T00:00:00Z": "open", "2999-12-03T00:00:00Z": "closed"} {
@@ -91,5 +92,21 @@ func TestUISaysThatNothingCanBeWon(t *testing.T) {
 	b.fill("Draws", "200")
 	b.press("Simulate")
 	b.await(`document.querySelector("[data-label='Some is left']")?.textContent === "100 %" && document.querySelector("[data-label='Used up']").textContent === "no"`)
+	summerDays(b, s)
 	b.quiet(0)
+}
+
+// summerDays checks a simulation that follows the agenda: what comes on the second day is
+// won from then on, and the table has each day.
+func summerDays(b *browser, s *service) {
+	s.admin(http.StatusOK, "POST", "/admin/pools/summer/prizes/hat/stock", `{"delta":-250,"reason":"none at first"}`)
+	s.admin(http.StatusCreated, "POST", "/admin/pools/summer/agenda", `{"at":"2999-12-02T00:00:00Z","prize":"hat","delta":50,"reason":"day 2"}`)
+	b.visit("#/pools/summer", "Summer party")
+	b.visit("#/pools/summer/rules", "Summer party")
+	b.fill("Draws", "400")
+	b.press("Simulate")
+	b.await(`document.querySelectorAll(".days tbody tr").length === 2 && document.querySelector("[data-runs]").dataset.runs > 1`)
+	require.Equal(b.t, "0 0.00 200, 50 600.00 150", eval[string](b, `[...document.querySelectorAll(".days tbody tr")].map((row) =>
+		["Wins", "Value", "Turned away"].map((label) => row.querySelector("[data-label='" + label + "']").textContent).join(" ")).join(", ")`))
+	require.Regexp(b.t, `^day 2, `, eval[string](b, `document.querySelector("[data-label='Used up']").textContent`))
 }

@@ -236,7 +236,7 @@ func TestEveryChangeHasABound(t *testing.T) {
 	s := newServer(t, f)
 	none := [gate.Ranks]int64{}
 	s.bounds.Changes, s.bounds.LongChanges, s.bounds.Imports, s.bounds.Claims = gate.NewShares(none), gate.NewShares(none), gate.NewShares(none), gate.NewShares(none)
-	s.bounds.Simulations, s.bounds.Streams = gate.NewShares(none), gate.NewShares(none)
+	s.bounds.Streams = gate.NewShares(none)
 	s.RequestTimeout = 50 * time.Millisecond
 	changes := 0
 	for _, e := range calls() {

@@ -256,7 +256,11 @@ func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong e
 	for _, e := range calls() {
 		ask(e.request())
 	}
-	j.ServeHTTP(httptest.NewRecorder(), request("GET", "/admin/pools/p/agenda", "", "Authorization", "Bearer eve-auditor"))
+	campaign := "/admin/pools/p/simulation?draws=10&from=" + at.UTC().Format("2006-01-02T15:04:05Z") + "&to=" + at.UTC().AddDate(0, 0, 1).Format("2006-01-02T15:04:05Z")
+	for _, target := range []string{"/admin/pools/p/agenda", campaign} {
+		j.ServeHTTP(httptest.NewRecorder(), request("GET", target, "", "Authorization", "Bearer eve-auditor"))
+	}
+	ask(request("GET", campaign, ""))
 	ask(importCall(importPath+"?dry_run=true", "x"))
 	ask(request("POST", "/draw", `{"pool":"p","user":"u","count":2}`, "Idempotency-Key", "k"))
 	ask(request("POST", "/draw", `{"pool":"p","user":"u","receipt":true}`))

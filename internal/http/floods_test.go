@@ -3,12 +3,14 @@ package http
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	nethttp "net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,7 +43,12 @@ func useUp(b *gate.Bounds, of gate.Rank) (giveBack func()) {
 	if b.Importing[of].TryAcquire(1) {
 		all = append(all, func() { b.Importing[of].Release(1) })
 	}
-	for _, s := range []*gate.Shares{b.Reads, b.Changes, b.Streams, b.Listeners, b.Simulations, b.Imports, b.Answers, b.PublicLogs, b.Proofs} {
+	if held, done, ok := b.Simulation.Take(context.Background(), of, errors.New("outranked")); ok {
+		leave := sync.OnceFunc(done)
+		context.AfterFunc(held, leave)
+		all = append(all, leave)
+	}
+	for _, s := range []*gate.Shares{b.Reads, b.Changes, b.Streams, b.Listeners, b.Imports, b.Answers, b.PublicLogs, b.Proofs} {
 		n := int64(1)
 		if s == b.Answers {
 			n = answerShort

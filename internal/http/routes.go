@@ -10,7 +10,7 @@ import (
 func (s *Server) routes() []route {
 	page := []string{"after", "limit"}
 	export := append([]string{formulas}, page...)
-	simulated := []string{"draws", "users", "rate", "seed"}
+	simulated := []string{"draws", "users", "rate", "seed", "from", "to"}
 	jsons, texts, csvs, ndjsons := []string{typeJSON}, []string{typePlain}, []string{typeJSON, typeCSV}, []string{typeJSON, typeNDJSON}
 	return append([]route{
 		{"POST", drawPath, roleDraw, nil, jsons, s.postDraw},
@@ -71,7 +71,7 @@ func (s *Server) routes() []route {
 		{"PUT", "/admin/pools/:pool/proof/checkpoint", roleAdmin, nil, jsons, s.keepCheckpoint},
 		{"DELETE", "/admin/pools/:pool/users/:user", roleAdmin, nil, jsons, s.eraseUser},
 		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, jsons, s.gzipped(reads(s.adminOdds))},
-		{"GET", "/admin/pools/:pool/simulation", roleAuditor, simulated, jsons, s.gzipped(reads(s.simulation))},
+		{"GET", "/admin/pools/:pool/simulation", roleAuditor, simulated, jsons, s.gzipped(s.simulation)},
 		{"POST", "/admin/pools/:pool/simulation", roleAdmin, simulated, jsons, s.gzipped(s.simulateDraft)},
 		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, jsons, s.gzipped(streamed(s.audit))},
 		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, csvs, s.gzipped(orCSV(reads(s.statements), streamed(s.exportStatements)))},

@@ -5,7 +5,6 @@ import (
 	"context"
 	"math"
 	"strconv"
-	"time"
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
@@ -142,81 +141,6 @@ func (s *Server) adminOdds(ctx context.Context, c call) (any, error) {
 	}
 	found, err := s.Store.Odds(ctx, c.param("pool"), userID)
 	return oddsOrRefusal(&found, err)
-}
-
-const (
-	// simulatedMax is the maximum number of draws, and of users, of a simulation, which
-	// takes about a second; the command is for larger ones.
-	simulatedMax = 100_000
-	// simulatedPrizesMax is the maximum number of prizes of a pool that is simulated.
-	simulatedPrizesMax = 10_000
-)
-
-// simulation answers GET /admin/pools/{pool}/simulation: many draws in memory, from the
-// pool's present state. Nothing is written.
-func (s *Server) simulation(ctx context.Context, c call) (api.Simulated, error) {
-	return s.simulate(ctx, c, nil)
-}
-
-// simulateDraft answers POST /admin/pools/{pool}/simulation: the same under the rules
-// of the body, which are not put in force.
-func (s *Server) simulateDraft(c call) error {
-	draft, document, err := s.readRules(c)
-	if err != nil {
-		return err
-	}
-	return reads(func(ctx context.Context, c call) (api.Simulated, error) {
-		simulated, err := s.simulate(ctx, c, draft)
-		return simulated, rules.Place(err, document)
-	})(c)
-}
-
-// simulate draws under a draft of rules, or for nil under those in force.
-func (s *Server) simulate(ctx context.Context, c call, draft *draw.Rules) (api.Simulated, error) {
-	run, err := c.simulationWanted()
-	if err != nil {
-		return api.Simulated{}, err
-	}
-	done, err := c.take(s.bounds.Simulations, 1, "a simulation runs already, which is the most at once")
-	if err != nil {
-		return api.Simulated{}, err
-	}
-	defer done()
-	pool, err := s.Store.Pool(ctx, c.param("pool"))
-	if err != nil {
-		return api.Simulated{}, err
-	}
-	if len(pool.Prizes) > simulatedPrizesMax {
-		return api.Simulated{}, draw.Errorf(draw.CodeInvalidRequest,
-			"the pool has more than %d prizes; the command drawsvc simulate has no limit", simulatedPrizesMax)
-	}
-	run.Pool.Prizes, run.Pool.Rules = pool.Prizes, draft
-	if draft == nil && pool.RulesVersion != 0 { // the rules of a version never change, so both belong to one state
-		ruling, err := s.Store.Rules(ctx, pool.ID, pool.RulesVersion)
-		if err != nil {
-			return api.Simulated{}, err
-		}
-		run.Pool.Rules = ruling.Rules
-	}
-	simulated, err := odds.Simulate(run)
-	return api.ShowSimulated(&simulated), err
-}
-
-// simulationWanted reads how many draws are requested.
-func (c call) simulationWanted() (odds.Simulation, error) {
-	run := odds.Simulation{From: time.Now().UTC().Truncate(time.Microsecond)}
-	var wanted [4]int64
-	for i, p := range []struct {
-		name        string
-		most, usual int64
-	}{{"draws", simulatedMax, 10_000}, {"users", simulatedMax, 1000}, {"rate", 1_000_000, 50}, {"seed", math.MaxInt64, 1}} {
-		var err error
-		if wanted[i], err = c.number(p.name, 1, p.most, p.usual); err != nil {
-			return run, err
-		}
-	}
-	run.Draws, run.Users, run.Rate, run.Seed = int(wanted[0]), int(wanted[1]), float64(wanted[2]), uint64(wanted[3])
-	return run, nil
 }
 
 // user answers GET /pools/{pool}/users/{user}.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,8 +39,7 @@ func campaigned(c *Config) {
 	c.Store = guaranteed{c.Store}
 }
 
-// TestSimulation: the answer is that of odds.Simulate, the same for the same seed. Two
-// simulations do not run at once.
+// TestSimulation: the answer is that of odds.Simulate, the same for the same seed.
 func TestSimulation(t *testing.T) {
 	s := newServer(t, &fake{}, campaigned)
 	ask := func(query string) string {
@@ -53,7 +53,9 @@ func TestSimulation(t *testing.T) {
 	require.Len(t, a.Prizes, 3)
 	require.False(t, a.Unlikely)
 	require.LessOrEqual(t, a.Prizes[0].Count, int64(7), "all that remain of gold")
-	for query, code := range map[string]string{"?draws=0": "invalid-request", "?draws=100001": "invalid-request", "?users=x": "invalid-request"} {
+	for query, code := range map[string]string{"?draws=0": "invalid-request", "?draws=1000001": "invalid-request", "?users=x": "invalid-request", "?users=300001": "invalid-request",
+		"?to=2026-12-01": "invalid-request", "?from=x": "invalid-request", "?from=2026-12-01T00:00:00Z&to=2026-12-01T00:00:00Z": "invalid-request",
+		"?from=2026-12-01T00:00:00Z&to=2027-12-03T00:00:00Z": "invalid-request", "?from=2026-12-01T00:00:00Z&to=2026-12-02T00:00:00Z&rate=50": "invalid-request"} {
 		require.Equal(t, code, problemIn(t, do(s, asAdmin("GET", "/admin/pools/p/simulation"+query, "")).Result()).Code, query)
 	}
 	draft := func(rules string) *httptest.ResponseRecorder {
@@ -66,8 +68,114 @@ func TestSimulation(t *testing.T) {
 		require.Equal(t, "invalid-request", p.Code)
 		require.Contains(t, p.Detail, detail, "it names the member")
 	}
-	done, ok := s.bounds.Simulations.Try(gate.RankAdmin, 3)
-	require.True(t, ok)
-	defer done()
-	require.Equal(t, "overloaded", problemIn(t, do(s, asAdmin("GET", "/admin/pools/p/simulation", "")).Result()).Code)
+}
+
+// dated gives a pool a calendar: it opens on the first day, one unit of gold comes on the
+// third, and two hidden moments on the fourth. Unless begun is nil, its last read closes
+// it, and takes until its context ends.
+type dated struct {
+	Store
+	begun chan struct{}
+}
+
+var firstDay = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+
+func (d dated) Pool(ctx context.Context, poolID string) (draw.Pool, error) {
+	p, err := d.Store.Pool(ctx, poolID)
+	p.State, p.RulesVersion = draw.StatePaused, 9
+	p.Prizes = []draw.Prize{{ID: "gold", Name: "Gold", Value: draw.Amount(1250)}, {ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock}}
+	return p, err
+}
+
+func (d dated) Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error) {
+	r, err := d.Store.Rules(ctx, poolID, version)
+	if err == nil {
+		r.Rules, err = rules.Parse([]byte(`{"fallback":"none"}`))
+	}
+	return r, err
+}
+
+func (d dated) Agenda(ctx context.Context, _ string, _ int64, _ int, _ bool) ([]draw.Item, error) {
+	if d.begun != nil {
+		close(d.begun)
+		<-ctx.Done()
+	}
+	return []draw.Item{
+		{Number: 1, At: firstDay.Add(12 * time.Hour), Kind: draw.ItemState, State: draw.StateOpen},
+		{Number: 2, At: firstDay.AddDate(0, 0, 2), Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: "gold", Delta: 1, Reason: "day 3"}},
+		{Number: 3, Kind: draw.ItemMoment, Hidden: &draw.Hidden{PrizeID: "gold", Count: 2, From: firstDay.AddDate(0, 0, 3), To: firstDay.AddDate(0, 0, 4), IsMoments: true}},
+	}, nil
+}
+
+// TestSimulationOfACampaign: with from or to the run follows the agenda, and has a result
+// for each day. A caller who may not see planned stock has it left out, and reads how much
+// is; nobody reads when the hidden items come.
+func TestSimulationOfACampaign(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &fake{}, ofEveryRole, func(c *Config) { c.Store = dated{Store: c.Store} })
+	const target = "/admin/pools/p/simulation?draws=600&from=2026-12-01T00:00:00Z&to=2026-12-07T00:00:00Z"
+	simulate := func(token, target string) (a api.Simulated) {
+		w := do(s, request("GET", target, "", "Authorization", "Bearer "+token))
+		require.Equal(t, 200, w.Code, w.Body)
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &a))
+		return a
+	}
+	a := simulate(string(roleAdmin), target)
+	require.Equal(t, "UTC", a.Zone)
+	require.Len(t, a.Days, 6)
+	require.Equal(t, api.SimulatedDay{Day: "2026-12-01", Draws: 50, Refused: 50, Value: "0.00"}, a.Days[0], "it opens at noon")
+	require.Equal(t, api.SimulatedDay{Day: "2026-12-02", Draws: 100, Value: "0.00"}, a.Days[1])
+	require.Equal(t, api.SimulatedDay{Day: "2026-12-03", Draws: 100, Wins: 1, Value: "12.50"}, a.Days[2])
+	require.Equal(t, int64(2), a.Days[3].Wins+a.Days[4].Wins, "in their span, at an instant of the seed")
+	require.Equal(t, map[draw.Code]int64{draw.CodePoolNotOpen: 50}, a.Refusals)
+	require.Contains(t, []int{4, 5}, *a.Prizes[0].SoldOutDay)
+	require.Contains(t, *a.Prizes[0].SoldOutAt, "2026-12-0")
+	require.Zero(t, *a.Prizes[0].Remaining)
+	require.Nil(t, a.Prizes[1].Remaining)
+	require.Zero(t, a.Hidden)
+
+	b := simulate(string(roleAuditor), target)
+	require.Equal(t, 1, b.Hidden)
+	require.Zero(t, b.Days[2].Wins, "an auditor does not learn when stock comes")
+	require.Equal(t, int64(2), b.Prizes[0].Count)
+
+	old := simulate(string(roleAdmin), "/admin/pools/p/simulation?draws=600")
+	require.Equal(t, int64(600), old.Draws, "without from and to it has no agenda, and is open")
+	require.Zero(t, old.Prizes[0].Count)
+}
+
+// TestOneSimulationRuns: a second one is refused, and the run ends if its caller leaves, or
+// if a token of a higher rank wants its place.
+func TestOneSimulationRuns(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]func(s *Server, leave func()){
+		"the answer did not come in time": func(_ *Server, leave func()) { leave() },
+		"a token of a higher rank": func(s *Server, _ func()) {
+			if _, done, ok := s.bounds.Simulation.Take(context.Background(), gate.RankAdmin, errOutranked); ok {
+				done()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begun := make(chan struct{})
+			s := newServer(t, &fake{}, ofEveryRole, func(c *Config) { c.Store, c.RequestTimeout = dated{c.Store, begun}, time.Hour })
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			r := request("GET", "/admin/pools/p/simulation?draws=1000000&from=2026-12-01T00:00:00Z&to=2026-12-25T00:00:00Z", "", "Authorization", "Bearer "+string(roleAuditor))
+			answer := make(chan *httptest.ResponseRecorder, 1)
+			go func() { answer <- do(s, r.WithContext(ctx)) }()
+			<-begun
+			second := do(s, request("GET", "/admin/pools/p/simulation", "", "Authorization", "Bearer "+string(roleAuditor)))
+			require.Equal(t, "overloaded", problemIn(t, second.Result()).Code)
+			require.Equal(t, "1", second.Header().Get("Retry-After"))
+			stop(s, leave)
+			first := <-answer
+			require.Equal(t, 503, first.Code, "it ended before its last draw")
+			require.Contains(t, problemIn(t, first.Result()).Detail, name)
+			_, done, ok := s.bounds.Simulation.Take(t.Context(), gate.RankAuditor, errOutranked)
+			require.True(t, ok, "its place is free")
+			done()
+		})
+	}
 }

@@ -33,8 +33,8 @@ type Bounds struct {
 	Listeners *Shares
 	// Waiters are the calls that wait for awards. They hold no connection to the database.
 	Waiters *Shares
-	// Simulations use a processor each.
-	Simulations *Shares
+	// Simulation is the one simulation that runs at a time: it uses a processor.
+	Simulation *Turn
 	// Imports are the files that arrive or are imported. Of these one of each rank is
 	// at work: Importing. One rank does not wait for the long file of another.
 	Imports   *Shares
@@ -64,7 +64,7 @@ func NewBounds(connections int) Bounds {
 		Streams:     NewShares([Ranks]int64{0, 2, 3, 4}),
 		Listeners:   NewShares([Ranks]int64{0, max(1, n/4), max(2, 3*n/8), max(3, n/2)}),
 		Waiters:     NewShares([Ranks]int64{0, 90, 95, 100}),
-		Simulations: NewShares([Ranks]int64{0, 1, 2, 3}),
+		Simulation:  &Turn{},
 		Imports:     NewShares([Ranks]int64{0, 0, 1, 2}),
 		Importing:   importing,
 		Answers:     NewShares([Ranks]int64{16 << 20, 32 << 20, 48 << 20, 64 << 20}),

@@ -2,11 +2,11 @@
 
 import { call, get, part } from "./api.js";
 import { problemText } from "./dialog.js";
-import { count, duration, field, h, moment, pill, table } from "./dom.js";
+import { bar, count, field, h, moment, pill, table } from "./dom.js";
 import { amountOf, cents, money } from "./money.js";
 import { perWords } from "./words.js";
 
-const drawsMax = 100_000, usersMax = 100_000, rateMax = 1_000_000; // of the service
+const drawsMax = 1_000_000, usersMax = 300_000; // of the service
 const runsMax = 10, runsFor = 10_000; // runs of one simulation, and how long another begins, in ms
 const spare = 5; // users come by chance: so many times as many as the limits need are seldom turned away
 const day = 86_400_000;
@@ -22,20 +22,22 @@ function span(agenda) {
 /** A time as the field for one has it: that of this browser, without its zone. */
 const local = (ms) => new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 
+const hour = 3_600_000, calendar = { hour, day, week: 7 * day, month: 30 * day };
+
+/** How many whole windows of a limit there are between two times, 1 or more. */
+function windows(per, { from, to }) {
+  const length = calendar[per] ?? hour * Number(/^(\d+)h$/.exec(per ?? "")?.[1] ?? Infinity);
+  return Math.max(1, Math.floor((to - from) / length));
+}
+
 /** So many users that the limits of draws turn few of them away. */
-function usersFor(draws, rules) {
+function usersFor(draws, rules, span) {
   const limits = (Array.isArray(rules?.limits) ? rules.limits : []).filter((l) => l.of === "draws" && l.max > 0);
-  const least = limits.length ? Math.min(...limits.map((l) => l.max)) : null;
+  const least = limits.length ? Math.min(...limits.map((l) => l.max * windows(l.per, span))) : null;
   return least === null ? 1000 : Math.max(1, Math.min(usersMax, Math.ceil((spare * draws) / least)));
 }
 
-/** What changes with the clock: in a simulation it begins now, and makes a draw a second or more. */
-function followsClock(at, rules) {
-  const windows = [...(Array.isArray(rules?.limits) ? rules.limits : []), rules?.budget].filter((part) => part?.per);
-  return windows.length > 0 || at.agenda.some((item) => item.hidden || item.done === null && !item.state);
-}
-
-/** The form of a simulation: it begins where the pool stands, and writes nothing. own are the rules in force. */
+/** The form of a simulation: it begins with the present stock, follows the agenda, and writes nothing. own are the rules in force. */
 export function simulationForm(at, own, place) {
   const { from, to } = span(at.agenda);
   const begin = h("input", { type: "datetime-local", required: true, value: local(from) }), end = h("input", { type: "datetime-local", required: true, value: local(to) });
@@ -43,15 +45,16 @@ export function simulationForm(at, own, place) {
   const draws = number(20_000, drawsMax), users = number(1000, usersMax);
   let isTyped = false;
   users.addEventListener("input", () => { isTyped = true; });
-  const preset = () => { if (!isTyped) users.value = usersFor(Number(draws.value), own.document); };
-  draws.addEventListener("input", preset);
+  const chosen = () => ({ from: Date.parse(begin.value), to: Date.parse(end.value) });
+  const preset = () => { if (!isTyped) users.value = usersFor(Number(draws.value), own.document, chosen()); };
+  for (const input of [draws, begin, end]) input.addEventListener("input", preset);
   const run = h("button", { type: "submit" }, "Simulate");
   const form = h("form", { class: "fields simulation" }, field("From", begin), field("To", end), field("Draws", draws), field("Users", users), h("p", {}, run));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     run.disabled = true;
     place.replaceChildren(h("p", { class: "quiet" }, "Drawing in memory…"));
-    const wanted = { draws: Number(draws.value), users: Number(users.value), from: Date.parse(begin.value), to: Date.parse(end.value) };
+    const wanted = { draws: Number(draws.value), users: Number(users.value), ...chosen() };
     try {
       if (!(wanted.from < wanted.to)) throw Object.assign(new Error("The end is not after the beginning."), { title: "No time between" });
       await runs(at, own.document, wanted, place);
@@ -64,57 +67,78 @@ export function simulationForm(at, own, place) {
   return { element: form, preset };
 }
 
+/** The address of a run: its draws come evenly from one time to another. */
+const runOf = (at, { draws, users, from, to }, seed) =>
+  `admin/pools/${part(at.id)}/simulation?${new URLSearchParams({ draws, users, from: new Date(from).toISOString(), to: new Date(to).toISOString(), seed })}`;
+
 /** Runs a simulation some times, each with other numbers, and shows what came of them so far. */
 async function runs(at, rules, wanted, place) {
-  const seconds = (wanted.to - wanted.from) / 1000;
-  const rate = Math.min(rateMax, Math.max(1, Math.round(wanted.draws / seconds)));
   const done = [], since = Date.now();
   for (let seed = 1; seed <= runsMax && (seed === 1 || Date.now() - since < runsFor) && !at.signal.aborted; seed++) {
-    done.push(await get(`admin/pools/${part(at.id)}/simulation?draws=${wanted.draws}&users=${wanted.users}&rate=${rate}&seed=${seed}`, { signal: at.signal }));
-    if (seed === 1) place.replaceChildren(...result(at, rules, { ...wanted, rate }, done));
+    try {
+      done.push(await get(runOf(at, wanted, seed), { signal: at.signal }));
+    } catch (problem) {
+      if (seed === 1) throw problem;
+      break; // a colleague simulates: what was run is enough
+    }
+    if (seed === 1) place.replaceChildren(...result(at, rules, wanted, done));
   }
-  if (!at.signal.aborted) place.replaceChildren(...result(at, rules, { ...wanted, rate }, done));
+  if (!at.signal.aborted) place.replaceChildren(...result(at, rules, wanted, done));
 }
 
 /** Checks a draft of rules, and shows what some draws would give under it. Nothing is written. */
 export async function simulateDraft(at, draft, place) {
   place.replaceChildren(h("p", { class: "quiet" }, "Drawing in memory…"));
-  const rules = JSON.parse(draft), draws = 20_000, users = usersFor(draws, rules), rate = 50;
-  const { data } = await call("POST", `admin/pools/${part(at.id)}/simulation?draws=${draws}&users=${users}&rate=${rate}`, { body: draft });
-  const now = Date.now();
-  place.replaceChildren(h("p", {}, `The document is good. ${count(draws)} draws of ${count(users)} users would give:`), ...result(at, rules, { draws, users, rate, from: now, to: now + (draws / rate) * 1000, isDraft: true }, [data]));
+  const rules = JSON.parse(draft), draws = 20_000;
+  const times = span(at.agenda), wanted = { draws, users: usersFor(draws, rules, times), ...times };
+  const { data } = await call("POST", runOf(at, wanted, 1), { body: draft });
+  place.replaceChildren(h("p", {}, `The document is good. ${count(draws)} draws of ${count(wanted.users)} users would give:`), ...result(at, rules, wanted, [data]));
 }
 
 const mean = (numbers) => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
-const middle = (numbers) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
+const middle = (sorted) => sorted[Math.floor(sorted.length / 2)];
 
 /** What the runs say: of each prize how many are drawn, whether it is used up and when, and how often some is left. */
 function result(at, rules, wanted, done) {
   const prizes = new Map(at.pool.prizes.map((prize) => [prize.id, prize]));
-  const isOwnClock = followsClock(at, rules), first = done[0], isExact = !isOwnClock && done.every((run) => refusedOf(run) === soldOut(run));
+  const first = done[0];
   const rows = first.prizes.slice(0, 200).map((_, i) => {
     const of = done.map((run) => run.prizes[i]), prize = prizes.get(of[0].prize);
     const drawn = Math.round(mean(of.map((p) => p.count)));
-    const ends = of.map((p) => p.sold_out_after).filter((n) => n !== null);
+    const ends = of.filter((p) => p.sold_out_at !== null).sort((a, b) => Date.parse(a.sold_out_at) - Date.parse(b.sold_out_at));
     const worth = !prize || prize.kind === "blank" ? "–" : money(amountOf(cents(prize.value) * BigInt(drawn)), at.pool.currency);
-    const left = prize?.stocked === null ? "–" : `${Math.round(((done.length - ends.length) / done.length) * 100)} %`;
-    return [h("span", {}, h("b", {}, prize?.name ?? of[0].prize), " ", h("code", {}, of[0].prize)), count(drawn), worth, ends.length ? usedUp(wanted, isExact, middle(ends)) : "no", left];
+    const left = of[0].remaining === null ? "–" : `${Math.round((of.filter((p) => p.remaining > 0).length / done.length) * 100)} %`;
+    return [h("span", {}, h("b", {}, prize?.name ?? of[0].prize), " ", h("code", {}, of[0].prize)), count(drawn), worth, ends.length ? usedUp(wanted, middle(ends)) : "no", left];
   });
   const worth = first.prizes.reduce((sum, p, i) => sum + cents(prizes.get(p.prize)?.value ?? "0.00") * BigInt(Math.round(mean(done.map((run) => run.prizes[i].count)))), 0n);
   return [
     h("p", { dataset: { runs: done.length } }, verdict(first), ` ${count(first.draws)} draws got an answer. `, `The prizes of such a run are worth ${money(amountOf(worth), at.pool.currency)}. `, withheld(first)),
-    turnedAway(first, rules), isOwnClock && ofTheClock(at, wanted), failed(first),
+    turnedAway(first, rules), leftOut(first), failed(first),
     table(done.length === 1 ? "Result of a simulation" : `Result of ${count(done.length)} simulations`, ["Prize", "#Drawn", "#Value", "#Used up", "#Some is left"], rows),
     h("p", { class: "quiet" }, done.length === 1 ? "Of one run. Another gives other numbers." : `Means of ${count(done.length)} runs with other numbers. “Used up” is that of the middle run, “Some is left” the part of the runs that left a unit.`),
-    technical(first),
+    days(at, done), technical(first),
   ].filter(Boolean);
 }
 
-/** When a prize is used up: by the day of the campaign where the clock changes nothing, since draws come evenly; else by the number of draws. */
-function usedUp({ draws, from, to }, isExact, after) {
-  if (!isExact) return `after ${count(after)} draws`;
-  const when = from + ((to - from) * after) / draws;
-  return to - from <= day ? moment(when) : `day ${count(Math.floor((when - from) / day) + 1)}, ${moment(when)}`;
+/** When a prize is used up: its day, in a run of more than one. */
+const usedUp = ({ from, to }, prize) => `${to - from > day ? `day ${count(prize.sold_out_day)}, ` : ""}${moment(prize.sold_out_at)}`;
+
+const date = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
+
+/** What each day gives, in the mean of the runs. The days are those of the campaign's zone. */
+function days(at, done) {
+  if (done[0].days.length < 2) return null;
+  const all = done[0].days.map(({ day }, i) => {
+    const of = (number) => Math.round(mean(done.map((run) => number(run.days[i]))));
+    return { day, draws: of((d) => d.draws), wins: of((d) => d.wins), refused: of((d) => d.refused), value: BigInt(of((d) => Number(cents(d.value)))) };
+  });
+  const best = Math.max(...all.map((d) => d.wins));
+  const rows = all.map((d, i) => {
+    const wins = bar(`Wins of day ${i + 1}`, { says: "of the best day", isLow: () => false });
+    wins.set(d.wins, best);
+    return [count(i + 1), h("time", { datetime: d.day }, date.format(Date.parse(d.day))), count(d.draws), count(d.wins), wins.element, money(amountOf(d.value), at.pool.currency), count(d.refused)];
+  });
+  return h("div", { class: "days" }, h("h3", {}, `By day, ${done[0].zone}`), table("Result of each day", ["#Day", "Date", "#Draws", "#Wins", "Of the best day", "#Value", "#Turned away"], rows));
 }
 
 const soldOut = (run) => run.refusals?.["sold-out"] ?? 0;
@@ -146,15 +170,8 @@ function turnedAway(run, rules) {
   ].filter(Boolean).join(" "));
 }
 
-/** What this simulation does not know of the campaign. */
-function ofTheClock(at, { draws, users, rate, from, to, isDraft }) {
-  const covered = (draws / rate) * 1000;
-  if (isDraft) return h("p", { class: "warning" }, `The clock of this simulation begins now and runs for ${duration(covered / 1000)}, without the agenda: days and weeks of the rules count only as far.`); // the command knows only the rules in force
-  const start = new Date(from).toISOString();
-  const perHour = Math.max(1, Math.round(draws / ((to - from) / 3_600_000)));
-  return h("p", { class: "warning" }, `The clock of this simulation begins now and runs for ${duration(covered / 1000)} of the ${duration((to - from) / 1000)}, without the agenda: days and weeks of the rules count only as far. For the whole campaign: `,
-    h("code", { class: "break" }, `drawsvc simulate --pool ${at.id} --from ${start} --rate ${perHour}/h --draws ${draws} --users ${users}`));
-}
+/** What this caller may not see of the agenda, and what is therefore not in the run. */
+const leftOut = (run) => run.hidden > 0 && h("p", { class: "warning" }, `${count(run.hidden)} planned items of stock are not shown to your token: the simulation leaves them out.`);
 
 const failed = (run) => run.failed?.length > 0 && h("p", { class: "warning" }, `${count(run.failed.length)} items of the agenda were not possible: ${run.failed[0].detail}.`);
 

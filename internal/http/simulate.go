@@ -1,0 +1,191 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"drawsvc/internal/api"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/http/gate"
+)
+
+const (
+	// simulatedMax is the maximum number of draws of a simulation, which takes some
+	// seconds, and simulatedUsersMax that of users, which take memory; the command is
+	// for larger ones.
+	simulatedMax      = 1_000_000
+	simulatedUsersMax = 300_000
+	// simulatedPrizesMax is the maximum number of prizes of a pool that is simulated,
+	// simulatedItemsMax that of the open items of its agenda that are not hidden.
+	simulatedPrizesMax = 10_000
+	simulatedItemsMax  = 100_000
+	// simulatedSpanMax is the maximum length of the simulated clock between from and to.
+	simulatedSpanMax = 366 * 24 * time.Hour
+)
+
+// errOutranked ends a simulation when a call of a higher rank wants to run one.
+var errOutranked = draw.Errorf(draw.CodeOverloaded, "a simulation of a token of a higher rank took the place of this one")
+
+// simulation answers GET /admin/pools/{pool}/simulation: many draws in memory, from the
+// pool's present state. Nothing is written.
+func (s *Server) simulation(c call) error { return s.simulate(c, nil, nil) }
+
+// simulateDraft answers POST /admin/pools/{pool}/simulation: the same under the rules
+// of the body, which are not put in force.
+func (s *Server) simulateDraft(c call) error {
+	draft, document, err := s.readRules(c)
+	if err != nil {
+		return err
+	}
+	return s.simulate(c, draft, document)
+}
+
+// simulate answers with a run under a draft of rules, or for nil under those in force.
+// It runs as long as the caller waits, at most for the timeout of an audit.
+func (s *Server) simulate(c call, draft *draw.Rules, document []byte) error {
+	run, hasAgenda, err := c.simulationWanted()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := c.wholeLog()
+	defer cancel()
+	held, done, ok := s.bounds.Simulation.Take(ctx, gate.RankOf(c.caller.Role), errOutranked)
+	if !ok {
+		return draw.Errorf(draw.CodeOverloaded, "a simulation runs already: an instance runs one at a time")
+	}
+	body, err := s.simulated(held, c, run, draft, hasAgenda)
+	outranked := errors.Is(context.Cause(held), errOutranked)
+	done()
+	switch {
+	case err == nil:
+		return c.writeEncoded(body)
+	case outranked:
+		return errOutranked
+	case errors.Is(err, context.DeadlineExceeded):
+		return draw.Wrap(draw.CodeOverloaded, err, "the simulation did not end in time; the command drawsvc simulate has no limit")
+	}
+	return rules.Place(err, document)
+}
+
+// simulated reads the pool in a place of the database, and runs the simulation outside of
+// it. It returns the encoded answer.
+func (s *Server) simulated(ctx context.Context, c call, run odds.Simulation, draft *draw.Rules, hasAgenda bool) ([]byte, error) {
+	leftOut, err := placedIn(ctx, c, func() (int, error) { return s.readSimulated(ctx, c, &run, draft, hasAgenda) })
+	if err != nil {
+		return nil, err
+	}
+	run.Stop = func() error { return context.Cause(ctx) }
+	simulated, err := odds.Simulate(run)
+	if err != nil {
+		return nil, err
+	}
+	answer := api.ShowSimulated(&simulated)
+	answer.Hidden = leftOut
+	return encodeJSON(answer)
+}
+
+// readSimulated reads what a run needs of the pool. It returns how many items of the
+// agenda are left out, since the caller may not see them.
+func (s *Server) readSimulated(ctx context.Context, c call, run *odds.Simulation, draft *draw.Rules, hasAgenda bool) (leftOut int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.RequestTimeout)
+	defer cancel()
+	pool, err := s.Store.Pool(ctx, c.param("pool"))
+	if err != nil {
+		return 0, err
+	}
+	if len(pool.Prizes) > simulatedPrizesMax {
+		return 0, draw.Errorf(draw.CodeInvalidRequest,
+			"the pool has more than %d prizes; the command drawsvc simulate has no limit", simulatedPrizesMax)
+	}
+	run.Pool.Prizes, run.Pool.Rules = pool.Prizes, draft
+	if draft == nil && pool.RulesVersion != 0 { // the rules of a version never change, so both belong to one state
+		ruling, err := s.Store.Rules(ctx, pool.ID, pool.RulesVersion)
+		if err != nil {
+			return 0, err
+		}
+		run.Pool.Rules = ruling.Rules
+	}
+	if !hasAgenda {
+		return 0, nil
+	}
+	items, leftOut, err := s.openItems(ctx, c, pool.ID)
+	for i := range items {
+		if items[i].Hidden != nil {
+			run.Hidden = append(run.Hidden, *items[i].Hidden)
+			continue
+		}
+		if items[i].Kind == draw.ItemState {
+			run.Pool.State = pool.State // otherwise a pool that is not open yet would give nothing
+		}
+		run.Agenda = append(run.Agenda, items[i])
+	}
+	return leftOut, err
+}
+
+// openItems returns the open items of a pool that the caller may see, with one for each
+// list of hidden ones, and the number of the others.
+func (s *Server) openItems(ctx context.Context, c call, poolID string) (all []draw.Item, leftOut int, err error) {
+	for after := int64(0); ; {
+		page, err := s.Store.Agenda(ctx, poolID, after, api.PageMax, true)
+		if err != nil {
+			return nil, 0, err
+		}
+		read := len(page)
+		if read > 0 {
+			after = page[read-1].Number
+		}
+		visible := c.visibleItems(page)
+		leftOut += read - len(visible)
+		if all = append(all, visible...); len(all)+leftOut > simulatedItemsMax {
+			return nil, 0, draw.Errorf(draw.CodeInvalidRequest,
+				"the agenda has more than %d open items; the command drawsvc simulate has no limit", simulatedItemsMax)
+		}
+		if read < api.PageMax {
+			return all, leftOut, nil
+		}
+	}
+}
+
+// simulationWanted reads which run is requested. With from or to it is one of the
+// campaign, with its agenda.
+func (c call) simulationWanted() (run odds.Simulation, hasAgenda bool, err error) {
+	var wanted [4]int64
+	for i, p := range []struct {
+		name        string
+		most, usual int64
+	}{{"draws", simulatedMax, 10_000}, {"users", simulatedUsersMax, 1000}, {"rate", 1_000_000, 50}, {"seed", math.MaxInt64, 1}} {
+		if wanted[i], err = c.number(p.name, 1, p.most, p.usual); err != nil {
+			return run, false, err
+		}
+	}
+	run = odds.Simulation{
+		Draws: int(wanted[0]), Users: int(wanted[1]), Rate: float64(wanted[2]), Seed: uint64(wanted[3]),
+		From: time.Now().UTC().Truncate(draw.TimeStep),
+	}
+	hasAgenda = slices.ContainsFunc([]string{"from", "to"}, c.query.Has)
+	from, err := c.time("from")
+	if err != nil {
+		return run, false, err
+	}
+	if !from.IsZero() {
+		run.From = from.UTC().Truncate(draw.TimeStep)
+	}
+	to, err := c.time("to")
+	if err != nil || !c.query.Has("to") {
+		return run, hasAgenda, err
+	}
+	switch span := to.Sub(run.From); {
+	case c.query.Has("rate"):
+		return run, false, draw.Errorf(draw.CodeInvalidRequest, "to and rate exclude each other: draws are spread evenly from from to to")
+	case span < time.Second || span > simulatedSpanMax:
+		return run, false, draw.Errorf(draw.CodeInvalidRequest, "to must be 1 second to 366 days after from, which is now unless it is given")
+	default:
+		run.Rate = float64(run.Draws) / span.Seconds()
+	}
+	return run, hasAgenda, nil
+}
