@@ -224,12 +224,17 @@ func (c *Client) Pool(ctx context.Context, poolID string) (Pool, error) {
 	return see[Pool](ctx, c, poolPath(poolID))
 }
 
-// EachPool calls do with each pool in the order of ids, archived ones only where they are
-// asked for. It holds one page of pools at a time.
-func (c *Client) EachPool(ctx context.Context, archived bool, do func(*Pool) error) error {
+// archivedWords are the values of the parameter archived.
+var archivedWords = map[draw.Archived]string{draw.ArchivedToo: "true", draw.ArchivedOnly: "only"}
+
+// EachPool calls do with each pool that wanted selects, in the order of ids. It holds one
+// page of pools at a time.
+func (c *Client) EachPool(ctx context.Context, wanted draw.PoolFilter, do func(*Pool) error) error {
 	query := url.Values{"limit": {strconv.Itoa(PageUsual)}}
-	if archived {
-		query.Set("archived", "true")
+	for name, value := range map[string]string{"q": wanted.Words, "state": string(wanted.State), "archived": archivedWords[wanted.Archived]} {
+		if value != "" {
+			query.Set(name, value)
+		}
 	}
 	for {
 		page, err := seeList[Pools](ctx, c, pathOf("admin", "pools")+"?"+query.Encode())
@@ -253,7 +258,7 @@ func (c *Client) EachPool(ctx context.Context, archived bool, do func(*Pool) err
 
 // PoolIDs returns the ids of all pools in order, archived ones among them.
 func (c *Client) PoolIDs(ctx context.Context) (ids []string, err error) {
-	err = c.EachPool(ctx, true, func(p *Pool) error {
+	err = c.EachPool(ctx, draw.PoolFilter{Archived: draw.ArchivedToo}, func(p *Pool) error {
 		ids = append(ids, p.ID)
 		return nil
 	})

@@ -24,7 +24,7 @@ import (
 
 func poolCommand(env setting.Environment) *cobra.Command {
 	c := newGroup("pool", "Create, list and change pools",
-		poolCreateCommand(env), poolListCommand(env), poolShowCommand(env), poolOpenCommand(env), poolPauseCommand(env), poolCloseCommand(env),
+		poolCreateCommand(env), poolCopyCommand(env), poolListCommand(env), poolShowCommand(env), poolOpenCommand(env), poolPauseCommand(env), poolCloseCommand(env),
 		poolRenameCommand(env), poolCurrencyCommand(env), poolTextCommand(env), poolFairCommand(env), poolArchiveCommand(env), poolDeleteCommand(env),
 		poolCommitCommand(env), poolRevealCommand(env), poolSkipCommand(env), poolExportProofCommand(env), poolEraseSaltsCommand(env),
 	)
@@ -103,10 +103,19 @@ func (n *newPool) read(id string, env setting.Environment) (api.NewPool, error) 
 
 func poolListCommand(env setting.Environment) *cobra.Command {
 	var archived bool
+	var wanted draw.PoolFilter
 	c := newCommand(env, "list", "List all pools that are not archived", printing)
 	c.Flags().BoolVar(&archived, "archived", false, "archived pools too")
+	c.Flags().StringVar(&wanted.Words, "search", "", "only pools whose name or id contains these words")
+	c.Flags().StringVar((*string)(&wanted.State), "state", "", "only pools in this state: open, paused or closed")
 	return c.does(nil, func(ctx context.Context, on *api.Client, _ []string) error {
-		return printPools(env.Stdout, c.output, func(do func(*api.Pool) error) error { return on.EachPool(ctx, archived, do) })
+		if archived {
+			wanted.Archived = draw.ArchivedToo
+		}
+		if err := wanted.Check(); err != nil {
+			return setting.AsUsage(err)
+		}
+		return printPools(env.Stdout, c.output, func(do func(*api.Pool) error) error { return on.EachPool(ctx, wanted, do) })
 	})
 }
 

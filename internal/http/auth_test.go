@@ -61,6 +61,7 @@ func calls() []example {
 		{roleReader, "GET", "/admin/pools/p", ""},
 		{roleAdmin, "PATCH", "/admin/pools/p", `{"state":"open"}`},
 		{roleAdmin, "DELETE", "/admin/pools/p", ""},
+		{roleAdmin, "POST", "/admin/pools/p/copy", `{"id":"q","name":"Q","days":7}`},
 		{roleAdmin, "POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1}`},
 		{roleAuditor, "GET", "/admin/pools/p/prizes", ""},
 		{roleAdmin, "PATCH", "/admin/pools/p/prizes/a", `{"name":"A"}`},
@@ -229,6 +230,8 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 				value = "now"
 			case name == "accept":
 				value = "fork"
+			case name == "state" && r.path == "/admin/pools":
+				value = "open"
 			case name == "state":
 				value = "won"
 			case name == "wait":

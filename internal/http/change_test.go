@@ -1,6 +1,7 @@
 package http
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -53,6 +54,42 @@ func TestChangesAreRefusedByCode(t *testing.T) {
 		require.Equal(t, status, w.Code, code)
 		require.Equal(t, string(code), problemIn(t, w.Result()).Code)
 		require.Empty(t, w.Header().Get("ETag"))
+	}
+}
+
+// TestPoolsAreSearched: the store gets what is wanted of a list; other words are refused.
+func TestPoolsAreSearched(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f)
+	for query, wanted := range map[string]draw.PoolFilter{
+		"": {}, "q=": {}, "q=fr%C3%BChling+x": {Words: "frühling x"}, "state=closed": {State: draw.StateClosed},
+		"archived=true": {Archived: draw.ArchivedToo}, "archived=only&q=a&state=open": {Words: "a", State: draw.StateOpen, Archived: draw.ArchivedOnly},
+	} {
+		w := do(s, asAdmin("GET", "/admin/pools?limit=7&after=b&"+query, ""))
+		require.Equal(t, 200, w.Code, query)
+		require.Equal(t, fmt.Sprintf("pools b 7 %v", wanted), f.last(), query)
+	}
+	for _, query := range []string{"state=won", "archived=yes", "q=%00", "q=%FF", "q=" + strings.Repeat("a", 201)} {
+		w := do(s, asAdmin("GET", "/admin/pools?"+query, ""))
+		require.Equal(t, "invalid-request", problemIn(t, w.Result()).Code, query)
+	}
+}
+
+// TestCopyReachesTheStore: the answer has the new pool and the seals of what was planned.
+func TestCopyReachesTheStore(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f)
+	w := do(s, asAdmin("POST", "/admin/pools/spring/copy", `{"id":"autumn","name":"Autumn"}`))
+	require.Equal(t, 201, w.Code)
+	require.Equal(t, "/admin/pools/autumn", w.Header().Get("Location"))
+	require.JSONEq(t, `{"pool":`+strings.ReplaceAll(springJSON, `"id":"spring"`, `"id":"autumn"`)+`,"planned":[{"item":8,"count":2,"version":9,"sha256":"`+strings.Repeat("a", 64)+`","salt":"salt"}]}`, w.Body.String())
+	require.Equal(t, acted{[2]any{"spring", draw.PoolCopy{ID: "autumn", Name: "Autumn"}}, "admin"}, f.last())
+	require.Equal(t, 201, do(s, asAdmin("POST", "/admin/pools/spring/copy", `{"id":"autumn","name":"Autumn","days":-3,"zone":"Europe/Berlin"}`)).Code)
+	wanted := f.last().(acted).what.([2]any)[1].(draw.PoolCopy)
+	require.Equal(t, -3, *wanted.Days)
+	require.Equal(t, "Europe/Berlin", wanted.Zone.String())
+	for _, body := range []string{`{}`, `{"id":"a"}`, `{"id":"A","name":"A"}`, `{"id":"a","name":"A","days":36601}`, `{"id":"a","name":"A","days":1.5}`, `{"id":"a","name":"A","days":1,"zone":"Mars"}`, `{"id":"a","name":"A","zone":"UTC"}`} {
+		require.Equal(t, "invalid-request", problemIn(t, do(s, asAdmin("POST", "/admin/pools/spring/copy", body)).Result()).Code, body)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"drawsvc/internal/access"
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/gate"
 )
 
 // events answers GET /admin/events, while the caller listens, its token is valid, and
@@ -59,11 +60,13 @@ type selfAnswer struct {
 	Role access.Role `json:"role"`
 	// Until is null for a token without end.
 	Until *string `json:"until"`
+	// Draws is who may draw.
+	Draws gate.Drawers `json:"draws"`
 }
 
-// self answers GET /admin/self with the caller's token.
+// self answers GET /admin/self with the caller's token, and who may draw.
 func (s *Server) self(c call) error {
-	a := selfAnswer{Name: c.caller.Name, Role: c.caller.Role}
+	a := selfAnswer{Name: c.caller.Name, Role: c.caller.Role, Draws: s.gate.Drawers()}
 	if !c.caller.Until.IsZero() {
 		until := api.ShowTime(c.caller.Until)
 		a.Until = &until

@@ -135,9 +135,21 @@ func TestSelfNamesTheToken(t *testing.T) {
 	until := at.AddDate(100, 0, 0)
 	stock := access.Token{Name: "shop", Role: access.Stock, Digest: access.DigestOf("stock"), Until: until}
 	s := newServer(t, &fake{}, func(c *Config) { c.Tokens = keep(adminEntry(), stock) })
-	require.JSONEq(t, `{"name":"admin","role":"admin","until":null}`, do(s, asAdmin("GET", "/admin/self", "")).Body.String())
+	require.JSONEq(t, `{"name":"admin","role":"admin","until":null,"draws":"anyone"}`, do(s, asAdmin("GET", "/admin/self", "")).Body.String())
 	asStock := request("GET", "/admin/self", "", "Authorization", "Bearer stock")
-	require.JSONEq(t, `{"name":"shop","role":"stock","until":"`+api.ShowTime(until)+`"}`, do(s, asStock).Body.String())
+	require.JSONEq(t, `{"name":"shop","role":"stock","until":"`+api.ShowTime(until)+`","draws":"anyone"}`, do(s, asStock).Body.String())
+}
+
+// TestSelfSaysWhoDraws: a token of role draw that has expired lets nobody draw.
+func TestSelfSaysWhoDraws(t *testing.T) {
+	old := tokenOf("old", access.Draw)
+	old.Until = time.Unix(1, 0)
+	for draws, setup := range map[string]setup{
+		"anyone": func(*Config) {}, "token": withTokens(tokenOf("till", access.Draw)), "nobody": withTokens(old, tokenOf("shop", access.Stock)),
+	} {
+		s := newServer(t, &fake{}, setup)
+		require.Contains(t, do(s, asAdmin("GET", "/admin/self", "")).Body.String(), `"draws":"`+draws+`"`)
+	}
 }
 
 // FindAwards finds the awards of the tests, up to their first hundred versions.

@@ -194,15 +194,23 @@ type acted struct {
 	actor string
 }
 
-func (f fakeStore) PoolPage(_ context.Context, after string, limit int, _ bool) ([]draw.Pool, error) {
+func (f fakeStore) PoolPage(_ context.Context, wanted draw.PoolFilter, after string, limit int) ([]draw.Pool, string, error) {
 	other := somePool("other")
 	other.Mode, other.State, other.Prizes = "optimistic", draw.StatePaused, nil
 	other.Round, other.RoundAt = 1000, at
-	return []draw.Pool{somePool("spring"), other}[:min(limit, 2)], f.note(fmt.Sprintf("pools %s %d", after, limit))
+	err := f.note(fmt.Sprintf("pools %s %d %v", after, limit, wanted))
+	if limit < 2 {
+		return []draw.Pool{somePool("spring")}, "spring", err
+	}
+	return []draw.Pool{somePool("spring"), other}, "", err
 }
 
 func (f fakeStore) CreatePool(_ context.Context, p draw.Pool, actor string) (draw.Pool, error) {
 	return p, f.note(acted{p, actor})
+}
+
+func (f fakeStore) CopyPool(_ context.Context, fromID string, c draw.PoolCopy, actor string) (draw.Pool, []draw.Planned, error) {
+	return somePool(c.ID), []draw.Planned{sealed("")}, f.note(acted{[2]any{fromID, c}, actor})
 }
 
 func (f fakeStore) DeletePool(_ context.Context, id string, revisions []int64, actor string) error {

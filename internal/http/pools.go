@@ -55,17 +55,26 @@ func (s *Server) poolPage(ctx context.Context, c call) (pools []draw.Pool, next 
 	if err != nil {
 		return nil, nil, err
 	}
-	archived, err := c.word("archived", "false", "true")
+	wanted, err := c.poolsWanted()
 	if err != nil {
 		return nil, nil, err
 	}
-	// One entry more than requested shows whether there is a next page.
-	pools, err = s.Store.PoolPage(ctx, after, int(limit)+1, archived == "true")
-	if int64(len(pools)) > limit {
-		pools = pools[:limit]
-		next = &pools[limit-1].ID
+	pools, end, err := s.Store.PoolPage(ctx, wanted, after, int(limit))
+	if end != "" {
+		next = &end
 	}
 	return pools, next, err
+}
+
+// poolsWanted reads which pools of a list are requested.
+func (c call) poolsWanted() (w draw.PoolFilter, err error) {
+	archived, err := c.word("archived", "false", "true", "only")
+	if err != nil {
+		return w, err
+	}
+	w.Words, w.State = c.query.Get("q"), draw.State(c.query.Get("state"))
+	w.Archived = map[string]draw.Archived{"true": draw.ArchivedToo, "only": draw.ArchivedOnly}[archived]
+	return w, w.Check()
 }
 
 // adminPools answers GET /admin/pools.

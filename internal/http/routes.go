@@ -33,10 +33,11 @@ func (s *Server) routes() []route {
 		{"GET", "/pools/:pool/proof/log", roleDraw, nil, []string{typeNDJSON}, s.gzipped(queued(publicLogs, s.proofLog))},
 
 		{"POST", "/admin/pools", roleAdmin, nil, jsons, takes(s.createPool)},
-		{"GET", "/admin/pools", roleReader, append([]string{"archived"}, page...), jsons, s.gzipped(forFulfil(reads(s.poolNames), reads(s.adminPools)))},
+		{"GET", "/admin/pools", roleReader, append([]string{"archived", "q", "state"}, page...), jsons, s.gzipped(forFulfil(reads(s.poolNames), reads(s.adminPools)))},
 		{"GET", "/admin/pools/:pool", roleReader, nil, jsons, s.gzipped(forFulfil(reads(s.poolName), reads(s.adminPool)))},
 		{"PATCH", "/admin/pools/:pool", roleAdmin, nil, jsons, takes(s.changePool)},
 		{"DELETE", "/admin/pools/:pool", roleAdmin, nil, nil, s.deletePool},
+		{"POST", "/admin/pools/:pool/copy", roleAdmin, nil, jsons, s.copyPool},
 		{"POST", "/admin/pools/:pool/prizes", roleAdmin, nil, jsons, takes(s.addPrize)},
 		{"GET", "/admin/pools/:pool/prizes", roleAuditor, []string{formulas}, csvs, s.gzipped(orCSV(reads(s.prizes), s.exportPrizes))},
 		{"PATCH", "/admin/pools/:pool/prizes/:prize", roleAdmin, nil, jsons, takes(s.changePrize)},

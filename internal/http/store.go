@@ -18,6 +18,7 @@ type Store interface { //nolint:interfacebloat // composed of small parts: one w
 	Reader
 	Pools
 	Accountant
+	Copier
 	Deleter
 	Stocker
 	Importer
@@ -89,9 +90,9 @@ type Tickets interface {
 // Pools creates, lists and changes pools.
 type Pools interface {
 	CreatePool(ctx context.Context, p draw.Pool, actor string) (draw.Pool, error)
-	// PoolPage returns at most limit pools that are not archived, with ids above
-	// after, in order of their ids.
-	PoolPage(ctx context.Context, after string, limit int, archived bool) ([]draw.Pool, error)
+	// PoolPage returns at most limit pools that wanted selects, with ids above after, in
+	// order of their ids, and the after of the next page, "" for none.
+	PoolPage(ctx context.Context, wanted draw.PoolFilter, after string, limit int) (pools []draw.Pool, next string, err error)
 	ChangePool(ctx context.Context, poolID string, change draw.PoolChange, actor string) (draw.Pool, error)
 }
 
@@ -99,6 +100,13 @@ type Pools interface {
 type Accountant interface {
 	// Money is what the money and the rules of a pool that was read let be won now.
 	Money(ctx context.Context, p *draw.Pool) (draw.Money, error)
+}
+
+// Copier copies pools.
+type Copier interface {
+	// CopyPool creates a pool like another one, completely or not at all. planned is what
+	// was planned together, with its seals.
+	CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, actor string) (copied draw.Pool, planned []draw.Planned, err error)
 }
 
 // Deleter removes pools that have never issued a unit.

@@ -24,7 +24,7 @@ func (s *Store) readShown(ctx context.Context, q engine.Querier, pools []*draw.P
 	if s.engine.Lacks(engine.PartDisplays) {
 		text, fair = "''", "FALSE"
 	}
-	query := s.ledger.SelectFrom("pool_display", "pool_id", "currency", text, fair).Where(between(pools))
+	query := s.ledger.SelectFrom("pool_display", "pool_id", "currency", text, fair).Where(rowsOf(pools))
 	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (_ struct{}, err error) {
 		var read draw.Pool
 		err = row.Scan(&read.ID, &read.Currency, &read.Text, &read.IsFair)
@@ -36,9 +36,19 @@ func (s *Store) readShown(ctx context.Context, q engine.Querier, pools []*draw.P
 	return err
 }
 
-// between selects the rows of pools, which are in order of their ids, and those of pools
-// between them.
-func between(pools []*draw.Pool) squirrel.And {
+// namedMax is the maximum number of pools that a statement names.
+const namedMax = 1000
+
+// rowsOf selects the rows of pools, which are in order of their ids; for more than
+// namedMax also those of pools between them.
+func rowsOf(pools []*draw.Pool) squirrel.Sqlizer {
+	if len(pools) <= namedMax {
+		ids := make([]string, len(pools))
+		for i, p := range pools {
+			ids[i] = p.ID
+		}
+		return squirrel.Eq{"pool_id": ids}
+	}
 	return squirrel.And{squirrel.GtOrEq{"pool_id": pools[0].ID}, squirrel.LtOrEq{"pool_id": pools[len(pools)-1].ID}}
 }
 
@@ -49,7 +59,7 @@ func (s *Store) readDisplays(ctx context.Context, q engine.Querier, pools []*dra
 		return nil
 	}
 	type of struct{ pool, prize string }
-	query := s.ledger.SelectFrom("prize_display", "pool_id", "prize_id", "name", "text", "picture", "link").Where(between(pools))
+	query := s.ledger.SelectFrom("prize_display", "pool_id", "prize_id", "name", "text", "picture", "link").Where(rowsOf(pools))
 	shown := map[of]*draw.Display{}
 	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (_ struct{}, err error) {
 		var prize of
@@ -147,7 +157,12 @@ func (s *Store) changeDisplay(ctx context.Context, tx *sql.Tx, poolID string, pr
 	if prize.Display = &d; d == (draw.Display{}) {
 		prize.Display = nil
 	}
-	return s.put(ctx, tx, "prize_display", squirrel.Eq{"pool_id": poolID, "prize_id": prize.ID},
+	return s.writeDisplay(ctx, tx, poolID, prize.ID, d)
+}
+
+// writeDisplay writes what is only shown of a prize.
+func (s *Store) writeDisplay(ctx context.Context, tx *sql.Tx, poolID, prizeID string, d draw.Display) error {
+	return s.put(ctx, tx, "prize_display", squirrel.Eq{"pool_id": poolID, "prize_id": prizeID},
 		map[string]any{"name": d.Name, "text": d.Text, "picture": d.Picture, "link": d.Link})
 }
 

@@ -23,40 +23,7 @@ func (s *Store) CreatePool(ctx context.Context, p draw.Pool, actor string) (draw
 		return draw.Pool{}, first(err)
 	}
 	err := s.ledger.Change(ctx, func(tx *sql.Tx) error {
-		at, err := s.ledger.DatabaseTime(ctx, tx)
-		if err != nil {
-			return err
-		}
-		of := &ledger.LockedPool{Pool: p, Head: draw.NewHead(), At: at, Actor: actor}
-		_, err = s.ledger.InsertInto("pools").
-			Columns("id", "name", "state", "mode", "version", "mark", "created_at").
-			Values(p.ID, p.Name, string(p.State), engine.Optional(p.Mode), of.Head.Version, of.Head.Mark, s.engine.Time(at)).
-			RunWith(tx).ExecContext(ctx)
-		if s.ledger.IsDuplicate(err) {
-			return draw.Errorf(draw.CodePoolExists, "there is a pool %q already", p.ID)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.ledger.Record(ctx, tx, of, []ledger.NewChange{created(&p)}); err != nil {
-			return err
-		}
-		stockings := make([]ledger.Stocking, len(p.Prizes))
-		for i, prize := range p.Prizes {
-			stockings[i] = ledger.Stocking{Prize: prize, Delta: prize.Stocked, Reason: reasonCreated, IsNew: true}
-		}
-		if p.Currency != "" {
-			if err := s.writeShown(ctx, tx, &p); err != nil {
-				return err
-			}
-		}
-		err = s.ledger.StockAll(ctx, tx, of, stockings)
-		if err == nil && p.Rules != nil {
-			var r draw.Ruling
-			r, err = s.ledger.RecordRules(ctx, tx, of, nil, p.Rules, p.Prizes)
-			p.RulesVersion = r.Version
-		}
-		p.Version, p.Revision = of.Head.Version, of.Pool.Revision
+		_, err := s.createIn(ctx, tx, &p, actor)
 		return err
 	})
 	if err != nil {
@@ -68,6 +35,45 @@ func (s *Store) CreatePool(ctx context.Context, p draw.Pool, actor string) (draw
 	return p, nil
 }
 
+// createIn creates a pool in a transaction, and sets its versions.
+func (s *Store) createIn(ctx context.Context, tx *sql.Tx, p *draw.Pool, actor string) (*ledger.LockedPool, error) {
+	at, err := s.ledger.DatabaseTime(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	of := &ledger.LockedPool{Pool: *p, Head: draw.NewHead(), At: at, Actor: actor}
+	_, err = s.ledger.InsertInto("pools").
+		Columns("id", "name", "state", "mode", "version", "mark", "created_at").
+		Values(p.ID, p.Name, string(p.State), engine.Optional(p.Mode), of.Head.Version, of.Head.Mark, s.engine.Time(at)).
+		RunWith(tx).ExecContext(ctx)
+	if s.ledger.IsDuplicate(err) {
+		return nil, draw.Errorf(draw.CodePoolExists, "there is a pool %q already", p.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ledger.Record(ctx, tx, of, []ledger.NewChange{created(p)}); err != nil {
+		return nil, err
+	}
+	stockings := make([]ledger.Stocking, len(p.Prizes))
+	for i, prize := range p.Prizes {
+		stockings[i] = ledger.Stocking{Prize: prize, Delta: prize.Stocked, Reason: reasonCreated, IsNew: true}
+	}
+	if p.Currency != "" || p.Text != "" {
+		if err := s.writeShown(ctx, tx, p); err != nil {
+			return nil, err
+		}
+	}
+	err = s.ledger.StockAll(ctx, tx, of, stockings)
+	if err == nil && p.Rules != nil {
+		var r draw.Ruling
+		r, err = s.ledger.RecordRules(ctx, tx, of, nil, p.Rules, p.Prizes)
+		p.RulesVersion = r.Version
+	}
+	p.Version, p.Revision = of.Head.Version, of.Pool.Revision
+	return of, err
+}
+
 // reasonCreated is the reason of the moves that come with a new prize.
 const reasonCreated = "created"
 
@@ -77,15 +83,73 @@ func (s *Store) Pools(ctx context.Context) ([]draw.Pool, error) {
 	return s.pools(ctx, s.engine.Read, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q })
 }
 
-// PoolPage returns at most limit pools in order of their ids, starting with the first
-// above after. It includes archived pools only if archived is true.
-func (s *Store) PoolPage(ctx context.Context, after string, limit int, archived bool) ([]draw.Pool, error) {
-	return s.pools(ctx, s.engine.Read, func(q squirrel.SelectBuilder) squirrel.SelectBuilder {
-		if !archived {
-			q = q.Where(squirrel.Eq{"archived": false})
+// scanMax is the maximum number of names that one page of a search reads. Each takes some
+// 100 bytes.
+const scanMax = 10_000
+
+// PoolPage returns at most limit pools that wanted selects, in order of their ids, with
+// ids above after, and the after of the next page, "" if this one is the last. A search
+// for words reads at most scanMax names a page: a page may have fewer pools than limit, or
+// none, and yet not be the last. Errors: those of the store.
+func (s *Store) PoolPage(ctx context.Context, wanted draw.PoolFilter, after string, limit int) (pools []draw.Pool, next string, err error) {
+	where := squirrel.And{squirrel.Gt{"id": after}}
+	if wanted.Archived != draw.ArchivedToo {
+		where = append(where, squirrel.Eq{"archived": wanted.Archived == draw.ArchivedOnly})
+	}
+	if wanted.State != "" {
+		where = append(where, squirrel.Eq{"state": string(wanted.State)})
+	}
+	err = s.ledger.SnapshotOn(ctx, s.engine.Read, func(tx *sql.Tx) error {
+		if wanted.Words == "" {
+			// One pool more than requested shows whether there is a next page.
+			pools, err = s.poolsIn(ctx, tx, func(q squirrel.SelectBuilder) squirrel.SelectBuilder {
+				return q.Where(where).Limit(uint64(limit) + 1) //nolint:gosec // checked by the caller
+			})
+			if next = ""; len(pools) > limit {
+				pools, next = pools[:limit], pools[limit-1].ID
+			}
+			return err
 		}
-		return q.Where(squirrel.Gt{"id": after}).Limit(uint64(limit)) //nolint:gosec // checked by the caller
+		var ids []string
+		if ids, next, err = s.searchPools(ctx, tx, wanted, where, limit); err != nil || len(ids) == 0 {
+			pools = nil
+			return err
+		}
+		pools, err = s.poolsIn(ctx, tx, func(q squirrel.SelectBuilder) squirrel.SelectBuilder {
+			return q.Where(squirrel.Eq{"id": ids})
+		})
+		return err
 	})
+	return pools, next, err
+}
+
+// searchPools returns the ids of at most limit pools whose names or ids contain all
+// words, and the after of the next page. Databases fold letters in different ways, so that
+// names are compared here.
+func (s *Store) searchPools(ctx context.Context, tx *sql.Tx, wanted draw.PoolFilter, where squirrel.And, limit int) (ids []string, next string, err error) {
+	type named struct{ id, name string }
+	query := s.ledger.SelectFrom("pools", "id", "name").Where(where).OrderBy("id").Limit(scanMax)
+	all, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (n named, err error) {
+		err = row.Scan(&n.id, &n.name)
+		return n, err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	matches := wanted.Matcher()
+	for _, n := range all {
+		if !matches(n.id, n.name) {
+			continue
+		}
+		if len(ids) == limit {
+			return ids, ids[limit-1], nil
+		}
+		ids = append(ids, n.id)
+	}
+	if len(all) == scanMax {
+		next = all[scanMax-1].id
+	}
+	return ids, next, nil
 }
 
 // Pool returns one pool with its prizes. Error: CodePoolNotFound, and those of
@@ -107,40 +171,42 @@ func (s *Store) poolOn(ctx context.Context, db *sql.DB, id string) (draw.Pool, e
 
 // pools reads the pools that which selects.
 func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.SelectBuilder) squirrel.SelectBuilder) (pools []draw.Pool, err error) {
-	ofPool := which(s.ledger.SelectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "archived", "rules", "committed", "due_at", "opening_round", "opening_at", "spent", "spent_from").OrderBy("id"))
 	err = s.ledger.SnapshotOn(ctx, db, func(tx *sql.Tx) error {
-		pools, err = ledger.SelectAll(ctx, tx, ofPool, func(row engine.Scanner) (p draw.Pool, err error) {
-			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version, &p.Revision, &p.Archived, &p.RulesVersion, &p.Committed, engine.ScanTime(&p.DueAt), &p.Round, engine.ScanTime(&p.RoundAt), &p.Spent.Cents, engine.ScanTime(&p.Spent.From))
-			return p, err
-		})
-		if err != nil || len(pools) == 0 {
-			return err
-		}
-		at := make(map[string]*draw.Pool, len(pools))
-		for i := range pools {
-			at[pools[i].ID] = &pools[i]
-		}
-		between := squirrel.And{squirrel.GtOrEq{"pool_id": pools[0].ID}, squirrel.LtOrEq{"pool_id": pools[len(pools)-1].ID}}
-		ofPrize := s.ledger.SelectFrom("prizes", "pool_id", s.engine.PrizeColumns()).Where(between).OrderBy("pool_id", "added")
-		_, err := ledger.SelectAll(ctx, tx, ofPrize, func(row engine.Scanner) (struct{}, error) {
-			var poolID string
-			var p draw.Prize
-			err := row.Scan(append([]any{&poolID}, engine.PrizeFields(&p)...)...)
-			if pool := at[poolID]; pool != nil {
-				pool.Prizes = engine.Appended(pool.Prizes, p)
-			}
-			return struct{}{}, err
-		})
-		of := make([]*draw.Pool, len(pools))
-		for i := range pools {
-			of[i] = &pools[i]
-		}
-		err = cmp.Or(err, s.readShown(ctx, tx, of), s.readDisplays(ctx, tx, of))
-		for i := range pools {
-			err = cmp.Or(err, s.ledger.ReadPlaces(ctx, tx, pools[i].ID, pools[i].Prizes))
-		}
+		pools, err = s.poolsIn(ctx, tx, which)
 		return err
 	})
+	return pools, err
+}
+
+// poolsIn is pools in a snapshot.
+func (s *Store) poolsIn(ctx context.Context, tx *sql.Tx, which func(squirrel.SelectBuilder) squirrel.SelectBuilder) ([]draw.Pool, error) {
+	ofPool := which(s.ledger.SelectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "archived", "rules", "committed", "due_at", "opening_round", "opening_at", "spent", "spent_from").OrderBy("id"))
+	pools, err := ledger.SelectAll(ctx, tx, ofPool, func(row engine.Scanner) (p draw.Pool, err error) {
+		err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version, &p.Revision, &p.Archived, &p.RulesVersion, &p.Committed, engine.ScanTime(&p.DueAt), &p.Round, engine.ScanTime(&p.RoundAt), &p.Spent.Cents, engine.ScanTime(&p.Spent.From))
+		return p, err
+	})
+	if err != nil || len(pools) == 0 {
+		return nil, err
+	}
+	at := make(map[string]*draw.Pool, len(pools))
+	of := make([]*draw.Pool, len(pools))
+	for i := range pools {
+		at[pools[i].ID], of[i] = &pools[i], &pools[i]
+	}
+	ofPrize := s.ledger.SelectFrom("prizes", "pool_id", s.engine.PrizeColumns()).Where(rowsOf(of)).OrderBy("pool_id", "added")
+	_, err = ledger.SelectAll(ctx, tx, ofPrize, func(row engine.Scanner) (struct{}, error) {
+		var poolID string
+		var p draw.Prize
+		err := row.Scan(append([]any{&poolID}, engine.PrizeFields(&p)...)...)
+		if pool := at[poolID]; pool != nil {
+			pool.Prizes = engine.Appended(pool.Prizes, p)
+		}
+		return struct{}{}, err
+	})
+	err = cmp.Or(err, s.readShown(ctx, tx, of), s.readDisplays(ctx, tx, of))
+	for i := range pools {
+		err = cmp.Or(err, s.ledger.ReadPlaces(ctx, tx, pools[i].ID, pools[i].Prizes))
+	}
 	return pools, err
 }
 

@@ -97,6 +97,31 @@ func (g *Gate) Admit(need access.Role, r *nethttp.Request) (*access.Token, error
 	return token, nil
 }
 
+// Drawers say who may draw.
+type Drawers string
+
+// The values of Drawers.
+const (
+	// Anyone may draw without a token.
+	Anyone Drawers = "anyone"
+	// TokenDraws means that a token of role draw is valid.
+	TokenDraws Drawers = "token"
+	// Nobody means that none is, so that only admins can draw.
+	Nobody Drawers = "nobody"
+)
+
+// Drawers returns who may draw now.
+func (g *Gate) Drawers() Drawers {
+	switch {
+	case !g.tokens.Closed() && (g.publicDraw || g.demoDraw):
+		return Anyone
+	case g.tokens.Set().HasValid(access.Draw, g.Now()):
+		return TokenDraws
+	default:
+		return Nobody
+	}
+}
+
 // isOpen reports whether r needs no token for a call that needs a role. No request can
 // prove that its caller is on this machine: a proxy there may send the same. So only
 // the operator opens calls.

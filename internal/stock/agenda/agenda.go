@@ -58,6 +58,11 @@ func (p *Planner) PlanItems(ctx context.Context, poolID string, items []draw.Ite
 	return p.planItems(ctx, poolID, list{items: items, salt: salt}, actor)
 }
 
+// body is the body of the change that plans the items of a sealed list.
+func (l *list) body(planned draw.Planned) any {
+	return plannedBody{planned.First, planned.Count, l.sha256, l.key.mark()}
+}
+
 func (p *Planner) planItems(ctx context.Context, poolID string, l list, actor string) (draw.Planned, error) {
 	if len(l.items) == 0 || len(l.items) > draw.AgendaMax {
 		return draw.Planned{}, draw.Errorf(draw.CodeInvalidRequest, "1 to %d items can be planned at once, and not %d", draw.AgendaMax, len(l.items))
@@ -65,9 +70,7 @@ func (p *Planner) planItems(ctx context.Context, poolID string, l list, actor st
 	momentsLast(l.items)
 	seal := draw.NewSeal(l.salt, l.items)
 	l.sha256 = seal.SHA256
-	planned, err := p.plan(ctx, poolID, l, actor, func(planned draw.Planned) any {
-		return plannedBody{planned.First, planned.Count, seal.SHA256, l.key.mark()}
-	})
+	planned, err := p.plan(ctx, poolID, l, actor, l.body)
 	if !planned.Replayed {
 		planned.Seal = seal
 	}
@@ -79,7 +82,6 @@ func (p *Planner) plan(ctx context.Context, poolID string, l list, actor string,
 	if err := draw.CheckActor(actor); err != nil {
 		return planned, err
 	}
-	items := l.items
 	err = p.ledger.Change(ctx, func(tx *sql.Tx) error {
 		of, err := p.ledger.LockPool(ctx, tx, poolID, actor)
 		if err != nil {
@@ -88,40 +90,47 @@ func (p *Planner) plan(ctx context.Context, poolID string, l list, actor string,
 		if planned, err = p.plannedBy(ctx, tx, poolID, l.key); err != nil || planned.Replayed {
 			return err
 		}
-		if err := cmp.Or(of.Pool.CheckNotClosed(), p.checkOpens(ctx, tx, of, items), p.checkMoments(ctx, tx, of, items)); err != nil {
-			return err
-		}
-		prizes, err := p.ledger.Prizes(ctx, tx, poolID)
-		if err != nil {
-			return err
-		}
-		if err := checkItems(items, of.At, prizes); err != nil {
-			return err
-		}
-		last, err := p.checkAgenda(ctx, tx, poolID, items)
-		if err != nil {
-			return err
-		}
-		for i := range items {
-			items[i].Number, items[i].Actor = last+int64(i)+1, actor
-			items[i].At = items[i].At.UTC().Truncate(time.Microsecond)
-		}
-		if err := p.insertItems(ctx, tx, poolID, items); err != nil {
-			return err
-		}
-		planned = draw.Planned{First: last + 1, Version: of.Head.Version + 1, Count: len(items)}
-		if err := p.hide(ctx, tx, poolID, &l, planned); err != nil {
-			return err
-		}
-		if err := p.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatAgenda, Body: body(planned)}}); err != nil {
-			return err
-		}
-		return p.renewDue(ctx, tx, poolID)
+		planned, err = p.planIn(ctx, tx, of, &l, body)
+		return err
 	})
 	if err == nil && !planned.Replayed {
 		p.ledger.Changed(poolID)
 	}
 	return planned, err
+}
+
+// planIn is plan in a pool whose row is locked.
+func (p *Planner) planIn(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, l *list, body func(draw.Planned) any) (planned draw.Planned, err error) {
+	poolID, items := of.Pool.ID, l.items
+	if err := cmp.Or(of.Pool.CheckNotClosed(), p.checkOpens(ctx, tx, of, items), p.checkMoments(ctx, tx, of, items)); err != nil {
+		return planned, err
+	}
+	prizes, err := p.ledger.Prizes(ctx, tx, poolID)
+	if err != nil {
+		return planned, err
+	}
+	if err := checkItems(items, of.At, prizes); err != nil {
+		return planned, err
+	}
+	last, err := p.checkAgenda(ctx, tx, poolID, items)
+	if err != nil {
+		return planned, err
+	}
+	for i := range items {
+		items[i].Number, items[i].Actor = last+int64(i)+1, of.Actor
+		items[i].At = items[i].At.UTC().Truncate(time.Microsecond)
+	}
+	if err := p.insertItems(ctx, tx, poolID, items); err != nil {
+		return planned, err
+	}
+	planned = draw.Planned{First: last + 1, Version: of.Head.Version + 1, Count: len(items)}
+	if err := p.hide(ctx, tx, poolID, l, planned); err != nil {
+		return planned, err
+	}
+	if err := p.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatAgenda, Body: body(planned)}}); err != nil {
+		return planned, err
+	}
+	return planned, p.renewDue(ctx, tx, poolID)
 }
 
 // checkItems returns why items cannot be planned in a pool at a time.

@@ -144,7 +144,7 @@ func testPoolLife(t *testing.T, s *stock.Store) {
 		return err
 	}
 	ids := func(after string, limit int) (found []string) {
-		pools, err := s.PoolPage(ctx, after, limit, false)
+		pools, _, err := s.PoolPage(ctx, draw.PoolFilter{}, after, limit)
 		require.NoError(t, err)
 		for _, p := range pools {
 			require.Len(t, p.Prizes, 1)
@@ -159,7 +159,7 @@ func testPoolLife(t *testing.T, s *stock.Store) {
 	require.NoError(t, change(draw.PoolChange{State: &closed}), "it is so already")
 	require.Equal(t, []string{"p", "q", "r"}, ids("", 10))
 	require.NoError(t, change(draw.PoolChange{Archived: &yes}))
-	all, err := s.PoolPage(ctx, "", 10, true)
+	all, _, err := s.PoolPage(ctx, draw.PoolFilter{Archived: draw.ArchivedToo}, "", 10)
 	require.NoError(t, err)
 	require.Len(t, all, 3, "archived ones among them")
 	require.True(t, all[0].Archived)

@@ -1,0 +1,70 @@
+package draw
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Values of PoolFilter.Archived.
+const (
+	// ArchivedNot, the zero value, selects pools that are not archived.
+	ArchivedNot Archived = iota
+	// ArchivedToo selects all pools.
+	ArchivedToo
+	// ArchivedOnly selects archived pools.
+	ArchivedOnly
+)
+
+// Archived selects pools by whether they are archived.
+type Archived int
+
+// PoolFilter selects the pools of a list.
+type PoolFilter struct {
+	// Words are separated by blanks: a pool's name or id contains each of them, whatever
+	// their case and accents. "" selects every name.
+	Words string
+	// State is the pool's state, "" for any.
+	State    State
+	Archived Archived
+}
+
+// Check returns CodeInvalidRequest if the words are longer than NameMax or not
+// printable, or the state is unknown.
+func (f *PoolFilter) Check() error {
+	if f.Words != "" {
+		if err := checkJoined("q", f.Words, NameMax); err != nil {
+			return err
+		}
+	}
+	if f.State == "" {
+		return nil
+	}
+	return CheckState(f.State)
+}
+
+// Matcher returns a function that reports whether a pool's id or name contains all words.
+func (f *PoolFilter) Matcher() func(id, name string) bool {
+	words := strings.Fields(plain(f.Words))
+	return func(id, name string) bool {
+		text := id + " " + plain(name)
+		for _, word := range words {
+			if !strings.Contains(text, word) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// plain returns a text in small letters without accents: é and e are found by each other.
+func plain(text string) string {
+	decomposed := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, norm.NFKD.String(text))
+	return strings.ReplaceAll(decomposed, "ß", "ss")
+}

@@ -1,0 +1,161 @@
+package agenda
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+// CopyIn plans for a new pool, which the transaction has created, what a pool's agenda has
+// planned and not removed, at shifted times. Items that are or were hidden are spread
+// again, at random over their shifted span: whoever knows the old instants knows nothing
+// of the new ones. It returns what was planned together, with its seals. Errors:
+// CodeInvalidRequest, also for a time in the past and for more than [draw.AgendaMax]
+// items, CodeRulesUnreadable, and those of the store.
+func (p *Planner) CopyIn(ctx context.Context, tx *sql.Tx, fromID string, of *ledger.LockedPool, shift func(time.Time) time.Time) (planned []draw.Planned, err error) {
+	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": fromID}).Where(squirrel.GtOrEq{"done": 0}).
+		OrderBy("item").Limit(draw.AgendaMax + 1)
+	items, err := ledger.SelectAll(ctx, tx, query, scanItem)
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	if len(items) > draw.AgendaMax {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the agenda of pool %q has more than %d items; copy the pool without days, and import them", fromID, draw.AgendaMax)
+	}
+	hidden, err := p.hiddenRanges(ctx, tx, fromID)
+	if err != nil {
+		return nil, err
+	}
+	c := copying{hidden: hidden, shift: shift}
+	for i := range items {
+		if err := cmp.Or(items[i].Unreadable(), items[i].Rules.Unreadable()); err != nil {
+			return nil, err
+		}
+		c.add(items[i])
+	}
+	lists, err := c.lists()
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range c.single {
+		single := []draw.Item{item}
+		if _, err := p.planIn(ctx, tx, of, &list{items: single}, func(draw.Planned) any { return single[0].Shown("") }); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range lists {
+		momentsLast(l.items)
+		seal := draw.NewSeal(rand.Text(), l.items)
+		l.sha256 = seal.SHA256
+		done, err := p.planIn(ctx, tx, of, &l, l.body)
+		if err != nil {
+			return nil, err
+		}
+		done.Seal = seal
+		planned = append(planned, done)
+	}
+	return planned, nil
+}
+
+// hiddenRange is a range of items that are or were hidden.
+type hiddenRange struct {
+	version, first, last int64
+	from, to             time.Time
+}
+
+func (p *Planner) hiddenRanges(ctx context.Context, tx *sql.Tx, poolID string) ([]hiddenRange, error) {
+	if p.ledger.Engine.Lacks(engine.PartMoments) {
+		return nil, nil
+	}
+	query := p.ledger.SelectFrom("hidden_items", "version", "first_item", "last_item", "begins_at", "ends_at").
+		Where(squirrel.Eq{"pool_id": poolID}).OrderBy("version")
+	return ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (r hiddenRange, err error) {
+		err = row.Scan(&r.version, &r.first, &r.last, engine.ScanTime(&r.from), engine.ScanTime(&r.to))
+		return r, err
+	})
+}
+
+// copying sorts the items of an agenda by how a copy plans them.
+type copying struct {
+	hidden []hiddenRange
+	shift  func(time.Time) time.Time
+	// single are states and rules, moves the moves that were never hidden.
+	single, moves []draw.Item
+	// spreads are what is spread again, in the order of its first items.
+	spreads []spreadAgain
+	// opens is the first opening, ends the last pause or close, in the old times.
+	opens, ends time.Time
+}
+
+// spreadAgain is what one list has of a prize.
+type spreadAgain struct {
+	version int64
+	draw.Spread
+}
+
+func (c *copying) add(item draw.Item) {
+	if item.Kind == draw.ItemState {
+		if item.State == draw.StateOpen && (c.opens.IsZero() || item.At.Before(c.opens)) {
+			c.opens = item.At
+		}
+		if item.State != draw.StateOpen && item.At.After(c.ends) {
+			c.ends = item.At
+		}
+	}
+	for _, r := range c.hidden {
+		if r.first <= item.Number && item.Number <= r.last {
+			c.spread(r, &item)
+			return
+		}
+	}
+	item.At, item.Done, item.Line = c.shift(item.At), 0, 0
+	if item.Kind == draw.ItemStock {
+		c.moves = append(c.moves, item)
+		return
+	}
+	c.single = append(c.single, item)
+}
+
+// spread adds the units of a hidden item to those of its list, prize and reason.
+func (c *copying) spread(r hiddenRange, item *draw.Item) {
+	for i := range c.spreads {
+		if s := &c.spreads[i]; s.version == r.version && s.PrizeID == item.Stock.PrizeID && s.Reason == item.Stock.Reason {
+			s.Units += item.Stock.Delta
+			return
+		}
+	}
+	c.spreads = append(c.spreads, spreadAgain{r.version, draw.Spread{
+		PrizeID: item.Stock.PrizeID, Units: item.Stock.Delta, From: r.from, To: r.to, Reason: item.Stock.Reason, IsMoments: item.Kind == draw.ItemMoment,
+	}})
+}
+
+// lists returns what is planned together. The moments of a file have no span: they are
+// spread from the first opening to the last pause or close.
+func (c *copying) lists() (all []list, err error) {
+	if len(c.moves) > 0 {
+		all = append(all, list{items: c.moves})
+	}
+	for _, s := range c.spreads {
+		if s.From.IsZero() {
+			s.From, s.To = c.opens, c.ends
+		}
+		if !s.From.Before(s.To) {
+			return nil, draw.Errorf(draw.CodeInvalidRequest, "the moments of a file are spread again between the opening and the close of the agenda, which has none")
+		}
+		s.From, s.To = c.shift(s.From), c.shift(s.To)
+		items, err := s.Items(randomBelow)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list{items: items, hides: true, from: s.From, to: s.To})
+	}
+	return all, nil
+}

@@ -1,0 +1,150 @@
+package stocktest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/engine"
+)
+
+// testCopy: a copy has the prizes, the rules, what is only shown and the agenda, so many
+// days later. What is hidden is spread again. A copy that is refused leaves nothing.
+func testCopy(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	campaign(t, s, "p", `{"fallback":"none","win":"1/2","zone":"Europe/Berlin"}`)
+	currency, text, name := "EUR", "Every day", "Golden"
+	_, err := s.ChangePool(ctx, "p", draw.PoolChange{Currency: &currency, Text: &text, Fair: new(true)}, "anna")
+	require.NoError(t, err)
+	_, err = s.ChangePrize(ctx, "p", "gold", draw.PrizeChange{Display: &draw.DisplayChange{Name: &name}}, "anna")
+	require.NoError(t, err)
+	_, err = s.AddPrize(ctx, "p", draw.Prize{ID: "card", Name: "Card", HasCodes: true}, "anna")
+	require.NoError(t, err)
+	berlin, err := rules.ParseZone("Europe/Berlin")
+	require.NoError(t, err)
+	noon := time.Date(s.Now().Year()+1, 3, 20, 12, 0, 0, 0, berlin) // its copy is in summer time
+	PlanAll(t, s, "p", StateAt(noon, draw.StateOpen), StateAt(noon.AddDate(0, 0, 2), draw.StateClosed), draw.Item{At: noon, Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"none"}`)})
+	_, err = s.PlanItems(ctx, "p", []draw.Item{StockAt(noon, "gold", 3), MomentAt(noon.Add(time.Hour), "gold"), MomentAt(noon.Add(2*time.Hour), "gold")}, "salt", "ben")
+	require.NoError(t, err)
+	_, err = s.SpreadAgenda(ctx, "p", draw.Spread{PrizeID: "gold", Units: 30, From: noon, To: noon.AddDate(0, 0, 1), Reason: "by chance"}, "", "ben")
+	require.NoError(t, err)
+	removed := PlanAll(t, s, "p", StateAt(noon.Add(time.Minute), draw.StatePaused))
+	require.NoError(t, s.RemoveItem(ctx, "p", removed[0], "ben"))
+	before, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+
+	q, planned, err := s.CopyPool(ctx, "p", draw.PoolCopy{ID: "q", Name: "Next", Days: new(14)}, "cleo")
+	require.NoError(t, err)
+	require.Equal(t, []any{"Next", draw.StatePaused, "EUR", text, false}, []any{q.Name, q.State, q.Currency, q.Text, q.IsFair})
+	require.Len(t, q.Prizes, 3)
+	require.Equal(t, "Golden", q.Prizes[0].ShownName())
+	require.Equal(t, []int64{20, draw.EndlessStock, 0}, []int64{q.Prizes[0].Stocked, q.Prizes[1].Stocked, q.Prizes[2].Stocked})
+	require.True(t, q.Prizes[2].HasCodes)
+	ruling, err := s.Rules(ctx, "q", 0)
+	require.NoError(t, err)
+	require.Equal(t, `{"win":"1/2","fallback":"none","zone":"Europe/Berlin"}`, ruling.Rules.Document())
+	later := noon.AddDate(0, 0, 14)
+	require.NotEqual(t, noon.Add(14*24*time.Hour).UTC(), later.UTC(), "summer time has begun")
+	copiedAgenda(t, s, planned, later)
+	require.NotSubset(t, shifted(hiddenTimes(t, s, "p"), later.Sub(noon)), hiddenTimes(t, s, "q"), "nobody knows the new instants from the old ones")
+	after, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	NoViolations(t, s, "q")
+
+	for wanted, c := range map[draw.PoolCopy]draw.Code{
+		{ID: "r", Name: "In the past", Days: new(-800)}: draw.CodeInvalidRequest, {ID: "r"}: draw.CodeInvalidRequest, {ID: "q", Name: "Again"}: draw.CodePoolExists,
+	} {
+		_, _, err = s.CopyPool(ctx, "p", wanted, "cleo")
+		code(t, c, err)
+	}
+	_, _, err = s.CopyPool(ctx, "absent", draw.PoolCopy{ID: "r", Name: "R"}, "cleo")
+	code(t, draw.CodePoolNotFound, err)
+	_, err = s.Pool(ctx, "r")
+	code(t, draw.CodePoolNotFound, err)
+	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM agenda WHERE pool_id = 'r'`))
+}
+
+// copiedAgenda checks the agenda of the copy q, which begins at a time.
+func copiedAgenda(t *testing.T, s *stock.Store, planned []draw.Planned, later time.Time) {
+	t.Helper()
+	items, err := s.Agenda(t.Context(), "q", 0, 100, false)
+	require.NoError(t, err)
+	require.Len(t, items, 6)
+	require.Len(t, planned, 3)
+	require.Equal(t, []any{later.UTC(), draw.StateOpen}, []any{items[0].At, items[0].State})
+	require.Equal(t, []any{later.AddDate(0, 0, 2).UTC(), draw.StateClosed}, []any{items[1].At, items[1].State})
+	require.Equal(t, []any{later.UTC(), `{"fallback":"none"}`}, []any{items[2].At, items[2].Rules.Document()})
+	require.Equal(t, []any{later.UTC(), int64(3)}, []any{items[3].At, items[3].Stock.Delta})
+	require.Equal(t, &draw.Hidden{PrizeID: "gold", Count: 2, From: later.UTC(), To: later.AddDate(0, 0, 2).UTC(), Version: planned[1].Version, SHA256: planned[1].Seal.SHA256, IsMoments: true}, items[4].Hidden)
+	require.Equal(t, &draw.Hidden{PrizeID: "gold", Count: 30, From: later.UTC(), To: later.AddDate(0, 0, 1).UTC(), Version: planned[2].Version, SHA256: planned[2].Seal.SHA256}, items[5].Hidden)
+	for _, p := range planned {
+		require.NotEmpty(t, p.Seal.Salt)
+	}
+}
+
+// hiddenTimes returns the instants of the hidden items of a pool, as the database has them.
+func hiddenTimes(t *testing.T, s *stock.Store, pool string) (all []time.Time) {
+	t.Helper()
+	rows, err := s.LockDB().QueryContext(t.Context(), `SELECT a.at FROM agenda a JOIN hidden_items h ON h.pool_id = a.pool_id AND a.item BETWEEN h.first_item AND h.last_item WHERE a.pool_id = '`+pool+`'`)
+	require.NoError(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var at time.Time
+		require.NoError(t, rows.Scan(engine.ScanTime(&at)))
+		all = append(all, at.UTC())
+	}
+	require.NoError(t, rows.Err())
+	require.Len(t, all, 32)
+	return all
+}
+
+func shifted(all []time.Time, by time.Duration) (later []time.Time) {
+	for _, at := range all {
+		later = append(later, at.Add(by))
+	}
+	return later
+}
+
+// testCopyOfRun: what the agenda has done to the stock and the rules is done again by the
+// agenda of the copy; a copy without days has the stock and the rules of now.
+func testCopyOfRun(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	campaign(t, s, "p", `{"fallback":"none"}`)
+	at := planSoon(t, s, "p", func(at time.Time) []draw.Item {
+		return []draw.Item{StockAt(at, "gold", 3), {At: at, Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"none","win":"1/3"}`)}, MomentAt(at, "gold"), StateAt(at, draw.StateOpen), StateAt(at.Add(time.Hour), draw.StateClosed)}
+	})
+	Await(t, s, at)
+	require.NoError(t, s.RunDue(ctx, "p"))
+	_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "gold", Delta: 4, Reason: "by hand"}, "anna")
+	require.NoError(t, err)
+	now, _, err := s.CopyPool(ctx, "p", draw.PoolCopy{ID: "now", Name: "Now"}, "anna")
+	require.NoError(t, err)
+	again, planned, err := s.CopyPool(ctx, "p", draw.PoolCopy{ID: "again", Name: "Again", Days: new(1)}, "anna")
+	require.NoError(t, err)
+	require.Len(t, planned, 2)
+	require.Equal(t, []int64{28, 24}, []int64{now.Prizes[0].Stocked, again.Prizes[0].Stocked})
+	for id, want := range map[string]string{"now": `{"win":"1/3","fallback":"none"}`, "again": `{"fallback":"none"}`} {
+		ruling, err := s.Rules(ctx, id, 0)
+		require.NoError(t, err)
+		require.Equal(t, want, ruling.Rules.Document())
+	}
+	items, err := s.Agenda(ctx, "again", 0, 100, true)
+	require.NoError(t, err)
+	require.Len(t, items, 5)
+	hidden := 0
+	for _, i := range items {
+		if i.Hidden != nil {
+			hidden++
+			require.True(t, i.Hidden.IsMoments, "a moment that is done is hidden again")
+		}
+	}
+	require.Equal(t, 1, hidden)
+	items, err = s.Agenda(ctx, "now", 0, 100, false)
+	require.NoError(t, err)
+	require.Empty(t, items)
+}
