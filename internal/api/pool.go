@@ -224,14 +224,23 @@ func (c *Client) Pool(ctx context.Context, poolID string) (Pool, error) {
 	return see[Pool](ctx, c, poolPath(poolID))
 }
 
-// archivedWords are the values of the parameter archived.
-var archivedWords = map[draw.Archived]string{draw.ArchivedToo: "true", draw.ArchivedOnly: "only"}
+// archivedWord returns the value of the parameter archived, "" for none.
+func archivedWord(a draw.Archived) string {
+	switch a {
+	case draw.ArchivedToo:
+		return "true"
+	case draw.ArchivedOnly:
+		return "only"
+	default:
+		return ""
+	}
+}
 
 // EachPool calls do with each pool that wanted selects, in the order of ids. It holds one
 // page of pools at a time.
 func (c *Client) EachPool(ctx context.Context, wanted draw.PoolFilter, do func(*Pool) error) error {
 	query := url.Values{"limit": {strconv.Itoa(PageUsual)}}
-	for name, value := range map[string]string{"q": wanted.Words, "state": string(wanted.State), "archived": archivedWords[wanted.Archived]} {
+	for name, value := range map[string]string{"q": wanted.Words, "state": string(wanted.State), "archived": archivedWord(wanted.Archived)} {
 		if value != "" {
 			query.Set(name, value)
 		}

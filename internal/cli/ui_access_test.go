@@ -86,6 +86,7 @@ func TestUIAccess(t *testing.T) {
 		rulesAccess(b, s, source)
 		awardsAccess(b, source)
 		hooksAccess(b, source)
+		lifeAccess(b, source)
 		b.visit("#/", "Pools")
 		b.press("Sign out")
 		b.signIn("fulfil")

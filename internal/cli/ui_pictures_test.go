@@ -116,4 +116,11 @@ func TestUIPicturesOfWins(t *testing.T) {
 	b.visit("#/pools/advent", "Advent 2026")
 	b.alarmed("budget used up since")
 	b.takes("admin-money.png")
+	s.admin(http.StatusCreated, "POST", "/admin/pools/summer/agenda", `{"at":"2999-06-21T08:00:00Z","state":"open"}`)
+	b.visit("#/pools/summer", "Summer party")
+	b.stepIs("dates", "done")
+	b.takes("admin-ready.png")
+	b.visit("#/pools/advent/manage", "Advent 2026")
+	eval[bool](b, `(document.querySelector(".files").scrollIntoView(), true)`)
+	b.takes("admin-manage.png")
 }

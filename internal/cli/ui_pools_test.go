@@ -19,8 +19,8 @@ func TestUINewPool(t *testing.T) {
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
 	b.press("New pool…")
-	b.fill("Id", "spring")
 	b.fill("Name", "Winter draw")
+	b.fill("Id", "spring")
 	b.press("Make the pool")
 	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("spring")`)
 	b.fill("Id", "winter")
@@ -55,7 +55,9 @@ func TestUINewPool(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, body)
 	b.await(`document.querySelector("[data-prize=sled] [data-label=Issued]").dataset.value === "1"`)
-	b.await(`[...document.querySelectorAll("[data-prize=sled] button")].filter((b) => !b.hidden).map((b) => b.textContent).join() === "Stock…,Shown as…"`)
+	b.await(`[...document.querySelectorAll("[data-prize=sled] button")].filter((b) => b.ariaDisabled !== "true").map((b) => b.textContent).join() === "Stock…,Shown as…"`)
+	b.press("Correct…")
+	b.said("1 unit was drawn with this name and value.")
 
 	b.press("Shown as…") // of the first, which has issued a unit
 	b.fill("Name", "Rodel")

@@ -5,6 +5,7 @@ import { ask } from "./dialog.js";
 import { button, field, h, pill, time, count } from "./dom.js";
 import { mayAct } from "./state.js";
 import { readDocument } from "./words.js";
+import { instantOf } from "./zone.js";
 
 const doneMax = 30, openMax = 100;
 
@@ -96,9 +97,9 @@ function add(at, path, read) {
   choose();
   ask({
     title: "Add to the agenda", yes: "Add",
-    body: [field("When", when, "In the time zone of this browser."), field("What", what), ...moves, laws],
+    body: [field("When", when, `In the time zone ${at.zone}.`), field("What", what), ...moves, laws],
     async act() {
-      const item = { at: new Date(when.value).toISOString() };
+      const item = { at: instantOf(when.value, at.zone).toISOString() };
       if (what.value === "stock") Object.assign(item, { prize: prize.value, delta: Number(delta.value), reason: reason.value });
       else if (what.value === "rules") item.rules = rules.value.trim() ? readDocument(rules.value) : null;
       else item.state = what.value;

@@ -3,7 +3,7 @@
 import { banner } from "./alerts.js";
 import { get, session, token } from "./api.js";
 import { complain } from "./dialog.js";
-import { button, field, h, moment, say } from "./dom.js";
+import { button, field, h, moment, say, useZone } from "./dom.js";
 import { hooksView } from "./hooks.js";
 import { jobsView } from "./jobs.js";
 import { poolView } from "./pool.js";
@@ -116,6 +116,7 @@ async function show() {
     else a.removeAttribute("aria-current");
   });
   try {
+    useZone(null); // a pool has its own
     const content = await (view === "pools" && id ? poolView(id, section, signal) : view === "jobs" ? jobsView(signal) : view === "hooks" ? hooksView(signal) : poolsView(signal));
     if (signal.aborted) return;
     main.replaceChildren(...content);

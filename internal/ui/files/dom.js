@@ -38,20 +38,33 @@ export function sayNumber(element, n) {
 
 const counts = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const rates = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
-const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-const year = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+let clock, day, year, zoneName;
+
+/** Sets the time zone of all times that are shown from now on; null is the browser's. */
+export function useZone(timeZone) {
+  const format = (parts) => new Intl.DateTimeFormat("en-GB", { timeZone: timeZone ?? undefined, ...parts });
+  clock = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  day = format({ day: "numeric", month: "short" });
+  year = format({ day: "numeric", month: "short", year: "numeric" });
+  const named = format({ hour: "2-digit", timeZoneName: "short" });
+  zoneName = (at) => named.formatToParts(at).find((p) => p.type === "timeZoneName").value;
+}
+useZone(null);
 
 /** A number, as the browser's language writes it; null is that of an endless blank. */
 export const count = (n) => (n === null ? "∞" : counts.format(n));
 export const rate = (n) => rates.format(n);
 
-/** A moment in words, with its day where that is another. */
+/** A moment in words, with its day where that is another, and its time zone. */
 export function moment(text) {
   const at = new Date(text);
+  return `${withoutZone(at)} ${zoneName(at)}`;
+}
+
+function withoutZone(at) {
   const now = new Date();
-  if (at.toDateString() === now.toDateString()) return clock.format(at);
-  return `${(at.getFullYear() === now.getFullYear() ? day : year).format(at)}, ${clock.format(at).slice(0, 5)}`;
+  if (year.format(at) === year.format(now)) return clock.format(at);
+  return `${(year.format(at).slice(-4) === year.format(now).slice(-4) ? day : year).format(at)}, ${clock.format(at).slice(0, 5)}`;
 }
 
 /** A moment that a program can read too. */
@@ -104,6 +117,9 @@ export const fact = (name, value) => value && h("div", {}, h("dt", {}, name), h(
 
 /** A link to another place, which does not learn where it was followed. */
 export const outside = (address, words) => /^https:\/\//.test(address) && h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, words);
+
+/** A number of things: 1 unit, 2 units. */
+export const countOf = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
 /** A button. */
 export const button = (text, onclick, kind = "") => h("button", { type: "button", class: kind, onclick }, text);

@@ -75,7 +75,7 @@ export async function reportSection(at) {
   return {
     elements: [
       h("div", { class: "title" }, h("h2", {}, "Final report"), h("div", { class: "actions" }, button("Print…", () => print(), "strong"))),
-      h("p", { class: "quiet" }, `As of ${moment(new Date().toISOString())}, ${Intl.DateTimeFormat().resolvedOptions().timeZone}. The campaign is ${at.pool.state}.`),
+      h("p", { class: "quiet" }, `As of ${moment(new Date().toISOString())}, ${at.zone}. The campaign is ${at.pool.state}.`),
       h("dl", { class: "facts report" },
         fact("Draws", count(at.pool.awards)), fact("Wins", count(wins.length)), fact("Winners", count(new Set(wins.map((w) => w.user)).size)),
         fact("Value given", shown(givenInAll(at.pool.prizes))), fact("Of it expired or voided", counted.length < wins.length && shown(total(wins.filter(hasEnded)))),

@@ -6,8 +6,10 @@ import { agendaSection } from "./agenda.js";
 import { awardsSection } from "./awards.js";
 import { chart } from "./chart.js";
 import { ask, complain, message } from "./dialog.js";
-import { button, h, moment, pill, rate, say, sayNumber, table, count } from "./dom.js";
+import { button, h, moment, pill, rate, say, sayNumber, table, count, useZone } from "./dom.js";
 import { filesSection, reportSection } from "./files.js";
+import { closedWhy, explainImpossible, impossible } from "./impossible.js";
+import { lifeSection } from "./life.js";
 import { logSection } from "./log.js";
 import { moneyBox } from "./money.js";
 import { history, lastHour } from "./past.js";
@@ -15,10 +17,12 @@ import { pauseNote, pausePool } from "./pause.js";
 import { forecast } from "./pools.js";
 import { addPrize, importFile, prizesTable } from "./prizes.js";
 import { commitmentOf, openWithBeacon, proofSection } from "./proof.js";
+import { readyBox } from "./ready.js";
 import { rulesSection } from "./rules.js";
+import { browserZone } from "./words.js";
 import { has, live, mayAct, mayStock, past, readPool, readsPools, watch } from "./state.js";
 
-const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", agenda: "Agenda", proof: "Verifiable", log: "Log", files: "Files" };
+const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", agenda: "Agenda", proof: "Verifiable", log: "Log", files: "Files", manage: "Manage" };
 const unlisted = { report: "Final report" }; // shown from another section
 const ofFulfil = ["awards", "files"];
 
@@ -27,28 +31,45 @@ export async function poolView(id, section, signal) {
   if (!Object.hasOwn({ ...sections, ...unlisted }, section) || !readsPools() && !ofFulfil.includes(section)) throw Object.assign(new Error("A pool has no such section."), { title: "Not found" });
   const at = { id, signal, pool: await readPool(id) };
   const agenda = readsPools() && (await has("/admin/pools/{pool}/agenda")) ? await get(`admin/pools/${part(id)}/agenda?limit=1000`, { signal }) : null;
+  await readZone(at);
   at.commitment = await commitmentOf(at.pool, signal);
   at.agenda = agenda?.items ?? [];
-  const head = heading(at), box = readsPools() && moneyBox(at);
+  const head = heading(at), box = readsPools() && moneyBox(at), ready = readyBox(at, section);
   const body = h("section", { class: "body", "aria-label": { ...sections, ...unlisted }[section] });
   const nav = h("nav", { class: "sections", "aria-label": "Sections of the pool" },
-    Object.entries(sections).filter(([key]) => readsPools() ? key !== "agenda" || agenda : ofFulfil.includes(key)).map(([key, name]) =>
+    Object.entries(sections).filter(([key]) => readsPools() ? (key !== "agenda" || agenda) && (key !== "manage" || mayAct()) : ofFulfil.includes(key)).map(([key, name]) =>
       h("a", { href: `#/pools/${part(id)}${key && `/${key}`}`, "aria-current": key === section && "page" }, name)));
-  const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, proof: proofSection, agenda: agendaSection, files: filesSection, report: reportSection }[section] ?? stockSection)(at, agenda);
+  const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, proof: proofSection, agenda: agendaSection, files: filesSection, report: reportSection, manage: lifeSection }[section] ?? stockSection)(at, agenda);
   body.append(...made.elements);
+  const explained = explainImpossible(body, at);
+  explainImpossible(head.element, at);
   let revision = null;
   const update = () => {
     body.dataset.pool = at.pool.state;
     head.set(at.pool);
     if (box) box.set(at.pool);
+    ready.set(at.pool);
     made.set?.(at.pool);
+    explained.set();
+    if (at.zoneOf !== at.pool.rules) readZone(at);
     if (at.agenda.length === 0 || revision === at.pool.revision) return;
     revision = at.pool.revision;
     readFailedItems(at.pool, signal).catch(() => {}); // the next revision reads them again
   };
   follow(at, update);
   update();
-  return [head.element, box && box.element, nav, body].filter(Boolean);
+  return [head.element, box && box.element, ready.element, nav, body].filter(Boolean);
+}
+
+/** Sets the zone of the pool's times: that of its rules, or the browser's. */
+async function readZone(at) {
+  const version = at.pool.rules;
+  // The rules may be unreadable here: the rest of the pool is shown nevertheless.
+  const ruling = version ? await get(`admin/pools/${part(at.id)}/rules?version=${version}`, { signal: at.signal }).catch(() => null) : null;
+  const zone = ruling?.rules?.zone;
+  if (at.signal.aborted) return;
+  Object.assign(at, { zone: zone ?? browserZone(), zoneOf: version, isOwnZone: Boolean(zone) });
+  useZone(at.zone);
 }
 
 /** Keeps at.pool as it is now: from the stream, or read every few seconds where the stream does not show it whole. */
@@ -99,7 +120,7 @@ function heading(at) {
       if (state.textContent !== pool.state) state.replaceChildren(pill(pool.state));
       seal.hidden = !pool.committed;
       if (!readsPools()) return;
-      say(facts, [...dates(at.agenda, pool.state), pool.archived && "archived"].filter(Boolean).join(" · "));
+      say(facts, [...dates(at.agenda, pool.state), pool.archived && "archived", `times in ${at.zone}${at.isOwnZone ? "" : ", this browser's zone"}`].filter(Boolean).join(" · "));
       say(inner, `${pool.mode ?? "the service's mode"} · version ${count(pool.version)}${pool.rules ? ` · rules of version ${count(pool.rules)}` : ""}`);
       pause.set(pool).catch(complain);
       const now = `${pool.state} ${at.commitment?.level} ${Boolean(pool.opening)}`;
@@ -119,10 +140,18 @@ function dates(agenda, state) {
 /** What may be done to a pool in its state. */
 const offers = (at, pool) => [
   mayAct() && pool.state === "open" && button("Pause…", () => pausePool(at)),
+  mayAct() && pool.state === "closed" && notPossible("Open…"),
   mayAct() && pool.state === "paused" && button("Open…", () => at.commitment?.level === "beacon" ? openWithBeacon(at) : changeState(at, "open", "Open the pool?", "Draws are possible at once, on every instance.", "Open")),
   mayAct() && pool.state !== "closed" && button("Close…", () => changeState(at, "closed", "Close the pool permanently?", "Closing is final. No draw is possible after it, and no other state.", "Close permanently"), "danger"),
   button("Audit", () => audit(at)),
 ];
+
+/** A button for what the close has ended. */
+function notPossible(text) {
+  const by = button(text);
+  impossible(by, closedWhy);
+  return by;
+}
 
 function changeState(at, state, title, body, yes) {
   const revision = at.pool.revision;

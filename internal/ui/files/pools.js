@@ -1,9 +1,10 @@
 // All pools, with what remains of each.
 
-import { part, send } from "./api.js";
-import { ask } from "./dialog.js";
-import { bar, button, duration, field, h, moment, pill, rate, say, sayNumber } from "./dom.js";
+import { part } from "./api.js";
+import { bar, button, duration, h, moment, pill, rate, say, sayNumber } from "./dom.js";
 import { budgetGiven } from "./money.js";
+import { newPool } from "./newpool.js";
+import { poolSearch } from "./poolsearch.js";
 import { live, mayAct, watch } from "./state.js";
 
 export async function poolsView(signal) {
@@ -11,30 +12,30 @@ export async function poolsView(signal) {
   const note = h("p", { class: "quiet" });
   const rows = new Map();
   const update = () => {
-    const pools = [...live.pools.values()];
-    for (const [id, row] of rows) if (!live.pools.has(id)) { row.element.remove(); rows.delete(id); }
+    const found = search.found();
+    const pools = found ? found.map((pool) => ({ ...pool, ...live.pools.get(pool.id) })) : [...live.pools.values()];
+    const ids = new Set(pools.map((pool) => pool.id));
+    for (const [id, row] of rows) if (!ids.has(id)) { row.element.remove(); rows.delete(id); }
     pools.forEach((pool, i) => {
       if (!rows.has(pool.id)) rows.set(pool.id, newRow(pool));
       const row = rows.get(pool.id);
       if (list.children[i] !== row.element) list.insertBefore(row.element, list.children[i] ?? null);
       row.set(pool);
     });
-    say(note, pools.length ? (live.whole ? "" : "The first 100 pools. Open others by their id.") : live.is ? "There is no pool yet." : live.why || "Reading the pools…");
+    say(note, found ? "" : pools.length ? (live.whole ? "" : "The first 100 pools. Find others by name.") : live.is ? "There is no pool yet." : live.why || "Reading the pools…");
   };
+  const search = poolSearch({ changed: () => update(), signal });
   watch(update, signal);
   update();
-  const open = h("input", { type: "search", placeholder: "pool id", "aria-label": "Open a pool by its id", autocomplete: "off" });
-  const byID = h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); if (open.value.trim()) location.hash = `#/pools/${part(open.value.trim())}`; } },
-    open, h("button", { type: "submit" }, "Open"));
   return [
-    h("div", { class: "title" }, h("h1", {}, "Pools"), h("div", { class: "actions" }, byID, mayAct() && button("New pool…", newPool))),
-    note, list,
+    h("div", { class: "title" }, h("h1", {}, "Pools"), h("div", { class: "actions" }, search.form, mayAct() && button("New pool…", newPool))),
+    search.note, note, list, h("p", {}, search.more),
   ];
 }
 
 /** A pool in the list. */
 function newRow(pool) {
-  const name = h("b", {}), state = h("span"), seal = h("span"), left = h("span", { class: "big" }), of = h("span"), speed = h("span"), given = h("span"), end = h("span"), nothing = pill("nothing can be won", "bad");
+  const name = h("b", {}), state = h("span", { class: "row" }), seal = h("span"), left = h("span", { class: "big" }), of = h("span"), speed = h("span"), given = h("span"), end = h("span"), nothing = pill("nothing can be won", "bad");
   nothing.hidden = true;
   const share = bar("Stock"), facts = h("span", { class: "facts" }, h("span", {}, left, " of ", of, " remain"), speed, given, end, nothing);
   const element = h("li", {}, h("a", { href: `#/pools/${part(pool.id)}`, dataset: { pool: pool.id } },
@@ -43,7 +44,7 @@ function newRow(pool) {
     element,
     set(p) {
       say(name, p.name);
-      if (state.textContent !== p.state) state.replaceChildren(pill(p.state));
+      if (state.textContent !== p.state + (p.archived ? "archived" : "")) state.replaceChildren(pill(p.state), p.archived ? pill("archived") : "");
       facts.hidden = share.element.hidden = p.remaining === undefined; // a role may read the name only
       if (facts.hidden) return;
       if (p.committed && !seal.firstChild) seal.append(pill("verifiable", "seal"));
@@ -67,19 +68,4 @@ export function forecast(pool) {
   if (pool.ends_at === pool.budget?.ends_at) return `budget used up about ${moment(pool.ends_at)}`;
   const seconds = (Date.parse(pool.ends_at) - Date.parse(live.at)) / 1000;
   return `ends in ${duration(Math.max(0, seconds))}, ${moment(pool.ends_at)}`;
-}
-
-function newPool() {
-  const id = h("input", { required: true, pattern: "[a-z0-9][a-z0-9._\\-]{0,63}", autocomplete: "off", autocapitalize: "off" });
-  const name = h("input", { required: true, maxlength: 200, autocomplete: "off" });
-  const state = h("select", {}, h("option", { value: "paused" }, "paused"), h("option", { value: "open" }, "open"));
-  ask({
-    title: "New pool", yes: "Make the pool",
-    body: [field("Id", id, "Small letters, digits, dots, dashes. It stays as it is."), field("Name", name), field("State", state)],
-    async act() {
-      await send("POST", "admin/pools", { id: id.value, name: name.value, state: state.value, prizes: [] });
-      location.hash = `#/pools/${part(id.value)}`;
-      return `Pool ${id.value} was made.`;
-    },
-  });
 }

@@ -3,8 +3,9 @@
 import { newKey, once, part, send } from "./api.js";
 import { showCodes } from "./codes.js";
 import { ask, complain } from "./dialog.js";
-import { bar, button, count, field, h, say, sayNumber } from "./dom.js";
+import { bar, button, count, countOf, field, h, say, sayNumber } from "./dom.js";
 import { money } from "./money.js";
+import { closedWhy, impossible } from "./impossible.js";
 import { describe, shownName, shownParts } from "./shown.js";
 import { mayAct, mayStock } from "./state.js";
 
@@ -54,7 +55,7 @@ function newRow(at, id) {
       say(given, prize.kind === "blank" ? "–" : money(prize.given ?? "0.00", at.pool.currency));
       if (prize.codes && !codes.isConnected) who.append(codes);
       share.set(prize.remaining ?? 0, prize.stocked ?? 0);
-      if (corrects) corrects.hidden = prize.issued > 0; // what was won has the name and value that it had
+      if (corrects) impossible(corrects, at.pool.state === "closed" ? closedWhy : prize.issued > 0 ? `${countOf(prize.issued, "unit was", "units were")} drawn with this name and value. What players see can still change: Shown as….` : "");
       share.element.hidden = moves.hidden = prize.stocked === null; // an endless one has none
     },
   };

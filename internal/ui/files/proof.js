@@ -4,6 +4,7 @@ import { base, get, part, send, text } from "./api.js";
 import { commands } from "./commands.js";
 import { ask } from "./dialog.js";
 import { button, copied, count, field, h, moment, pill, time } from "./dom.js";
+import { impossible } from "./impossible.js";
 import { mayAct } from "./state.js";
 
 /** Reads what a pool is committed to, null for a pool whose numbers are secret. */
@@ -38,9 +39,11 @@ const due = (at) => Boolean(at.pool.opening) && Date.parse(at.pool.opening.at) <
 
 /** What is shown of a pool whose numbers are secret. */
 function secret(at) {
-  const why = { open: "Pause the pool to commit it.", closed: "It is closed, so it stays as it is." }[at.pool.state];
+  const why = { open: "Pause the pool to commit it.", closed: "It is closed, so it stays as it is." }[at.pool.state] ?? "";
+  const by = button("Commit to its numbers…", () => commit(at));
+  impossible(by, why);
   return [
-    h("div", { class: "title" }, h("h2", {}, "Numbers ", pill("secret", "closed")), mayAct() && !why && button("Commit to its numbers…", () => commit(at))),
+    h("div", { class: "title" }, h("h2", {}, "Numbers ", pill("secret", "closed")), mayAct() && by),
     h("p", {}, "Each draw takes new random numbers, which nobody knew before and nobody can check later. A committed pool fixes its numbers before it opens, and after the close anyone can verify every award. ", why),
     at.pool.state === "paused" && mayAct() && command("Where the service has no recipients to seal the seed to, on the database's machine:", commands.commit(at)),
   ];

@@ -92,7 +92,7 @@ export function editRules(at, path, own, done) {
     const theirs = await presentRules(at, path), mine = panels.read();
     const { document, both } = onTop(state.base, mine, theirs.document);
     to("Compare and keep mine", [
-      heading(`${theirs.actor} changed the rules at ${moment(theirs.at).replace(/^(\d\d:\d\d):\d\d$/, "$1")}. Compare and keep yours?`),
+      heading(`${theirs.actor} changed the rules at ${moment(theirs.at).replace(/^(\d\d:\d\d):\d\d /, "$1 ")}. Compare and keep yours?`),
       h("h3", {}, `What ${theirs.actor} changed`), differenceList(state.base, theirs.document, at),
       h("h3", {}, "What yours would change then"), differenceList(theirs.document, document, at),
       both.length > 0 && h("p", { class: "warning" }, `Both of you changed ${both.join(", ")}. Yours would replace those.`),

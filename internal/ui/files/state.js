@@ -6,7 +6,7 @@ const pointsMax = 1800; // half an hour of the chart
 const pollEvery = 5000, namePagesMax = 5;
 
 /** Who uses the page. */
-export const self = { name: "", role: "" };
+export const self = { name: "", role: "", draws: "" };
 export const mayAct = () => self.role === "admin";
 export const mayStock = () => self.role === "admin" || self.role === "stock";
 /** Whether the user may say that a prize was claimed or sent. */
@@ -98,10 +98,15 @@ export async function has(path) {
 export async function readPool(id) {
   const pool = await get(`admin/pools/${part(id)}`);
   pool.prizes ??= []; // a role may read the name only
-  const finite = pool.prizes.filter((prize) => prize.stocked !== null);
-  const sum = (of, member) => of.reduce((total, prize) => total + prize[member], 0);
-  const counts = { stocked: sum(finite, "stocked"), issued: sum(finite, "issued"), remaining: sum(finite, "remaining"), awards: sum(pool.prizes, "issued") };
   const { rate = null, ends_at = null, budget = null } = live.pools.get(id) ?? {};
   if (pool.budget) pool.budget.ends_at = budget?.ends_at ?? null;
-  return { rate, ends_at, ...pool, ...counts };
+  return { rate, ends_at, ...summed(pool) };
+}
+
+/** A pool with the sums of its prizes, unless a role may read its name only. */
+export function summed(pool) {
+  if (!pool.prizes) return pool;
+  const finite = pool.prizes.filter((prize) => prize.stocked !== null);
+  const sum = (of, member) => of.reduce((total, prize) => total + prize[member], 0);
+  return { ...pool, stocked: sum(finite, "stocked"), issued: sum(finite, "issued"), remaining: sum(finite, "remaining"), awards: sum(pool.prizes, "issued") };
 }

@@ -1,0 +1,81 @@
+// A new pool: its name first, and the id made of the name.
+
+import { part, send } from "./api.js";
+import { ask } from "./dialog.js";
+import { field, h, say } from "./dom.js";
+import { live } from "./state.js";
+
+export const idPattern = "[a-z0-9][a-z0-9._\\-]{0,63}";
+const idMax = 64, attemptsMax = 50;
+// Letters that do not come apart into a letter and a mark, and those that German spells with two.
+const letters = { ä: "ae", ö: "oe", ü: "ue", ß: "ss", æ: "ae", œ: "oe", ø: "o", å: "a", ł: "l", đ: "d", ð: "d", þ: "th", ħ: "h", ı: "i", ŋ: "n", "€": "eur", "&": "and" };
+
+/** The id that a name gives: small letters, digits and dashes. A name without any gives "campaign". */
+export function idOf(name) {
+  const known = [...name.normalize("NFC").toLowerCase()].map((letter) => letters[letter] ?? letter).join("");
+  const plain = known.normalize("NFKD").replace(/\p{M}/gu, "").replace(/['’]/g, "").replace(/[^a-z0-9]+/g, "-");
+  return plain.slice(0, idMax).replace(/^-+|-+$/g, "") || "campaign";
+}
+
+/** The id with a number, and not too long: advent-2. */
+export const numbered = (id, n) => (n < 2 ? id : `${id.slice(0, idMax - `-${n}`.length).replace(/-+$/, "")}-${n}`);
+
+/** The first number whose id no pool has that the page knows of. */
+function firstFree(id) {
+  let n = 1;
+  while (live.pools.has(numbered(id, n))) n++;
+  return n;
+}
+
+/** The fields of a new pool: its name, and under it its id, which follows the name until somebody types one. */
+export function namedFields(first = "") {
+  const name = h("input", { required: true, maxlength: 200, autocomplete: "off", value: first });
+  const id = h("input", { required: true, pattern: idPattern, autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
+  const shown = h("code", {});
+  let isTyped = false;
+  const follow = () => {
+    if (!isTyped) id.value = name.value.trim() ? numbered(idOf(name.value), firstFree(idOf(name.value))) : "";
+    say(shown, id.value);
+  };
+  name.addEventListener("input", follow);
+  id.addEventListener("input", () => {
+    isTyped = id.value !== "";
+    say(shown, id.value);
+  });
+  const details = h("details", {}, h("summary", {}, "Technical name ", shown), field("Id", id, "Small letters, digits, dots, dashes. It stays as it is."));
+  id.addEventListener("invalid", () => { details.open ||= id.value !== ""; });
+  follow();
+  return {
+    elements: [field("Name", name), details],
+    name: () => name.value,
+    /** Creates a pool by make(id), with the next number while an id that follows the name is taken. */
+    async create(make) {
+      const base = isTyped ? id.value : idOf(name.value);
+      for (let n = isTyped ? 1 : firstFree(base), attempts = 1; ; n++, attempts++) {
+        try {
+          await make(numbered(base, n));
+          return numbered(base, n);
+        } catch (problem) {
+          if (!isTyped && problem.code === "pool-exists" && attempts < attemptsMax) continue;
+          if (problem.status === 0 || problem.status === 504) [isTyped, id.value] = [true, numbered(base, n)]; // it may be there already
+          throw problem;
+        }
+      }
+    },
+  };
+}
+
+/** Asks for a new pool and creates it. */
+export function newPool() {
+  const fields = namedFields();
+  const state = h("select", {}, h("option", { value: "paused" }, "paused"), h("option", { value: "open" }, "open"));
+  ask({
+    title: "New pool", yes: "Make the pool",
+    body: [...fields.elements, field("State", state)],
+    async act() {
+      const id = await fields.create((as) => send("POST", "admin/pools", { id: as, name: fields.name(), state: state.value, prizes: [] }));
+      location.hash = `#/pools/${part(id)}`;
+      return `Pool ${id} was made.`;
+    },
+  });
+}

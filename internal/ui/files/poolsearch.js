@@ -1,0 +1,66 @@
+// A search for pools by name and by state, over any number of them: the service searches.
+
+import { get } from "./api.js";
+import { complain } from "./dialog.js";
+import { button, h, say } from "./dom.js";
+import { summed } from "./state.js";
+
+const pageSize = 50, pagesMax = 20; // a page of a search may be empty, and yet not be the last
+const kept = { words: "", state: "" }; // for the way back to the list
+
+/** The fields of a search. found() returns its pools, or null while nothing is searched; changed is called with each answer. */
+export function poolSearch({ changed, signal }) {
+  const words = h("input", { type: "search", placeholder: "name or id", "aria-label": "Find a pool by name", autocomplete: "off", spellcheck: "false", maxlength: 200, value: kept.words });
+  const state = h("select", { "aria-label": "State" }, [["", "every state"], ["open", "open"], ["paused", "paused"], ["closed", "closed"], ["archived", "archived"]].map(([value, text]) => h("option", { value }, text)));
+  state.value = kept.state;
+  const more = button("More", () => read(false)), note = h("p", { class: "quiet", role: "status" });
+  let pools = null, next = null, reading = new AbortController(), wait = 0;
+  const show = () => {
+    more.hidden = next === null;
+    say(note, !pools ? "" : pools.length === 0 ? "No pool is found." : `${next === null ? "" : "The first "}${pools.length} found.`);
+    changed();
+  };
+  const read = async (isNew) => {
+    reading.abort();
+    reading = new AbortController();
+    Object.assign(kept, { words: words.value.trim(), state: state.value });
+    if (isNew && !kept.words && !kept.state) {
+      [pools, next] = [null, null];
+      return show();
+    }
+    try {
+      const found = await page(isNew ? "" : next, AbortSignal.any([reading.signal, signal]));
+      pools = [...(isNew ? [] : pools), ...found.pools];
+      next = found.next;
+      show();
+    } catch (problem) {
+      if (!signal.aborted) complain(problem);
+    }
+  };
+  const soon = () => {
+    clearTimeout(wait);
+    wait = setTimeout(() => read(true), 250);
+  };
+  words.addEventListener("input", soon);
+  state.addEventListener("input", () => read(true));
+  const form = h("form", { class: "row find", role: "search", onsubmit: (event) => { event.preventDefault(); clearTimeout(wait); read(true); } }, words, state);
+  more.hidden = true;
+  if (kept.words || kept.state) read(true);
+  return { form, note, more, found: () => pools };
+}
+
+/** The next pools of a search. */
+async function page(after, signal) {
+  const query = new URLSearchParams({ limit: pageSize });
+  if (kept.words) query.set("q", kept.words);
+  if (kept.state === "archived") query.set("archived", "only");
+  else if (kept.state) query.set("state", kept.state);
+  const pools = [];
+  for (let n = 0; after !== null && pools.length < pageSize && n < pagesMax; n++) {
+    if (after) query.set("after", after);
+    const answer = await get(`admin/pools?${query}`, { signal });
+    pools.push(...answer.pools.map(summed));
+    after = answer.next;
+  }
+  return { pools, next: after };
+}
