@@ -1,7 +1,7 @@
 // Requests that settle: a draw is retried with the same key, until its
 // outcome is known.
 import http from 'k6/http';
-import { randomBytes } from 'k6/crypto';
+import { hexEncode, randomBytes } from 'k6/crypto';
 import exec from 'k6/execution';
 import { sleep } from 'k6';
 import { adminToken, bases, byPath, drawToken, given, patience, silenceMax, stop } from './options.js';
@@ -87,7 +87,7 @@ export function restock(poolID, prizeID, delta, key) {
 
 // newKey returns a key for one draw, as callers should: it rises with time, and nobody can guess it.
 export function newKey() {
-  return `${Date.now()}-${Array.from(new Uint8Array(randomBytes(10)), (b) => b.toString(16).padStart(2, '0')).join('')}`;
+  return `${Date.now()}-${hexEncode(randomBytes(10))}`;
 }
 
 function request(d) {
