@@ -131,6 +131,12 @@ bench-after-the-win: ## Draws with codes, claims and hooks, and the tasks after 
 	$(GO) run ./loadtest/bench --after-the-win --rounds 3 $(if $(BEFORE),--before $(BEFORE))
 	$(GO) run ./loadtest/bench --after-the-win publish
 
+.PHONY: bench-latency
+bench-latency: ## Latencies at 25, 50 and 75 % of the best rate beside the no-op's, in an open model; published in docs/performance.md
+	.ci/packages
+	$(GO) run ./loadtest/bench --latency --rounds 3
+	$(GO) run ./loadtest/bench --latency publish
+
 .PHONY: bench-quick
 bench-quick: ## Few measures, short; fails where a ratio fell more than 20 % behind the published one
 	.ci/packages

@@ -16,15 +16,18 @@ import (
 // engineTest is the compiled benchmark of the engine only.
 const engineTest = "engine.test"
 
-// build builds the service, the rulers and the benchmark of the engine, each from its
-// own go.mod, so that versions are pinned.
-func build(ctx context.Context, withEngine bool) error {
+// build builds the service, the rulers, and k6 or the benchmark of the engine if needed,
+// each from its own go.mod, so that versions are pinned.
+func build(ctx context.Context, withEngine, withK6 bool) error {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		return errors.New("wrk is not installed: apt-get install wrk (.ci/packages does)")
 	}
 	programs := place.Service()
 	programs.Packages = append(programs.Packages, "./loadtest/bench/noop")
 	err := place.Build(ctx, place.Bin, programs, place.Textbook("./for-update", "./redis-lua"))
+	if err == nil && withK6 {
+		err = place.Build(ctx, place.Bin, place.K6())
+	}
 	if err == nil && withEngine {
 		err = buildEngine(ctx, "", place.Bin)
 	}

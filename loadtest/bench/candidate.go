@@ -39,6 +39,10 @@ type candidate struct {
 	awards int // in the pool before it starts
 	pools  int // drawn from at random, 0 is one hot pool
 
+	// share is the percentage of the best rate at which k6 sends draws; best is as fast
+	// as its callers can; 0 is as fast as wrk's can.
+	share int
+
 	idle   bool // no requests while it is measured
 	engine bool // without HTTP: a Go benchmark of package lockmode
 
@@ -91,6 +95,8 @@ func (c candidate) name() string {
 	say(c.pools > 0, "%d pools", c.pools)
 	say(c.idle, "idle")
 	say(c.defaults, "default memory")
+	say(c.share == best, "closed model")
+	say(c.share > 0 && c.share < best, "at %d %%", c.share)
 	say(c.tree != "", "of %s", c.tree)
 	return strings.Join(parts, ", ")
 }
@@ -180,6 +186,7 @@ func (c candidate) withPrizes(n int) candidate  { c.prizes = n; return c }
 func (c candidate) withAwards(n int) candidate  { c.awards = n; return c }
 func (c candidate) grown(s settings) candidate  { return c.withKeys().withAwards(s.log) }
 func (c candidate) ofPools(n int) candidate     { c.pools = n; return c }
+func (c candidate) at(share int) candidate      { c.share = share; return c }
 func (c candidate) whenIdle() candidate         { c.idle = true; return c }
 func (c candidate) alone() candidate            { c.engine = true; return c }
 
@@ -211,6 +218,8 @@ const (
 	answerSize   metric = "answer_bytes"
 	// refused is the share of requests without the expected answer.
 	refused metric = "refused_ratio"
+	// dropped counts the draws that were due in the open model but were not sent.
+	dropped metric = "dropped_arrivals"
 	// disturbance is the CPU that other programs on the machine used meanwhile, in
 	// cores.
 	disturbance metric = "disturbance_cores"

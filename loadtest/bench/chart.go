@@ -26,8 +26,12 @@ func chartPaints() []report.Paint {
 	}
 }
 
-// chart draws the candidates' answers per second, divided by the no-op handler's.
+// chart draws the candidates' answers per second, divided by the no-op handler's, or
+// their latencies.
 func (d document) chart() string {
+	if rows := d.latencies(); len(rows) > 0 {
+		return d.latencyChart(rows)
+	}
 	ruler := d.ruler()[perSecond]
 	var bars []measured
 	longest := 1.0

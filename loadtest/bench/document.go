@@ -65,6 +65,7 @@ type tail struct {
 
 type measured struct {
 	Name    string            `json:"name"`
+	Share   int               `json:"share_percent,omitempty"`
 	Durable string            `json:"durable"`
 	Fault   string            `json:"fault,omitempty"`
 	Middle  map[metric]spread `json:"middle"`
@@ -97,7 +98,7 @@ func newDocument(b *benchmark, list []entry, under disk) document {
 		d.Entries = append(d.Entries, j)
 	}
 	for _, c := range b.candidates {
-		m := measured{Name: c.name(), Durable: c.durable(), Middle: middleOf(b.figures[c]), Rounds: b.figures[c]}
+		m := measured{Name: c.name(), Share: c.share, Durable: c.durable(), Middle: middleOf(b.figures[c]), Rounds: b.figures[c]}
 		if err := b.faults[c]; err != nil {
 			m.Fault = firstLine(err)
 		}
@@ -201,7 +202,7 @@ func firstLine(err error) string {
 }
 
 func (d document) write(folder, name string) error {
-	if err := report.Write(folder, name, d, d.markdown()); err != nil || d.ruler() == nil {
+	if err := report.Write(folder, name, d, d.markdown()); err != nil || d.ruler() == nil && len(d.latencies()) == 0 {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, name+".svg"), []byte(d.chart()), 0o644)
@@ -227,6 +228,9 @@ func publish(s settings, out io.Writer) error {
 	results, err := filepath.Rel(filepath.Dir(s.page), s.results)
 	if err != nil {
 		return err
+	}
+	if s.latency {
+		return report.Fill(s.page, report.Section{Name: "bench-latency", Text: d.latencySection(results)})
 	}
 	if s.won {
 		return report.Fill(s.page, report.Section{Name: "bench-after-the-win", Text: d.wonSection(results)})

@@ -116,9 +116,12 @@ func mainEntries(s settings, noop, postgres candidate) []entry {
 func chosen(s settings) []entry {
 	var list []entry
 	all := entries(s)
-	if s.won {
+	switch {
+	case s.won:
 		all = wonEntries(s)
-	} else if s.quick {
+	case s.latency:
+		all = latencyEntries(s)
+	case s.quick:
 		all = append(all, wonEntries(s)...)
 	}
 	for _, e := range all {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"drawsvc/loadtest/harness"
@@ -28,7 +29,7 @@ func command(ctx context.Context, s settings, out io.Writer) error {
 	}
 	switch {
 	case args[0] == "list" && len(args) == 1:
-		for _, e := range append(entries(s), wonEntries(s)...) {
+		for _, e := range slices.Concat(entries(s), wonEntries(s), latencyEntries(s)) {
 			fmt.Fprintf(out, "%-72s %-10s %s\n", e.name, e.limit(), e.size())
 		}
 		return nil

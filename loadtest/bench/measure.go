@@ -97,6 +97,9 @@ func (f figures) take(c candidate, run wrkResult, before, after reading) {
 	f[refused] = run.refused(c)
 	f[answerSize] = float64(run.Bytes) / float64(run.Requests)
 	per := func(d time.Duration) float64 { return float64(d.Microseconds()) / requests }
+	if c.share > 0 {
+		f[dropped] = float64(run.Dropped)
+	}
 	f[serviceCPU] = per(after.service - before.service)
 	f[clientCPU] = per(run.cpu)
 	f[disturbance] = float64(after.others-before.others) / float64(after.at.Sub(before.at))

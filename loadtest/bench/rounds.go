@@ -64,12 +64,16 @@ func measureAll(ctx context.Context, s settings, out io.Writer, published docume
 			list = comparisons(list, b.other.commit)
 		}
 		b.candidates = candidatesOf(list)
+		closed := bestOf(b.candidates)
 		if err := b.build(ctx); err != nil {
 			return err
 		}
-		if err := b.inTurn(ctx, b.candidates); err != nil {
-			return err
+		for _, turn := range [][]candidate{closed, b.candidates} {
+			if err := b.inTurn(ctx, turn); err != nil {
+				return err
+			}
 		}
+		b.candidates = append(closed, b.candidates...)
 		d = newDocument(b, list, under)
 		for range againMax {
 			fallen := d.fallen(published)
@@ -92,7 +96,7 @@ func measureAll(ctx context.Context, s settings, out io.Writer, published docume
 func (b *benchmark) build(ctx context.Context) error {
 	fmt.Fprintln(b.out, "building (the first time takes minutes)")
 	withEngine := slices.ContainsFunc(b.candidates, func(c candidate) bool { return c.engine })
-	if err := build(ctx, withEngine); err != nil || b.other == nil {
+	if err := build(ctx, withEngine, b.latency); err != nil || b.other == nil {
 		return err
 	}
 	return b.other.build(ctx, withEngine)
@@ -101,6 +105,9 @@ func (b *benchmark) build(ctx context.Context) error {
 // inTurn measures the candidates, round after round. A candidate that fails is left out
 // from then on, and named at the end.
 func (b *benchmark) inTurn(ctx context.Context, candidates []candidate) error {
+	if len(candidates) == 0 {
+		return nil
+	}
 	b.announce(candidates)
 	for round := range b.rounds {
 		order := candidates
@@ -150,11 +157,14 @@ func (f figures) line() string {
 	}
 	line := fmt.Sprintf("%.0f/s", f[perSecond])
 	if f[serviceCPU] > 0 {
-		line += fmt.Sprintf(", CPU %.1f µs (database %.1f, wrk %.1f), p50 %.0f µs, p99 %.0f µs, %.0f MB",
+		line += fmt.Sprintf(", CPU %.1f µs (database %.1f, client %.1f), p50 %.0f µs, p99 %.0f µs, %.0f MB",
 			f[serviceCPU], f[databaseCPU], f[clientCPU], f[p50], f[p99], f[memory])
 	}
 	if f[batchDraws] > 0 {
 		line += fmt.Sprintf(", %.0f per batch", f[batchDraws])
+	}
+	if f[dropped] > 0 {
+		line += fmt.Sprintf(", %.0f DROPPED", f[dropped])
 	}
 	if f[besideRate] > 0 {
 		line += fmt.Sprintf(", beside them %.0f/s", f[besideRate])

@@ -31,6 +31,8 @@ type settings struct {
 	// rows are compared with, "" for none.
 	won    bool
 	before string
+	// latency measures latencies at steady rates.
+	latency bool
 	// against is the commit that is measured alternately with this tree, "" for none.
 	against string
 	results string
@@ -91,6 +93,7 @@ func parse(args []string, lookUp func(string) (string, bool)) (settings, error) 
 	}
 	s.only = harness.Only(flags, "measure only the entries")
 	flags.BoolVar(&s.won, "after-the-win", false, "measure codes, claims and hooks instead of the rest")
+	flags.BoolVar(&s.latency, "latency", false, "measure latencies at 25, 50 and 75 % of the best rate instead of the rest, by k6")
 	flags.StringVar(&s.before, "before", "", "with --after-the-win, a commit without them, whose draws are measured in turn")
 	flags.StringVar(&s.against, "against", "", "measure the service of this commit in turn with this tree's, and judge the difference")
 	flags.StringVar(&s.results, "results", "loadtest/bench/results", "folder for the results")
@@ -153,6 +156,9 @@ func (s settings) line() string {
 	if s.won {
 		command += " --after-the-win"
 	}
+	if s.latency {
+		command += " --latency"
+	}
 	for flag, commit := range map[string]string{" --against ": s.against, " --before ": s.before} {
 		if commit != "" {
 			command += flag + commit
@@ -175,7 +181,7 @@ func (s settings) line() string {
 func (s settings) guards() bool { return s.quick && s.against == "" }
 
 // countsTrips reports whether round trips are counted, which needs a separate run.
-func (s settings) countsTrips() bool { return !s.quick && s.against == "" }
+func (s settings) countsTrips() bool { return !s.quick && s.against == "" && !s.latency }
 
 func (s settings) numbers() map[string]int {
 	numbers := make(map[string]int)
@@ -191,14 +197,19 @@ func (s settings) name() string {
 		return "against"
 	case s.won:
 		return "after-the-win"
+	case s.latency:
+		return "latency"
 	}
 	return "last"
 }
 
 // publishedName is the name of the published results.
 func (s settings) publishedName() string {
-	if s.won {
+	switch {
+	case s.won:
 		return "published-after-the-win"
+	case s.latency:
+		return "published-latency"
 	}
 	return "published"
 }

@@ -106,6 +106,9 @@ func (d document) markdown() string {
 	if d.Against != "" {
 		return b.String() + d.comparedTable().String()
 	}
+	if len(d.latencies()) > 0 {
+		return b.String() + d.latencyText()
+	}
 	if len(d.mainRows()) > 0 {
 		fmt.Fprintf(&b, "%s\n%s\n", d.callersTable(), d.conditions())
 	}
@@ -228,8 +231,12 @@ func (d document) made() string {
 	if d.Command != "" {
 		command = fmt.Sprintf("`%s`, ", d.Command)
 	}
-	return fmt.Sprintf("%s%s:\neach candidate in turn (A B C A B C …), %d rounds of %d s, %d callers, on %d cores that wrk, the service and the databases share",
-		command, report.Day(d.At), n["rounds"], n["seconds"], n["connections"], d.CPUs)
+	load := fmt.Sprintf("%d callers, on %d cores that wrk", n["connections"], d.CPUs)
+	if len(d.latencies()) > 0 {
+		load = fmt.Sprintf("on %d cores that k6", d.CPUs)
+	}
+	return fmt.Sprintf("%s%s:\neach candidate in turn (A B C A B C …), %d rounds of %d s, %s, the service and the databases share",
+		command, report.Day(d.At), n["rounds"], n["seconds"], load)
 }
 
 func (d document) conditions() string {

@@ -14,7 +14,8 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// wrkResult is the line that draw.lua prints at its end; times are in microseconds.
+// wrkResult is the line that draw.lua and draw.js print at their end; times are in
+// microseconds.
 type wrkResult struct {
 	Requests int64 `json:"requests"`
 	Duration int64 `json:"duration"`
@@ -25,13 +26,15 @@ type wrkResult struct {
 	// Status counts the answers of 400 and above, which Requests includes.
 	Status  int64 `json:"status"`
 	Timeout int64 `json:"timeout"`
+	// Dropped counts the draws that k6 did not send although they were due.
+	Dropped int64 `json:"dropped"`
 	P50     int64 `json:"p50"`
 	P90     int64 `json:"p90"`
 	P99     int64 `json:"p99"`
 	P999    int64 `json:"p999"`
 	Max     int64 `json:"max"`
 
-	// cpu is the CPU time of wrk itself.
+	// cpu is the CPU time of wrk or k6 itself.
 	cpu time.Duration
 }
 
@@ -41,7 +44,7 @@ func parseWrk(output []byte) (wrkResult, error) {
 	decoder := json.NewDecoder(bytes.NewReader(lines[len(lines)-1]))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&r); err != nil {
-		return r, fmt.Errorf("wrk has printed no result: %w\n%s", err, output)
+		return r, fmt.Errorf("the load generator has printed no result: %w\n%s", err, output)
 	}
 	if r.Requests <= 0 || r.Duration <= 0 {
 		return r, fmt.Errorf("wrk got no answer\n%s", output)
@@ -63,8 +66,27 @@ func (r wrkResult) refused(c candidate) float64 {
 	return float64(r.Requests-r.answered(c)+lost) / float64(r.Requests+lost)
 }
 
-// load sends draws to the instances for some seconds.
+// load sends draws to the instances for some seconds, by wrk, or by k6 if the candidate
+// has a share.
 func (b *benchmark) load(ctx context.Context, c candidate, instances []*harness.Process, seconds int) (wrkResult, error) {
+	generator := b.wrk
+	if c.share > 0 {
+		generator = b.k6
+	}
+	cmd, err := generator(ctx, c, instances, seconds)
+	if err != nil {
+		return wrkResult{}, err
+	}
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		return wrkResult{}, errors.Join(fmt.Errorf("%s: %w\n%s", cmd.Path, err, output), ctx.Err())
+	}
+	r, err := parseWrk(output)
+	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return r, err
+}
+
+func (b *benchmark) wrk(ctx context.Context, c candidate, instances []*harness.Process, seconds int) (*exec.Cmd, error) {
 	threads, connections := b.threads, b.callers(c)
 	if len(instances) > 1 {
 		threads = len(instances) // one for each instance
@@ -89,14 +111,7 @@ func (b *benchmark) load(ctx context.Context, c candidate, instances []*harness.
 	if len(instances) > 1 {
 		args = append(args, "also="+strings.Join(ports(instances[1:]), ","))
 	}
-	cmd := exec.CommandContext(ctx, "wrk", args...)
-	output, err := cmd.CombinedOutput()
-	if err != nil {
-		return wrkResult{}, errors.Join(fmt.Errorf("wrk: %w\n%s", err, output), ctx.Err())
-	}
-	r, err := parseWrk(output)
-	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return r, err
+	return exec.CommandContext(ctx, "wrk", args...), nil
 }
 
 func (b *benchmark) callers(c candidate) int {

@@ -149,8 +149,7 @@ func (r *result) compare(ctx context.Context, c cell, database, base string, s *
 // build builds k6, the service and the textbook programs, each from its own
 // go.mod, so that versions are pinned.
 func build(ctx context.Context) error {
-	k6 := place.Program{Folder: "loadtest/k6", Name: "k6", Packages: []string{"go.k6.io/k6/v2"}}
-	return place.Build(ctx, place.Bin, k6, place.Textbook("./..."), place.Service())
+	return place.Build(ctx, place.Bin, place.K6(), place.Textbook("./..."), place.Service())
 }
 
 // ground has the servers that cells share. Each is started by the first cell that needs

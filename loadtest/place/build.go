@@ -25,6 +25,11 @@ type Program struct {
 // Service returns the released program.
 func Service() Program { return Program{Packages: []string{"./cmd/drawsvc"}} }
 
+// K6 returns k6, in the version that the scripts' go.mod pins.
+func K6() Program {
+	return Program{Folder: "loadtest/k6", Name: "k6", Packages: []string{"go.k6.io/k6/v2"}}
+}
+
 // Textbook returns programs of the textbook.
 func Textbook(packages ...string) Program {
 	return Program{Folder: "loadtest/textbook", Packages: packages}
