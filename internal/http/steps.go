@@ -39,17 +39,8 @@ func (s *Server) claim(c call) error {
 			return draw.Errorf(draw.CodeInvalidRequest, "ordinal must be 1 or more")
 		}
 	}
-	made, err := placed(c, func(ctx context.Context) (made draw.Draw, err error) {
-		isThere, err := s.Store.Claim(ctx, c.param("pool"), c.param("draw"), body.User, ordinal, cmp.Or(c.actor(), anyoneActor))
-		if err != nil {
-			return made, err
-		}
-		made, err = s.Store.Draw(ctx, c.param("pool"), c.param("draw"))
-		made.Replayed = isThere
-		if err != nil { // no other code: they say that nothing happened
-			err = &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the award was claimed, and could not be read afterwards; claim it again"}
-		}
-		return made, err
+	made, err := placed(c, func(ctx context.Context) (draw.Draw, error) {
+		return s.Store.Claim(ctx, c.param("pool"), c.param("draw"), body.User, ordinal, cmp.Or(c.actor(), anyoneActor))
 	})
 	if err != nil {
 		return err

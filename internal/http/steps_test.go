@@ -21,8 +21,11 @@ func fakeStep(award int64) draw.Step {
 	return draw.Step{N: 17, Award: award, Seq: 1, What: draw.StepFulfilled, State: draw.AwardFulfilled, DrawID: "d", Ordinal: 1, PrizeID: "gold", Reference: "DHL", Actor: "depot"}
 }
 
-func (f fakeStore) Claim(_ context.Context, poolID, _, _ string, _ int, actor string) (bool, error) {
-	return false, f.note(stepAsked{pool: poolID, actor: actor})
+func (f fakeStore) Claim(ctx context.Context, poolID, drawID, _ string, _ int, actor string) (draw.Draw, error) {
+	if err := f.note(stepAsked{pool: poolID, actor: actor}); err != nil {
+		return draw.Draw{}, err
+	}
+	return f.Draw(ctx, poolID, drawID)
 }
 
 func (f fakeStore) Step(_ context.Context, poolID string, w draw.WantedStep, actor string) (draw.Step, bool, error) {

@@ -239,8 +239,9 @@ type Codes interface {
 // Steps makes steps of awards.
 type Steps interface {
 	// Claim claims the awards of a draw that need it, or the one of an ordinal, 0 for all.
-	// Where one has a code, it must open here. isThere reports that they were claimed.
-	Claim(ctx context.Context, poolID, drawID, userID string, ordinal int, actor string) (isThere bool, err error)
+	// Where one has a code, it must open here. It returns the draw after that, with the
+	// codes that may be shown; it is replayed if they were claimed already.
+	Claim(ctx context.Context, poolID, drawID, userID string, ordinal int, actor string) (draw.Draw, error)
 	Step(ctx context.Context, poolID string, wanted draw.WantedStep, actor string) (made draw.Step, isThere bool, err error)
 	// StepFile makes the steps of a CSV file, in parts, once all of them were checked.
 	StepFile(ctx context.Context, poolID string, file io.Reader, w draw.StepFile) (draw.SteppedFile, error)

@@ -11,7 +11,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"hash"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"drawsvc/internal/draw"
@@ -30,7 +32,7 @@ const (
 type Key struct {
 	ID    string
 	aead  cipher.AEAD
-	finds []byte // the key of digests
+	finds *sync.Pool // of hashes with the key of digests
 }
 
 // Ring is the keys of a file: the first seals, all of them open. The nil Ring has none.
@@ -90,7 +92,8 @@ func newKey(id string, secret []byte) (*Key, error) {
 		return nil, err
 	}
 	aead, err := cipher.NewGCM(block)
-	return &Key{ID: id, aead: aead, finds: finds}, err
+	digests := &sync.Pool{New: func() any { return hmac.New(sha256.New, finds) }}
+	return &Key{ID: id, aead: aead, finds: digests}, err
 }
 
 // NewLine returns a line for a file of seal keys, with a new random key.
@@ -145,11 +148,16 @@ var errNotOpened = errors.New("seal: the value does not open")
 
 // Open opens a value that Seal has sealed for the same name.
 func (k *Key) Open(of string, sealed []byte) ([]byte, error) {
+	return k.OpenInto(nil, []byte(of), sealed)
+}
+
+// OpenInto is Open into the memory of a buffer, which may be nil.
+func (k *Key) OpenInto(buffer, of, sealed []byte) ([]byte, error) {
 	n := k.aead.NonceSize()
 	if len(sealed) < n {
 		return nil, errNotOpened
 	}
-	value, err := k.aead.Open(nil, sealed[:n], sealed[n:], []byte(of))
+	value, err := k.aead.Open(buffer[:0], sealed[:n], sealed[n:], of)
 	if err != nil {
 		return nil, errNotOpened
 	}
@@ -158,10 +166,14 @@ func (k *Key) Open(of string, sealed []byte) ([]byte, error) {
 
 // Digest finds a value again: equal values have equal digests under one key, and nobody
 // without the key can tell the value.
-func (k *Key) Digest(value []byte) [DigestLength]byte {
-	sum := hmac.New(sha256.New, k.finds)
+func (k *Key) Digest(value []byte) (digest [DigestLength]byte) {
+	sum := k.finds.Get().(hash.Hash)
+	defer k.finds.Put(sum)
+	sum.Reset()
 	_, _ = sum.Write(value) // a hash takes all
-	return [DigestLength]byte(sum.Sum(nil))
+	var whole [sha256.Size]byte
+	copy(digest[:], sum.Sum(whole[:0]))
+	return digest
 }
 
 // Keeper holds the ring in use, which a file may change. The zero value has no keys.

@@ -1,6 +1,7 @@
 package stock
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -8,20 +9,38 @@ import (
 	"drawsvc/internal/prizefile"
 )
 
-// Claim claims the awards of a draw that need it, or the one of an ordinal, 0 for all. Where
-// the pool has codes that do not open here, nothing is claimed. Errors: CodeSealKeyMissing,
-// and those of [steps.Book.Claim].
-func (s *Store) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string) (isThere bool, err error) {
-	d, err := s.Draw(ctx, poolID, drawID)
-	if err != nil {
-		return false, err
-	}
-	if d.HasCodes() {
-		if err := s.CodesAway(poolID); err != nil {
-			return false, err
+// Claim claims the awards of a draw that need it, or the one of an ordinal, 0 for all, and
+// returns the draw as DrawWithCodes. Where the pool has codes that do not open here, nothing
+// is claimed. Errors: CodeSealKeyMissing, CodeOutcomeUnknown if the codes could not be read
+// after the claim, and those of [steps.Book.Claim].
+func (s *Store) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string) (draw.Draw, error) {
+	if away := s.CodesAway(poolID); away != nil {
+		d, err := s.Draw(ctx, poolID, drawID)
+		if err == nil && d.HasCodes() {
+			err = away
+		}
+		if err != nil {
+			return draw.Draw{}, err
 		}
 	}
-	return s.Book.Claim(ctx, poolID, drawID, user, ordinal, actor)
+	d, err := s.Book.Claim(ctx, poolID, drawID, user, ordinal, actor)
+	if err != nil {
+		if code := draw.CodeOf(err); code == draw.CodeDrawNotFound || code == draw.CodeInvalidRequest {
+			_, absent := s.Draw(ctx, poolID, drawID) // a draw that is not there is said so, whoever asks
+			err = cmp.Or(absent, err)
+		}
+		return draw.Draw{}, err
+	}
+	if d.Replayed {
+		err = s.confirm(ctx)
+	}
+	if err == nil {
+		d, err = s.withCodes(ctx, d)
+	}
+	if err != nil { // no other code: they say that nothing happened
+		err = &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the award was claimed, and could not be read afterwards; claim it again"}
+	}
+	return d, err
 }
 
 // ShowCode returns the code of an award, and writes the step that says that it was shown.

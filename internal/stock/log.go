@@ -46,6 +46,11 @@ func (s *Store) DrawWithCodes(ctx context.Context, poolID, drawID string) (draw.
 	if err != nil {
 		return draw.Draw{}, err
 	}
+	return s.withCodes(ctx, d)
+}
+
+// withCodes fills in the codes of a draw that may be shown.
+func (s *Store) withCodes(ctx context.Context, d draw.Draw) (draw.Draw, error) {
 	for i := range d.Awards {
 		a := &d.Awards[i]
 		if i < len(d.Lives) && d.Lives[i] != nil {
@@ -55,7 +60,7 @@ func (s *Store) DrawWithCodes(ctx context.Context, poolID, drawID string) (draw.
 	if !d.HasCodes() {
 		return d, nil
 	}
-	return d, s.HandOut(ctx, poolID, []*draw.Draw{&d})
+	return d, s.HandOut(ctx, d.PoolID, []*draw.Draw{&d})
 }
 
 // HandOut fills in the codes of the awards of draws of one pool, and until when awards have to

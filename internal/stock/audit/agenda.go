@@ -3,7 +3,6 @@ package audit
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"slices"
 	"time"
@@ -51,9 +50,9 @@ type agendaAuditor struct {
 }
 
 // newAgendaAuditor reads the agenda of a pool.
-func (r *Auditor) newAgendaAuditor(ctx context.Context, tx *sql.Tx, poolID string, found *findings) (*agendaAuditor, error) {
+func (r *Auditor) newAgendaAuditor(ctx context.Context, q engine.Querier, poolID string, found *findings) (*agendaAuditor, error) {
 	query := r.ledger.SelectFrom("agenda", "item", "at", "what", "body", "actor", "done").Where(squirrel.Eq{"pool_id": poolID})
-	items, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (auditedItem, error) {
+	items, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (auditedItem, error) {
 		var i auditedItem
 		var body, actor string
 		err := row.Scan(&i.number, engine.ScanTime(&i.at), (*string)(&i.kind), &body, &actor, &i.done)

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"database/sql"
 	"math"
 
 	"github.com/Masterminds/squirrel"
@@ -31,43 +30,38 @@ func (r *Auditor) AuditDeep(ctx context.Context, poolID string) (draw.Audit, err
 	return r.audit(ctx, poolID, true)
 }
 
-// judge is one part of an audit. take, unless it is nil, checks each entry of the
-// history in order. end, unless it is nil, compares the rows with the whole history.
-type judge struct {
-	take func(draw.Entry)
-	end  func() error
-}
-
 func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (audit draw.Audit, err error) {
-	err = r.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
-		prizes, err := r.auditedPrizes(ctx, tx, poolID)
+	err = r.ledger.RowsOf(ctx, poolID, func(q engine.Querier, version int64) error {
+		prizes, err := r.auditedPrizes(ctx, q, poolID)
 		if err != nil {
 			return err
 		}
 		a := newRowAuditor(prizes)
-		planned, err := r.newAgendaAuditor(ctx, tx, poolID, &a.found)
+		planned, err := r.newAgendaAuditor(ctx, q, poolID, &a.found)
 		if err != nil {
 			return err
 		}
 		budget := budgetAuditor{prizes: a.byID, found: &a.found}
-		judges := []judge{
-			{a.take, func() error { a.end(version); return nil }},
-			{planned.take, func() error { return r.endAgenda(ctx, tx, planned) }},
-			{budget.take, nil},
-			{nil, func() error { return r.auditTurns(ctx, tx, poolID, a) }},
-			{nil, func() error { return r.auditInForce(ctx, tx, poolID, a) }},
+		judges := []ledger.Judge{
+			{Take: taking(a.take), End: func() error { a.end(version); return nil }},
+			{Take: taking(planned.take), End: func() error { return r.endAgenda(ctx, q, planned) }},
+			{Take: taking(budget.take)},
+			{End: func() error { return r.auditTurns(ctx, q, poolID, a) }},
+			{End: func() error { return r.auditInForce(ctx, q, poolID, a) }},
 		}
-		for _, check := range r.others {
-			judges = append(judges, judge{nil, func() error { return check(ctx, tx, poolID, a.found.add) }})
+		others, reports, err := r.beginOthers(ctx, q, poolID)
+		if err != nil {
+			return err
 		}
-		entries, reports := r.ledger.Entries(ctx, tx, poolID, math.MinInt64), []*findings{&a.found}
+		judges, reports = append(judges, others...), append([]*findings{&a.found}, reports...)
+		entries := r.ledger.Entries(ctx, q, poolID, math.MinInt64)
 		if deep {
-			f, err := r.newFolding(ctx, tx, poolID)
+			f, err := r.newFolding(ctx, q, poolID)
 			if err != nil {
 				return err
 			}
-			judges = append(judges, judge{f.take, func() error { return f.end(ctx, r, tx, poolID) }})
-			entries, reports = r.ledger.Redirected(ctx, tx, poolID, math.MinInt64, ledger.PageMax, entries), append(reports, &f.found)
+			judges = append(judges, ledger.Judge{Take: taking(f.take), End: func() error { return f.end(ctx, r, q, poolID) }})
+			entries, reports = r.ledger.Redirected(ctx, q, poolID, math.MinInt64, ledger.PageMax, entries), append(reports, &f.found)
 		}
 		if err := hear(judges, entries); err != nil {
 			return err
@@ -82,24 +76,52 @@ func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (audit dr
 	return audit, err
 }
 
+// beginOthers begins the checks of other packages, each with findings of its own: they
+// are reported in the same order, whether they are made while entries are taken or at
+// the end.
+func (r *Auditor) beginOthers(ctx context.Context, q engine.Querier, poolID string) (judges []ledger.Judge, reports []*findings, err error) {
+	prizes, err := r.ledger.Prizes(ctx, q, poolID)
+	if err != nil {
+		return nil, nil, err
+	}
+	of := &ledger.Audited{Querier: q, PoolID: poolID, Prizes: prizes, Returned: map[string][]int64{}}
+	for _, begin := range r.others {
+		found := &findings{}
+		judge, err := begin(ctx, of, found.add)
+		if err != nil {
+			return nil, nil, err
+		}
+		judges, reports = append(judges, judge), append(reports, found)
+	}
+	return judges, reports, nil
+}
+
+// taking is the Take of a judge that cannot fail.
+func taking(take func(draw.Entry)) func(draw.Entry) error {
+	return func(e draw.Entry) error { take(e); return nil }
+}
+
 // hear passes every entry to the judges, in their order, and then calls the end of
 // each.
-func hear(judges []judge, entries ledger.EntrySeq) error {
+func hear(judges []ledger.Judge, entries ledger.EntrySeq) error {
 	for e, err := range entries {
 		if err != nil {
 			return err
 		}
 		for i := range judges {
-			if judges[i].take != nil {
-				judges[i].take(e)
+			if judges[i].Take == nil {
+				continue
+			}
+			if err := judges[i].Take(e); err != nil {
+				return err
 			}
 		}
 	}
 	for i := range judges {
-		if judges[i].end == nil {
+		if judges[i].End == nil {
 			continue
 		}
-		if err := judges[i].end(); err != nil {
+		if err := judges[i].End(); err != nil {
 			return err
 		}
 	}
@@ -124,12 +146,12 @@ type folding struct {
 	found findings
 }
 
-func (r *Auditor) newFolding(ctx context.Context, tx *sql.Tx, poolID string) (*folding, error) {
-	prizes, err := r.ledger.Prizes(ctx, tx, poolID)
+func (r *Auditor) newFolding(ctx context.Context, q engine.Querier, poolID string) (*folding, error) {
+	prizes, err := r.ledger.Prizes(ctx, q, poolID)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := r.ledger.ChangesOf(ctx, tx, poolID, draw.WhatRules)
+	changes, err := r.ledger.ChangesOf(ctx, q, poolID, draw.WhatRules)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ package audit
 
 import (
 	"context"
-	"database/sql"
 
 	"drawsvc/internal/stock/ledger"
 )
@@ -15,9 +14,9 @@ type Auditor struct {
 	others []Others
 }
 
-// Others checks what another package stores of a pool, in a snapshot, and calls found with
-// each rule that it breaks.
-type Others func(ctx context.Context, tx *sql.Tx, poolID string, found func(rule, format string, args ...any)) error
+// Others begins to check what another package stores of a pool, and calls found with each
+// rule that it breaks.
+type Others func(ctx context.Context, of *ledger.Audited, found ledger.Found) (ledger.Judge, error)
 
 // New returns the auditor of a ledger, and of what other packages store of pools.
 func New(l *ledger.Ledger, others ...Others) *Auditor { return &Auditor{l, others} }

@@ -3,7 +3,6 @@ package codes
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"maps"
 	"slices"
 	"strings"
@@ -13,10 +12,14 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// wanted are the units of a prize whose codes are handed out.
+// wanted are the units of a prize whose codes are handed out: the numbers in order, and
+// the code of each, "" until it is opened.
 type wanted struct {
 	prizeID string
 	units   []int64
+	codes   []string
+	// isRead reports of each unit whether its row was read.
+	isRead []bool
 }
 
 // sealedCode is a code as the database has it.
@@ -32,23 +35,19 @@ type place struct {
 }
 
 // HandOut fills in the codes of those awards that have one, for draws of one pool. One
-// lookup is enough, because the units of a prize in a batch are consecutive. It reads
+// statement is enough, because the units of a prize in a batch are consecutive. It reads
 // from the server that takes the writes. Errors: CodeSealKeyMissing, and those of the
 // store; then some draws lack a code, see [draw.Draw.AsksStore].
 func (r *Register) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error {
 	fault.At(fault.BeforeCodes)
-	found, err := r.readSealed(ctx, poolID, wantedOf(draws))
-	opened := make(map[place]string, len(found))
-	for at, code := range found {
-		text, failed := r.open(poolID, at.prizeID, code)
-		if err = cmp.Or(err, failed); failed == nil { // one that does not open is no reason to withhold others
-			opened[at] = text
-		}
-	}
+	all := wantedOf(draws)
+	err := r.readWanted(ctx, poolID, all)
 	for _, d := range draws {
 		for i := range d.Awards {
 			if a := &d.Awards[i]; a.HasCode {
-				a.Code = opened[place{a.PrizeID, a.Unit}]
+				w := find(all, a.PrizeID)
+				at, _ := slices.BinarySearch(w.units, a.Unit)
+				a.Code = w.codes[at]
 			}
 		}
 	}
@@ -56,21 +55,36 @@ func (r *Register) HandOut(ctx context.Context, poolID string, draws []*draw.Dra
 }
 
 // wantedOf are the units of draws that have codes, by prize, each in order.
-func wantedOf(draws []*draw.Draw) []wanted {
-	units := map[string][]int64{}
+func wantedOf(draws []*draw.Draw) (all []wanted) {
 	for _, d := range draws {
 		for i := range d.Awards {
-			if a := &d.Awards[i]; a.HasCode {
-				units[a.PrizeID] = append(units[a.PrizeID], a.Unit)
+			a := &d.Awards[i]
+			if !a.HasCode {
+				continue
 			}
+			at, known := slices.BinarySearchFunc(all, a.PrizeID, comparePrize)
+			if !known {
+				all = slices.Insert(all, at, wanted{prizeID: a.PrizeID})
+			}
+			all[at].units = append(all[at].units, a.Unit)
 		}
 	}
-	all := make([]wanted, 0, len(units))
-	for _, prize := range slices.Sorted(maps.Keys(units)) {
-		slices.Sort(units[prize])
-		all = append(all, wanted{prize, slices.Compact(units[prize])})
+	for i := range all {
+		slices.Sort(all[i].units)
+		all[i].units = slices.Compact(all[i].units)
+		all[i].codes, all[i].isRead = make([]string, len(all[i].units)), make([]bool, len(all[i].units))
 	}
 	return all
+}
+
+func comparePrize(w wanted, prizeID string) int { return strings.Compare(w.prizeID, prizeID) }
+
+// find returns the wanted units of a prize, nil for none.
+func find(all []wanted, prizeID string) *wanted {
+	if at, known := slices.BinarySearchFunc(all, prizeID, comparePrize); known {
+		return &all[at]
+	}
+	return nil
 }
 
 const (
@@ -102,57 +116,107 @@ func (w *wanted) ranges() (conditions []string, args [][]any) {
 	return conditions, args
 }
 
-// readSealed reads the codes of units. Error: CodeInternal where one is missing; then
-// the others are found.
-func (r *Register) readSealed(ctx context.Context, poolID string, all []wanted) (found map[place]sealedCode, err error) {
-	err = r.ledger.SnapshotOn(ctx, r.ledger.Engine.ReadBack, func(tx *sql.Tx) error {
-		found = map[place]sealedCode{}
-		var texts []string
-		var args []any
-		flush := func() error {
-			text, err := r.ledger.Engine.Placeholder.ReplacePlaceholders(strings.Join(texts, " UNION ALL "))
-			if err == nil && len(texts) > 0 {
-				err = readCodes(ctx, tx, text, args, found)
-			}
-			texts, args = nil, nil
-			return err
+// spans are the ranges of a prize's units, each with its first and last: units that are far
+// apart are in several.
+func (w *wanted) spans(each func(first, last int64)) {
+	first := 0
+	for i := range w.units {
+		if next := i + 1; next == len(w.units) || w.units[next]-w.units[i] > gapsMax {
+			each(w.units[first], w.units[i])
+			first = next
 		}
-		for i := range all {
-			conditions, lists := all[i].ranges()
-			for n, condition := range conditions {
-				texts = append(texts, `SELECT prize_id, place, key_id, sealed FROM codes WHERE pool_id = ? AND prize_id = ? AND `+condition)
-				args = append(append(args, poolID, all[i].prizeID), lists[n]...)
-				if len(texts) == prizesMax {
-					if err := flush(); err != nil {
-						return err
-					}
-				}
-			}
-		}
-		return cmp.Or(flush(), r.checkAll(ctx, tx, poolID, all, found))
-	})
-	return found, err
+	}
 }
 
-func readCodes(ctx context.Context, tx *sql.Tx, text string, args []any, found map[place]sealedCode) error {
-	rows, err := engine.QueryAll(ctx, tx, func(s engine.Scanner) (r codeRow, err error) {
-		err = s.Scan(&r.prizeID, &r.number, &r.keyID, &r.sealed) // it is not searched for: no digest
-		return r, err
-	}, text, args...)
-	for i := range rows {
-		found[rows[i].place] = rows[i].sealedCode
+// lookup is a statement that finds codes.
+type lookup struct {
+	text string
+	args []any
+}
+
+// lookups are the statements that find all units.
+func (r *Register) lookups(poolID string, all []wanted) (statements []lookup, err error) {
+	if text := r.ledger.Engine.CodeRanges; text != "" {
+		var prizes []string
+		var from, to []int64
+		for i := range all {
+			all[i].spans(func(first, last int64) {
+				prizes, from, to = append(prizes, all[i].prizeID), append(from, first), append(to, last)
+			})
+		}
+		return []lookup{{text, []any{poolID, prizes, from, to}}}, nil
 	}
+	var texts []string
+	var args []any
+	for i := range all {
+		conditions, lists := all[i].ranges()
+		for n, condition := range conditions {
+			texts = append(texts, `SELECT prize_id, place, key_id, sealed FROM codes WHERE pool_id = ? AND prize_id = ? AND `+condition)
+			args = append(append(args, poolID, all[i].prizeID), lists[n]...)
+			if isLast := i == len(all)-1 && n == len(conditions)-1; isLast || len(texts) == prizesMax {
+				text, err := r.ledger.Engine.Placeholder.ReplacePlaceholders(strings.Join(texts, " UNION ALL "))
+				if err != nil {
+					return nil, err
+				}
+				statements = append(statements, lookup{text, args})
+				texts, args = nil, nil
+			}
+		}
+	}
+	return statements, nil
+}
+
+// readWanted reads and opens the codes of units. Errors: CodeInternal where one is
+// missing, CodeSealKeyMissing where one does not open; then the others are filled in.
+func (r *Register) readWanted(ctx context.Context, poolID string, all []wanted) error {
+	statements, err := r.lookups(poolID, all)
+	if err != nil {
+		return err
+	}
+	var unopened error
+	err = r.ledger.ReadBack(ctx, func(q engine.Querier) error {
+		unopened = nil
+		for i := range all {
+			clear(all[i].codes)
+			clear(all[i].isRead)
+		}
+		var prizeID, keyID engine.Word
+		var number int64
+		var sealed engine.Bytes
+		fields := []any{&prizeID, &number, &keyID, &sealed}
+		for _, s := range statements {
+			err := engine.EachRow(ctx, q, s.text, s.args, fields, func() {
+				code := sealedCode{keyID: string(keyID), sealed: sealed}
+				unopened = cmp.Or(unopened, r.fill(poolID, find(all, string(prizeID)), number, code))
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return r.checkAll(ctx, q, poolID, all)
+	})
+	return cmp.Or(err, unopened)
+}
+
+// fill opens the code of a place, if its unit is wanted. Error: CodeSealKeyMissing.
+func (r *Register) fill(poolID string, w *wanted, number int64, code sealedCode) error {
+	at, isWanted := slices.BinarySearch(w.units, number)
+	if !isWanted {
+		return nil
+	}
+	w.isRead[at] = true
+	text, err := r.open(poolID, w.prizeID, code)
+	w.codes[at] = text
 	return err
 }
 
 // checkAll reports a unit without its code. A server that cannot be written may only not
 // have it yet.
-func (r *Register) checkAll(ctx context.Context, tx *sql.Tx, poolID string, all []wanted, found map[place]sealedCode) error {
+func (r *Register) checkAll(ctx context.Context, q engine.Querier, poolID string, all []wanted) error {
 	for i := range all {
-		for _, unit := range all[i].units {
-			if _, isThere := found[place{all[i].prizeID, unit}]; !isThere {
-				return r.ledger.Absent(ctx, tx, draw.Errorf(draw.CodeInternal, "unit %d of prize %q in pool %q has no code", unit, all[i].prizeID, poolID))
-			}
+		w := &all[i]
+		if at := slices.Index(w.isRead, false); at >= 0 {
+			return r.ledger.Absent(ctx, q, draw.Errorf(draw.CodeInternal, "unit %d of prize %q in pool %q has no code", w.units[at], w.prizeID, poolID))
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package codes
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"maps"
@@ -143,9 +144,6 @@ func (r *Register) moveCode(ctx context.Context, tx *sql.Tx, poolID, prizeID str
 	return ledger.ExecOne(ctx, tx, r.ledger.Builder().Update("codes").Set("place", to).Where(at))
 }
 
-// pageMax is how many codes are read at once.
-const pageMax = 1000
-
 // EachCode yields the codes of a pool in order of prize and place, each with the award
 // that gave it; issued leaves out those that no award has given. Errors: that of each,
 // CodeSealKeyMissing, CodePoolNotFound, and those of the store.
@@ -161,7 +159,7 @@ func (r *Register) EachCode(ctx context.Context, poolID string, issued bool, eac
 		}
 		for i := range prizes {
 			p := &prizes[i]
-			err := r.eachOf(ctx, tx, poolID, p.ID, func(number int64, sealed sealedCode) error {
+			err := r.eachOf(ctx, tx, poolID, p.ID, func(number int64, code *scannedCode) error {
 				g := draw.GivenCode{PrizeID: p.ID, Place: number, IsStocked: number <= p.Stocked}
 				if versions := given[p.ID]; number >= 1 && number <= int64(len(versions)) {
 					g.Version = versions[number-1]
@@ -170,11 +168,11 @@ func (r *Register) EachCode(ctx context.Context, poolID string, issued bool, eac
 					return nil
 				}
 				var err error
-				if g.Code, err = r.open(poolID, p.ID, sealed); err != nil {
+				if g.Code, err = r.open(poolID, p.ID, sealedCode{keyID: string(code.keyID), sealed: code.sealed}); err != nil {
 					return err
 				}
 				return each(&g)
-			})
+			}, nil)
 			if err != nil {
 				return err
 			}
@@ -213,26 +211,42 @@ func (r *Register) versions(ctx context.Context, tx *sql.Tx, poolID string, priz
 	}
 }
 
-// eachOf yields the codes of a prize in order of their places.
-func (r *Register) eachOf(ctx context.Context, tx *sql.Tx, poolID, prizeID string, each func(number int64, code sealedCode) error) error {
-	after := int64(-1) << 62
-	for {
-		query := r.ledger.SelectFrom("codes", "prize_id", "place", "key_id", "sealed", "digest").Where(ofPrize(poolID, prizeID)).
-			Where(squirrel.Gt{"place": after}).OrderBy("place").Limit(pageMax)
-		page, err := ledger.SelectAll(ctx, tx, query, scanCode)
+// eachOf yields the codes of a prize in order of their places. What a code points to is
+// valid until the next one. page, unless it is nil, is called after each page of them:
+// only then may others be read.
+func (r *Register) eachOf(ctx context.Context, q engine.Querier, poolID, prizeID string, each func(number int64, code *scannedCode) error, page func() error) error {
+	var number int64
+	code := &scannedCode{}
+	fields := []any{&number, &code.keyID, &code.sealed, &code.digest}
+	for after, isLast := beforePlaces, false; !isLast; after = number {
+		query := r.ledger.SelectFrom("codes", "place", "key_id", "sealed", "digest").Where(ofPrize(poolID, prizeID)).
+			Where(squirrel.Gt{"place": after}).OrderBy("place").Limit(ledger.PageMax)
+		text, args, err := query.ToSql()
 		if err != nil {
 			return err
 		}
-		for i := range page {
-			if err := each(page[i].number, page[i].sealedCode); err != nil {
-				return err
+		var failed error
+		read := 0
+		err = engine.EachRow(ctx, q, text, args, fields, func() {
+			if read++; failed == nil {
+				failed = each(number, code)
 			}
+		})
+		if err = cmp.Or(failed, err); err == nil && page != nil {
+			err = page()
 		}
-		if len(page) < pageMax {
-			return nil
+		if err != nil {
+			return err
 		}
-		after = page[len(page)-1].number
+		isLast = read < ledger.PageMax
 	}
+	return nil
+}
+
+// scannedCode is a code as one row after another is scanned.
+type scannedCode struct {
+	keyID          engine.Word
+	sealed, digest engine.Bytes
 }
 
 // codeRow is a row of codes.

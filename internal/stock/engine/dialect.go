@@ -49,6 +49,10 @@ type Dialect struct {
 	AwardPrize string
 	// TurnAward joins the award of each of turns AS t, as a.
 	TurnAward string
+	// CodeRanges, if set, reads the codes of many ranges by one statement, whose text does
+	// not depend on their number: the columns prize_id, place, key_id and sealed. Its
+	// parameters are a pool, and arrays of prizes and of their first and last places.
+	CodeRanges string
 	// Restock, after an INSERT of prizes that exist, changes their stock instead. So
 	// the rows are found through their key: for an UPDATE of many rows the planner
 	// chooses, and PostgreSQL, on a table without statistics, read the whole pool for

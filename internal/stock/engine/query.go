@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -59,24 +60,24 @@ func EachRow(ctx context.Context, q Querier, query string, args, fields []any, e
 	return rows.Err()
 }
 
-// ReadRows is [EachRow] by means of the driver, on the connection of a transaction.
+// ReadRows is [EachRow] by means of the driver, on a connection.
 type ReadRows func(ctx context.Context, conn *sql.Conn, query string, args, fields []any, each func()) error
 
-// OwnRows is a transaction whose rows are read by means of the driver. With package
-// database/sql a row of a log takes three times as long.
+// OwnRows is a transaction or a connection whose rows are read by means of the driver.
+// With package database/sql a row of a log takes three times as long.
 type OwnRows struct {
-	*sql.Tx
+	Querier
 	conn *sql.Conn
 	read ReadRows
 }
 
-// ByDriver returns a transaction on a connection, whose rows are read by means of the
-// driver if the database supports that.
-func (e *Engine) ByDriver(conn *sql.Conn, tx *sql.Tx) Querier {
+// ByDriver returns a transaction on a connection, or the connection itself, whose rows
+// are read by means of the driver if the database supports that.
+func (e *Engine) ByDriver(conn *sql.Conn, q Querier) Querier {
 	if e.ReadRows == nil {
-		return tx
+		return q
 	}
-	return &OwnRows{tx, conn, e.ReadRows}
+	return &OwnRows{q, conn, e.ReadRows}
 }
 
 // CheckWritable returns nil on a server that can be written to. What another server
@@ -98,4 +99,54 @@ func Optional(s string) any {
 		return nil
 	}
 	return s
+}
+
+// Word is a place to scan a text into that is one of few: the text of the row before is
+// used again, without an allocation. NULL is "".
+type Word string
+
+// ScanBytes implements the scanner of pgx.
+func (w *Word) ScanBytes(v []byte) error {
+	if string(*w) != string(v) {
+		*w = Word(v)
+	}
+	return nil
+}
+
+// Scan implements sql.Scanner.
+func (w *Word) Scan(value any) error {
+	switch v := value.(type) {
+	case nil:
+		*w = ""
+	case string:
+		*w = Word(v)
+	case []byte:
+		return w.ScanBytes(v)
+	default:
+		return fmt.Errorf("stock: %T is not a text", value)
+	}
+	return nil
+}
+
+// Bytes is a place to scan bytes into. They are valid until the next row: its memory is
+// used again, without an allocation. NULL is no bytes.
+type Bytes []byte
+
+// ScanBytes implements the scanner of pgx.
+func (b *Bytes) ScanBytes(v []byte) error {
+	*b = append((*b)[:0], v...)
+	return nil
+}
+
+// Scan implements sql.Scanner.
+func (b *Bytes) Scan(value any) error {
+	switch v := value.(type) {
+	case nil:
+		*b = (*b)[:0]
+	case []byte:
+		return b.ScanBytes(v)
+	default:
+		return fmt.Errorf("stock: %T is not bytes", value)
+	}
+	return nil
 }

@@ -127,16 +127,19 @@ func (h *Hooks) lag(ctx context.Context, tx *sql.Tx, r *row) (l hook.Lag, err er
 // those of the history and of the steps.
 const ruleHookAhead = "hook-ahead"
 
-// AuditHooks checks the cursors in a pool, in a snapshot. found is called with each
-// violation.
-func (h *Hooks) AuditHooks(ctx context.Context, tx *sql.Tx, poolID string, found func(rule, format string, args ...any)) error {
+// AuditHooks begins to check the cursors in a pool that is audited.
+func (h *Hooks) AuditHooks(ctx context.Context, of *ledger.Audited, found ledger.Found) (ledger.Judge, error) {
 	if h.ledger.Engine.Lacks(engine.PartHooks) {
-		return nil
+		return ledger.Judge{}, nil
 	}
+	return ledger.Judge{End: func() error { return h.auditCursors(ctx, of, found) }}, nil
+}
+
+func (h *Hooks) auditCursors(ctx context.Context, of *ledger.Audited, found ledger.Found) error {
 	query := h.ledger.SelectFrom("hook_cursors AS c JOIN pools AS p ON p.id = c.pool_id LEFT JOIN step_heads AS n ON n.pool_id = c.pool_id",
 		"c.hook_id", "c.version", "c.to_version", "p.version", "c.step", "c.to_step", "COALESCE(n.n, 0)").
-		Where(squirrel.Eq{"c.pool_id": poolID}).OrderBy("c.hook_id")
-	_, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (struct{}, error) {
+		Where(squirrel.Eq{"c.pool_id": of.PoolID}).OrderBy("c.hook_id")
+	_, err := ledger.SelectAll(ctx, of, query, func(row engine.Scanner) (struct{}, error) {
 		var id string
 		var at, to, head hook.Place
 		err := row.Scan(&id, &at.Version, &to.Version, &head.Version, &at.Step, &to.Step, &head.Step)

@@ -75,30 +75,6 @@ func (l *Ledger) SelectCodedAwards(poolID string) (squirrel.SelectBuilder, func(
 	}
 }
 
-// Unit is a unit of a prize.
-type Unit struct {
-	PrizeID string
-	Number  int64
-}
-
-// ReturnedUnits are the units of awards whose steps put them back into stock: the places of
-// their codes are empty.
-func (l *Ledger) ReturnedUnits(ctx context.Context, q engine.Querier, poolID string) (map[Unit]bool, error) {
-	units := map[Unit]bool{}
-	if l.Engine.Lacks(engine.PartSteps) {
-		return units, nil
-	}
-	query := l.SelectFrom("steps AS s JOIN awards AS a ON a.pool_id = s.pool_id AND a.version = s.award", "a.prize_id", "a.unit").
-		Where(squirrel.Eq{"s.pool_id": poolID}).Where("s.returned IS NOT NULL")
-	_, err := SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
-		var u Unit
-		err := row.Scan(&u.PrizeID, &u.Number)
-		units[u] = true
-		return struct{}{}, err
-	})
-	return units, err
-}
-
 // LastStep reads the number of the last step of a pool's awards, 0 for none.
 func (l *Ledger) LastStep(ctx context.Context, q engine.Querier, poolID string) (int64, error) {
 	if l.Engine.Lacks(engine.PartSteps) {

@@ -14,8 +14,8 @@ import (
 
 // Absent returns err, which says that something does not exist, only for a server that
 // could be written to; another server may not have it yet.
-func (l *Ledger) Absent(ctx context.Context, tx *sql.Tx, err error) error {
-	return cmp.Or(engine.CheckWritable(ctx, tx, l.Engine.Dialect), err)
+func (l *Ledger) Absent(ctx context.Context, q engine.Querier, err error) error {
+	return cmp.Or(engine.CheckWritable(ctx, q, l.Engine.Dialect), err)
 }
 
 // OfPool runs fn with the pool's version in a snapshot that finds rows through keys, or

@@ -153,3 +153,20 @@ func (l *Ledger) Classed(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *sq
 		return engine.Classify(fn(conn, tx), l.Engine.ByCode)
 	})
 }
+
+// ReadBack runs fn on the server that takes the writes, without a transaction: each
+// statement sees one state of the database. fn may be run more than once. Its errors are
+// *draw.Error.
+func (l *Ledger) ReadBack(ctx context.Context, fn func(engine.Querier) error) error {
+	return engine.PublicRead(Repeated(ctx, func() error {
+		if err := l.Engine.Refusal(); err != nil {
+			return err
+		}
+		conn, err := l.Engine.ReadBack.Conn(ctx)
+		if err != nil {
+			return engine.Classify(err, l.Engine.ByCode)
+		}
+		defer conn.Close() //nolint:errcheck // it goes back to its pool
+		return engine.Classify(fn(l.Engine.ByDriver(conn, conn)), l.Engine.ByCode)
+	}))
+}

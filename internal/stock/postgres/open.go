@@ -37,6 +37,7 @@ func Dialect() *engine.Dialect {
 		ByKey:       sqlByKey,
 		AwardPrize:  sqlAwardPrize,
 		TurnAward:   sqlTurnAward,
+		CodeRanges:  sqlCodeRanges,
 		Clock:       "clock_timestamp()",
 		Restock:     engine.Restock,
 		Settle:      sqlSettle,

@@ -23,4 +23,11 @@ const (
 	sqlTurnAward = `LEFT JOIN LATERAL (
 	SELECT * FROM awards WHERE pool_id = t.pool_id AND version >= t.version ORDER BY version LIMIT 1
 ) AS a ON a.version = t.version`
+
+	// sqlCodeRanges is CodeRanges. OFFSET keeps each range a scan of the key: the planner
+	// would else join the codes with the list in an order of its own.
+	sqlCodeRanges = `SELECT w.prize_id, c.place, c.key_id, c.sealed FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS w (prize_id, first, last)
+CROSS JOIN LATERAL (
+	SELECT place, key_id, sealed FROM codes WHERE pool_id = $1 AND prize_id = w.prize_id AND place BETWEEN w.first AND w.last OFFSET 0
+) AS c`
 )

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -24,41 +25,46 @@ const (
 	ruleReturnUnlawful = "return-unlawful" // what a step says has returned is a move of its prize
 )
 
-// auditPage is how many awards with steps are read at once.
-const auditPage = 500
-
-// AuditSteps checks the steps of a pool, in a snapshot. found is called with each violation.
-func (b *Book) AuditSteps(ctx context.Context, tx *sql.Tx, poolID string, found func(rule, format string, args ...any)) error {
+// AuditSteps begins to check the steps of a pool that is audited: they are read once, in
+// the order of their awards, beside the history.
+func (b *Book) AuditSteps(ctx context.Context, of *ledger.Audited, found ledger.Found) (ledger.Judge, error) {
 	if b.ledger.Engine.Lacks(engine.PartSteps) {
-		return nil
+		return ledger.Judge{}, nil
 	}
-	a := &audit{book: b, tx: tx, poolID: poolID, found: found, returned: map[int64]*returned{}}
-	for after, isLast := int64(0), false; !isLast; {
-		query := b.ledger.SelectFrom("steps", "DISTINCT award").Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"award": after}).
-			OrderBy("award").Limit(auditPage)
-		versions, err := ledger.SelectAll(ctx, tx, query, ledger.ScanInt)
-		if err != nil {
-			return err
-		}
-		if isLast = len(versions) < auditPage; len(versions) == 0 {
-			break
-		}
-		if err := a.awards(ctx, versions); err != nil {
-			return err
-		}
-		after = versions[len(versions)-1]
+	e, err := b.readEras(ctx, of, of.PoolID)
+	if err != nil {
+		return ledger.Judge{}, err
 	}
-	if err := a.head(ctx); err != nil {
-		return err
+	a := &audit{Audited: of, book: b, found: found, eras: e, prizes: make(map[string]*draw.Prize, len(of.Prizes)), returned: map[int64]*returned{}}
+	for i := range of.Prizes {
+		a.prizes[of.Prizes[i].ID] = &of.Prizes[i]
 	}
-	return a.returns(ctx)
+	a.steps = stepPages{after: math.MinInt64, read: func(page []stepRow, after, seq int64) ([]stepRow, error) { return a.readPage(ctx, page, after, seq) }}
+	return ledger.Judge{
+		Take: a.take,
+		End: func() error {
+			if err := a.skip(math.MaxInt64); err != nil {
+				return err
+			}
+			if err := a.head(ctx); err != nil {
+				return err
+			}
+			return a.returns(ctx)
+		},
+	}, nil
 }
 
 type audit struct {
+	*ledger.Audited
 	book   *Book
-	tx     *sql.Tx
-	poolID string
-	found  func(rule, format string, args ...any)
+	found  ledger.Found
+	eras   *eras
+	prizes map[string]*draw.Prize
+	steps  stepPages
+	life   draw.Life
+	own    []stepRow // the steps of one award
+	// count is how many steps there are, first and last their lowest and highest number.
+	count, first, last int64
 	// claimed counts the awards in that state. returned are the moves that steps name.
 	claimed  int64
 	returned map[int64]*returned
@@ -71,64 +77,136 @@ type returned struct {
 	units int64
 }
 
-// stepRow is a step with what only its row says.
+// stepRow is what the audit reads of a step.
 type stepRow struct {
-	draw.Step
-	stands string
-	ended  int64
+	n, award, seq       int64
+	what, state, stands engine.Word
+	ended, returned     sql.NullInt64
+	at                  time.Time
 }
 
-// awards checks the steps of some awards.
-func (a *audit) awards(ctx context.Context, versions []int64) error {
-	lives, e, err := a.book.readAwards(ctx, a.tx, a.poolID, versions)
-	if err != nil {
-		return err
-	}
-	query := a.book.selectSteps(a.poolID).Columns("COALESCE(s.stands, '')", "COALESCE(s.ended, 0)").Where(among("s.award", versions)).OrderBy("s.award", "s.seq")
-	rows, err := ledger.SelectAll(ctx, a.tx, query, func(row engine.Scanner) (r stepRow, err error) {
-		s := &r.Step
-		err = row.Scan(&s.N, &s.Award, &s.Seq, (*string)(&s.What), (*string)(&s.State), engine.ScanTime(&s.Since), &s.Reference, &s.Reason, &s.Returned,
-			&s.Actor, engine.ScanTime(&s.At), &s.DrawID, &s.Ordinal, &s.PrizeID, &r.stands, &r.ended)
-		return r, err
-	})
-	if err != nil {
-		return err
-	}
-	byAward := map[int64][]stepRow{}
-	for i := range rows {
-		byAward[rows[i].Award] = append(byAward[rows[i].Award], rows[i])
-	}
-	for _, version := range slices.Sorted(maps.Keys(byAward)) {
-		if lives[version] == nil {
-			a.found(ruleStepUnlawful, "step %d is of version %d, which does not exist as an award", byAward[version][0].N, version)
-			continue
+func (s *stepRow) kind() draw.StepKind         { return draw.StepKind(s.what) }
+func (s *stepRow) stateAfter() draw.AwardState { return draw.AwardState(s.state) }
+
+// stepPages are the steps of a pool in the order of their awards, of which a page is held.
+type stepPages struct {
+	read func(page []stepRow, after, seq int64) ([]stepRow, error)
+	page []stepRow
+	next int
+	// after and seq are those of the last step of the page.
+	after, seq int64
+	ended      bool
+}
+
+// peek returns the next step, nil after the last.
+func (p *stepPages) peek() (*stepRow, error) {
+	if p.next == len(p.page) && !p.ended {
+		var err error
+		if p.page, err = p.read(p.page[:0], p.after, p.seq); err != nil {
+			return nil, err
 		}
-		a.award(lives[version], byAward[version], e)
+		if p.next, p.ended = 0, len(p.page) < ledger.PageMax; len(p.page) > 0 {
+			last := &p.page[len(p.page)-1]
+			p.after, p.seq = last.award, last.seq
+		}
 	}
+	if p.next == len(p.page) {
+		return nil, nil
+	}
+	return &p.page[p.next], nil
+}
+
+// readPage reads the steps after one. An index of the databases finds them by the award
+// only: those of the same award are passed over.
+func (a *audit) readPage(ctx context.Context, page []stepRow, after, seq int64) ([]stepRow, error) {
+	query := a.book.ledger.SelectFrom("steps", "n", "award", "seq", "what", "state", "stands", "ended", "returned", "at").
+		Where(squirrel.Eq{"pool_id": a.PoolID}).Where(squirrel.GtOrEq{"award": after}).Where("NOT (award = ? AND seq <= ?)", after, seq).
+		OrderBy("award", "seq").Limit(ledger.PageMax)
+	text, args, err := query.ToSql()
+	if err != nil {
+		return nil, err
+	}
+	var row stepRow
+	fields := []any{&row.n, &row.award, &row.seq, &row.what, &row.state, &row.stands, &row.ended, &row.returned, engine.ScanTime(&row.at)}
+	err = engine.EachRow(ctx, a.Querier, text, args, fields, func() { page = engine.Appended(page, row) })
+	return page, err
+}
+
+// take checks the steps of an award, and finds those of versions before it.
+func (a *audit) take(e draw.Entry) error {
+	if err := a.skip(e.Version()); err != nil || e.Award == nil {
+		return err
+	}
+	own, err := a.stepsOf(e.Award.Version)
+	if err != nil || len(own) == 0 {
+		return err
+	}
+	l := &a.life
+	*l = draw.Life{Award: *e.Award, State: draw.AwardWon}
+	if p := a.prizes[l.Award.PrizeID]; p != nil {
+		l.HasCode, l.Award.Blank = p.HasCodes, !p.IsWin()
+	}
+	if err := a.eras.of(l); err != nil {
+		return err
+	}
+	a.award(l, own)
 	return nil
 }
 
+// skip finds the steps of versions before one that are not awards.
+func (a *audit) skip(version int64) error {
+	for {
+		next, err := a.steps.peek()
+		if err != nil || next == nil || next.award >= version {
+			return err
+		}
+		first := *next
+		if _, err := a.stepsOf(first.award); err != nil {
+			return err
+		}
+		a.found(ruleStepUnlawful, "step %d is of version %d, which does not exist as an award", first.n, first.award)
+	}
+}
+
+// stepsOf takes the steps of a version, which are the next ones. They are valid until the
+// next call.
+func (a *audit) stepsOf(version int64) ([]stepRow, error) {
+	a.own = a.own[:0]
+	for {
+		next, err := a.steps.peek()
+		if err != nil || next == nil || next.award != version {
+			return a.own, err
+		}
+		if a.count++; a.count == 1 {
+			a.first, a.last = next.n, next.n
+		}
+		a.first, a.last = min(a.first, next.n), max(a.last, next.n)
+		a.own = append(a.own, *next)
+		a.steps.next++
+	}
+}
+
 // award follows the life of one award.
-func (a *audit) award(l *draw.Life, steps []stepRow, e *eras) {
+func (a *audit) award(l *draw.Life, steps []stepRow) {
 	l.WasShown = l.HasCode && !l.NeedsClaim
 	last := int64(0) // the step that made the state
 	for i := range steps {
 		s := &steps[i]
-		if s.Seq != int64(i)+1 {
-			a.found(ruleStepUnlawful, "step %d is step %d of the award of version %d, and should be its step %d", s.N, s.Seq, s.Award, i+1)
+		if s.seq != int64(i)+1 {
+			a.found(ruleStepUnlawful, "step %d is step %d of the award of version %d, and should be its step %d", s.n, s.seq, s.award, i+1)
 		}
-		a.step(l, s, e)
-		if take(l, &s.Step); !s.What.IsOfCode() {
-			last = s.N
+		a.step(l, s)
+		if advance(l, s.kind(), s.stateAfter()); !s.kind().IsOfCode() {
+			last = s.n
 		}
 	}
 	for i := range steps {
-		s, stands := &steps[i], ""
-		if s.N == last {
-			stands = string(s.State)
+		s, stands := &steps[i], engine.Word("")
+		if s.n == last {
+			stands = s.state
 		}
-		if s.stands != stands || s.ended != 0 != s.State.HasEnded() || s.ended != 0 && s.ended != s.Award {
-			a.found(ruleStepUnlawful, "the row of step %d does not say whether its state stands, or has ended its award", s.N)
+		if s.stands != stands || s.ended.Valid != s.stateAfter().HasEnded() || s.ended.Valid && s.ended.Int64 != s.award {
+			a.found(ruleStepUnlawful, "the row of step %d does not say whether its state stands, or has ended its award", s.n)
 		}
 	}
 	if l.State == draw.AwardClaimed {
@@ -136,35 +214,38 @@ func (a *audit) award(l *draw.Life, steps []stepRow, e *eras) {
 	}
 }
 
-func (a *audit) step(l *draw.Life, s *stepRow, e *eras) {
+func (a *audit) step(l *draw.Life, s *stepRow) {
 	f := draw.LifeFacts{
-		IsBlank: l.Award.Blank, NeedsClaim: l.NeedsClaim, IsPast: s.What == draw.StepExpired, HasCode: l.HasCode, WasShown: l.WasShown,
-		HasReserve: true, Returns: s.Returned != 0 && s.What == draw.StepVoided,
+		IsBlank: l.Award.Blank, NeedsClaim: l.NeedsClaim, IsPast: s.kind() == draw.StepExpired, HasCode: l.HasCode, WasShown: l.WasShown,
+		HasReserve: true, Returns: s.returned.Valid && s.kind() == draw.StepVoided,
 	}
-	switch next, refusal := draw.Next(l.State, s.What, f); {
-	case s.What == draw.StepExpired && l.State != draw.AwardWon && !l.State.HasEnded():
-		a.found(ruleExpiredClaimed, "step %d expires the award of version %d, which was %s", s.N, s.Award, l.State)
+	switch next, refusal := draw.Next(l.State, s.kind(), f); {
+	case s.kind() == draw.StepExpired && l.State != draw.AwardWon && !l.State.HasEnded():
+		a.found(ruleExpiredClaimed, "step %d expires the award of version %d, which was %s", s.n, s.award, l.State)
 	case refusal != "":
-		a.found(ruleStepUnlawful, "step %d cannot follow: the award of version %d was %s, and is %s (%s)", s.N, s.Award, l.State, s.What, refusal)
-	case next != s.State:
-		a.found(ruleStepUnlawful, "step %d says that the award of version %d is %s, and it is %s", s.N, s.Award, s.State, next)
+		a.found(ruleStepUnlawful, "step %d cannot follow: the award of version %d was %s, and is %s (%s)", s.n, s.award, l.State, s.kind(), refusal)
+	case next != s.stateAfter():
+		a.found(ruleStepUnlawful, "step %d says that the award of version %d is %s, and it is %s", s.n, s.award, s.stateAfter(), next)
 	}
-	if at := e.earliest(&l.Award); s.What == draw.StepExpired && l.NeedsClaim && (at.IsZero() || s.At.Before(at)) {
-		a.found(ruleExpiredEarly, "step %d expires the award of version %d before its deadline", s.N, s.Award)
+	if s.kind() == draw.StepExpired && l.NeedsClaim {
+		if at := a.eras.earliest(&l.Award); at.IsZero() || s.at.Before(at) {
+			a.found(ruleExpiredEarly, "step %d expires the award of version %d before its deadline", s.n, s.award)
+		}
 	}
-	if s.Returned == 0 {
+	if !s.returned.Valid {
 		return
 	}
-	r := a.returned[s.Returned]
+	a.Returned[l.Award.PrizeID] = append(a.Returned[l.Award.PrizeID], l.Award.Unit)
+	r := a.returned[s.returned.Int64]
 	switch {
-	case s.What != draw.StepVoided && s.What != draw.StepExpired:
-		a.found(ruleReturnUnlawful, "step %d is %s, and names a move", s.N, s.What)
+	case s.kind() != draw.StepVoided && s.kind() != draw.StepExpired:
+		a.found(ruleReturnUnlawful, "step %d is %s, and names a move", s.n, s.kind())
 		return
 	case r == nil:
-		r = &returned{prize: s.PrizeID, what: s.What}
-		a.returned[s.Returned] = r
-	case r.prize != s.PrizeID || r.what != s.What:
-		a.found(ruleReturnUnlawful, "step %d names the move of version %d, which is of other awards", s.N, s.Returned)
+		r = &returned{prize: l.Award.PrizeID, what: s.kind()}
+		a.returned[s.returned.Int64] = r
+	case r.prize != l.Award.PrizeID || r.what != s.kind():
+		a.found(ruleReturnUnlawful, "step %d names the move of version %d, which is of other awards", s.n, s.returned.Int64)
 		return
 	}
 	r.units++
@@ -181,8 +262,8 @@ func (e *eras) earliest(award *draw.Award) (at time.Time) {
 
 // head checks that the steps are numbered without gap.
 func (a *audit) head(ctx context.Context) error {
-	ofPool := squirrel.Eq{"pool_id": a.poolID}
-	heads, err := ledger.SelectAll(ctx, a.tx, a.book.ledger.SelectFrom("step_heads", "n", "claimed", "settled").Where(ofPool), scanHead)
+	query := a.book.ledger.SelectFrom("step_heads", "n", "claimed", "settled").Where(squirrel.Eq{"pool_id": a.PoolID})
+	heads, err := ledger.SelectAll(ctx, a, query, scanHead)
 	if err != nil {
 		return err
 	}
@@ -190,13 +271,11 @@ func (a *audit) head(ctx context.Context) error {
 	if len(heads) > 0 {
 		h = heads[0]
 	}
-	var n, first, last int64
-	query := a.book.ledger.SelectFrom("steps", "COUNT(*)", "COALESCE(MIN(n), 1)", "COALESCE(MAX(n), 0)").Where(ofPool)
-	if err := query.RunWith(a.tx).QueryRowContext(ctx).Scan(&n, &first, &last); err != nil {
-		return err
+	if a.count == 0 {
+		a.first = 1
 	}
-	if n != h.n || last != h.n || first != 1 {
-		a.found(ruleStepGap, "the last step is %d; there are %d, from %d to %d", h.n, n, first, last)
+	if a.count != h.n || a.last != h.n || a.first != 1 {
+		a.found(ruleStepGap, "the last step is %d; there are %d, from %d to %d", h.n, a.count, a.first, a.last)
 	}
 	if a.claimed != h.claimed {
 		a.found(ruleStepGap, "the pool says that %d awards are claimed, and %d are", h.claimed, a.claimed)
@@ -207,7 +286,7 @@ func (a *audit) head(ctx context.Context) error {
 // returns compares what steps say has returned with the moves.
 func (a *audit) returns(ctx context.Context) error {
 	for part := range chunks(slices.Sorted(maps.Keys(a.returned))) {
-		moves, err := ledger.SelectAll(ctx, a.tx, a.book.ledger.SelectMoves(a.poolID).Where(among("version", part)), a.book.ledger.ScanMove(a.poolID))
+		moves, err := ledger.SelectAll(ctx, a, a.book.ledger.SelectMoves(a.PoolID).Where(among("version", part)), a.book.ledger.ScanMove(a.PoolID))
 		if err != nil {
 			return err
 		}

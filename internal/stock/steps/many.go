@@ -1,7 +1,6 @@
 package steps
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,10 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/squirrel"
-
 	"drawsvc/internal/draw"
-	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 )
 
@@ -205,80 +201,4 @@ func (w *writing) readPart(ctx context.Context, versions []int64) (err error) {
 		return err
 	}
 	return w.book.addSteps(ctx, w.tx, w.poolID, w.lives)
-}
-
-// Claim claims the awards of a draw that need it, or the one of an ordinal, 0 for all.
-// isThere reports that they were claimed already. Errors: CodeDrawNotFound, also for
-// another user's draw; CodeAwardNotFound for an ordinal beyond the draw; the refusal of
-// the first award if none can be claimed; CodePoolNotFound; and those of the store.
-func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string) (isThere bool, err error) {
-	if err := cmp.Or(draw.CheckUser(user), draw.CheckActor(actor)); err != nil {
-		return false, err
-	}
-	var w *writing
-	err = b.ledger.Change(ctx, func(tx *sql.Tx) error {
-		w, isThere = nil, false
-		if err := b.checkSchema(); err != nil {
-			return err
-		}
-		wanted, err := b.claims(ctx, tx, poolID, drawID, user, ordinal)
-		if err != nil {
-			return err
-		}
-		if w, err = b.begin(ctx, tx, poolID, actor, versionsOf(wanted), false); err != nil {
-			return err
-		}
-		needing := slices.DeleteFunc(slices.Clone(wanted), func(s draw.WantedStep) bool { return !w.lives[s.Award].NeedsClaim })
-		if len(needing) == 0 {
-			needing = wanted[:1]
-		}
-		var first error
-		for i := range needing {
-			_, was, err := w.step(ctx, &needing[i])
-			if err != nil && !isRefusal(err) {
-				return err
-			}
-			if first == nil {
-				first = err
-			}
-			isThere = isThere || was
-		}
-		if len(w.made) == 0 && !isThere {
-			return first
-		}
-		isThere = len(w.made) == 0
-		return w.end(ctx)
-	})
-	if err != nil {
-		return false, err
-	}
-	w.done()
-	return isThere, nil
-}
-
-// claims are the steps that claim the awards of a draw.
-func (b *Book) claims(ctx context.Context, tx *sql.Tx, poolID, drawID, user string, ordinal int) (wanted []draw.WantedStep, err error) {
-	query := b.ledger.SelectFrom("awards", "version", "ordinal", "user_id").Where(squirrel.Eq{"pool_id": poolID, "draw_id": drawID}).OrderBy("ordinal")
-	beyond, others, isFound := ordinal != 0, false, false
-	_, err = ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (struct{}, error) {
-		var version int64
-		var number int
-		var of string
-		err := row.Scan(&version, &number, &of)
-		others, isFound = others || of != user, true
-		if ordinal == 0 || ordinal == number {
-			wanted, beyond = append(wanted, draw.WantedStep{Award: version, What: draw.StepClaimed}), false
-		}
-		return struct{}{}, err
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case others || !isFound:
-		_, err := b.readEras(ctx, tx, poolID)
-		return nil, cmp.Or(err, error(draw.Errorf(draw.CodeDrawNotFound, "pool %q has no draw %q of this user", poolID, drawID)))
-	case beyond:
-		return nil, draw.Errorf(draw.CodeAwardNotFound, "the draw %q has no award %d", drawID, ordinal)
-	}
-	return wanted, nil
 }

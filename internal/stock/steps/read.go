@@ -170,18 +170,27 @@ func (b *Book) readAwards(ctx context.Context, q engine.Querier, poolID string, 
 		if err != nil {
 			return nil, nil, err
 		}
-		for i := range found {
-			if _, isWanted := slices.BinarySearch(part, found[i].Version); !isWanted {
-				continue
-			}
-			l := &draw.Life{Award: found[i], State: draw.AwardWon, Since: found[i].At, HasCode: found[i].HasCode}
-			if err := e.of(l); err != nil {
-				return nil, nil, err
-			}
-			lives[l.Award.Version] = l
+		found = slices.DeleteFunc(found, func(a draw.Award) bool {
+			_, isWanted := slices.BinarySearch(part, a.Version)
+			return !isWanted
+		})
+		if err := e.begin(lives, found); err != nil {
+			return nil, nil, err
 		}
 	}
 	return lives, e, nil
+}
+
+// begin adds the lives of awards before their first steps.
+func (e *eras) begin(lives map[int64]*draw.Life, awards []draw.Award) error {
+	for i := range awards {
+		l := &draw.Life{Award: awards[i], State: draw.AwardWon, Since: awards[i].At, HasCode: awards[i].HasCode}
+		if err := e.of(l); err != nil {
+			return err
+		}
+		lives[l.Award.Version] = l
+	}
+	return nil
 }
 
 // addSteps reads the steps of awards.
@@ -212,17 +221,24 @@ func (b *Book) addSteps(ctx context.Context, q engine.Querier, poolID string, li
 // take adds the next step to the life of an award.
 func take(l *draw.Life, s *draw.Step) {
 	l.Steps = append(l.Steps, *s)
-	switch s.What {
+	if advance(l, s.What, s.State); s.What.IsOfCode() {
+		return
+	}
+	l.Since = s.Since
+	if l.Reference = ""; s.State == draw.AwardFulfilled {
+		l.Reference = s.Reference
+	}
+}
+
+// advance sets what a step makes of the state of an award.
+func advance(l *draw.Life, what draw.StepKind, state draw.AwardState) {
+	switch what {
 	case draw.StepClaimed, draw.StepFulfilled, draw.StepShown:
 		l.WasShown = l.HasCode
 	case draw.StepReopened, draw.StepVoided, draw.StepExpired, draw.StepReplaced:
 	}
-	if s.What.IsOfCode() {
-		return
-	}
-	l.State, l.Since = s.State, s.Since
-	if l.Reference = ""; s.State == draw.AwardFulfilled {
-		l.Reference = s.Reference
+	if !what.IsOfCode() {
+		l.State = state
 	}
 }
 
@@ -250,20 +266,22 @@ func showNow(l *draw.Life, now time.Time) {
 // ReadLives reads what became of awards of a pool, in a snapshot, by their versions.
 func (b *Book) ReadLives(ctx context.Context, q engine.Querier, poolID string, versions []int64) (map[int64]*draw.Life, error) {
 	lives, _, err := b.readAwards(ctx, q, poolID, versions)
-	if err == nil {
-		err = b.addSteps(ctx, q, poolID, lives)
-	}
 	if err != nil {
 		return nil, err
+	}
+	return lives, b.bringUp(ctx, q, poolID, lives)
+}
+
+// bringUp adds the steps of awards, and what everybody sees now.
+func (b *Book) bringUp(ctx context.Context, q engine.Querier, poolID string, lives map[int64]*draw.Life) error {
+	if err := b.addSteps(ctx, q, poolID, lives); err != nil {
+		return err
 	}
 	now, err := b.ledger.DatabaseTime(ctx, q)
-	if err != nil {
-		return nil, err
-	}
 	for _, l := range lives {
 		showNow(l, now)
 	}
-	return lives, nil
+	return err
 }
 
 // Life returns an award with what became of it. Errors: CodePoolNotFound,
@@ -298,14 +316,22 @@ func (b *Book) LivesOf(ctx context.Context, q engine.Querier, poolID string, awa
 	if b.ledger.Engine.Lacks(engine.PartSteps) || !isTold {
 		return nil, nil
 	}
-	versions := make([]int64, len(awards))
-	for i := range awards {
-		versions[i] = awards[i].Version
-	}
-	lives, err := b.ReadLives(ctx, q, poolID, versions)
+	e, err := b.readEras(ctx, q, poolID)
 	if err != nil {
 		return nil, err
 	}
+	lives := make(map[int64]*draw.Life, len(awards))
+	if err := e.begin(lives, awards); err != nil {
+		return nil, err
+	}
+	if err := b.bringUp(ctx, q, poolID, lives); err != nil {
+		return nil, err
+	}
+	return tell(lives, awards), nil
+}
+
+// tell returns the lives of awards, nil where there is nothing to tell.
+func tell(lives map[int64]*draw.Life, awards []draw.Award) []*draw.Life {
 	all := make([]*draw.Life, len(awards))
 	for i := range awards {
 		awards[i].AsksClaims = false
@@ -313,7 +339,7 @@ func (b *Book) LivesOf(ctx context.Context, q engine.Querier, poolID string, awa
 			all[i] = l
 		}
 	}
-	return all, nil
+	return all
 }
 
 // MarkClaims notes of the awards of draws of one pool whether they need a claim, and until

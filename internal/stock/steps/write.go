@@ -61,16 +61,21 @@ func (b *Book) begin(ctx context.Context, tx *sql.Tx, poolID, actor string, vers
 	if w.lives, w.eras, err = b.readAwards(ctx, tx, poolID, versions); err != nil {
 		return nil, err
 	}
-	if w.head, err = b.lockHead(ctx, tx, poolID); err != nil {
-		return nil, err
+	return w, w.lock(ctx)
+}
+
+// lock locks the head, and reads the steps of the awards so far.
+func (w *writing) lock(ctx context.Context) (err error) {
+	if w.head, err = w.book.lockHead(ctx, w.tx, w.poolID); err != nil {
+		return err
 	}
-	if w.at, err = b.ledger.LockedTime(ctx, tx); err != nil {
-		return nil, err
+	if w.at, err = w.book.ledger.LockedTime(ctx, w.tx); err != nil {
+		return err
 	}
 	if w.at.Before(w.head.last) {
 		w.at = w.head.last
 	}
-	return w, b.addSteps(ctx, tx, poolID, w.lives)
+	return w.book.addSteps(ctx, w.tx, w.poolID, w.lives)
 }
 
 // needsPool reports whether a step needs the pool's row locked.

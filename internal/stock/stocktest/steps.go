@@ -69,12 +69,15 @@ func testSteps(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.CodeDrawNotFound, draw.CodeOf(err))
 	_, err = s.Claim(t.Context(), "p", "d1", "u1", 2, "test")
 	require.Equal(t, draw.CodeAwardNotFound, draw.CodeOf(err))
-	isThere, err := s.Claim(t.Context(), "p", "d1", "u1", 0, "test")
-	require.NoError(t, err)
-	require.False(t, isThere)
-	isThere, err = s.Claim(t.Context(), "p", "d1", "u1", 1, "test")
-	require.NoError(t, err)
-	require.True(t, isThere)
+	for i, ordinal := range []int{0, 1} {
+		claimed, err := s.Claim(t.Context(), "p", "d1", "u1", ordinal, "test")
+		require.NoError(t, err)
+		require.Equal(t, i > 0, claimed.Replayed)
+		found, err := s.DrawWithCodes(t.Context(), "p", "d1")
+		require.NoError(t, err)
+		claimed.Replayed = found.Replayed
+		require.Equal(t, found, claimed)
+	}
 	version := awards[0].Version
 	fulfil := wantStep(version, draw.StepFulfilled)
 	fulfil.Reference, fulfil.From = "DHL 1", draw.AwardClaimed
