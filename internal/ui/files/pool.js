@@ -4,6 +4,7 @@ import { readFailedItems } from "./alerts.js";
 import { get, part, send } from "./api.js";
 import { agendaSection } from "./agenda.js";
 import { awardsSection } from "./awards.js";
+import { calendarSection } from "./calendar.js";
 import { chart } from "./chart.js";
 import { ask, complain, message } from "./dialog.js";
 import { button, h, moment, pill, rate, say, sayNumber, table, count, useZone } from "./dom.js";
@@ -22,9 +23,9 @@ import { rulesSection } from "./rules.js";
 import { browserZone } from "./words.js";
 import { has, live, mayAct, mayStock, past, readPool, readsPools, watch } from "./state.js";
 
-const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", agenda: "Agenda", proof: "Verifiable", log: "Log", files: "Files", manage: "Manage" };
+const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", calendar: "Calendar", agenda: "Agenda", proof: "Verifiable", log: "Log", files: "Files", manage: "Manage" };
 const unlisted = { report: "Final report" }; // shown from another section
-const ofFulfil = ["awards", "files"];
+const ofFulfil = ["awards", "files"], ofAgenda = ["calendar", "agenda"];
 
 export async function poolView(id, section, signal) {
   if (!readsPools()) section ||= "awards";
@@ -37,9 +38,9 @@ export async function poolView(id, section, signal) {
   const head = heading(at), box = readsPools() && moneyBox(at), ready = readyBox(at, section);
   const body = h("section", { class: "body", "aria-label": { ...sections, ...unlisted }[section] });
   const nav = h("nav", { class: "sections", "aria-label": "Sections of the pool" },
-    Object.entries(sections).filter(([key]) => readsPools() ? (key !== "agenda" || agenda) && (key !== "manage" || mayAct()) : ofFulfil.includes(key)).map(([key, name]) =>
+    Object.entries(sections).filter(([key]) => readsPools() ? (!ofAgenda.includes(key) || agenda) && (key !== "manage" || mayAct()) : ofFulfil.includes(key)).map(([key, name]) =>
       h("a", { href: `#/pools/${part(id)}${key && `/${key}`}`, "aria-current": key === section && "page" }, name)));
-  const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, proof: proofSection, agenda: agendaSection, files: filesSection, report: reportSection, manage: lifeSection }[section] ?? stockSection)(at, agenda);
+  const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, proof: proofSection, calendar: calendarSection, agenda: agendaSection, files: filesSection, report: reportSection, manage: lifeSection }[section] ?? stockSection)(at, agenda);
   body.append(...made.elements);
   const explained = explainImpossible(body, at);
   explainImpossible(head.element, at);

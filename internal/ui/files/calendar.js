@@ -1,0 +1,191 @@
+// The calendar of a pool: its agenda as a grid of days, or the hours of one, and prizes.
+
+import { get, part } from "./api.js";
+import { addByHand, openCell, removePlan } from "./calendarcell.js";
+import { agendaPath, fill, fillByFile } from "./calendarfill.js";
+import { datesOf, daysOf, daysShown, gridOf, hoursOfDay, pageOf, readItems, worthOf } from "./calendargrid.js";
+import { button, count, h, say } from "./dom.js";
+import { amountOf, money } from "./money.js";
+import { shownName } from "./shown.js";
+import { mayAct } from "./state.js";
+import { browserZone } from "./words.js";
+import { clockOf, dateAfter, dateOf, dayOf, dayWords } from "./zonedates.js";
+
+const columnsMax = 12;
+
+export async function calendarSection(at, first) {
+  const own = { ...await zoneOf(at), agenda: null, columns: [], date: null, from: null, page: 0, focus: "" };
+  const title = h("h2", {}), note = h("p", { class: "quiet" }), secret = h("p", { class: "quiet", role: "status" }), place = h("div", { class: "scroll" }), moves = h("div", { class: "actions" });
+  Object.assign(own, facts(at, own), { refocus: () => place.querySelector("[tabindex='0']")?.focus() });
+  const show = () => draw(at, own, { title, note, secret, place, moves }, show, read);
+  const read = async (page) => {
+    own.agenda = await readItems(agendaPath(at), at.signal, page);
+    if (!at.signal.aborted) show();
+  };
+  await read(first);
+  const acts = mayAct() && [
+    button("Fill by spreading…", () => fill(at, own, () => read())), button("Fill by a file…", () => fillByFile(at, own, () => read())),
+    button("Add by hand…", () => addByHand(at, own, () => read())),
+  ];
+  return {
+    elements: [h("div", { class: "title" }, title, h("div", { class: "actions changes" }, acts)), note, moves, place, secret],
+    set: follow(at, read),
+  };
+}
+
+/** Reads the agenda again when something else than draws has happened, and seldom where that takes long. */
+function follow(at, read) {
+  const keyOf = (pool) => `${pool.revision} ${pool.stocked}`; // a release changes the stock
+  let seen = keyOf(at.pool), rest = 0, isReading = false;
+  return (pool) => {
+    const now = keyOf(pool), began = Date.now();
+    if (now === seen || isReading || began < rest) return;
+    isReading = true;
+    read().then(() => { seen = now; }).catch(() => {}).finally(() => {
+      isReading = false;
+      rest = Date.now() + 4 * (Date.now() - began);
+    });
+  };
+}
+
+/** The zone whose days the calendar has: that of the rules, else the browser's. */
+async function zoneOf(at) {
+  const { rules } = at.pool.rules ? await get(`admin/pools/${part(at.id)}/rules`, { signal: at.signal }) : {};
+  return rules?.zone ? { zone: rules.zone, zoneIs: "the zone of the rules" } : { zone: browserZone(), zoneIs: "the zone of this browser; the rules name none" };
+}
+
+/** What dialogs ask of the calendar. */
+function facts(at, own) {
+  const next = (states, after = 0) => own.agenda.items.find((item) => states.includes(item.state) && item.done === null && item.ms > after)?.ms;
+  const opens = () => (at.pool.state === "open" ? undefined : next(["open"])), closes = () => next(["closed"], opens());
+  const today = () => dateOf(own.zone, Date.now());
+  const later = (date) => (date < today() ? today() : date);
+  return {
+    opens, closes, today,
+    first: () => own.date ?? later(opens() ? dateOf(own.zone, opens()) : datesOf(own.zone, own.agenda).first),
+    last: () => own.date ?? later(closes() ? dateOf(own.zone, closes() - 1) : datesOf(own.zone, own.agenda).last),
+    name: (id) => at.pool.prizes.find((prize) => prize.id === id)?.name ?? id,
+    stocked: () => at.pool.prizes.filter((prize) => prize.stocked !== null),
+  };
+}
+
+/** The prizes of the calendar: where they are many, those that it has something of come first. */
+function prizesOf(own, sums) {
+  const all = own.stocked();
+  return all.length <= columnsMax ? all : [...all.filter((prize) => sums.has(prize.id)), ...all.filter((prize) => !sums.has(prize.id))];
+}
+
+function draw(at, own, parts, show, read) {
+  const span = datesOf(own.zone, own.agenda);
+  const start = pageOf(span, own.from ?? own.today()), days = daysOf(own.zone, span, start), day = own.date && dayOf(own.zone, own.date);
+  const grid = gridOf(own.date ? hoursOfDay(own.zone, own.date) : days.rows, own.agenda, own.zone, day);
+  const prizes = prizesOf(own, grid.sums), shownFrom = Math.min(own.page, Math.floor((prizes.length - 1) / columnsMax)) * columnsMax;
+  own.columns = prizes.slice(Math.max(0, shownFrom), Math.max(0, shownFrom) + columnsMax);
+  say(parts.title, own.date ? `Calendar: ${dayWords(own.date)}` : "Calendar");
+  say(parts.note, `Units that the agenda releases, by the ${own.date ? "hour" : "day"}. Times are those of ${own.zone}, ${own.zoneIs}.`);
+  own.from = days.rows[0].date; // the page stays where it is when the agenda becomes longer
+  const go = (changes, move) => {
+    Object.assign(own, { focus: "" }, changes);
+    show();
+    (parts.moves.querySelector(`[data-move="${move}"]`) ?? parts.place.querySelector("[tabindex='0']"))?.focus();
+  };
+  const mover = (move, text, changes) => h("button", { type: "button", dataset: { move }, onclick: () => go(changes, move) }, text);
+  parts.moves.replaceChildren(...[
+    own.date && mover("days", "All days", { date: null, focus: `${own.date} 0` }),
+    own.date && mayAct() && button("Remove this day's plan…", () => removePlan(at, own, dayWords(own.date), grid, read), "danger changes"),
+    !own.date && days.earlier && mover("earlier", "Earlier days", { from: dateAfter(own.from, -daysShown) }),
+    !own.date && days.later && mover("later", "Later days", { from: dateAfter(own.from, daysShown) }),
+    ...prizePages(own, prizes, go),
+  ].filter(Boolean));
+  parts.moves.hidden = parts.moves.childElementCount === 0;
+  say(parts.secret, own.agenda.secret ? `${count(own.agenda.secret)} planned moves of stock are not shown: only admins see them.` : "");
+  const hadFocus = parts.place.contains(document.activeElement);
+  parts.place.replaceChildren(tableOf(at, own, grid, go, read));
+  const place = rove(parts.place.firstChild, own);
+  if (hadFocus) place?.focus();
+}
+
+/** Where a pool has many prizes, some of them are shown at a time. */
+function prizePages(own, prizes, go) {
+  const n = Math.ceil(prizes.length / columnsMax);
+  if (n < 2) return [];
+  const choice = h("select", { "aria-label": "Prizes", dataset: { move: "prizes" } }, Array.from({ length: n }, (_, i) => h("option", { value: i }, `prizes ${count(i * columnsMax + 1)} to ${count(Math.min(prizes.length, (i + 1) * columnsMax))} of ${count(prizes.length)}`)));
+  choice.value = Math.min(own.page, n - 1);
+  choice.addEventListener("change", () => go({ page: Number(choice.value) }, "prizes"));
+  return [choice];
+}
+
+const head = (text, isNumber) => h("th", { scope: "col", role: "columnheader", class: isNumber && "number" }, text);
+const sumCell = (label, text, data) => h("td", { role: "gridcell", class: "number", "data-label": label, dataset: data }, text);
+
+function tableOf(at, own, grid, go, read) {
+  const values = new Map(at.pool.prizes.map((prize) => [prize.id, prize]));
+  const sums = (cells, sum) => {
+    const worth = worthOf(cells, values);
+    return [
+      sumCell("In all", figures(sum), { planned: sum.planned, done: sum.done }),
+      sumCell("Value", money(worth < 0n ? `-${amountOf(-worth)}` : amountOf(worth), at.pool.currency)),
+    ];
+  };
+  const rows = grid.rows.map((row, y) => h("tr", { role: "row", dataset: { row: row.isHidden ? "hidden" : own.date ? row.name : row.date } },
+    rowHead(own, row, go), own.columns.map((prize, x) => cellOf(at, own, row, prize, `${row.date} ${x + 1} ${own.date ? y : ""}`, read)), sums(row.cells, row.sum)));
+  const totals = h("tr", { role: "row", class: "sums", dataset: { row: "sum" } }, h("th", { scope: "row", role: "rowheader" }, "In all"),
+    own.columns.map((prize) => {
+      const sum = grid.sums.get(prize.id) ?? { planned: 0, done: 0 };
+      return sumCell(shownName(prize), figures(sum), { prize: prize.id, planned: sum.planned, done: sum.done });
+    }), sums(grid.sums, grid.sum));
+  return h("table", { role: "grid", class: "calendar", "aria-label": own.date ? `Hours of ${dayWords(own.date)} and prizes` : "Days and prizes" },
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head(own.date ? "Hour" : "Day"), own.columns.map((prize) => head(shownName(prize), true)), head("In all", true), head("Value", true))),
+    h("tbody", { role: "rowgroup" }, rows, totals));
+}
+
+/** Units that are planned and those that are done, in words; none is what stands for nothing. */
+function figures({ planned, done }, none = "–") {
+  return [(planned !== 0 || done === 0) && (planned === 0 ? none : count(planned)), done !== 0 && `${count(done)} done`].filter(Boolean).join(" + ");
+}
+
+const states = { open: "opens", paused: "pauses", closed: "closes" };
+
+function rowHead(own, row, go) {
+  const notes = row.notes.map((item) => `${item.state ? states[item.state] : "rules"} ${clockOf(own.zone, item.ms).slice(0, 5)}`).join(", ");
+  const name = own.date || row.isHidden ? row.name : h("button", { type: "button", class: "plain", tabindex: "-1", dataset: { focus: `${row.date} 0` }, title: "Its hours", onclick: () => go({ date: row.date }) }, row.name);
+  return h("th", { scope: "row", role: "rowheader" }, name, notes && h("small", {}, ` ${notes}`));
+}
+
+function cellOf(at, own, row, prize, focus, read) {
+  const cell = row.cells.get(prize.id) ?? { planned: 0, done: 0, items: [], hidden: [] };
+  const mayAdd = mayAct() && at.pool.state !== "closed" && !row.isHidden && row.to > Date.now();
+  const text = figures(cell, mayAdd ? "+" : "–"), isEmpty = cell.items.length + cell.hidden.length === 0;
+  const hides = cell.hidden.length > 0 && !row.isHidden ? ", at hidden times" : "";
+  const says = `${text === "+" ? "Add" : text === "–" ? "–" : `${count(cell.planned)} planned, ${count(cell.done)} done${hides}`}: ${shownName(prize)}, ${row.name}`;
+  const open = () => {
+    own.focus = focus;
+    openCell(at, own, { row, prize, cell, mayAdd }, read);
+  };
+  return h("td", { role: "gridcell", class: "number", "data-label": shownName(prize), dataset: { prize: prize.id, planned: cell.planned, done: cell.done } },
+    isEmpty && !mayAdd ? h("span", { class: "quiet" }, text) : h("button", { type: "button", class: isEmpty ? "plain" : cell.hidden.length ? "hides" : "", tabindex: "-1", "aria-label": says, dataset: { focus }, onclick: open }, text));
+}
+
+/** One place of the grid is in the order of the tabulator; arrows go to its neighbours. Returns that place. */
+function rove(table, own) {
+  const lines = [...table.querySelectorAll("tr")].map((row) => [...row.querySelectorAll("button[data-focus]")]).filter((line) => line.length);
+  const set = (place) => {
+    table.querySelectorAll("[tabindex='0']").forEach((other) => { other.tabIndex = -1; });
+    place.tabIndex = 0;
+    own.focus = place.dataset.focus;
+  };
+  const columnOf = (place) => place.closest("th, td").cellIndex;
+  table.addEventListener("focusin", (event) => { if (event.target.dataset.focus) set(event.target); });
+  table.addEventListener("keydown", (event) => {
+    const y = lines.findIndex((line) => line.includes(event.target)), x = lines[y]?.indexOf(event.target);
+    const line = { ArrowUp: lines[y - 1], ArrowDown: lines[y + 1], ArrowLeft: lines[y], ArrowRight: lines[y], Home: lines[y], End: lines[y] }[event.key];
+    if (y < 0 || !line) return;
+    const same = line.find((place) => columnOf(place) === columnOf(event.target)) ?? line.at(-1);
+    const next = { ArrowLeft: line[x - 1], ArrowRight: line[x + 1], Home: line[0], End: line.at(-1) }[event.key] ?? (event.key === "ArrowUp" || event.key === "ArrowDown" ? same : null);
+    event.preventDefault();
+    next?.focus();
+  });
+  const start = lines.flat().find((place) => place.dataset.focus === own.focus) ?? lines[0]?.[0];
+  if (start) start.tabIndex = 0;
+  return start;
+}

@@ -1,0 +1,145 @@
+// What a place of the calendar has: amounts can be changed, removed and added by hand.
+
+import { newKey, once, part, send } from "./api.js";
+import { agendaPath, planUnits, reasonField, showSeals, whole } from "./calendarfill.js";
+import { ask } from "./dialog.js";
+import { count, field, h, table } from "./dom.js";
+import { mayAct } from "./state.js";
+import { box, shown } from "./rulesfields.js";
+import { clockOf, dayOf, instantsOf, instantWords } from "./zonedates.js";
+
+const shownMax = 100, unitsMax = 1_000_000_000_000, ahead = 300_000;
+
+/** Opens a place: what is planned and done there, fields for the amounts of what is not done, and one to add. */
+export function openCell(at, own, { row, prize, cell, mayAdd }, read) {
+  const mayChange = mayAct() && at.pool.state !== "closed";
+  const items = cell.items.slice(0, shownMax).map((item) => itemLine(own, item, mayChange));
+  const lists = cell.hidden.map((line) => hiddenLine(own, line, mayChange));
+  const added = mayAdd && adding(own, { row });
+  const isChanging = mayChange && (added || lists.length > 0 || items.some((line) => line.units));
+  const rest = cell.items.length - items.length;
+  const dialog = ask({
+    title: `${prize.name}, ${row.name}`, wide: true, yes: isChanging && "Save", no: isChanging ? "Cancel" : "Close",
+    body: [
+      items.length > 0 && table("What is planned and done here", ["Time", "Units", "Reason", "By"], items.map((line) => line.cells)),
+      rest > 0 && h("p", { class: "quiet" }, `And ${count(rest)} more. The day's hours show fewer at a time.`),
+      lists.map((line) => line.element),
+      added && h("fieldset", {}, h("legend", {}, "Add by hand"), added.elements),
+    ].flat().filter(Boolean),
+    act: async () => save(at, own, { items, lists, additions: added ? added.read(prize.id) : [] }).finally(read),
+  });
+  dialog.addEventListener("close", own.refocus); // the place was drawn again meanwhile
+}
+
+function itemLine(own, item, mayChange) {
+  const clock = clockOf(own.zone, item.ms).replace(/:00$/, "");
+  const units = mayChange && item.done === null && !item.moment && h("input", { type: "number", step: 1, min: -unitsMax, max: unitsMax, value: item.delta, "aria-label": `Units at ${clock}` });
+  const what = units || count(item.units);
+  return { item, units, cells: [h("time", { datetime: item.at, title: item.at }, clock), what, item.moment ? "winning moment" : h("span", { class: "break" }, item.reason), item.done === null ? h("span", { class: "break" }, item.actor) : "done"] };
+}
+
+function hiddenLine(own, line, mayChange) {
+  const span = line.from ? `, from ${instantWords(own.zone, line.begin)} to ${instantWords(own.zone, line.last + 1)}` : "";
+  const what = `${count(line.count)} ${line.moment ? "winning moments" : "units"}${span}, at hidden times. Nobody sees them before they are done; whoever reads the database's rows can. Seal ${line.sha256.slice(0, 12)}.`;
+  const drop = mayChange && box({ label: `Remove all that is not done of this list (version ${count(line.version)}), also of other prizes and days`, changed() {} });
+  return { line, drop, element: h("div", {}, h("p", {}, what), drop && drop.element) };
+}
+
+/** Fields of units to add, within a row or, without one, on a date; read(prize) returns what they say, or throws. */
+function adding(own, { row = null, date = null }) {
+  const start = row ? Math.max(row.from, Math.min(row.to - 60_000, Math.ceil((Date.now() + ahead) / 60_000) * 60_000)) : null;
+  const time = h("input", { type: "time", step: 1, value: start === null ? "12:00" : clockOf(own.zone, start).replace(/:00$/, "") });
+  const units = whole({ max: unitsMax }), reason = reasonField(), moment = box({ label: "Winning moment: the next draw gets the unit. Its time is hidden once it is planned", changed: () => shown(reasons, !moment.value()) });
+  const reasons = field("Reason", reason);
+  return {
+    elements: [h("div", { class: "fields" }, field("Time", time), field("Units", units), reasons), moment.element],
+    read(prize) {
+      if (!(Number(units.value) > 0)) return [];
+      const range = row ?? dayOf(own.zone, date.value);
+      const day = row?.date ?? date.value;
+      const instant = instantsOf(own.zone, day, time.value).find((ms) => ms >= range.from && ms < range.to);
+      if (instant === undefined) throw Object.assign(new Error(`Clocks of ${own.zone} do not show ${time.value} ${row ? `in ${row.name}` : `on ${day}`}.`), { title: "No such time" });
+      return [{ instant, zone: own.zone, prize, units: Number(units.value), reason: reason.value, isMoment: moment.value() }];
+    },
+  };
+}
+
+/** Carries out what the fields of a place say, one thing after another, and says it. */
+async function save(at, own, { items, lists, additions }) {
+  const done = { changed: 0, removed: 0, added: 0 }, seals = [];
+  for (const { item, units } of items) {
+    if (!units || Number(units.value) === item.delta) continue;
+    await change(at, item, Number(units.value));
+    done[Number(units.value) === 0 ? "removed" : "changed"]++;
+  }
+  for (const { line, drop } of lists) {
+    if (!drop?.value()) continue;
+    await send("DELETE", `${agendaPath(at)}/imports/${part(line.version)}`);
+    done.removed++;
+  }
+  for (const addition of additions) {
+    const seal = await planUnits(at, addition, newKey());
+    if (seal) seals.push(seal);
+    done.added++;
+  }
+  if (seals.length) showSeals(at, own, seals);
+  return Object.entries(done).filter(([, n]) => n > 0).map(([what, n]) => `${count(n)} ${what}`).join(", ") || "Nothing was changed.";
+}
+
+/** Plans an item with another amount. The old one is removed before, so that never both come. */
+async function change(at, item, delta) {
+  await send("DELETE", `${agendaPath(at)}/${part(item.item)}`);
+  if (delta === 0) return;
+  const plan = (n) => once(newKey(), "POST", agendaPath(at), { body: JSON.stringify({ at: item.at, prize: item.prize, delta: n, reason: item.reason }) });
+  try {
+    await plan(delta);
+  } catch (problem) {
+    const isBack = await plan(item.delta).then(() => true, () => false);
+    throw Object.assign(problem, { message: `${problem.message}. ${isBack ? "It stays as it was." : "It was removed, and nothing was planned in its place: check the calendar."}` });
+  }
+}
+
+/** Plans units of any prize on any day. */
+export function addByHand(at, own, read) {
+  const prize = h("select", {}, own.stocked().map((p) => h("option", { value: p.id }, p.name)));
+  const date = h("input", { type: "date", required: true, value: own.first() });
+  const added = adding(own, { date });
+  ask({
+    title: "Add by hand", yes: "Add",
+    body: [field("Prize", prize), field("Day", date, `In the time zone ${own.zone}.`), added.elements].flat(),
+    async act() {
+      const additions = added.read(prize.value);
+      if (additions.length === 0) throw Object.assign(new Error("Write how many units."), { title: "No units" });
+      return save(at, own, { items: [], lists: [], additions }).finally(read);
+    },
+  });
+}
+
+/** Removes all that is planned in a grid and not done, after it said how much that is. */
+export function removePlan(at, own, name, grid, read) {
+  const cells = grid.rows.flatMap((row) => [...row.cells.values()]);
+  const items = cells.flatMap((cell) => cell.items).filter((item) => item.done === null);
+  const lists = [...new Map(cells.flatMap((cell) => cell.hidden).map((line) => [line.version, line])).values()];
+  const progress = h("p", { role: "status" });
+  const units = items.reduce((sum, item) => sum + item.units, 0) + lists.reduce((sum, line) => sum + line.count, 0);
+  ask({
+    title: `Remove what is planned for ${name}?`, yes: items.length + lists.length > 0 && "Remove", kind: "danger",
+    body: [h("p", {}, items.length + lists.length > 0
+      ? `${count(units)} units that are not done: ${count(items.length)} releases and ${count(lists.length)} hidden lists. They are removed one after another. States and rules stay, and what is done.`
+      : "Nothing is planned here that is not done."), progress],
+    async act() {
+      let n = 0;
+      const remove = async (path) => {
+        await send("DELETE", `${agendaPath(at)}/${path}`).catch((problem) => { if (problem.code !== "not-found") throw problem; });
+        progress.textContent = `${count(++n)} of ${count(items.length + lists.length)} removed`;
+      };
+      try {
+        for (const item of items) await remove(part(item.item));
+        for (const line of lists) await remove(`imports/${part(line.version)}`);
+      } finally {
+        await read();
+      }
+      return `${count(units)} units were removed from the calendar.`;
+    },
+  });
+}

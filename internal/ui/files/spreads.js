@@ -1,0 +1,92 @@
+// How units are spread over days and hours: what the service is then asked for.
+
+import { dateAfter, daysBetween, hoursOf, instantOf, weekdayOf, zoned } from "./zonedates.js";
+
+const itemsMax = 100_000; // of the service, planned at once
+const spreadsMax = 500, daysMax = 1000;
+
+/** Shares of some units over n places, as even as possible, as the service shares them. */
+export function shares(units, n) {
+  const rest = units % n;
+  return Array.from({ length: n }, (_, i) => Math.floor(units / n) + Math.floor(((i + 1) * rest) / n) - Math.floor((i * rest) / n));
+}
+
+const hourClock = (hour) => `${String(hour).padStart(2, "0")}:00`;
+
+/**
+ * The hours of the chosen days, each day from its hour first to its hour last, as far as
+ * they lie after and before two instants.
+ */
+export function windowsOf({ zone, from, to, weekdays, first, last, after = -Infinity, before = Infinity }) {
+  if (!(daysBetween(from, to) >= 0 && daysBetween(from, to) < daysMax)) throw wrong(`The last day must be the first one or later, and at most ${daysMax} days after it.`);
+  if (!(first < last)) throw wrong("The hours must end after they begin.");
+  const windows = [];
+  for (let date = from; date <= to; date = dateAfter(date)) {
+    if (!weekdays.includes(weekdayOf(date))) continue;
+    const begin = Math.max(instantOf(zone, date, hourClock(first)), after), end = Math.min(instantOf(zone, date, hourClock(last)), before);
+    if (begin < end) windows.push({ date, from: begin, to: end });
+  }
+  if (windows.length === 0) throw wrong("No such hour is left between these days.");
+  return windows;
+}
+
+const wrong = (text) => Object.assign(new Error(text), { title: "It cannot be spread so" });
+
+/** Windows that follow one another are one. */
+function joined(windows) {
+  const all = [];
+  for (const { from, to } of windows) {
+    if (all.at(-1)?.to === from) all.at(-1).to = to;
+    else all.push({ from, to });
+  }
+  return all;
+}
+
+/** How many of some units each window gets, when each unit comes at any instant with equal chance. */
+export function byChance(units, windows, random = () => crypto.getRandomValues(new Uint32Array(1))[0] / 2 ** 32) {
+  const counts = windows.map(() => 0), whole = windows.reduce((sum, w) => sum + w.to - w.from, 0);
+  for (let n = 0; n < units; n++) {
+    let at = random() * whole, i = 0;
+    while (i < windows.length - 1 && at >= windows[i].to - windows[i].from) at -= windows[i].to - windows[i++].from;
+    counts[i]++;
+  }
+  return counts;
+}
+
+/**
+ * What is asked of the service to release units of prizes within windows. how is "day" for
+ * all of a day's at its first instant, "hour" for some at each hour, "daily" for random
+ * times with the same number each day, "anytime" for random times. isDaily means that the
+ * units are those of each day. Items are sent as one file, and spreads one by one.
+ */
+export function planOf({ zone, how, windows, wanted, isDaily, isMoment, reason }) {
+  const items = [], spreads = [];
+  for (const { prize, units } of wanted) {
+    const each = isDaily ? windows.map(() => units) : shares(units, windows.length);
+    const plan = (at, delta) => { if (delta > 0) items.push(...itemsOf(zone, at, prize, delta, isMoment, reason)); };
+    const spread = (window, n) => {
+      if (n > 0) spreads.push({ prize, units: n, from: new Date(window.from).toISOString(), to: new Date(window.to).toISOString(), random: true, ...(isMoment ? { moment: true } : { reason }) });
+    };
+    if (how === "day") windows.forEach((w, i) => plan(w.from, each[i]));
+    if (how === "daily") windows.forEach((w, i) => spread(w, each[i]));
+    if (how === "hour") {
+      const days = windows.map((w) => hoursOf(zone, w));
+      const slots = isDaily ? days.map((hours) => shares(units, hours.length)).flat() : shares(units, days.flat().length);
+      days.flat().forEach((hour, i) => plan(hour.from, slots[i]));
+    }
+    if (how === "anytime") {
+      const all = joined(windows), counts = byChance(each.reduce((sum, n) => sum + n, 0), all);
+      all.forEach((w, i) => spread(w, counts[i]));
+    }
+    if (items.length > itemsMax) throw wrong(`More than ${itemsMax.toLocaleString()} releases cannot be planned at once.`);
+  }
+  if (spreads.length > spreadsMax) throw wrong(`These are ${spreads.length.toLocaleString()} spreads, of at most ${spreadsMax}. Take fewer days or prizes at once.`);
+  return { items, spreads };
+}
+
+/** Lines of the file of an agenda: one move, or a moment for each unit. */
+function itemsOf(zone, at, prize, delta, isMoment, reason) {
+  if (!isMoment) return [{ at: zoned(zone, at), prize, delta, reason }];
+  if (delta > itemsMax) throw wrong(`At most ${itemsMax.toLocaleString()} winning moments can be planned at once.`);
+  return Array.from({ length: delta }, () => ({ at: zoned(zone, at), prize, moment: true }));
+}
