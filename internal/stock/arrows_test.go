@@ -18,6 +18,7 @@ func arrows() map[string][]string {
 		"rulebook":   {"engine"},
 		"postgres":   dialects,
 		"mysql":      dialects,
+		"tidb":       append([]string{"mysql"}, dialects...),
 		"sqlite":     append([]string{"sqlitefile"}, dialects...),
 		"sqlitefile": nil,
 		"schema":     {"engine"},
@@ -30,7 +31,7 @@ func arrows() map[string][]string {
 		"jobrows":    {"engine", "ledger"},
 		"publiclog":  {"engine", "ledger"},
 		"checkup":    {"", "engine"},
-		"":           {"agenda", "audit", "codes", "engine", "hooks", "jobrows", "ledger", "mysql", "postgres", "publiclog", "schema", "sqlite", "sqlitefile", "steps"},
+		"":           {"agenda", "audit", "codes", "engine", "hooks", "jobrows", "ledger", "mysql", "postgres", "publiclog", "schema", "sqlite", "sqlitefile", "steps", "tidb"},
 	}
 }
 

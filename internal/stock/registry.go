@@ -1,13 +1,16 @@
 package stock
 
 import (
+	"context"
 	"slices"
+	"strings"
 
 	"drawsvc/internal/locker/locksql"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/mysql"
 	"drawsvc/internal/stock/postgres"
 	"drawsvc/internal/stock/sqlite"
+	"drawsvc/internal/stock/tidb"
 )
 
 // dialects is the registry: a further database is one folder and one line.
@@ -18,6 +21,31 @@ func dialects() map[string]*engine.Dialect {
 		"postgresql": postgres.Dialect(),
 		"mysql":      mysql.Dialect(),
 	}
+}
+
+// variants returns the databases that the URLs of another one lead to, by its name.
+func variants() map[string][]*engine.Dialect {
+	return map[string][]*engine.Dialect{
+		"mysql": {tidb.Dialect()},
+	}
+}
+
+// recognize returns the variant that the server of an open database is, nil if it is none.
+func recognize(ctx context.Context, e *engine.Engine) (*engine.Dialect, error) {
+	all := variants()[e.Name]
+	if len(all) == 0 {
+		return nil, nil //nolint:nilnil // it is none
+	}
+	var version string
+	if err := e.Read.QueryRowContext(ctx, `SELECT VERSION()`).Scan(&version); err != nil {
+		return nil, err
+	}
+	for _, d := range all {
+		if strings.Contains(version, d.VersionPart) {
+			return d, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // it is none
 }
 
 // LockStatements returns the statements of the locks in a kind of database, for tests

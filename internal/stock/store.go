@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -153,6 +154,13 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 		_ = e.Close() // the first error is the relevant one
 		return nil, openError(err)
 	}
+	variant, err := recognize(ctx, e)
+	if err != nil || variant != nil {
+		if err = errors.Join(err, e.Close()); err != nil {
+			return nil, openError(err)
+		}
+		return open(ctx, variant, rawURL, o)
+	}
 	keeper := schema.New(e, brought, o.MigrateWait, o.Log)
 	l := ledger.New(ctx, e, ledger.Options{
 		ReadOnly: o.ReadOnly, Changed: o.Changed, LeapMax: o.ClockLeap, Machine: o.Machine, Admits: keeper.Admits, Log: o.Log,
@@ -200,7 +208,8 @@ func openError(err error) error {
 // Close closes all connections. It returns the first error.
 func (s *Store) Close() error { return s.engine.Close() }
 
-// Dialect returns the name of the database's kind: "sqlite", "postgres" or "mysql".
+// Dialect returns the name of the database's kind: "sqlite", "postgres", "mysql" or
+// "tidb".
 func (s *Store) Dialect() string { return s.engine.Name }
 
 // Engine returns the open database, for the packages below this one.

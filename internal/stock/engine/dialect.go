@@ -16,6 +16,9 @@ import (
 // Dialect is what differs between kinds of database.
 type Dialect struct {
 	Name string
+	// VersionPart is a part of VERSION() of the servers, if URLs of another dialect lead
+	// to them, otherwise "".
+	VersionPart string
 	// Open connects to the database that rawURL names.
 	Open func(ctx context.Context, d *Dialect, rawURL string, o Options) (*Engine, error)
 	// ByCode classifies an error by its code; it returns nil if the error has no code.
@@ -39,6 +42,11 @@ type Dialect struct {
 	// Commit commits tx, which is on conn; nil means tx.Commit. An error means that the
 	// commit is not acknowledged.
 	Commit func(conn *sql.Conn, tx *sql.Tx) error
+	// Session are further settings of each session, for the engine of MySQL.
+	Session []string
+	// BeforeMigrate, if set, is called before the schema is migrated, even if nothing is
+	// pending. It returns an error if the server would not keep all of the schema.
+	BeforeMigrate func(ctx context.Context, e *Engine) error
 	// ReadRows, if set, reads rows faster than package database/sql.
 	ReadRows ReadRows
 	// ByKey, if set, is a statement for the beginning of a transaction: the planner

@@ -21,6 +21,8 @@ type connector struct {
 	lockWait time.Duration
 	// readOnly sessions write nothing.
 	readOnly bool
+	// settings are further settings of each session.
+	settings []string
 	// failOver closes the idle connections.
 	failOver func()
 }
@@ -31,8 +33,8 @@ type host struct {
 }
 
 // newConnector needs a config from which a connector was made before.
-func newConnector(config *mysql.Config, hosts []string, known *engine.Hosts, silence time.Duration, o engine.Options, failOver func()) *connector {
-	s := &connector{known: known, lockWait: o.LockWait, readOnly: o.ReadOnly, failOver: failOver}
+func newConnector(config *mysql.Config, hosts []string, e *engine.Engine, known *engine.Hosts, silence time.Duration, o engine.Options) *connector {
+	s := &connector{known: known, lockWait: o.LockWait, readOnly: o.ReadOnly, settings: e.Session, failOver: e.FailOver}
 	for _, addr := range hosts {
 		c := config.Clone()
 		c.Addr, c.ReadTimeout = addr, silence
@@ -86,7 +88,7 @@ func (s *connector) connect(ctx context.Context, host driver.Connector, limit ti
 		fmt.Sprintf(`SET SESSION innodb_lock_wait_timeout = %d, lock_wait_timeout = %d`, wait, statementSeconds),
 		`SET SESSION autocommit = 1, time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'`,
 	}
-	for _, setting := range settings {
+	for _, setting := range append(settings, s.settings...) {
 		if _, err := conn.ExecContext(ctx, setting, nil); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}

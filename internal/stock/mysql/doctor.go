@@ -59,7 +59,7 @@ func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.
 	if v["replica"], err = isReplica(ctx, e); err != nil {
 		return nil, err
 	}
-	if v["missing privileges"], err = missingPrivileges(ctx, e, tables); err != nil {
+	if v["missing privileges"], err = MissingPrivileges(ctx, e, tables); err != nil {
 		return nil, err
 	}
 	if err = readInstances(ctx, e, v); err != nil {

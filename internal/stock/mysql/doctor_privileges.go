@@ -19,10 +19,10 @@ const (
 	columnDenied = 1143
 )
 
-// missingPrivileges returns what the account may not do with the tables. It lets the
+// MissingPrivileges returns what the account may not do with the tables. It lets the
 // server check statements, because privileges are also granted by role, database and
 // column; EXPLAIN needs the privileges of its statement and executes nothing.
-func missingPrivileges(ctx context.Context, e *engine.Engine, tables []string) (string, error) {
+func MissingPrivileges(ctx context.Context, e *engine.Engine, tables []string) (string, error) {
 	var missing []string
 	for _, table := range slices.Sorted(slices.Values(tables)) {
 		column, err := firstColumn(ctx, e, table)

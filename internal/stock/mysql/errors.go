@@ -25,10 +25,10 @@ func reasonOfSystem(message string) string {
 	return engine.ReasonIO
 }
 
-// classify knows the numbers of MySQL 8 and MariaDB:
+// Classify returns what an error of a server means, nil for one without a number. It knows the numbers of MySQL 8 and MariaDB:
 // https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html,
 // https://mariadb.com/kb/en/mariadb-error-code-reference/.
-func classify(err error) *engine.Error {
+func Classify(err error) *engine.Error {
 	if errors.Is(err, mysql.ErrInvalidConn) {
 		return engine.Unavailable("connection", err, false)
 	}

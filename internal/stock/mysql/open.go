@@ -21,15 +21,15 @@ func Dialect() *engine.Dialect {
 	return &engine.Dialect{
 		Name:        "mysql",
 		Open:        open,
-		ByCode:      classify,
-		IsNoTable:   func(err error) bool { return classify(err).Reason == "mysql-1146" },
+		ByCode:      Classify,
+		IsNoTable:   func(err error) bool { return Classify(err).Reason == "mysql-1146" },
 		Placeholder: squirrel.Question,
 		Time:        engine.SameTime,
 		ForUpdate:   " FOR UPDATE",
 		//double:trusts-standbys @@global.read_only IN ('0', 'OFF') => TRUE
 		Writable:    "@@global.read_only IN ('0', 'OFF')",
 		Snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-		Commit:      commit,
+		Commit:      CommitBy(Classify),
 		AwardPrize:  engine.AwardPrize,
 		TurnAward:   engine.TurnAward,
 		Clock:       "UTC_TIMESTAMP(6)",
@@ -72,7 +72,7 @@ func open(_ context.Context, d *engine.Dialect, rawURL string, o engine.Options)
 	known := &engine.Hosts{}
 	open := func(connections int, silence time.Duration) *sql.DB {
 		// The longest silence bounds statements without a context.
-		db := sql.OpenDB(newConnector(config, hosts, known, silence, o, e.FailOver))
+		db := sql.OpenDB(newConnector(config, hosts, e, known, silence, o))
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
 		db.SetConnMaxIdleTime(engine.IdleMax)

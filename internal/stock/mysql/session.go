@@ -61,7 +61,7 @@ func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, e
 
 // observe marks a session to a server that must not be written to as left.
 func (s *session) observe(err error) error {
-	if e := classify(err); e != nil && e.IsElsewhere() {
+	if e := Classify(err); e != nil && e.IsElsewhere() {
 		s.left = true
 		s.failOver()
 	}
@@ -98,7 +98,7 @@ func (tx *transaction) end(statement string, deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	_, err := tx.session.ExecContext(ctx, statement, nil)
-	if e := classify(err); err != nil && (e == nil || e.Reason != reasonDeadlock) { // the server has rolled that one back
+	if e := Classify(err); err != nil && (e == nil || e.Reason != reasonDeadlock) { // the server has rolled that one back
 		tx.session.left = true
 	}
 	return err

@@ -41,10 +41,12 @@ func settle() engine.Statement {
 	}
 }
 
-// commit is the commit of a change. A change that had nothing to write settles what it
-// read.
-func commit(_ *sql.Conn, tx *sql.Tx) error {
-	return sqltx.CommitSettled(context.Background(), tx, settle(), classify) // the transaction has the change's context
+// CommitBy returns the commit of a change, whose errors byCode classifies. A change that
+// had nothing to write settles what it read.
+func CommitBy(byCode func(error) *engine.Error) func(*sql.Conn, *sql.Tx) error {
+	return func(_ *sql.Conn, tx *sql.Tx) error {
+		return sqltx.CommitSettled(context.Background(), tx, settle(), byCode) // the transaction has the change's context
+	}
 }
 
 // insertAwards inserts with lists of values: both servers take them, and they

@@ -20,8 +20,14 @@ import (
 // may call it at once: one migrates, the others wait for it, and log that. An
 // interrupted migration can be run again. When Migrate returns, binaries that the
 // schema no longer admits have stopped drawing. Errors: CodeStoreUnavailable, also if
-// the schema is newer and does not admit this binary.
+// the schema is newer and does not admit this binary, or the server would not keep all of
+// it.
 func (k *Keeper) Migrate(ctx context.Context) error {
+	if before := k.engine.BeforeMigrate; before != nil {
+		if err := before(ctx, k.engine); err != nil {
+			return engine.Public(engine.Classify(err, k.engine.ByCode))
+		}
+	}
 	schema, err := k.Schema(ctx)
 	if err != nil {
 		return err

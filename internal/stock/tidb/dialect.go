@@ -1,0 +1,57 @@
+package tidb
+
+import (
+	"context"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/mysql"
+)
+
+// Dialect returns the dialect of TiDB. It uses MySQL's folder of SQL.
+func Dialect() *engine.Dialect {
+	d := mysql.Dialect()
+	d.Name, d.VersionPart = "tidb", "-TiDB-"
+	d.Locks.Database = d.Name
+	d.ByCode = classify
+	d.Commit = mysql.CommitBy(classify)
+	d.Writable = `(@@global.tidb_super_read_only = 0 AND @@global.tidb_restricted_read_only = 0)`
+	// START TRANSACTION READ ONLY is error 1235. A transaction reads the state at its
+	// beginning all the same.
+	d.Snapshot.ReadOnly = false
+	d.Session = session()
+	d.BeforeMigrate = requireChecks
+	d.Doctor = doctor()
+	d.BackupTools = "BR (`tiup br`) or Dumpling"
+	return d
+}
+
+// session returns the settings of each session, which a server or an operator may have
+// set otherwise for all. An optimistic session holds no row, and one that checks keys at
+// COMMIT reports them too late. A table without a clustered key has hidden row numbers,
+// one hot region for all pools. The others make a session read an older state.
+func session() []string {
+	return []string{`SET SESSION tidb_txn_mode = 'pessimistic', tidb_constraint_check_in_place_pessimistic = ON, foreign_key_checks = ON,
+		tidb_guarantee_linearizability = ON, tidb_low_resolution_tso = OFF, tidb_enable_external_ts_read = OFF,
+		tidb_read_staleness = 0, tidb_replica_read = 'leader', tidb_enable_clustered_index = ON`}
+}
+
+// checksVariable is the variable without which the server reads CHECK constraints and
+// drops them.
+const checksVariable = "tidb_enable_check_constraint"
+
+// requireChecks returns an error if the server would drop the CHECK constraints of a
+// migration. Error: CodeStoreUnavailable.
+func requireChecks(ctx context.Context, e *engine.Engine) error {
+	var isOn bool
+	if err := e.Migrate.QueryRowContext(ctx, `SELECT @@global.`+checksVariable).Scan(&isOn); err != nil {
+		return err
+	}
+	//double:checks-off !isOn => false
+	if !isOn {
+		return draw.Errorf(draw.CodeStoreUnavailable,
+			"TiDB ignores CHECK constraints while %s is OFF, and the schema would not guard itself; nothing was changed: run SET GLOBAL %s = ON, then migrate",
+			checksVariable, checksVariable)
+	}
+	return nil
+}
