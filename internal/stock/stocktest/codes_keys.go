@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
@@ -115,7 +116,7 @@ func testCodesOfOtherKeys(t *testing.T, s *stock.Store) {
 
 // bytesOf is bytes as the database's SQL has them.
 func bytesOf(s *stock.Store, b []byte) string {
-	if d := s.Dialect(); d == "mysql" || d == "sqlite" {
+	if s.Engine().Migrations != goose.DialectPostgres {
 		return fmt.Sprintf(`X'%x'`, b)
 	}
 	return fmt.Sprintf(`'\x%x'`, b)

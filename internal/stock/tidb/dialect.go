@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/locker/locksql"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/mysql"
 )
@@ -12,7 +13,7 @@ import (
 func Dialect() *engine.Dialect {
 	d := mysql.Dialect()
 	d.Name, d.VersionPart = "tidb", "-TiDB-"
-	d.Locks.Database = d.Name
+	d.Locks = locks(d)
 	d.ByCode = classify
 	d.Commit = mysql.CommitBy(classify)
 	d.Writable = `(@@global.tidb_super_read_only = 0 AND @@global.tidb_restricted_read_only = 0)`
@@ -24,6 +25,14 @@ func Dialect() *engine.Dialect {
 	d.Doctor = doctor()
 	d.BackupTools = "BR (`tiup br`) or Dumpling"
 	return d
+}
+
+// locks returns the statements of the lock table:, the only one that keeps the contract of
+// locks here. GET_LOCK waits for a second or more, whatever it is given, and KILL QUERY
+// does not end that; nor does the server notice when it has lost the lock of a session. A
+// wait for the lock row: that was cancelled may still get the row.
+func locks(d *engine.Dialect) locksql.Statements {
+	return locksql.Statements{Database: d.Name, Table: d.Locks.Table}
 }
 
 // session returns the settings of each session, which a server or an operator may have

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/mysql"
@@ -22,7 +21,7 @@ const (
 	vitalVersion  = "version"
 	vitalChecks   = "checks"
 	vitalTables   = "tables"
-	vitalStores   = "stores"
+	vitalStore    = "store"
 	vitalReplicas = "max-replicas"
 )
 
@@ -32,9 +31,10 @@ func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.
 	for _, question := range []string{
 		`SHOW VARIABLES WHERE Variable_name IN ('` + checksVariable + `', 'tidb_txn_mode', 'tidb_constraint_check_in_place_pessimistic',
 			'tidb_guarantee_linearizability', 'tidb_low_resolution_tso', 'tidb_enable_external_ts_read', 'tidb_read_staleness',
-			'tidb_restricted_read_only', 'tidb_super_read_only', 'tidb_idle_transaction_timeout',
+			'tidb_restricted_read_only', 'tidb_super_read_only',
 			'autocommit', 'sql_mode', 'transaction_isolation', 'foreign_key_checks', 'max_connections')`,
 		`SELECT '` + vitalVersion + `', VERSION()`,
+		`SELECT '` + vitalStore + `', TIDB_VERSION()`,
 		`SELECT 'threads_connected', COUNT(*) FROM information_schema.processlist`,
 		`SELECT '` + vitalChecks + `', COALESCE(GROUP_CONCAT(constraint_name), '') FROM information_schema.check_constraints WHERE constraint_schema = DATABASE()`,
 		`SELECT '` + vitalTables + `', COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN ('pools', 'prizes')`,
@@ -52,10 +52,9 @@ func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.
 	return v, err
 }
 
-// readCluster adds what only a cluster has, and only an account with the rights PROCESS
-// and CONFIG may read. Without it, the rules on it say nothing.
+// readCluster adds what only a cluster has, and only an account with the right CONFIG may
+// read. Without it, the rule on it says nothing.
 func readCluster(ctx context.Context, e *engine.Engine, v engine.Vitals) {
-	_ = rulebook.ReadVitals(ctx, e, v, `SELECT '`+vitalStores+`', COUNT(*) FROM information_schema.tikv_store_status WHERE store_state_name = 'Up'`)
 	values, _ := engine.QueryAll(ctx, e.Read, func(row engine.Scanner) (value string, err error) {
 		return value, row.Scan(new(string), new(string), new(string), &value)
 	}, `SHOW CONFIG WHERE type = 'pd' AND name = 'replication.max-replicas'`)
@@ -132,18 +131,6 @@ func sessionRules() []engine.Rule {
 			},
 			"nothing can be drawn: every draw is answered 503", "set both variables to OFF, or name the cluster that is written",
 		),
-		engine.NewRule(
-			"idle-transaction", engine.LevelWarning,
-			func(v engine.Vitals, o engine.Serving) string {
-				limit := v.Shorter("tidb_idle_transaction_timeout", time.Second, o.LockTTL/3+time.Second) // a holder sends something each third of its lease
-				if limit == "" || o.Lock != "row" {
-					return ""
-				}
-				return fmt.Sprintf("%s is too short for the lease of %s of the lock row:", limit, o.LockTTL)
-			},
-			"the transaction that holds the lock is ended between two renewals; the write under it is refused and repeated, nothing is issued wrongly",
-			"raise it above a third of --lock-ttl, or choose the lock table:",
-		),
 	}
 }
 
@@ -169,10 +156,11 @@ func clusterRules() []engine.Rule {
 		engine.NewRule(
 			"one-store", engine.LevelDanger,
 			func(v engine.Vitals, _ engine.Serving) string {
-				if v[vitalStores] != "0" {
-					return "" // also if the account may not ask
+				_, store, _ := strings.Cut(v[vitalStore], "Store: ")
+				if store, _, _ = strings.Cut(store, "\n"); store == "tikv" || store == "" {
+					return ""
 				}
-				return "the cluster has no TiKV store: the server keeps its rows in its own folder (unistore)"
+				return "the server keeps its rows in a store of its own (" + store + "), not in TiKV"
 			},
 			"that store is for tests: it has one copy, and does not promise to keep what it acknowledged when the machine fails",
 			"use a cluster of PD and TiKV for draws that count",

@@ -55,39 +55,37 @@ func TestErrorsOfTheClusterHaveTheirClass(t *testing.T) {
 func TestRulesOfACluster(t *testing.T) {
 	healthy := func() engine.Vitals {
 		return engine.Vitals{
-			vitalVersion: "8.0.11-TiDB-v8.5.1", vitalStores: "3", vitalReplicas: "3", checksVariable: "ON",
+			vitalVersion: "8.0.11-TiDB-v8.5.1", vitalStore: "Edition: Community\nStore: tikv\nX: y", vitalReplicas: "3", checksVariable: "ON",
 			vitalTables: "2", vitalChecks: "pool_state,pool_version,issued_within_stock",
 			"transaction_isolation": "READ-COMMITTED", "autocommit": "ON", "foreign_key_checks": "ON", "tidb_txn_mode": "pessimistic",
 			"tidb_constraint_check_in_place_pessimistic": "ON", "tidb_guarantee_linearizability": "ON", "tidb_low_resolution_tso": "OFF",
 			"tidb_enable_external_ts_read": "OFF", "tidb_read_staleness": "0", "sql_mode": "STRICT_ALL_TABLES",
-			"tidb_restricted_read_only": "OFF", "tidb_super_read_only": "OFF", "tidb_idle_transaction_timeout": "0",
+			"tidb_restricted_read_only": "OFF", "tidb_super_read_only": "OFF",
 		}
 	}
-	check := func(v engine.Vitals, o engine.Serving) (found []string) {
+	check := func(v engine.Vitals) (found []string) {
 		for _, r := range rules() {
-			if detail := r.Broken(v, o); detail != "" {
+			if detail := r.Broken(v, engine.Serving{}); detail != "" {
 				found = append(found, string(r.Level)+" "+r.Name+": "+detail)
 			}
 		}
 		return found
 	}
-	row := engine.Serving{Lock: "row", LockTTL: 10e9}
-	require.Empty(t, check(healthy(), row))
-	require.Empty(t, check(engine.Vitals{vitalVersion: "8.0.11-TiDB-v8.4.0-x"}, engine.Serving{})[1:], "what the account may not read is no finding")
+	require.Empty(t, check(healthy()))
+	require.Empty(t, check(engine.Vitals{vitalVersion: "8.0.11-TiDB-v8.4.0-x"})[1:], "what the account may not read is no finding")
 	for name, c := range map[string]struct{ value, want string }{
-		checksVariable:                  {"OFF", "danger checks: tidb_enable_check_constraint = OFF"},
-		vitalChecks:                     {"pool_version", "danger checks-missing: there is no CHECK constraint issued_within_stock"},
-		vitalVersion:                    {"8.0.11-TiDB-v7.5.0", "warning version: VERSION() = 8.0.11-TiDB-v7.5.0"},
-		vitalStores:                     {"0", "danger one-store: the cluster has no TiKV store: the server keeps its rows in its own folder (unistore)"},
-		vitalReplicas:                   {"1", "danger replicas: replication.max-replicas = 1"},
-		"tidb_txn_mode":                 {"optimistic", "danger session: tidb_txn_mode optimistic"},
-		"tidb_read_staleness":           {"-5", "danger session: tidb_read_staleness -5"},
-		"sql_mode":                      {"", "danger session: sql_mode "},
-		"tidb_super_read_only":          {"ON", "danger read-only: tidb_super_read_only = ON"},
-		"tidb_idle_transaction_timeout": {"3", "warning idle-transaction: tidb_idle_transaction_timeout = 3s is too short for the lease of 10s of the lock row:"},
+		checksVariable:         {"OFF", "danger checks: tidb_enable_check_constraint = OFF"},
+		vitalChecks:            {"pool_version", "danger checks-missing: there is no CHECK constraint issued_within_stock"},
+		vitalVersion:           {"8.0.11-TiDB-v7.5.0", "warning version: VERSION() = 8.0.11-TiDB-v7.5.0"},
+		vitalStore:             {"Store: unistore", "danger one-store: the server keeps its rows in a store of its own (unistore), not in TiKV"},
+		vitalReplicas:          {"1", "danger replicas: replication.max-replicas = 1"},
+		"tidb_txn_mode":        {"optimistic", "danger session: tidb_txn_mode optimistic"},
+		"tidb_read_staleness":  {"-5", "danger session: tidb_read_staleness -5"},
+		"sql_mode":             {"", "danger session: sql_mode "},
+		"tidb_super_read_only": {"ON", "danger read-only: tidb_super_read_only = ON"},
 	} {
 		v := healthy()
 		v[name] = c.value
-		require.Equal(t, []string{c.want}, check(v, row))
+		require.Equal(t, []string{c.want}, check(v))
 	}
 }
