@@ -33,6 +33,7 @@ test: ## Installs the servers that the tests need, and runs the service's tests,
 	@$(call COMPILE)
 	@echo "a choice of mode and lock × database × promise: make test-all runs all"
 	@echo "without the tests of .ci/slow, and those of the load tools: make test-rest runs them"
+	@echo "without TiDB, whose server takes a quarter of an hour to build: make tidb runs the tests on it"
 	$(call TEST) -timeout 15m -p 4 -skip '$(SLOW)' $(PACKAGES) ./loadtest/faults/history
 
 .PHONY: test-rest
@@ -48,7 +49,26 @@ test-all: ## Before a release: every test with the race detector, and every comb
 	.ci/packages
 	@echo "the packages of others, named as they are compiled: two or three minutes on a new machine"
 	@$(call COMPILE,$(RACE))
+	@echo "without TiDB: make tidb runs the tests on it"
 	DRAWSVC_TEST_EVERY=true $(call TEST) $(RACE) -timeout 25m $(PACKAGES) ./...
+
+.PHONY: tidb
+tidb: bin/tidb-server ## The tests of MySQL on TiDB, and TiDB's own: contract, modes and locks, kills, upgrade; its server takes a quarter of an hour to build
+	$(call TEST) $(TIDB) -timeout 60m -run '^(TestTiDB.*|TestContract|TestSchemaRefuses|TestReadsAreLinear|TestMigrateAtOnce)$$/^(mysql.*)?$$' ./internal/stock
+	$(call TEST) $(TIDB) -timeout 60m -run '^TestMatrix$$/^(for-update|optimistic|external_(table|redis|zookeeper|etcd|nobody))_on_mysql$$' ./internal/lockmode
+	$(call TEST) $(TIDB) -timeout 30m -run '^(TestLocks|TestFaults)$$/^table:_on_mysql$$' ./internal/locker
+	$(call TEST) $(TIDB) -timeout 30m -run '^(TestTiDB.*|TestUpgrade)$$/^(mysql)?$$' ./internal/cli
+
+# With the tag, the throwaway server of MySQL is TiDB.
+TIDB = -tags=nomsgpack,tidb -p 1
+
+# The server is built from the module that tools/tidb pins; a second build comes from Go's cache.
+bin/tidb-server: tools/tidb/go.mod tools/tidb/go.sum
+	$(GO) build -C tools/tidb -p 2 -trimpath -ldflags '-s -w' -o $(CURDIR)/$@ github.com/pingcap/tidb/cmd/tidb-server
+
+.PHONY: matrix
+matrix: ## The load proof's cells of MySQL that TiDB has, and the controls, on a server that runs: DATABASE=mysql://USER:PASS@HOST/DB
+	DRAWSVC_TEST_MYSQL='$(DATABASE)' $(GO) run ./loadtest/matrix --only 'broken|MariaDB (for-update|optimistic|external (table|redis|zookeeper|etcd))'
 
 .PHONY: race
 race: ## The packages whose goroutines share most, with the race detector; on SQLite, as make test has the servers

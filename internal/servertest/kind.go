@@ -45,7 +45,7 @@ type kind struct {
 func kinds() map[string]kind {
 	return map[string]kind{
 		"postgres":  postgresKind(),
-		"mysql":     mysqlKind(),
+		"mysql":     mysqlServer(),
 		"redis":     redisKind(),
 		"zookeeper": zookeeperKind(),
 		"etcd":      etcdKind(),
