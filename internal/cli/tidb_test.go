@@ -17,7 +17,7 @@ import (
 )
 
 // TestTiDBKilled: three instances in three modes sell a pool out exactly, although TiDB is
-// killed twice under load. Callers retry a key until it wins or is told sold-out; after
+// killed twice under load. Callers retry a key until it wins or the pool is sold out; after
 // that every key that won replays its award.
 func TestTiDBKilled(t *testing.T) {
 	const stock, callers = 1500, 12

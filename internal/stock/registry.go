@@ -30,11 +30,11 @@ func variants() map[string][]*engine.Dialect {
 	}
 }
 
-// recognize returns the variant that the server of an open database is, nil if it is none.
+// recognize returns the variant that the server of an open database is, or nil.
 func recognize(ctx context.Context, e *engine.Engine) (*engine.Dialect, error) {
 	all := variants()[e.Name]
 	if len(all) == 0 {
-		return nil, nil //nolint:nilnil // it is none
+		return nil, nil //nolint:nilnil // its dialect stays
 	}
 	var version string
 	if err := e.Read.QueryRowContext(ctx, `SELECT VERSION()`).Scan(&version); err != nil {
@@ -45,7 +45,7 @@ func recognize(ctx context.Context, e *engine.Engine) (*engine.Dialect, error) {
 			return d, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // it is none
+	return nil, nil //nolint:nilnil // its dialect stays
 }
 
 // LockStatements returns the statements of the locks in a kind of database, for tests

@@ -48,7 +48,7 @@ func TestTiDBIsMigratedOnlyWithItsChecks(t *testing.T) {
 	require.NoError(t, unguarded.Migrate(t.Context()))
 	stocktest.Pool(t, unguarded, "p", 5)
 	stocktest.ExecAll(t, unguarded, []string{overIssue, `SET GLOBAL tidb_enable_check_constraint = ON`})
-	require.Contains(t, findings(t, s), "danger checks-missing: there is no CHECK constraint issued_within_stock, pool_version")
+	require.Contains(t, findings(t, s), "danger checks-missing: missing CHECK constraint: issued_within_stock, pool_version")
 }
 
 // TestTiDBKeepsItsChecks: what was migrated with CHECK constraints keeps them, even if

@@ -91,7 +91,7 @@ func checkRules() []engine.Rule {
 				if len(lost) == 0 {
 					return ""
 				}
-				return "there is no CHECK constraint " + strings.Join(lost, ", ")
+				return "missing CHECK constraint: " + strings.Join(lost, ", ")
 			},
 			why,
 			"the schema was migrated while "+checksVariable+" was OFF: set it to ON, migrate an empty database, and move the rows there",

@@ -72,10 +72,10 @@ func TestRulesOfACluster(t *testing.T) {
 		return found
 	}
 	require.Empty(t, check(healthy()))
-	require.Empty(t, check(engine.Vitals{vitalVersion: "8.0.11-TiDB-v8.4.0-x"})[1:], "what the account may not read is no finding")
+	require.Empty(t, check(engine.Vitals{vitalVersion: "8.0.11-TiDB-v8.4.0-x"})[1:], "what the account may not read makes no finding")
 	for name, c := range map[string]struct{ value, want string }{
 		checksVariable:         {"OFF", "danger checks: tidb_enable_check_constraint = OFF"},
-		vitalChecks:            {"pool_version", "danger checks-missing: there is no CHECK constraint issued_within_stock"},
+		vitalChecks:            {"pool_version", "danger checks-missing: missing CHECK constraint: issued_within_stock"},
 		vitalVersion:           {"8.0.11-TiDB-v7.5.0", "warning version: VERSION() = 8.0.11-TiDB-v7.5.0"},
 		vitalStore:             {"Store: unistore", "danger one-store: the server keeps its rows in a store of its own (unistore), not in TiKV"},
 		vitalReplicas:          {"1", "danger replicas: replication.max-replicas = 1"},
