@@ -23,7 +23,7 @@ type publisher struct {
 func startPublisher(t *trial) publisher {
 	p := publisher{folder: t.Site.TempDir(), address: servertest.FreeAddr(t.Site)}
 	cmd := exec.CommandContext(t.Ctx, filepath.Join(stage.Bin, stage.Released), "publish", "--dir", p.folder, "--every", "100ms",
-		"--metrics-listen", p.address, "--seed-identity-file", seedIdentity, "--database", t.Base.URL)
+		"--metrics-listen", p.address, "--seed-identity-file", stage.SeedIdentity, "--database", t.Base.URL)
 	t.Must(cmd.Start())
 	p.process = cmd.Process
 	t.Site.Cleanup(func() {
@@ -39,7 +39,7 @@ func (a *alarm) commit(pool string) error {
 	_, err := harness.Operate(a.Ctx, http.MethodPatch, a.Instances[0].URL()+"/admin/pools/"+pool, `{"state":"paused"}`, http.StatusOK)
 	a.Must(err)
 	_, err = stage.Command(a.Ctx, stage.Released, "pool", "commit", pool, "--origin", "draws.example.org",
-		"--seed-recipients", seedRecipients, "--database", a.Base.URL)
+		"--seed-recipients", stage.SeedRecipients, "--database", a.Base.URL)
 	a.Must(err)
 	signed := filepath.Join(a.publisher.folder, pool, "checkpoint")
 	for until := time.Now().Add(firesMax); ; time.Sleep(50 * time.Millisecond) {

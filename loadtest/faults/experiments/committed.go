@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"filippo.io/age"
-
 	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
@@ -29,12 +27,6 @@ const (
 	committedQuick = 20_000
 )
 
-// seedIdentity and seedRecipients are the files of the instances' keys.
-const (
-	seedIdentity   = stage.Bin + "/seed-identity"
-	seedRecipients = stage.Bin + "/seed-recipients"
-)
-
 func committedFaults() []Experiment {
 	return []Experiment{committed("a million committed awards, killed and changed", committedAll), committed("committed awards, killed and changed", committedQuick)}
 }
@@ -45,7 +37,7 @@ func committedFaults() []Experiment {
 func committed(name string, units int64) Experiment {
 	e := Experiment{
 		Name: name, places: everywhere(3), own: true, timeout: edgeTimeout, Longest: 20 * time.Minute, base: withSeedKeys,
-		flags: seedFlags(),
+		flags: stage.SeedFlags(),
 		run:   func(t *trial) error { return (&committedRun{trial: t, units: units}).run() },
 	}
 	if units == committedQuick {
@@ -55,26 +47,11 @@ func committed(name string, units int64) Experiment {
 }
 
 func withSeedKeys(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
-	makeSeedKeys(s)
+	stage.MakeSeedKeys(s)
 	if kind == "sqlite" {
 		return g.Database(s, kind, nil)
 	}
 	return g.Database(s, kind, g.Server(s, kind))
-}
-
-func makeSeedKeys(s *harness.Site) {
-	identity, err := age.GenerateX25519Identity()
-	if err == nil {
-		err = os.WriteFile(seedIdentity, []byte(identity.String()+"\n"), 0o600)
-	}
-	if err == nil {
-		err = os.WriteFile(seedRecipients, []byte(identity.Recipient().String()+"\n"), 0o600)
-	}
-	s.Must(err)
-}
-
-func seedFlags() []string {
-	return []string{"--seed-identity-file", seedIdentity, "--seed-recipients", seedRecipients}
 }
 
 type committedRun struct {

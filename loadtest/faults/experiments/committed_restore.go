@@ -21,7 +21,7 @@ import (
 // committed again after the restore. The control restores without the skip.
 func commitmentRestored(skips bool) Experiment {
 	return Experiment{
-		Name: "restore after a commitment", base: onDatabaseOfThePageWithKeys, loses: true, codes: []string{"paused"}, flags: seedFlags(),
+		Name: "restore after a commitment", base: onDatabaseOfThePageWithKeys, loses: true, codes: []string{"paused"}, flags: stage.SeedFlags(),
 		run: func(t *trial) error { return (&committedRestore{restore: newRestore(t), skips: skips}).run() },
 		places: []place{
 			{"postgres", lockmode.ForUpdate, "", 2}, {"postgres", lockmode.Optimistic, "", 2}, {"mysql", lockmode.ForUpdate, "", 2},
@@ -31,7 +31,7 @@ func commitmentRestored(skips bool) Experiment {
 }
 
 func onDatabaseOfThePageWithKeys(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
-	makeSeedKeys(s)
+	stage.MakeSeedKeys(s)
 	return onDatabaseOfThePage(g, s, kind)
 }
 

@@ -16,6 +16,7 @@ import (
 	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/report"
 )
 
@@ -39,7 +40,7 @@ const (
 func floodOfEveryRole() Experiment {
 	return Experiment{
 		Name: "flood of every role", own: true, run: floodedByRoles, timeout: edgeTimeout, Longest: 10 * time.Minute, base: withSeedKeys,
-		flags:  append(seedFlags(), "--connections-max", "200"),
+		flags:  append(stage.SeedFlags(), "--connections-max", "200"),
 		places: []place{{"sqlite", lockmode.ForUpdate, "", 1}, {"postgres", lockmode.ForUpdate, "", 1}, {"mysql", lockmode.ForUpdate, "", 1}},
 	}
 }

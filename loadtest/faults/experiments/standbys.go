@@ -21,42 +21,29 @@ import (
 // standbyFaults are the faults of a primary that is lost, whose standby is promoted by
 // hand. They show what happens to changes that had not reached the standby.
 func standbyFaults() []Experiment {
-	sync, async := &pair{synchronous: true}, &pair{}
+	sync, async := newPair(true), newPair(false)
 	places := []place{{"postgres", "for-update", "", 2}, {"postgres", "optimistic", "", 2}, {"postgres", "external", "table", 3}}
 	return []Experiment{
-		{Name: "synchronous standby silent, then primary lost", Number: 9, places: places, base: sync.base, run: sync.lost},
+		{Name: "synchronous standby silent, then primary lost", Number: 9, places: places, base: sync.Base, run: sync.lost},
 		cancelledWaits(),
-		{Name: "asynchronous standby behind, then primary lost", Number: 9, places: places, base: async.base, run: async.lost, loses: true},
+		{Name: "asynchronous standby behind, then primary lost", Number: 9, places: places, base: async.Base, run: async.lost, loses: true},
 	}
 }
 
 // cancelledWaits cancels every wait for a standby: draws and moves of stock that only
 // the primary has must be answered as unknown.
 func cancelledWaits() Experiment {
-	p := &pair{synchronous: true}
+	p := newPair(true)
 	return Experiment{
 		Name: "waits for a silent synchronous standby broken off, then primary lost", Number: 9,
 		places: []place{{"postgres", "for-update", "", 2}, {"postgres", "optimistic", "", 2}, {"postgres", "external", "table", 3}},
-		base:   p.base, run: p.cancelled,
+		base:   p.Base, run: p.cancelled,
 	}
 }
 
-type pair struct {
-	synchronous      bool
-	primary, standby *servertest.Server
-	link             *servertest.Proxy
-}
+type pair struct{ *stage.Pair }
 
-func (p *pair) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
-	p.primary = servertest.Start(s, kind, servertest.Args(words.Of(kind).Small...))
-	p.link = servertest.StartProxy(s, p.primary.Addr())
-	p.standby = servertest.StartStandby(s, p.primary, p.link.Addr(), "standby", servertest.Args(words.Of(kind).Small...))
-	b := g.OnHosts(s, kind, p.primary, []*servertest.Server{p.primary, p.standby})
-	if p.synchronous {
-		s.Must(stage.ExecAll(b.Admin, `ALTER SYSTEM SET synchronous_standby_names = 'standby'`, `SELECT pg_reload_conf()`))
-	}
-	return b
-}
+func newPair(synchronous bool) *pair { return &pair{&stage.Pair{Synchronous: synchronous}} }
 
 const (
 	// behind is how long the standby receives nothing: longer than the service's
@@ -64,17 +51,15 @@ const (
 	behind = 7 * time.Second
 	// cancelling is how long waits for the standby are cancelled.
 	cancelling = 4 * time.Second
-	// lostNode and heirNode are the primary's and the standby's names.
-	lostNode, heirNode = "node 1", "node 2"
-	// promote does not wait: a waiting statement's snapshot could keep the standby from
-	// replaying the rest.
-	promote = `SELECT pg_promote(false)`
+	lostNode   = stage.LostNode
+	heirNode   = stage.HeirNode
+	promote    = stage.Promote
 )
 
 // lost cuts the standby off, lets callers retry unanswered requests, and removes the
 // primary permanently.
 func (p *pair) lost(t *trial) error {
-	p.link.Hold()
+	p.Link.Hold()
 	for until := time.Now().Add(behind); time.Now().Before(until); t.Sleep(50, 150) {
 		doubts := t.History.Doubtful(t.History.Now())
 		t.AskAgain(doubts[:min(len(doubts), 16)], 0)
@@ -85,7 +70,7 @@ func (p *pair) lost(t *trial) error {
 // cancelled is lost while an operator cancels every wait for the standby: each commit
 // is then visible, and no standby has it.
 func (p *pair) cancelled(t *trial) error {
-	p.link.Hold()
+	p.Link.Hold()
 	until := time.Now().Add(cancelling)
 	asked := make(chan struct{})
 	go func() {
@@ -111,11 +96,7 @@ func (p *pair) cancelled(t *trial) error {
 }
 
 func (p *pair) handOver(t *trial) error {
-	p.primary.Kill()
-	p.link.Cut() // this discards what was held
-	heir := t.Nodes[heirNode]
-	delete(t.Nodes, lostNode)
-	t.Must(stage.ExecAll(heir, promote))
+	t.Must(p.HandOver(t.Base))
 	return t.awaitWritable(t.Nodes, false)
 }
 
@@ -130,7 +111,7 @@ func laggingFaults() []Experiment {
 }
 
 func standbyBehind() Experiment {
-	standby := &pair{synchronous: true}
+	standby := newPair(true)
 	return Experiment{
 		Name: "an instance led to a standby that is behind, then promoted", Number: 17,
 		places: []place{
@@ -149,9 +130,9 @@ const (
 
 // misled returns the pair with one instance that knows only the standby.
 func (p *pair) misled(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
-	b := p.base(g, s, kind)
+	b := p.Base(g, s, kind)
 	migrateUp(s, b.URL)
-	b.URLs = []string{b.URLs[0], b.URLs[1], strings.Replace(b.URL, p.primary.Addr(), p.standby.Addr(), 1)}
+	b.URLs = []string{b.URLs[0], b.URLs[1], strings.Replace(b.URL, p.Primary.Addr(), p.Standby.Addr(), 1)}
 	b.AwaitTable(s, "lock_tokens")
 	return b
 }
@@ -170,7 +151,7 @@ func (p *pair) behind(t *trial) error {
 	heir := t.Nodes[heirNode]
 	t.Must(stage.ExecAll(heir, `SELECT pg_wal_replay_pause()`))
 	t.askBehind(begin, pools)
-	p.primary.Kill()
+	p.Primary.Kill()
 	delete(t.Nodes, lostNode)
 	if err := stage.ExecAll(heir, promote); err != nil { // it ends the pause as well
 		return err

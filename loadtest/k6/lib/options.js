@@ -35,6 +35,8 @@ function prizesOf(list) {
 
 export const bases = text('BASE_URL', 'http://127.0.0.1:8080').split(',').map((s) => s.trim().replace(/\/+$/, ''));
 if (bases.some((b) => !/^https?:\/\/[^/]+/.test(b))) stop('BASE_URL must be one or more of http://HOST:PORT, comma separated');
+// admins are the addresses for operators, where the public ones do not pass on their calls.
+export const admins = text('ADMIN_URL', bases.join()).split(',').map((s) => s.trim().replace(/\/+$/, ''));
 // byPath sends draws to /pools/{pool}/draws instead of /draw.
 export const byPath = text('BY_PATH', '') === 'true';
 export const adminToken = text('ADMIN_TOKEN', '');

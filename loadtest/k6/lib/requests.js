@@ -4,7 +4,7 @@ import http from 'k6/http';
 import { hexEncode, randomBytes } from 'k6/crypto';
 import exec from 'k6/execution';
 import { sleep } from 'k6';
-import { adminToken, bases, byPath, drawToken, given, patience, silenceMax, stop } from './options.js';
+import { adminToken, admins, bases, byPath, drawToken, given, patience, silenceMax, stop } from './options.js';
 import { count, latency, unexpected } from './counts.js';
 
 http.setResponseCallback(http.expectedStatuses({ min: 100, max: 599 })); // judged here, by code
@@ -12,9 +12,9 @@ http.setResponseCallback(http.expectedStatuses({ min: 100, max: 599 })); // judg
 let turn = 0;
 
 // base is the next instance, in the script's own round robin.
-export function base() {
+export function base(of = bases) {
   turn += 1;
-  return bases[(exec.vu.idInTest + turn) % bases.length];
+  return of[(exec.vu.idInTest + turn) % of.length];
 }
 
 function params(token, headers = {}) {
@@ -29,7 +29,7 @@ function ask(token, method, instance, path, body = null, headers = {}) {
   const [name, value] = token;
   const until = Date.now() + 1000 * silenceMax;
   for (;;) {
-    const at = instance || base();
+    const at = instance || base(admins);
     try {
       const r = http.request(method, at + path, body === null ? null : JSON.stringify(body), params(value, headers));
       if (r.status === 401 || r.status === 403) stop(`${at} refuses the token (${r.status}): set ${name}`);
@@ -56,16 +56,16 @@ export function codeOf(r) {
   }
 }
 
-// open checks the instances and both tokens and makes the pool.
-export function open(p) {
+// open checks the instances and both tokens and makes the pool; more are further members of it.
+export function open(p, more = {}) {
   console.log(`options: ${given.join(' ')}`);
-  for (const at of bases) {
+  for (const at of admins) {
     const ready = admin('GET', '/readyz', null, {}, at);
     if (ready.status !== 200) stop(`${at}/readyz answers ${ready.status}: this is no drawsvc, or it is not ready`);
     const list = admin('GET', '/admin/pools', null, {}, at);
     if (list.status !== 200) stop(`${at}/admin/pools answers ${list.status}: this is no drawsvc`);
   }
-  const made = admin('POST', '/admin/pools', Object.assign({ id: p.id, name: 'Load test', prizes: p.prizes }, p.mode ? { mode: p.mode } : {}));
+  const made = admin('POST', '/admin/pools', Object.assign({ id: p.id, name: 'Load test', prizes: p.prizes }, more, p.mode ? { mode: p.mode } : {}));
   if (codeOf(made) === 'pool-exists') stop(`pool ${p.id} exists already: name another one with POOL`);
   if (made.status !== 201) stop(`pool ${p.id} cannot be made: ${made.status} ${made.body}`);
   for (const at of bases) {
