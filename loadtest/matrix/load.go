@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -35,22 +33,17 @@ type loadRun struct {
 // could not be run at all. If api is set, k6's REST API is served on that address.
 func load(ctx context.Context, s *harness.Site, c cell, urls []string, api string) (loadRun, error) {
 	file := filepath.Join(s.TempDir(), "summary.json")
-	args := []string{"run", "--quiet", "--no-usage-report", "--log-format", "raw", "--no-color",
-		"-e", "BASE_URL=" + strings.Join(urls, ","), "-e", "ADMIN_TOKEN=" + harness.AdminToken, "-e", "DRAW_TOKEN=" + harness.DrawToken, "-e", "SUMMARY=" + file}
-	for _, option := range c.options {
-		args = append(args, "-e", option)
-	}
+	options := append([]string{
+		"BASE_URL=" + strings.Join(urls, ","), "ADMIN_TOKEN=" + harness.AdminToken, "DRAW_TOKEN=" + harness.DrawToken, "SUMMARY=" + file,
+	}, c.options...)
+	var more []string
 	if api != "" {
-		args = append(args, "--address", api)
+		more = []string{"--address", api}
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(place.Bin, "k6"), append(args, "loadtest/k6/"+c.script+".js")...)
-	cmd.Env = append(os.Environ(), "K6_AUTO_EXTENSION_RESOLUTION=false")
-	output, err := cmd.CombinedOutput()
-	run := loadRun{output: string(output)}
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		run.exit = exit.ExitCode()
-	} else if err != nil {
-		return run, fmt.Errorf("run k6: %w", err)
+	var run loadRun
+	var err error
+	if run.exit, run.output, err = place.RunScript(ctx, c.script, options, more...); err != nil {
+		return run, err
 	}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -16,6 +16,8 @@ type Pair struct {
 	Synchronous      bool
 	Primary, Standby *servertest.Server
 	Link             *servertest.Proxy
+	// Options are added to those of both servers.
+	Options []servertest.Option
 }
 
 // LostNode and HeirNode are the primary's and the standby's names in [Base.Nodes].
@@ -28,9 +30,10 @@ const (
 
 // Base starts both servers, and creates a cell's database on them.
 func (p *Pair) Base(g *Ground, s *harness.Site, kind string) *Base {
-	p.Primary = servertest.Start(s, kind, servertest.Args(place.Of(kind).Small...))
+	options := append([]servertest.Option{servertest.Args(place.Of(kind).Small...)}, p.Options...)
+	p.Primary = servertest.Start(s, kind, options...)
 	p.Link = servertest.StartProxy(s, p.Primary.Addr())
-	p.Standby = servertest.StartStandby(s, p.Primary, p.Link.Addr(), "standby", servertest.Args(place.Of(kind).Small...))
+	p.Standby = servertest.StartStandby(s, p.Primary, p.Link.Addr(), "standby", options...)
 	b := g.OnHosts(s, kind, p.Primary, []*servertest.Server{p.Primary, p.Standby})
 	if p.Synchronous {
 		s.Must(ExecAll(b.Admin, `ALTER SYSTEM SET synchronous_standby_names = 'standby'`, `SELECT pg_reload_conf()`))
