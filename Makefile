@@ -117,6 +117,12 @@ loadtest-quick: ## The same shape in under three minutes
 	.ci/packages
 	$(GO) run ./loadtest/matrix --quick
 
+.PHONY: rehearsal
+rehearsal: ## Plays an evening on three instances, nginx and a standby, and writes it into docs/rehearsal.md
+	.ci/packages
+	$(GO) run ./loadtest/rehearse --here
+	$(GO) run ./loadtest/rehearse doc
+
 .PHONY: locks
 locks: ## Runs the suite of every lock, measures their speed, and writes both into docs/locks.md
 	.ci/packages
