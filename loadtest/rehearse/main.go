@@ -64,7 +64,7 @@ func parse(args []string) (s settings, err error) {
 
 // tenth are the options of a run on this machine: a tenth of the default rates.
 func tenth() []string {
-	return []string{"RATE=100", "PEAK_RATE=500", "VUS_MAX=400", "USERS=10000", "ROLLOUT_SECONDS=60"}
+	return []string{"RATE=100", "PEAK_RATE=500", "VUS_MAX=400", "USERS=10000", "RAMP_SECONDS=30", "FAILOVER_SECONDS=40", "ROLLOUT_SECONDS=40"}
 }
 
 func run(ctx context.Context, s settings, out io.Writer) error {
