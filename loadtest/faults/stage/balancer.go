@@ -130,12 +130,12 @@ func (w *World) StartNginx(edit func(config string) string) string {
 	for _, i := range w.Instances {
 		addresses = append(addresses, i.Address)
 	}
-	const public = `location ~ ^/(draw$|pools/)`
+	const public = `location ~ ^/(draw$|`
 	config := servertest.WithoutCallerBounds(servertest.NginxOfPage(w.Site, proxyPage, listen, addresses...))
 	if !strings.Contains(config, public) {
 		w.Site.Fatalf("%s has no %q", proxyPage, public)
 	}
-	config = strings.Replace(config, public, `location ~ ^/(draw$|pools/|admin/)`, 1)
+	config = strings.Replace(config, public, public+`admin/|`, 1)
 	servertest.StartNginx(w.Site, listen, edit(config))
 	return "http://" + listen
 }
