@@ -56,7 +56,7 @@ export const options = Object.assign({}, lib.settings, {
 // setup commits the pool to its numbers, if the service has recipients of seeds.
 export function setup() {
   const data = lib.open(pool, { state: 'paused' });
-  const made = lib.admin('POST', `/admin/pools/${data.pool}/commitment`, { stock_while_open: true });
+  const made = lib.admin('POST', `/admin/pools/${data.pool}/commitment`, {});
   if (made.status !== 201) console.error(`the pool is not committed: ${made.status} ${made.body}`);
   lib.state(data.pool, 'open');
   return data;
