@@ -199,3 +199,21 @@ func TestARunIsHereOrOnStaging(t *testing.T) {
 	assert.Equal(t, "rehearsal", s.results)
 	assert.Equal(t, []string{"RATE=10"}, s.options)
 }
+
+// TestPublished: the report and the page show the published run, which passed.
+func TestPublished(t *testing.T) {
+	t.Parallel()
+	p, err := report.Read[published]("results/rehearsal.json")
+	require.NoError(t, err)
+	require.NoError(t, report.Verdict("checks", p.Checks))
+	shown, err := os.ReadFile("results/rehearsal.md")
+	require.NoError(t, err)
+	assert.Equal(t, p.markdown(), string(shown))
+	text, err := os.ReadFile("../../" + page)
+	require.NoError(t, err)
+	filled, err := report.Filled(string(text), report.Section{Name: "rehearsal", Text: p.body()})
+	require.NoError(t, err)
+	assert.Equal(t, string(text), filled)
+	p.Steps[0].Draws++
+	assert.NotEqual(t, p.markdown(), string(shown), "another result is another page")
+}
