@@ -20,9 +20,11 @@ type Pair struct {
 	Options []servertest.Option
 }
 
-// LostNode and HeirNode are the primary's and the standby's names in [Base.Nodes].
 const (
-	LostNode, HeirNode = "node 1", "node 2"
+	// LostNode is the primary's name in [Base.Nodes].
+	LostNode = "node 1"
+	// HeirNode is the standby's name there.
+	HeirNode = "node 2"
 	// Promote does not wait: a waiting statement's snapshot could keep the standby from
 	// replaying the rest.
 	Promote = `SELECT pg_promote(false)`
