@@ -9,11 +9,6 @@ import (
 	"path/filepath"
 )
 
-// K6 returns the program that runs the load scripts, pinned by its own go.mod.
-func K6() Program {
-	return Program{Folder: "loadtest/k6", Name: "k6", Packages: []string{"go.k6.io/k6/v2"}}
-}
-
 // RunScript runs a load script with options as NAME=VALUE, and further arguments of k6.
 // It returns k6's exit code and output, and an error only if k6 could not be run at all.
 func RunScript(ctx context.Context, script string, options []string, more ...string) (exit int, output string, err error) {
