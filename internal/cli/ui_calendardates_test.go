@@ -19,7 +19,7 @@ func TestUICalendarOfZones(t *testing.T) {
 	t.Parallel()
 	b := browse(t, administered(t).url, 800, 600)
 	b.await(`document.querySelector(".sign-in")`)
-	b.do(chromedp.Evaluate(`Promise.all([import("./ui/zonedates.js"), import("./ui/spreads.js")]).then(([dates, spreads]) => { Object.assign(window, { dates, spreads }); return true; })`, nil, awaited))
+	b.do(chromedp.Evaluate(`Promise.all([import("./ui/zone.js"), import("./ui/spreads.js")]).then(([dates, spreads]) => { Object.assign(window, { dates, spreads }); return true; })`, nil, awaited))
 	others := 0 // a calendar whose days all have 24 hours is the double
 	for zone, days := range map[string][]string{
 		"Europe/Berlin": {"2026-03-28", "2026-03-29", "2026-10-25", "2026-12-24"}, "America/New_York": {"2026-03-08", "2026-11-01"},

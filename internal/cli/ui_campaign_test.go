@@ -75,6 +75,7 @@ func TestUISaysThatNothingCanBeWon(t *testing.T) {
 	b.await(`/18,\d{3} of 20,000 turned away|19,000 of 20,000 turned away/.test(document.body.textContent)`)
 	b.await(`/Of 20,000 tries 1[89],\d{3} were turned away by the limit of 1 draw per day: raise the users\./.test(document.body.textContent)`)
 	require.False(t, eval[bool](b, `document.body.textContent.includes("as expected")`))
+	b.says("In the time zone Europe/Berlin.")
 	b.says("By day, Europe/Berlin")
 	b.await(`document.querySelector("[data-runs]").dataset.runs > 1`)
 

@@ -99,7 +99,7 @@ function add(at, path, read) {
     title: "Add to the agenda", yes: "Add",
     body: [field("When", when, `In the time zone ${at.zone}.`), field("What", what), ...moves, laws],
     async act() {
-      const item = { at: instantOf(when.value, at.zone).toISOString() };
+      const item = { at: new Date(instantOf(at.zone, ...when.value.split("T"))).toISOString() };
       if (what.value === "stock") Object.assign(item, { prize: prize.value, delta: Number(delta.value), reason: reason.value });
       else if (what.value === "rules") item.rules = rules.value.trim() ? readDocument(rules.value) : null;
       else item.state = what.value;

@@ -1,6 +1,5 @@
 // The calendar of a pool: its agenda as a grid of days, or the hours of one, and prizes.
 
-import { get, part } from "./api.js";
 import { addByHand, openCell, removePlan } from "./calendarcell.js";
 import { agendaPath, fill, fillByFile } from "./calendarfill.js";
 import { datesOf, daysOf, daysShown, gridOf, hoursOfDay, pageOf, readItems, worthOf } from "./calendargrid.js";
@@ -8,13 +7,12 @@ import { button, count, h, say } from "./dom.js";
 import { amountOf, money } from "./money.js";
 import { shownName } from "./shown.js";
 import { mayAct } from "./state.js";
-import { browserZone } from "./words.js";
-import { clockOf, dateAfter, dateOf, dayOf, dayWords } from "./zonedates.js";
+import { clockOf, dateAfter, dateOf, dayOf, dayWords } from "./zone.js";
 
 const columnsMax = 12;
 
 export async function calendarSection(at, first) {
-  const own = { ...await zoneOf(at), agenda: null, columns: [], date: null, from: null, page: 0, focus: "" };
+  const own = { zone: at.zone, agenda: null, columns: [], date: null, from: null, page: 0, focus: "" };
   const title = h("h2", {}), note = h("p", { class: "quiet" }), secret = h("p", { class: "quiet", role: "status" }), place = h("div", { class: "scroll" }), moves = h("div", { class: "actions" });
   Object.assign(own, facts(at, own), { refocus: () => place.querySelector("[tabindex='0']")?.focus() });
   const show = () => draw(at, own, { title, note, secret, place, moves }, show, read);
@@ -48,12 +46,6 @@ function follow(at, read) {
   };
 }
 
-/** The zone whose days the calendar has: that of the rules, else the browser's. */
-async function zoneOf(at) {
-  const { rules } = at.pool.rules ? await get(`admin/pools/${part(at.id)}/rules`, { signal: at.signal }) : {};
-  return rules?.zone ? { zone: rules.zone, zoneIs: "the zone of the rules" } : { zone: browserZone(), zoneIs: "the zone of this browser; the rules name none" };
-}
-
 /** What dialogs ask of the calendar. */
 function facts(at, own) {
   const next = (states, after = 0) => own.agenda.items.find((item) => states.includes(item.state) && item.done === null && item.ms > after)?.ms;
@@ -82,7 +74,7 @@ function draw(at, own, parts, show, read) {
   const prizes = prizesOf(own, grid.sums), shownFrom = Math.min(own.page, Math.floor((prizes.length - 1) / columnsMax)) * columnsMax;
   own.columns = prizes.slice(Math.max(0, shownFrom), Math.max(0, shownFrom) + columnsMax);
   say(parts.title, own.date ? `Calendar: ${dayWords(own.date)}` : "Calendar");
-  say(parts.note, `Units that the agenda releases, by the ${own.date ? "hour" : "day"}. Times are those of ${own.zone}, ${own.zoneIs}.`);
+  say(parts.note, `Units that the agenda releases, by the ${own.date ? "hour" : "day"}. Times are those of ${own.zone}, ${at.isOwnZone ? "the zone of the rules" : "the zone of this browser; the rules name none"}.`);
   own.from = days.rows[0].date; // the page stays where it is when the agenda becomes longer
   const go = (changes, move) => {
     Object.assign(own, { focus: "" }, changes);

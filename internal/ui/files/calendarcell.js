@@ -6,7 +6,7 @@ import { ask } from "./dialog.js";
 import { count, field, h, table } from "./dom.js";
 import { mayAct } from "./state.js";
 import { box, shown } from "./rulesfields.js";
-import { clockOf, dayOf, instantsOf, instantWords } from "./zonedates.js";
+import { clockOf, dayOf, instantsOf, instantWords } from "./zone.js";
 
 const shownMax = 100, unitsMax = 1_000_000_000_000, ahead = 300_000;
 

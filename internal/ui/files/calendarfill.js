@@ -7,7 +7,7 @@ import { button, count, field, h, table } from "./dom.js";
 import { chosen, previewed } from "./preview.js";
 import { box, shown } from "./rulesfields.js";
 import { planOf, windowsOf } from "./spreads.js";
-import { instantWords, zoned } from "./zonedates.js";
+import { instantWords, zoned } from "./zone.js";
 
 const soon = 120_000; // units are not planned for earlier than this, in ms: the calls take their time
 const minute = 60_000;

@@ -2,7 +2,7 @@
 
 import { pages } from "./api.js";
 import { cents } from "./money.js";
-import { dateAfter, dateOf, dayOf, daysBetween, dayWords, hoursOf } from "./zonedates.js";
+import { dateAfter, dateOf, dayOf, daysBetween, dayWords, hoursOf } from "./zone.js";
 
 const pagesMax = 200, fortnight = 14;
 export const daysShown = 42; // at a time

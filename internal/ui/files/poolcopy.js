@@ -4,7 +4,7 @@ import { part, send } from "./api.js";
 import { ask } from "./dialog.js";
 import { copied, countOf, field, h, say } from "./dom.js";
 import { namedFields } from "./newpool.js";
-import { daysBetween, wallOf } from "./zone.js";
+import { dateAfter, dateOf, daysBetween } from "./zone.js";
 
 /** The first instant of an agenda that can be seen, null for none. */
 const beginning = (agenda) => agenda.map((item) => (item.hidden ? item.hidden.from : item.at)).filter(Boolean).sort((a, b) => Date.parse(a) - Date.parse(b))[0] ?? null;
@@ -12,7 +12,7 @@ const beginning = (agenda) => agenda.map((item) => (item.hidden ? item.hidden.fr
 /** Asks for a copy: its name, and when its agenda begins. */
 export function askCopy(at) {
   const fields = namedFields(`${at.pool.name} (copy)`), first = beginning(at.agenda);
-  const begins = first && wallOf(first, at.zone).slice(0, 10), tomorrow = wallOf(Date.now() + 86400000, at.zone).slice(0, 10);
+  const begins = first && dateOf(at.zone, Date.parse(first)), tomorrow = dateAfter(dateOf(at.zone, Date.now()));
   const takes = h("input", { type: "checkbox" }), day = h("input", { type: "date", min: tomorrow, required: true, value: begins > tomorrow ? begins : tomorrow });
   takes.checked = Boolean(first);
   const dates = h("div", {}, field("First day of the copy", day, `The agenda of this pool begins on ${begins}. Each item moves by the same number of days, and keeps its time of day in ${at.zone}.`));

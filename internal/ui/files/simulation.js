@@ -5,6 +5,7 @@ import { problemText } from "./dialog.js";
 import { bar, count, field, h, moment, pill, table } from "./dom.js";
 import { amountOf, cents, money } from "./money.js";
 import { perWords } from "./words.js";
+import { clockOf, dateOf, instantOf } from "./zone.js";
 
 const drawsMax = 1_000_000, usersMax = 300_000; // of the service
 const runsMax = 10, runsFor = 10_000; // runs of one simulation, and how long another begins, in ms
@@ -19,8 +20,8 @@ function span(agenda) {
   return { from, to: next(["closed", "paused"], from) ?? from + day };
 }
 
-/** A time as the field for one has it: that of this browser, without its zone. */
-const local = (ms) => new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+/** A time as the field for one has it: without its zone. */
+const local = (zone, ms) => `${dateOf(zone, ms)}T${clockOf(zone, ms).slice(0, 5)}`;
 
 const hour = 3_600_000, calendar = { hour, day, week: 7 * day, month: 30 * day };
 
@@ -40,16 +41,17 @@ function usersFor(draws, rules, span) {
 /** The form of a simulation: it begins with the present stock, follows the agenda, and writes nothing. own are the rules in force. */
 export function simulationForm(at, own, place) {
   const { from, to } = span(at.agenda);
-  const begin = h("input", { type: "datetime-local", required: true, value: local(from) }), end = h("input", { type: "datetime-local", required: true, value: local(to) });
+  const begin = h("input", { type: "datetime-local", required: true, value: local(at.zone, from) }), end = h("input", { type: "datetime-local", required: true, value: local(at.zone, to) });
   const number = (value, max) => h("input", { type: "number", min: 1, max, value, required: true, inputmode: "numeric" });
   const draws = number(20_000, drawsMax), users = number(1000, usersMax);
   let isTyped = false;
   users.addEventListener("input", () => { isTyped = true; });
-  const chosen = () => ({ from: Date.parse(begin.value), to: Date.parse(end.value) });
+  const instant = (input) => (input.value ? instantOf(at.zone, ...input.value.split("T")) : NaN);
+  const chosen = () => ({ from: instant(begin), to: instant(end) });
   const preset = () => { if (!isTyped) users.value = usersFor(Number(draws.value), own.document, chosen()); };
   for (const input of [draws, begin, end]) input.addEventListener("input", preset);
   const run = h("button", { type: "submit" }, "Simulate");
-  const form = h("form", { class: "fields simulation" }, field("From", begin), field("To", end), field("Draws", draws), field("Users", users), h("p", {}, run));
+  const form = h("form", { class: "fields simulation" }, field("From", begin, `In the time zone ${at.zone}.`), field("To", end), field("Draws", draws), field("Users", users), h("p", {}, run));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     run.disabled = true;

@@ -1,6 +1,6 @@
 // How units are spread over days and hours: what the service is then asked for.
 
-import { dateAfter, daysBetween, hoursOf, instantOf, weekdayOf, zoned } from "./zonedates.js";
+import { dateAfter, daysBetween, hoursOf, instantOf, weekdayOf, zoned } from "./zone.js";
 
 const itemsMax = 100_000; // of the service, planned at once
 const spreadsMax = 500, daysMax = 1000;

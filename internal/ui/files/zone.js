@@ -1,21 +1,81 @@
-// Times in the zone of a campaign: the zone of its rules, or else that of the browser.
+// Days and hours of a time zone, by the browser's own table of zones: some days have 23
+// or 25 hours. An instant is a number of milliseconds, a date is text such as 2026-12-24,
+// a clock is text such as 08:00.
 
-const wall = new Map();
+const dayLength = 86_400_000, hourLength = 3_600_000;
+const formats = new Map();
 
-/** The date and time of day of an instant in a zone, as the value of a datetime-local field. */
-export function wallOf(instant, zone) {
-  if (!wall.has(zone)) wall.set(zone, new Intl.DateTimeFormat("en-US", { timeZone: zone, hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" }));
-  const part = Object.fromEntries(wall.get(zone).formatToParts(new Date(instant)).map(({ type, value }) => [type, value]));
-  return `${part.year.padStart(4, "0")}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}`;
+/** What the clocks of a zone show at an instant, as the instant at which those of UTC show it. */
+function wall(zone, at) {
+  if (!formats.has(zone)) {
+    const two = "2-digit";
+    formats.set(zone, new Intl.DateTimeFormat("en-US", { timeZone: zone, hourCycle: "h23", year: "numeric", month: two, day: two, hour: two, minute: two, second: two }));
+  }
+  const p = Object.fromEntries(formats.get(zone).formatToParts(at).map(({ type, value }) => [type, Number(value)]));
+  return Date.UTC(p.year, p.month - 1, p.day, p.hour, p.minute, p.second) + (at % 1000);
 }
 
-/** The instant at which the clocks of a zone show the value of a datetime-local field. */
-export function instantOf(text, zone) {
-  const shown = Date.parse(`${text}Z`);
-  const ahead = (at) => Date.parse(`${wallOf(at, zone)}Z`) - Math.floor(at / 1000) * 1000;
-  const about = shown - ahead(shown);
-  return new Date(shown - ahead(about));
+const offset = (zone, at) => wall(zone, at) - at;
+
+/** The instants at which the clocks of a zone show a time of a day: none where they leap over it, two where they go back. */
+export function instantsOf(zone, date, clock = "00:00") {
+  const local = Date.parse(`${date}T${clock}Z`);
+  const offsets = new Set([local - dayLength, local + dayLength].map((near) => offset(zone, near)));
+  return [...offsets].map((o) => local - o).filter((at) => wall(zone, at) === local).sort((a, b) => a - b);
 }
 
-/** The calendar days from one day to another, such as "2026-12-01". */
-export const daysBetween = (from, to) => Math.round((Date.parse(`${to}T00:00Z`) - Date.parse(`${from}T00:00Z`)) / 86400000);
+/** The first of these instants; where clocks leap over the time, the one that is as long after their leap. */
+export function instantOf(zone, date, clock = "00:00") {
+  const [first] = instantsOf(zone, date, clock);
+  const local = Date.parse(`${date}T${clock}Z`);
+  return first ?? local - offset(zone, local - dayLength);
+}
+
+/** The date and the clock of a zone at an instant. */
+export const dateOf = (zone, at) => new Date(wall(zone, at)).toISOString().slice(0, 10);
+export const clockOf = (zone, at) => new Date(wall(zone, at)).toISOString().slice(11, 19);
+
+/** The date some days after one. */
+export const dateAfter = (date, days = 1) => new Date(Date.parse(`${date}T00:00Z`) + days * dayLength).toISOString().slice(0, 10);
+
+/** How many days lie between two dates. */
+export const daysBetween = (from, to) => Math.round((Date.parse(`${to}T00:00Z`) - Date.parse(`${from}T00:00Z`)) / dayLength);
+
+/** The number of a date's day of the week, 0 for Sunday. */
+export const weekdayOf = (date) => new Date(`${date}T00:00Z`).getUTCDay();
+
+/** A day of a zone: from its first instant to that of the next day. */
+export const dayOf = (zone, date) => ({ date, from: instantOf(zone, date), to: instantOf(zone, dateAfter(date)) });
+
+/** The hours of a span as clocks show them. An hour that comes twice has its offset in its name. */
+export function hoursOf(zone, { from, to }) {
+  const hours = [];
+  for (let at = from; at < to;) {
+    const next = at + hourLength - (((wall(zone, at) % hourLength) + hourLength) % hourLength);
+    hours.push({ from: at, to: Math.min(next, to), name: clockOf(zone, at).slice(0, 5) });
+    at = next;
+  }
+  const isTwice = (hour) => hours.some((other) => other !== hour && other.name === hour.name);
+  const doubled = hours.filter((hour) => hours.length < 48 && isTwice(hour));
+  doubled.forEach((hour) => { hour.name += ` ${offsetOf(zone, hour.from)}`; });
+  return hours;
+}
+
+/** The offset of a zone at an instant, such as +01:00. */
+function offsetOf(zone, at) {
+  const minutes = Math.round(offset(zone, at) / 60_000), size = Math.abs(minutes);
+  const two = (n) => String(n).padStart(2, "0");
+  return `${minutes < 0 ? "-" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+}
+
+/** An instant in RFC 3339 with the offset of a zone. */
+export const zoned = (zone, at) => `${dateOf(zone, at)}T${clockOf(zone, at)}${offsetOf(zone, at)}`;
+
+const day = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", weekday: "short", day: "numeric", month: "short" });
+const year = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", weekday: "short", day: "numeric", month: "short", year: "numeric" });
+
+/** A date in words, with its year where that is another. */
+export const dayWords = (date) => (date.startsWith(`${new Date().getFullYear()}-`) ? day : year).format(Date.parse(`${date}T00:00Z`));
+
+/** An instant in words, in a zone. */
+export const instantWords = (zone, at) => `${dayWords(dateOf(zone, at))}, ${clockOf(zone, at).replace(/:00$/, "")}`;
