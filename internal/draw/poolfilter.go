@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -44,17 +45,19 @@ func (f *PoolFilter) Check() error {
 	return CheckState(f.State)
 }
 
-// Matcher returns a function that reports whether a pool's id or name contains all words.
-func (f *PoolFilter) Matcher() func(id, name string) bool {
+// Matcher returns a function that reports whether the filter selects a pool.
+func (f *PoolFilter) Matcher() func(*Pool) bool {
 	words := strings.Fields(plain(f.Words))
-	return func(id, name string) bool {
-		text := id + " " + plain(name)
-		for _, word := range words {
-			if !strings.Contains(text, word) {
-				return false
-			}
+	return func(p *Pool) bool {
+		isShown := f.Archived == ArchivedToo || p.Archived == (f.Archived == ArchivedOnly)
+		if !isShown || f.State != "" && p.State != f.State {
+			return false
 		}
-		return true
+		if len(words) == 0 {
+			return true
+		}
+		text := p.ID + " " + plain(p.Name)
+		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
@@ -236,8 +237,10 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 				value = "won"
 			case name == "wait":
 				value = "1s"
-			case name == "from" || name == "to":
+			case name == "from":
 				value = "2026-03-01T00:00:00Z"
+			case name == "to":
+				value = time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 			case slices.Contains([]string{"dry_run", "open", "reserve", "skip", "win"}, name):
 				value = "true"
 			case name == "formulas":

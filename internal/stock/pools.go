@@ -83,35 +83,21 @@ func (s *Store) Pools(ctx context.Context) ([]draw.Pool, error) {
 	return s.pools(ctx, s.engine.Read, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q })
 }
 
-// scanMax is the maximum number of names that one page of a search reads. Each takes some
-// 100 bytes.
-const scanMax = 10_000
+// scanMax is the maximum number of names that one page of a list of pools reads, scanStep
+// of them at once. Each takes some 100 bytes.
+const (
+	scanMax  = 10_000
+	scanStep = 1000
+)
 
 // PoolPage returns at most limit pools that wanted selects, in order of their ids, with
-// ids above after, and the after of the next page, "" if this one is the last. A search
-// for words reads at most scanMax names a page: a page may have fewer pools than limit, or
-// none, and yet not be the last. Errors: those of the store.
+// ids above after, and the after of the next page, "" if this one is the last. A page
+// reads at most scanMax names: it may have fewer pools than limit, or none, and yet not be
+// the last. Errors: those of the store.
 func (s *Store) PoolPage(ctx context.Context, wanted draw.PoolFilter, after string, limit int) (pools []draw.Pool, next string, err error) {
-	where := squirrel.And{squirrel.Gt{"id": after}}
-	if wanted.Archived != draw.ArchivedToo {
-		where = append(where, squirrel.Eq{"archived": wanted.Archived == draw.ArchivedOnly})
-	}
-	if wanted.State != "" {
-		where = append(where, squirrel.Eq{"state": string(wanted.State)})
-	}
 	err = s.ledger.SnapshotOn(ctx, s.engine.Read, func(tx *sql.Tx) error {
-		if wanted.Words == "" {
-			// One pool more than requested shows whether there is a next page.
-			pools, err = s.poolsIn(ctx, tx, func(q squirrel.SelectBuilder) squirrel.SelectBuilder {
-				return q.Where(where).Limit(uint64(limit) + 1) //nolint:gosec // checked by the caller
-			})
-			if next = ""; len(pools) > limit {
-				pools, next = pools[:limit], pools[limit-1].ID
-			}
-			return err
-		}
 		var ids []string
-		if ids, next, err = s.searchPools(ctx, tx, wanted, where, limit); err != nil || len(ids) == 0 {
+		if ids, next, err = s.searchPools(ctx, tx, wanted, after, limit); err != nil || len(ids) == 0 {
 			pools = nil
 			return err
 		}
@@ -123,33 +109,35 @@ func (s *Store) PoolPage(ctx context.Context, wanted draw.PoolFilter, after stri
 	return pools, next, err
 }
 
-// searchPools returns the ids of at most limit pools whose names or ids contain all
-// words, and the after of the next page. Databases fold letters in different ways, so that
-// names are compared here.
-func (s *Store) searchPools(ctx context.Context, tx *sql.Tx, wanted draw.PoolFilter, where squirrel.And, limit int) (ids []string, next string, err error) {
-	type named struct{ id, name string }
-	query := s.ledger.SelectFrom("pools", "id", "name").Where(where).OrderBy("id").Limit(scanMax)
-	all, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (n named, err error) {
-		err = row.Scan(&n.id, &n.name)
-		return n, err
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	matches := wanted.Matcher()
-	for _, n := range all {
-		if !matches(n.id, n.name) {
-			continue
+// searchPools returns the ids of at most limit pools that wanted selects, and the after of
+// the next page. Only ids have an index, and databases fold letters in different ways, so
+// that pools are selected here.
+func (s *Store) searchPools(ctx context.Context, tx *sql.Tx, wanted draw.PoolFilter, after string, limit int) (ids []string, next string, err error) {
+	selects := wanted.Matcher()
+	for range scanMax / scanStep {
+		query := s.ledger.SelectFrom("pools", "id", "name", "state", "archived").Where(squirrel.Gt{"id": after}).OrderBy("id").Limit(scanStep)
+		step, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (p draw.Pool, err error) {
+			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Archived)
+			return p, err
+		})
+		if err != nil {
+			return nil, "", err
 		}
-		if len(ids) == limit {
-			return ids, ids[limit-1], nil
+		for i := range step {
+			if !selects(&step[i]) {
+				continue
+			}
+			if len(ids) == limit {
+				return ids, ids[limit-1], nil
+			}
+			ids = append(ids, step[i].ID)
 		}
-		ids = append(ids, n.id)
+		if len(step) < scanStep {
+			return ids, "", nil
+		}
+		after = step[scanStep-1].ID
 	}
-	if len(all) == scanMax {
-		next = all[scanMax-1].id
-	}
-	return ids, next, nil
+	return ids, after, nil
 }
 
 // Pool returns one pool with its prizes. Error: CodePoolNotFound, and those of

@@ -39,7 +39,7 @@ export function fill(at, own, read) {
     const limits = { after: Math.ceil(Math.max(Date.now() + soon, own.opens() ?? 0) / minute) * minute, before: own.closes() ?? Infinity };
     const windows = windowsOf({ zone: own.zone, from: from.value, to: to.value, weekdays: days.filter((d) => d.box.value()).map((d) => d.day), first: Number(first.value), last: Number(last.value), ...limits });
     const wanted = units.filter(({ input }) => Number(input.value) > 0).map(({ prize, input }) => ({ prize: prize.id, units: Number(input.value) }));
-    if (wanted.length === 0) throw Object.assign(new Error("Write how many units of which prize."), { title: "No units" });
+    if (wanted.length === 0) throw Object.assign(new Error("Write the units of at least one prize."), { title: "No units" });
     const plan = planOf({ zone: own.zone, how: how.value, windows, wanted, isDaily: per.value === "day", isMoment: moment.value(), reason: reason.value });
     return { seen: { ...plan, key: newKey() }, shows: previewOf(own, plan, windows, wanted, moment.value()) };
   };
