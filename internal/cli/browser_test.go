@@ -119,10 +119,11 @@ func eval[T any](b *browser, expression string) (value T) {
 
 // awaiting settles when an expression is true. It is evaluated when the page has
 // changed, and at intervals for what is not part of the page: evaluating it all the
-// time would cost more than the page.
-const awaiting = `new Promise((resolve, reject) => {
-	const end = (settle, value) => { changed.disconnect(); clearInterval(tick); settle(value); };
-	const check = () => { try { if (%s) end(resolve, true); } catch (problem) { end(reject, problem); } };
+// time would cost more than the page. An expression that throws names a part of the page
+// that is not there yet.
+const awaiting = `new Promise((resolve) => {
+	const end = () => { changed.disconnect(); clearInterval(tick); resolve(true); };
+	const check = () => { try { if (%s) end(); } catch { } };
 	const changed = new MutationObserver(check);
 	changed.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
 	const tick = setInterval(check, 200);
