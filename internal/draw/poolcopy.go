@@ -12,7 +12,7 @@ type PoolCopy struct {
 	// Days, if it is set, copies the agenda too: each item so many calendar days later, at
 	// the same time of day.
 	Days *int
-	// Zone decides the time of day; nil means that of the pool's rules.
+	// Zone decides the time of day; nil means that of rules, see ZoneOf.
 	Zone *time.Location
 }
 
@@ -30,24 +30,28 @@ func (c *PoolCopy) Check() error {
 	return nil
 }
 
-// ShiftBy returns what gives an item of the copy its time; rules are those of the pool, nil
-// for none.
-func (c *PoolCopy) ShiftBy(rules *Rules) func(time.Time) time.Time {
-	zone := c.Zone
-	if zone == nil && rules != nil {
-		zone = rules.Zone
+// ZoneOf returns the zone of the first of several rules that name one, UTC for none.
+func ZoneOf(all ...*Rules) *time.Location {
+	for _, r := range all {
+		if r.NamesZone() {
+			return r.Zone
+		}
 	}
-	if zone == nil {
-		zone = time.UTC
-	}
-	return func(at time.Time) time.Time { return at.In(zone).AddDate(0, 0, *c.Days) }
+	return time.UTC
+}
+
+// Shift returns the time of an item of the copy, at the same time of day in zone.
+func (c *PoolCopy) Shift(at time.Time, zone *time.Location) time.Time {
+	return at.In(zone).AddDate(0, 0, *c.Days)
 }
 
 // CopyOf returns the pool that a copy begins as: paused, with the prizes of p and what is
-// shown of them. moved is what done items of the agenda have added to the stock of each
-// prize, which the copy's agenda will add again. A prize with codes begins without stock,
-// because each code is given once. The page of fairness is off, and no commitment is copied.
-func (c *PoolCopy) CopyOf(p *Pool, rules *Rules, moved map[string]int64) Pool {
+// shown of them. moved is what returned units have added to the stock of each prize, and
+// what done items of the agenda have added, which the copy's agenda will add again. A prize
+// with codes begins without stock, because each code is given once. The page of fairness is
+// off, and no commitment is copied. Error: CodeInvalidRequest, which names a prize that
+// would begin with less than no unit or with more than StockMax.
+func (c *PoolCopy) CopyOf(p *Pool, rules *Rules, moved map[string]int64) (Pool, error) {
 	to := Pool{ID: c.ID, Name: c.Name, State: StatePaused, Mode: p.Mode, Currency: p.Currency, Text: p.Text, Rules: rules}
 	for i := range p.Prizes {
 		prize := p.Prizes[i]
@@ -56,9 +60,12 @@ func (c *PoolCopy) CopyOf(p *Pool, rules *Rules, moved map[string]int64) Pool {
 		case prize.HasCodes:
 			prize.Stocked = 0
 		case !prize.IsEndless():
-			prize.Stocked = max(0, prize.Stocked-moved[prize.ID])
+			if prize.Stocked -= moved[prize.ID]; prize.Stocked < 0 || prize.Stocked > StockMax {
+				return Pool{}, Errorf(CodeInvalidRequest, "prize %q would begin with %d units: its stock is %d, and %d of that returned or were added by the agenda; "+
+					"copy the pool without days, and plan its agenda", prize.ID, prize.Stocked, p.Prizes[i].Stocked, moved[prize.ID])
+			}
 		}
 		to.Prizes = append(to.Prizes, prize)
 	}
-	return to
+	return to, nil
 }

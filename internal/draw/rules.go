@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Limits of a rules document.
@@ -187,6 +189,14 @@ func (r *Rules) Same(other *Rules) bool {
 // user's turns show what the user drew.
 func (r *Rules) CountsUsers() bool {
 	return slices.ContainsFunc(r.Counted(), func(c Counted) bool { return c == CountedDraw || c == CountedWin })
+}
+
+// NamesZone reports whether the document names a zone; no rules name none.
+func (r *Rules) NamesZone() bool {
+	var named struct {
+		Zone *string `json:"zone"`
+	}
+	return r != nil && r.unreadable == nil && json.Unmarshal(r.document, &named) == nil && named.Zone != nil
 }
 
 // HasLimitBy reports whether a limit counts by b.

@@ -4,17 +4,19 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/agenda"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 )
 
 // CopyPool creates a paused pool like another one, completely or not at all, and returns it
 // with what was planned together, see [draw.PoolCopy.CopyOf]. It copies prizes with the
-// stock that they began with and what was added since by hand, the rules that were in force
+// stock that they began with and what was moved since by hand, the rules that were in force
 // before the agenda changed them, what is only shown, and with Days the agenda, see
 // [agenda.Planner.CopyIn]. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolExists,
 // CodeRulesUnreadable, and those of the store.
@@ -34,25 +36,11 @@ func (s *Store) CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, ac
 		if len(pools) == 0 {
 			return engine.PoolNotFound(fromID)
 		}
-		from := &pools[0]
-		var moved map[string]int64
-		version := from.RulesVersion
-		if c.Days != nil {
-			if version, err = s.rulesBeforeAgenda(ctx, tx, from); err != nil {
-				return err
-			}
-			if moved, err = s.movedByAgenda(ctx, tx, fromID); err != nil {
-				return err
-			}
-		}
-		ruling, err := s.ledger.Ruling(ctx, tx, fromID, version)
+		copying, err := s.readCopy(ctx, tx, &pools[0], &c)
 		if err != nil {
 			return err
 		}
-		if err := ruling.Rules.Unreadable(); err != nil {
-			return err
-		}
-		planned, err = s.writeCopy(ctx, tx, from, &c, ruling.Rules, moved, actor)
+		planned, err = s.writeCopy(ctx, tx, &copying, actor)
 		return err
 	})
 	if err != nil {
@@ -66,9 +54,67 @@ func (s *Store) CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, ac
 	return copied, planned, nil
 }
 
+// poolCopying is what a copy is made of. The agenda and its shift are set if it is copied.
+type poolCopying struct {
+	to     draw.Pool
+	agenda *agenda.Source
+	shift  func(time.Time) time.Time
+}
+
+// readCopy reads what the copy of a pool is made of.
+func (s *Store) readCopy(ctx context.Context, tx *sql.Tx, from *draw.Pool, c *draw.PoolCopy) (made poolCopying, err error) {
+	version := from.RulesVersion
+	if c.Days != nil {
+		if made.agenda, err = s.ReadSource(ctx, tx, from.ID); err != nil {
+			return made, err
+		}
+		zone, err := s.zoneOfCopy(ctx, tx, from, c, made.agenda)
+		if err != nil {
+			return made, err
+		}
+		made.shift = func(at time.Time) time.Time { return c.Shift(at, zone) }
+		if version, err = s.rulesBeforeAgenda(ctx, tx, from); err != nil {
+			return made, err
+		}
+	}
+	moved, err := s.readMoved(ctx, tx, from.ID, c.Days != nil)
+	if err != nil {
+		return made, err
+	}
+	ruling, err := s.ledger.Ruling(ctx, tx, from.ID, version)
+	if err != nil {
+		return made, err
+	}
+	if err := ruling.Rules.Unreadable(); err != nil {
+		return made, err
+	}
+	made.to, err = c.CopyOf(from, ruling.Rules, moved)
+	return made, err
+}
+
+// zoneOfCopy returns the zone that decides the time of day of a copy's agenda: that of the
+// rules in force, or of the first rules of the history or the agenda that name one.
+func (s *Store) zoneOfCopy(ctx context.Context, tx *sql.Tx, from *draw.Pool, c *draw.PoolCopy, planned *agenda.Source) (*time.Location, error) {
+	if c.Zone != nil {
+		return c.Zone, nil
+	}
+	rulings, err := s.ledger.Rulings(ctx, tx, from.ID)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*draw.Rules, 1, len(rulings)+1)
+	for _, r := range rulings {
+		all = append(all, r.Rules)
+		if r.Version == from.RulesVersion {
+			all[0] = r.Rules
+		}
+	}
+	return draw.ZoneOf(append(all, planned.Rules()...)...), all[0].Unreadable()
+}
+
 // writeCopy writes the copy of a pool.
-func (s *Store) writeCopy(ctx context.Context, tx *sql.Tx, from *draw.Pool, c *draw.PoolCopy, rules *draw.Rules, moved map[string]int64, actor string) ([]draw.Planned, error) {
-	to := c.CopyOf(from, rules, moved)
+func (s *Store) writeCopy(ctx context.Context, tx *sql.Tx, c *poolCopying, actor string) ([]draw.Planned, error) {
+	to := c.to
 	of, err := s.createIn(ctx, tx, &to, actor)
 	if err != nil {
 		return nil, err
@@ -80,17 +126,19 @@ func (s *Store) writeCopy(ctx context.Context, tx *sql.Tx, from *draw.Pool, c *d
 			}
 		}
 	}
-	if c.Days == nil {
+	if c.agenda == nil {
 		return nil, nil
 	}
-	return s.CopyIn(ctx, tx, from.ID, of, c.ShiftBy(rules))
+	return s.CopyIn(ctx, tx, c.agenda, of, c.shift)
 }
 
 // rulesBeforeAgenda returns the version of the rules that were in force before the first
 // item of the agenda changed them, or that of the rules in force.
 func (s *Store) rulesBeforeAgenda(ctx context.Context, tx *sql.Tx, p *draw.Pool) (int64, error) {
-	query := s.ledger.SelectFrom("agenda", "done").Where(squirrel.Eq{"pool_id": p.ID, "what": string(draw.ItemRules)}).
-		Where(squirrel.Gt{"done": 0}).OrderBy("done").Limit(1)
+	// An item that failed is done too, as a change of the agenda.
+	query := s.ledger.SelectFrom("agenda AS a JOIN changes AS c ON c.pool_id = a.pool_id AND c.version = a.done", "a.done").
+		Where(squirrel.Eq{"a.pool_id": p.ID, "a.what": string(draw.ItemRules), "c.what": string(draw.WhatRules)}).
+		Where(squirrel.Gt{"a.done": 0}).OrderBy("a.done").Limit(1)
 	done, err := ledger.SelectAll(ctx, tx, query, ledger.ScanInt)
 	if err != nil || len(done) == 0 {
 		return p.RulesVersion, err
@@ -102,11 +150,29 @@ func (s *Store) rulesBeforeAgenda(ctx context.Context, tx *sql.Tx, p *draw.Pool)
 	return before.Version, nil
 }
 
-// movedByAgenda returns what done items of the agenda have added to each prize.
-func (s *Store) movedByAgenda(ctx context.Context, tx *sql.Tx, poolID string) (map[string]int64, error) {
+const (
+	// hasReturned is the condition for moves that steps name: of units that returned. Several
+	// steps may name one move.
+	hasReturned = `version IN (SELECT returned FROM steps WHERE pool_id = ? AND returned IS NOT NULL)`
+	// isOfAgenda is the condition for moves of done items of the agenda.
+	isOfAgenda = `version IN (SELECT done FROM agenda WHERE pool_id = ? AND done > 0)`
+)
+
+// readMoved returns what returned units have added to the stock of each prize, whose awards
+// count as issued too, and, if ofAgenda is set, what done items of the agenda have added.
+func (s *Store) readMoved(ctx context.Context, tx *sql.Tx, poolID string, ofAgenda bool) (map[string]int64, error) {
+	which := squirrel.Or{}
+	if !s.engine.Lacks(engine.PartSteps) {
+		which = append(which, squirrel.Expr(hasReturned, poolID))
+	}
+	if ofAgenda {
+		which = append(which, squirrel.Expr(isOfAgenda, poolID))
+	}
 	moved := map[string]int64{}
-	query := s.ledger.SelectFrom("moves AS m JOIN agenda AS a ON a.pool_id = m.pool_id AND a.done = m.version", "m.prize_id", "SUM(m.delta)").
-		Where(squirrel.Eq{"m.pool_id": poolID}).Where(squirrel.Gt{"a.done": 0}).GroupBy("m.prize_id")
+	if len(which) == 0 {
+		return moved, nil
+	}
+	query := s.ledger.SelectFrom("moves", "prize_id", "SUM(delta)").Where(squirrel.Eq{"pool_id": poolID}).Where(which).GroupBy("prize_id")
 	_, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (_ struct{}, err error) {
 		var prize string
 		var sum int64

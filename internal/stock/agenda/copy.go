@@ -14,32 +14,52 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// CopyIn plans for a new pool, which the transaction has created, what a pool's agenda has
-// planned and not removed, at shifted times. Items that are or were hidden are spread
-// again, at random over their shifted span: whoever knows the old instants knows nothing
-// of the new ones. It returns what was planned together, with its seals. Errors:
-// CodeInvalidRequest, also for a time in the past and for more than [draw.AgendaMax]
-// items, CodeRulesUnreadable, and those of the store.
-func (p *Planner) CopyIn(ctx context.Context, tx *sql.Tx, fromID string, of *ledger.LockedPool, shift func(time.Time) time.Time) (planned []draw.Planned, err error) {
-	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": fromID}).Where(squirrel.GtOrEq{"done": 0}).
+// Source is the agenda of a pool that is copied: what was planned and not removed.
+type Source struct {
+	items  []draw.Item
+	hidden []hiddenRange
+}
+
+// Rules returns the rules that are or were planned, in the order of their items.
+func (s *Source) Rules() (all []*draw.Rules) {
+	for i := range s.items {
+		if s.items[i].Rules != nil {
+			all = append(all, s.items[i].Rules)
+		}
+	}
+	return all
+}
+
+// ReadSource reads a pool's agenda to copy it. Errors: CodeInvalidRequest for more than
+// [draw.AgendaMax] items, CodeRulesUnreadable, and those of the store.
+func (p *Planner) ReadSource(ctx context.Context, tx *sql.Tx, poolID string) (*Source, error) {
+	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.GtOrEq{"done": 0}).
 		OrderBy("item").Limit(draw.AgendaMax + 1)
 	items, err := ledger.SelectAll(ctx, tx, query, scanItem)
-	if err != nil || len(items) == 0 {
-		return nil, err
-	}
-	if len(items) > draw.AgendaMax {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "the agenda of pool %q has more than %d items; copy the pool without days, and import them", fromID, draw.AgendaMax)
-	}
-	hidden, err := p.hiddenRanges(ctx, tx, fromID)
 	if err != nil {
 		return nil, err
 	}
-	c := copying{hidden: hidden, shift: shift}
+	if len(items) > draw.AgendaMax {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the agenda of pool %q has more than %d items; copy the pool without days, and import them", poolID, draw.AgendaMax)
+	}
 	for i := range items {
 		if err := cmp.Or(items[i].Unreadable(), items[i].Rules.Unreadable()); err != nil {
 			return nil, err
 		}
-		c.add(items[i])
+	}
+	hidden, err := p.hiddenRanges(ctx, tx, poolID)
+	return &Source{items, hidden}, err
+}
+
+// CopyIn plans for a new pool, which the transaction has created, the items of a source at
+// shifted times. Items that are or were hidden are spread again, at random over their
+// shifted span: whoever knows the old instants knows nothing of the new ones. It returns
+// what was planned together, with its seals. Errors: CodeInvalidRequest, also for a time
+// in the past, and those of the store.
+func (p *Planner) CopyIn(ctx context.Context, tx *sql.Tx, from *Source, of *ledger.LockedPool, shift func(time.Time) time.Time) (planned []draw.Planned, err error) {
+	c := copying{hidden: from.hidden, shift: shift}
+	for _, item := range from.items {
+		c.add(item)
 	}
 	lists, err := c.lists()
 	if err != nil {

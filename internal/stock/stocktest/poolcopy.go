@@ -148,3 +148,121 @@ func testCopyOfRun(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	require.Empty(t, items)
 }
+
+// testCopyOfReturns: a unit that returned after an award is one unit, whether it expired or
+// was voided. Two steps of the expiry name one move.
+func testCopyOfReturns(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	awards := claimedPool(t, s, "p", `{"claims":{"within":"1s"}}`, 3)
+	Await(t, s, awards[2].At.Add(time.Second))
+	expired, returned, err := s.Expire(ctx, "p")
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 3}, []int{expired, returned})
+	_, err = s.SetRules(ctx, "p", nil, nil, "test")
+	require.NoError(t, err)
+	drawNow(t, s, draw.Request{PoolID: "p", UserID: "u4", DrawID: "d4", Named: true, Count: 1})
+	d, err := s.Draw(ctx, "p", "d4")
+	require.NoError(t, err)
+	void := wantStep(d.Awards[0].Version, draw.StepVoided)
+	void.Return = true
+	_, _, err = s.Step(ctx, "p", void, "boss")
+	require.NoError(t, err)
+	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "gold", Delta: 5, Reason: string(draw.StepExpired)}, "anna")
+	require.NoError(t, err)
+	p, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	require.EqualValues(t, 3+4+5, p.Prizes[0].Stocked)
+	for id, days := range map[string]*int{"now": nil, "again": new(1)} {
+		q, _, err := s.CopyPool(ctx, "p", draw.PoolCopy{ID: id, Name: id, Days: days}, "anna")
+		require.NoError(t, err)
+		require.EqualValues(t, 3+5, q.Prizes[0].Stocked, id)
+		NoViolations(t, s, id)
+	}
+}
+
+// testCopyOfFailed: rules that an item could not put in force have changed nothing.
+func testCopyOfFailed(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	_, err := s.CreatePool(ctx, draw.Pool{ID: "p", Name: "P", Prizes: campaign(t, s, "other", `{"fallback":"none"}`).Prizes}, "anna")
+	require.NoError(t, err)
+	at := planSoon(t, s, "p", func(at time.Time) []draw.Item {
+		return []draw.Item{{At: at, Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"none","odds":{"of":10,"prizes":{"gold":1}}}`)}}
+	})
+	_, err = s.AddPrize(ctx, "p", draw.Prize{ID: "silver", Name: "Silver", Stocked: 1}, "anna")
+	require.NoError(t, err)
+	Await(t, s, at)
+	require.NoError(t, s.RunDue(ctx, "p"))
+	p, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	require.Zero(t, p.RulesVersion, "the odds do not name silver")
+	const own = `{"win":"1/2","fallback":"none"}`
+	_, err = s.SetRules(ctx, "p", rulesOf(t, own), nil, "anna")
+	require.NoError(t, err)
+	ExecAll(t, s, []string{`UPDATE agenda SET body = '{"rules":{"fallback":"none"}}' WHERE pool_id = 'p'`}) // which can be planned again
+	_, _, err = s.CopyPool(ctx, "p", draw.PoolCopy{ID: "q", Name: "Q", Days: new(1)}, "anna")
+	require.NoError(t, err)
+	ruling, err := s.Rules(ctx, "q", 0)
+	require.NoError(t, err)
+	require.NotNil(t, ruling.Rules, "the copy has lost the rules in force")
+	require.Equal(t, own, ruling.Rules.Document())
+}
+
+// testCopyOfWithdrawn: a copy whose prize would begin below zero is refused; it does not
+// drop what was withdrawn by hand.
+func testCopyOfWithdrawn(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	campaign(t, s, "p", `{"fallback":"none"}`)
+	at := planSoon(t, s, "p", func(at time.Time) []draw.Item { return []draw.Item{StockAt(at, "gold", 10)} })
+	Await(t, s, at)
+	require.NoError(t, s.RunDue(ctx, "p"))
+	withdraw := func(n int64) {
+		_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "gold", Delta: -n, Reason: "by hand"}, "anna")
+		require.NoError(t, err)
+	}
+	withdraw(20)
+	begun, _, err := s.CopyPool(ctx, "p", draw.PoolCopy{ID: "begun", Name: "Begun", Days: new(1)}, "anna")
+	require.NoError(t, err)
+	require.Zero(t, begun.Prizes[0].Stocked)
+	withdraw(3)
+	_, _, err = s.CopyPool(ctx, "p", draw.PoolCopy{ID: "again", Name: "Again", Days: new(1)}, "anna")
+	code(t, draw.CodeInvalidRequest, err)
+	require.ErrorContains(t, err, `prize "gold" would begin with -3 units`)
+	now, _, err := s.CopyPool(ctx, "p", draw.PoolCopy{ID: "now", Name: "Now"}, "anna")
+	require.NoError(t, err)
+	require.EqualValues(t, 7, now.Prizes[0].Stocked)
+}
+
+// testCopyZone: the time of day is that of the rules in force, also if the agenda put them in
+// force, or else of the first rules that name a zone.
+func testCopyZone(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	berlin, err := rules.ParseZone("Europe/Berlin")
+	require.NoError(t, err)
+	noon := time.Date(s.Now().Year()+1, 3, 20, 12, 0, 0, 0, berlin) // its copy is in summer time
+	inBerlin := rulesOf(t, `{"fallback":"none","zone":"Europe/Berlin"}`)
+	opensAtNoon := func(from string) {
+		t.Helper()
+		PlanAll(t, s, from, StateAt(noon, draw.StateOpen))
+		_, _, err := s.CopyPool(ctx, from, draw.PoolCopy{ID: from + "2", Name: "Copy", Days: new(14)}, "anna")
+		require.NoError(t, err)
+		items, err := s.Agenda(ctx, from+"2", 0, 10, false)
+		require.NoError(t, err)
+		require.Equal(t, noon.AddDate(0, 0, 14).UTC(), items[len(items)-1].At, from)
+	}
+	campaign(t, s, "run", `{"fallback":"none","zone":"UTC"}`)
+	at := planSoon(t, s, "run", func(at time.Time) []draw.Item {
+		return []draw.Item{{At: at, Kind: draw.ItemRules, Rules: inBerlin}}
+	})
+	Await(t, s, at)
+	require.NoError(t, s.RunDue(ctx, "run"))
+	opensAtNoon("run")
+
+	campaign(t, s, "former", `{"fallback":"none","zone":"Europe/Berlin"}`)
+	_, err = s.SetRules(ctx, "former", nil, nil, "anna")
+	require.NoError(t, err)
+	opensAtNoon("former")
+
+	campaign(t, s, "planned", `{"fallback":"none"}`)
+	PlanAll(t, s, "planned", draw.Item{At: noon, Kind: draw.ItemRules, Rules: inBerlin})
+	opensAtNoon("planned")
+}
