@@ -24,23 +24,25 @@ func (s *Store) CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, ac
 	if err := errors.Join(c.Check(), draw.CheckActor(actor)); err != nil {
 		return draw.Pool{}, nil, first(err)
 	}
+	// The snapshot has stock, rules and agenda of one state, and draws do not wait for it.
+	var copying poolCopying
+	err = s.ledger.SnapshotOn(ctx, s.engine.ReadBack, func(tx *sql.Tx) error {
+		from, err := s.poolIn(ctx, tx, fromID)
+		if err != nil {
+			return err
+		}
+		copying, err = s.readCopy(ctx, tx, &from, &c)
+		return err
+	})
+	if err != nil {
+		return draw.Pool{}, nil, err
+	}
+	// The answer is read before COMMIT: salts that are not answered are lost.
 	err = s.ledger.Change(ctx, func(tx *sql.Tx) error {
-		// The lock keeps stock, rules and agenda as one state while they are read.
-		if _, err := s.ledger.LockRow(ctx, tx, fromID, actor); err != nil {
+		if planned, err = s.writeCopy(ctx, tx, &copying, actor); err != nil {
 			return err
 		}
-		pools, err := s.poolsIn(ctx, tx, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q.Where(squirrel.Eq{"id": fromID}) })
-		if err != nil {
-			return err
-		}
-		if len(pools) == 0 {
-			return engine.PoolNotFound(fromID)
-		}
-		copying, err := s.readCopy(ctx, tx, &pools[0], &c)
-		if err != nil {
-			return err
-		}
-		planned, err = s.writeCopy(ctx, tx, &copying, actor)
+		copied, err = s.poolIn(ctx, tx, c.ID)
 		return err
 	})
 	if err != nil {
@@ -48,10 +50,19 @@ func (s *Store) CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, ac
 	}
 	s.options.Log.Info("pool copied", "pool", c.ID, "from", fromID, "actor", actor)
 	s.options.Changed(c.ID)
-	if copied, err = s.poolOn(ctx, s.engine.ReadBack, c.ID); err != nil {
-		return draw.Pool{}, nil, &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the pool was copied, and could not be read afterwards"}
-	}
 	return copied, planned, nil
+}
+
+// poolIn reads a pool in a transaction. Error: CodePoolNotFound.
+func (s *Store) poolIn(ctx context.Context, tx *sql.Tx, id string) (draw.Pool, error) {
+	pools, err := s.poolsIn(ctx, tx, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q.Where(squirrel.Eq{"id": id}) })
+	if err == nil && len(pools) == 0 {
+		err = s.ledger.Absent(ctx, tx, engine.PoolNotFound(id))
+	}
+	if err != nil {
+		return draw.Pool{}, err
+	}
+	return pools[0], nil
 }
 
 // poolCopying is what a copy is made of. The agenda and its shift are set if it is copied.

@@ -30,7 +30,7 @@ func (p *Planner) PlanItem(ctx context.Context, poolID string, item draw.Item, k
 	if err := once.check(); err != nil {
 		return draw.Item{}, err
 	}
-	planned, err := p.plan(ctx, poolID, list{items: items, key: once}, actor, func(draw.Planned) any { return items[0].Shown(once.mark()) })
+	planned, err := p.plan(ctx, poolID, list{items: items, key: once}, actor, func(draw.Planned) []any { return []any{items[0].Shown(once.mark())} })
 	if err != nil || !planned.Replayed {
 		return items[0], err
 	}
@@ -58,9 +58,9 @@ func (p *Planner) PlanItems(ctx context.Context, poolID string, items []draw.Ite
 	return p.planItems(ctx, poolID, list{items: items, salt: salt}, actor)
 }
 
-// body is the body of the change that plans the items of a sealed list.
-func (l *list) body(planned draw.Planned) any {
-	return plannedBody{planned.First, planned.Count, l.sha256, l.key.mark()}
+// bodies returns the body of the one change that plans the items of a sealed list.
+func (l *list) bodies(planned draw.Planned) []any {
+	return []any{plannedBody{planned.First, planned.Count, l.sha256, l.key.mark()}}
 }
 
 func (p *Planner) planItems(ctx context.Context, poolID string, l list, actor string) (draw.Planned, error) {
@@ -70,7 +70,7 @@ func (p *Planner) planItems(ctx context.Context, poolID string, l list, actor st
 	momentsLast(l.items)
 	seal := draw.NewSeal(l.salt, l.items)
 	l.sha256 = seal.SHA256
-	planned, err := p.plan(ctx, poolID, l, actor, l.body)
+	planned, err := p.plan(ctx, poolID, l, actor, l.bodies)
 	if !planned.Replayed {
 		planned.Seal = seal
 	}
@@ -78,7 +78,7 @@ func (p *Planner) planItems(ctx context.Context, poolID string, l list, actor st
 }
 
 // plan numbers and writes items, unless they were already planned under the key.
-func (p *Planner) plan(ctx context.Context, poolID string, l list, actor string, body func(draw.Planned) any) (planned draw.Planned, err error) {
+func (p *Planner) plan(ctx context.Context, poolID string, l list, actor string, bodies func(draw.Planned) []any) (planned draw.Planned, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return planned, err
 	}
@@ -90,7 +90,7 @@ func (p *Planner) plan(ctx context.Context, poolID string, l list, actor string,
 		if planned, err = p.plannedBy(ctx, tx, poolID, l.key); err != nil || planned.Replayed {
 			return err
 		}
-		planned, err = p.planIn(ctx, tx, of, &l, body)
+		planned, err = p.planIn(ctx, tx, of, &l, bodies)
 		return err
 	})
 	if err == nil && !planned.Replayed {
@@ -99,8 +99,9 @@ func (p *Planner) plan(ctx context.Context, poolID string, l list, actor string,
 	return planned, err
 }
 
-// planIn is plan in a pool whose row is locked.
-func (p *Planner) planIn(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, l *list, body func(draw.Planned) any) (planned draw.Planned, err error) {
+// planIn is plan in a pool whose row is locked. bodies returns those of the changes that
+// plan the items; planned has the version of the first.
+func (p *Planner) planIn(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, l *list, bodies func(draw.Planned) []any) (planned draw.Planned, err error) {
 	poolID, items := of.Pool.ID, l.items
 	if err := cmp.Or(of.Pool.CheckNotClosed(), p.checkOpens(ctx, tx, of, items), p.checkMoments(ctx, tx, of, items)); err != nil {
 		return planned, err
@@ -127,7 +128,11 @@ func (p *Planner) planIn(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool,
 	if err := p.hide(ctx, tx, poolID, l, planned); err != nil {
 		return planned, err
 	}
-	if err := p.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatAgenda, Body: body(planned)}}); err != nil {
+	var changes []ledger.NewChange
+	for _, body := range bodies(planned) {
+		changes = append(changes, ledger.NewChange{What: draw.WhatAgenda, Body: body})
+	}
+	if err := p.ledger.Record(ctx, tx, of, changes); err != nil {
 		return planned, err
 	}
 	return planned, p.renewDue(ctx, tx, poolID)
@@ -199,20 +204,37 @@ func (p *Planner) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, it
 			return 0, draw.Errorf(draw.CodeInvalidRequest, "pool %q has %d open items, and may have %d", poolID, open[0], draw.OpenItemsMax)
 		}
 	}
+	return last, p.checkInstants(ctx, tx, poolID, last, items)
+}
+
+// checkInstants returns an error for an item, of those that get the numbers after last, that
+// sets the state at the instant of another one.
+func (p *Planner) checkInstants(ctx context.Context, tx *sql.Tx, poolID string, last int64, items []draw.Item) error {
+	numbers := map[time.Time]int64{}
+	var instants []any
 	for i := range items {
 		if items[i].Kind != draw.ItemState {
 			continue
 		}
 		at := items[i].At.UTC().Truncate(time.Microsecond)
-		same, err := ledger.SelectAll(ctx, tx, p.openItems("item", poolID, draw.ItemState).Where(squirrel.Eq{"at": p.ledger.Engine.Time(at)}), ledger.ScanInt)
-		if err != nil {
-			return 0, err
+		if same := numbers[at]; same != 0 {
+			return errSameInstant(same)
 		}
-		if len(same) > 0 {
-			return 0, draw.Errorf(draw.CodeInvalidRequest, "item %d sets the state at the same instant", same[0])
-		}
+		numbers[at] = last + int64(i) + 1
+		instants = append(instants, p.ledger.Engine.Time(at))
 	}
-	return last, nil
+	if len(instants) == 0 {
+		return nil
+	}
+	same, err := ledger.SelectAll(ctx, tx, p.openItems("item", poolID, draw.ItemState).Where(squirrel.Eq{"at": instants}), ledger.ScanInt)
+	if err == nil && len(same) > 0 {
+		err = errSameInstant(same[0])
+	}
+	return err
+}
+
+func errSameInstant(number int64) error {
+	return draw.Errorf(draw.CodeInvalidRequest, "item %d sets the state at the same instant", number)
 }
 
 // Agenda returns at most limit items of a pool with a number above after, in order of

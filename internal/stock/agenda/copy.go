@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/Masterminds/squirrel"
@@ -65,9 +66,8 @@ func (p *Planner) CopyIn(ctx context.Context, tx *sql.Tx, from *Source, of *ledg
 	if err != nil {
 		return nil, err
 	}
-	for _, item := range c.single {
-		single := []draw.Item{item}
-		if _, err := p.planIn(ctx, tx, of, &list{items: single}, func(draw.Planned) any { return single[0].Shown("") }); err != nil {
+	for part := range slices.Chunk(c.single, singleMax) {
+		if _, err := p.planIn(ctx, tx, of, &list{items: part}, func(draw.Planned) []any { return bodiesOf(part) }); err != nil {
 			return nil, err
 		}
 	}
@@ -75,7 +75,7 @@ func (p *Planner) CopyIn(ctx context.Context, tx *sql.Tx, from *Source, of *ledg
 		momentsLast(l.items)
 		seal := draw.NewSeal(rand.Text(), l.items)
 		l.sha256 = seal.SHA256
-		done, err := p.planIn(ctx, tx, of, &l, l.body)
+		done, err := p.planIn(ctx, tx, of, &l, l.bodies)
 		if err != nil {
 			return nil, err
 		}
@@ -83,6 +83,18 @@ func (p *Planner) CopyIn(ctx context.Context, tx *sql.Tx, from *Source, of *ledg
 		planned = append(planned, done)
 	}
 	return planned, nil
+}
+
+// singleMax is the maximum number of states and rules in one INSERT: documents of rules may
+// be long.
+const singleMax = 100
+
+// bodiesOf returns the bodies of the changes that plan items one by one.
+func bodiesOf(items []draw.Item) (all []any) {
+	for i := range items {
+		all = append(all, items[i].Shown(""))
+	}
+	return all
 }
 
 // hiddenRange is a range of items that are or were hidden.

@@ -265,4 +265,11 @@ func testCopyZone(t *testing.T, s *stock.Store) {
 	campaign(t, s, "planned", `{"fallback":"none"}`)
 	PlanAll(t, s, "planned", draw.Item{At: noon, Kind: draw.ItemRules, Rules: inBerlin})
 	opensAtNoon("planned")
+
+	campaign(t, s, "gap", `{"fallback":"none","zone":"Europe/Berlin"}`)
+	night := time.Date(2099, 3, 28, 1, 30, 0, 0, berlin) // the next night has no 2:30
+	PlanAll(t, s, "gap", StateAt(night, draw.StatePaused), StateAt(night.Add(time.Hour), draw.StateOpen), StateAt(night.Add(2*time.Hour), draw.StatePaused))
+	_, _, err = s.CopyPool(ctx, "gap", draw.PoolCopy{ID: "gap2", Name: "Copy", Days: new(1)}, "anna")
+	code(t, draw.CodeInvalidRequest, err)
+	require.ErrorContains(t, err, "sets the state at the same instant")
 }
