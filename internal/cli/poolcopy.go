@@ -24,7 +24,7 @@ of the seals that are printed: they are stored nowhere.`
 	f.StringVar(&to.ID, "to", "", "`ID` of the new pool")
 	f.StringVar(&to.Name, "name", "", "name of the new pool (default its id)")
 	f.IntVar(&days, "days", 0, "copy the agenda, so many `DAYS` later; without it none is copied")
-	f.StringVar(&zone, "zone", "", "`ZONE` of the time of day, such as Europe/Berlin (default that of the rules, or UTC)")
+	f.StringVar(&zone, "zone", "", "`ZONE` of the time of day, such as Europe/Berlin (default that of the rules in force, else of former or planned rules, else UTC)")
 	return c.does(func([]string) error {
 		to.Name = cmp.Or(to.Name, to.ID)
 		if f.Changed("days") {
