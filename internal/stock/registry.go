@@ -36,16 +36,48 @@ func recognize(ctx context.Context, e *engine.Engine) (*engine.Dialect, error) {
 	if len(all) == 0 {
 		return nil, nil //nolint:nilnil // its dialect stays
 	}
-	var version string
-	if err := e.Read.QueryRowContext(ctx, `SELECT VERSION()`).Scan(&version); err != nil {
+	variables, err := readSigns(ctx, e, all)
+	if err != nil {
 		return nil, err
 	}
+	return variantOf(all, variables), nil
+}
+
+// versionVariable is what VERSION() returns.
+const versionVariable = "version"
+
+// readSigns returns the values of the system variables that tell the variants apart. A
+// variable that the server does not have is left out.
+func readSigns(ctx context.Context, e *engine.Engine, all []*engine.Dialect) (map[string]string, error) {
+	names := []string{versionVariable}
 	for _, d := range all {
-		if strings.Contains(version, d.VersionPart) {
-			return d, nil
+		names = append(names, d.Variable)
+	}
+	rows, err := e.Read.QueryContext(ctx, `SHOW VARIABLES WHERE Variable_name IN ('`+strings.Join(names, `', '`)+`')`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err has it
+	variables := map[string]string{}
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		variables[name] = value
+	}
+	return variables, rows.Err()
+}
+
+// variantOf returns the variant that a server with these variables is, or nil.
+func variantOf(all []*engine.Dialect, variables map[string]string) *engine.Dialect {
+	for _, d := range all {
+		_, has := variables[d.Variable]
+		if has || strings.Contains(variables[versionVariable], d.VersionPart) {
+			return d
 		}
 	}
-	return nil, nil //nolint:nilnil // its dialect stays
+	return nil
 }
 
 // LockStatements returns the statements of the locks in a kind of database, for tests

@@ -16,9 +16,10 @@ import (
 // Dialect is what differs between kinds of database.
 type Dialect struct {
 	Name string
-	// VersionPart is a part of VERSION() of the servers, if URLs of another dialect lead
-	// to them, otherwise "".
-	VersionPart string
+	// VersionPart is a part of the version of the servers, and Variable a system variable
+	// that only they have, if URLs of another dialect lead to them, otherwise "". Either
+	// one is enough: an operator may have set another version.
+	VersionPart, Variable string
 	// Open connects to the database that rawURL names.
 	Open func(ctx context.Context, d *Dialect, rawURL string, o Options) (*Engine, error)
 	// ByCode classifies an error by its code; it returns nil if the error has no code.

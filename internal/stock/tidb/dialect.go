@@ -12,7 +12,7 @@ import (
 // Dialect returns the dialect of TiDB. It uses MySQL's folder of SQL.
 func Dialect() *engine.Dialect {
 	d := mysql.Dialect()
-	d.Name, d.VersionPart = "tidb", "-TiDB-"
+	d.Name, d.VersionPart, d.Variable = "tidb", "-TiDB-", "tidb_txn_mode"
 	d.Locks = locks(d)
 	d.ByCode = classify
 	d.Commit = mysql.CommitBy(classify)
@@ -29,8 +29,8 @@ func Dialect() *engine.Dialect {
 
 // locks returns the statements of the lock table:, the only one that keeps the contract of
 // locks here. GET_LOCK waits for a second or more, whatever it is given, and KILL QUERY
-// does not end that; nor does the server notice when it has lost the lock of a session. A
-// wait for the lock row: that was cancelled may still get the row.
+// does not end that; nor does the server notice when it has lost the lock of a session. The
+// lock row: failed its contract in one run, for a reason that was not found.
 func locks(d *engine.Dialect) locksql.Statements {
 	return locksql.Statements{Database: d.Name, Table: d.Locks.Table}
 }
