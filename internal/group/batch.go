@@ -181,7 +181,7 @@ func (b *Batch) Undo(p *urn.Plan) {
 func (b *Batch) InDoubt(p *urn.Plan) {
 	for i, w := range b.waiters {
 		if taken := p.Taken(i); len(taken) > 0 {
-			w.Log.Try(taken[0])
+			w.Log.Try(p.From, taken[0])
 		}
 	}
 	p.Undo()

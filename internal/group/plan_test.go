@@ -235,3 +235,37 @@ func TestDoubtSettledByReplays(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusalOfADrawThatMayLand: while the pool is as a write in doubt expects it, that
+// write may still be committed, and no refusal says that nothing was drawn. Once the pool
+// has moved on, the write cannot be committed any more, and a refusal is final. So is
+// that of a draw that was not in doubt.
+func TestRefusalOfADrawThatMayLand(t *testing.T) {
+	for name, moved := range map[string]bool{"the head is the same": false, "another change was committed": true} {
+		t.Run(name, func(t *testing.T) {
+			b := batchOf(urnOf(1), named("a"), named("b"))
+			b.Urn.DueAt = time.Now().Add(time.Hour)
+			p := planOf(t, b, nil)
+			require.NoError(t, p.Err(0))
+			code(t, draw.CodeSoldOut, p.Err(1))
+			b.InDoubt(p)
+
+			if moved {
+				restock(b.Urn, 1)
+				b.Urn.DueAt = time.Now().Add(time.Hour)
+			}
+			b.Urn.ClockLeapt = draw.Errorf(draw.CodeClockLeapt, "it has")
+			b.Settle(planOf(t, b, nil))
+			code(t, draw.CodeClockLeapt, b.waiters[1].err)
+			seen := b.queue.batcher.observer.(*watcher)
+			if moved {
+				code(t, draw.CodeClockLeapt, b.waiters[0].err)
+				require.Equal(t, 2, seen.settled)
+				return
+			}
+			code(t, draw.CodeOutcomeUnknown, b.waiters[0].err)
+			require.ErrorContains(t, b.waiters[0].err, `"a"`)
+			require.Equal(t, 1, seen.settled, "what is unknown is not settled")
+		})
+	}
+}

@@ -194,6 +194,10 @@ type tally struct {
 // leave leaves the i-th answer of a plan with its waiter.
 func (t *tally) leave(w *waiter, p *urn.Plan, i int) {
 	w.draw, w.err = p.Answer(i)
+	//double:refuses-in-doubt w.err != nil && p.MayLand(i) => false
+	if w.err != nil && p.MayLand(i) {
+		w.err = w.inDoubt(w.err)
+	}
 	switch {
 	case w.err != nil:
 		if t.refusals == nil {
@@ -220,7 +224,7 @@ func (t *tally) answers() int {
 
 // doubtSettled tells the observer of answers to draws that were in doubt.
 func (b *Batch) doubtSettled(t tally) {
-	if n := t.answers(); b.phase == inDoubt && n > 0 {
+	if n := t.answers() - t.refusals[draw.CodeOutcomeUnknown]; b.phase == inDoubt && n > 0 {
 		b.queue.batcher.observer.DoubtSettled(n)
 	}
 }

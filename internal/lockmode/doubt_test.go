@@ -11,6 +11,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/lockmode"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -112,5 +113,73 @@ func TestDoubtfulCommitStaysInDoubt(t *testing.T) {
 				require.Equal(t, int64(1), stocktest.NoViolations(t, a.store(0), pool).Prizes[0].Awards)
 			}
 		}
+	}
+}
+
+// cutOff is a store whose connection is lost, after which pools are read over another
+// one. The lost one stays cut: over it, the driver would cancel the commit.
+type cutOff struct {
+	lockmode.Store
+	other lockmode.Store
+	isCut *atomic.Bool
+}
+
+func (s *cutOff) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
+	if s.isCut.Load() {
+		return s.other.Read(ctx, urn, o)
+	}
+	return s.Store.Read(ctx, urn, o)
+}
+
+// TestRefusedWhileItsCommitIsHeld: the connection is lost while the server commits a
+// draw, and the clock leaps, so that an attempt that does not see the draw would refuse
+// it. Nobody says that nothing was drawn: the commit ends later. Where the next attempt
+// waits for the row, it finds the draw.
+func TestRefusedWhileItsCommitIsHeld(t *testing.T) {
+	t.Parallel()
+	for _, c := range []cell{
+		{mode: lockmode.ForUpdate, dialect: "postgres"}, {mode: lockmode.Optimistic, dialect: "postgres"}, {lockmode.External, "postgres", nobody},
+	} {
+		t.Run(c.String(), func(t *testing.T) {
+			t.Parallel()
+			a := newArenaOn(t, c, stocktest.Migrated(t, c.dialect))
+			pool := a.pool(t, 5)
+			stocktest.PlanAll(t, a.store(0), pool, stocktest.StockAt(a.store(0).Now().Add(time.Hour), "a", 1))
+			commits := stocktest.HoldCommits(t, a.url, "awards")
+			link := servertest.StartProxy(t, a.url)
+			linked := stocktest.Open(t, link.URL(), stock.Options{})
+			var leapt atomic.Bool
+			s := a.serve(t, 0, func(s *settings) {
+				s.Store, s.Sharer = &cutOff{linked, s.Store, &leapt}, nil
+				s.Settle, s.Timeout = patience/2, patience
+				s.ClockLeapt = func() error {
+					if leapt.Load() {
+						return draw.Errorf(draw.CodeClockLeapt, "it has")
+					}
+					return nil
+				}
+			})
+
+			drawn := once(t, s, named(pool, "k"))
+			commits.AwaitHeld()
+			leapt.Store(true)
+			link.Cut()
+			if c.mode == lockmode.ForUpdate {
+				commits.Await(2, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+				commits.Release()
+				got := receive(t, drawn)
+				require.NoError(t, got.err)
+				require.False(t, got.draw.Replayed, "its caller has had no answer yet")
+			} else {
+				require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(receive(t, drawn).err))
+				commits.Release()
+				commits.Await(1, `SELECT count(*) FROM awards WHERE pool_id = $1`, pool)
+			}
+
+			d, err := a.serve(t, 0).Draw(t.Context(), named(pool, "k"))
+			require.NoError(t, err)
+			require.True(t, d.Replayed)
+			require.Equal(t, int64(1), stocktest.NoViolations(t, a.store(0), pool).Prizes[0].Awards)
+		})
 	}
 }

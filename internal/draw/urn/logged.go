@@ -38,9 +38,15 @@ type LogAnswer struct {
 	known *draw.Draw
 	// isCurrent reports whether the log answered after the pool was read for this plan.
 	isCurrent bool
-	// tried are the first awards of writes of this draw that may have been committed: a
-	// known draw that one of them made is not a replay.
-	tried []draw.Award
+	// tried are the writes of this draw that may have been committed: a known draw that
+	// one of them made is not a replay.
+	tried []try
+}
+
+// try is a write of a draw: the head that it moves on from, and the draw's first award.
+type try struct {
+	from  draw.Head
+	first draw.Award
 }
 
 // State returns the log's last answer.
@@ -68,16 +74,28 @@ func (l *LogAnswer) Known() *draw.Draw {
 	return nil
 }
 
-// Try records the first award of a write that may have been committed.
-func (l *LogAnswer) Try(first draw.Award) { l.tried = append(l.tried, first) }
+// Try records a write that may have been committed: the head that it moves on from, and
+// the draw's first award.
+func (l *LogAnswer) Try(from draw.Head, first draw.Award) {
+	l.tried = append(l.tried, try{from, first})
+}
 
 // IsTried reports whether a write of the draw may have been committed.
 func (l *LogAnswer) IsTried() bool { return len(l.tried) > 0 }
 
+// mayLandOn reports whether one of the writes that were tried may still be committed
+// while the pool is at a head. Each of them moves the head on from where its plan found
+// it, so none of them can be committed once another change has done that.
+func (l *LogAnswer) mayLandOn(head draw.Head) bool {
+	return slices.ContainsFunc(l.tried, func(t try) bool {
+		return t.from.Version == head.Version && t.from.Mark == head.Mark
+	})
+}
+
 // made reports whether one of the writes that were tried made a draw in the log.
 func (l *LogAnswer) made(known *draw.Draw) bool {
-	return slices.ContainsFunc(l.tried, func(tried draw.Award) bool {
-		k := &known.Awards[0]
+	return slices.ContainsFunc(l.tried, func(t try) bool {
+		tried, k := &t.first, &known.Awards[0]
 		return tried.Version == k.Version && tried.PrizeID == k.PrizeID && tried.Unit == k.Unit && tried.At.Equal(k.At)
 	})
 }

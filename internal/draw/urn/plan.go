@@ -262,6 +262,15 @@ func (p *Plan) IsPlain() bool {
 // Err returns why the i-th request is refused, nil if it is not.
 func (p *Plan) Err(i int) error { return p.outcomes[i].err }
 
+// MayLand reports whether an earlier write of the i-th request may still be committed:
+// the log does not have the draw, and the pool is as that write expects it. Then a
+// refusal does not say that nothing is drawn, even if the pool's row is locked: the
+// write may not have arrived at the database yet.
+func (p *Plan) MayLand(i int) bool {
+	l := &p.asks[i].Log
+	return l.Known() == nil && l.mayLandOn(p.From)
+}
+
 // Taken returns the awards that the plan makes for the i-th request.
 func (p *Plan) Taken(i int) []draw.Award {
 	o := &p.outcomes[i]

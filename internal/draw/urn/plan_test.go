@@ -131,7 +131,7 @@ func TestPlanReplays(t *testing.T) {
 	u := urnOf(draw.StateOpen, 9)
 	old := draw.Award{DrawID: "old", Version: 3, PrizeID: "p0", Unit: 1}
 	mine := inLog(asking("mine", 1), old)
-	mine.Log.Try(old)
+	mine.Log.Try(draw.Head{}, old)
 	skipped := asking("expired", 1)
 	skipped.Skip = true
 	busy := draw.Errorf(draw.CodeContended, "busy")

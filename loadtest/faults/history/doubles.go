@@ -125,6 +125,7 @@ func TestedDoubles() []Tested {
 		{Double{"drawsvc-ticker-does-moments", "the service, whose ticker does moments"}, "internal/stock", "TestContract/sqlite/moments_are_taken", nil},
 		{Double{"drawsvc-keeps-tickets", "the service, each of whose instances keeps its own tickets"}, "internal/cli", "TestTicketIsOneDraw/postgres", nil},
 		{Double{"drawsvc-keeps-reasons", "the service, which tells draws after a failed batch that the pool is contended"}, "internal/group", "TestWaitingDrawsGetTheFailureReason", nil},
+		{Double{"drawsvc-refuses-in-doubt", "the service, which refuses draws whose commit is still under way"}, "internal/group", "TestRefusalOfADrawThatMayLand", nil},
 		{Double{"drawsvc-blind-to-tls", "the service, which does not find the connection of a request under TLS"}, "internal/http", "TestSlowBodiesMakeRoom", nil},
 		{Double{"drawsvc-reads-before-lock", "the service, which expires awards by the rules that it read before it waited"}, "internal/stock", "TestExtensionsPrecedeExpiry/postgres", nil},
 		{Double{"drawsvc-stocks-on-trust", "the service, which stocks units without counting their codes"}, "internal/stock", "TestContract/sqlite/codes_are_stock", nil},
