@@ -154,3 +154,20 @@ func TestAgendaOfService(t *testing.T) {
 		require.True(t, members(t, s.admin(200, "GET", "/admin/pools/spring/audit", ""))["ok"].(bool))
 	})
 }
+
+// TestItemsOfAClosedPoolLapse: items of a pool that was closed before them do not count
+// as failed.
+func TestItemsOfAClosedPoolLapse(t *testing.T) {
+	t.Parallel()
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
+	s := p.serve()
+	far := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": s.url, "DRAWSVC_TOKEN": s.token}}
+	planSoon(t, func(at time.Time) outcome {
+		return far.run("agenda", "import", "--pool", "spring", p.written("items.csv", "at,prize,delta,reason\n"+rfc(at.Add(10*time.Second))+",gold,1,r\n"))
+	})
+	s.admin(200, "PATCH", "/admin/pools/spring", `{"state":"closed"}`)
+	require.Eventually(t, func() bool {
+		return strings.Contains(s.admin(200, "GET", "/metrics", ""), `drawsvc_due_total{what="lapsed"} 1`)
+	}, commandMax, 100*time.Millisecond)
+	require.Contains(t, s.admin(200, "GET", "/metrics", ""), `drawsvc_due_total{what="failed"} 0`)
+}

@@ -128,6 +128,9 @@ func (p *publishing) run(c *cobra.Command, env setting.Environment, by *proof.Id
 		Name: "drawsvc_publish_pass_timestamp_seconds", Help: "When all committed pools, except forked ones, were last published; when the publisher began before that.",
 	})
 	passed.SetToCurrentTime()
+	promauto.With(registry).NewGauge(prometheus.GaugeOpts{
+		Name: "drawsvc_publish_interval_seconds", Help: "Shortest time between two checkpoints of a pool.",
+	}).Set(p.Every.Seconds())
 	p.Passed = passed.SetToCurrentTime
 	if p.metrics != "" {
 		end, err := serve.ServeMetrics(ctx, p.metrics, registry, p.Log)

@@ -131,6 +131,7 @@ func TestSecondPublisher(t *testing.T) {
 		}
 	}
 	require.Contains(t, metricsOf(t, log), "\ndrawsvc_log_forks_total 0\n")
+	require.NotEmpty(t, sample(metricsOf(t, log), "drawsvc_publish_interval_seconds"))
 	passes(t, log)
 
 	// A failover that lost versions: rows are removed, and new ones added.

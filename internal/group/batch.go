@@ -246,6 +246,7 @@ func (b *Batch) planIf(now time.Time, does func(*urn.Plan) bool) *urn.Plan {
 }
 
 func (b *Batch) plan(now time.Time, facts *urn.Facts) *urn.Plan {
+	b.queue.wasRead.Store(b.Urn.WasRead())
 	return b.Urn.PlanWith(b.line(), facts, now)
 }
 

@@ -193,17 +193,24 @@ func (b *Batcher) Waiting() (draws int, oldest time.Duration) {
 	return draws, oldest
 }
 
-// WaitingByPool returns the number of draws without an answer of each pool that has some.
-func (b *Batcher) WaitingByPool() map[string]int {
+// WaitingByPool returns the number of draws without an answer of each pool that has some,
+// and unread, the number of those on pools that were not read from the database yet:
+// their ids are whatever callers sent.
+func (b *Batcher) WaitingByPool() (waiting map[string]int, unread int) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	waiting := map[string]int{}
+	waiting = map[string]int{}
 	for id, q := range b.queues {
-		if n, _ := q.countUnanswered(); n > 0 {
+		n, _ := q.countUnanswered()
+		switch {
+		case n == 0:
+		case q.wasRead.Load():
 			waiting[id] = n
+		default:
+			unread += n
 		}
 	}
-	return waiting
+	return waiting, unread
 }
 
 // Changed records that this process changed the pool by other means than a draw: the

@@ -150,7 +150,9 @@ func TestBatcherOverload(t *testing.T) {
 	waiting, oldest := b.Waiting()
 	require.Equal(t, 4, waiting)
 	require.Positive(t, oldest)
-	require.Equal(t, map[string]int{"p": 4}, b.WaitingByPool())
+	byPool, unread := b.WaitingByPool()
+	require.Equal(t, map[string]int{"p": 4}, byPool, "its first batch is at work")
+	require.Zero(t, unread)
 	close(stop.open)
 	for range 3 {
 		require.NoError(t, receive(t, all).err)
@@ -159,7 +161,9 @@ func TestBatcherOverload(t *testing.T) {
 	waiting, oldest = b.Waiting()
 	require.Zero(t, waiting)
 	require.Zero(t, oldest)
-	require.Empty(t, b.WaitingByPool())
+	byPool, unread = b.WaitingByPool()
+	require.Empty(t, byPool)
+	require.Zero(t, unread)
 	require.Equal(t, 4, l.issued("p"))
 }
 
@@ -285,5 +289,42 @@ func TestBatcherForgetsWhatItReadBefore(t *testing.T) {
 		code(t, draw.CodeSoldOut, receive(t, answers[1]).err)
 		drain(t, b)
 		require.Equal(t, moved, b.queues["p"].soldOut.Load() == nil)
+	}
+}
+
+// absentPool is an Issuer that finds no pool once open is closed.
+type absentPool struct {
+	arrived chan struct{}
+	open    chan struct{}
+}
+
+// Issue implements Issuer.
+func (a absentPool) Issue(context.Context, *Batch) error {
+	a.arrived <- struct{}{}
+	<-a.open
+	return draw.Errorf(draw.CodePoolNotFound, "pool not found")
+}
+
+// TestUnreadPoolsHaveNoQueueOfTheirOwn: ids of pools that callers made up are counted
+// together.
+func TestUnreadPoolsHaveNoQueueOfTheirOwn(t *testing.T) {
+	absent := absentPool{make(chan struct{}, 3), make(chan struct{})}
+	b, _ := newTestBatcher(t, newLedger(), Limits{})
+	b.issuer = absent
+	var all []<-chan answer
+	for i := range 3 {
+		r := named("x")
+		r.PoolID = fmt.Sprint("made-up-", i)
+		all = append(all, ask(t.Context(), b, r))
+	}
+	for range all {
+		receive(t, absent.arrived)
+	}
+	byPool, unread := b.WaitingByPool()
+	require.Empty(t, byPool)
+	require.Equal(t, 3, unread)
+	close(absent.open)
+	for _, a := range all {
+		code(t, draw.CodePoolNotFound, receive(t, a).err)
 	}
 }

@@ -33,6 +33,8 @@ type queue struct {
 
 	pace  pace
 	batch *Batch
+	// wasRead reports whether the pool has been read from the database.
+	wasRead atomic.Bool
 	// trouble is the error of the last batch, nil if it was decided.
 	trouble atomic.Pointer[draw.Error]
 	// held holds the draws of a batch that failed as a whole, to be tried one by one.

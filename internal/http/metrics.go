@@ -23,7 +23,7 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 	m := metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "drawsvc_http_requests_total",
-			Help: "HTTP requests answered, by route, method and status.",
+			Help: "HTTP requests answered, by route, method and status; paused is the status of draws that a planned pause refused.",
 		}, []string{"route", "method", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "drawsvc_http_request_duration_seconds",
@@ -56,6 +56,10 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 	}
 	return m, nil
 }
+
+// statusPaused replaces the status of draws that a planned pause refuses: they are not
+// failures of the service.
+const statusPaused = "paused"
 
 // methodOther replaces a method that is not a standard one.
 const methodOther = "other"

@@ -53,6 +53,7 @@ func (s *Server) observed(r route) *observed {
 		for _, status := range []int{nethttp.StatusInternalServerError, nethttp.StatusServiceUnavailable, nethttp.StatusGatewayTimeout} {
 			o.requests.WithLabelValues(strconv.Itoa(status))
 		}
+		o.requests.WithLabelValues(statusPaused)
 	}
 	return o
 }
@@ -95,6 +96,8 @@ func (c call) finish(o *observed, begin time.Time) {
 		o.requests.WithLabelValues(boundedMethod(c.gin.Request.Method), strconv.Itoa(status)).Inc()
 	case status == nethttp.StatusOK:
 		o.well.Inc()
+	case o.draws() && draw.CodeOf(c.cause()) == draw.CodePaused:
+		o.requests.WithLabelValues(statusPaused).Inc()
 	default:
 		o.requests.WithLabelValues(strconv.Itoa(status)).Inc()
 	}

@@ -164,3 +164,23 @@ func TestMetricsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, problems)
 }
+
+// TestPlannedPausesAreNoFailures: alerts count 5xx of the routes of draws, so a draw that
+// a planned pause refuses has a status of its own there; every other 503 is counted as such.
+func TestPlannedPausesAreNoFailures(t *testing.T) {
+	f := &fake{err: draw.Errorf(draw.CodePaused, "the pool is paused")}
+	s := newServer(t, f)
+	ask := func() int { return do(s, request("POST", "/draw", `{"pool":"p","user":"u"}`)).Code }
+	require.Equal(t, 503, ask())
+	f.err = draw.Errorf(draw.CodeStoreUnavailable, "the database does not answer")
+	require.Equal(t, 503, ask())
+	shown := do(s, asAdmin("GET", "/metrics", "")).Body.String()
+	for _, line := range []string{
+		`drawsvc_http_requests_total{method="POST",route="/draw",status="paused"} 1`,
+		`drawsvc_http_requests_total{method="POST",route="/draw",status="503"} 1`,
+		`drawsvc_http_requests_total{method="POST",route="/pools/:pool/draws",status="paused"} 0`,
+		`drawsvc_http_refusals_total{code="paused"} 1`,
+	} {
+		require.Contains(t, shown, line+"\n")
+	}
+}

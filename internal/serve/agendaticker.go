@@ -44,9 +44,9 @@ func followAgendas(s agendaStore, log *slog.Logger) (stop func()) {
 // countDue returns a counter of the items that this instance has carried out.
 func countDue(r prometheus.Registerer) func(kind draw.ItemKind, n int) {
 	done := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-		Name: "drawsvc_due_total", Help: "Items of agendas that were done, by what they planned; failed are those that could not be done.",
+		Name: "drawsvc_due_total", Help: "Items of agendas that were done, by what they planned; failed are those that could not be done, lapsed those of a pool closed before.",
 	}, []string{"what"})
-	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock, draw.ItemMoment, stock.ItemFailed} {
+	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock, draw.ItemMoment, stock.ItemFailed, stock.ItemLapsed} {
 		done.WithLabelValues(string(kind)) // present from the first scrape on
 	}
 	return func(kind draw.ItemKind, n int) { done.WithLabelValues(string(kind)).Add(float64(n)) }

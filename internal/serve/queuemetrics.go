@@ -10,12 +10,13 @@ import (
 // queueMetrics exports the waiting draws of the pools that have the most of them, at most
 // watchedPoolsMax pools, and of all others together. It implements prometheus.Collector.
 type queueMetrics struct {
-	// waiting returns the number of draws without an answer by pool.
-	waiting func() map[string]int
+	// waiting returns the number of draws without an answer by pool, and that of pools
+	// that may not exist.
+	waiting func() (byPool map[string]int, unread int)
 	desc    *prometheus.Desc
 }
 
-func newQueueMetrics(waiting func() map[string]int) queueMetrics {
+func newQueueMetrics(waiting func() (byPool map[string]int, unread int)) queueMetrics {
 	return queueMetrics{waiting, prometheus.NewDesc("drawsvc_pool_queue_draws", "Draws without an answer yet, by pool, of pools that have some.", []string{"pool"}, nil)}
 }
 
@@ -25,9 +26,9 @@ func (m queueMetrics) Describe(to chan<- *prometheus.Desc) { to <- m.desc }
 // Collect implements prometheus.Collector. Series exist only while draws wait, and for
 // all other pools together always.
 func (m queueMetrics) Collect(to chan<- prometheus.Metric) {
-	waiting := m.waiting()
+	waiting, rest := m.waiting()
 	pools := make([]string, 0, len(waiting))
-	rest := waiting[otherPools]
+	rest += waiting[otherPools]
 	for id := range waiting {
 		if id != otherPools {
 			pools = append(pools, id)

@@ -13,8 +13,8 @@ import (
 // one, and without waiting draws there is only that one.
 func TestQueuesByPoolAreBounded(t *testing.T) {
 	t.Parallel()
-	waiting := map[string]int{}
-	m := newQueueMetrics(func() map[string]int { return waiting })
+	waiting, unread := map[string]int{}, 0
+	m := newQueueMetrics(func() (map[string]int, int) { return waiting, unread })
 	shown := func() map[string]float64 {
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(m)
@@ -31,11 +31,11 @@ func TestQueuesByPoolAreBounded(t *testing.T) {
 	for i := range watchedPoolsMax + 50 {
 		waiting[fmt.Sprint("p", i)] = 1 + i
 	}
-	waiting[otherPools] = 1000
+	waiting[otherPools], unread = 1000, 7
 	found := shown()
 	require.Len(t, found, watchedPoolsMax+1)
 	require.InDelta(t, watchedPoolsMax+50, found[fmt.Sprint("p", watchedPoolsMax+49)], 0)
 	require.NotContains(t, found, "p49")
-	require.InDelta(t, 1000+50*51/2, found[otherPools], 0)
+	require.InDelta(t, 1000+7+50*51/2, found[otherPools], 0)
 	require.Equal(t, watchedPoolsMax+1, testutil.CollectAndCount(m))
 }

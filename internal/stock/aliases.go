@@ -55,8 +55,13 @@ var ErrForked = publiclog.ErrForked
 // ErrInUse means that another process has the file of an embedded database.
 var ErrInUse = sqlitefile.ErrInUse
 
-// ItemFailed is what Options.Due is called with for items that cannot be carried out.
-const ItemFailed = agenda.ItemFailed
+// Options.Due is called with these kinds for items that are not carried out.
+const (
+	// ItemFailed is an item that cannot be carried out.
+	ItemFailed = agenda.ItemFailed
+	// ItemLapsed is an item of a pool that was closed before.
+	ItemLapsed = agenda.ItemLapsed
+)
 
 // ReasonLockWait is the reason of a conflict with a session that holds the requested
 // row.

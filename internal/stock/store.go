@@ -48,8 +48,8 @@ type Options struct {
 	// Changed, if set, is called with every pool whose stock or state this process
 	// changed by other means than a draw.
 	Changed func(poolID string)
-	// Due, if set, is called with the number of items of a kind, or of ItemFailed, that
-	// this process carried out.
+	// Due, if set, is called with the number of items of a kind, or of ItemFailed or
+	// ItemLapsed, that this process carried out.
 	Due func(kind draw.ItemKind, n int)
 	// Stepped, if set, is called with the number of steps of a kind that this process wrote.
 	Stepped func(what draw.StepKind, n int)

@@ -15,8 +15,8 @@ type Planner struct {
 }
 
 // New returns the planner of a ledger; from then on, the ledger's changes come after
-// due items. due is called with the number of items of a kind, or of ItemFailed, that
-// were carried out.
+// due items. due is called with the number of items of a kind, or of ItemFailed or
+// ItemLapsed, that were carried out.
 func New(l *ledger.Ledger, due func(kind draw.ItemKind, n int)) *Planner {
 	p := &Planner{l, due}
 	l.Agenda = beforeChange{p}

@@ -34,8 +34,14 @@ type agendaRun struct {
 	ran     []ranItem
 }
 
-// ItemFailed is what Options.Due is called with for items that cannot be carried out.
-const ItemFailed draw.ItemKind = "failed"
+// Options.Due is called with these kinds for items that are not carried out.
+const (
+	// ItemFailed is an item that cannot be carried out.
+	ItemFailed draw.ItemKind = "failed"
+	// ItemLapsed is an item of a pool that was closed before: nobody misses what it
+	// planned.
+	ItemLapsed draw.ItemKind = "lapsed"
+)
 
 // ranItem is an item that became the entry of a version.
 type ranItem struct {
@@ -66,6 +72,9 @@ func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
 			return refused
 		}
 		ran.kind, ran.failed = ItemFailed, failed
+		if failed.Code == draw.CodePoolClosed {
+			ran.kind = ItemLapsed
+		}
 		body := draw.ItemDone{Item: item.Number, Failed: failed.Code, Detail: failed.Detail}
 		if err := r.change(ctx, ledger.NewChange{What: draw.WhatAgenda, Body: body}); err != nil {
 			return err

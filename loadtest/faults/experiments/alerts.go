@@ -40,6 +40,7 @@ func alertFaults() []alertFault {
 		{"instances not found", []string{"DrawsvcNoTarget"}, "", (*alarm).loseTargets},
 		{"certificate and token that end in three days", []string{"DrawsvcCertificateEnds", "DrawsvcTokenEnds"}, "", (*alarm).nearEnds},
 		{"caller with an expired token", []string{"DrawsvcTokensRefused"}, "", (*alarm).useExpired},
+		{"caller with a wrong token", []string{"DrawsvcTokensWrong"}, "", (*alarm).useWrong},
 		{"idle connections", []string{"DrawsvcCallersNearMaximum"}, "", (*alarm).fillConnections},
 		{"planned item that cannot be done", []string{"DrawsvcAgendaFailed"}, "", (*alarm).planImpossible},
 		{"planned item of a pool whose row is held", []string{"DrawsvcAgendaLate"}, "", (*alarm).holdPool},

@@ -114,11 +114,22 @@ func (a *alarm) nearEnds() (func() error, error) {
 // useExpired gives the bystander a token that has expired, with which somebody calls.
 func (a *alarm) useExpired() (func() error, error) {
 	a.Must(a.bystander.write(time.Now().AddDate(1, 0, 0), time.Now().Add(-time.Hour)))
-	end := a.meanwhile(func(ctx context.Context) {
+	return a.keepCalling(), nil
+}
+
+// useWrong has somebody call the bystander with a token that it does not know.
+func (a *alarm) useWrong() (func() error, error) {
+	a.Must(a.bystander.write(time.Now().AddDate(1, 0, 0), time.Time{}))
+	a.bystander.token = "wrong"
+	return a.keepCalling(), nil
+}
+
+// keepCalling calls the bystander, which refuses the token, until end is called.
+func (a *alarm) keepCalling() (end func() error) {
+	return a.meanwhile(func(ctx context.Context) {
 		_ = a.bystander.call(ctx) // it is refused
 		time.Sleep(100 * time.Millisecond)
 	})
-	return end, nil
 }
 
 // fillConnections holds nine tenths of the connections that the bystander accepts.
