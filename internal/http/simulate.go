@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"drawsvc/internal/api"
@@ -58,9 +59,11 @@ func (s *Server) simulate(c call, draft *draw.Rules, document []byte) error {
 	if !ok {
 		return draw.Errorf(draw.CodeOverloaded, "a simulation runs already: an instance runs one at a time")
 	}
+	leave := sync.OnceFunc(done)
+	defer leave() // also if the run panics
 	body, err := s.simulated(held, c, run, draft, hasAgenda)
 	outranked := errors.Is(context.Cause(held), errOutranked)
-	done()
+	leave()
 	switch {
 	case err == nil:
 		return c.writeEncoded(body)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -178,4 +179,28 @@ func TestOneSimulationRuns(t *testing.T) {
 			done()
 		})
 	}
+}
+
+// panicking fails in a way that nobody expects while a simulation reads its pool.
+type panicking struct {
+	Store
+	isOver *atomic.Bool
+}
+
+func (p panicking) Pool(ctx context.Context, poolID string) (draw.Pool, error) {
+	if !p.isOver.Load() {
+		panic("a defect")
+	}
+	return p.Store.Pool(ctx, poolID)
+}
+
+// TestPanicInASimulationFreesItsTurn: after a simulation that panicked, the next one runs.
+func TestPanicInASimulationFreesItsTurn(t *testing.T) {
+	t.Parallel()
+	var isOver atomic.Bool
+	s := newServer(t, &fake{}, campaigned, func(c *Config) { c.Store = panicking{c.Store, &isOver} })
+	simulate := func() int { return do(s, asAdmin("GET", "/admin/pools/p/simulation", "")).Code }
+	require.Equal(t, 500, simulate())
+	isOver.Store(true)
+	require.Equal(t, 200, simulate(), "its turn is free")
 }

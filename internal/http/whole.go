@@ -59,10 +59,16 @@ func (s *Server) gzipped(handle handler) handler {
 			c.gin.Writer = w
 			defer func() { c.gin.Writer = plain }()
 		}
+		isAnswered := false
+		defer func() {
+			if !isAnswered {
+				h.Del("Vary") // a problem has one format, also that of a panic
+			}
+		}()
 		if err := handle(c); err != nil {
-			h.Del("Vary") // a problem has one format
 			return err
 		}
+		isAnswered = true
 		w.End()
 		return nil
 	})

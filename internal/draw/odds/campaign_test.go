@@ -214,6 +214,42 @@ func TestSimulationIsStopped(t *testing.T) {
 	drawtest.Invalid(t, err, "250 years")
 }
 
+// TestSimulationIsStoppedWithinItsAgenda: a run asks Stop also between the items that are due
+// at its start, of the agenda and hidden.
+func TestSimulationIsStoppedWithinItsAgenda(t *testing.T) {
+	t.Parallel()
+	const items = 100_000
+	s := campaign(t, ``, 1, 1, 1, gold(1))
+	left, calls := errors.New("the caller left"), 0
+	s.Stop = func() error {
+		if calls++; calls == 10 {
+			return left
+		}
+		return nil
+	}
+	agenda := make([]draw.Item, items)
+	for i := range agenda {
+		agenda[i] = restock(s.From, 1)
+	}
+	s.Agenda = agenda
+	_, err := odds.Simulate(s)
+	require.ErrorIs(t, err, left)
+	calls, s.Agenda, s.Hidden = 0, nil, []draw.Hidden{{PrizeID: "gold", Count: items, From: s.From, To: s.From.Add(draw.TimeStep)}}
+	_, err = odds.Simulate(s)
+	require.ErrorIs(t, err, left)
+}
+
+// TestSimulatedValueSaturates: the value of a day beyond the largest number is that number.
+func TestSimulatedValueSaturates(t *testing.T) {
+	t.Parallel()
+	dear := draw.Prize{ID: "gold", Name: "Gold", Value: draw.ValueMax(), Stocked: 1_000_000}
+	const ofBerlin = `{"zone":"Europe/Berlin"}`
+	all := simulated(t, campaign(t, ofBerlin, 1, 100_000, 10, dear)) // 10^19 cents
+	require.Equal(t, int64(math.MaxInt64), all.Days[0].Cents)
+	few := simulated(t, campaign(t, ofBerlin, 1, 1000, 10, dear))
+	require.Equal(t, 1000*draw.Cents(draw.ValueMax()), few.Days[0].Cents)
+}
+
 // BenchmarkCampaign measures a draw of a campaign of 24 days with a million draws, a limit
 // of a draw per user and day, a budget, and an agenda of 24,000 hidden units.
 func BenchmarkCampaign(b *testing.B) {

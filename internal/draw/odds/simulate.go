@@ -114,9 +114,11 @@ type simulator struct {
 	moments int64
 	// happened reports whether an item of the agenda was due in the run.
 	happened bool
+	// worked is the number of draws and items so far.
+	worked int
 }
 
-// The bounds of a run: stopEvery is the number of draws between two calls of Stop,
+// The bounds of a run: stopEvery is the number of draws and items between two calls of Stop,
 // spanMax the maximum length of the simulated clock, which a Duration can state.
 const (
 	stopEvery = 1024
@@ -141,14 +143,20 @@ func Simulate(s Simulation) (Simulated, error) {
 	slices.SortStableFunc(s.Agenda, func(a, b draw.Item) int { return a.At.Compare(b.At) })
 	run := newSimulator(s)
 	for i := range s.Draws {
-		if i%stopEvery == 0 && s.Stop != nil {
-			if err := s.Stop(); err != nil {
-				return Simulated{}, err
-			}
+		if err := run.draw(s.From.Add(time.Duration(float64(i) / s.Rate * float64(time.Second)))); err != nil {
+			return Simulated{}, err
 		}
-		run.draw(s.From.Add(time.Duration(float64(i) / s.Rate * float64(time.Second))))
 	}
 	return run.finish(), nil
+}
+
+// askStop counts a draw or an item, and asks Stop now and then. Error: that of Stop.
+func (s *simulator) askStop() error {
+	s.worked++
+	if s.Stop == nil || s.worked%stopEvery != 1 {
+		return nil
+	}
+	return s.Stop()
 }
 
 // The uses of a seed.
@@ -209,8 +217,15 @@ func newSimulator(s Simulation) *simulator {
 	return run
 }
 
-func (s *simulator) draw(at time.Time) {
+// draw makes the draw of an instant, after the items that are due then. Error: that of Stop.
+func (s *simulator) draw(at time.Time) error {
+	if err := s.askStop(); err != nil {
+		return err
+	}
 	for s.doNext(at) {
+		if err := s.askStop(); err != nil {
+			return err
+		}
 	}
 	day := s.day(at)
 	user := s.users.Below(int64(s.Users))
@@ -219,17 +234,18 @@ func (s *simulator) draw(at time.Time) {
 	if err != nil {
 		day.Refused++
 		s.result.Refusals[draw.CodeOf(err)]++
-		return
+		return nil
 	}
 	place := s.record(int(user), award)
 	day.Draws++
-	day.Cents += s.cents[place]
+	day.Cents = min(day.Cents, math.MaxInt64-s.cents[place]) + s.cents[place] // values are 0 or more
 	if award.Win() {
 		day.Wins++
 	}
 	if prize := &s.result.Prizes[place]; award.Unit == s.stocked[place] && prize.SoldOutAfter == 0 {
 		prize.SoldOutAfter, prize.SoldOutAt, prize.SoldOutDay = s.result.Draws, at, len(s.result.Days)
 	}
+	return nil
 }
 
 // record counts an award, and returns the place of its prize.

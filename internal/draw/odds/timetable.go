@@ -17,7 +17,8 @@ type SimulatedDay struct {
 	// Date is the day, such as 2026-12-01.
 	Date string
 	// Draws is how many got a unit, Wins how many of them a prize that is not blank;
-	// Refused are the other draws. Cents is the value of what was given.
+	// Refused are the other draws. Cents is the value of what was given, at most
+	// math.MaxInt64.
 	Draws, Wins, Refused, Cents int64
 }
 
