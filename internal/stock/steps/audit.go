@@ -39,11 +39,11 @@ func (b *Book) AuditSteps(ctx context.Context, of *ledger.Audited, found ledger.
 	for i := range of.Prizes {
 		a.prizes[of.Prizes[i].ID] = &of.Prizes[i]
 	}
-	a.steps = stepPages{after: math.MinInt64, read: func(page []stepRow, after, seq int64) ([]stepRow, error) { return a.readPage(ctx, page, after, seq) }}
+	a.steps = stepPages{after: math.MinInt64, seq: math.MinInt64, read: func(page []stepRow, after, seq int64) ([]stepRow, error) { return a.readPage(ctx, page, after, seq) }}
 	return ledger.Judge{
 		Take: a.take,
 		End: func() error {
-			if err := a.skip(math.MaxInt64); err != nil {
+			if err := a.skipWhile(func(int64) bool { return true }); err != nil {
 				return err
 			}
 			if err := a.head(ctx); err != nil {
@@ -155,9 +155,14 @@ func (a *audit) take(e draw.Entry) error {
 
 // skip finds the steps of versions before one that are not awards.
 func (a *audit) skip(version int64) error {
+	return a.skipWhile(func(award int64) bool { return award < version })
+}
+
+// skipWhile finds the next steps, as long as their versions are skipped: none is an award.
+func (a *audit) skipWhile(isSkipped func(award int64) bool) error {
 	for {
 		next, err := a.steps.peek()
-		if err != nil || next == nil || next.award >= version {
+		if err != nil || next == nil || !isSkipped(next.award) {
 			return err
 		}
 		first := *next

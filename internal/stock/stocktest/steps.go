@@ -2,6 +2,7 @@ package stocktest
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -273,21 +274,27 @@ func testStepsAudited(t *testing.T, s *stock.Store) {
 	_, _, err = s.Step(t.Context(), "p", void, "test")
 	require.NoError(t, err)
 	kept := Keep(t, s, "p")
-	for rule, statement := range map[string]string{
-		"step-gap":        `UPDATE step_heads SET n = 3 WHERE pool_id = 'p'`,
-		"step-unlawful":   `UPDATE steps SET what = 'reopened' WHERE pool_id = 'p' AND n = 1`,
-		"expired-early":   `UPDATE steps SET what = 'expired', state = 'expired', stands = 'expired' WHERE pool_id = 'p' AND n = 2`,
-		"return-unlawful": `UPDATE steps SET returned = 1 WHERE pool_id = 'p' AND n = 2`,
-		"expired-claimed": fmt.Sprintf(`UPDATE steps SET award = %d, seq = 2, what = 'expired', state = 'expired' WHERE pool_id = 'p' AND n = 2`, awards[0].Version),
+	more := `INSERT INTO steps (pool_id, n, award, seq, what, state, stands, actor, since, at)
+		SELECT pool_id, 3, %d, 1, 'claimed', 'claimed', 'claimed', actor, since, at FROM steps WHERE pool_id = 'p' AND n = 1`
+	for _, c := range []struct{ rule, statement string }{
+		{"step-gap", `UPDATE step_heads SET n = 3 WHERE pool_id = 'p'`},
+		{"step-gap", fmt.Sprintf(more, int64(math.MaxInt64))},
+		{"step-unlawful", fmt.Sprintf(more, int64(math.MaxInt64))},
+		{"step-unlawful", fmt.Sprintf(more, awards[1].Version+1000)},
+		{"step-unlawful", fmt.Sprintf(more, int64(math.MinInt64))},
+		{"step-unlawful", `UPDATE steps SET what = 'reopened' WHERE pool_id = 'p' AND n = 1`},
+		{"expired-early", `UPDATE steps SET what = 'expired', state = 'expired', stands = 'expired' WHERE pool_id = 'p' AND n = 2`},
+		{"return-unlawful", `UPDATE steps SET returned = 1 WHERE pool_id = 'p' AND n = 2`},
+		{"expired-claimed", fmt.Sprintf(`UPDATE steps SET award = %d, seq = 2, what = 'expired', state = 'expired' WHERE pool_id = 'p' AND n = 2`, awards[0].Version)},
 	} {
-		ExecAll(t, s, []string{statement})
+		ExecAll(t, s, []string{c.statement})
 		a, err := s.Audit(t.Context(), "p")
 		require.NoError(t, err)
 		rulesFound := make([]string, len(a.Violations))
 		for i, v := range a.Violations {
 			rulesFound[i] = v.Rule
 		}
-		require.Contains(t, rulesFound, rule)
+		require.Contains(t, rulesFound, c.rule, c.statement)
 		kept.PutBack(t, s)
 	}
 	cleanAudit(t, s, "p")
