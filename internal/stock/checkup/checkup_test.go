@@ -135,6 +135,10 @@ func TestDoctorOfPostgres(t *testing.T) {
 		database("statement_timeout", "'1s'", "session",
 			"warning statement-timeout: statement_timeout = 1s is shorter than the wait of 2s for the lock session:"),
 		clock("20 seconds", "warning clock: the database's clock is 20s ahead of this machine's"),
+		{
+			[]string{`ALTER TABLE codes DROP CONSTRAINT code_once`}, []string{`ALTER TABLE codes ADD CONSTRAINT code_once UNIQUE (digest)`}, "",
+			"danger codes-not-unique: the table codes has no unique constraint code_once",
+		},
 		clock("-1 hour", "danger clock: the database's clock is 1h0m0s behind this machine's"),
 	})
 

@@ -26,6 +26,10 @@ func TestDoctorOfMySQL(t *testing.T) {
 		global("innodb_flush_log_at_trx_commit", "2", "1", "", "danger flush-log: innodb_flush_log_at_trx_commit = 2"),
 		global("innodb_flush_log_at_trx_commit", "0", "1", "", "danger flush-log: innodb_flush_log_at_trx_commit = 0"),
 		global("sync_binlog", "0", "1", "", "danger sync-binlog: sync_binlog = 0 while log_bin is on"),
+		{
+			[]string{`ALTER TABLE codes DROP INDEX code_once`}, []string{`ALTER TABLE codes ADD CONSTRAINT code_once UNIQUE (digest)`}, "",
+			"danger codes-not-unique: the table codes has no unique constraint code_once",
+		},
 		global("read_only", "ON", "OFF", "", "danger read-only: read_only = ON"),
 		global("unique_checks", "OFF", "ON", "", "danger checks: unique_checks = OFF"),
 		global("check_constraint_checks", "OFF", "ON", "", "danger checks: check_constraint_checks = OFF"),

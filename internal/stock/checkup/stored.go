@@ -62,13 +62,25 @@ func checkAhead(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	}}, nil
 }
 
-// checkCodes finds pools with codes that do not open under the keys.
+// checkCodes finds pools with codes that do not open under the keys, and a schema that does
+// not refuse equal codes.
 func checkCodes(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	pools, foreign, err := s.ReadCodesAway(ctx)
 	if err != nil {
 		return nil, err
 	}
+	isUnique, err := s.AreCodesUnique(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var found []Finding
+	if !isUnique {
+		found = append(found, Finding{
+			Level: LevelDanger, Rule: "codes-not-unique", Detail: "the table codes has no unique constraint code_once",
+			Why:    "the database does not refuse a code that is there already, and two winners may get one code",
+			Remedy: "run drawsvc audit for each pool with codes; without doubles add the constraint: UNIQUE (digest) on the table codes",
+		})
+	}
 	if len(pools) > 0 {
 		found = append(found, Finding{
 			Level: LevelDanger, Rule: "seal-key-missing", Detail: "codes do not open under the keys of --seal-keys, in pools: " + strings.Join(pools, ", "),

@@ -4,11 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/Masterminds/squirrel"
-
 	"drawsvc/internal/draw"
 	"drawsvc/internal/seal"
-	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 )
 
@@ -23,7 +20,19 @@ const (
 // they open is checked where there are keys. Memory does not grow with the codes.
 func (r *Register) AuditCodes(ctx context.Context, of *ledger.Audited, found ledger.Found) (ledger.Judge, error) {
 	return ledger.Judge{End: func() error {
-		a := &audit{Audited: of, register: r, found: found, ring: r.keys.Ring(), doubtful: map[[seal.DigestLength]byte]place{}}
+		if !slices.ContainsFunc(of.Prizes, func(p draw.Prize) bool { return p.HasCodes }) {
+			return nil
+		}
+		a := &audit{
+			Audited: of, register: r, found: found, ring: r.keys.Ring(),
+			doubtful: map[[seal.DigestLength]byte]place{}, strays: map[[seal.DigestLength]byte]place{},
+		}
+		if err := a.findEqualDigests(ctx); err != nil {
+			return err
+		}
+		if err := a.readKeysInUse(ctx); err != nil {
+			return err
+		}
 		for i := range of.Prizes {
 			if !of.Prizes[i].HasCodes {
 				continue
@@ -49,6 +58,11 @@ type audit struct {
 	// doubtful are codes of a page that others may equal, by the digests that the others
 	// would have.
 	doubtful map[[seal.DigestLength]byte]place
+	// strays are codes of the pool that are not found by their digest, by the right one
+	// under the first key; at most straysMax.
+	strays map[[seal.DigestLength]byte]place
+	// inUse are the ids of the keys that the pool's codes are sealed under, by its heads.
+	inUse map[string]bool
 }
 
 // prize checks the codes of a prize.
@@ -111,12 +125,9 @@ func (a *placeAudit) missing(upTo int64) {
 	a.next = max(a.next, upTo+1)
 }
 
-// opens checks that a code opens, by its key where that is here. A code that is sealed
-// under the first key and found by its digest is there once, by the constraint of the
-// schema. Others may equal it unseen: rows may be under several keys.
+// opens checks that a code opens, by its key where that is here, and is found by its digest.
 func (a *audit) opens(at place, code *scannedCode) {
-	first := a.ring.First()
-	if first == nil {
+	if a.ring.First() == nil {
 		return
 	}
 	if a.key == nil || a.key.ID != string(code.keyID) {
@@ -136,68 +147,7 @@ func (a *audit) opens(at place, code *scannedCode) {
 	isFound := string(digest[:]) == string(code.digest)
 	if !isFound {
 		a.found(ruleCodeUnsealed, "the code of place %d of prize %q is not the one of its digest", at.number, at.prizeID)
+		a.stray(at, text)
 	}
-	if isFound && a.key == first {
-		return
-	}
-	for _, key := range a.ring.Keys() {
-		a.doubtful[key.Digest(text)] = at
-	}
-}
-
-// findDoubles searches the pool for the doubtful codes of a page.
-func (a *audit) findDoubles(ctx context.Context) error {
-	digests := make([][]byte, 0, len(a.doubtful))
-	for digest := range a.doubtful {
-		digests = append(digests, slices.Clone(digest[:]))
-	}
-	for few := range slices.Chunk(digests, lookUpMax) {
-		query := a.register.ledger.SelectFrom("codes", "prize_id", "place", "key_id", "sealed", "digest", "pool_id").Where(squirrel.Eq{"digest": anys(few)})
-		rows, err := ledger.SelectAll(ctx, a, query, func(row engine.Scanner) (c codeRow, err error) {
-			var pool string
-			if err = row.Scan(&c.prizeID, &c.number, &c.keyID, &c.sealed, &c.digest, &pool); pool != a.PoolID {
-				c.digest = nil
-			}
-			return c, err
-		})
-		if err != nil {
-			return err
-		}
-		for i := range rows {
-			if len(rows[i].digest) == seal.DigestLength {
-				a.checkDouble(a.doubtful[[seal.DigestLength]byte(rows[i].digest)], &rows[i])
-			}
-		}
-	}
-	clear(a.doubtful)
-	return nil
-}
-
-// checkDouble reports a code that equals a doubtful one. Two doubtful ones find each other:
-// the later one reports both.
-func (a *audit) checkDouble(at place, other *codeRow) {
-	key := a.ring.Key(other.keyID)
-	if at == other.place || key == nil {
-		return
-	}
-	text, err := key.Open(codeName(a.PoolID, other.prizeID), other.sealed)
-	if digest := key.Digest(text); err != nil || string(digest[:]) != string(other.digest) {
-		return // which is reported of that place
-	}
-	first, later := at, other.place
-	if a.isBefore(later, first) {
-		first, later = later, first
-	} else if key != a.ring.First() {
-		return
-	}
-	a.found(ruleCodeDouble, "places %d of prize %q and %d of prize %q have one code", first.number, first.prizeID, later.number, later.prizeID)
-}
-
-// isBefore reports whether a place is checked before another.
-func (a *audit) isBefore(one, other place) bool {
-	if one.prizeID == other.prizeID {
-		return one.number < other.number
-	}
-	next := slices.IndexFunc(a.Prizes, func(p draw.Prize) bool { return p.ID == one.prizeID || p.ID == other.prizeID })
-	return next >= 0 && a.Prizes[next].ID == one.prizeID
+	a.doubt(at, text, isFound)
 }

@@ -62,6 +62,8 @@ type Dialect struct {
 	// not depend on their number: the columns prize_id, place, key_id and sealed. Its
 	// parameters are a pool, and arrays of prizes and of their first and last places.
 	CodeRanges string
+	// CodeOnce returns 0 where the unique constraint code_once is missing, else 1.
+	CodeOnce string
 	// Restock, after an INSERT of prizes that exist, changes their stock instead. So
 	// the rows are found through their key: for an UPDATE of many rows the planner
 	// chooses, and PostgreSQL, on a table without statistics, read the whole pool for

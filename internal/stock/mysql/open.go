@@ -27,11 +27,13 @@ func Dialect() *engine.Dialect {
 		Time:        engine.SameTime,
 		ForUpdate:   " FOR UPDATE",
 		//double:trusts-standbys @@global.read_only IN ('0', 'OFF') => TRUE
-		Writable:    "@@global.read_only IN ('0', 'OFF')",
-		Snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-		Commit:      CommitBy(Classify),
-		AwardPrize:  engine.AwardPrize,
-		TurnAward:   engine.TurnAward,
+		Writable:   "@@global.read_only IN ('0', 'OFF')",
+		Snapshot:   sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		Commit:     CommitBy(Classify),
+		AwardPrize: engine.AwardPrize,
+		TurnAward:  engine.TurnAward,
+		CodeOnce: `SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 'codes'
+			AND index_name = 'code_once' AND non_unique = 0`,
 		Clock:       "UTC_TIMESTAMP(6)",
 		Restock:     "ON DUPLICATE KEY UPDATE stocked = VALUES(stocked), changed = VALUES(changed)",
 		Locks:       locks(),

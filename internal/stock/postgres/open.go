@@ -38,6 +38,7 @@ func Dialect() *engine.Dialect {
 		AwardPrize:  sqlAwardPrize,
 		TurnAward:   sqlTurnAward,
 		CodeRanges:  sqlCodeRanges,
+		CodeOnce:    `SELECT COUNT(*) FROM pg_constraint WHERE conrelid = 'codes'::regclass AND conname = 'code_once' AND contype = 'u'`,
 		Clock:       "clock_timestamp()",
 		Restock:     engine.Restock,
 		Settle:      sqlSettle,

@@ -37,11 +37,13 @@ func Dialect() *engine.Dialect {
 		Snapshot:    sql.TxOptions{ReadOnly: true},
 		AwardPrize:  engine.AwardPrize,
 		TurnAward:   engine.TurnAward,
-		Restock:     engine.Restock,
-		Migrations:  goose.DialectSQLite3,
-		Locks:       locks(),
-		Doctor:      doctor(),
-		Folder:      "sqlite",
+		CodeOnce: `SELECT COUNT(*) FROM pragma_index_list('codes') AS l
+			WHERE l."unique" AND NOT l.partial AND (SELECT group_concat(i.name) FROM pragma_index_info(l.name) AS i) = 'digest'`,
+		Restock:    engine.Restock,
+		Migrations: goose.DialectSQLite3,
+		Locks:      locks(),
+		Doctor:     doctor(),
+		Folder:     "sqlite",
 	}
 }
 

@@ -99,6 +99,8 @@ func testCodesOfOtherKeys(t *testing.T, s *stock.Store) {
 		code(t, draw.CodeSealKeyMissing, s.CodesAway("spring"))
 		_, err = handOut(t, s, "spring", awards)
 		code(t, draw.CodeSealKeyMissing, err)
+		_, err = s.Claim(t.Context(), "spring", awards[0].DrawID, awards[0].UserID, 0, "test")
+		code(t, draw.CodeSealKeyMissing, err)
 		if name == "another id" {
 			require.NoError(t, s.CodesAway("autumn"), "which has no code yet")
 			continue // it may seal codes of its own
@@ -147,19 +149,56 @@ func testCodesAudited(t *testing.T, s *stock.Store) {
 		require.NoError(t, s.LockDB().QueryRowContext(t.Context(), query).Scan(&value))
 		return value
 	}
+	put := func(place int, column string, value []byte) string {
+		return fmt.Sprintf(`UPDATE codes SET %s = %s%s AND place = %d`, column, bytesOf(s, value), ofCard, place)
+	}
 	sealed := row("sealed", 2)
-	for rule, statements := range map[string][]string{
-		"codes-are-stock": {`DELETE FROM codes` + ofCard + ` AND place = 4`},
-		"code-unsealed":   {`UPDATE codes SET sealed = ` + bytesOf(s, []byte("0123456789012345678901234567890123456789")) + ofCard + ` AND place = 3`},
-		"code-double":     {`UPDATE codes SET sealed = ` + bytesOf(s, sealed) + ofCard + ` AND place = 5`},
+	for _, c := range []struct {
+		rule       string
+		statements []string
+	}{
+		{"codes-are-stock", []string{`DELETE FROM codes` + ofCard + ` AND place = 4`}},
+		{"code-unsealed", []string{put(3, "sealed", []byte("0123456789012345678901234567890123456789"))}},
+		{"code-double", []string{put(5, "sealed", sealed)}},
+		{"code-double", []string{put(2, "sealed", row("sealed", 3)), put(3, "sealed", sealed), put(5, "sealed", sealed)}}, // no digest is right
 	} {
-		ExecAll(t, s, statements)
-		require.Contains(t, rulesBrokenBy(t, s, "spring"), rule)
+		ExecAll(t, s, c.statements)
+		require.Contains(t, rulesBrokenBy(t, s, "spring"), c.rule, c.statements)
 		kept.PutBack(t, s)
 		NoViolations(t, s, "spring")
 	}
 	ExecAll(t, s, []string{`UPDATE code_heads SET places = 5` + ofCard})
 	require.Contains(t, rulesBrokenBy(t, s, "spring"), "codes-are-stock")
+}
+
+// testCodesWithoutConstraint: an audit reports that the schema does not refuse equal codes,
+// and two of them, whose digests are right.
+func testCodesWithoutConstraint(t *testing.T, s *stock.Store) {
+	CodedPool(t, s, "spring")
+	ImportCodes(t, s, "spring", CodeLines("ONCE", 6))
+	isUnique := func(want bool) {
+		t.Helper()
+		is, err := s.AreCodesUnique(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, is)
+	}
+	isUnique(true)
+	ExecAll(t, s, []string{`ALTER TABLE codes RENAME TO codes_once`, `CREATE TABLE codes AS SELECT * FROM codes_once`})
+	isUnique(false)
+	require.Equal(t, []string{"code-double"}, rulesBrokenBy(t, s, "spring"))
+	const of = ` WHERE pool_id = 'spring' AND prize_id = 'card' AND place = `
+	ExecAll(t, s, []string{
+		`DELETE FROM codes` + of + `5`,
+		`INSERT INTO codes (pool_id, prize_id, place, digest, key_id, sealed) SELECT pool_id, prize_id, 5, digest, key_id, sealed FROM codes_once` + of + `2`,
+	})
+	a, err := s.Audit(t.Context(), "spring")
+	require.NoError(t, err)
+	require.Len(t, a.Violations, 2)
+	require.Equal(t, "code-double", a.Violations[1].Rule)
+	require.Contains(t, a.Violations[1].Detail, `places 2 of prize "card" and 5 of prize "card" have one digest`)
+	ExecAll(t, s, []string{`DROP TABLE codes`, `ALTER TABLE codes_once RENAME TO codes`})
+	isUnique(true)
+	NoViolations(t, s, "spring")
 }
 
 // testCodesPublished: the public log of a committed pool has the list that was imported,

@@ -173,6 +173,7 @@ func codeTests() part {
 		"codes are resealed":   testCodesResealed,
 		"codes of other keys":  testCodesOfOtherKeys,
 		"codes are audited":    testCodesAudited,
+		"codes are not unique": testCodesWithoutConstraint,
 		"codes are published":  testCodesPublished,
 		"steps":                testSteps,
 		"steps at once":        testStepsAtOnce,
