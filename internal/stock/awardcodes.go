@@ -10,20 +10,11 @@ import (
 )
 
 // Claim claims the awards of a draw that need it, or the one of an ordinal, 0 for all, and
-// returns the draw as DrawWithCodes. Where the pool has codes that do not open here, nothing
+// returns the draw as DrawWithCodes. Where the draw has codes that do not open here, nothing
 // is claimed. Errors: CodeSealKeyMissing, CodeOutcomeUnknown if the codes could not be read
 // after the claim, and those of [steps.Book.Claim].
 func (s *Store) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string) (draw.Draw, error) {
-	if away := s.CodesAway(poolID); away != nil {
-		d, err := s.Draw(ctx, poolID, drawID)
-		if err == nil && d.HasCodes() {
-			err = away
-		}
-		if err != nil {
-			return draw.Draw{}, err
-		}
-	}
-	d, err := s.Book.Claim(ctx, poolID, drawID, user, ordinal, actor)
+	d, err := s.Book.Claim(ctx, poolID, drawID, user, ordinal, actor, s.CodesAway(poolID))
 	if err != nil {
 		if code := draw.CodeOf(err); code == draw.CodeDrawNotFound || code == draw.CodeInvalidRequest {
 			_, absent := s.Draw(ctx, poolID, drawID) // a draw that is not there is said so, whoever asks

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
@@ -127,4 +128,35 @@ func TestRoundTripsOfMoments(t *testing.T) {
 	require.False(t, other.HasMoments(), "they were taken")
 	require.Equal(t, int64(1), turnsOf(read))
 	require.Equal(t, int64(1), turnsOf(write))
+}
+
+// TestRoundTripsOfClaims: in a pool without codes, a claim costs the same without seal keys.
+func TestRoundTripsOfClaims(t *testing.T) {
+	t.Parallel()
+	const awards = 6
+	proxy := servertest.StartProxy(t, servertest.Postgres(t))
+	s := stocktest.Open(t, proxy.URL(), stock.Options{})
+	stocktest.UseSealKeys(t, s)
+	stocktest.Pool(t, s, "p", awards)
+	r, err := rules.Parse([]byte(`{"claims":{}}`))
+	require.NoError(t, err)
+	_, err = s.SetRules(t.Context(), "p", r, nil, "test")
+	require.NoError(t, err)
+	keys := make([]string, awards)
+	for i := range keys {
+		keys[i] = fmt.Sprint("d", i)
+	}
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 3, "a", 0, keys...)))
+	claim := func(i int) int64 {
+		before := proxy.Turns()
+		_, err := s.Claim(t.Context(), "p", keys[i], "u", 0, "test")
+		require.NoError(t, err)
+		return proxy.Turns() - before
+	}
+	claim(0) // the first prepare the statements
+	claim(1)
+	without := claim(2)
+	stocktest.UseSealKeys(t, s, "k1")
+	claim(3)
+	require.Equal(t, claim(4), without)
 }

@@ -16,8 +16,9 @@ import (
 // returns the draw with what became of its awards. It is replayed if they were claimed
 // already. Errors: CodeDrawNotFound, also for another user's draw; CodeAwardNotFound for an
 // ordinal beyond the draw; the refusal of the first award if none can be claimed;
-// CodePoolNotFound; and those of the store.
-func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string) (d draw.Draw, err error) {
+// CodePoolNotFound; and those of the store. codesAway, if it is not nil, is the error for a
+// draw that has codes.
+func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string, codesAway error) (d draw.Draw, err error) {
 	if err := cmp.Or(draw.CheckUser(user), draw.CheckActor(actor)); err != nil {
 		return d, err
 	}
@@ -34,6 +35,9 @@ func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal i
 		wanted, err := claimsOf(&d, ordinal)
 		if err != nil {
 			return err
+		}
+		if codesAway != nil && d.HasCodes() {
+			return codesAway
 		}
 		if err := w.lock(ctx); err != nil {
 			return err
