@@ -20,7 +20,10 @@ export function poolSearch({ changed, signal }) {
     say(note, !pools ? "" : pools.length === 0 ? "No pool is found." : `${next === null ? "" : "The first "}${pools.length} found.`);
     changed();
   };
-  const read = async (isNew) => {
+  const read = async (anew) => {
+    const isNew = anew || wait !== 0; // what was typed last is searched first
+    clearTimeout(wait);
+    wait = 0;
     reading.abort();
     reading = new AbortController();
     Object.assign(kept, { words: words.value.trim(), state: state.value });
@@ -43,7 +46,7 @@ export function poolSearch({ changed, signal }) {
   };
   words.addEventListener("input", soon);
   state.addEventListener("input", () => read(true));
-  const form = h("form", { class: "row find", role: "search", onsubmit: (event) => { event.preventDefault(); clearTimeout(wait); read(true); } }, words, state);
+  const form = h("form", { class: "row find", role: "search", onsubmit: (event) => { event.preventDefault(); read(true); } }, words, state);
   more.hidden = true;
   if (kept.words || kept.state) read(true);
   return { form, note, more, found: () => pools };
