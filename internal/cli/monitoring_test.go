@@ -28,6 +28,7 @@ import (
 const (
 	rulesFile     = "../../deploy/prometheus/rules.yml"
 	rulesTest     = "../../deploy/prometheus/rules_test.yml"
+	rulesDaysTest = "../../deploy/prometheus/rules_days_test.yml"
 	dashboardFile = "../../deploy/grafana/drawsvc.json"
 	runbookFile   = "../../docs/runbook.md"
 	monitoringDoc = "../../docs/monitoring.md"
@@ -108,7 +109,7 @@ func TestMetricsAreThoseThatAreNamed(t *testing.T) {
 	for name, kind := range liveMetrics(metricsOf(t, published)) {
 		live[name] = kind
 	}
-	for _, file := range []string{rulesFile, rulesTest, dashboardFile, runbookFile, monitoringDoc} {
+	for _, file := range []string{rulesFile, rulesTest, rulesDaysTest, dashboardFile, runbookFile, monitoringDoc} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.NotEmpty(t, metricName.FindAllString(string(text), -1), file)
@@ -176,13 +177,16 @@ func TestRules(t *testing.T) {
 	}
 	out, err := promtool(filepath.Dir(rulesFile), "check", "rules", "rules.yml")
 	require.NoError(t, err, out)
-	out, err = promtool(filepath.Dir(rulesFile), "test", "rules", "rules_test.yml")
+	out, err = promtool(filepath.Dir(rulesFile), "test", "rules", "rules_test.yml", "rules_days_test.yml")
 	require.NoError(t, err, out)
 
 	rules, err := os.ReadFile(rulesFile)
 	require.NoError(t, err)
 	tests, err := os.ReadFile(rulesTest)
 	require.NoError(t, err)
+	ofDays, err := os.ReadFile(rulesDaysTest)
+	require.NoError(t, err)
+	cases := string(tests) + string(ofDays)
 	runbook, err := os.ReadFile(runbookFile)
 	require.NoError(t, err)
 	page, err := os.ReadFile(monitoringDoc)
@@ -191,8 +195,8 @@ func TestRules(t *testing.T) {
 	require.NotEmpty(t, alerts)
 	for _, alert := range alerts {
 		name := alert[1]
-		require.Contains(t, string(tests), "name: "+name+", fires\n")
-		require.Contains(t, string(tests), "name: "+name+", is silent\n")
+		require.Contains(t, cases, "name: "+name+", fires\n")
+		require.Contains(t, cases, "name: "+name+", is silent\n")
 		require.Contains(t, string(rules), "runbook_url: docs/runbook.md#"+strings.ToLower(name)+"\n")
 		require.Contains(t, string(page), "["+name+"](runbook.md#"+strings.ToLower(name)+")", "the list of docs/monitoring.md")
 		_, section, found := strings.Cut(string(runbook), "\n## "+name+"\n")
