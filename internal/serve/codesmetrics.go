@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"drawsvc/internal/periodic"
 	"drawsvc/internal/stock"
 )
 
@@ -28,10 +27,8 @@ func watchCodes(to prometheus.Registerer, store *stock.Store) (stop func()) {
 		}
 		return 0
 	})
-	return periodic.Start(watchEvery, func(ctx context.Context) {
-		bounded, end := context.WithTimeout(ctx, watchMax)
-		defer end()
-		if r, err := store.ReadReserves(bounded); err == nil {
+	return startReading(func(ctx context.Context) {
+		if r, err := store.ReadReserves(ctx); err == nil {
 			last.Store(&r)
 		}
 	})

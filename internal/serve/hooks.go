@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/hook"
-	"drawsvc/internal/periodic"
 	"drawsvc/internal/stock"
 )
 
@@ -82,10 +81,8 @@ func (m *hookMetrics) Attempted(hookID string, a *hook.Answer) {
 
 // watch reads the hooks about every watchEvery until stop is called.
 func (m *hookMetrics) watch(store *stock.Store) (stop func()) {
-	return periodic.Start(watchEvery, func(ctx context.Context) {
-		bounded, end := context.WithTimeout(ctx, watchMax)
-		defer end()
-		all, now, err := store.ReadHooks(bounded)
+	return startReading(func(ctx context.Context) {
+		all, now, err := store.ReadHooks(ctx)
 		if err != nil {
 			return // what the database does not say stays as it was
 		}

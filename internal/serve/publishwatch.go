@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"drawsvc/internal/periodic"
 	"drawsvc/internal/stock"
 )
 
@@ -61,10 +60,8 @@ func watchPublishing(to prometheus.Registerer, store *stock.Store) (stop func())
 		Help: "How long the oldest entry of the published logs of committed pools has had no signed checkpoint in the database; 0 if no publisher writes there.",
 	}, func() float64 { return time.Duration(last.Load()).Seconds() })
 	var u unsigned
-	return periodic.Start(watchEvery, func(ctx context.Context) {
-		bounded, end := context.WithTimeout(ctx, watchMax)
-		defer end()
-		if heads, err := store.SignedHeads(bounded); err == nil {
+	return startReading(func(ctx context.Context) {
+		if heads, err := store.SignedHeads(ctx); err == nil {
 			last.Store(int64(u.lag(heads, store.Now())))
 		}
 	})

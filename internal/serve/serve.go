@@ -37,11 +37,8 @@ import (
 // Run runs the service until the command's context ends.
 func Run(cmd *cobra.Command, c *Config, env setting.Environment) (err error) {
 	ctx := cmd.Context()
-	// From here on SIGHUP requests that the files are read again, and no longer ends
-	// the process.
-	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGHUP)
-	defer signal.Stop(asked)
+	asked, stopAsking := hangups()
+	defer stopAsking()
 	log := NewLog(c, env.Stderr)
 	// The addresses come first: if one is taken, nothing has been changed.
 	listeners, err := c.openListeners(cmd)
@@ -106,6 +103,14 @@ func Run(cmd *cobra.Command, c *Config, env setting.Environment) (err error) {
 	defer c.watchFiles(ctx, store, listeners, asked, log)()
 	defer notifyManager(ctx, c.delay, log)()
 	return listeners.serve(ctx, server, log)
+}
+
+// hangups receives SIGHUP, which from then on no longer ends the process: it requests that
+// the files are read again.
+func hangups() (asked chan os.Signal, stop func()) {
+	asked = make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGHUP)
+	return asked, func() { signal.Stop(asked) }
 }
 
 // follow shows in the metrics what changes while the service runs, and does what is due.

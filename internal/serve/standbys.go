@@ -6,7 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"drawsvc/internal/periodic"
 	"drawsvc/internal/stock"
 )
 
@@ -40,10 +39,8 @@ func watchStandbys(to prometheus.Registerer, store *stock.Store) (stop func()) {
 	}
 	m.last.Store(&stock.Standbys{})
 	to.MustRegister(m)
-	return periodic.Start(watchEvery, func(ctx context.Context) {
-		bounded, end := context.WithTimeout(ctx, watchMax)
-		defer end()
-		if s, err := store.ReadStandbys(bounded); err == nil {
+	return startReading(func(ctx context.Context) {
+		if s, err := store.ReadStandbys(ctx); err == nil {
 			m.last.Store(&s)
 		}
 	})

@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"drawsvc/internal/draw"
-	"drawsvc/internal/periodic"
 	"drawsvc/internal/stock"
 )
 
@@ -41,10 +40,8 @@ func watchClaims(to prometheus.Registerer, store *stock.Store) (stop func()) {
 	gauge("drawsvc_awards_claimed_open", "Awards that are claimed and not fulfilled, of all pools.", func() float64 { return float64(last.Load().Awards) })
 	gauge("drawsvc_awards_claimed_open_oldest_seconds", "How long the oldest of these awards has been claimed; 0 without any.",
 		func() float64 { return last.Load().Oldest.Seconds() })
-	return periodic.Start(watchEvery, func(ctx context.Context) {
-		bounded, end := context.WithTimeout(ctx, watchMax)
-		defer end()
-		if c, err := store.ClaimedOpen(bounded); err == nil {
+	return startReading(func(ctx context.Context) {
+		if c, err := store.ClaimedOpen(ctx); err == nil {
 			last.Store(&c)
 		}
 	})

@@ -175,8 +175,6 @@ func boundLevels(levels []draw.Level, most int) []draw.Level {
 
 // read makes the next reading. What cannot be read stays unchanged.
 func (m *poolMetrics) read(ctx context.Context, db poolReader) {
-	ctx, cancel := context.WithTimeout(ctx, watchMax)
-	defer cancel()
 	next := *m.last.Load()
 	if schema, err := db.Schema(ctx); err == nil {
 		next.current, next.want = schema.Current, schema.Target
@@ -228,5 +226,15 @@ func (m *poolMetrics) warn(before map[lowPrize]bool, low []draw.LowPrize) map[lo
 func watchPools(r prometheus.Registerer, db poolReader, log *slog.Logger) (stop func()) {
 	m := newPoolMetrics(log)
 	r.MustRegister(m)
-	return periodic.Start(watchEvery, func(ctx context.Context) { m.read(ctx, db) })
+	return startReading(func(ctx context.Context) { m.read(ctx, db) })
+}
+
+// startReading calls read about every watchEvery, with a context of at most watchMax, until
+// stop is called.
+func startReading(read func(context.Context)) (stop func()) {
+	return periodic.Start(watchEvery, func(ctx context.Context) {
+		bounded, end := context.WithTimeout(ctx, watchMax)
+		defer end()
+		read(bounded)
+	})
 }
