@@ -53,18 +53,6 @@ func (s *Store) CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, ac
 	return copied, planned, nil
 }
 
-// poolIn reads a pool in a transaction. Error: CodePoolNotFound.
-func (s *Store) poolIn(ctx context.Context, tx *sql.Tx, id string) (draw.Pool, error) {
-	pools, err := s.poolsIn(ctx, tx, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q.Where(squirrel.Eq{"id": id}) })
-	if err == nil && len(pools) == 0 {
-		err = s.ledger.Absent(ctx, tx, engine.PoolNotFound(id))
-	}
-	if err != nil {
-		return draw.Pool{}, err
-	}
-	return pools[0], nil
-}
-
 // poolCopying is what a copy is made of. The agenda and its shift are set if it is copied.
 type poolCopying struct {
 	to     draw.Pool

@@ -146,10 +146,19 @@ func (s *Store) Pool(ctx context.Context, id string) (draw.Pool, error) {
 	return s.poolOn(ctx, s.engine.Read, id)
 }
 
-func (s *Store) poolOn(ctx context.Context, db *sql.DB, id string) (draw.Pool, error) {
-	pools, err := s.pools(ctx, db, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q.Where(squirrel.Eq{"id": id}) })
+func (s *Store) poolOn(ctx context.Context, db *sql.DB, id string) (p draw.Pool, err error) {
+	err = s.ledger.SnapshotOn(ctx, db, func(tx *sql.Tx) error {
+		p, err = s.poolIn(ctx, tx, id)
+		return err
+	})
+	return p, err
+}
+
+// poolIn reads a pool in a transaction. Error: CodePoolNotFound.
+func (s *Store) poolIn(ctx context.Context, tx *sql.Tx, id string) (draw.Pool, error) {
+	pools, err := s.poolsIn(ctx, tx, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q.Where(squirrel.Eq{"id": id}) })
 	if err == nil && len(pools) == 0 {
-		err = s.ledger.SnapshotOn(ctx, db, func(tx *sql.Tx) error { return s.ledger.Absent(ctx, tx, engine.PoolNotFound(id)) })
+		err = s.ledger.Absent(ctx, tx, engine.PoolNotFound(id))
 	}
 	if err != nil {
 		return draw.Pool{}, err

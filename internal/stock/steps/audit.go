@@ -3,7 +3,6 @@ package steps
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -134,7 +133,8 @@ func (a *audit) readPage(ctx context.Context, page []stepRow, after, seq int64) 
 
 // take checks the steps of an award, and finds those of versions before it.
 func (a *audit) take(e draw.Entry) error {
-	if err := a.skip(e.Version()); err != nil || e.Award == nil {
+	before := func(award int64) bool { return award < e.Version() }
+	if err := a.skipWhile(before); err != nil || e.Award == nil {
 		return err
 	}
 	own, err := a.stepsOf(e.Award.Version)
@@ -151,11 +151,6 @@ func (a *audit) take(e draw.Entry) error {
 	}
 	a.award(l, own)
 	return nil
-}
-
-// skip finds the steps of versions before one that are not awards.
-func (a *audit) skip(version int64) error {
-	return a.skipWhile(func(award int64) bool { return award < version })
 }
 
 // skipWhile finds the next steps, as long as their versions are skipped: none is an award.
@@ -302,7 +297,7 @@ func (a *audit) returns(ctx context.Context) error {
 		for _, version := range part {
 			r, m := a.returned[version], byVersion[version]
 			if m == nil || m.PrizeID != r.prize || m.Delta != r.units || m.Reason != string(r.what) {
-				a.found(ruleReturnUnlawful, "%s as returned by version %d, which is another entry", fmt.Sprintf("%d units of prize %q are stated", r.units, r.prize), version)
+				a.found(ruleReturnUnlawful, "%d units of prize %q are stated as returned by version %d, which is another entry", r.units, r.prize, version)
 			}
 		}
 	}

@@ -99,6 +99,7 @@ func (r *Receiver) Of(pool string) (events []Received, messages, bad []string) {
 
 type noObserver struct{}
 
+// Attempted implements hook.Observer.
 func (noObserver) Attempted(string, *hook.Answer) {}
 
 // StartRelay runs a relay of a store until stop is called. feed is the store, or a broken
