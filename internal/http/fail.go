@@ -21,7 +21,7 @@ func (c call) fail(err error) {
 		p = s.problems[draw.CodeInternal]
 	}
 	_ = g.Error(e) // for the request log
-	s.metrics.refusals.WithLabelValues(string(e.Code)).Inc()
+	s.metrics.refusals[e.Code].Inc()
 	if g.Writer.Written() {
 		panic(nethttp.ErrAbortHandler)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"drawsvc/internal/draw"
 	"drawsvc/internal/http/gate"
 	"drawsvc/internal/http/problem"
 )
@@ -16,7 +17,8 @@ type metrics struct {
 	duration  *prometheus.HistogramVec
 	refused   *prometheus.CounterVec
 	reclaimed prometheus.Counter
-	refusals  *prometheus.CounterVec
+	// refusals has the counter of each problem.
+	refusals map[draw.Code]prometheus.Counter
 }
 
 func newMetrics(to prometheus.Registerer) (metrics, error) {
@@ -39,11 +41,11 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 		Name: "drawsvc_http_connections_reclaimed_total",
 		Help: "Idle connections closed because a new one came and the most were open.",
 	})
-	m.refusals = prometheus.NewCounterVec(prometheus.CounterOpts{
+	refusals := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "drawsvc_http_refusals_total",
 		Help: "Requests answered with a problem, by its code.",
 	}, []string{"code"})
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.refused, m.reclaimed, m.refusals} {
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.refused, m.reclaimed, refusals} {
 		if err := to.Register(c); err != nil {
 			return metrics{}, err
 		}
@@ -51,8 +53,9 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 	for _, reason := range []gate.Refused{gate.Wrong, gate.Expired} {
 		m.refused.WithLabelValues(string(reason)) // exists from the first scrape on
 	}
+	m.refusals = map[draw.Code]prometheus.Counter{}
 	for code := range problem.Table() {
-		m.refusals.WithLabelValues(string(code))
+		m.refusals[code] = refusals.WithLabelValues(string(code))
 	}
 	return m, nil
 }
