@@ -34,10 +34,14 @@ func (p published) body() string {
 		s := &p.Steps[i]
 		var answers []string
 		for _, status := range slices.Sorted(maps.Keys(s.Answers)) {
-			answers = append(answers, fmt.Sprintf("%d × %s", s.Answers[status], strings.Replace("="+status, "=0", "none", 1)))
+			word := status
+			if status == noAnswer {
+				word = "none"
+			}
+			answers = append(answers, fmt.Sprintf("%d × %s", s.Answers[status], word))
 		}
 		t.Add(s.Name, fmt.Sprintf("%.0f", s.Seconds), report.Positive("%.1f", s.Act), s.Draws, s.Unsent,
-			strings.ReplaceAll(strings.Join(answers, ", "), "=", ""), fmt.Sprintf("%.0f", s.P99), fmt.Sprintf("%.1f", s.Slowest/1000), fmt.Sprintf("%.1f", s.Gap))
+			strings.Join(answers, ", "), fmt.Sprintf("%.0f", s.P99), fmt.Sprintf("%.1f", s.Slowest/1000), fmt.Sprintf("%.1f", s.Gap))
 	}
 	verdict, checks := "passed", report.NewTable("check | verdict")
 	for i := range p.Checks {

@@ -30,7 +30,7 @@ type step struct {
 	// Unsent counts draws that k6 was too late to send.
 	Unsent   int `json:"unsent"`
 	Requests int `json:"requests"`
-	// Answers counts answers by status, "0" for none.
+	// Answers counts answers by status, noAnswer for none.
 	Answers map[string]int `json:"answers"`
 	// P99 is of the answers, Slowest of whole draws with their retries, in milliseconds.
 	P99     float64 `json:"p99_ms"`
@@ -38,6 +38,9 @@ type step struct {
 	// Gap is the longest time without an answer that decides a draw, in seconds.
 	Gap float64 `json:"longest_gap_seconds"`
 }
+
+// noAnswer is the status of a request without an answer.
+const noAnswer = "0"
 
 // answer is one answer to a request, or none.
 type answer struct {
@@ -109,7 +112,7 @@ func (s *samples) take(pool string, cell func(name string) string) error {
 		}
 		status := cell("status")
 		if status == "" {
-			status = "0"
+			status = noAnswer
 		}
 		s.answers = append(s.answers, answer{time.UnixMilli(at), name, status, value})
 	case "dropped_iterations":
@@ -187,7 +190,7 @@ func (s *samples) sum(name string, begin, end time.Time) step {
 		}
 		st.Requests++
 		st.Answers[a.status]++
-		if a.status != "0" {
+		if a.status != noAnswer {
 			times = append(times, a.ms)
 		}
 		if a.decides() {

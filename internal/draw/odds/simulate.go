@@ -143,11 +143,16 @@ func Simulate(s Simulation) (Simulated, error) {
 	slices.SortStableFunc(s.Agenda, func(a, b draw.Item) int { return a.At.Compare(b.At) })
 	run := newSimulator(s)
 	for i := range s.Draws {
-		if err := run.draw(s.From.Add(time.Duration(float64(i) / s.Rate * float64(time.Second)))); err != nil {
+		if err := run.draw(s.instant(i)); err != nil {
 			return Simulated{}, err
 		}
 	}
 	return run.finish(), nil
+}
+
+// instant returns the time of the i-th draw, from 0.
+func (s *Simulation) instant(i int) time.Time {
+	return s.From.Add(time.Duration(float64(i) / s.Rate * float64(time.Second)))
 }
 
 // askStop counts a draw or an item, and asks Stop now and then. Error: that of Stop.

@@ -48,7 +48,7 @@ func (s *Simulation) hiddenUnits() (all []hiddenUnit) {
 	for i, h := range s.Hidden {
 		from, to := h.From, h.To
 		if to.IsZero() {
-			from, to = s.From, s.From.Add(time.Duration(float64(s.Draws)/s.Rate*float64(time.Second)))
+			from, to = s.From, s.instant(s.Draws)
 		}
 		if from.Before(s.From) {
 			from = s.From
@@ -95,10 +95,8 @@ func (s *simulator) doNext(at time.Time) bool {
 // and the run continues.
 func (s *simulator) due(item *draw.Item) {
 	s.happened = true
-	if err := s.do(item); err != nil {
-		if len(s.result.Failed) < failedMax {
-			s.result.Failed = append(s.result.Failed, draw.ItemDone{Item: item.Number, Failed: err.Code, Detail: err.Detail})
-		}
+	if err := s.do(item); err != nil && len(s.result.Failed) < failedMax {
+		s.result.Failed = append(s.result.Failed, draw.ItemDone{Item: item.Number, Failed: err.Code, Detail: err.Detail})
 	}
 }
 
