@@ -77,7 +77,7 @@ func (c candidate) name() string {
 	say(c.instances > 1, "%d instances", c.instances)
 	say(c.connections == 1, "one caller")
 	say(c.count > 1, "draws of %d", c.count)
-	say(c.keys == keysRandom, "keys")
+	say(c.keys == keysRandom, "random keys")
 	say(c.keys == keysOrdered, "time-ordered keys")
 	say(c.users == usersNew, "new users")
 	say(c.users != "" && c.users != usersNew, "%s users", c.users)

@@ -271,6 +271,18 @@ func (d document) fallen(published document) []string {
 	return names
 }
 
+// addLimits adds entries that are not published, with their limits in place of ratios:
+// until its publication an entry is compared with its limit.
+func (d *document) addLimits(list []entry) {
+	before := d.byName()
+	for _, e := range list {
+		if _, ok := before[e.name]; !ok && e.limits != (limits{}) {
+			limit := e.least + e.most // one of them is 0
+			d.Entries = append(d.Entries, judged{Name: e.name, Least: e.least, Most: e.most, spread: spread{limit, limit, limit}})
+		}
+	}
+}
+
 // worse compares medians: a ratio with a lower limit has fallen if it is smaller, one
 // with an upper limit if it is greater. If the best round is as good as the worst
 // published one, the machine had a bad moment in the other rounds: the program is the

@@ -62,7 +62,9 @@ func bench(ctx context.Context, s settings, out io.Writer) error {
 		if published, err = report.Read[document](s.published()); err != nil {
 			return fmt.Errorf("nothing is published to compare with (bench, then bench publish): %w", err)
 		}
-		published.Entries = append(published.Entries, publishedWon(s)...)
+		won, _ := report.Read[document](settings{results: s.results, won: true}.published()) // it may not be published yet
+		published.Entries = append(published.Entries, won.Entries...)
+		published.addLimits(chosen(s))
 	}
 	begin := time.Now()
 	fmt.Fprint(out, s)

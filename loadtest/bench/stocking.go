@@ -174,6 +174,9 @@ const (
 	// rulesDaily is a limit per day for few users that is never reached: the rows that
 	// are read and written are the same for a limit of 3 as for a million.
 	rulesDaily rules = "a limit a day"
+	// rulesMany count as a campaign does: two limits of draws, one of wins, one of a prize,
+	// and misses in a row. None is ever reached.
+	rulesMany rules = "four limits and a guarantee"
 	// rulesRefused is for one user: every draw after the first is refused.
 	rulesRefused rules = "all refused"
 	// rulesClaim has each award claimed within an hour.
@@ -185,7 +188,11 @@ func (r rules) document() string {
 		rulesOnce: `{"of":"draws","max":1}`, rulesRefused: `{"of":"draws","max":1}`,
 		rulesDaily: `{"of":"draws","max":1000000,"per":"day"}`,
 	}
-	others := map[rules]string{rulesWin: `{"fallback":"none","win":"1/2"}`, rulesClaim: `{"claims":{"within":"1h"}}`}
+	others := map[rules]string{
+		rulesMany: `{"fallback":"none","guarantee":{"after":100000,"prize":"prize-0"},"limits":[{"of":"draws","max":1000000,"per":"day"},` +
+			`{"of":"draws","max":1000000},{"of":"wins","max":1000000,"per":"week"},{"of":"prize","prize":"prize-1","max":1000000,"per":"24h"}]}`,
+		rulesWin: `{"fallback":"none","win":"1/2"}`, rulesClaim: `{"claims":{"within":"1h"}}`,
+	}
 	return cmp.Or(others[r], `{"limits":[`+limits[r]+`]}`)
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"drawsvc/loadtest/place"
-	"drawsvc/loadtest/report"
 )
 
 // waiting is the minimum number of awards that wait for a claim in a measurement of
@@ -57,20 +56,6 @@ func wonEntries(s settings) []entry {
 	full := audited.coded()
 	full.steps = true
 	row(fmt.Sprintf("audit of %s awards with codes and steps ÷ without", codes), of(full, took), of(audited, took), atMost(1.5))
-	return list
-}
-
-// publishedWon are the entries that the quick mode compares its row with: the published
-// ones, or the limits before anything was published.
-func publishedWon(s settings) []judged {
-	s.won = true
-	if d, err := report.Read[document](s.published()); err == nil {
-		return d.Entries
-	}
-	var list []judged
-	for _, e := range chosen(s) {
-		list = append(list, judged{Name: e.name, Least: e.least, Most: e.most, spread: spread{e.least, e.least, e.least}})
-	}
 	return list
 }
 
