@@ -11,11 +11,12 @@ var (
 	// exampleKey is a key that a page tells a reader to send: in a header, or in a
 	// ticket.
 	exampleKey = regexp.MustCompile(`(?:Idempotency-Key: |jti=["']|"jti": ?")([^"'\s\\]+)`)
-	// randomKey is a UUID, or a variable.
-	randomKey = regexp.MustCompile(`^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\$.*)$`)
+	// randomKey is a UUIDv7, which rises with time, or a variable.
+	randomKey = regexp.MustCompile(`^(?:[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|\$.*)$`)
 )
 
-// guessable returns the keys of a page that somebody else could guess.
+// guessable returns the keys of a page that somebody else could guess, or that do not rise
+// with time.
 func guessable(page string) (found []string) {
 	for _, key := range exampleKey.FindAllStringSubmatch(page, -1) {
 		if !randomKey.MatchString(key[1]) {
@@ -34,9 +35,9 @@ func TestExampleKeysAreRandom(t *testing.T) {
 	require.NotEmpty(t, exampleKey.FindAllString(read(t, "README.md"), -1))
 }
 
-// TestExampleKeysAreRandomCatches: it catches numbers of orders.
+// TestExampleKeysAreRandomCatches: it catches numbers of orders, and keys without an order.
 func TestExampleKeysAreRandomCatches(t *testing.T) {
 	page := "-H 'Idempotency-Key: order-4711' \"Idempotency-Key: $key\" ticket(jti=\"o-1\", x) jti=made {\"jti\":\"7\"}\n" +
-		"-H 'Idempotency-Key: 1c8e0b7a-5a53-4a1e-9d0b-6f0a2f3c7f11'"
-	require.Equal(t, []string{"order-4711", "o-1", "7"}, guessable(page))
+		"-H 'Idempotency-Key: 1c8e0b7a-5a53-4a1e-9d0b-6f0a2f3c7f11' -H 'Idempotency-Key: 019ac7de-5a53-7a1e-9d0b-6f0a2f3c7f11'"
+	require.Equal(t, []string{"order-4711", "o-1", "7", "1c8e0b7a-5a53-4a1e-9d0b-6f0a2f3c7f11"}, guessable(page))
 }
