@@ -95,8 +95,8 @@ type Draw struct {
 	// Receipt says that the answer has a receipt: the request asks for one, or the
 	// pool gives one with every draw.
 	Receipt bool
-	// Signed is the receipt, as JSON, if it was signed with those of its batch.
-	Signed []byte
+	// Signed is the receipt if it was signed with those of its batch.
+	Signed Receipt
 	// Signer signs the receipt, by the commitment that the awards follow from. Rules
 	// are the rules that they were made under, nil for none. Only new draws with a
 	// receipt have both; for others the store must be asked.

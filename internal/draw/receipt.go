@@ -2,11 +2,24 @@ package draw
 
 // Signer signs the receipts of a committed pool's draws.
 type Signer interface {
-	// Sign returns the receipts, as JSON, of draws of one transaction, by the awards of
-	// each, in order of their versions. rules are the rules that the draws were made
-	// under, nil for none.
-	Sign(draws [][]Award, rules *Rules) ([][]byte, error)
+	// Sign returns the receipts of draws of one transaction, by the awards of each, in
+	// order of their versions. rules are the rules that the draws were made under, nil for
+	// none.
+	Sign(draws [][]Award, rules *Rules) ([]Receipt, error)
 }
+
+// Receipt is a signed receipt. It is encoded by the request that sends it, into the
+// answer: the receipts of a batch together would be much memory.
+type Receipt interface {
+	// AppendTo appends the receipt as JSON.
+	AppendTo(b []byte) []byte
+}
+
+// EncodedReceipt is a receipt as JSON.
+type EncodedReceipt []byte
+
+// AppendTo implements Receipt.
+func (r EncodedReceipt) AppendTo(b []byte) []byte { return append(b, r...) }
 
 // HasReceiptToSign reports whether the draw is new and its receipt is not signed yet.
 // The receipt of a replay is signed by itself.
@@ -32,7 +45,7 @@ func SignReceipts(draws []*Draw) error {
 
 // SignReceipt returns the receipt of the draw, signed by itself unless it was signed
 // with its batch. The draw must have a Signer.
-func (d *Draw) SignReceipt() ([]byte, error) {
+func (d *Draw) SignReceipt() (Receipt, error) {
 	if d.Signed != nil {
 		return d.Signed, nil
 	}

@@ -27,14 +27,14 @@ type receiptJudge struct {
 }
 
 // Sign implements draw.Signer. A receipt is the name of its draw.
-func (j *receiptJudge) Sign(draws [][]draw.Award, _ *draw.Rules) ([][]byte, error) {
+func (j *receiptJudge) Sign(draws [][]draw.Award, _ *draw.Rules) ([]draw.Receipt, error) {
 	if j.hold != nil {
 		<-j.hold
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.batches = append(j.batches, len(draws))
-	var receipts [][]byte
+	var receipts []draw.Receipt
 	before := int64(0)
 	for _, awards := range draws {
 		name, version := awards[0].DrawID, awards[0].Version
@@ -47,7 +47,7 @@ func (j *receiptJudge) Sign(draws [][]draw.Award, _ *draw.Rules) ([][]byte, erro
 			j.wrong = append(j.wrong, "a replay among the leaves")
 		}
 		before, j.signed[name] = version, true
-		receipts = append(receipts, []byte(name))
+		receipts = append(receipts, draw.EncodedReceipt(name))
 	}
 	return receipts, j.failing
 }
@@ -110,7 +110,7 @@ func TestReceiptsAreSignedTogether(t *testing.T) {
 		if d.Signed == nil {
 			continue
 		}
-		require.Equal(t, d.ID, string(d.Signed))
+		require.Equal(t, d.ID, string(d.Signed.AppendTo(nil)))
 		require.False(t, d.Replayed)
 		together++
 	}

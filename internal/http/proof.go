@@ -332,9 +332,9 @@ func (c call) writeReceipted(d *draw.Draw, asked bool) error {
 	defer c.server.buffers.Put(out)
 	*out = appendDraw((*out)[:0], d)
 	*out = append((*out)[:len(*out)-len(answerEnd)], `,"receipt":`...)
-	*out = append(append(*out, receipt...), answerEnd...)
+	*out = append(receipt.AppendTo(*out), answerEnd...)
 	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
-	c.write(200, *out)
+	c.writeShort(nethttp.StatusOK, *out)
 	return nil
 }
 

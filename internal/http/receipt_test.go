@@ -22,11 +22,11 @@ const someBatched = `{"text":"host/p/receipt\nline\n","batch":{"note":"host/p/re
 	`"hashes":["AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]},"salt":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",` +
 	`"user_salt":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`
 
-func (f fakeStore) Receipt(_ context.Context, d *draw.Draw) ([]byte, error) {
+func (f fakeStore) Receipt(_ context.Context, d *draw.Draw) (draw.Receipt, error) {
 	if d.ID == together {
-		return []byte(someBatched), nil
+		return draw.EncodedReceipt(someBatched), nil
 	}
-	return []byte(someReceipt), firstError(f.unsigned, f.note([2]string{d.PoolID, "receipt of " + d.ID}))
+	return draw.EncodedReceipt(someReceipt), firstError(f.unsigned, f.note([2]string{d.PoolID, "receipt of " + d.ID}))
 }
 
 func (f fakeStore) DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error) {

@@ -392,13 +392,13 @@ type Exporter interface {
 	ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error
 }
 
-// Receipts signs receipts of committed pools' draws, as JSON.
+// Receipts signs receipts of committed pools' draws.
 type Receipts interface {
 	// Receipt returns the receipt of a draw. Errors: CodeInvalidRequest for a pool with
 	// secret numbers, CodeNotFound if the secret of the tags was destroyed,
 	// CodeSeedUnavailable, CodeRulesUnreadable.
-	Receipt(ctx context.Context, d *draw.Draw) ([]byte, error)
-	// DrawReceipt returns the receipt of a draw in the log, and the proof that a
+	Receipt(ctx context.Context, d *draw.Draw) (draw.Receipt, error)
+	// DrawReceipt returns as JSON the receipt of a draw in the log, and the proof that a
 	// checkpoint covers it, nil if none does. Errors: CodeDrawNotFound, CodeNotFound,
 	// CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded.
 	DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error)

@@ -42,7 +42,7 @@ func receiptOf(t *testing.T, s *stock.Store, d *draw.Draw) (r proof.Receipt) {
 	}
 	text, err := d.SignReceipt()
 	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &r))
+	require.NoError(t, json.Unmarshal(text.AppendTo(nil), &r))
 	return r
 }
 

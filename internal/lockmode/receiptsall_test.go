@@ -126,12 +126,13 @@ func wrongBatches(t *testing.T, files fs.FS, made []draw.Draw) {
 		return // all were settled by lookups
 	}
 	sign := func(draws ...draw.Draw) (signed []proof.Receipt, all [][]byte) {
-		all, err := two[0].Signer.Sign([][]draw.Award{draws[0].Awards, draws[1].Awards}, two[0].Rules)
+		receipts, err := two[0].Signer.Sign([][]draw.Award{draws[0].Awards, draws[1].Awards}, two[0].Rules)
 		require.NoError(t, err)
-		for _, b := range all {
+		for _, receipt := range receipts {
+			b := receipt.AppendTo(nil)
 			var r proof.Receipt
 			require.NoError(t, json.Unmarshal(b, &r))
-			signed = append(signed, r)
+			signed, all = append(signed, r), append(all, b)
 		}
 		return signed, all
 	}

@@ -2,6 +2,7 @@ package proof
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
@@ -56,7 +57,7 @@ type unsigned struct {
 // Of returns the receipt of a draw whose awards have their redirects, signed by itself.
 // rules are the rules in force at its first award, nil for none.
 func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
-	u := r.write(r.salts.tagger(), awards, rules)
+	u := r.write(nil, r.salts.tagger(), awards, rules)
 	signed, err := r.sign(string(u.text))
 	if err != nil {
 		return Receipt{}, err
@@ -68,10 +69,15 @@ func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
 	return receipt, nil
 }
 
-// write writes the receipt of a draw.
-func (r *Receipts) write(by *tagger, awards []draw.Award, rules *draw.Rules) unsigned {
-	const lineRoom = 256 // enough for most lines
-	u := unsigned{text: make([]byte, 0, len(r.origin)+len(receiptSuffix)+lineRoom*len(awards)), salt: by.sum("", awards[0].DrawID)}
+// room returns how long most texts of as many awards are at most.
+func (r *Receipts) room(awards []draw.Award) int {
+	const lineRoom = 256
+	return len(r.origin) + len(receiptSuffix) + lineRoom*len(awards)
+}
+
+// write writes the receipt of a draw, into the capacity of text if that is enough.
+func (r *Receipts) write(text []byte, by *tagger, awards []draw.Award, rules *draw.Rules) unsigned {
+	u := unsigned{text: slices.Grow(text, r.room(awards)), salt: by.sum("", awards[0].DrawID)}
 	u.text = append(append(u.text, r.origin...), receiptSuffix...)
 	var line Line
 	by.lines(&line, u.salt, awards, rules, func() bool {

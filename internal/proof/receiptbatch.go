@@ -35,11 +35,10 @@ const (
 	batchLeavesSigned = batchLeavesMax / 2
 )
 
-// Sign returns the receipts, as JSON, of draws of one commit, in order of their
-// versions. Up to batchLeavesSigned of them share one signature. It implements
-// draw.Signer.
-func (r *Receipts) Sign(draws [][]draw.Award, rules *draw.Rules) ([][]byte, error) {
-	signed := make([][]byte, 0, len(draws))
+// Sign returns the receipts of draws of one commit, in order of their versions. Up to
+// batchLeavesSigned of them share one signature. It implements draw.Signer.
+func (r *Receipts) Sign(draws [][]draw.Award, rules *draw.Rules) ([]draw.Receipt, error) {
+	signed := make([]draw.Receipt, 0, len(draws))
 	for of := range slices.Chunk(draws, batchLeavesSigned) {
 		if len(of) > 1 {
 			var err error
@@ -56,49 +55,63 @@ func (r *Receipts) Sign(draws [][]draw.Award, rules *draw.Rules) ([][]byte, erro
 		if err != nil {
 			return nil, err
 		}
-		signed = append(signed, single)
+		signed = append(signed, draw.EncodedReceipt(single))
 	}
 	return signed, nil
 }
 
+// signedBatch is what the receipts of a batch have in common.
+type signedBatch struct {
+	quotedNote []byte
+	tree       receiptTree
+}
+
+// batchReceipt is the index-th receipt of a batch.
+type batchReceipt struct {
+	unsigned
+	batch *signedBatch
+	index int
+}
+
 // signBatch appends the receipts of 2 to batchLeavesMax draws, under one signature.
-func (r *Receipts) signBatch(signed [][]byte, draws [][]draw.Award, rules *draw.Rules) ([][]byte, error) {
+func (r *Receipts) signBatch(signed []draw.Receipt, draws [][]draw.Award, rules *draw.Rules) ([]draw.Receipt, error) {
 	by := r.salts.tagger()
-	receipts := make([]unsigned, len(draws))
+	batch := &signedBatch{}
+	receipts := make([]batchReceipt, len(draws))
 	leaves := make([]tlog.Hash, len(draws))
+	var texts []byte // one after another
 	for i, awards := range draws {
-		receipts[i] = r.write(by, awards, rules)
-		leaves[i] = LeafHash(receipts[i].text)
+		if i == 0 {
+			texts = make([]byte, 0, r.room(awards)*len(draws))
+		}
+		u := r.write(texts[len(texts):], by, awards, rules)
+		texts = texts[:min(len(texts)+len(u.text), cap(texts))]
+		receipts[i] = batchReceipt{u, batch, i}
+		leaves[i] = LeafHash(u.text)
+		signed = append(signed, &receipts[i])
 	}
-	tree := newReceiptTree(leaves)
-	c := Checkpoint{Origin: r.origin + batchSuffix, Size: int64(len(draws)), Root: tree.root()}
+	batch.tree = newReceiptTree(leaves)
+	c := Checkpoint{Origin: r.origin + batchSuffix, Size: int64(len(draws)), Root: batch.tree.root()}
 	batchNote, err := r.sign(c.Text())
 	if err != nil {
 		return nil, err
 	}
-	quoted, _ := jsontext.AppendQuote(nil, batchNote) // it is UTF-8
-	for i := range receipts {
-		signed = append(signed, receipts[i].encode(quoted, tree, i))
-	}
+	batch.quotedNote, _ = jsontext.AppendQuote(nil, batchNote) // it is UTF-8
 	return signed, nil
 }
 
-// encode returns the receipt that is the i-th leaf of a tree with the given quoted
-// note. It has the members of [Receipt] in order. It is written without reflection
-// because every draw of a pool may have one.
-func (u *unsigned) encode(quotedNote []byte, tree receiptTree, i int) []byte {
-	const room = 256 // for salts and names of members
-	text := len(u.text) + len(u.text)/4
-	b := append(make([]byte, 0, text+len(quotedNote)+len(tree)*(quotedSize+1)+room), `{"text":`...)
-	b, _ = jsontext.AppendQuote(b, u.text) // it is UTF-8
-	b = append(append(append(b, `,"batch":{"note":`...), quotedNote...), `,"index":`...)
-	b = append(strconv.AppendInt(b, int64(i), 10), `,"hashes":[`...)
-	b = tree.appendPath(b, i)
+// AppendTo implements draw.Receipt. It has the members of [Receipt] in order. It is
+// written without reflection because every draw of a pool may have one.
+func (r *batchReceipt) AppendTo(b []byte) []byte {
+	b, _ = jsontext.AppendQuote(append(b, `{"text":`...), r.text) // it is UTF-8
+	b = append(append(append(b, `,"batch":{"note":`...), r.batch.quotedNote...), `,"index":`...)
+	b = append(strconv.AppendInt(b, int64(r.index), 10), `,"hashes":[`...)
+	b = r.batch.tree.appendPath(b, r.index)
 	b = append(b, `]},"salt":"`...)
-	b = base64.RawURLEncoding.AppendEncode(b, u.salt[:])
-	if u.userSalt != (Salt{}) {
+	b = base64.RawURLEncoding.AppendEncode(b, r.salt[:])
+	if r.userSalt != (Salt{}) {
 		b = append(b, `","user_salt":"`...)
-		b = base64.RawURLEncoding.AppendEncode(b, u.userSalt[:])
+		b = base64.RawURLEncoding.AppendEncode(b, r.userSalt[:])
 	}
 	return append(b, `"}`...)
 }

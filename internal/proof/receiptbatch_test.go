@@ -36,6 +36,15 @@ func vectorDraws(leaves int) (draws [][]draw.Award) {
 	return draws
 }
 
+// signedBy returns the receipts of draws of one commit, each as JSON.
+func signedBy(by *Receipts, draws [][]draw.Award, rules *draw.Rules) (signed [][]byte, err error) {
+	receipts, err := by.Sign(draws, rules)
+	for _, r := range receipts {
+		signed = append(signed, r.AppendTo(nil))
+	}
+	return signed, err
+}
+
 func countingRules(t *testing.T) *draw.Rules {
 	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":9,"per":"day"}]}`))
 	require.NoError(t, err)
@@ -66,7 +75,7 @@ func TestVectorsOfBatches(t *testing.T) {
 		}
 		signed, err := by.signBatch(nil, vectorDraws(place[1]), rules)
 		require.NoError(t, err)
-		require.JSONEq(t, string(v.Receipt), string(signed[place[0]]))
+		require.JSONEq(t, string(v.Receipt), string(signed[place[0]].AppendTo(nil)))
 		key, err := Verifier(v.Key)
 		require.NoError(t, err)
 		p, err := ParsePresented(shown)
@@ -109,7 +118,7 @@ func TestBatchesAreTrees(t *testing.T) {
 	require.NoError(t, err)
 	for _, n := range []int{1, 2, 3, 4, 5, 7, 8, 9, 33, 255, 512, 513, 1100} {
 		draws := vectorDraws(n)
-		signed, err := by.Sign(draws, countingRules(t))
+		signed, err := signedBy(by, draws, countingRules(t))
 		require.NoError(t, err)
 		require.Len(t, signed, n)
 		for i, b := range signed {
@@ -157,11 +166,11 @@ func TestBatchesStayShort(t *testing.T) {
 	by, err := NewReceipts(origin, &Secrets{Salts: NewSalts(), Signer: signer})
 	require.NoError(t, err)
 	draws := vectorDraws(10_000)
-	signed, err := by.Sign(draws, nil)
+	signed, err := signedBy(by, draws, nil)
 	require.NoError(t, err)
 	longest := 0
 	for i := range draws {
-		single, err := by.Sign(draws[i:i+1], nil)
+		single, err := signedBy(by, draws[i:i+1], nil)
 		require.NoError(t, err)
 		longest = max(longest, len(signed[i])-len(single[0]))
 	}
@@ -182,13 +191,13 @@ func TestTwoTextsOfOneDraw(t *testing.T) {
 			draws = append(draws, []draw.Award{*e.Award})
 		}
 	}
-	together, err := by.Sign(draws, nil)
+	together, err := signedBy(by, draws, nil)
 	require.NoError(t, err)
-	single, err := by.Sign(draws[4:5], nil)
+	single, err := signedBy(by, draws[4:5], nil)
 	require.NoError(t, err)
 	elsewhere := draws[4][0]
 	elsewhere.Version += 100_000
-	otherHistory, err := by.Sign([][]draw.Award{draws[3], {elsewhere}}, nil)
+	otherHistory, err := signedBy(by, [][]draw.Award{draws[3], {elsewhere}}, nil)
 	require.NoError(t, err)
 	says := func(receipts ...[]byte) (bool, string) {
 		r := verified(t, files, VerifyOptions{Receipts: receipts})

@@ -74,7 +74,7 @@ func (b backend) Commitment(ctx context.Context, poolID string) (http.Commitment
 }
 
 // Receipt implements http.Receipts.
-func (b backend) Receipt(ctx context.Context, d *draw.Draw) ([]byte, error) {
+func (b backend) Receipt(ctx context.Context, d *draw.Draw) (draw.Receipt, error) {
 	if d.Signer != nil {
 		return d.SignReceipt()
 	}
@@ -82,7 +82,8 @@ func (b backend) Receipt(ctx context.Context, d *draw.Draw) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(receipt)
+	encoded, err := json.Marshal(receipt)
+	return draw.EncodedReceipt(encoded), err
 }
 
 // DrawReceipt implements http.Receipts.

@@ -88,8 +88,9 @@ func testReceiptsOfRestored(t *testing.T, s *stock.Store) {
 		setState(t, s, "p", draw.StateOpen)
 		made, err := drawReceipted(t, s, urn, "ann", name)
 		require.NoError(t, err)
-		receipt, err := made.SignReceipt()
+		signed, err := made.SignReceipt()
 		require.NoError(t, err)
+		receipt := signed.AppendTo(nil)
 		require.NoError(t, opens(receipt), name)
 		read, err := s.Receipt(t.Context(), &draw.Draw{ID: name, PoolID: "p", UserID: "ann", Awards: made.Awards})
 		require.NoError(t, err)
@@ -105,7 +106,7 @@ func testReceiptsOfRestored(t *testing.T, s *stock.Store) {
 		// The double: signers are cached by the pool's name.
 		wrong, err := lost.Sign([][]draw.Award{made.Awards}, made.Rules)
 		require.NoError(t, err)
-		require.Error(t, opens(wrong[0]))
+		require.Error(t, opens(wrong[0].AppendTo(nil)))
 	}
 	NoViolations(t, s, "p")
 }
