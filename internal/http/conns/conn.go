@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"sync/atomic"
 	"time"
 )
@@ -44,20 +45,23 @@ func (c *Conn) Read(b []byte) (int, error) {
 	if len(b) == 1 && c.drawing.Load() {
 		return 0, nil
 	}
-	if err := c.read.begin(c.Conn.SetReadDeadline); err != nil {
-		return 0, err
+	for {
+		n, err := c.Conn.Read(b)
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || !c.read.renew(c.Conn.SetReadDeadline) {
+			return n, err
+		}
 	}
-	defer c.read.end()
-	return c.Conn.Read(b)
 }
 
 // Write implements net.Conn.
-func (c *Conn) Write(b []byte) (int, error) {
-	if err := c.write.begin(c.Conn.SetWriteDeadline); err != nil {
-		return 0, err
+func (c *Conn) Write(b []byte) (written int, err error) {
+	for {
+		n, err := c.Conn.Write(b[written:])
+		written += n
+		if !errors.Is(err, os.ErrDeadlineExceeded) || !c.write.renew(c.Conn.SetWriteDeadline) {
+			return written, err
+		}
 	}
-	defer c.write.end()
-	return c.Conn.Write(b)
 }
 
 // SetReadDeadline implements net.Conn.

@@ -1,6 +1,7 @@
 package conns
 
 import (
+	"io"
 	"log/slog"
 	"net"
 	nethttp "net/http"
@@ -78,54 +79,82 @@ func (c *counting) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// TestDeadlinesArePassedWhenNeeded: the last deadline holds for the next read or write,
-// a new one for those that are waiting, and none costs more than one timer.
-func TestDeadlinesArePassedWhenNeeded(t *testing.T) {
+// TestDeadlinesSaveTimers: later deadlines cost no timer, and the one that was set last
+// holds, for what waits and for what begins then.
+func TestDeadlinesSaveTimers(t *testing.T) {
+	t.Parallel()
+	past := time.Now().Add(-time.Hour)
+	for name, at := range map[string]struct {
+		set    []time.Time
+		timers int
+		isOver bool
+	}{
+		"none":          {[]time.Time{{}}, 0, false},
+		"later ones":    {[]time.Time{time.Now().Add(time.Hour), time.Now().Add(2 * time.Hour), time.Now().Add(3 * time.Hour), {}}, 1, false},
+		"an early one":  {[]time.Time{time.Now().Add(time.Hour), past}, 2, true},
+		"put off":       {[]time.Time{past, time.Now().Add(time.Hour)}, 2, false},
+		"put off twice": {[]time.Time{past, past.Add(time.Minute), time.Now().Add(time.Hour)}, 2, false},
+		"taken back":    {[]time.Time{past, {}}, 2, false},
+		"over twice":    {[]time.Time{past, past.Add(time.Minute)}, 1, true},
+	} {
+		caller, accepted := net.Pipe()
+		under := &counting{Conn: accepted}
+		c := &Conn{Conn: under}
+		for _, d := range at.set {
+			require.NoError(t, c.SetDeadline(d), name)
+		}
+		go func() { _, _ = io.Copy(caller, caller) }() // an echo
+		_, err := c.Write([]byte("a"))
+		if !at.isOver {
+			require.NoError(t, err, name)
+			_, err = c.Read(make([]byte, 1))
+			require.NoError(t, err, name)
+		} else {
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded, name)
+			_, err = c.Read(make([]byte, 1))
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded, name)
+		}
+		require.Equal(t, []int{at.timers, at.timers}, []int{under.reads, under.writes}, name)
+		require.NoError(t, c.Close())
+		_, err = c.Read(make([]byte, 1))
+		require.Error(t, err, "a closed connection has no deadline to wait for")
+		require.NoError(t, caller.Close())
+	}
+}
+
+// TestDeadlinesEndWhatWaits: an earlier deadline ends the read that waits, and a later
+// one keeps a write waiting, of which no byte is lost.
+func TestDeadlinesEndWhatWaits(t *testing.T) {
 	t.Parallel()
 	caller, accepted := net.Pipe()
 	defer caller.Close()
-	under := &counting{Conn: accepted}
-	c := &Conn{Conn: under}
-	for range 3 {
-		require.NoError(t, c.SetDeadline(time.Now().Add(-time.Hour)))
-		require.NoError(t, c.SetDeadline(time.Time{}))
-	}
-	require.Zero(t, under.reads+under.writes, "nothing reads or writes")
-
-	sent := make(chan error, 1)
-	go func() {
-		_, err := caller.Write([]byte("a"))
-		sent <- err
-	}()
-	_, err := c.Read(make([]byte, 1))
-	require.NoError(t, err, "the last deadline has none")
-	require.NoError(t, <-sent)
-	require.Equal(t, 1, under.reads)
-
-	require.NoError(t, c.SetDeadline(time.Now().Add(-time.Hour)))
-	_, err = c.Read(make([]byte, 1))
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	_, err = c.Write([]byte("b"))
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-
-	require.NoError(t, c.SetReadDeadline(time.Time{}))
-	read := make(chan error, 1)
+	c := &Conn{Conn: accepted}
+	ended := make(chan error, 1)
 	go func() {
 		_, err := c.Read(make([]byte, 1))
-		read <- err
+		ended <- err
 	}()
-	require.Eventually(t, func() bool {
-		c.read.mu.Lock()
-		defer c.read.mu.Unlock()
-		return c.read.waiting == 1
-	}, time.Minute, time.Millisecond)
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(-time.Hour)))
-	require.ErrorIs(t, <-read, os.ErrDeadlineExceeded, "a deadline ends the read that waits")
+	require.ErrorIs(t, <-ended, os.ErrDeadlineExceeded)
 
-	require.NoError(t, c.Close())
-	require.NoError(t, c.SetDeadline(time.Now()), "as net/http sets it")
-	_, err = c.Read(make([]byte, 1))
-	require.Error(t, err)
+	require.NoError(t, c.SetWriteDeadline(time.Now().Add(20*time.Millisecond)))
+	require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Hour)))
+	go func() {
+		n, err := c.Write([]byte("abc"))
+		if n != 3 && err == nil {
+			err = io.ErrShortWrite
+		}
+		ended <- err
+	}()
+	one := make([]byte, 1)
+	_, err := caller.Read(one)
+	require.NoError(t, err)
+	time.Sleep(40 * time.Millisecond) // the first deadline passes within the write
+	rest := make([]byte, 2)
+	_, err = io.ReadFull(caller, rest)
+	require.NoError(t, err)
+	require.Equal(t, "abc", string(one)+string(rest))
+	require.NoError(t, <-ended)
 }
 
 // TestOneAddressHasHalfOfTheConnections: unless many callers have the address,

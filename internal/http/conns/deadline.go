@@ -5,47 +5,37 @@ import (
 	"time"
 )
 
-// deadline passes the deadline of a connection's reads or writes on when it is needed:
-// at once to those that are waiting, else with the next one. net/http sets seven
-// deadlines per request, and one read and one write follow; each costs a timer.
+// deadline saves timers of a connection's reads or writes. net/http sets seven deadlines
+// per request, each a timer. Most are later than the one before, and hardly any is
+// reached. So the connection has the earliest of them. When that has passed and a later
+// one was set meanwhile, the connection gets the later one.
 type deadline struct {
 	mu sync.Mutex
-	// last is the deadline that was set last, and due reports that the connection does
-	// not know it yet.
-	last time.Time
-	due  bool
-	// waiting is the number of reads or writes in progress.
-	waiting int
+	// last is the deadline that was set last, and passed the one that the connection
+	// has; the zero time is none.
+	last, passed time.Time
 }
 
-// set sets the deadline to t; pass passes it to the connection.
+// set sets the deadline to t, and passes it to the connection if that has none as early.
 func (d *deadline) set(t time.Time, pass func(time.Time) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.waiting > 0 {
-		d.due = false
-		return pass(t)
+	d.last = t
+	if t.IsZero() || !d.passed.IsZero() && !t.Before(d.passed) {
+		return nil
 	}
-	d.last, d.due = t, true
-	return nil
+	d.passed = t
+	return pass(t)
 }
 
-// begin comes before a read or write, and end after it.
-func (d *deadline) begin(pass func(time.Time) error) error {
+// renew reports whether a timeout came before the last deadline, which it then passes to
+// the connection: the read or write must be repeated.
+func (d *deadline) renew(pass func(time.Time) error) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.due {
-		if err := pass(d.last); err != nil {
-			return err
-		}
+	if !d.last.IsZero() && !time.Now().Before(d.last) {
+		return false
 	}
-	d.due = false
-	d.waiting++
-	return nil
-}
-
-func (d *deadline) end() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.waiting--
+	d.passed = d.last
+	return pass(d.last) == nil
 }
