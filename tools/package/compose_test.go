@@ -138,7 +138,7 @@ func TestComposeRuns(t *testing.T) {
 			return won.MatchString(body)
 		}, func() string { return "the proxy does not know " + metrics })
 	}
-	s.prometheus()
+	s.prometheus("drawsvc_ready", len(s.instances))
 	instances[0].stop()
 	wins(t, proxy, "p", "Authorization", "Bearer "+draw)
 }
@@ -164,7 +164,7 @@ func (s *site) start() (instances []*daemon) {
 // between the proxy and the instances, and its checkpoint is published.
 func TestComposeCampaignRuns(t *testing.T) {
 	t.Parallel()
-	needs(t, "nginx-light", "/usr/sbin/nginx")
+	needs(t, "nginx-light prometheus", "/usr/sbin/nginx", "prometheus", "promtool")
 	c := newCampaign(t)
 	s := &site{t: t}
 	s.project, s.secrets = project(t, "campaign.yaml")
@@ -194,7 +194,10 @@ func TestComposeCampaignRuns(t *testing.T) {
 	published := s.project.Services["publish"]
 	require.True(t, published.ReadOnly)
 	require.Equal(t, *published.Environment["DRAWSVC_DIR"], published.Volumes[0].Target)
-	publisher := s.run("publish", "0.0.0.0:9090", servertest.FreeAddr(t), "/var/lib/drawsvc/published", t.TempDir())
+	metrics := servertest.FreeAddr(t)
+	publisher := s.run("publish", "0.0.0.0:9090", metrics, "/var/lib/drawsvc/published", t.TempDir())
+	s.replaced = append(s.replaced, "publish:9090", metrics)
+	s.prometheus("drawsvc_publish_pass_timestamp_seconds", 1)
 	c.ends(instances[0], publisher)
 }
 
@@ -219,22 +222,29 @@ func (s *site) nginx() (listen string) {
 }
 
 // prometheus has promtool check the committed configuration and its rules, starts it, and
-// waits until every instance is scraped.
-func (s *site) prometheus() {
+// waits until that many targets of the job have a metric.
+func (s *site) prometheus(metric string, count int) {
 	s.t.Helper()
-	folder := s.t.TempDir()
+	folder, targets := s.t.TempDir(), s.t.TempDir()
+	for _, volume := range s.project.Services["prometheus"].Volumes {
+		if filepath.Dir(volume.Target) == "/etc/prometheus/targets" {
+			file := filepath.Join(targets, filepath.Base(volume.Target))
+			require.NoError(s.t, os.WriteFile(file, []byte(s.here(readFile(s.t, volume.Source))), 0o600))
+		}
+	}
 	rules, err := filepath.Abs(filepath.Join(root, "deploy/prometheus/rules.yml"))
 	require.NoError(s.t, err)
-	config := strings.NewReplacer("/etc/prometheus/rules.yml", rules, "15s", "1s").Replace(s.here(readFile(s.t, filepath.Join(root, compose, "prometheus.yml"))))
+	config := s.here(readFile(s.t, filepath.Join(root, compose, "prometheus.yml")))
+	config = strings.NewReplacer("/etc/prometheus/rules.yml", rules, "/etc/prometheus/targets", targets, "15s", "1s").Replace(config)
 	file, listen := filepath.Join(folder, "prometheus.yml"), servertest.FreeAddr(s.t)
 	require.NoError(s.t, os.WriteFile(file, []byte(config), 0o600))
 	ok(s.t, nil, "promtool", "check", "config", file)
 	server := start(s.t, folder, os.Environ(), "prometheus", "--config.file="+file, "--storage.tsdb.path="+folder, "--web.listen-address="+listen)
 	server.answers("http://"+listen+"/-/ready", 200)
 	until(s.t, server.ended, func() bool {
-		_, body := ask(s.t, "GET", "http://"+listen+"/api/v1/query?query=drawsvc_ready{job=%22drawsvc%22}==1", "")
+		_, body := ask(s.t, "GET", "http://"+listen+"/api/v1/query?query="+metric+"{job=%22drawsvc%22}>0", "")
 		var answer struct{ Data struct{ Result []any } }
-		return json.Unmarshal([]byte(body), &answer) == nil && len(answer.Data.Result) == len(s.instances)
+		return json.Unmarshal([]byte(body), &answer) == nil && len(answer.Data.Result) == count
 	}, server.output.String)
 	_, body := settled(s.t, "GET", "http://"+listen+"/api/v1/rules", "")
 	require.Contains(s.t, body, "DrawsvcDown")
