@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,11 +50,11 @@ func staging(site *harness.Site, s settings) *deployment {
 		return strings.TrimSpace(string(text))
 	}
 	d := &deployment{
-		name: "a staging deployment", base: s.base, admins: strings.Split(s.base, ","), adminFile: s.adminFile,
+		name: "a staging deployment", base: s.base, adminFile: s.adminFile,
 		adminToken: read(s.adminFile), drawToken: read(s.drawFile), acts: map[string]func(context.Context) error{},
 	}
-	if s.admin != "" {
-		d.admins = strings.Split(s.admin, ",")
+	for url := range strings.SplitSeq(cmp.Or(s.admin, s.base), ",") {
+		d.admins = append(d.admins, strings.TrimRight(strings.TrimSpace(url), "/"))
 	}
 	for step, command := range map[string]string{"failover": s.failover, "rollout": s.rollout} {
 		if command != "" {

@@ -198,6 +198,9 @@ func TestARunIsHereOrOnStaging(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "rehearsal", s.results)
 	assert.Equal(t, []string{"RATE=10"}, s.options)
+	assert.Equal(t, []string{"https://draws.example.org"}, staging(nil, s).admins)
+	s.admin = "https://one.example.org/, https://two.example.org" // as the script reads it
+	assert.Equal(t, []string{"https://one.example.org", "https://two.example.org"}, staging(nil, s).admins)
 }
 
 // TestPublished: the report and the page show the published run, which passed.

@@ -25,7 +25,7 @@ func (p published) markdown() string { return "# Rehearsal of an evening\n\n" + 
 // body returns the report without its title.
 func (p published) body() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Played on %s against %s. Load, service and verdict took %.0f minutes on a machine with %d cores.\n", report.Day(p.At), p.Deployment, p.Seconds/60, p.CPUs)
+	fmt.Fprintf(&b, "Played on %s against %s. Load and verdict took %.0f minutes on a machine with %d cores.\n", report.Day(p.At), p.Deployment, p.Seconds/60, p.CPUs)
 	if len(p.Options) > 0 {
 		fmt.Fprintf(&b, "Options: `%s`.\n", strings.Join(p.Options, " "))
 	}
