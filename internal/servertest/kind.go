@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,8 +17,9 @@ import (
 type kind struct {
 	// variable is the environment variable that names a running server.
 	variable string
-	// packages is what to install if a program is missing.
-	packages string
+	// packages is what to install if a program is missing; missing is what to say if no
+	// package has it.
+	packages, missing string
 	// programs maps a short name to the files that it may be, as globs; the last match
 	// of the first glob that matches is used, otherwise PATH is searched.
 	programs map[string][]string
@@ -52,7 +54,16 @@ func kinds() map[string]kind {
 	}
 }
 
-// Kinds returns the names that [Start] accepts, in order.
+// kindOf finds a kind by its name.
+func kindOf(name string) (k kind, ok bool) {
+	if name == TiDB {
+		return tidbKind(), true
+	}
+	k, ok = kinds()[name]
+	return k, ok
+}
+
+// Kinds returns the names that [Start] accepts, in order, but for [TiDB].
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds())) }
 
 // missingError means that a server is not installed here; without packages, that the
@@ -73,7 +84,7 @@ func (k kind) find() (map[string]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(k.programs)) {
 		path := findProgram(name, k.programs[name])
 		if path == "" {
-			return nil, &missingError{program: name, packages: k.packages}
+			return nil, &missingError{program: cmp.Or(k.missing, name), packages: k.packages}
 		}
 		paths[name] = path
 	}

@@ -12,6 +12,8 @@ type LockServers struct {
 	// InDatabase means that the lock is in the service's own database, so that its URL
 	// names no server.
 	InDatabase bool
+	// OnTiDB means that TiDB has the lock, if it is in the database.
+	OnTiDB bool
 	// Majority means that the lock also works on three servers at once.
 	Majority bool
 	// shared returns the URL of a server on which no other test takes locks; nil for a
@@ -22,7 +24,7 @@ type LockServers struct {
 // Locks is the only table of what each lock needs, by its scheme.
 func Locks() map[string]LockServers {
 	return map[string]LockServers{
-		"table":     {Kinds: []string{"sqlite", "postgres", "mysql"}, InDatabase: true},
+		"table":     {Kinds: []string{"sqlite", "postgres", "mysql"}, InDatabase: true, OnTiDB: true},
 		"row":       {Kinds: []string{"postgres", "mysql"}, InDatabase: true},
 		"session":   {Kinds: []string{"postgres", "mysql"}, InDatabase: true},
 		"redis":     {Kinds: []string{"redis"}, Majority: true, shared: Redis},
@@ -47,5 +49,5 @@ func LockURL(tb testing.TB, scheme string) string {
 
 // WorksOn reports whether the lock can be used with a database of that dialect.
 func (l LockServers) WorksOn(dialect string) bool {
-	return !l.InDatabase || slices.Contains(l.Kinds, dialect)
+	return !l.InDatabase || slices.Contains(l.Kinds, dialect) || dialect == TiDB && l.OnTiDB
 }

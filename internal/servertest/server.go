@@ -37,7 +37,7 @@ type Server struct {
 	process *process // nil before the first start
 }
 
-// Start starts a private server of the kind, one of [Kinds], and returns when
+// Start starts a private server of the kind, one of [Kinds] or [TiDB], and returns when
 // it serves. It is killed and its folder removed when the test ends.
 func Start(tb testing.TB, kind string, opts ...Option) *Server {
 	tb.Helper()
@@ -56,7 +56,7 @@ func Start(tb testing.TB, kind string, opts ...Option) *Server {
 
 // launch creates a server and starts it; on an error nothing of it is left.
 func (sh *shared) launch(name string, o options) (*Server, error) {
-	k, ok := kinds()[name]
+	k, ok := kindOf(name)
 	if !ok {
 		return nil, fmt.Errorf("unknown kind of server %q: one of %s", name, strings.Join(Kinds(), ", "))
 	}

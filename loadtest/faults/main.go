@@ -98,7 +98,7 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 				}
 				harness.Say(out, "%s\n", r.line(s.seed))
 				results = append(results, r)
-				if c.Condemned != nil && !r.Passed {
+				if c.Condemned != nil && r.HasFailed() {
 					return errors.New("a broken program passed, so that no other verdict means anything")
 				}
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 
@@ -48,9 +49,14 @@ type site struct {
 	instances int
 }
 
-// sites returns all sites; SQLite serves one process.
+// sites returns all sites; SQLite serves one process. TiDB is one of them if the environment
+// names a server.
 func sites() []site {
-	return []site{{"sqlite", 1}, {"postgres", 1}, {"postgres", 3}, {"mysql", 1}, {"mysql", 3}}
+	list := []site{{"sqlite", 1}, {"postgres", 1}, {"postgres", 3}, {"mysql", 1}, {"mysql", 3}}
+	if os.Getenv(servertest.TiDBVariable) != "" {
+		list = append(list, site{servertest.TiDB, 1}, site{servertest.TiDB, 3})
+	}
+	return list
 }
 
 // majority is the lock redis on three independent servers.
@@ -140,8 +146,10 @@ func fullCells() []cell {
 	for _, p := range sites() {
 		list = append(list, draws("idempotency", p, "for-update", ""), draws("modes", p, "for-update", "table", "SECONDS=15"))
 	}
-	for _, p := range []site{{"sqlite", 1}, {"postgres", 3}, {"mysql", 3}} {
-		list = append(list, draws("spike", p, "for-update", ""))
+	for _, p := range sites() {
+		if p.database == "sqlite" || p.instances == 3 {
+			list = append(list, draws("spike", p, "for-update", ""))
+		}
 	}
 	drawn := draws("oversell", site{"postgres", 3}, "for-update", "", "STOCK=100,900,9000,20000", "RESTOCK=5000", "AFTER=1")
 	drawn.sampled = true

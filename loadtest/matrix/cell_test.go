@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/harness"
 )
 
@@ -42,4 +43,25 @@ func TestARunMustCrossWhatItHasToAndNothingElse(t *testing.T) {
 	assert.NotEmpty(t, expected(must, ran(99, "unexpected must be count==0, is 1")), "it failed for another reason")
 	assert.Empty(t, expected(cell{}, ran(0)))
 	assert.NotEmpty(t, expected(cell{}, ran(99, "unaccounted must be count==0, is 1")))
+}
+
+// TestTiDBIsThereIfItIsNamed: a server that the environment names gets the cells of MySQL,
+// with the locks that TiDB has.
+func TestTiDBIsThereIfItIsNamed(t *testing.T) {
+	only := func() (names []string) {
+		for _, c := range cells(settings{Selection: harness.Selection{Only: regexp.MustCompile(`TiDB.*×3`)}}) {
+			names = append(names, c.name())
+		}
+		return names
+	}
+	t.Setenv(servertest.TiDBVariable, "")
+	assert.Empty(t, only())
+	t.Setenv(servertest.TiDBVariable, "mysql://root@tidb:4000/test")
+	assert.Equal(t, []string{
+		"oversell drawsvc TiDB for-update ×3", "oversell drawsvc TiDB optimistic ×3", "oversell drawsvc TiDB external etcd: ×3",
+		"oversell drawsvc TiDB external redis: ×3", "oversell drawsvc TiDB external redis×3: ×3", "oversell drawsvc TiDB external table: ×3",
+		"oversell drawsvc TiDB external zookeeper: ×3", "campaign drawsvc TiDB for-update ×3", "campaign drawsvc TiDB optimistic ×3",
+		"campaign drawsvc TiDB external table: ×3", "idempotency drawsvc TiDB for-update ×3", "modes drawsvc TiDB for-update table: ×3",
+		"spike drawsvc TiDB for-update ×3",
+	}, only())
 }

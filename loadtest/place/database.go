@@ -71,6 +71,15 @@ func Of(kind string) Database {
 				`SELECT count(*) FROM information_schema.processlist WHERE command NOT IN ('Sleep', 'Daemon') AND id <> CONNECTION_ID() AND user = 'draws'`,
 			},
 		}
+	case servertest.TiDB:
+		d := Of("mysql")
+		d.Name, d.Program, d.Variable, d.Small = "TiDB", "tidb-server", servertest.TiDBVariable, nil
+		d.ReadOnly, d.Writable = []string{`SET GLOBAL tidb_super_read_only = ON`}, []string{`SET GLOBAL tidb_super_read_only = OFF`}
+		d.Left = []string{
+			`SELECT count(*) FROM information_schema.tidb_trx WHERE user = 'draws'`,
+			`SELECT count(*) FROM information_schema.processlist WHERE command <> 'Sleep' AND id <> CONNECTION_ID() AND user = 'draws'`,
+		}
+		return d
 	case "redis": // what the usual article sets
 		return Database{Name: "Redis", Program: "redis-server", Wide: []string{"--appendonly", "yes", "--appendfsync", "everysec"}}
 	}
@@ -86,6 +95,8 @@ func NewDatabase(s *harness.Site, kind string) string {
 		return servertest.Postgres(s)
 	case "mysql":
 		return servertest.MySQL(s)
+	case servertest.TiDB:
+		return servertest.TiDBDatabase(s)
 	}
 	return "sqlite:" + filepath.Join(s.TempDir(), "draws.db")
 }

@@ -243,6 +243,7 @@ func (tx *attempt) Write(ctx context.Context, p *urn.Plan) error {
 }
 
 func (tx *attempt) commit() error {
+	//double:ignores-commits err != nil => err != nil && false
 	if err := tx.tx.Commit(); err != nil {
 		return engine.AtCommit(err, tx.attempts.dialect.ByCode)
 	}

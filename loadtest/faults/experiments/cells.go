@@ -18,7 +18,7 @@ import (
 
 // Cells returns the cells to run, in order, with the controls first.
 func Cells(s harness.Selection) []Cell {
-	list := append(controls(), everyCell(experiments())...)
+	list := slices.Concat(controls(), tidbControls(), everyCell(experiments()), tidbCells())
 	if s.Quick {
 		list = quick()
 	}
@@ -257,9 +257,12 @@ func doubled(e Experiment, program string, p place, rules ...string) Cell {
 // write.
 func unguarded(p place) Cell {
 	c := doubled(stockMoved(), stage.Faulty, p, history.Versions, history.NotLinear, history.UnitTwice)
-	c.env = []string{"DRAWSVC_UNGUARDED=1"}
+	c.env = unguardedEnv()
 	return c
 }
+
+// unguardedEnv makes a service with fault points write without the check of the version.
+func unguardedEnv() []string { return []string{"DRAWSVC_UNGUARDED=1"} }
 
 // Cell is one experiment at one place.
 type Cell struct {

@@ -62,7 +62,7 @@ func TestQuickHasTheSharpest(t *testing.T) {
 func TestEveryDoubleIsCondemned(t *testing.T) {
 	t.Parallel()
 	tried := map[string]bool{}
-	for _, c := range controls() {
+	for _, c := range append(controls(), tidbControls()...) {
 		tried[c.Program], tried[c.begins] = true, true
 	}
 	for _, d := range history.Doubles() {

@@ -18,7 +18,7 @@ import (
 // databaseFaults are the faults of the database itself.
 func databaseFaults() []Experiment {
 	return []Experiment{
-		{Name: "database killed", Number: 9, places: servers(), soaks: true, run: databaseKilled},
+		databaseKill(),
 		{Name: "database halted for 4 s", Number: 9, places: servers(), soaks: true, run: databaseHalted},
 		{Name: "database slow", Number: 9, places: servers(), soaks: true, run: databaseSlow},
 		{Name: "sessions killed again and again", Number: 10, places: servers(), soaks: true, run: sessionsKilled},
@@ -33,6 +33,10 @@ func databaseFaults() []Experiment {
 		{Name: "database read-only", Number: 17, places: servers(), soaks: true, run: readOnly},
 		{Name: "database out of connections", Number: 17, places: servers(), soaks: true, run: outOfConnections},
 	}
+}
+
+func databaseKill() Experiment {
+	return Experiment{Name: "database killed", Number: 9, places: servers(), soaks: true, run: databaseKilled}
 }
 
 func databaseKilled(t *trial) error {

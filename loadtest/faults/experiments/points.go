@@ -37,12 +37,16 @@ func points() []Experiment {
 		)
 	}
 	return append(all,
-		Experiment{Name: "service killed", Number: 7, places: everywhere(2), soaks: true, run: kills(func(_ *trial, i *stage.Instance) error {
-			i.Kill()
-			return nil
-		})},
+		serviceKilled(),
 		Experiment{Name: "SIGTERM under load", Number: 8, places: everywhere(2), soaks: true, run: terminated},
 	)
+}
+
+func serviceKilled() Experiment {
+	return Experiment{Name: "service killed", Number: 7, places: everywhere(2), soaks: true, run: kills(func(_ *trial, i *stage.Instance) error {
+		i.Kill()
+		return nil
+	})}
 }
 
 func killedAt(p fault.Point) func(*trial) error {

@@ -54,6 +54,7 @@ const (
 	HastyRelay     = "drawsvc-hasty-relay"
 	OneQueue       = "drawsvc-one-queue"
 	PassesForks    = "drawsvc-passes-forks"
+	IgnoresCommits = "drawsvc-ignores-commits"
 )
 
 // Ahead is the service's next release, which has a newer, additive schema. It is built
@@ -95,6 +96,7 @@ func Doubles() []Double {
 		{AlwaysReady, "the service, whose metrics say that it is ready whatever it cannot reach"},
 		{ReadsOnly, "the service, whose readiness only reads"},
 		{BlamesCallers, "the service, which blames callers for rules that it cannot read"},
+		{IgnoresCommits, "the service, which takes a COMMIT that failed for one that succeeded"},
 		{Excludes, "the service's next release, whose schema does not admit the present one"},
 	}
 }

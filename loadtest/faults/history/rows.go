@@ -61,7 +61,7 @@ const (
 // program's.
 func Read(ctx context.Context, db *sql.DB, pool string, numbered, plain bool) (Rows, error) {
 	r := Rows{Pool: pool}
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := db.BeginTx(ctx, nil) // TiDB refuses READ ONLY
 	if err != nil {
 		return r, err
 	}

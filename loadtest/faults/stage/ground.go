@@ -148,7 +148,7 @@ func (b *Base) make(s *harness.Site, name string) error {
 	if b.Admin, err = place.Open(at.String()); err != nil {
 		return err
 	}
-	if b.Kind == "mysql" {
+	if b.Kind != "postgres" {
 		at = &url.URL{Scheme: "mysql", Host: b.Server.Addr(), Path: "/" + name}
 	}
 	at.User = url.UserPassword(ServiceRole, ServicePassword)

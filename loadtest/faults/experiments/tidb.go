@@ -1,0 +1,39 @@
+package experiments
+
+import (
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+)
+
+// tidbCells returns the cells on one process of TiDB. Without its program, which no
+// package has, they are shown as skipped.
+func tidbCells() (all []Cell) {
+	const pair, three = 2, 3
+	instances := map[string]int{
+		hedged().Name: three, sellOut().Name: three, rollingUpgrade().Name: three,
+		"service killed": pair, "service killed before COMMIT": pair, "service killed after COMMIT, before the answer": pair,
+		databaseKill().Name: pair, "COMMIT cut before it arrives": pair, "answer cut at COMMIT": pair, "link silent for 6 s": pair,
+	}
+	for _, e := range experiments() {
+		for _, p := range at(instances[e.Name], servertest.TiDB) {
+			if p.Instances > 0 {
+				all = append(all, e.at(p))
+			}
+		}
+	}
+	return all
+}
+
+// tidbControls returns the controls of tidbCells: one for each kind of fault.
+func tidbControls() []Cell {
+	killed := doubled(serviceKilled(), stage.Faulty, place{servertest.TiDB, lockmode.Optimistic, "", 2}, history.Versions, history.NotLinear, history.UnitTwice)
+	killed.env = unguardedEnv()
+	return []Cell{
+		doubled(databaseKill(), history.IgnoresCommits, place{servertest.TiDB, lockmode.ForUpdate, "", 2}, history.AcknowledgedLost),
+		killed,
+		doubled(hedged(), history.RefusesKnown, place{servertest.TiDB, lockmode.Optimistic, "", 3}, history.KnownRefused),
+		doubled(rollingUpgrade(), history.Excludes, place{servertest.TiDB, lockmode.ForUpdate, "", 3}),
+	}
+}
