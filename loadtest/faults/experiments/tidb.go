@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"drawsvc/internal/fault"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/faults/history"
@@ -14,9 +15,9 @@ func tidbCells() (all []Cell) {
 	instances := map[string]int{
 		hedged().Name: three, sellOut().Name: three, rollingUpgrade().Name: three,
 		"service killed": pair, "service killed before COMMIT": pair, "service killed after COMMIT, before the answer": pair,
-		databaseKill().Name: pair, "COMMIT cut before it arrives": pair, "answer cut at COMMIT": pair, "link silent for 6 s": pair,
+		databaseKill().Name: pair, killedAtCommit().Name: pair, "COMMIT cut before it arrives": pair, "answer cut at COMMIT": pair, "link silent for 6 s": pair,
 	}
-	for _, e := range experiments() {
+	for _, e := range append(experiments(), killedAtCommit()) {
 		for _, p := range at(instances[e.Name], servertest.TiDB) {
 			if p.Instances > 0 {
 				all = append(all, e.at(p))
@@ -26,12 +27,22 @@ func tidbCells() (all []Cell) {
 	return all
 }
 
+// killedAtCommit kills the database while a batch pauses before its COMMIT.
+func killedAtCommit() Experiment {
+	return Experiment{Name: "database killed before COMMIT", Number: 9, points: true, run: func(t *trial) error {
+		i := t.Any()
+		t.Must(i.Arm(fault.BeforeCommit, "sleep "+commitPause.String()))
+		t.Must(i.AwaitTaken())
+		return databaseKilled(t)
+	}}
+}
+
 // tidbControls returns the controls of tidbCells: one for each kind of fault.
 func tidbControls() []Cell {
 	killed := doubled(serviceKilled(), stage.Faulty, place{servertest.TiDB, lockmode.Optimistic, "", 2}, history.Versions, history.NotLinear, history.UnitTwice)
 	killed.env = unguardedEnv()
 	return []Cell{
-		doubled(databaseKill(), history.IgnoresCommits, place{servertest.TiDB, lockmode.ForUpdate, "", 2}, history.AcknowledgedLost),
+		doubled(killedAtCommit(), history.IgnoresCommits, place{servertest.TiDB, lockmode.ForUpdate, "", 2}, history.AcknowledgedLost),
 		killed,
 		doubled(hedged(), history.RefusesKnown, place{servertest.TiDB, lockmode.Optimistic, "", 3}, history.KnownRefused),
 		doubled(rollingUpgrade(), history.Excludes, place{servertest.TiDB, lockmode.ForUpdate, "", 3}),

@@ -139,7 +139,7 @@ func TestedDoubles() []Tested {
 // can have its instances' clocks moved, its runs of jobs stopped midway, or be killed at a
 // point.
 func HasPoints(program string) bool {
-	return slices.Contains([]string{OwnClocks, Unfenced, NoTakeover, RepeatsImports, GivesCodesOnce, KeepsCodes}, program)
+	return slices.Contains([]string{OwnClocks, Unfenced, NoTakeover, RepeatsImports, GivesCodesOnce, KeepsCodes, IgnoresCommits}, program)
 }
 
 // Edited returns all programs that are built from edited source.
