@@ -10,8 +10,8 @@
 // each with its own windows. [StartProxy] puts a link between client and server that
 // can be cut, held and counted.
 //
-// [Start] also starts [TiDB], which `make bin/tidb-server` builds. With the build tag tidb, the servers
-// of MySQL are TiDB.
+// [Start] also starts [TiDB], which `make bin/tidb-server` builds. With the build tag
+// tidb, the servers of MySQL are TiDB.
 //
 // A running server can be named instead, in DRAWSVC_TEST_POSTGRES, DRAWSVC_TEST_MYSQL,
 // DRAWSVC_TEST_REDIS, DRAWSVC_TEST_ZOOKEEPER and DRAWSVC_TEST_ETCD; private servers are

@@ -37,14 +37,14 @@ func killedAtCommit() Experiment {
 	}}
 }
 
-// tidbControls returns the controls of tidbCells: one for each kind of fault.
+// tidbControls returns controls of tidbCells. The edge of a sell-out has none here: two doubles
+// that PostgreSQL condemns passed on TiDB.
 func tidbControls() []Cell {
 	killed := doubled(serviceKilled(), stage.Faulty, place{servertest.TiDB, lockmode.Optimistic, "", 2}, history.Versions, history.NotLinear, history.UnitTwice)
 	killed.env = unguardedEnv()
 	return []Cell{
 		doubled(killedAtCommit(), history.IgnoresCommits, place{servertest.TiDB, lockmode.ForUpdate, "", 2}, history.AcknowledgedLost),
 		killed,
-		doubled(hedged(), history.RefusesKnown, place{servertest.TiDB, lockmode.Optimistic, "", 3}, history.KnownRefused),
 		doubled(rollingUpgrade(), history.Excludes, place{servertest.TiDB, lockmode.ForUpdate, "", 3}),
 	}
 }
