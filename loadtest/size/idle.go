@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"drawsvc/loadtest/harness"
+)
+
+// idle prints the CPU that the service uses with nobody, and with one listener of the
+// stream of events, in parts of a core, and the size and number of the frames.
+func idle(ctx context.Context, service *harness.Process, s settings, out io.Writer) error {
+	alone, err := cpu(service, s.idle)
+	if err != nil {
+		return err
+	}
+	heard, end := context.WithCancel(ctx)
+	defer end()
+	frames, bytes, done := 0, 0, make(chan error, 1)
+	go func() {
+		request, err := http.NewRequestWithContext(heard, http.MethodGet, service.URL+"/admin/events", http.NoBody)
+		if err != nil {
+			done <- err
+			return
+		}
+		request.Header.Set("Authorization", "Bearer "+harness.AdminToken)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			done <- err
+			return
+		}
+		defer func() { _ = response.Body.Close() }()
+		lines := bufio.NewReader(response.Body)
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				done <- nil // the listener left
+				return
+			}
+			if len(line) > 1 {
+				frames, bytes = frames+1, bytes+len(line)
+			}
+		}
+	}()
+	listened, err := cpu(service, s.idle)
+	end()
+	if err := <-done; err != nil {
+		return err
+	}
+	harness.Say(out, "\nstream: %d frames of %d kB in %.0f s; CPU of the service %.3f of a core, without it %.3f\n",
+		frames, bytes/max(1, frames)/1000, s.idle.Seconds(), listened, alone)
+	return err
+}
+
+// cpu returns the CPU that a program uses for a time, as a part of a core.
+func cpu(p *harness.Process, during time.Duration) (float64, error) {
+	proc, err := procfs.NewProc(p.PID())
+	if err != nil {
+		return 0, err
+	}
+	before, err := proc.Stat()
+	if err != nil {
+		return 0, err
+	}
+	time.Sleep(during)
+	after, err := proc.Stat()
+	return (after.CPUTime() - before.CPUTime()) / during.Seconds(), err
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"drawsvc/internal/stock/stocktest"
+	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
+	"drawsvc/loadtest/report"
+)
+
+type settings struct {
+	pools, prizes, awards int
+	idle                  time.Duration
+	only                  *regexp.Regexp
+	service               string
+}
+
+func main() { harness.Main("size", parse, run) }
+
+func parse(args []string) (s settings, err error) {
+	flags := flag.NewFlagSet("size", flag.ContinueOnError)
+	flags.IntVar(&s.pools, "pools", 500, "pools")
+	flags.IntVar(&s.prizes, "prizes", 1000, "prizes of the large pool, the last of which is a losing ticket")
+	flags.IntVar(&s.awards, "awards", 1_000_000, "awards of the large pool")
+	flags.DurationVar(&s.idle, "idle", 20*time.Second, "how long an open page is measured, with and without it")
+	flags.StringVar(&s.service, "service", "", "program to measure (default: the one that is built)")
+	s.only = harness.Only(flags, "measure only the databases")
+	if err = harness.Parse(flags, args); err == nil && (s.pools < 1 || s.prizes < 2 || s.awards < s.prizes) {
+		err = errors.New("--pools is 1 or more, --prizes 2 or more, --awards at least as many")
+	}
+	return s, err
+}
+
+const bin = place.Bin + "/size"
+
+func run(ctx context.Context, s settings, out io.Writer) error {
+	if s.service == "" {
+		if err := place.Build(ctx, bin, place.Service()); err != nil {
+			return err
+		}
+	}
+	for _, database := range []string{"sqlite", "postgres"} {
+		if !s.only.MatchString(database) {
+			continue
+		}
+		skipped, err := harness.Try(database, func(site *harness.Site) error { return measure(ctx, site, s, database, out) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", database, err)
+		}
+		if skipped != "" {
+			harness.Say(out, "%s SKIPPED: %s\n", database, skipped)
+		}
+	}
+	return nil
+}
+
+// measure prints a table of a database's calls, and what an idle page costs.
+func measure(ctx context.Context, site *harness.Site, s settings, database string, out io.Writer) error {
+	url := place.NewDatabase(site, database)
+	service, err := harness.Launch(ctx, site, cmp.Or(s.service, filepath.Join(bin, "drawsvc")), place.ServeArgs("127.0.0.1:0", url, "for-update")...)
+	site.Must(err)
+	site.Must(makePools(ctx, service.URL, s))
+	db, err := place.Open(url)
+	site.Must(err)
+	large := stocktest.Large{Pool: pool, Prizes: s.prizes - 1, Awards: s.awards, Users: max(1, s.awards/10), Stepped: s.awards / 10, Days: 90}
+	begun := time.Now()
+	err = large.Fill(ctx, db)
+	_ = db.Close()
+	site.Must(err)
+	harness.Say(out, "\n%s: %d pools, one of %d prizes and %d awards, filled in %.0f s\n\n", place.Of(database).Name, s.pools, s.prizes, s.awards, time.Since(begun).Seconds())
+	table := report.NewTable("view | call | first | median of 3 | kB")
+	for _, c := range calls(s) {
+		took, err := c.measure(ctx, service.URL)
+		if err != nil {
+			return err
+		}
+		table.Add(c.view, "`"+c.path+"`", ms(took.first), ms(took.median), took.bytes/1000)
+		harness.Say(out, "%s", table.Last())
+	}
+	return idle(ctx, service, s, out)
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.0f ms", report.Milliseconds(d)) }
