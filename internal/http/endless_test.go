@@ -29,8 +29,8 @@ func (blanks) Audit(_ context.Context, id string) (draw.Audit, error) {
 	}}}, nil
 }
 
-func (blanks) Statements(context.Context, string, string, int) ([]job.Line, error) {
-	return []job.Line{{Day: "2026-03-01", Prize: "none", Issued: 2, Remaining: draw.EndlessStock - 2, IsEndless: true}}, nil
+func (blanks) Statements(context.Context, string, string, int) ([]job.Line, string, error) {
+	return []job.Line{{Day: "2026-03-01", Prize: "none", Issued: 2, Remaining: draw.EndlessStock - 2, IsEndless: true}}, "", nil
 }
 
 func (blanks) Import(context.Context, draw.Import, io.Reader, func(int, int)) (draw.Imported, error) {

@@ -233,11 +233,21 @@ func (s *Server) exportStatements(c call) error {
 		if err := pace.of(c, func() error { return c.send(typeCSVHeader, &out) }); err != nil {
 			return err
 		}
-		if left -= exportDays; next == nil || left <= 0 || c.gin.Request.Method == nethttp.MethodHead {
+		if left -= daysOf(lines); next == nil || left <= 0 || c.gin.Request.Method == nethttp.MethodHead {
 			return nil
 		}
 		after = *next
 	}
+}
+
+// daysOf returns the number of days that lines in the order of their days belong to.
+func daysOf(lines []job.Line) (days int64) {
+	for i := range lines {
+		if i == 0 || lines[i].Day != lines[i-1].Day {
+			days++
+		}
+	}
+	return days
 }
 
 // statementsPage reads a page in a place of the database.

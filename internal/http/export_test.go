@@ -82,7 +82,7 @@ func TestExportsOverHTTP(t *testing.T) {
 
 	lines, err := admin.Statements(t.Context(), "p", "2026-03-01")
 	require.NoError(t, err)
-	stated, err := fakeStore{f}.Statements(t.Context(), "p", "2026-03-01", 10)
+	stated, _, err := fakeStore{f}.Statements(t.Context(), "p", "2026-03-01", 10)
 	require.NoError(t, err)
 	require.Equal(t, api.ShowEach(stated, api.ShowStatement), lines.Statements)
 	require.Equal(t, 5, strings.Count(written(t, lines.Statements), "\n"))
@@ -117,6 +117,6 @@ func TestStatementsOfGreatWorth(t *testing.T) {
 // wealthy has a day with a large sum.
 type wealthy struct{ Store }
 
-func (wealthy) Statements(context.Context, string, string, int) ([]job.Line, error) {
-	return []job.Line{{Day: "2026-03-01", Prize: "gold", Issued: 1, Value: decimal.RequireFromString("12345678901234567.89"), ToVersion: 2}}, nil
+func (wealthy) Statements(context.Context, string, string, int) ([]job.Line, string, error) {
+	return []job.Line{{Day: "2026-03-01", Prize: "gold", Issued: 1, Value: decimal.RequireFromString("12345678901234567.89"), ToVersion: 2}}, "", nil
 }

@@ -172,17 +172,11 @@ func (s *Server) log(ctx context.Context, c call) (logAnswer, error) {
 // readStatements reads the lines of at most limit days after one, and returns the day
 // to continue after; nil for the last page.
 func (s *Server) readStatements(ctx context.Context, c call, after string, limit int64) (lines []job.Line, next *string, err error) {
-	lines, err = s.Store.Statements(ctx, c.param("pool"), after, int(limit)+1)
-	days := int64(0)
-	for i := range lines {
-		if i > 0 && lines[i].Day == lines[i-1].Day {
-			continue
-		}
-		if days++; days > limit {
-			return lines[:i], &lines[i-1].Day, err
-		}
+	lines, last, err := s.Store.Statements(ctx, c.param("pool"), after, int(limit))
+	if last == "" {
+		return lines, nil, err
 	}
-	return lines, nil, err
+	return lines, &last, err
 }
 
 // statements answers GET /admin/pools/{pool}/statements.

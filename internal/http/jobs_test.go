@@ -63,15 +63,17 @@ func (f fakeStore) WantJob(_ context.Context, name, actor string) (job.Row, erro
 	return someJob(name), f.note([]any{name, actor})
 }
 
-func (f fakeStore) Statements(_ context.Context, poolID, after string, limit int) ([]job.Line, error) {
-	var lines []job.Line
+func (f fakeStore) Statements(_ context.Context, poolID, after string, limit int) (lines []job.Line, next string, err error) {
 	for _, day := range []string{"2026-03-01", "2026-03-02", "2026-03-03"} {
 		if day > after {
 			lines = append(lines, job.Line{Pool: poolID, Day: day, Prize: "gold", Issued: 2, Remaining: 8, Value: decimal.RequireFromString("39.8"), ToVersion: 9})
 			lines = append(lines, job.Line{Pool: poolID, Day: day, Prize: "pin", Remaining: 5, ToVersion: 9})
 		}
 	}
-	return lines[:min(len(lines), 2*limit)], f.note([]any{poolID, after, limit})
+	if 2*limit < len(lines) {
+		lines, next = lines[:2*limit], lines[2*limit-1].Day
+	}
+	return lines, next, f.note([]any{poolID, after, limit})
 }
 
 func TestJobs(t *testing.T) {

@@ -222,8 +222,9 @@ type Eraser interface {
 
 // Statements reads what the statement job has written.
 type Statements interface {
-	// Statements returns the lines of the days after one, at most limit days.
-	Statements(ctx context.Context, poolID, after string, limit int) ([]job.Line, error)
+	// Statements returns the lines of the days after one, at most limit days, which may be
+	// fewer where a day has many lines. next is the last day if more may follow, else "".
+	Statements(ctx context.Context, poolID, after string, limit int) (lines []job.Line, next string, err error)
 }
 
 // Codes manages the codes of prizes. None of its answers contains one.

@@ -43,7 +43,7 @@ func TestStatementsWhereMidnightIsSkipped(t *testing.T) {
 			stocktest.ExecAll(t, s, []string{`DELETE FROM statements WHERE day > '2026-09-06'`})
 			_, err = s.StateDays(t.Context(), run, "p") // from the day on that begins late
 			require.NoError(t, err)
-			lines, err := s.Statements(t.Context(), "p", "", 4)
+			lines, _, err := s.Statements(t.Context(), "p", "", 4)
 			require.NoError(t, err)
 			var days []string
 			for _, l := range lines {
@@ -81,8 +81,12 @@ func TestStatementsOfManyLines(t *testing.T) {
 			require.NoError(t, json.Unmarshal(report, &said))
 			require.Equal(t, 1, said.Pools)
 			require.InDelta(t, days-first, said.Days, 1, "a day may have ended meanwhile")
-			lines, err := s.Statements(t.Context(), "p", "", 1000)
-			require.NoError(t, err)
+			var lines []job.Line
+			for next := ""; len(lines) == 0 || next != ""; {
+				page, last, err := s.Statements(t.Context(), "p", next, 1000)
+				require.NoError(t, err)
+				lines, next = append(lines, page...), last
+			}
 			require.Len(t, lines, (first+said.Days)*prizes)
 		})
 	}
@@ -111,7 +115,7 @@ func TestStatementsOfAPoolsLife(t *testing.T) {
 			_, err = d.Do(t.Context(), begin(t, s, d))
 			require.NoError(t, err)
 			count := func(id string) int {
-				lines, err := s.Statements(t.Context(), id, "", 100)
+				lines, _, err := s.Statements(t.Context(), id, "", 100)
 				require.NoError(t, err)
 				return len(lines)
 			}

@@ -106,7 +106,7 @@ func (c call) once(ctx context.Context, at string) (time.Duration, int64, error)
 	n, err := io.Copy(sink, response.Body)
 	took := time.Since(begun)
 	if err == nil && said.Len() > 0 && response.StatusCode != http.StatusNotFound {
-		err = fmt.Errorf("%s: %d %s", c.path, response.StatusCode, said.String())
+		err = fmt.Errorf("%s: %d %s after %v", c.path, response.StatusCode, said.String(), took)
 	}
 	return took, n, err
 }
@@ -142,7 +142,7 @@ func makePools(ctx context.Context, at string, s settings) error {
 	}
 	var file strings.Builder
 	file.WriteString("at,prize,delta,reason\n")
-	tomorrow := time.Now().UTC().Truncate(24 * time.Hour).AddDate(0, 0, 1)
+	tomorrow := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
 	for n := range 10_000 {
 		fmt.Fprintf(&file, "%s,prize-%d,1,day\n", tomorrow.Add(time.Duration(n/400)*24*time.Hour).Format(time.RFC3339), n%(s.prizes-1))
 	}

@@ -192,21 +192,21 @@ func nextMidnight(t time.Time) time.Time {
 	return job.Midnight(year, month, day+1, t.Location())
 }
 
-// Statements returns the lines of a pool for the days after one, at most limit
-// days, in order of the days and then of the prizes' ids. Errors:
+// Statements returns the lines of a pool for the days after one, at most limit days and
+// about linesEnough lines, in order of the days and then of the prizes' ids: always whole
+// days, and one at least. next is the last of these days, "" if no day follows. Errors:
 // CodePoolNotFound, and those of the store.
-func (j *Rows) Statements(ctx context.Context, poolID, after string, limit int) (lines []job.Line, err error) {
+func (j *Rows) Statements(ctx context.Context, poolID, after string, limit int) (lines []job.Line, next string, err error) {
+	of := j.ledger.SelectFrom("statements", statementColumns()...).Where(squirrel.Eq{"pool_id": poolID}).OrderBy("day", "prize_id")
 	err = j.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		ofPool := squirrel.Eq{"pool_id": poolID}
-		days := j.ledger.SelectFrom("statements", "day").Distinct().Where(ofPool).Where(squirrel.Gt{"day": after}).OrderBy("day").Limit(uint64(limit)) //nolint:gosec // checked by the caller
-		found, err := ledger.SelectAll(ctx, tx, days, func(row engine.Scanner) (day string, err error) { return day, row.Scan(&day) })
-		if err != nil || len(found) == 0 {
+		lines, err = ledger.SelectAll(ctx, tx, of.Where(squirrel.Gt{"day": after}).Limit(linesEnough), scanLine)
+		if err != nil || len(lines) == 0 {
 			return err
 		}
-		query := j.ledger.SelectFrom("statements", statementColumns()...).Where(ofPool).
-			Where(squirrel.Gt{"day": after}).Where(squirrel.LtOrEq{"day": found[len(found)-1]}).OrderBy("day", "prize_id")
-		if lines, err = ledger.SelectAll(ctx, tx, query, scanLine); err != nil {
-			return err
+		if lines, next = wholeDays(lines, limit, linesEnough); len(lines) == linesEnough {
+			if lines, err = ledger.SelectAll(ctx, tx, of.Where(squirrel.Eq{"day": next}), scanLine); err != nil {
+				return err
+			}
 		}
 		endless, err := j.ledger.Endless(ctx, tx, poolID)
 		for i := range lines {
@@ -214,5 +214,28 @@ func (j *Rows) Statements(ctx context.Context, poolID, after string, limit int) 
 		}
 		return err
 	})
-	return lines, err
+	return lines, next, err
+}
+
+// wholeDays returns the lines of at most limit days, and the last day of them if more may
+// follow. If there are full lines, the last day may not be whole: it is left out unless it
+// is the only one.
+func wholeDays(lines []job.Line, limit, full int) (whole []job.Line, next string) {
+	days, last := 1, 0 // last is where the last day begins
+	for i := 1; i < len(lines); i++ {
+		if lines[i].Day == lines[i-1].Day {
+			continue
+		}
+		if days++; days > limit {
+			return lines[:i], lines[i-1].Day
+		}
+		last = i
+	}
+	switch {
+	case len(lines) < full:
+		return lines, ""
+	case last == 0:
+		return lines, lines[0].Day
+	}
+	return lines[:last], lines[last-1].Day
 }
