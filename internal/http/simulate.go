@@ -97,61 +97,35 @@ func (s *Server) simulated(ctx context.Context, c call, run odds.Simulation, dra
 func (s *Server) readSimulated(ctx context.Context, c call, run *odds.Simulation, draft *draw.Rules, hasAgenda bool) (leftOut int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.RequestTimeout)
 	defer cancel()
-	pool, err := s.Store.Pool(ctx, c.param("pool"))
-	if err != nil {
-		return 0, err
+	itemsMax := 0
+	if hasAgenda {
+		itemsMax = simulatedItemsMax + 1
 	}
-	if len(pool.Prizes) > simulatedPrizesMax {
+	present, err := s.Store.Present(ctx, c.param("pool"), run.From, draft, itemsMax)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(present.Pool.Prizes) > simulatedPrizesMax:
 		return 0, draw.Errorf(draw.CodeInvalidRequest,
 			"the pool has more than %d prizes; the command drawsvc simulate has no limit", simulatedPrizesMax)
+	case len(present.Items) > simulatedItemsMax:
+		return 0, draw.Errorf(draw.CodeInvalidRequest,
+			"the agenda has more than %d open items; the command drawsvc simulate has no limit", simulatedItemsMax)
 	}
-	run.Pool.Prizes, run.Pool.Rules = pool.Prizes, draft
-	if draft == nil && pool.RulesVersion != 0 { // the rules of a version never change, so both belong to one state
-		ruling, err := s.Store.Rules(ctx, pool.ID, pool.RulesVersion)
-		if err != nil {
-			return 0, err
-		}
-		run.Pool.Rules = ruling.Rules
-	}
-	if !hasAgenda {
-		return 0, nil
-	}
-	items, leftOut, err := s.openItems(ctx, c, pool.ID)
-	for i := range items {
-		if items[i].Hidden != nil {
-			run.Hidden = append(run.Hidden, *items[i].Hidden)
+	run.Pool.Prizes, run.Pool.Rules, run.SpentBefore = present.Pool.Prizes, present.Rules, present.SpentBefore
+	all := len(present.Items)
+	visible := c.visibleItems(present.Items)
+	for i := range visible {
+		if visible[i].Hidden != nil {
+			run.Hidden = append(run.Hidden, *visible[i].Hidden)
 			continue
 		}
-		if items[i].Kind == draw.ItemState {
-			run.Pool.State = pool.State // otherwise a pool that is not open yet would give nothing
+		if visible[i].Kind == draw.ItemState {
+			run.Pool.State = present.Pool.State // otherwise a pool that is not open yet would give nothing
 		}
-		run.Agenda = append(run.Agenda, items[i])
+		run.Agenda = append(run.Agenda, visible[i])
 	}
-	return leftOut, err
-}
-
-// openItems returns the open items of a pool that the caller may see, with one for each
-// list of hidden ones, and the number of the others.
-func (s *Server) openItems(ctx context.Context, c call, poolID string) (all []draw.Item, leftOut int, err error) {
-	for after := int64(0); ; {
-		page, err := s.Store.Agenda(ctx, poolID, after, api.PageMax, true)
-		if err != nil {
-			return nil, 0, err
-		}
-		read := len(page)
-		if read > 0 {
-			after = page[read-1].Number
-		}
-		visible := c.visibleItems(page)
-		leftOut += read - len(visible)
-		if all = append(all, visible...); len(all)+leftOut > simulatedItemsMax {
-			return nil, 0, draw.Errorf(draw.CodeInvalidRequest,
-				"the agenda has more than %d open items; the command drawsvc simulate has no limit", simulatedItemsMax)
-		}
-		if read < api.PageMax {
-			return all, leftOut, nil
-		}
-	}
+	return all - len(visible), nil
 }
 
 // simulationWanted reads which run is requested. With from or to it is one of the

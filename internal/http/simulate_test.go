@@ -12,6 +12,7 @@ import (
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 	"drawsvc/internal/draw/rules"
 	"drawsvc/internal/http/gate"
 )
@@ -19,20 +20,14 @@ import (
 // guaranteed is a pool with rules that guarantee a prize.
 type guaranteed struct{ Store }
 
-func (g guaranteed) Pool(ctx context.Context, poolID string) (draw.Pool, error) {
-	p, err := g.Store.Pool(ctx, poolID)
-	p.RulesVersion = 9
-	p.Prizes[1].Stocked = 1_000_000
-	p.Prizes = append(p.Prizes, draw.Prize{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock})
-	return p, err
-}
-
-func (g guaranteed) Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error) {
-	r, err := g.Store.Rules(ctx, poolID, version)
-	if err == nil {
-		r.Rules, err = rules.Parse([]byte(`{"fallback":"none","win":"1/4","disclose":true,"guarantee":{"after":3,"prize":"pin"}}`))
+func (g guaranteed) Present(ctx context.Context, poolID string, at time.Time, draft *draw.Rules, itemsMax int) (odds.Present, error) {
+	p, err := g.Store.Present(ctx, poolID, at, draft, itemsMax)
+	p.Pool.Prizes[1].Stocked = 1_000_000
+	p.Pool.Prizes = append(p.Pool.Prizes, draw.Prize{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock})
+	if err == nil && draft == nil {
+		p.Rules, err = rules.Parse([]byte(`{"fallback":"none","win":"1/4","disclose":true,"guarantee":{"after":3,"prize":"pin"}}`))
 	}
-	return r, err
+	return p, err
 }
 
 // campaigned gives every pool rules that guarantee a prize.
@@ -72,8 +67,8 @@ func TestSimulation(t *testing.T) {
 }
 
 // dated gives a pool a calendar: it opens on the first day, one unit of gold comes on the
-// third, and two hidden moments on the fourth. Unless begun is nil, its last read closes
-// it, and takes until its context ends.
+// third, and two hidden moments on the fourth. Unless begun is nil, its read closes it, and
+// takes until its context ends.
 type dated struct {
 	Store
 	begun chan struct{}
@@ -81,31 +76,22 @@ type dated struct {
 
 var firstDay = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 
-func (d dated) Pool(ctx context.Context, poolID string) (draw.Pool, error) {
-	p, err := d.Store.Pool(ctx, poolID)
-	p.State, p.RulesVersion = draw.StatePaused, 9
-	p.Prizes = []draw.Prize{{ID: "gold", Name: "Gold", Value: draw.Amount(1250)}, {ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock}}
-	return p, err
-}
-
-func (d dated) Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error) {
-	r, err := d.Store.Rules(ctx, poolID, version)
-	if err == nil {
-		r.Rules, err = rules.Parse([]byte(`{"fallback":"none"}`))
-	}
-	return r, err
-}
-
-func (d dated) Agenda(ctx context.Context, _ string, _ int64, _ int, _ bool) ([]draw.Item, error) {
+func (d dated) Present(ctx context.Context, _ string, _ time.Time, _ *draw.Rules, itemsMax int) (p odds.Present, err error) {
 	if d.begun != nil {
 		close(d.begun)
 		<-ctx.Done()
 	}
-	return []draw.Item{
-		{Number: 1, At: firstDay.Add(12 * time.Hour), Kind: draw.ItemState, State: draw.StateOpen},
-		{Number: 2, At: firstDay.AddDate(0, 0, 2), Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: "gold", Delta: 1, Reason: "day 3"}},
-		{Number: 3, Kind: draw.ItemMoment, Hidden: &draw.Hidden{PrizeID: "gold", Count: 2, From: firstDay.AddDate(0, 0, 3), To: firstDay.AddDate(0, 0, 4), IsMoments: true}},
-	}, nil
+	p.Pool.State = draw.StatePaused
+	p.Pool.Prizes = []draw.Prize{{ID: "gold", Name: "Gold", Value: draw.Amount(1250)}, {ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock}}
+	if itemsMax > 0 {
+		p.Items = []draw.Item{
+			{Number: 1, At: firstDay.Add(12 * time.Hour), Kind: draw.ItemState, State: draw.StateOpen},
+			{Number: 2, At: firstDay.AddDate(0, 0, 2), Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: "gold", Delta: 1, Reason: "day 3"}},
+			{Number: 3, Kind: draw.ItemMoment, Hidden: &draw.Hidden{PrizeID: "gold", Count: 2, From: firstDay.AddDate(0, 0, 3), To: firstDay.AddDate(0, 0, 4), IsMoments: true}},
+		}
+	}
+	p.Rules, err = rules.Parse([]byte(`{"fallback":"none"}`))
+	return p, err
 }
 
 // TestSimulationOfACampaign: with from or to the run follows the agenda, and has a result
@@ -187,11 +173,11 @@ type panicking struct {
 	isOver *atomic.Bool
 }
 
-func (p panicking) Pool(ctx context.Context, poolID string) (draw.Pool, error) {
+func (p panicking) Present(ctx context.Context, poolID string, at time.Time, draft *draw.Rules, itemsMax int) (odds.Present, error) {
 	if !p.isOver.Load() {
 		panic("a defect")
 	}
-	return p.Store.Pool(ctx, poolID)
+	return p.Store.Present(ctx, poolID, at, draft, itemsMax)
 }
 
 // TestPanicInASimulationFreesItsTurn: after a simulation that panicked, the next one runs.
@@ -203,4 +189,18 @@ func TestPanicInASimulationFreesItsTurn(t *testing.T) {
 	require.Equal(t, 500, simulate())
 	isOver.Store(true)
 	require.Equal(t, 200, simulate(), "its turn is free")
+}
+
+// Present is what Pool, Rules and Agenda of the fake store say.
+func (f fakeStore) Present(ctx context.Context, poolID string, _ time.Time, draft *draw.Rules, itemsMax int) (p odds.Present, err error) {
+	if p.Pool, err = f.Pool(ctx, poolID); err != nil {
+		return p, err
+	}
+	if p.Rules = draft; draft == nil {
+		p.Rules = f.rules
+	}
+	if itemsMax > 0 {
+		p.Items, err = f.Agenda(ctx, poolID, 0, itemsMax, true)
+	}
+	return p, err
 }

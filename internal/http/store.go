@@ -30,6 +30,7 @@ type Store interface { //nolint:interfacebloat // composed of small parts: one w
 	// Rules, and what follows from them.
 	Ruler
 	Odds
+	Simulated
 	Users
 	// Agendas.
 	Agendas
@@ -142,6 +143,13 @@ type Odds interface {
 	Odds(ctx context.Context, poolID, userID string) (odds.Statement, error)
 	// HadMoments reports whether the agenda of a pool ever held a winning moment.
 	HadMoments(ctx context.Context, poolID string) (bool, error)
+}
+
+// Simulated reads what simulations begin with.
+type Simulated interface {
+	// Present reads a pool in one state, for a simulation that begins at a time: under a
+	// draft of rules, or for nil under those in force, with at most itemsMax open items.
+	Present(ctx context.Context, poolID string, at time.Time, draft *draw.Rules, itemsMax int) (odds.Present, error)
 }
 
 // Users returns what users have used of their limits in pools whose rules count draws

@@ -196,6 +196,39 @@ func TestSimulationKnowsNoHiddenInstant(t *testing.T) {
 	require.Equal(t, int64(40), r.Prizes[0].Count)
 }
 
+// judgeSpent returns what is wrong with a run of six days whose budget of 5.00 a day is
+// replaced by one of 40.00 ever on the fourth: 2.50 of the first day and 10.00 in all were
+// given before the run, so 2.50, 5.00, 5.00 and then 17.50 are left.
+func judgeSpent(t *testing.T, s odds.Simulation) error {
+	t.Helper()
+	s.Agenda = []draw.Item{{Number: 1, At: s.From.AddDate(0, 0, 3), Kind: draw.ItemRules,
+		Rules: drawtest.Rules(t, `{"fallback":"none","zone":"Europe/Berlin","budget":{"max":"40.00"}}`)}}
+	r := simulated(t, s)
+	for i, cents := range []int64{250, 500, 500, 1750, 0, 0} {
+		if r.Days[i].Cents != cents {
+			return fmt.Errorf("day %d gives %d cents of %d", i, r.Days[i].Cents, cents)
+		}
+	}
+	if r.Spent != 3000 {
+		return fmt.Errorf("the run gives %d cents of 3000", r.Spent)
+	}
+	return nil
+}
+
+// TestSimulationBeginsWithWhatWasSpent: what a budget has given in its window before the run
+// is not given again, also under rules that the agenda brings. The doubles begin with
+// nothing spent, and with the window of the present rules only.
+func TestSimulationBeginsWithWhatWasSpent(t *testing.T) {
+	t.Parallel()
+	s := campaign(t, `{"fallback":"none","zone":"Europe/Berlin","budget":{"max":"5.00","per":"day"}}`, 6, 6000, 100, gold(5000), blank())
+	s.SpentBefore = []draw.Spending{{From: s.From, Cents: 250}, {Cents: 1000}}
+	require.NoError(t, judgeSpent(t, s))
+	s.SpentBefore = s.SpentBefore[:1]
+	require.ErrorContains(t, judgeSpent(t, s), "day 3 gives 2750")
+	s.SpentBefore = nil
+	require.ErrorContains(t, judgeSpent(t, s), "day 0 gives 500")
+}
+
 // TestSimulationIsStopped: it stops with the error of Stop.
 func TestSimulationIsStopped(t *testing.T) {
 	t.Parallel()

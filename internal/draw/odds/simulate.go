@@ -34,6 +34,8 @@ type Simulation struct {
 	// Hidden are items whose instants are unknown: each unit comes due at one of the
 	// seed's, uniform in the span that they were spread over, or in that of the run.
 	Hidden []draw.Hidden
+	// SpentBefore is what was spent before the run, in each window of a budget that holds From.
+	SpentBefore []draw.Spending
 	// Stop is called now and then; an error ends the run. nil is for a run to its end.
 	Stop func() error
 }
@@ -45,7 +47,7 @@ type Simulated struct {
 	Prizes    []SimulatedPrize
 	Redirects map[draw.Why]int64
 	Refusals  map[draw.Code]int64
-	// Spent is the value, in cents, that was issued under rules with a budget.
+	// Spent is the value, in cents, that the run issued under rules with a budget.
 	Spent int64
 	// Zone is that of Days: the zone of the pool's rules, or else of the first rules of
 	// the agenda, or else UTC.
@@ -203,6 +205,7 @@ func newSimulator(s Simulation) *simulator {
 		Simulation: s, Run: urn.NewRun(u, documents), urn: u, places: map[string]int{}, users: newSeeded(s.Seed, seedUsers),
 		names: make([]string, s.Users), turns: make([]int32, s.Users), begun: slices.Collect(u.EachPrize()),
 	}
+	run.Begin(s.SpentBefore, s.From)
 	run.stocked, run.cents = make([]int64, len(run.begun)), make([]int64, len(run.begun))
 	run.result = Simulated{
 		Prizes: make([]SimulatedPrize, len(run.begun)), Redirects: map[draw.Why]int64{}, Refusals: map[draw.Code]int64{}, Zone: time.UTC,

@@ -53,7 +53,7 @@ func TestBudgetWithholdsNoFreePrize(t *testing.T) {
 	require.Equal(t, "badge", chances[1].PrizeID)
 	require.Positive(t, chances[1].Chance.Sign())
 
-	simulated, err := odds.Simulate(odds.Simulation{Pool: pool, Draws: 50, Users: 1, Rate: 1, From: noon(), Seed: 1})
+	simulated, err := odds.Simulate(odds.Simulation{Pool: pool, SpentBefore: []draw.Spending{pool.Spending}, Draws: 50, Users: 1, Rate: 1, From: noon(), Seed: 1})
 	require.NoError(t, err)
 	require.Positive(t, simulated.Prizes[1].Count)
 	require.Equal(t, simulated.Redirects[draw.WhyBudget], simulated.Prizes[2].Count)

@@ -14,6 +14,8 @@ type Run struct {
 	plan  *Plan
 	facts *Facts
 	spent ledger
+	// begun is what was spent before the run, in windows of budgets at its beginning.
+	begun []Spending
 	// turnsMax is, by kind, how many turns of a subject can matter to a limit.
 	turnsMax map[draw.Counted]int64
 	// before is what was spent in the present window before the plan's draw.
@@ -36,6 +38,13 @@ func NewRun(u *Urn, documents []*draw.Rules) *Run {
 	return r
 }
 
+// Begin sets what was spent before the run, at a time, in the windows of budgets that hold
+// the time; each window once.
+func (r *Run) Begin(spent []Spending, at time.Time) {
+	r.begun = spent
+	r.SetRules(r.urn.rules(), at)
+}
+
 // SetRules puts rules that fit the prizes in force at a time, nil for none. It computes
 // again what was spent in the window of their budget.
 func (r *Run) SetRules(rules *draw.Rules, at time.Time) {
@@ -43,8 +52,19 @@ func (r *Run) SetRules(rules *draw.Rules, at time.Time) {
 	r.urn.spending = Spending{}
 	if rules != nil && rules.Budget != nil {
 		start := rules.Budget.Per.Start(at, rules.Zone)
-		r.urn.spending = Spending{From: start, Cents: r.spent.since(start)}
+		r.urn.spending = Spending{From: start, Cents: r.spentSince(start)}
 	}
+}
+
+// spentSince returns what was spent since the start of a window.
+func (r *Run) spentSince(start time.Time) int64 {
+	cents := r.spent.since(start)
+	for _, s := range r.begun {
+		if s.From.Equal(start) {
+			cents += s.Cents
+		}
+	}
+	return cents
 }
 
 // Put sets a prize of the urn; a new one is added after the others.

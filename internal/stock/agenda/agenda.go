@@ -242,6 +242,15 @@ func errSameInstant(number int64) error {
 // Items that are hidden are one item for each prize and list: see [draw.Hidden].
 // Errors: CodePoolNotFound, and those of the store.
 func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
+	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		items, err = p.AgendaIn(ctx, tx, poolID, after, limit, open)
+		return err
+	})
+	return items, err
+}
+
+// AgendaIn is Agenda in a snapshot.
+func (p *Planner) AgendaIn(ctx context.Context, q engine.Querier, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
 	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
 	if !p.ledger.Engine.Lacks(engine.PartMoments) {
 		query = query.Where("NOT (" + isHidden + ")")
@@ -252,17 +261,13 @@ func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit 
 		query = query.Where(squirrel.GtOrEq{"done": 0})
 	}
 	query = query.OrderBy("item").Limit(uint64(limit)) //nolint:gosec // checked by the caller
-	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		if items, err = ledger.SelectAll(ctx, tx, query, scanItem); err != nil {
-			return err
-		}
-		lines, err := p.hiddenLines(ctx, tx, poolID, after)
-		items = append(items, lines...)
-		slices.SortFunc(items, func(a, b draw.Item) int { return cmp.Compare(a.Number, b.Number) })
-		items = items[:min(len(items), limit)]
-		return err
-	})
-	return items, err
+	if items, err = ledger.SelectAll(ctx, q, query, scanItem); err != nil {
+		return nil, err
+	}
+	lines, err := p.hiddenLines(ctx, q, poolID, after)
+	items = append(items, lines...)
+	slices.SortFunc(items, func(a, b draw.Item) int { return cmp.Compare(a.Number, b.Number) })
+	return items[:min(len(items), limit)], err
 }
 
 // RemoveItem removes an open item, which is a change. A hidden item cannot be removed
