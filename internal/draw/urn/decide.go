@@ -1,6 +1,7 @@
 package urn
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -164,15 +165,15 @@ func (p *Plan) countsOf(player draw.Player) ([]*tally, error) {
 		return counts, nil
 	}
 	counted := p.urn.terms.counted
-	counts, fresh := make([]*tally, len(counted)), make([]tally, len(counted))
+	counts, fresh := p.room(len(counted))
 	for i, c := range counted {
 		of := whoOf(player, c)
 		if counts[i] = p.tallies[of]; counts[i] != nil {
 			continue
 		}
-		var read *turns
+		read := p.absent
 		if p.facts != nil {
-			read = p.facts.turns[of]
+			read = cmp.Or(p.facts.turns[of], read)
 		}
 		if read == nil {
 			// No draw is granted from facts that were not read.
@@ -190,6 +191,15 @@ func (p *Plan) countsOf(player draw.Player) ([]*tally, error) {
 		p.tallies[t.who] = t
 	}
 	return counts, nil
+}
+
+// room returns memory for the tallies of a player.
+func (p *Plan) room(n int) ([]*tally, []tally) {
+	if p.absent == nil {
+		return make([]*tally, n), make([]tally, n)
+	}
+	p.counts, p.fresh = slices.Grow(p.counts[:0], n)[:n], slices.Grow(p.fresh[:0], n)[:n]
+	return p.counts, p.fresh
 }
 
 // pick asks the urn and returns the place of a prize, or none for nothing.

@@ -35,7 +35,7 @@ func (r *Run) Judge(a *draw.Award) (v Verdict, err error) {
 	if place == none {
 		return v, errNoPrize(a.PrizeID)
 	}
-	r.begin(a.Player(), a.At)
+	r.begin(a.At)
 	prize, t := &r.urn.prizes[place], r.urn.terms
 	v.IsBlank, v.IsEndless, v.HasRules = prize.blank, prize.endless, t != nil
 	var counts []*tally
@@ -133,7 +133,7 @@ func (r *Run) LastTurns() iter.Seq[draw.Turn] {
 func (r *Run) Next(version int64, q draw.Request, ordinal int, at time.Time) (draw.Award, error) {
 	p := r.plan
 	r.urn.Version = version - 1
-	r.begin(q.Player(), at)
+	r.begin(at)
 	if r.urn.terms != nil {
 		if _, err := p.countsOf(q.Player()); err != nil {
 			return draw.Award{}, err
@@ -169,7 +169,7 @@ func (r *Run) Take(a *draw.Award) error {
 		return errNoPrize(a.PrizeID)
 	}
 	r.urn.Version = a.Version - 1
-	r.begin(a.Player(), a.At)
+	r.begin(a.At)
 	if r.urn.terms != nil {
 		counts, err := r.plan.countsOf(a.Player())
 		if err != nil {

@@ -37,6 +37,12 @@ type Plan struct {
 	// and waits that draws were left undecided for that reason.
 	due, edge, waits bool
 	facts            *Facts
+	// absent are the turns of a player of whom the facts have none, nil if no draw is
+	// granted then. In a run they are no turns, and a plan has one player: counts and
+	// fresh are memory for the tallies of each.
+	absent *turns
+	counts []*tally
+	fresh  []tally
 	// players have a tally for each kind of turns that the rules count; tallies
 	// contains each of them once.
 	players map[draw.Player][]*tally

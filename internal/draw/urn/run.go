@@ -13,6 +13,7 @@ type Run struct {
 	urn   *Urn
 	plan  *Plan
 	facts *Facts
+	ask   Ask
 	spent ledger
 	// begun is what was spent before the run, in windows of budgets at its beginning.
 	begun []Spending
@@ -26,7 +27,7 @@ type Run struct {
 // in any order: a limit that comes later counts earlier turns.
 func NewRun(u *Urn, documents []*draw.Rules) *Run {
 	r := &Run{urn: u, plan: u.newPlan(nil), facts: NewFacts(nil), turnsMax: map[draw.Counted]int64{}}
-	r.plan.facts = r.facts
+	r.plan.facts, r.plan.absent = r.facts, &turns{}
 	r.plan.players, r.plan.tallies = map[draw.Player][]*tally{}, map[who]*tally{}
 	for _, d := range documents {
 		for _, l := range d.Limits {
@@ -97,9 +98,9 @@ func (r *Run) Spent() int64 { return r.spent.total }
 // Draw decides and takes one unit for a request. The award is valid until the next
 // call. Errors: those that refuse the request.
 func (r *Run) Draw(q *draw.Request, at time.Time) (*draw.Award, error) {
-	r.begin(q.Player(), at)
-	defer r.dropEmpty(q.Player())
-	if err := r.plan.refusal(&Ask{Request: *q}); err != nil {
+	r.begin(at)
+	r.ask.Request = *q
+	if err := r.plan.refusal(&r.ask); err != nil {
 		return nil, err
 	}
 	r.plan.take(q, 1)
@@ -107,29 +108,15 @@ func (r *Run) Draw(q *draw.Request, at time.Time) (*draw.Award, error) {
 	return &r.plan.Awards[0], nil
 }
 
-// begin prepares the plan for one draw of a player. A player without turns is known
-// too.
-func (r *Run) begin(player draw.Player, at time.Time) {
+// begin prepares the plan for one draw.
+func (r *Run) begin(at time.Time) {
 	p := r.plan
 	p.Awards, p.places, p.Turns, p.Takes, p.Spending = p.Awards[:0], p.places[:0], p.Turns[:0], p.Takes[:0], Spending{}
 	p.From = r.urn.Head
 	clear(p.players)
 	clear(p.tallies)
-	for _, c := range r.urn.rules().Counted() {
-		r.facts.begin(whoOf(player, c))
-	}
 	p.begin(at)
 	r.before = p.Spending.Cents
-}
-
-// dropEmpty drops what was begun for a player and got no turn: most users of a simulation
-// never win.
-func (r *Run) dropEmpty(player draw.Player) {
-	for _, c := range r.urn.rules().Counted() {
-		if of := whoOf(player, c); r.facts.turns[of].last == 0 {
-			delete(r.facts.turns, of)
-		}
-	}
 }
 
 // settle applies the plan's draw.
