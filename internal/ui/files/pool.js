@@ -75,11 +75,12 @@ async function readZone(at) {
 
 /** Keeps at.pool as it is now: from the stream, or read every few seconds where the stream does not show it whole. */
 function follow(at, update) {
-  let asked = Date.now();
+  let asked = Date.now(), read = at.pool.version; // read is the version whose prizes are shown
   at.refresh = async () => {
     asked = Date.now();
     try {
       at.pool = await readPool(at.id);
+      read = at.pool.version;
       at.commitment = await commitmentOf(at.pool, at.signal);
       if (!at.signal.aborted) update();
     } catch (problem) {
@@ -97,7 +98,7 @@ function follow(at, update) {
     else if (now) at.pool = { ...at.pool, ...now, prizes: at.pool.prizes };
     // Whether a round is announced, and what a pool is committed to, is not in the stream.
     const isCommitted = now?.committed && (now.revision !== before.revision || now.state === "paused" && now.version !== before.version);
-    if (isCommitted || now?.prizes?.length > before.prizes.length || (!now?.prizes && Date.now() - asked > 5000)) at.refresh();
+    if (isCommitted || now?.prizes?.length > before.prizes.length || (!now?.prizes && now?.version !== read && Date.now() - asked > 5000)) at.refresh();
     update();
   }, at.signal);
 }

@@ -11,26 +11,34 @@ import { mayAct, mayStock } from "./state.js";
 
 export { importFile } from "./prizefile.js";
 
+const shownMax = 100;
+
 /** The table of prizes; set(prizes) shows them as they are now. */
 export function prizesTable(at) {
+  const find = h("input", { type: "search", "aria-label": "Find a prize", placeholder: "Find a prize", autocomplete: "off", spellcheck: "false" });
+  const note = h("p", { class: "quiet", role: "status" }), filter = h("form", { class: "search", hidden: true, onsubmit: (event) => event.preventDefault() }, find);
   const body = h("tbody", { role: "rowgroup" });
   const head = ["Prize", "Stock", "Remaining", "Stocked", "Issued", "Value", "Given"];
-  const element = h("div", { class: "scroll" }, h("table", { role: "table", class: "prizes" }, h("caption", { class: "unseen" }, "Prizes and their stock"),
-    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head.map((text, i) => h("th", { scope: "col", role: "columnheader", class: i > 1 && "number" }, text)), mayStock() && h("th", { scope: "col", role: "columnheader" }, h("span", { class: "unseen" }, "Acts")))), body));
+  const element = h("div", {}, filter, note, h("div", { class: "scroll" }, h("table", { role: "table", class: "prizes" }, h("caption", { class: "unseen" }, "Prizes and their stock"),
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head.map((text, i) => h("th", { scope: "col", role: "columnheader", class: i > 1 && "number" }, text)), mayStock() && h("th", { scope: "col", role: "columnheader" }, h("span", { class: "unseen" }, "Acts")))), body)));
   const rows = new Map();
-  return {
-    element,
-    set(prizes) {
-      for (const [id, row] of rows) if (!prizes.some((p) => p.id === id)) { row.element.remove(); rows.delete(id); }
-      for (const prize of prizes) {
-        if (!rows.has(prize.id)) {
-          rows.set(prize.id, newRow(at, prize.id));
-          body.append(rows.get(prize.id).element);
-        }
-        rows.get(prize.id).set(prize);
-      }
-    },
+  const set = (all) => {
+    const word = find.value.trim().toLowerCase(), found = word ? all.filter((p) => `${p.id} ${p.name}`.toLowerCase().includes(word)) : all;
+    const prizes = found.slice(0, shownMax);
+    filter.hidden = all.length <= shownMax;
+    say(note, found.length > prizes.length ? `The first ${count(prizes.length)} of ${count(found.length)}. Find others by name.` : "");
+    for (const [id, row] of rows) if (!prizes.some((p) => p.id === id)) { row.element.remove(); rows.delete(id); }
+    for (const prize of prizes) {
+      if (!rows.has(prize.id)) rows.set(prize.id, newRow(at, prize.id));
+      rows.get(prize.id).set(prize);
+    }
+    prizes.forEach((prize, i) => {
+      const row = rows.get(prize.id).element;
+      if (body.children[i] !== row) body.insertBefore(row, body.children[i] ?? null);
+    });
   };
+  find.addEventListener("input", () => set(at.pool.prizes));
+  return { element, set };
 }
 
 function newRow(at, id) {
