@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -38,7 +39,19 @@ type browser struct {
 // stepMax is the timeout of each step of a test, even on a busy machine.
 const stepMax = 2 * time.Minute
 
-// browse opens the admin page in a window of the given size. Other tests have windows
+// speaks makes a page's browser want the given languages, such as "de-DE,de". It holds
+// for this page only: the browser's own override would hold for pages of other tests, too.
+func speaks(languages string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		var agent string
+		if err := chromedp.Evaluate("navigator.userAgent", &agent).Do(ctx); err != nil {
+			return err
+		}
+		return emulation.SetUserAgentOverride(agent).WithAcceptLanguage(languages).Do(ctx)
+	})
+}
+
+// browse opens the admin page in British English, in a window of the given size. Other tests have windows
 // of the same browser, but never this service's address, so that they share no stored
 // data.
 func browse(t *testing.T, home string, width, height int, more ...chromedp.Action) *browser {
@@ -61,7 +74,7 @@ func browse(t *testing.T, home string, width, height int, more ...chromedp.Actio
 	b := &browser{t: t, ctx: ctx, home: home, asked: map[string]bool{}}
 	chromedp.ListenTarget(ctx, b.note)
 	require.NoError(t, chromedp.Run(ctx)) // its context belongs to all later windows
-	b.do(append([]chromedp.Action{cdplog.Enable(), network.Enable()}, append(more, chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(home+"/ui"))...)...)
+	b.do(append([]chromedp.Action{cdplog.Enable(), network.Enable(), speaks("en-GB,en")}, append(more, chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(home+"/ui"))...)...)
 	return b
 }
 
@@ -106,7 +119,7 @@ func (b *browser) do(steps ...chromedp.Action) {
 func (b *browser) signIn(token string) {
 	b.t.Helper()
 	b.await(`document.querySelector(".sign-in input")`)
-	b.fill("Token", "")
+	b.await(`document.querySelector(".sign-in input").value = "", true`)
 	b.do(chromedp.SendKeys(`.sign-in input`, token+"\r"))
 }
 
@@ -197,10 +210,11 @@ func (b *browser) said(part string) {
 	b.await(fmt.Sprintf(`document.getElementById("messages").textContent.includes(%q)`, part))
 }
 
-// says waits until the page, or the open dialog, contains part.
+// says waits until the page, or the open dialog, contains part, if need be folded under
+// "Technical".
 func (b *browser) says(part string) {
 	b.t.Helper()
-	b.await(fmt.Sprintf(`(document.querySelector("dialog[open]") ?? document.querySelector("main")).innerText.includes(%q)`, part))
+	b.await(fmt.Sprintf(`((place) => [place.innerText, ...[...place.querySelectorAll(".technical")].map((e) => e.textContent)].some((text) => text.includes(%q)))(document.querySelector("dialog[open]") ?? document.querySelector("main"))`, part))
 }
 
 // find searches the awards of a pool, and waits for the result.

@@ -87,7 +87,7 @@ func TestUIAccess(t *testing.T) {
 		awardsAccess(b, source)
 		hooksAccess(b, source)
 		lifeAccess(b, source)
-		b.visit("#/", "Pools")
+		b.visit("#/", "Campaigns")
 		b.press("Sign out")
 		b.signIn("fulfil")
 		b.await(`document.querySelectorAll(".pools li").length === 3`)

@@ -175,7 +175,7 @@ func TestUIOfFulfil(t *testing.T) {
 	b.visit("#/pools/shop", "Shop win")
 	require.Equal(t, "Awards,Files", eval[string](b, `[...document.querySelectorAll(".sections a")].map((e) => e.textContent).join()`))
 	require.Equal(t, "u3,u1,u2,u5", b.lists("claimed", 4), "what is to be sent comes first")
-	for _, text := range []string{"Pause…", "Close…", "Audit", "New pool…", "Void…", "Reopen…"} {
+	for _, text := range []string{"Pause…", "Close…", "Audit", "New campaign…", "Void…", "Reopen…"} {
 		require.False(t, b.offers(text), text)
 	}
 	require.False(t, eval[bool](b, `[...document.querySelectorAll(".top nav a")].some((e) => e.textContent === "Jobs")`))
@@ -196,7 +196,7 @@ func TestUIOfFulfil(t *testing.T) {
 	s.admin(http.StatusOK, "PATCH", "/admin/pools/shop", `{"state":"paused"}`)
 	b.await(`document.querySelector(".title .pill").textContent === "paused"`)
 	require.False(t, eval[bool](b, `performance.getEntriesByType("resource").some((e) => /admin.(events|jobs|hooks)|shop.(agenda|commitment)/.test(e.name))`))
-	b.visit("#/", "Pools")
+	b.visit("#/", "Campaigns")
 	eval[bool](b, `(location.hash = "#/pools/shop/rules", true)`)
 	b.await(`document.querySelector("h1").textContent === "Not found"`)
 	b.quiet(0)

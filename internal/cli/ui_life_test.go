@@ -43,7 +43,7 @@ func TestUIFindsPools(t *testing.T) {
 	b := browse(t, s.url, 1200, 900)
 	b.signIn("auditor")
 	b.await(`document.querySelectorAll(".pools li").length === 100`)
-	b.says("The first 100 pools. Find others by name.")
+	b.says("The first 100 campaigns. Find others by name.")
 	b.searches("frühling GROSS", "")
 	b.listsPools("z-feast")
 	b.says("1 found.")
@@ -69,7 +69,7 @@ func TestUIFindsPools(t *testing.T) {
 	b.says("110 found.")
 	b.await(`!document.body.innerText.includes("More") && document.querySelectorAll(".pools li").length === 110`)
 	b.visit("#/pools/z-feast", "Größtes Frühlingsfest")
-	b.visit("#/", "Pools")
+	b.visit("#/", "Campaigns")
 	b.await(`document.querySelectorAll(".pools li").length === 50 && document.querySelector("form.find input").value === "filler"`)
 	b.searches("", "")
 	b.await(`document.querySelectorAll(".pools li").length === 100`)
@@ -84,7 +84,7 @@ func TestUINamesPools(t *testing.T) {
 	b := browse(t, s.url, 1200, 900)
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
-	b.press("New pool…")
+	b.press("New campaign…")
 	require.Equal(t, "Name", eval[string](b, `document.querySelector("dialog label").textContent`))
 	for name, id := range map[string]string{
 		"Advent 2026": "advent-2026", "Größe & Übermut": "groesse-and-uebermut", "Fête d’été": "fete-dete", "Łódź Øre İstanbul": "lodz-ore-istanbul",
@@ -99,28 +99,28 @@ func TestUINamesPools(t *testing.T) {
 		require.Equal(t, id, eval[string](b, `document.querySelector("dialog summary code").textContent`), name)
 	}
 	b.fill("Name", "Spring")
-	b.press("Make the pool")
-	b.said("Pool spring-2 was made.")
+	b.press("Make the campaign")
+	b.said("Campaign spring-2 was made.")
 	b.await(`document.querySelector("h1").textContent === "Spring"`)
 
-	b.visit("#/", "Pools")
-	b.press("New pool…")
+	b.visit("#/", "Campaigns")
+	b.press("New campaign…")
 	b.fill("Name", "Wintér")
 	require.Equal(t, "winter", eval[string](b, labelled("Id")+`.value`))
 	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"winter","name":"A colleague's","prizes":[]}`) // meanwhile
-	b.press("Make the pool")
-	b.said("Pool winter-2 was made.")
+	b.press("Make the campaign")
+	b.said("Campaign winter-2 was made.")
 	b.await(`document.querySelector("h1").textContent === "Wintér"`)
 
-	b.visit("#/", "Pools")
-	b.press("New pool…")
+	b.visit("#/", "Campaigns")
+	b.press("New campaign…")
 	b.fill("Name", "Mine")
 	b.fill("Id", "winter")
-	b.press("Make the pool")
+	b.press("Make the campaign")
 	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("winter")`)
 	b.fill("Id", "mine.2")
-	b.press("Make the pool")
-	b.said("Pool mine.2 was made.")
+	b.press("Make the campaign")
+	b.said("Campaign mine.2 was made.")
 	b.quiet(2) // the ids that are taken
 }
 

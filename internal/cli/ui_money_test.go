@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/network"
-	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
@@ -31,15 +29,6 @@ func (b *browser) alarmed(pattern string) {
 	b.await(fmt.Sprintf(`!document.querySelector(".nothing").hidden && /%s/.test(document.querySelector(".nothing").textContent)`, pattern))
 }
 
-// germanNumbers makes a page write numbers as a German browser does. The browser's own
-// override would do so for pages of other tests, too.
-var germanNumbers = chromedp.ActionFunc(func(ctx context.Context) error {
-	_, err := cdppage.AddScriptToEvaluateOnNewDocument(`Intl.NumberFormat = class extends Intl.NumberFormat {
-		constructor(language, options) { super(language ?? "de-DE", options); }
-	};`).Do(ctx)
-	return err
-})
-
 // TestUIMoney: the page shows what the stock is worth beside the budget before the start,
 // then what was given, live, in the currency and the language of the browser. It says in
 // red why nothing can be won, until something can. A page without its stream is the
@@ -60,7 +49,7 @@ func TestUIMoney(t *testing.T) {
 	b.await(figure("worth") + ` === "The stock is worth €123,450.00, the budget is €5,000.00."`)
 	b.given("€0.00 of €5,000.00 given")
 
-	german := browse(t, s.url, 1200, 900, germanNumbers)
+	german := browse(t, s.url, 1200, 900, speaks("de-DE,de"))
 	deaf := browse(t, s.url, 1200, 900, network.SetBlockedURLs([]string{"*/admin/events"}))
 	for _, other := range []*browser{german, deaf} {
 		other.signIn("auditor")
@@ -91,7 +80,7 @@ func TestUIMoney(t *testing.T) {
 	b.given("€4,938.00 of €5,000.00 given")
 	b.visit("#/pools/shop/rules", "Advent")
 	b.alarmed("budget used up")
-	b.visit("#/", "Pools")
+	b.visit("#/", "Campaigns")
 	b.await(`document.querySelector("[data-pool=shop]").innerText.includes("nothing can be won") && document.querySelector("[data-pool=shop]").innerText.includes("€4,938.00")`)
 	require.Zero(t, eval[int](b, `[...document.querySelectorAll("[data-pool=spring] .pill")].filter((e) => e.offsetParent && e.textContent === "nothing can be won").length`))
 	b.visit("#/pools/shop", "Advent")

@@ -68,7 +68,7 @@ func TestUIPictures(t *testing.T) {
 	b.visit("#/pools/summer/proof", "Summer party")
 	b.takes("admin-verifiable.png")
 	scheme("dark")
-	b.visit("#/", "Pools")
+	b.visit("#/", "Campaigns")
 	b.takes("admin-pools-dark.png")
 	b.visit("#/pools/spring", "Spring draw")
 	b.press("Import…")

@@ -55,7 +55,7 @@ func TestUIAddresses(t *testing.T) {
 		"#/pools/spring/__proto__": "Not found", "#/pools/spring/constructor": "Not found", "#/pools/spring/frob": "Not found"} {
 		eval[bool](b, fmt.Sprintf(`(location.hash = %q, true)`, hash))
 		b.await(fmt.Sprintf(`document.querySelector("h1")?.textContent === %q`, title))
-		b.press("All pools")
+		b.press("All campaigns")
 		b.await(`document.querySelectorAll(".pools li").length === 2`)
 	}
 	b.quiet(3)

@@ -124,7 +124,7 @@ func TestUIVerifiable(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "answer.json"), []byte(b.command(`{"receipt"`)), 0o600))
 	require.Contains(t, pastedAll(t, folder, b.command("receipt verify")), "the receipt holds")
 	b.press("Close")
-	b.visit("#/", "Pools")
+	b.visit("#/", "Campaigns")
 	b.await(`document.querySelector("[data-pool=summer]").textContent.includes("verifiable")`)
 	require.False(t, eval[bool](b, `document.querySelector("[data-pool=spring]").textContent.includes("verifiable")`))
 	b.quiet(2) // the beacon of a wrong name, and the wrong round

@@ -96,7 +96,7 @@ func TestUIZone(t *testing.T) {
 // lifeAccess checks the search, the dialogs of a pool's life, its steps, and what is not
 // possible any more.
 func lifeAccess(b *browser, source string) {
-	b.visit("#/", "Pools")
+	b.visit("#/", "Campaigns")
 	b.searches("shop", "")
 	b.says("1 found.")
 	b.accessible(source, "a search")
@@ -104,7 +104,7 @@ func lifeAccess(b *browser, source string) {
 	b.says("No pool is found.")
 	b.accessible(source, "a search that finds nothing")
 	b.searches("", "")
-	b.press("New pool…")
+	b.press("New campaign…")
 	b.fill("Name", "Größe")
 	eval[bool](b, `document.querySelector("dialog summary").click() ?? true`)
 	b.accessible(source, "a new pool")

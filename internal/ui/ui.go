@@ -26,7 +26,7 @@ type File struct {
 // FairFiles returns the names of the files that the page of fairness uses. They have a
 // path of their own, so that an operator can keep the admin page from players.
 func FairFiles() []string {
-	return []string{"fair.js", "receipt.js", "dom.js", "style.css", "icon.svg", "verify.py", "bls.py"}
+	return []string{"fair.js", "receipt.js", "dom.js", "text.js", "text.en.js", "text.de.js", "style.css", "icon.svg", "verify.py", "bls.py"}
 }
 
 // Open returns a file of the pages by its name, such as index.html: one of theirs, or of

@@ -2,10 +2,11 @@
 // items that failed, audits that found something, late jobs.
 
 import { get, part } from "./api.js";
-import { button, count, duration, h, moment } from "./dom.js";
+import { button, duration, h, moment } from "./dom.js";
 import { last } from "./log.js";
 import { nothingToWin } from "./money.js";
 import { live, readsPools, watch } from "./state.js";
+import { t } from "./text.js";
 
 const jobsEvery = 60_000; // while the page is visible
 const lateAfter = 600; // seconds, as the alarm of the metrics
@@ -33,7 +34,7 @@ function ofStream() {
     if (pool.nothing?.why === "budget" && !isShown) warnings.push({ key: `budget ${pool.id} ${pool.nothing.since ?? ""}`, pool, text: nothingToWin(pool), href: ofPool(pool.id) });
     for (const low of pool.low ?? []) {
       const name = pool.prizes?.find((prize) => prize.id === low.prize)?.name ?? low.prize;
-      const text = low.remaining === 0 ? `No ${name} is left.` : `Few of ${name} are left: ${count(low.remaining)}.`;
+      const text = low.remaining === 0 ? t("alerts.empty", { name }) : t("alerts.low", { name, n: low.remaining });
       warnings.push({ key: `${low.remaining === 0 ? "empty" : "low"} ${pool.id} ${low.prize}`, pool, text, href: ofPool(pool.id) });
     }
   }
@@ -46,7 +47,7 @@ export async function readFailedItems(pool, signal) {
   const { entries } = await last({ id: pool.id, signal }, true, pool.version);
   const failed = entries.filter((entry) => entry.what === "agenda" && entry.body.failed && Date.parse(entry.at) > since).slice(0, failedMax);
   known.agenda.set(pool.id, failed.map((entry) => ({
-    key: `agenda ${pool.id} ${entry.version}`, pool, text: `What was planned for ${moment(entry.at)} was not possible: ${entry.body.detail || entry.body.failed}.`, href: `${ofPool(pool.id)}/agenda`,
+    key: `agenda ${pool.id} ${entry.version}`, pool, text: t("alerts.failed", { at: moment(entry.at), why: entry.body.detail || entry.body.failed }), href: `${ofPool(pool.id)}/agenda`,
   })));
   changed.dispatchEvent(new Event("change"));
 }
@@ -55,12 +56,12 @@ export async function readFailedItems(pool, signal) {
 async function readJobs(seen, signal) {
   const { jobs } = await get("admin/jobs", { signal });
   const warnings = jobs.filter((job) => job.enabled && job.overdue_seconds > lateAfter)
-    .map((job) => ({ key: `late ${job.name} ${job.due_at}`, text: `The job ${job.name} is late by ${duration(job.overdue_seconds)}.`, href: "#/jobs" }));
+    .map((job) => ({ key: `late ${job.name} ${job.due_at}`, text: t("alerts.late", { job: job.name, by: duration(job.overdue_seconds) }), href: "#/jobs" }));
   const audit = jobs.find((job) => job.name === "audit");
   if (audit && audit.status !== "running" && seen.token !== audit.token) Object.assign(seen, { token: audit.token, report: (await get("admin/jobs/audit", { signal })).report });
-  if (audit?.last_error) warnings.push({ key: `audit failed ${audit.token}`, text: `The audit could not run: ${audit.last_error}.`, href: "#/jobs" });
+  if (audit?.last_error) warnings.push({ key: `audit failed ${audit.token}`, text: t("alerts.noAudit", { why: audit.last_error }), href: "#/jobs" });
   for (const broken of seen.report?.ok === false ? seen.report.broken ?? [] : []) {
-    warnings.push({ key: `audit ${broken.pool} ${broken.first}`, pool: live.pools.get(broken.pool) ?? { name: broken.pool }, text: `The audit found ${broken.violations === 1 ? "a violation" : `${count(broken.violations)} violations`}: ${broken.first}.`, href: ofPool(broken.pool) });
+    warnings.push({ key: `audit ${broken.pool} ${broken.first}`, pool: live.pools.get(broken.pool) ?? { name: broken.pool }, text: t("alerts.audit", { n: broken.violations, first: broken.first }), href: ofPool(broken.pool) });
   }
   known.jobs = warnings;
 }
@@ -68,7 +69,7 @@ async function readJobs(seen, signal) {
 /** The banner, until signal ends. */
 export function banner(signal) {
   const list = h("ul"), more = h("p", { class: "quiet", hidden: true });
-  const element = h("section", { class: "alerts", "aria-label": "Warnings", hidden: true }, list, more);
+  const element = h("section", { class: "alerts", "aria-label": t("alerts.title"), hidden: true }, list, more);
   const region = h("div", { role: "status", "aria-live": "polite" }, element);
   let shown = "";
   const update = () => {
@@ -84,7 +85,7 @@ export function banner(signal) {
     element.hidden = open.length === 0;
     list.replaceChildren(...open.slice(0, shownMax).map((warning) => line(warning, update)));
     more.hidden = open.length <= shownMax;
-    more.textContent = `And ${count(open.length - shownMax)} more.`;
+    more.textContent = t("alerts.more", { n: open.length - shownMax });
   };
   watch(update, signal);
   changed.addEventListener("change", update, { signal });
@@ -94,7 +95,7 @@ export function banner(signal) {
 }
 
 function line(warning, update) {
-  const dismiss = button("Dismiss", () => {
+  const dismiss = button(t("alerts.dismiss"), () => {
     dismissed.set(new Set([...dismissed.all(), warning.key]));
     update();
   }, "small");

@@ -1,15 +1,17 @@
 // The calls of the HTTP interface, with the token of this tab.
 
+import { sentenceOf, t } from "./text.js";
+
 export const base = new URL(".", new URL(document.baseURI).href.replace(/\/ui\/?([?#].*)?$/, "/"));
 const kept = "drawsvc-token";
 
 /** A problem that the service answered, or that kept it from answering. */
 export class Problem extends Error {
   constructor(status, body) {
-    super(body.detail || body.title || "The service does not answer.");
+    super(body.detail || body.title || t("errors.no-answer"));
     this.status = status;
-    this.code = body.code || "";
-    this.title = body.title || "No answer";
+    this.code = body.code || (body.detail || body.title ? "" : "no-answer");
+    this.title = body.title || t("api.noAnswer");
   }
 }
 
@@ -45,7 +47,7 @@ async function answered(method, path, options) {
     answer = await request(method, path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem(0, { title: "No answer", detail: "The service does not answer. Check the connection." });
+    throw new Problem(0, {});
   }
   if (!answer.ok) throw await problemOf(answer);
   return answer;
@@ -111,10 +113,10 @@ export async function listen(path, { onFrame, onState, signal }) {
         onState(true, "");
         onFrame(JSON.parse(data));
       });
-      onState(false, "The stream has ended.");
+      onState(false, t("api.streamEnded"));
     } catch (problem) {
       if (signal.aborted || problem.status === 401) return;
-      onState(false, problem instanceof Problem ? problem.message : "The service does not answer.");
+      onState(false, problem instanceof Problem ? sentenceOf(problem) : t("errors.no-answer"));
     }
     const wait = Math.min(15000, 500 * 2 ** failures) * (0.5 + Math.random());
     await new Promise((resolve) => setTimeout(resolve, wait));

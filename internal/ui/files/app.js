@@ -2,13 +2,14 @@
 
 import { banner } from "./alerts.js";
 import { get, session, token } from "./api.js";
-import { complain } from "./dialog.js";
+import { complain, problemText } from "./dialog.js";
 import { button, field, h, moment, say, useZone } from "./dom.js";
 import { hooksView } from "./hooks.js";
 import { jobsView } from "./jobs.js";
 import { poolView } from "./pool.js";
 import { poolsView } from "./pools.js";
 import { begin, live, readsPools, self, watch } from "./state.js";
+import { nodes, sentenceOf, t } from "./text.js";
 
 const idleMax = 60 * 60 * 1000; // the token is dropped after an hour without a key or a click
 const root = document.getElementById("app");
@@ -27,21 +28,21 @@ function signIn(why = "") {
   const input = h("input", { type: "text", class: "secret", autocomplete: "off", required: true, spellcheck: "false", autocapitalize: "off" });
   const error = h("p", { class: "error", role: "alert" }, why);
   const form = h("form", { class: "sign-in", method: "post" },
-    h("h1", {}, "drawsvc"), h("p", { class: "quiet" }, "The admin page of this service."),
-    field("Token", input, "Your access key, of role admin, stock, auditor or fulfil: ask your IT for one. You stay signed in until you close this tab."),
-    error, h("p", {}, h("button", { type: "submit", class: "strong" }, "Sign in")));
+    h("h1", {}, "drawsvc"), h("p", { class: "quiet" }, t("app.intro")),
+    field(t("app.key"), input, nodes("app.keyHint", { command: h("code", {}, "drawsvc token new") })),
+    error, h("p", {}, h("button", { type: "submit", class: "strong" }, t("app.signIn"))));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const text = input.value.trim();
     say(error, "");
-    if (!/^[\x21-\x7e]+$/.test(text)) return say(error, "A token has no blanks and no letters beyond ASCII.");
+    if (!/^[\x21-\x7e]+$/.test(text)) return say(error, t("app.keyForm"));
     token.set(text);
     session.end = () => {};
     try {
       await start();
     } catch (problem) {
       token.drop();
-      say(error, problem.status === 401 ? "The token is not valid." : problem.status === 403 ? `${problem.message}. This page is for admin, stock, auditor and fulfil.` : problem.message);
+      say(error, problem.status === 401 ? t("app.keyWrong") : problem.status === 403 ? t("app.keyRole", { why: problem.message }) : sentenceOf(problem));
       input.select();
     }
   });
@@ -54,7 +55,7 @@ function signIn(why = "") {
 async function start() {
   Object.assign(self, await get("admin/self"));
   signedIn = new AbortController();
-  session.end = () => signIn("The token is not valid any more.");
+  session.end = () => signIn(t("app.keyEnded"));
   root.replaceChildren(...frame());
   begin(signedIn.signal);
   show(); // what fails there is no failure to sign in
@@ -65,19 +66,19 @@ function frame() {
   const status = h("span", { class: "live", role: "status" });
   const state = () => {
     status.classList.toggle("on", live.is);
-    say(status, live.is ? "live" : live.why ? "not live" : "connecting");
-    status.title = live.is ? `Last reading ${moment(live.at)}` : live.why;
+    say(status, t(live.is ? "app.live" : live.why ? "app.notLive" : "app.connecting"));
+    status.title = live.is ? t("app.lastReading", { at: moment(live.at) }) : live.why;
   };
   watch(state, signedIn.signal);
   state();
   return [
-    h("a", { class: "skip", href: "#main", onclick: (event) => { event.preventDefault(); document.querySelector("main").focus(); } }, "To the content"),
+    h("a", { class: "skip", href: "#main", onclick: (event) => { event.preventDefault(); document.querySelector("main").focus(); } }, t("app.skip")),
     h("header", { class: "top" },
       h("a", { class: "mark", href: "#/" }, "drawsvc"),
-      h("nav", { "aria-label": "Views" }, h("a", { href: "#/" }, "Pools"), readsPools() && [h("a", { href: "#/hooks" }, "Webhooks"), h("a", { href: "#/jobs" }, "Jobs")]),
+      h("nav", { "aria-label": t("app.views") }, h("a", { href: "#/" }, t("app.campaigns")), readsPools() && [h("a", { href: "#/hooks" }, t("app.hooks")), h("a", { href: "#/jobs" }, t("app.maintenance"))]),
       status,
-      h("span", { class: "who", id: "who" }, h("b", {}, self.name), ` · ${self.role}`),
-      h("span", { class: "tools" }, button("Theme", theme, "plain"), button("Sign out", () => signIn(), "plain"))),
+      h("span", { class: "who", id: "who" }, h("b", {}, self.name), ` · ${t(`roles.${self.role}`)}`),
+      h("span", { class: "tools" }, button(t("app.theme"), theme, "plain"), button(t("app.signOut"), () => signIn(), "plain"))),
     banner(signedIn.signal),
     h("main", { id: "main", tabindex: "-1" }),
     h("div", { id: "messages", role: "status", "aria-live": "polite" }),
@@ -128,14 +129,14 @@ async function show() {
     title.focus({ preventScroll: Boolean(section) });
   } catch (problem) {
     if (signal.aborted) return;
-    main.replaceChildren(h("h1", {}, problem.title ?? "Error"), h("p", {}, problem.message), h("p", {}, h("a", { href: "#/" }, "All pools")));
+    main.replaceChildren(h("h1", {}, t("dialog.error")), ...problemText(problem), h("p", {}, h("a", { href: "#/" }, t("app.allCampaigns"))));
     if (!problem.status && problem.name !== "Error") throw problem;
   }
 }
 
 for (const sign of ["keydown", "pointerdown"]) addEventListener(sign, () => { used = Date.now(); });
 setInterval(() => {
-  if (token.get() && Date.now() - used > idleMax) signIn("Signed out: an hour has passed without a key or a click.");
+  if (token.get() && Date.now() - used > idleMax) signIn(t("app.idle"));
 }, 10_000);
 addEventListener("hashchange", show);
 addEventListener("keydown", (event) => {
@@ -151,7 +152,7 @@ const chosen = localStorage.getItem("drawsvc-theme");
 if (chosen) document.documentElement.dataset.theme = chosen;
 if (token.get()) {
   start().catch((problem) => {
-    signIn(problem.status ? problem.message : "");
+    signIn(problem.status ? sentenceOf(problem) : "");
     complain(problem);
   });
 } else signIn();

@@ -8,6 +8,7 @@ import { livesList, states } from "./lives.js";
 import { showReceipt } from "./proof.js";
 import { mayShip, readsPools, self } from "./state.js";
 import { uploadSteps } from "./steps.js";
+import { sentenceOf } from "./text.js";
 
 const lastMax = 25, pagesMax = 200, foundMax = 1000;
 
@@ -86,7 +87,7 @@ async function search(at, by, word, place, stop) {
       if (found.length >= foundMax) break;
     }
   } catch (problem) {
-    if (!stop.signal.aborted) say(progress, problem.message);
+    if (!stop.signal.aborted) say(progress, sentenceOf(problem));
     else say(progress, `Stopped: ${count(found.length)} found so far.`);
   } finally {
     end.remove();

@@ -95,7 +95,7 @@ async function change(at, item, delta) {
     await plan(delta);
   } catch (problem) {
     const isBack = await plan(item.delta).then(() => true, () => false);
-    throw Object.assign(problem, { message: `${problem.message}. ${isBack ? "It stays as it was." : "It was removed, and nothing was planned in its place: check the calendar."}` });
+    throw Object.assign(problem, { note: `${isBack ? "It stays as it was." : "It was removed, and nothing was planned in its place: check the calendar."}` });
   }
 }
 

@@ -102,7 +102,7 @@ async function plan(at, { items, spreads, key }, progress) {
     }
     return done;
   } catch (problem) {
-    throw Object.assign(problem, { message: `${problem.message}. ${await undo(at, done, problem)}` });
+    throw Object.assign(problem, { note: await undo(at, done, problem) });
   }
 }
 

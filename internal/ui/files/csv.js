@@ -1,5 +1,7 @@
 // Files that leave the page: CSV as RFC 4180 writes it, or as spreadsheets of some languages want it.
 
+import { locale } from "./text.js";
+
 /** The rows of a CSV text, each an array of fields. */
 export function parse(text) {
   const rows = [];
@@ -26,7 +28,7 @@ export function records(text) {
 }
 
 /** Whether spreadsheets of this browser's language write a comma before the cents, and so a semicolon between fields. */
-export const hasDecimalComma = () => new Intl.NumberFormat().format(1.5).includes(",");
+export const hasDecimalComma = () => new Intl.NumberFormat(locale).format(1.5).includes(",");
 
 /**
  * A CSV text. excel has semicolons, mark a mark of UTF-8 at its beginning, comma a

@@ -1,12 +1,13 @@
 // Questions before acts, and messages after them.
 
 import { button, h } from "./dom.js";
+import { isText, sentenceOf, t } from "./text.js";
 
 /**
  * Asks with a dialog. act is called when the user agrees, and may throw a
  * problem, which the dialog shows. The dialog closes when act is done.
  */
-export function ask({ title, body = [], yes, kind = "", act, wide = false, no = "Cancel" }) {
+export function ask({ title, body = [], yes, kind = "", act, wide = false, no = t("dialog.cancel") }) {
   const error = h("div", { class: "error", role: "alert" });
   const agree = yes && h("button", { type: "submit", class: `strong ${kind}` }, yes);
   const form = h("form", { method: "dialog", novalidate: false },
@@ -34,23 +35,28 @@ export function ask({ title, body = [], yes, kind = "", act, wide = false, no = 
   return dialog;
 }
 
-/** A problem in words: those of a file are a list of its lines. */
+/**
+ * A problem in words: the sentence of its code, and folded under it what the service says.
+ * That of a wrong request is unfolded, because it names the field or the lines of a file.
+ */
 export function problemText(problem) {
   const lines = problem.message.split(/; (?=line \d|and \d+ more|nothing was)/);
-  const title = h("strong", {}, problem.title ?? "Error");
-  if (lines.length === 1) return [title, h("p", {}, problem.message)];
-  return [title, h("ul", { class: "lines" }, lines.map((line) => h("li", {}, line)))];
+  const said = lines.length === 1 ? h("p", {}, problem.message) : h("ul", { class: "lines" }, lines.map((line) => h("li", {}, line)));
+  if (!problem.code || !isText(`errors.${problem.code}`)) return [h("strong", {}, problem.title ?? t("dialog.error")), said, problem.note && h("p", {}, problem.note)].filter(Boolean);
+  const sentence = h("p", { dataset: { code: problem.code } }, h("strong", {}, sentenceOf(problem)));
+  if (problem.code === "no-answer") return [sentence];
+  return [sentence, h("details", { class: "technical", open: problem.code === "invalid-request" }, h("summary", {}, t("dialog.technical")), h("p", {}, `${problem.title} (${problem.code})`), said)];
 }
 
-/** Says something that was done, for a while. */
+/** Says something that was done, for a while: a text, or nodes. */
 export function message(text, kind = "") {
   const place = document.getElementById("messages");
-  const note = h("p", { class: kind }, text);
+  const note = h("div", { class: kind }, text);
   place.append(note);
   setTimeout(() => note.remove(), 8000);
 }
 
 /** Says a problem of something that nobody asked for by a dialog. */
 export const complain = (problem) => {
-  if (problem.name !== "AbortError" && problem.status !== 401) message(problem.message, "bad");
+  if (problem.name !== "AbortError" && problem.status !== 401) message(problem.code ? problemText(problem) : sentenceOf(problem), "bad");
 };

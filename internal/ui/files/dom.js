@@ -1,6 +1,8 @@
 // Elements and words. Text is set as text: nothing here, or anywhere on the
 // page, makes markup of a string.
 
+import { locale, t } from "./text.js";
+
 const svgNS = "http://www.w3.org/2000/svg";
 
 /** Makes an element. Of its attributes, on… are listeners, and dataset is an object. */
@@ -36,16 +38,20 @@ export function sayNumber(element, n) {
   say(element, count(n));
 }
 
-const counts = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
-const rates = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
-let clock, day, year, zoneName;
+const counts = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+const rates = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
+const percents = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 });
+let clock, day, year, dayOf, zoneName;
 
 /** Sets the time zone of all times that are shown from now on; null is the browser's. */
 export function useZone(timeZone) {
-  const format = (parts) => new Intl.DateTimeFormat("en-GB", { timeZone: timeZone ?? undefined, ...parts });
-  clock = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
-  day = format({ day: "numeric", month: "short" });
-  year = format({ day: "numeric", month: "short", year: "numeric" });
+  const format = (parts) => new Intl.DateTimeFormat(locale, { timeZone: timeZone ?? undefined, ...parts });
+  const minutes = { hour: "2-digit", minute: "2-digit" }, days = { day: "numeric", month: "short" };
+  clock = format({ ...minutes, second: "2-digit" });
+  day = format({ ...days, ...minutes });
+  year = format({ ...days, year: "numeric", ...minutes });
+  const dated = new Intl.DateTimeFormat("en-CA", { timeZone: timeZone ?? undefined, year: "numeric", month: "2-digit", day: "2-digit" });
+  dayOf = (at) => dated.format(at); // 2026-11-24
   const named = format({ hour: "2-digit", timeZoneName: "short" });
   zoneName = (at) => named.formatToParts(at).find((p) => p.type === "timeZoneName").value;
 }
@@ -62,9 +68,8 @@ export function moment(text) {
 }
 
 function withoutZone(at) {
-  const now = new Date();
-  if (year.format(at) === year.format(now)) return clock.format(at);
-  return `${(year.format(at).slice(-4) === year.format(now).slice(-4) ? day : year).format(at)}, ${clock.format(at).slice(0, 5)}`;
+  const itsDay = dayOf(at), today = dayOf(new Date());
+  return (itsDay === today ? clock : itsDay.slice(0, 4) === today.slice(0, 4) ? day : year).format(at);
 }
 
 /** A moment that a program can read too. */
@@ -72,17 +77,16 @@ export const time = (text) => h("time", { datetime: text, title: text }, moment(
 
 /** How long a number of seconds is, in the two largest units. */
 export function duration(seconds) {
-  const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
-  const at = units.findIndex(([, size]) => seconds >= size);
-  if (at < 0) return "0 s";
+  const units = [["length.days", 86400], ["length.hours", 3600], ["length.minutes", 60], ["length.seconds", 1]];
+  const at = Math.max(units.findIndex(([, size]) => seconds >= size), seconds < 1 ? units.length - 1 : 0);
   const [name, size] = units[at];
   const whole = Math.floor(seconds / size);
   const rest = units[at + 1] ? Math.floor((seconds % size) / units[at + 1][1]) : 0;
-  return rest > 0 && whole < 10 ? `${whole} ${name} ${rest} ${units[at + 1][0]}` : `${whole} ${name}`;
+  return rest > 0 && whole < 10 ? `${t(name, { n: whole })} ${t(units[at + 1][0], { n: rest })}` : t(name, { n: whole });
 }
 
 /** A share of a whole, as wide as it is; it fills where there is nothing to share. */
-export function bar(label, { says = "remain", isLow = (share) => share < 0.1 } = {}) {
+export function bar(label, { says = t("dom.remains"), isLow = (share) => share < 0.1 } = {}) {
   const inside = h("span", { class: "fill" });
   const outside = h("span", { class: "bar", role: "img", "aria-label": label }, inside);
   return {
@@ -91,7 +95,7 @@ export function bar(label, { says = "remain", isLow = (share) => share < 0.1 } =
       const share = whole > 0 ? Math.max(0, Math.min(1, part / whole)) : 0;
       inside.style.inlineSize = `${share * 100}%`;
       outside.classList.toggle("low", whole > 0 && isLow(share));
-      outside.setAttribute("aria-label", `${label}: ${Math.round(share * 100)} % ${says}`);
+      outside.setAttribute("aria-label", t("dom.share", { label, share: percents.format(share), says }));
     },
   };
 }
@@ -126,11 +130,11 @@ export const button = (text, onclick, kind = "") => h("button", { type: "button"
 
 /** A button that copies words, or selects them where the browser lets no page copy. */
 export function copied(words) {
-  const copy = button("Copy", async () => {
+  const copy = button(t("dom.copy"), async () => {
     try {
       await navigator.clipboard.writeText(words);
-      say(copy, "Copied");
-      setTimeout(() => say(copy, "Copy"), 2000);
+      say(copy, t("dom.copied"));
+      setTimeout(() => say(copy, t("dom.copy")), 2000);
     } catch {
       getSelection().selectAllChildren(copy.closest("figure").querySelector("pre"));
     }

@@ -2,13 +2,14 @@
 
 import { bar, copied, field, h, outside, pill, table } from "./dom.js";
 import { checkReceipt } from "./receipt.js";
+import { locale } from "./text.js";
 
 const root = document.getElementById("fair");
 const answerMax = 1 << 20; // characters of a pasted answer
 
 /** A moment in the time zone of the rules, with the zone. */
 function zoned(text, zone) {
-  const written = (timeZone) => new Intl.DateTimeFormat(undefined, { timeZone, dateStyle: "full", timeStyle: "short" }).format(new Date(text));
+  const written = (timeZone) => new Intl.DateTimeFormat(locale, { timeZone, dateStyle: "full", timeStyle: "short" }).format(new Date(text));
   try {
     return h("time", { datetime: text }, `${written(zone)} (${zone})`);
   } catch { // the browser does not know the zone
@@ -21,11 +22,11 @@ function percent(fraction) {
   const [above, below = "1"] = fraction.split("/");
   return Number((BigInt(above) * 10n ** 12n) / BigInt(below)) / 1e10;
 }
-const shownPercent = (fraction) => `${new Intl.NumberFormat(undefined, { maximumSignificantDigits: 4 }).format(percent(fraction))} %`;
+const shownPercent = (fraction) => `${new Intl.NumberFormat(locale, { maximumSignificantDigits: 4 }).format(percent(fraction))} %`;
 
 function money(amount, currency) {
   const style = currency ? { style: "currency", currency } : {};
-  return new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2, ...style }).format(amount);
+  return new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2, ...style }).format(amount);
 }
 
 const states = { open: "Draws are possible now.", paused: "No draw is possible now.", closed: "The draw has ended." };

@@ -2,7 +2,7 @@
 
 import { bytes, part } from "./api.js";
 import { hasDecimalComma, save, write } from "./csv.js";
-import { message } from "./dialog.js";
+import { complain } from "./dialog.js";
 import { button, count, fact, field, h, moment, say, table } from "./dom.js";
 import { amountOf, budgetGiven, cents, givenInAll, money } from "./money.js";
 import { readsPools, self } from "./state.js";
@@ -30,7 +30,7 @@ export async function filesSection(at) {
         say(note, `${title}: ${await make(form())}`);
       } catch (problem) {
         say(note, "");
-        if (!at.signal.aborted) message(problem.message, "bad");
+        if (!at.signal.aborted) complain(problem);
       } finally {
         by.disabled = false;
       }

@@ -4,6 +4,7 @@ import { part, send } from "./api.js";
 import { ask } from "./dialog.js";
 import { field, h, say } from "./dom.js";
 import { live } from "./state.js";
+import { t } from "./text.js";
 
 export const idPattern = "[a-z0-9][a-z0-9._\\-]{0,63}";
 const idMax = 64, attemptsMax = 50;
@@ -42,11 +43,11 @@ export function namedFields(first = "") {
     isTyped = id.value !== "";
     say(shown, id.value);
   });
-  const details = h("details", {}, h("summary", {}, "Technical name ", shown), field("Id", id, "Small letters, digits, dots, dashes. It stays as it is."));
+  const details = h("details", {}, h("summary", {}, `${t("newpool.id")} `, shown), field(t("newpool.idField"), id, t("newpool.idHint")));
   id.addEventListener("invalid", () => { details.open ||= id.value !== ""; });
   follow();
   return {
-    elements: [field("Name", name), details],
+    elements: [field(t("newpool.name"), name), details],
     name: () => name.value,
     /** Creates a pool by make(id), with the next number while an id that follows the name is taken. */
     async create(make) {
@@ -68,14 +69,14 @@ export function namedFields(first = "") {
 /** Asks for a new pool and creates it. */
 export function newPool() {
   const fields = namedFields();
-  const state = h("select", {}, h("option", { value: "paused" }, "paused"), h("option", { value: "open" }, "open"));
+  const state = h("select", {}, h("option", { value: "paused" }, t("states.paused")), h("option", { value: "open" }, t("states.open")));
   ask({
-    title: "New pool", yes: "Make the pool",
-    body: [...fields.elements, field("State", state)],
+    title: t("newpool.title"), yes: t("newpool.make"),
+    body: [...fields.elements, field(t("newpool.state"), state)],
     async act() {
       const id = await fields.create((as) => send("POST", "admin/pools", { id: as, name: fields.name(), state: state.value, prizes: [] }));
       location.hash = `#/pools/${part(id)}`;
-      return `Pool ${id} was made.`;
+      return t("newpool.made", { id });
     },
   });
 }

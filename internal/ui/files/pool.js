@@ -6,7 +6,7 @@ import { agendaSection } from "./agenda.js";
 import { awardsSection } from "./awards.js";
 import { calendarSection } from "./calendar.js";
 import { chart } from "./chart.js";
-import { ask, complain, message } from "./dialog.js";
+import { ask, complain } from "./dialog.js";
 import { button, h, moment, pill, rate, say, sayNumber, table, count, useZone } from "./dom.js";
 import { filesSection, reportSection } from "./files.js";
 import { closedWhy, explainImpossible, impossible } from "./impossible.js";
@@ -180,7 +180,7 @@ async function audit(at) {
       table("Prizes", ["Prize", "#Stocked", "#Issued", "#Awards", "#Remaining", "#Over-issued"], rows));
   } catch (problem) {
     dialog.close();
-    message(problem.message, "bad");
+    complain(problem);
   }
 }
 

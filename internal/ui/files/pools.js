@@ -6,10 +6,12 @@ import { budgetGiven } from "./money.js";
 import { newPool } from "./newpool.js";
 import { poolSearch } from "./poolsearch.js";
 import { live, mayAct, watch } from "./state.js";
+import { nodes, t } from "./text.js";
 
 export async function poolsView(signal) {
   const list = h("ul", { class: "pools" });
   const note = h("p", { class: "quiet" });
+  const first = h("p", { hidden: true }, nodes("pools.noneNext", { make: button(t("pools.makeOne"), newPool, "strong") }));
   const rows = new Map();
   const update = () => {
     const found = search.found();
@@ -22,36 +24,38 @@ export async function poolsView(signal) {
       if (list.children[i] !== row.element) list.insertBefore(row.element, list.children[i] ?? null);
       row.set(pool);
     });
-    say(note, found ? "" : pools.length ? (live.whole ? "" : "The first 100 pools. Find others by name.") : live.is ? "There is no pool yet." : live.why || "Reading the pools…");
+    first.hidden = Boolean(found) || pools.length > 0 || !live.is || !mayAct();
+    say(note, found ? "" : pools.length ? (live.whole ? "" : t("pools.first")) : live.is ? t("pools.none") : live.why || t("pools.reading"));
   };
   const search = poolSearch({ changed: () => update(), signal });
   watch(update, signal);
   update();
   return [
-    h("div", { class: "title" }, h("h1", {}, "Pools"), h("div", { class: "actions" }, search.form, mayAct() && button("New pool…", newPool))),
-    search.note, note, list, h("p", {}, search.more),
+    h("div", { class: "title" }, h("h1", {}, t("pools.title")), h("div", { class: "actions" }, search.form, mayAct() && button(t("pools.new"), newPool))),
+    search.note, note, first, list, h("p", {}, search.more),
   ];
 }
 
 /** A pool in the list. */
 function newRow(pool) {
-  const name = h("b", {}), state = h("span", { class: "row" }), seal = h("span"), left = h("span", { class: "big" }), of = h("span"), speed = h("span"), given = h("span"), end = h("span"), nothing = pill("nothing can be won", "bad");
+  const name = h("b", {}), state = h("span", { class: "row" }), seal = h("span"), left = h("span", { class: "big" }), of = h("span"), speed = h("span"), given = h("span"), end = h("span"), nothing = pill(t("pools.nothing"), "bad");
   nothing.hidden = true;
-  const share = bar("Stock"), facts = h("span", { class: "facts" }, h("span", {}, left, " of ", of, " remain"), speed, given, end, nothing);
+  const share = bar(t("pools.stock")), facts = h("span", { class: "facts" }, h("span", {}, nodes("pools.left", { left, of })), speed, given, end, nothing);
   const element = h("li", {}, h("a", { href: `#/pools/${part(pool.id)}`, dataset: { pool: pool.id } },
     h("span", { class: "name" }, name, h("code", {}, pool.id), state, seal), share.element, facts));
   return {
     element,
     set(p) {
       say(name, p.name);
-      if (state.textContent !== p.state + (p.archived ? "archived" : "")) state.replaceChildren(pill(p.state), p.archived ? pill("archived") : "");
+      const shown = t(`states.${p.state}`) + (p.archived ? t("states.archived") : "");
+      if (state.textContent !== shown) state.replaceChildren(pill(t(`states.${p.state}`), p.state), p.archived ? pill(t("states.archived"), "archived") : "");
       facts.hidden = share.element.hidden = p.remaining === undefined; // a role may read the name only
       if (facts.hidden) return;
-      if (p.committed && !seal.firstChild) seal.append(pill("verifiable", "seal"));
+      if (p.committed && !seal.firstChild) seal.append(pill(t("pools.verifiable"), "seal"));
       sayNumber(left, p.remaining);
       sayNumber(of, p.stocked);
       share.set(p.remaining, p.stocked);
-      say(speed, `${rate(p.rate ?? 0)} draws/s`);
+      say(speed, t("pools.speed", { rate: rate(p.rate ?? 0) }));
       say(given, budgetGiven(p));
       say(end, p.nothing ? "" : forecast(p));
       if (nothing.hidden !== !p.nothing) nothing.hidden = !p.nothing;
@@ -61,11 +65,11 @@ function newRow(pool) {
 
 /** When the stock of a pool ends, in words. */
 export function forecast(pool) {
-  if (pool.stocked > 0 && pool.remaining === 0) return "sold out";
-  if (pool.state !== "open") return `no draws: ${pool.state}`;
-  if (pool.nothing) return "nothing can be won now";
-  if (!pool.ends_at) return "no end in sight";
-  if (pool.ends_at === pool.budget?.ends_at) return `budget used up about ${moment(pool.ends_at)}`;
+  if (pool.stocked > 0 && pool.remaining === 0) return t("pools.soldOut");
+  if (pool.state !== "open") return t("pools.noDraws", { state: t(`states.${pool.state}`) });
+  if (pool.nothing) return t("pools.nothingNow");
+  if (!pool.ends_at) return t("pools.noEnd");
+  if (pool.ends_at === pool.budget?.ends_at) return t("pools.budgetEnds", { at: moment(pool.ends_at) });
   const seconds = (Date.parse(pool.ends_at) - Date.parse(live.at)) / 1000;
-  return `ends in ${duration(Math.max(0, seconds))}, ${moment(pool.ends_at)}`;
+  return t("pools.ends", { in: duration(Math.max(0, seconds)), at: moment(pool.ends_at) });
 }

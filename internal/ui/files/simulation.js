@@ -4,6 +4,7 @@ import { call, get, part } from "./api.js";
 import { problemText } from "./dialog.js";
 import { bar, count, field, h, moment, pill, table } from "./dom.js";
 import { amountOf, cents, money } from "./money.js";
+import { locale } from "./text.js";
 import { perWords } from "./words.js";
 import { clockOf, dateOf, instantOf } from "./zone.js";
 
@@ -125,7 +126,7 @@ function result(at, rules, wanted, done) {
 /** When a prize is used up: its day, in a run of more than one. */
 const usedUp = ({ from, to }, prize) => `${to - from > day ? `day ${count(prize.sold_out_day)}, ` : ""}${moment(prize.sold_out_at)}`;
 
-const date = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
+const date = new Intl.DateTimeFormat(locale, { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
 
 /** What each day gives, in the mean of the runs. The days are those of the campaign's zone. */
 function days(at, done) {

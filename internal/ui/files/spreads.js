@@ -1,5 +1,6 @@
 // How units are spread over days and hours: what the service is then asked for.
 
+import { count } from "./dom.js";
 import { dateAfter, daysBetween, hoursOf, instantOf, weekdayOf, zoned } from "./zone.js";
 
 const itemsMax = 100_000; // of the service, planned at once
@@ -78,15 +79,15 @@ export function planOf({ zone, how, windows, wanted, isDaily, isMoment, reason }
       const all = joined(windows), counts = byChance(each.reduce((sum, n) => sum + n, 0), all);
       all.forEach((w, i) => spread(w, counts[i]));
     }
-    if (items.length > itemsMax) throw wrong(`More than ${itemsMax.toLocaleString()} releases cannot be planned at once.`);
+    if (items.length > itemsMax) throw wrong(`More than ${count(itemsMax)} releases cannot be planned at once.`);
   }
-  if (spreads.length > spreadsMax) throw wrong(`These are ${spreads.length.toLocaleString()} spreads, of at most ${spreadsMax}. Take fewer days or prizes at once.`);
+  if (spreads.length > spreadsMax) throw wrong(`These are ${count(spreads.length)} spreads, of at most ${spreadsMax}. Take fewer days or prizes at once.`);
   return { items, spreads };
 }
 
 /** Lines of the file of an agenda: one move, or a moment for each unit. */
 function itemsOf(zone, at, prize, delta, isMoment, reason) {
   if (!isMoment) return [{ at: zoned(zone, at), prize, delta, reason }];
-  if (delta > itemsMax) throw wrong(`At most ${itemsMax.toLocaleString()} winning moments can be planned at once.`);
+  if (delta > itemsMax) throw wrong(`At most ${count(itemsMax)} winning moments can be planned at once.`);
   return Array.from({ length: delta }, () => ({ at: zoned(zone, at), prize, moment: true }));
 }

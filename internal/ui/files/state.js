@@ -1,6 +1,7 @@
 // What the page knows: who uses it, and the pools as the stream shows them.
 
 import { get, listen, pages, part } from "./api.js";
+import { sentenceOf, t } from "./text.js";
 
 const pointsMax = 1800; // half an hour of the chart
 const pollEvery = 5000, namePagesMax = 5;
@@ -46,7 +47,7 @@ export function begin(signal) {
     onState,
     onFrame(frame) {
       if (!frame.pools) {
-        Object.assign(live, { is: false, why: `The pools cannot be read: ${frame.code}.` });
+        Object.assign(live, { is: false, why: t("state.unread", { why: sentenceOf({ code: frame.code, message: frame.code }) }) });
         return notify();
       }
       live.at = frame.at;
@@ -73,7 +74,7 @@ async function poll(signal, onState) {
       notify();
     } catch (problem) {
       if (signal.aborted || problem.status === 401) return;
-      onState(false, problem.message);
+      onState(false, sentenceOf(problem));
     }
     await new Promise((resolve) => setTimeout(resolve, pollEvery * (0.8 + 0.4 * Math.random())));
   }

@@ -2,6 +2,8 @@
 // or 25 hours. An instant is a number of milliseconds, a date is text such as 2026-12-24,
 // a clock is text such as 08:00.
 
+import { locale } from "./text.js";
+
 const dayLength = 86_400_000, hourLength = 3_600_000;
 const formats = new Map();
 
@@ -71,8 +73,8 @@ function offsetOf(zone, at) {
 /** An instant in RFC 3339 with the offset of a zone. */
 export const zoned = (zone, at) => `${dateOf(zone, at)}T${clockOf(zone, at)}${offsetOf(zone, at)}`;
 
-const day = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", weekday: "short", day: "numeric", month: "short" });
-const year = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", weekday: "short", day: "numeric", month: "short", year: "numeric" });
+const day = new Intl.DateTimeFormat(locale, { timeZone: "UTC", weekday: "short", day: "numeric", month: "short" });
+const year = new Intl.DateTimeFormat(locale, { timeZone: "UTC", weekday: "short", day: "numeric", month: "short", year: "numeric" });
 
 /** A date in words, with its year where that is another. */
 export const dayWords = (date) => (date.startsWith(`${new Date().getFullYear()}-`) ? day : year).format(Date.parse(`${date}T00:00Z`));

@@ -1,0 +1,52 @@
+// The texts of the page, in the language of the browser, and its locale for numbers and dates.
+
+import { texts as english } from "./text.en.js";
+
+/** The languages that there is a file text.….js of; the first one is taken where the browser wants none of them. */
+export const languages = ["en", "de"];
+
+const wanted = navigator.languages ?? [navigator.language];
+const isLocale = (tag) => {
+  try {
+    return Intl.NumberFormat.supportedLocalesOf(tag).length > 0;
+  } catch {
+    return false; // it is not a tag of a language
+  }
+};
+
+/** The language of the texts. */
+export const language = wanted.map((tag) => tag.toLowerCase().split("-")[0]).find((tag) => languages.includes(tag)) ?? languages[0];
+
+/** The locale of numbers, dates and money: the browser's own, which may be of another language than the texts. */
+export const locale = wanted.find(isLocale);
+
+const texts = language === "en" ? english : await import(`./text.${language}.js`).then((file) => file.texts, () => english);
+const plurals = new Intl.PluralRules(language);
+const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+document.documentElement.lang = texts === english ? "en" : language;
+
+const at = (all, name) => {
+  const dot = name.indexOf(".");
+  return all[name.slice(0, dot)]?.[name.slice(dot + 1)];
+};
+
+/** Whether there is a text of a name. */
+export const isText = (name) => at(english, name) !== undefined;
+
+/** The text of a name; the hole n chooses its plural form. */
+function text(name, holes) {
+  const found = at(texts, name) ?? at(english, name) ?? name;
+  return typeof found === "string" ? found : found[plurals.select(Number(holes.n))] ?? found.other;
+}
+
+const filled = (value) => (typeof value === "number" ? numbers.format(value) : value);
+
+/** A text of the page, such as t("pools.more", { n: 3 }). Numbers are written as the locale does. */
+export const t = (name, holes = {}) => text(name, holes).replace(/\{(\w+)\}/g, (hole, key) => filled(holes[key]) ?? hole);
+
+/** A text as nodes, for h: its holes may be elements. */
+export const nodes = (name, holes = {}) =>
+  text(name, holes).split(/(\{\w+\})/).filter(Boolean).map((part) => (/^\{\w+\}$/.test(part) ? filled(holes[part.slice(1, -1)]) ?? part : part));
+
+/** The sentence of a problem by its code; that of the service, or of the page, where the code has none. */
+export const sentenceOf = (problem) => [problem.code && isText(`errors.${problem.code}`) ? t(`errors.${problem.code}`) : problem.message, problem.note].filter(Boolean).join(" ");
