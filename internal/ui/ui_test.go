@@ -39,7 +39,7 @@ func faults(name, text string) (found []string) {
 			found = append(found, name+": "+what)
 		}
 	}
-	if strings.Count(text, "\n") > 300 {
+	if strings.Count(text, "\n") > 300 && !textFile.MatchString(name) {
 		found = append(found, name+": more than 300 lines")
 	}
 	return found

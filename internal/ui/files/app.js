@@ -26,7 +26,7 @@ function signIn(why = "") {
   document.querySelectorAll("dialog").forEach((dialog) => dialog.close());
   // Browsers ask to store what is typed into type=password, whatever autocomplete says.
   const input = h("input", { type: "text", class: "secret", autocomplete: "off", required: true, spellcheck: "false", autocapitalize: "off" });
-  const error = h("p", { class: "error", role: "alert" }, why);
+  const error = h("div", { class: "error", role: "alert" }, why);
   const form = h("form", { class: "sign-in", method: "post" },
     h("h1", {}, "drawsvc"), h("p", { class: "quiet" }, t("app.intro")),
     field(t("app.key"), input, nodes("app.keyHint", { command: h("code", {}, "drawsvc token new") })),
@@ -42,7 +42,9 @@ function signIn(why = "") {
       await start();
     } catch (problem) {
       token.drop();
-      say(error, problem.status === 401 ? t("app.keyWrong") : problem.status === 403 ? t("app.keyRole", { why: problem.message }) : sentenceOf(problem));
+      if (problem.status === 403) problem.note = t("app.keyRole");
+      if (problem.status === 401) say(error, t("app.keyWrong"));
+      else error.replaceChildren(...problemText(problem));
       input.select();
     }
   });
@@ -129,7 +131,7 @@ async function show() {
     title.focus({ preventScroll: Boolean(section) });
   } catch (problem) {
     if (signal.aborted) return;
-    main.replaceChildren(h("h1", {}, t("dialog.error")), ...problemText(problem), h("p", {}, h("a", { href: "#/" }, t("app.allCampaigns"))));
+    main.replaceChildren(...problemText(problem, (text) => h("h1", {}, text)), h("p", {}, h("a", { href: "#/" }, t("app.allCampaigns"))));
     if (!problem.status && problem.name !== "Error") throw problem;
   }
 }

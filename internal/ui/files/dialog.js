@@ -39,13 +39,13 @@ export function ask({ title, body = [], yes, kind = "", act, wide = false, no = 
  * A problem in words: the sentence of its code, and folded under it what the service says.
  * That of a wrong request is unfolded, because it names the field or the lines of a file.
  */
-export function problemText(problem) {
+export function problemText(problem, headed = (text) => h("p", {}, h("strong", {}, text))) {
   const lines = problem.message.split(/; (?=line \d|and \d+ more|nothing was)/);
   const said = lines.length === 1 ? h("p", {}, problem.message) : h("ul", { class: "lines" }, lines.map((line) => h("li", {}, line)));
-  if (!problem.code || !isText(`errors.${problem.code}`)) return [h("strong", {}, problem.title ?? t("dialog.error")), said, problem.note && h("p", {}, problem.note)].filter(Boolean);
-  const sentence = h("p", { dataset: { code: problem.code } }, h("strong", {}, sentenceOf(problem)));
+  if (!problem.code || !isText(`errors.${problem.code}`)) return [headed(problem.title ?? t("dialog.error")), said, problem.note && h("p", {}, problem.note)].filter(Boolean);
+  const sentence = headed(sentenceOf(problem));
   if (problem.code === "no-answer") return [sentence];
-  return [sentence, h("details", { class: "technical", open: problem.code === "invalid-request" }, h("summary", {}, t("dialog.technical")), h("p", {}, `${problem.title} (${problem.code})`), said)];
+  return [sentence, h("details", { class: "technical", dataset: { code: problem.code }, open: problem.code === "invalid-request" }, h("summary", {}, t("dialog.technical")), h("p", {}, `${problem.title} (${problem.code})`), said)];
 }
 
 /** Says something that was done, for a while: a text, or nodes. */

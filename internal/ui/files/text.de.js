@@ -15,7 +15,7 @@ export const texts = {
     keyForm: "Ein Zugangsschlüssel hat keine Leerzeichen und keine Umlaute oder Sonderbuchstaben.",
     keyWrong: "Der Zugangsschlüssel ist nicht gültig.",
     keyEnded: "Der Zugangsschlüssel ist nicht mehr gültig.",
-    keyRole: "Dieser Zugangsschlüssel ist für etwas anderes: {why}. Diese Seite ist für die Rollen admin, stock, auditor und fulfil.",
+    keyRole: "Diese Seite ist für die Rollen admin, stock, auditor und fulfil.",
     signIn: "Anmelden",
     signOut: "Abmelden",
     idle: "Abgemeldet: eine Stunde ohne Taste oder Klick ist vergangen.",

@@ -8,7 +8,7 @@ export const texts = {
     keyForm: "An access key has no blanks and no letters beyond ASCII.",
     keyWrong: "The access key is not valid.",
     keyEnded: "The access key is not valid any more.",
-    keyRole: "This access key is for something else: {why}. This page is for the roles admin, stock, auditor and fulfil.",
+    keyRole: "This page is for the roles admin, stock, auditor and fulfil.",
     signIn: "Sign in",
     signOut: "Sign out",
     idle: "Signed out: an hour has passed without a key or a click.",
