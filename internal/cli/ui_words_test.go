@@ -39,7 +39,8 @@ func TestUISpeaksGerman(t *testing.T) {
 	require.Regexp(t, `^TechnischesPool already exists \(pool-exists\).*spring`, eval[string](b, `document.querySelector("dialog .technical").textContent`))
 	b.accessible(source, "a German problem")
 	b.press("Abbrechen")
-	b.visit("#/pools/none", "Diese Kampagne gibt es nicht.")
+	eval[bool](b, `(location.hash = "#/pools/none", true)`)
+	b.await(`document.querySelector("h1").textContent === "Diese Kampagne gibt es nicht."`)
 	b.press("Alle Kampagnen")
 	b.quiet(3) // the wrong key, the id that is taken, and the pool that is not there
 
