@@ -51,7 +51,7 @@ func TestUIAddresses(t *testing.T) {
 	b := browse(t, administered(t).url, 800, 600)
 	b.signIn("auditor")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
-	for hash, title := range map[string]string{"#/pools/none": "There is no such campaign.", "#/pools/%": "Something that you entered is not possible.", "#/pools/%E0%A4%A": "Something that you entered is not possible.",
+	for hash, title := range map[string]string{"#/pools/none": "This campaign does not exist.", "#/pools/%": "Something that you entered is not possible.", "#/pools/%E0%A4%A": "Something that you entered is not possible.",
 		"#/pools/spring/__proto__": "Not found", "#/pools/spring/constructor": "Not found", "#/pools/spring/frob": "Not found"} {
 		eval[bool](b, fmt.Sprintf(`(location.hash = %q, true)`, hash))
 		b.await(fmt.Sprintf(`document.querySelector("h1")?.textContent === %q`, title))

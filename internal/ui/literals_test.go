@@ -14,7 +14,7 @@ import (
 // which other literals are "". What a template computes is a zero byte in its text.
 type literal struct{ text, before string }
 
-// regexpStart matches code behind which a slash begins a regular expression.
+// regexpStart matches code after which a slash begins a regular expression.
 var regexpStart = regexp.MustCompile(`(?:^|[(,=:\[!&|?{};+>]|\breturn)\s*$`)
 
 // literals returns the literals of a script.
@@ -43,8 +43,8 @@ var (
 	aRegexp  = regexp.MustCompile(`^/(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/`)
 )
 
-// behind returns the end of the code so far.
-func (l *lexer) behind() string {
+// codeEnd returns the end of the code so far.
+func (l *lexer) codeEnd() string {
 	seen := l.seen.String()
 	return seen[max(0, len(seen)-80):]
 }
@@ -56,11 +56,11 @@ func (l *lexer) code(isPart bool) {
 		case aComment.MatchString(l.rest):
 			l.skip(aComment)
 		case aString.MatchString(l.rest):
-			before := l.behind()
+			before := l.codeEnd()
 			text := l.skip(aString)
 			l.found = append(l.found, literal{text[1 : len(text)-1], before})
 			l.seen.WriteString(`""`)
-		case c == '/' && regexpStart.MatchString(l.behind()) && aRegexp.MatchString(l.rest):
+		case c == '/' && regexpStart.MatchString(l.codeEnd()) && aRegexp.MatchString(l.rest):
 			l.skip(aRegexp)
 			l.seen.WriteString("0")
 		case c == '`':
@@ -82,10 +82,10 @@ func (l *lexer) code(isPart bool) {
 	}
 }
 
-// template reads a template, behind its first mark.
+// template reads a template, after its first mark.
 func (l *lexer) template() {
 	var text strings.Builder
-	before := l.behind()
+	before := l.codeEnd()
 	for l.rest != "" && l.rest[0] != '`' {
 		switch {
 		case strings.HasPrefix(l.rest, "${"):
@@ -155,7 +155,7 @@ func styleClasses(t *testing.T) map[string]bool {
 }
 
 // TestTextsStandInTheirFiles: no script has words for people, except those that are still
-// to be converted, each of which has some.
+// to be converted. Each of those has some.
 func TestTextsStandInTheirFiles(t *testing.T) {
 	t.Parallel()
 	classes := styleClasses(t)

@@ -144,7 +144,7 @@ func misused(texts map[string]textForms, scripts map[string]string) (found []str
 	return found
 }
 
-// filledHoles returns the members of the object that begins behind a name, and whether
+// filledHoles returns the members of the object that begins after a name, and whether
 // it is known: it may be a variable.
 func filledHoles(rest string) (members []string, isKnown bool) {
 	if strings.HasPrefix(rest, ")") {
