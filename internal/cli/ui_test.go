@@ -139,7 +139,7 @@ func TestUIRoles(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
 	b := browse(t, s.url, 1200, 900)
-	for token, says := range map[string]string{"wrong": "The token is not valid.", "draw": "the token has the role draw"} {
+	for token, says := range map[string]string{"wrong": "The access key is not valid.", "draw": "the token has the role draw"} {
 		b.signIn(token)
 		b.await(fmt.Sprintf(`document.querySelector("[role=alert]").textContent.includes(%q)`, says))
 		require.Nil(t, eval[any](b, `sessionStorage.getItem("drawsvc-token")`))
@@ -148,7 +148,7 @@ func TestUIRoles(t *testing.T) {
 	for token, offered := range map[string][]string{"auditor": all[6:], "stock": all[4:], "admin": all} {
 		b.signIn(token)
 		b.await(`document.querySelectorAll(".pools li").length === 2`)
-		require.Equal(t, token == "admin", b.offers("New pool…"), token)
+		require.Equal(t, token == "admin", b.offers("New campaign…"), token)
 		b.visit("#/pools/spring", "Spring draw")
 		require.Equal(t, token == "admin", b.offers("For players…") && b.offers("Shown as…"), token)
 		for _, text := range all {
@@ -165,7 +165,7 @@ func TestUIRoles(t *testing.T) {
 		var status int
 		b.do(chromedp.Evaluate(fmt.Sprintf(act, token), &status, chromedp.EvalAsValue, awaited))
 		require.Equal(t, map[bool]int{true: 200, false: 403}[token == "admin"], status, token)
-		b.visit("#/", "Pools")
+		b.visit("#/", "Campaigns")
 		b.press("Sign out")
 	}
 	b.await(`document.querySelector(".sign-in")`)
