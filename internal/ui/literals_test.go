@@ -114,7 +114,7 @@ var notYet = []string{
 	"pause.js", "pool.js", "poolcopy.js", "poolsearch.js", "preview.js", "prizefile.js",
 	"prizes.js", "proof.js", "ready.js", "receipt.js", "rules.js", "rulesdialog.js",
 	"rulesdiff.js", "rulesfields.js", "rulesform.js", "ruleslaw.js", "rulesusers.js", "ruleszone.js",
-	"shown.js", "simulation.js", "spreads.js", "steps.js", "words.js",
+	"shown.js", "simulation.js", "spreads.js", "steps.js",
 }
 
 // shownWord are the places whose literals people read, also a single small word.
@@ -124,7 +124,7 @@ var shownWord = regexp.MustCompile(`(?:\b(?:button|pill|field|message|fact|bar|c
 var hiddenPlace = regexp.MustCompile(`(?:\b(?:class|rel|pattern|accept|autocomplete|code|type|key): |(?:querySelector(?:All)?|closest|matches|matchMedia|classList\.\w+|new Event|\.get|\.has|\bname [!=]==) ?\(?|\b(?:from|import) |class: [^,]*)$`)
 
 // protocol are literals of HTTP and of browsers, and names that no language changes.
-var protocol = regexp.MustCompile(`^(?:Content-Type|Accept|Idempoten\w+-\w+|drawsvc|drawsvc token new|If-Match|Bearer \x00|ETag|AbortError|Error|Space|Enter|Escape|Home|End|Page\w+|Arrow\w+)$`)
+var protocol = regexp.MustCompile(`^(?:Content-Type|Accept|Idempoten\w+-\w+|drawsvc|drawsvc token new(?: --name shop --role draw)?|If-Match|Bearer \x00|ETag|AbortError|Error|Space|Enter|Escape|Home|End|Page\w+|Arrow\w+)$`)
 
 // visibleLiterals returns the literals of a script that people read: several words, or one
 // that begins with a capital, or any word in the place of a text. classes are those of the

@@ -1,4 +1,7 @@
-// What people type of rules, and how it is shown: chances, amounts, times, users, zones.
+// What people type of rules, and how it is shown: chances, amounts, times, users, zones. The
+// words of all languages of the page are read, whichever it speaks.
+
+import { locale, t } from "./text.js";
 
 const thousands = /^[1-9]\d{0,2}(?:[.,' \u00a0\u202f’]\d{3})+$/;
 
@@ -18,7 +21,7 @@ export function lowest({ a, b }) {
   return { a: a / common, b: b / common };
 }
 
-/** A chance such as "1 in 20", "5 %" or "1/20" as its two numbers, lowest where it is a percentage; null for any other text, and above 1. */
+/** A chance such as "1 in 20", "1 von 20", "5 %" or "1/20" as its two numbers, lowest where it is a percentage; null for any other text, and above 1. */
 export function readChance(text) {
   const percent = text.trim().match(/^(\d+)(?:[.,](\d+))?\s*%$/);
   let a = null, b = null;
@@ -28,19 +31,24 @@ export function readChance(text) {
     b = 100n * 10n ** BigInt(after.length);
     ({ a, b } = lowest({ a, b }));
   } else {
-    const parts = text.trim().match(/^(.+?)\s*(?:\bin\b|\bof\b|\/)\s*(.+)$/i);
+    const parts = text.trim().match(/^(.+?)\s*(?:\b(?:in|of|von|aus)\b|\/)\s*(.+)$/i);
     if (parts) [a, b] = [whole(parts[1]), whole(parts[2])];
   }
   return a === null || b === null || b === 0n || a > b || b > denominatorMax ? null : { a, b };
 }
 
 /** A fraction of a document in words. */
-export const chanceWords = (fraction) => fraction.replace("/", " in ");
+export const chanceWords = (fraction) => fraction.replace(/^(.*)\/(.*)$/, (_, a, b) => t("words.chance", { a, b }));
+
+const percents = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4, useGrouping: false }); // never 1e-7
+
+/** A percentage in words, as exactly as one reads it. */
+export const percentWords = (n) => t("words.percent", { n: percents.format(n) });
 
 /** A share of a whole in lowest terms, in words. */
 export function shareWords(share, of) {
   const common = divisor(BigInt(of), BigInt(share)) || 1n;
-  return Number(share) === 0 ? "0" : `${BigInt(share) / common} in ${BigInt(of) / common}`;
+  return Number(share) === 0 ? "0" : chanceWords(`${BigInt(share) / common}/${BigInt(of) / common}`);
 }
 
 /** The least number that both divide. */
@@ -60,23 +68,33 @@ export function readAmount(text) {
   return units === null || units > 999_999_999_999n ? null : `${units}.${(parts[2] ?? "").padEnd(2, "0")}`;
 }
 
-const lengths = { s: "s", second: "s", seconds: "s", min: "m", minute: "m", minutes: "m", m: "m", h: "h", hour: "h", hours: "h" };
+const lengths = [
+  [/^(?:d(?:ays?)?|tg|tagen?|tage?)$/, 24, "h"],
+  [/^(?:h|hours?|std|stunden?)$/, 1, "h"],
+  [/^(?:m|mins?|minutes?|minuten?)$/, 1, "m"],
+  [/^(?:s|secs?|seconds?|sek|sekunden?)$/, 1, "s"],
+];
 
-/** A length of time such as "14 days" or "336h", as documents have it; null for any other text. */
+/** A length of time such as "14 days", "14 Tage" or "336h", as documents have it; null for any other text. */
 export function readLength(text) {
   const t = text.trim();
   if (/^(?:\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns))+$/.test(t)) return t;
-  const [, n, unit] = t.match(/^(\d{1,6})\s*([a-z]+)$/i) ?? [];
-  if (!unit) return null;
-  if (/^d(ays?)?$/i.test(unit)) return `${24 * n}h`;
-  return lengths[unit.toLowerCase()] ? `${Number(n)}${lengths[unit.toLowerCase()]}` : null;
+  const [, n, unit] = t.match(/^(\d{1,6})\s*([a-z]+)\.?$/i) ?? [];
+  const [, times, of] = lengths.find(([names]) => names.test(unit?.toLowerCase())) ?? [];
+  return of ? `${n * times}${of}` : null;
+}
+
+/** The days of a length of time of a document, where they are whole, as readLength takes them. */
+function wholeDays(text) {
+  const [, hours] = text.match(/^(\d+)h$/) ?? [];
+  return hours && hours % 24 === 0 ? String(hours / 24) : "";
 }
 
 /** A length of time of a document in words: whole days where they are. */
-export function lengthWords(text) {
-  const [, hours] = text.match(/^(\d+)h$/) ?? [];
-  return hours && hours % 24 === 0 ? `${hours / 24} ${hours === "24" ? "day" : "days"}` : text;
-}
+export const lengthWords = (text) => (wholeDays(text) ? t("words.days", { n: wholeDays(text) }) : text);
+
+/** That something happens within a length of time, in words. */
+export const withinWords = (text) => (wholeDays(text) ? t("words.withinDays", { n: wholeDays(text) }) : t("words.within", { time: text }));
 
 const calendar = ["hour", "day", "week", "month"];
 
@@ -84,7 +102,7 @@ const calendar = ["hour", "day", "week", "month"];
 export const isCalendar = (per) => calendar.includes(per);
 
 /** How often, in words. */
-export const perWords = (per) => (!per ? "in all" : isCalendar(per) ? `per ${per}` : `within ${lengthWords(per)}`);
+export const perWords = (per) => (!per ? t("words.inAll") : isCalendar(per) ? t(`words.per-${per}`) : withinWords(per));
 
 /** The time zone of this browser. */
 export const browserZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -96,7 +114,7 @@ export function readLines(text) {
   return { lines, twice: all.length - lines.length };
 }
 
-const heads = ["user", "users", "user_id", "userid", "user id", "id", "nutzer", "benutzer", "utilisateur", "usuario"];
+const heads = ["user", "users", "userid", "id", "nutzer", "benutzer", "teilnehmer", "kunde", "utilisateur", "usuario"];
 
 /** The users of a file: its lines, or the first column where it is CSV. Letters are UTF-8, else Windows-1252. */
 export function readUsers(bytes, name) {
@@ -109,7 +127,7 @@ export function readUsers(bytes, name) {
   }
   let { lines } = readLines(text);
   if (/\.csv$/i.test(name)) lines = lines.map(firstField).filter(Boolean);
-  if (heads.includes(lines[0]?.toLowerCase())) lines.shift();
+  if (heads.includes(lines[0]?.toLowerCase().replace(/[ _-]/g, ""))) lines.shift();
   return { lines, isWindows };
 }
 
@@ -118,13 +136,13 @@ function firstField(line) {
   return (quoted?.replaceAll('""', '"') ?? line.split(/[,;\t]/)[0]).trim();
 }
 
-/** The place that a browser's error names, in words: by line and column, or by the number of the character. */
+/** The place that a browser's error names: by line and column, or by the number of the character. */
 function placeOf(message, text) {
   const [, line, column] = message.match(/line (\d+),? column (\d+)/) ?? [];
-  if (line) return ` at line ${line}, column ${column}`;
+  if (line) return { line: Number(line), column: Number(column) };
   const [, position] = message.match(/position (\d+)/) ?? [];
   const before = text.slice(0, position ?? text.length).split("\n");
-  return ` at line ${before.length}, column ${before.at(-1).length + 1}`;
+  return { line: before.length, column: before.at(-1).length + 1 };
 }
 
 const outsideStrings = (text) => text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
@@ -136,10 +154,10 @@ export function readDocument(text) {
     document = JSON.parse(text);
   } catch (error) {
     const place = placeOf(error.message, text);
-    const hint = /[“”„‟«»‘’]/.test(outsideStrings(text)) ? ` Quotes of a word processor stand in it: write " instead.` : /,\s*[}\]]/.test(outsideStrings(text)) ? " The comma before } or ] is one too many." : "";
-    throw Object.assign(new Error(`The document is not JSON${place}.${hint}`), { title: "Not JSON" });
+    const hint = /[“”„‟«»‘’]/.test(outsideStrings(text)) ? t("words.quotes") : /,\s*[}\]]/.test(outsideStrings(text)) ? t("words.comma") : "";
+    throw Object.assign(new Error(`${t("words.notJSON", place)} ${hint}`.trim()), { title: t("words.notJSONTitle"), place });
   }
-  if (!document || typeof document !== "object" || Array.isArray(document)) throw Object.assign(new Error("The document is not a JSON object: it begins with { and ends with }."), { title: "Not JSON" });
+  if (!document || typeof document !== "object" || Array.isArray(document)) throw Object.assign(new Error(t("words.notObject")), { title: t("words.notJSONTitle") });
   return document;
 }
 
@@ -150,5 +168,5 @@ export function readExactly(text) {
   const members = (value) => (value && typeof value === "object" ? Object.values(value).reduce((sum, part) => sum + members(part), Array.isArray(value) ? 0 : Object.keys(value).length) : 0);
   const isTwice = tokens.filter((token) => token.endsWith(":")).length !== members(document);
   if (!isTwice && tokens.every((token) => token.startsWith('"') || String(Number(token)) === token)) return document;
-  throw Object.assign(new Error(isTwice ? "A member is there twice: the form cannot show both." : "A number is not written as the form would write it."), { title: "Only the JSON shows this" });
+  throw Object.assign(new Error(t(isTwice ? "words.twice" : "words.otherNumber")), { title: t("words.onlyJSON") });
 }
