@@ -2,6 +2,7 @@
 
 import { button, h } from "./dom.js";
 import { entry } from "./rulesfields.js";
+import { t } from "./text.js";
 import { browserZone, isCalendar } from "./words.js";
 
 const hasCalendar = (document) => isCalendar(document.budget?.per) || Array.isArray(document.limits) && document.limits.some((l) => isCalendar(l?.per));
@@ -10,7 +11,7 @@ const hasCalendar = (document) => isCalendar(document.budget?.per) || Array.isAr
 export function zonePart({ first, changed }) {
   const zones = h("datalist", { id: "zones" }, (Intl.supportedValuesOf?.("timeZone") ?? []).map((value) => h("option", { value })));
   const read = (text) => (/^[A-Za-z0-9/_+-]+$/.test(text.trim()) ? text.trim() : null);
-  const zone = entry({ label: "Days begin in the time zone", first: first.zone ?? "", read, wanted: "Write a name such as Europe/Berlin.", hint: "Empty for UTC.", changed, attributes: { list: "zones" } });
+  const zone = entry({ label: t("ruleszone.zone"), first: first.zone ?? "", read, wanted: t("ruleszone.wanted"), hint: t("ruleszone.hint"), changed, attributes: { list: "zones" } });
   const own = browserZone();
   const set = () => {
     zone.input.value = own;
@@ -19,7 +20,7 @@ export function zonePart({ first, changed }) {
   let isTyped = false;
   zone.input.addEventListener("input", (event) => { isTyped ||= event.isTrusted; });
   return {
-    elements: [zones, zone.element, own !== (first.zone ?? "UTC") && h("p", {}, button(`Use ${own}, this browser's`, set, "small"))],
+    elements: [zones, zone.element, own !== (first.zone ?? "UTC") && h("p", {}, button(t("ruleszone.useOwn", { zone: own }), set, "small"))],
     preset(per) {
       if (isCalendar(per) && !isTyped && !zone.input.value && !hasCalendar(first)) set();
     },

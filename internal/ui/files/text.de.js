@@ -108,6 +108,12 @@ export const texts = {
     idHint: "Kleine Buchstaben, Ziffern, Punkte, Striche. Sie bleibt, wie sie ist.",
     state: "Zustand",
   },
+  ruleszone: {
+    zone: "Tage beginnen nach der Zeitzone",
+    hint: "Leer für UTC.",
+    wanted: "Bitte einen Namen angeben, zum Beispiel Europe/Berlin.",
+    useOwn: "{zone} nehmen, die Zeitzone dieses Browsers",
+  },
   words: {
     chance: "{a} von {b}",
     percent: "{n} %",

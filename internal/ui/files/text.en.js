@@ -101,6 +101,12 @@ export const texts = {
     idHint: "Small letters, digits, dots, dashes. It stays as it is.",
     state: "State",
   },
+  ruleszone: {
+    zone: "Days begin in the time zone",
+    hint: "Empty for UTC.",
+    wanted: "Write a name such as Europe/Berlin.",
+    useOwn: "Use {zone}, this browser's",
+  },
   words: {
     chance: "{a} in {b}",
     percent: "{n} %",
