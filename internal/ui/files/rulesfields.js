@@ -1,6 +1,7 @@
 // The fields that the parts of the form of rules are made of.
 
-import { button, count, field, h, say } from "./dom.js";
+import { button, field, h, say } from "./dom.js";
+import { t } from "./text.js";
 
 /** A field that is there only where a choice needs it. */
 export function shown(element, is) {
@@ -58,7 +59,7 @@ export function box({ label, first = false, changed }) {
 /** A whole number, within bounds. */
 export function number({ label, first, min, max, changed, hint }) {
   const read = (text) => (/^\d+$/.test(text.trim()) && Number(text) >= min && Number(text) <= max ? Number(text) : null);
-  return entry({ label, first: first === undefined ? "" : String(first), read, wanted: `A whole number, ${min} to ${count(max)}.`, hint, changed, attributes: { inputmode: "numeric" } });
+  return entry({ label, first: first === undefined ? "" : String(first), read, wanted: t("rulesfields.whole", { min, max }), hint, changed, attributes: { inputmode: "numeric" } });
 }
 
 /**
@@ -70,7 +71,7 @@ export function list({ first, member, make, add, max, changed, name }) {
   let isChanged = false;
   const append = (from) => {
     const row = make(from);
-    const drop = button("Remove", () => {
+    const drop = button(t("rulesfields.remove"), () => {
       rows.splice(rows.indexOf(row), 1);
       element.remove();
       isChanged = true;

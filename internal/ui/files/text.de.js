@@ -108,6 +108,10 @@ export const texts = {
     idHint: "Kleine Buchstaben, Ziffern, Punkte, Striche. Sie bleibt, wie sie ist.",
     state: "Zustand",
   },
+  rulesfields: {
+    whole: "Eine ganze Zahl, {min} bis {max}.",
+    remove: "Entfernen",
+  },
   ruleszone: {
     zone: "Tage beginnen nach der Zeitzone",
     hint: "Leer für UTC.",

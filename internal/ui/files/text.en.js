@@ -101,6 +101,10 @@ export const texts = {
     idHint: "Small letters, digits, dots, dashes. It stays as it is.",
     state: "State",
   },
+  rulesfields: {
+    whole: "A whole number, {min} to {max}.",
+    remove: "Remove",
+  },
   ruleszone: {
     zone: "Days begin in the time zone",
     hint: "Empty for UTC.",
