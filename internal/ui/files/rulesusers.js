@@ -1,22 +1,23 @@
 // The parts of the form of rules about users, warnings and claims.
 
-import { count, field, h, say } from "./dom.js";
+import { field, h, say } from "./dom.js";
 import { box, choice, entry, list, number, prizeWords, shown, withMembers, withOrWithout } from "./rulesfields.js";
+import { t } from "./text.js";
 import { lengthWords, readLength, readLines, readUsers } from "./words.js";
 
 const blockedMax = 1000;
 
 export function usersPart({ first, changed }) {
-  const tickets = box({ label: "A draw needs a signed ticket", first: first.tickets ?? false, changed });
-  const disclose = box({ label: "Players may read the odds", first: first.disclose ?? false, changed });
+  const tickets = box({ label: t("rulesusers.ticket"), first: first.tickets ?? false, changed });
+  const disclose = box({ label: t("rulesusers.disclose"), first: first.disclose ?? false, changed });
   const before = (first.blocked ?? []).join("\n");
   const text = h("textarea", { rows: 3, spellcheck: "false", autocomplete: "off" });
   text.value = before;
-  const place = field("Blocked users", text, " "), note = place.querySelector("small");
+  const place = field(t("rulesusers.blocked"), text, " "), note = place.querySelector("small");
   const said = (more = "") => {
     const { lines, twice } = readLines(text.value);
-    text.setCustomValidity(lines.length > blockedMax ? `At most ${count(blockedMax)} users can be blocked.` : "");
-    say(note, [`One on each line. ${count(lines.length)} of at most ${count(blockedMax)}.`, twice > 0 && `${count(twice)} are there twice.`, more].filter(Boolean).join(" "));
+    text.setCustomValidity(lines.length > blockedMax ? t("rulesusers.tooMany", { max: blockedMax }) : "");
+    say(note, [t("rulesusers.lines", { n: lines.length, max: blockedMax }), twice > 0 && t("rulesusers.twice", { n: twice }), more].filter(Boolean).join(" "));
   };
   text.addEventListener("input", () => { said(); changed(); });
   const file = h("input", { type: "file", accept: ".csv,.txt,text/csv,text/plain" });
@@ -25,12 +26,12 @@ export function usersPart({ first, changed }) {
     if (!from) return;
     const { lines, isWindows } = readUsers(await from.arrayBuffer(), from.name);
     text.value = [text.value.trim(), ...lines].filter(Boolean).join("\n");
-    said(`${count(lines.length)} come from ${from.name}${isWindows ? ", read as Windows-1252" : ""}.`);
+    said(t(isWindows ? "rulesusers.comeWindows" : "rulesusers.come", { n: lines.length, file: from.name }));
     changed();
   });
   said();
   return {
-    elements: [place, field("Add those of a file", file, "A user on each line, or in the first column of a CSV."), tickets.element, disclose.element],
+    elements: [place, field(t("rulesusers.ofFile"), file, t("rulesusers.ofFileHint")), tickets.element, disclose.element],
     write(document) {
       if (text.value !== before) {
         const { lines } = readLines(text.value);
@@ -45,20 +46,20 @@ export function usersPart({ first, changed }) {
 
 export function lowPart({ first, at, changed }) {
   const make = (from) => {
-    const prize = choice({ label: "Warn of", first: from.prize ?? "", words: prizeWords(at, (p) => p.stocked !== null, "choose one"), changed });
-    const below = number({ label: "When fewer remain than", first: from.below, min: 1, max: 1_000_000_000_000, changed });
+    const prize = choice({ label: t("rulesusers.warnOf"), first: from.prize ?? "", words: prizeWords(at, (p) => p.stocked !== null, t("rulesusers.chooseOne")), changed });
+    const below = number({ label: t("rulesusers.fewerThan"), first: from.below, min: 1, max: 1_000_000_000_000, changed });
     prize.input.required = below.input.required = true;
     return { elements: [prize.element, below.element], isChanged: () => prize.isChanged() || below.isChanged(), value: () => withMembers(from, { prize: prize.value() || undefined, below: below.value() ?? from.below }) };
   };
-  return list({ first, member: "low", make, add: "Add a warning", max: 1000, changed, name: "Warning" });
+  return list({ first, member: "low", make, add: t("rulesusers.addWarning"), max: 1000, changed, name: t("rulesusers.warning") });
 }
 
 export function claimsPart({ first, at, changed }) {
   const is = first.claims;
-  const on = box({ label: "Wins have to be claimed", first: Boolean(is), changed: () => { show(); changed(); } });
-  const within = entry({ label: "Within", first: is?.within ? lengthWords(is.within) : "", read: readLength, wanted: "Write a time such as 14 days or 36h.", hint: "Such as 14 days; empty for ever.", changed });
-  const back = box({ label: "What is not claimed in time returns to stock", first: is?.return ?? true, changed });
-  const which = choice({ label: "Wins of", first: is?.prizes ? "some" : "all", words: { all: "all prizes", some: "these prizes" }, changed: () => { show(); changed(); } });
+  const on = box({ label: t("rulesusers.claimed"), first: Boolean(is), changed: () => { show(); changed(); } });
+  const within = entry({ label: t("rulesusers.within"), first: is?.within ? lengthWords(is.within) : "", read: readLength, wanted: t("rulesusers.withinWanted"), hint: t("rulesusers.withinHint"), changed });
+  const back = box({ label: t("rulesusers.returns"), first: is?.return ?? true, changed });
+  const which = choice({ label: t("rulesusers.winsOf"), first: is?.prizes ? "some" : "all", words: { all: t("rulesusers.allPrizes"), some: t("rulesusers.thesePrizes") }, changed: () => { show(); changed(); } });
   const ids = [...new Set([...at.pool.prizes.filter((p) => p.kind !== "blank").map((p) => p.id), ...(is?.prizes ?? [])])];
   const names = prizeWords(at);
   const boxes = ids.map((id) => [id, box({ label: names[id] ?? id, first: is?.prizes?.includes(id) ?? false, changed: () => { show(); changed(); } })]);
@@ -67,7 +68,7 @@ export function claimsPart({ first, at, changed }) {
   const show = () => {
     shown(all, on.value());
     shown(some, on.value() && which.value() === "some");
-    which.input.setCustomValidity(which.value() === "some" && !boxes.some(([, b]) => b.value()) ? "Tick a prize, or choose all prizes." : "");
+    which.input.setCustomValidity(which.value() === "some" && !boxes.some(([, b]) => b.value()) ? t("rulesusers.tickOne") : "");
   };
   show();
   const isPrizes = () => which.isChanged() || which.value() === "some" && boxes.some(([, b]) => b.isChanged());
