@@ -3,28 +3,27 @@
 import { h, say } from "./dom.js";
 import { money } from "./money.js";
 import { choice, entry, list, number, prizeWords, shown, withMembers, withOrWithout } from "./rulesfields.js";
-import { chanceWords, denominatorMax, isCalendar, lengthWords, lowest, multiple, readAmount, readChance, readLength, shareWords } from "./words.js";
+import { t } from "./text.js";
+import { chanceWords, denominatorMax, isCalendar, lengthWords, lowest, multiple, percentWords, readAmount, readChance, readLength, shareWords } from "./words.js";
 
-const chanceWanted = "Write a chance such as 1 in 20 or 5 %.";
 const isWin = (prize) => prize.kind !== "blank";
 const isEndlessBlank = (prize) => prize.kind === "blank" && prize.stocked === null;
 
 /** A chance as a percentage, as exactly as one reads it. */
-function percentWords({ a, b }) {
-  const text = percents.format((Number(a) / Number(b)) * 100);
-  return text === "100" && a !== b ? "almost 100 %" : `${text} %`;
+function asPercent({ a, b }) {
+  const text = percentWords((Number(a) / Number(b)) * 100), all = percentWords(100);
+  return text === all && a !== b ? t("ruleslaw.almostAll", { all }) : text;
 }
-const percents = new Intl.NumberFormat("en", { maximumSignificantDigits: 4, useGrouping: false }); // never 1e-7
 
 export function lawPart({ first, at, changed }) {
-  const law = choice({ label: "A draw", first: first.odds ? "odds" : first.win ? "win" : "all", changed: () => { show(); changed(); },
-    words: { all: "always takes a unit of the stock", win: "wins with a chance, and then the stock decides", odds: "has a fixed chance for each prize" } });
-  const win = entry({ label: "Chance", first: first.win ? chanceWords(first.win) : "", wanted: chanceWanted, changed, hint: "Such as 1 in 20 or 5 %.",
-    read: (text) => { const c = readChance(text); return c && c.a > 0n ? c : null; }, as: percentWords });
+  const law = choice({ label: t("ruleslaw.draw"), first: first.odds ? "odds" : first.win ? "win" : "all", changed: () => { show(); changed(); },
+    words: { all: t("ruleslaw.takesUnit"), win: t("ruleslaw.winsByChance"), odds: t("ruleslaw.hasOdds") } });
+  const win = entry({ label: t("ruleslaw.chance"), first: first.win ? chanceWords(first.win) : "", wanted: t("ruleslaw.chanceWanted"), changed, hint: t("ruleslaw.chanceHint"),
+    read: (text) => { const c = readChance(text); return c && c.a > 0n ? c : null; }, as: asPercent });
   const odds = oddsTable(first.odds, at, () => { show(); changed(); });
-  const words = prizeWords(at, isEndlessBlank, "nothing: the pool can sell out");
-  const fallback = choice({ label: "A draw that gets no prize gives", first: first.fallback ?? "", words, changed });
-  const none = !at.pool.prizes.some(isEndlessBlank) && h("p", { class: "quiet" }, "Rules that let draws lose need a losing ticket: add a prize of that kind without a number of units, under Stock.");
+  const words = prizeWords(at, isEndlessBlank, t("ruleslaw.noFallback"));
+  const fallback = choice({ label: t("ruleslaw.fallback"), first: first.fallback ?? "", words, changed });
+  const none = !at.pool.prizes.some(isEndlessBlank) && h("p", { class: "quiet" }, t("ruleslaw.noBlank"));
   const show = () => {
     shown(win.element, law.value() === "win");
     shown(odds.element, law.value() === "odds");
@@ -54,7 +53,7 @@ function oddsTable(first, at, changed) {
   const names = prizeWords(at);
   const zero = (text) => (/^0+\s*%?$/.test(text.trim()) ? { a: 0n, b: 1n } : readChance(text));
   const rest = h("p", { class: "quiet" });
-  const rows = ids.map((id) => [id, entry({ label: names[id] ?? id, first: shareWords(first?.prizes[id] ?? 0, first?.of ?? 1), wanted: chanceWanted, read: zero, as: percentWords, changed })]);
+  const rows = ids.map((id) => [id, entry({ label: names[id] ?? id, first: shareWords(first?.prizes[id] ?? 0, first?.of ?? 1), wanted: t("ruleslaw.chanceWanted"), read: zero, as: asPercent, changed })]);
   /** The whole that all chances are shares of, and the shares; it is that of before where it can be. */
   const shares = () => {
     const chances = rows.map(([id, row]) => [id, lowest(row.isChanged() || first?.prizes[id] === undefined ? row.value() ?? { a: 0n, b: 1n } : { a: BigInt(first.prizes[id]), b: BigInt(first.of) })]);
@@ -69,8 +68,8 @@ function oddsTable(first, at, changed) {
     judge() {
       const { of, prizes } = shares();
       const left = prizes.reduce((sum, [, share]) => sum - share, of);
-      const wrong = left < 0n ? "The chances are more than 100 % together." : of > denominatorMax ? "The chances have no common whole up to 1,000,000,000. Write them as percentages, such as 0.012 %." : "";
-      say(rest, wrong || `${percentWords({ a: left, b: of })} of the draws get no prize.`);
+      const wrong = left < 0n ? t("ruleslaw.tooMuch") : of > denominatorMax ? t("ruleslaw.noWhole", { max: Number(denominatorMax) }) : "";
+      say(rest, wrong || t("ruleslaw.rest", { share: asPercent({ a: left, b: of }) }));
       return wrong;
     },
     value() {
@@ -83,8 +82,8 @@ function oddsTable(first, at, changed) {
 export function guaranteePart({ first, at, changed }) {
   const is = first.guarantee;
   const needs = () => { prize.input.required = after.input.value.trim() !== ""; };
-  const after = number({ label: "Guarantee a prize after so many misses in a row", first: is?.after, min: 0, max: 100_000, hint: "Empty for none. 0 gives every loser a consolation prize.", changed: () => { needs(); changed(); } });
-  const prize = choice({ label: "Guaranteed prize", first: is?.prize ?? "", words: prizeWords(at, isWin, "choose one"), changed });
+  const after = number({ label: t("ruleslaw.misses"), first: is?.after, min: 0, max: 100_000, hint: t("ruleslaw.missesHint"), changed: () => { needs(); changed(); } });
+  const prize = choice({ label: t("ruleslaw.guaranteed"), first: is?.prize ?? "", words: prizeWords(at, isWin, t("ruleslaw.chooseOne")), changed });
   needs();
   return {
     elements: [after.element, prize.element],
@@ -96,14 +95,14 @@ export function guaranteePart({ first, at, changed }) {
   };
 }
 
-const perChoices = { "": "in all", hour: "per hour", day: "per day", week: "per week, from Monday", month: "per month" };
+const perChoices = () => ({ "": t("ruleslaw.inAll"), hour: t("ruleslaw.hour"), day: t("ruleslaw.day"), week: t("ruleslaw.week"), month: t("ruleslaw.month") });
 
 /** How often: a window of the calendar, or a rolling one. */
 function period(first, isRolling, changed) {
   const isOwn = first !== undefined && !isCalendar(first);
-  const words = isRolling ? { ...perChoices, rolling: "within a time of…" } : perChoices;
-  const per = choice({ label: "How often", first: isOwn && isRolling ? "rolling" : first ?? "", words, changed: () => { show(); changed(per.value()); } });
-  const length = entry({ label: "Time", first: isOwn ? lengthWords(first) : "", read: readLength, wanted: "Write a time such as 7 days or 36h.", changed: () => changed() });
+  const words = { ...perChoices(), ...(isRolling && { rolling: t("ruleslaw.rolling") }) };
+  const per = choice({ label: t("ruleslaw.howOften"), first: isOwn && isRolling ? "rolling" : first ?? "", words, changed: () => { show(); changed(per.value()); } });
+  const length = entry({ label: t("ruleslaw.time"), first: isOwn ? lengthWords(first) : "", read: readLength, wanted: t("ruleslaw.timeWanted"), changed: () => changed() });
   const show = () => {
     shown(length.element, per.value() === "rolling");
     length.input.required = per.value() === "rolling";
@@ -118,9 +117,9 @@ function period(first, isRolling, changed) {
 
 export function limitsPart({ first, at, changed }) {
   const make = (from) => {
-    const of = choice({ label: "Counted", first: from.of ?? "draws", words: { draws: "draws of a user", wins: "wins of a user", prize: "wins of one prize" }, changed: () => { show(); changed(); } });
-    const prize = choice({ label: "Prize", first: from.prize ?? "", words: prizeWords(at, (p) => p.stocked !== null, "choose one"), changed });
-    const max = number({ label: "At most", first: from.max, min: 1, max: 1_000_000, changed });
+    const of = choice({ label: t("ruleslaw.counted"), first: from.of ?? "draws", words: { draws: t("ruleslaw.draws"), wins: t("ruleslaw.wins"), prize: t("ruleslaw.winsOfPrize") }, changed: () => { show(); changed(); } });
+    const prize = choice({ label: t("ruleslaw.prize"), first: from.prize ?? "", words: prizeWords(at, (p) => p.stocked !== null, t("ruleslaw.chooseOne")), changed });
+    const max = number({ label: t("ruleslaw.atMost"), first: from.max, min: 1, max: 1_000_000, changed });
     const per = period(from.per, true, changed);
     max.input.required = true;
     const show = () => {
@@ -134,13 +133,13 @@ export function limitsPart({ first, at, changed }) {
       value: () => withMembers(from, { of: of.value(), prize: of.value() === "prize" ? prize.value() || undefined : undefined, max: max.value() ?? from.max, per: per.value() }),
     };
   };
-  return list({ first, member: "limits", make, add: "Add a limit", max: 16, changed, name: "Limit" });
+  return list({ first, member: "limits", make, add: t("ruleslaw.addLimit"), max: 16, changed, name: t("ruleslaw.limit") });
 }
 
 export function budgetPart({ first, at, changed }) {
   const is = first.budget;
-  const max = entry({ label: "The prizes cost at most", first: is?.max ?? "", read: readAmount, wanted: "Write an amount such as 5000, 5.000,00 or 5,000.00.", hint: "Empty for no budget.", changed,
-    as: (amount) => `That is ${money(amount, at.pool.currency)}.`, attributes: { inputmode: "decimal" } });
+  const max = entry({ label: t("ruleslaw.cost"), first: is?.max ?? "", read: readAmount, wanted: t("ruleslaw.costWanted"), hint: t("ruleslaw.costHint"), changed,
+    as: (amount) => t("ruleslaw.amount", { amount: money(amount, at.pool.currency) }), attributes: { inputmode: "decimal" } });
   const per = period(is?.per, false, changed);
   return {
     elements: [h("div", { class: "fields" }, max.element, per.elements)],
