@@ -6,6 +6,7 @@ import { withOrWithout } from "./rulesfields.js";
 import { claimsPart, lowPart, usersPart } from "./rulesusers.js";
 import { budgetPart, guaranteePart, lawPart, limitsPart } from "./ruleslaw.js";
 import { zonePart } from "./ruleszone.js";
+import { t } from "./text.js";
 
 /** Whether a value of the document has the shape that its part of the form shows. */
 const shapes = {
@@ -25,16 +26,16 @@ function isCount(v) { return Number.isSafeInteger(v) && v >= 0; }
 function isObject(v) { return typeof v === "object" && v !== null && !Array.isArray(v); }
 function isOptional(v) { return v === undefined || isText(v); }
 
-/** The parts of the form: their heading, and the members that each of them changes. */
+/** The parts of the form: the name of their heading, and the members that each of them changes. */
 const parts = [
-  ["Chances", ["win", "odds", "fallback"], lawPart],
-  ["Guarantee", ["guarantee"], guaranteePart],
-  ["Limits of a user", ["limits"], limitsPart],
-  ["Budget", ["budget"], budgetPart],
-  ["Time zone", ["zone"], zonePart],
-  ["Users and odds", ["tickets", "blocked", "disclose"], usersPart],
-  ["Warn of low stock", ["low"], lowPart],
-  ["Claims", ["claims"], claimsPart],
+  ["chances", ["win", "odds", "fallback"], lawPart],
+  ["guarantee", ["guarantee"], guaranteePart],
+  ["limits", ["limits"], limitsPart],
+  ["budget", ["budget"], budgetPart],
+  ["zone", ["zone"], zonePart],
+  ["users", ["tickets", "blocked", "disclose"], usersPart],
+  ["low", ["low"], lowPart],
+  ["claims", ["claims"], claimsPart],
 ];
 
 /**
@@ -42,15 +43,15 @@ const parts = [
  * document as it is typed, and show(member) marks the part of a member.
  */
 export function rulesForm(first, at, changed) {
-  const made = parts.map(([title, members, make]) => {
+  const made = parts.map(([name, members, make]) => {
     const odd = members.filter((member) => first[member] !== undefined && !shapes[member](first[member]));
     const part = odd.length ? onlyJSON(odd) : make({ first, at, changed });
     const whole = Object.fromEntries(members.map((member) => [member, first[member]])); // as it could be read last
-    return { members, part, whole, element: h("fieldset", { dataset: { members: members.join(" ") } }, h("legend", {}, title), part.elements) };
+    return { members, part, whole, element: h("fieldset", { dataset: { members: members.join(" ") } }, h("legend", {}, t(`rulesform.part-${name}`)), part.elements) };
   });
   const unknown = Object.keys(first).filter((member) => !shapes[member]);
   return {
-    elements: [...made.map(({ element }) => element), unknown.length > 0 && h("p", { class: "warning" }, `The form does not know ${quoted(unknown)}: it stays as the JSON has it.`)].filter(Boolean),
+    elements: [...made.map(({ element }) => element), unknown.length > 0 && h("p", { class: "warning" }, t("rulesform.unknown", { members: quoted(unknown) }))].filter(Boolean),
     /** Whether the service refuses the document, whatever is typed into the form. */
     isStrange: unknown.length > 0,
     document() {
@@ -80,4 +81,4 @@ const faultyOf = (element) => element.querySelector(":invalid:not(fieldset)");
 const quoted = (members) => members.map((member) => `"${member}"`).join(", ");
 
 /** In place of a part whose members are written in a way that no field shows. */
-const onlyJSON = (members) => ({ elements: [h("p", { class: "warning" }, `${quoted(members)} can only be changed in the JSON: it is written in a way that no field shows.`)] });
+const onlyJSON = (members) => ({ elements: [h("p", { class: "warning" }, t("rulesform.onlyJSON", { members: quoted(members) }))] });

@@ -112,6 +112,18 @@ export const texts = {
     whole: "Eine ganze Zahl, {min} bis {max}.",
     remove: "Entfernen",
   },
+  rulesform: {
+    "part-chances": "Chancen",
+    "part-guarantee": "Garantie",
+    "part-limits": "Grenzen je Teilnehmer",
+    "part-budget": "Budget",
+    "part-zone": "Zeitzone",
+    "part-users": "Teilnehmer und Chancen",
+    "part-low": "Warnung bei wenig Bestand",
+    "part-claims": "Einlösen",
+    unknown: "Das Formular kennt {members} nicht: es bleibt, wie es im JSON steht.",
+    onlyJSON: "{members} lässt sich nur im JSON ändern: so, wie es dort steht, zeigt es kein Feld.",
+  },
   ruleslaw: {
     draw: "Eine Ziehung",
     takesUnit: "nimmt immer ein Stück aus dem Bestand",

@@ -105,6 +105,18 @@ export const texts = {
     whole: "A whole number, {min} to {max}.",
     remove: "Remove",
   },
+  rulesform: {
+    "part-chances": "Chances",
+    "part-guarantee": "Guarantee",
+    "part-limits": "Limits of a user",
+    "part-budget": "Budget",
+    "part-zone": "Time zone",
+    "part-users": "Users and odds",
+    "part-low": "Warn of low stock",
+    "part-claims": "Claims",
+    unknown: "The form does not know {members}: it stays as the JSON has it.",
+    onlyJSON: "{members} can only be changed in the JSON: it is written in a way that no field shows.",
+  },
   ruleslaw: {
     draw: "A draw",
     takesUnit: "always takes a unit of the stock",
