@@ -113,7 +113,7 @@ var notYet = []string{
 	"impossible.js", "jobs.js", "life.js", "lives.js", "log.js", "money.js",
 	"pause.js", "pool.js", "poolcopy.js", "poolsearch.js", "preview.js", "prizefile.js",
 	"prizes.js", "proof.js", "ready.js", "receipt.js", "rules.js", "rulesdialog.js",
-	"rulesdiff.js", "shown.js", "simulation.js", "spreads.js", "steps.js",
+	"shown.js", "simulation.js", "spreads.js", "steps.js",
 }
 
 // shownWord are the places whose literals people read, also a single small word.

@@ -1,9 +1,10 @@
 // The difference of two rules documents, in words, and one's changes on top of another's.
 
-import { count, h, pill } from "./dom.js";
+import { h, pill } from "./dom.js";
 import { money } from "./money.js";
 import { prizeWords } from "./rulesfields.js";
-import { chanceWords, lengthWords, lowest, perWords, shareWords } from "./words.js";
+import { isText, t } from "./text.js";
+import { chanceWords, lowest, perWords, shareWords, withinWords } from "./words.js";
 
 const same = (a, b) => canonical(a) === canonical(b);
 
@@ -18,22 +19,29 @@ function canonical(value) {
 function says(at) {
   const names = prizeWords(at), name = (id) => names[id] ?? id;
   return {
-    win: (v) => `a win has the chance ${chanceWords(v)}`,
-    fallback: (v) => `a draw without a prize gives ${name(v)}`,
-    guarantee: (v) => `${name(v.prize)} after ${v.after === 1 ? "1 miss" : `${count(v.after)} misses in a row`}`,
-    budget: (v) => `prizes cost at most ${money(v.max, at.pool.currency)} ${perWords(v.per)}`,
-    zone: (v) => `days begin in ${v}`,
-    tickets: (v) => (v ? "a draw needs a ticket" : "a draw needs no ticket"),
-    disclose: (v) => (v ? "players may read the odds" : "players may not read the odds"),
-    claims: (v) => `${v.prizes ? `wins of ${v.prizes.map(name).join(", ")}` : "wins"} have to be claimed${v.within ? ` within ${lengthWords(v.within)}` : ""}${v.return === false ? ", and do not return to stock" : ""}`,
-    limits: (l) => `at most ${many(l.max, l.of === "draws" ? "draw" : "win")}${l.of === "prize" ? ` of ${name(l.prize)}` : ""} of a user ${perWords(l.per)}`,
-    low: (l) => `a warning when fewer than ${count(l.below)} of ${name(l.prize)} remain`,
+    win: (v) => t("rulesdiff.win", { chance: chanceWords(v) }),
+    fallback: (v) => t("rulesdiff.fallback", { prize: name(v) }),
+    guarantee: (v) => t("rulesdiff.guarantee", { prize: name(v.prize), n: v.after }),
+    budget: (v) => t("rulesdiff.budget", { amount: money(v.max, at.pool.currency), per: perWords(v.per) }),
+    zone: (v) => t("rulesdiff.zone", { zone: v }),
+    tickets: (v) => t(v ? "rulesdiff.tickets" : "rulesdiff.noTickets"),
+    disclose: (v) => t(v ? "rulesdiff.disclosed" : "rulesdiff.undisclosed"),
+    claims(v) {
+      const wins = v.prizes ? t("rulesdiff.winsOf", { prizes: v.prizes.map(name).join(", ") }) : t("rulesdiff.wins");
+      const claims = v.within ? t("rulesdiff.claimsWithin", { wins, within: withinWords(v.within) }) : t("rulesdiff.claims", { wins });
+      return v.return === false ? t("rulesdiff.noReturn", { claims }) : claims;
+    },
+    limits: (l) => t(limitTexts[l.of] ?? "rulesdiff.limitWins", { n: l.max, prize: name(l.prize), per: perWords(l.per) }),
+    low: (l) => t("rulesdiff.low", { n: l.below, prize: name(l.prize) }),
     blocked: (user) => user,
-    odds: ([id, share, of]) => `${name(id)} has the chance ${shareWords(share, of)}`,
+    odds: ([id, share, of]) => t("rulesdiff.chance", { prize: name(id), chance: shareWords(share, of) }),
   };
 }
 
-const many = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+const limitTexts = { draws: "rulesdiff.limitDraws", prize: "rulesdiff.limitPrize" };
+
+/** The word for a member of a document; an unknown one is as the JSON has it. */
+export const memberWords = (member) => (isText(`rulesdiff.member-${member}`) ? t(`rulesdiff.member-${member}`) : member);
 
 /** The members that are lists: what is the same in two documents is the same element. */
 const keys = { limits: (l) => `${l.of} ${l.prize ?? ""}`, low: (l) => l.prize, blocked: (user) => user, odds: ([id]) => id };
@@ -81,12 +89,18 @@ function listDifferences(member, before, after, say) {
     else lines.push(["changed", member, `${say(member, left.splice(at, 1)[0])} → ${say(member, now)}`]);
   }
   lines.push(...left.map((old) => ["removed", member, say(member, old)]));
-  if (lines.length === 0) lines.push(["changed", member, member === "odds" ? "the whole that they are shares of, no chance" : "the order"]);
+  if (lines.length === 0) lines.push(["changed", member, t(member === "odds" ? "rulesdiff.wholeOnly" : "rulesdiff.order")]);
   return lines;
 }
 
-const manyMax = 8;
+const namedMax = 8, linesMax = 50;
 const colours = { added: "open", removed: "bad", changed: "paused" };
+
+/** Some blocked users, the first of them by name. */
+function blockedWords(all) {
+  const users = all.slice(0, namedMax).join(", "), n = all.length;
+  return n > namedMax ? t("rulesdiff.blockedMore", { n, users, more: n - namedMax }) : t("rulesdiff.blocked", { n, users });
+}
 
 /** The differences as a list. Of many lines of a kind and member, such as blocked users, the first are shown. */
 export function differenceList(before, after, at) {
@@ -96,10 +110,10 @@ export function differenceList(before, after, at) {
     if (!groups.has(key)) groups.set(key, { kind, member, texts: [] });
     groups.get(key).texts.push(text);
   }
-  const line = (kind, member, text) => h("li", {}, pill(kind, colours[kind]), " ", h("code", {}, member), " ", h("span", { class: "break" }, text));
+  const line = (kind, member, text) => h("li", {}, pill(t(`rulesdiff.kind-${kind}`), colours[kind]), " ", h("code", {}, memberWords(member)), " ", h("span", { class: "break" }, text));
   return h("ul", { class: "differences" }, [...groups.values()].flatMap(({ kind, member, texts }) => {
-    if (member === "blocked") return line(kind, member, `${count(texts.length)} ${texts.length === 1 ? "user" : "users"}: ${texts.slice(0, manyMax).join(", ")}${texts.length > manyMax ? ` and ${count(texts.length - manyMax)} more` : ""}`);
-    return [...texts.slice(0, 50).map((text) => line(kind, member, text)), texts.length > 50 && line(kind, member, `and ${count(texts.length - 50)} more`)].filter(Boolean);
+    if (member === "blocked") return line(kind, member, blockedWords(texts));
+    return [...texts.slice(0, linesMax).map((text) => line(kind, member, text)), texts.length > linesMax && line(kind, member, t("rulesdiff.more", { n: texts.length - linesMax }))].filter(Boolean);
   }));
 }
 
