@@ -50,7 +50,7 @@ func TestUINewPool(t *testing.T) {
 	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/winter", ""), `{"id":"sled","name":"Wooden sledge","value":"59.90","kind":"prize","stocked":3,"issued":0,"remaining":3,"given":"0.00"}`)
 	b.press("Open…")
 	b.press("Open")
-	b.said("The pool is open.")
+	b.said("The campaign is open.")
 	status, body, err := s.ask("POST", "/draw", `{"pool":"winter","user":"u"}`, "Authorization", "Bearer draw")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, body)
@@ -158,7 +158,7 @@ func TestUIDraftRules(t *testing.T) {
 	b.press("Cancel")
 	b.press("Remove them…")
 	b.press("Remove the rules")
-	b.said("The pool has no rules.")
+	b.said("The campaign has no rules.")
 	b.says("No rules: each draw takes one unit")
 	b.quiet(3) // the page itself finds what is not JSON
 }

@@ -2,10 +2,13 @@
 
 import { get, part, send } from "./api.js";
 import { ask, problemText } from "./dialog.js";
-import { bar, button, count, h, pill, table, time } from "./dom.js";
-import { editRules, meaning } from "./rulesdialog.js";
+import { bar, button, h, pill, table, time } from "./dom.js";
+import { editRules } from "./rulesdialog.js";
+import { meaning } from "./rulesmeaning.js";
 import { simulationForm } from "./simulation.js";
 import { mayAct } from "./state.js";
+import { nodes, sentenceOf, t } from "./text.js";
+import { percentWords } from "./words.js";
 
 export async function rulesSection(at) {
   const current = h("div"), odds = h("div", { "aria-live": "polite" }), result = h("div", { class: "step", "aria-live": "polite" });
@@ -16,27 +19,27 @@ export async function rulesSection(at) {
     const rules = at.pool.rules ? await get(path, { signal: at.signal }) : null;
     Object.assign(own, { version: rules?.version ?? 0, document: rules?.rules ?? null, actor: rules?.actor, at: rules?.at });
     current.replaceChildren(...(rules?.rules
-      ? [h("p", { class: "quiet" }, `By ${rules.actor}, `, time(rules.at)), rules.words && meaning(rules.words),
-        h("details", {}, h("summary", {}, `The document, version ${count(rules.version)}`), h("pre", { tabindex: "0" }, JSON.stringify(rules.rules, null, 2)))].filter(Boolean)
-      : [h("p", {}, "No rules: each draw takes one unit, at random: every unit that remains is equally likely.")]));
+      ? [h("p", { class: "quiet" }, nodes("rules.by", { actor: rules.actor, at: time(rules.at) })), rules.words && meaning(rules.words, rules.rules, at),
+        h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t("rules.version", { version: rules.version })), h("pre", { tabindex: "0" }, JSON.stringify(rules.rules, null, 2)))].filter(Boolean)
+      : [h("p", {}, t("rules.none"))]));
     offer();
     simulated.preset();
     odds.replaceChildren(...oddsOf(await get(`admin/pools/${part(at.id)}/odds`, { signal: at.signal }), at.pool, own));
   };
-  const drop = mayAct() && button("Remove them…", () => remove(at, path, own, read), "danger");
-  const change = h("div", { class: "actions changes" }, mayAct() && button("Change the rules…", () => editRules(at, path, own, read)), drop);
-  const final = h("span", { class: "quiet", hidden: true }, "The pool is closed: its rules stay as they are."); // in place of what is offered before
+  const drop = mayAct() && button(t("rules.remove"), () => remove(at, path, own, read), "danger");
+  const change = h("div", { class: "actions changes" }, mayAct() && button(t("rules.change"), () => editRules(at, path, own, read)), drop);
+  const final = h("span", { class: "quiet", hidden: true }, t("rules.final")); // in place of what is offered before
   const offer = () => {
     final.hidden = !mayAct() || at.pool.state !== "closed";
     if (drop) drop.hidden = !own.document;
   };
 
-  const user = h("input", { type: "search", maxlength: 128, required: true, autocomplete: "off", placeholder: "user", "aria-label": "User whose odds to show" });
-  const ofUser = h("form", { class: "row" }, user, h("button", { type: "submit" }, "Odds of a user"));
+  const user = h("input", { type: "search", maxlength: 128, required: true, autocomplete: "off", placeholder: t("rules.user"), "aria-label": t("rules.whose") });
+  const ofUser = h("form", { class: "row" }, user, h("button", { type: "submit" }, t("rules.ofUser")));
   ofUser.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      odds.replaceChildren(h("p", {}, "For ", h("q", {}, user.value), ", now:"), ...oddsOf(await get(`admin/pools/${part(at.id)}/odds?user=${part(user.value.trim())}`), at.pool, own));
+      odds.replaceChildren(h("p", {}, nodes("rules.forUser", { user: h("q", {}, user.value) })), ...oddsOf(await get(`admin/pools/${part(at.id)}/odds?user=${part(user.value.trim())}`), at.pool, own));
     } catch (problem) {
       odds.replaceChildren(h("div", { class: "error" }, problemText(problem)));
     }
@@ -47,9 +50,9 @@ export async function rulesSection(at) {
   let seen = shownOf(at.pool);
   return {
     elements: [
-      h("div", { class: "title" }, h("h2", {}, "Rules in force"), change, final), current,
-      h("div", { class: "title" }, h("h2", {}, "Odds of the next draw"), ofUser), odds,
-      h("h2", {}, "Simulation"), simulated.element, result,
+      h("div", { class: "title" }, h("h2", {}, t("rules.inForce")), change, final), current,
+      h("div", { class: "title" }, h("h2", {}, t("rules.odds")), ofUser), odds,
+      h("h2", {}, t("rules.simulation")), simulated.element, result,
     ],
     set(pool) {
       if (shownOf(pool) === seen) return;
@@ -67,55 +70,53 @@ function percent(fraction) {
   return Number(parts) / 10 ** Number(digits);
 }
 
-const shownPercent = (n) => `${n.toPrecision(4).replace(/\.?0+$/, "")} %`;
-const shown = (fraction) => shownPercent(percent(fraction));
+const shown = (fraction) => percentWords(percent(fraction));
 
 /** How many draws win, in words: one in so many where that is a whole number. */
-function chanceOfDraws(win, now) {
-  const every = 100 / win;
-  return every < 1e6 && Math.abs(every - Math.round(every)) < 1e-6 * every ? (Math.round(every) === 1 ? `Every draw wins${now}.` : `1 draw in ${count(Math.round(every))} wins${now}.`) : `A draw wins with ${shownPercent(win)}${now}.`;
+function chanceOfDraws(win, isNow) {
+  const every = 100 / win, n = Math.round(every);
+  if (every >= 1e6 || Math.abs(every - n) >= 1e-6 * every) return t(isNow ? "rules.chanceNow" : "rules.chanceOf", { chance: percentWords(win) });
+  return n === 1 ? t(isNow ? "rules.everyNow" : "rules.every") : t(isNow ? "rules.oneInNow" : "rules.oneIn", { n });
 }
 
-const unlessOpen = { paused: "Nobody can draw while the pool is paused. Opened as it is: ", closed: "The pool is closed: nobody can draw. As it was closed: " };
-
 function oddsOf(found, pool, own) {
-  if (found.refused) return [h("p", {}, pill("refused", "paused"), ` ${found.detail}`)];
+  if (found.refused) return [h("p", {}, pill(t("rules.refused"), "paused"), ` ${sentenceOf({ code: found.refused, message: found.detail })}`), h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, found.detail))];
   const names = new Map(pool.prizes.map((p) => [p.id, p.name]));
   const row = (name, id, chance) => {
-    const share = bar(name);
+    const share = bar(name, { says: t("rules.ofDraws") });
     share.set(percent(chance), 100);
     share.element.classList.remove("low");
     return [h("span", {}, h("b", {}, name), " ", id && h("code", {}, id)), share.element, shown(chance), h("code", {}, chance)];
   };
   const rows = found.odds.slice(0, 200).map((c) => row(names.get(c.prize) ?? c.prize, c.prize, c.chance));
-  if (percent(found.none) > 0) rows.push(row(names.get(own.document?.fallback) ?? "no prize", own.document?.fallback, found.none));
+  if (percent(found.none) > 0) rows.push(row(names.get(own.document?.fallback) ?? t("rules.noPrize"), own.document?.fallback, found.none));
   const g = found.guarantee;
   const losing = new Set(pool.prizes.filter((p) => p.kind === "blank").map((p) => p.id));
   const lost = found.odds.filter((c) => losing.has(c.prize)).reduce((sum, c) => sum + percent(c.chance), percent(found.none));
-  const isLost = !found.odds.some((c) => !losing.has(c.prize) && percent(c.chance) > 0), before = unlessOpen[pool.state] ?? "";
-  const chance = isLost ? h("strong", { class: "bad" }, "Nothing can be won now.") : before + chanceOfDraws(100 - lost, before ? "" : " now");
+  const isLost = !found.odds.some((c) => !losing.has(c.prize) && percent(c.chance) > 0), isOpen = pool.state === "open", win = chanceOfDraws(100 - lost, isOpen);
+  const chance = isLost ? h("strong", { class: "bad" }, t("rules.nothing")) : isOpen ? win : t(pool.state === "closed" ? "rules.closed" : "rules.paused", { chance: win });
   return [
-    h("p", { class: "quiet" }, chance, g && ` After ${count(g.after)} misses ${names.get(g.prize) ?? g.prize} is guaranteed${g.rate ? `; ${shown(g.rate)} of many draws of one user win` : ""}.`),
-    table("Odds", ["Prize", "Share", "#Chance", "#Exactly"], rows),
-    h("details", {}, h("summary", {}, "Technical"), h("p", {}, `Law of ${found.law === "fixed" ? "fixed odds" : "stock"} at version ${count(found.version)}.`)),
+    h("p", { class: "quiet" }, chance, g && " ", g && t(g.rate ? "rules.guaranteedRate" : "rules.guaranteed", { n: g.after, prize: names.get(g.prize) ?? g.prize, rate: g.rate && shown(g.rate) })),
+    table(t("rules.table"), [t("rules.prize"), t("rules.share"), `#${t("rules.chance")}`, `#${t("rules.exactly")}`], rows),
+    h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t(found.law === "fixed" ? "rules.law-fixed" : "rules.law-stock", { version: found.version }))),
   ];
 }
 
 function remove(at, path, own, read) {
   const version = own.version;
   ask({
-    title: "Remove the rules?", yes: "Remove the rules", kind: "danger",
-    body: h("p", {}, "From the next draw on, each takes one unit, at random: every unit that remains is equally likely."),
+    title: t("rules.removeTitle"), yes: t("rules.removeYes"), kind: "danger",
+    body: h("p", {}, t("rules.removeHint")),
     async act() {
       try {
         await send("DELETE", path, undefined, { "If-Match": `"${version}"` });
       } catch (problem) {
         if (problem.status !== 412 && problem.code !== "rules-changed") throw problem;
-        throw Object.assign(new Error("Close this question, and read the new rules before you remove them."), { title: "Somebody changed the rules meanwhile" });
+        throw Object.assign(new Error(t("rules.changed")), { title: t("rules.changedTitle") });
       }
       await at.refresh();
       await read();
-      return "The pool has no rules.";
+      return t("rules.removed");
     },
   });
 }

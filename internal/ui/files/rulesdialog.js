@@ -5,10 +5,12 @@ import { call, get, part } from "./api.js";
 import { ask, problemText } from "./dialog.js";
 import { button, field, h, moment, say } from "./dom.js";
 import { last } from "./log.js";
-import { differenceList, isSame, onTop } from "./rulesdiff.js";
+import { differenceList, isSame, memberWords, onTop } from "./rulesdiff.js";
 import { drafts } from "./rulesdrafts.js";
 import { rulesForm } from "./rulesform.js";
+import { meaning } from "./rulesmeaning.js";
 import { simulateDraft } from "./simulation.js";
+import { t } from "./text.js";
 import { browserZone, readDocument, readExactly } from "./words.js";
 
 const meansAfter = 700; // how long typing rests before the service is asked what it means
@@ -19,9 +21,6 @@ function begun(pool) {
   const blank = pool.prizes.find((prize) => prize.kind === "blank" && prize.stocked === null);
   return { ...(blank && { fallback: blank.id }), zone: browserZone() };
 }
-
-/** The sentences that rules mean, as the service says them. */
-export const meaning = (words) => h("ul", { class: "meaning" }, words.map((sentence) => h("li", {}, sentence)));
 
 /** Asks for new rules. own are those in force: version, document, actor, at; done is called when others are. */
 export function editRules(at, path, own, done) {
@@ -40,9 +39,9 @@ export function editRules(at, path, own, done) {
     note.hidden = true;
     edit();
   };
-  const note = h("p", { class: "warning" }, "This is your draft, which is not in force. ", button("Discard it", start, "small"));
+  const note = h("p", { class: "warning" }, t("rulesdialog.draft"), " ", button(t("rulesdialog.discard"), start, "small"));
   note.hidden = !found;
-  const steps = h("div", { class: "step" }), explained = h("p", {}, "They apply from the next draw on. What was drawn stays.");
+  const steps = h("div", { class: "step" }), explained = h("p", {}, t("rulesdialog.applies"));
   let next = () => {};
   const to = (yes, elements, then) => {
     next = then;
@@ -51,7 +50,7 @@ export function editRules(at, path, own, done) {
     steps.querySelector("h3")?.focus();
   };
   const edit = () => {
-    to("Show the difference", panels.elements, review);
+    to(t("rulesdialog.review"), panels.elements, review);
     dialog.querySelector("[role=tab][aria-selected=true]").focus();
     panels.explain();
   };
@@ -62,9 +61,9 @@ export function editRules(at, path, own, done) {
       throw problem;
     });
     const isNothing = isSame(document, state.base) && state.version !== 0;
-    to("Put in force", [
-      heading(isNothing ? "Nothing differs from the rules in force" : "What changes"), differenceList(state.base, document, at),
-      h("h3", {}, "It means"), meaning(words), h("p", {}, button("Back", edit, "small")),
+    to(t("rulesdialog.force"), [
+      heading(t(isNothing ? "rulesdialog.nothing" : "rulesdialog.changes")), differenceList(state.base, document, at),
+      h("h3", {}, t("rulesdialog.means")), meaning(words, document, at), h("p", {}, button(t("rulesdialog.back"), edit, "small")),
     ], bind);
     return false;
   };
@@ -83,7 +82,7 @@ export function editRules(at, path, own, done) {
     kept.drop();
     await at.refresh();
     await done();
-    return "The rules are in force.";
+    return t("rulesdialog.done");
   };
   /** Somebody else was first: shows what both changed, and offers to put the draft on top. */
   const conflict = async () => {
@@ -91,12 +90,12 @@ export function editRules(at, path, own, done) {
     note.hidden = false;
     const theirs = await presentRules(at, path), mine = panels.read();
     const { document, both } = onTop(state.base, mine, theirs.document);
-    to("Compare and keep mine", [
-      heading(`${theirs.actor} changed the rules at ${moment(theirs.at).replace(/^(\d\d:\d\d):\d\d /, "$1 ")}. Compare and keep yours?`),
-      h("h3", {}, `What ${theirs.actor} changed`), differenceList(state.base, theirs.document, at),
-      h("h3", {}, "What yours would change then"), differenceList(theirs.document, document, at),
-      both.length > 0 && h("p", { class: "warning" }, `Both of you changed ${both.join(", ")}. Yours would replace those.`),
-      h("p", {}, button("Take theirs", () => { Object.assign(own, theirs); start(); }, "small")),
+    to(t("rulesdialog.keep"), [
+      heading(t("rulesdialog.conflict", { actor: theirs.actor, at: moment(theirs.at).replace(/^(\d\d:\d\d):\d\d /, "$1 ") })),
+      h("h3", {}, t("rulesdialog.theirs", { actor: theirs.actor })), differenceList(state.base, theirs.document, at),
+      h("h3", {}, t("rulesdialog.mine")), differenceList(theirs.document, document, at),
+      both.length > 0 && h("p", { class: "warning" }, t("rulesdialog.both", { members: both.map(memberWords).join(", ") })),
+      h("p", {}, button(t("rulesdialog.take"), () => { Object.assign(own, theirs); start(); }, "small")),
     ].filter(Boolean), () => {
       Object.assign(state, { version: theirs.version, base: theirs.document });
       Object.assign(own, theirs);
@@ -105,7 +104,7 @@ export function editRules(at, path, own, done) {
       return review();
     });
   };
-  const dialog = ask({ title: "Change the rules", yes: "Show the difference", wide: true, body: [explained, note, steps], act: () => next() });
+  const dialog = ask({ title: t("rulesdialog.title"), yes: t("rulesdialog.review"), wide: true, body: [explained, note, steps], act: () => next() });
   dialog.addEventListener("close", () => panels.end());
   edit();
   if (found && found.version !== own.version) conflict().catch(panels.fault);
@@ -132,17 +131,17 @@ async function presentRules(at, path) {
     const pool = await get(`admin/pools/${part(at.id)}`);
     const { entries } = await last(at, true, pool.version);
     const removed = entries.find((entry) => entry.what === "rules");
-    return { version: 0, actor: removed?.actor ?? "Somebody", at: removed?.at ?? new Date().toISOString(), document: {} };
+    return { version: 0, actor: removed?.actor ?? t("rulesdialog.somebody"), at: removed?.at ?? new Date().toISOString(), document: {} };
   }
 }
 
 /** The form and the JSON of one document. typed(text) is called with the document when it changes. */
 function editor(at, state, typed) {
   const text = h("textarea", { rows: 18, spellcheck: "false", required: true, class: "code" });
-  const json = h("div", { role: "tabpanel", id: "rules-json", "aria-labelledby": "tab-json" }, field("The whole document", text, "Each member is explained in docs/rules.md."));
+  const json = h("div", { role: "tabpanel", id: "rules-json", "aria-labelledby": "tab-json" }, field(t("rulesdialog.document"), text, t("rulesdialog.documentHint")));
   const place = h("div", { class: "rules-form" }), panel = h("div", { role: "tabpanel", id: "rules-form", "aria-labelledby": "tab-form" }, place);
   const tab = (name, words) => h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `rules-${name}`, onclick: () => show(name), onkeydown: (event) => arrow(event) }, words);
-  const tabs = { form: tab("form", "Form"), json: tab("json", "JSON") };
+  const tabs = { form: tab("form", t("rulesdialog.form")), json: tab("json", t("rulesdialog.json")) };
   const means = h("div", { class: "means", "aria-live": "polite" }), tried = h("div", { class: "preview", "aria-live": "polite" });
   let form = null, shown = "form", timer = 0, asked = 0;
   const later = () => {
@@ -154,7 +153,7 @@ function editor(at, state, typed) {
     text.value = written(form.document());
     typed(text.value);
     tried.replaceChildren();
-    if (form.faulty()) means.replaceChildren(h("p", { class: "quiet" }, "What it means is said when the marked field is mended."));
+    if (form.faulty()) means.replaceChildren(h("p", { class: "quiet" }, t("rulesdialog.unclear")));
     asked++; // an answer on its way is of before
     later();
   };
@@ -197,16 +196,17 @@ function editor(at, state, typed) {
     const faulty = shown === "form" && form.faulty();
     if (!faulty) return;
     faulty.reportValidity();
-    throw Object.assign(new Error("Mend the marked field first."), { title: "The form is not complete" });
+    throw Object.assign(new Error(t("rulesdialog.mend")), { title: t("rulesdialog.incomplete") });
   };
   const explain = async () => {
     if (!panel.isConnected || !tryRead(text.value) || shown === "form" && (form.isStrange || form.faulty())) return;
     const turn = ++asked;
     let said;
     try {
-      said = [h("h3", {}, "It means"), meaning(await wordsOf(at, text.value))];
+      const document = readDocument(text.value);
+      said = [h("h3", {}, t("rulesdialog.means")), meaning(await wordsOf(at, text.value), document, at)];
     } catch (problem) {
-      said = [h("p", { class: "quiet" }, (shown === "form" ? forForm(problem) : problem).message)];
+      said = problemText(shown === "form" ? forForm(problem) : problem, (sentence) => h("p", { class: "quiet" }, sentence));
     }
     if (turn === asked) means.replaceChildren(...said);
   };
@@ -217,7 +217,7 @@ function editor(at, state, typed) {
       form?.show(member);
       if (!form?.isStrange) forForm(problem);
     }
-    const [, line, column] = problem.message.match(/line (\d+), column (\d+)/) ?? [];
+    const { line, column } = problem.place ?? problem.message.match(/line (?<line>\d+), column (?<column>\d+)/)?.groups ?? {};
     if (shown === "json" && line) {
       const lines = text.value.split("\n"), isOfService = Boolean(problem.status);
       const within = isOfService ? [...lines[line - 1] ?? ""].slice(0, column - 1).join("").length : column - 1; // the service counts characters
@@ -230,7 +230,7 @@ function editor(at, state, typed) {
     mark(problem);
     tried.replaceChildren(h("div", { class: "error" }, problemText(problem)));
   };
-  const tryIt = button("Check and simulate", async () => {
+  const tryIt = button(t("rulesdialog.check"), async () => {
     try {
       isWhole();
       readDocument(text.value);
@@ -245,7 +245,7 @@ function editor(at, state, typed) {
   text.value = state.text;
   show(tryRead(state.text, readExactly) ? "form" : "json");
   return {
-    elements: [h("div", { class: "tabs", role: "tablist", "aria-label": "Shown as" }, tabs.form, tabs.json), h("div", { class: "sheet" }, h("div", {}, panel, json), means), h("p", {}, tryIt), tried],
+    elements: [h("div", { class: "tabs", role: "tablist", "aria-label": t("rulesdialog.shownAs") }, tabs.form, tabs.json), h("div", { class: "sheet" }, h("div", {}, panel, json), means), h("p", {}, tryIt), tried],
     explain, fault, mark, isShown: () => panel.isConnected,
     end: () => clearTimeout(timer),
     set(document) {
@@ -275,12 +275,10 @@ function editor(at, state, typed) {
   };
 }
 
-/** A problem of a document without its place in the JSON, which the form does not show. */
-const forForm = (problem) => Object.assign(problem, {
-  message: /^"fallback" is missing/.test(problem.message)
-    ? "These rules let a draw get no prize. Choose under Chances which losing ticket it gives then."
-    : problem.message.replace(/ \(line \d+, column \d+\)$/, ""),
-});
+/** A problem of a document without its place in the JSON, which the form does not show. The missing losing ticket has a sentence of the page. */
+const forForm = (problem) => Object.assign(problem, /^"fallback" is missing/.test(problem.message)
+  ? { code: "", title: t("rulesdialog.losesTitle"), message: t("rulesdialog.loses") }
+  : { message: problem.message.replace(/ \(line \d+, column \d+\)$/, "") });
 
 /** Has the service check a document, as putting it in force would, and returns the sentences that it means. */
 const wordsOf = async (at, text) => (await call("POST", `admin/pools/${part(at.id)}/rules`, { body: text })).data.words;
