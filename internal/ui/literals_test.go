@@ -112,8 +112,8 @@ var notYet = []string{
 	"calendargrid.js", "chart.js", "codes.js", "fair.js", "files.js", "hooks.js",
 	"impossible.js", "jobs.js", "life.js", "lives.js", "log.js", "money.js",
 	"pause.js", "pool.js", "poolcopy.js", "poolsearch.js", "preview.js", "prizefile.js",
-	"prizes.js", "proof.js", "ready.js", "receipt.js", "shown.js", "simulation.js",
-	"spreads.js", "steps.js",
+	"prizes.js", "proof.js", "receipt.js", "shown.js", "simulation.js", "spreads.js",
+	"steps.js",
 }
 
 // shownWord are the places whose literals people read, also a single small word.
