@@ -4,20 +4,21 @@ import { get } from "./api.js";
 import { complain } from "./dialog.js";
 import { button, h, say } from "./dom.js";
 import { summed } from "./state.js";
+import { t } from "./text.js";
 
 const pageSize = 50, pagesMax = 20; // a page of a search may be empty, and yet not be the last
 const kept = { words: "", state: "" }; // for the way back to the list
 
 /** The fields of a search. found() returns its pools, or null while nothing is searched; changed is called with each answer. */
 export function poolSearch({ changed, signal }) {
-  const words = h("input", { type: "search", placeholder: "name or id", "aria-label": "Find a pool by name", autocomplete: "off", spellcheck: "false", maxlength: 200, value: kept.words });
-  const state = h("select", { "aria-label": "State" }, [["", "every state"], ["open", "open"], ["paused", "paused"], ["closed", "closed"], ["archived", "archived"]].map(([value, text]) => h("option", { value }, text)));
+  const words = h("input", { type: "search", placeholder: t("poolsearch.words"), "aria-label": t("poolsearch.find"), autocomplete: "off", spellcheck: "false", maxlength: 200, value: kept.words });
+  const state = h("select", { "aria-label": t("poolsearch.state") }, ["", "open", "paused", "closed", "archived"].map((value) => h("option", { value }, value ? t(`states.${value}`) : t("poolsearch.every"))));
   state.value = kept.state;
-  const more = button("More", () => read(false)), note = h("p", { class: "quiet", role: "status" });
+  const more = button(t("poolsearch.more"), () => read(false)), note = h("p", { class: "quiet", role: "status" });
   let pools = null, next = null, reading = new AbortController(), wait = 0;
   const show = () => {
     more.hidden = next === null;
-    say(note, !pools ? "" : pools.length === 0 ? "No pool is found." : `${next === null ? "" : "The first "}${pools.length} found.`);
+    say(note, !pools ? "" : pools.length === 0 ? t("poolsearch.none") : t(next === null ? "poolsearch.found" : "poolsearch.first", { n: pools.length }));
     changed();
   };
   const read = async (anew) => {

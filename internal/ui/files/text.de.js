@@ -108,6 +108,16 @@ export const texts = {
     idHint: "Kleine Buchstaben, Ziffern, Punkte, Striche. Sie bleibt, wie sie ist.",
     state: "Zustand",
   },
+  poolsearch: {
+    words: "Name oder Kennung",
+    find: "Kampagne nach Namen suchen",
+    state: "Zustand",
+    every: "jeder Zustand",
+    none: "Keine Kampagne gefunden.",
+    found: "{n} gefunden.",
+    first: "Die ersten {n} gefunden.",
+    more: "Mehr",
+  },
   ready: {
     left: { one: "Noch {n} Schritt, bis die Kampagne bereit ist", other: "Noch {n} Schritte, bis die Kampagne bereit ist" },
     opens: "Bereit: öffnet {at}",

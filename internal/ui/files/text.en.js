@@ -101,6 +101,16 @@ export const texts = {
     idHint: "Small letters, digits, dots, dashes. It stays as it is.",
     state: "State",
   },
+  poolsearch: {
+    words: "name or id",
+    find: "Find a campaign by name",
+    state: "State",
+    every: "every state",
+    none: "No campaign is found.",
+    found: "{n} found.",
+    first: "The first {n} found.",
+    more: "More",
+  },
   ready: {
     left: { one: "{n} step until the campaign is ready", other: "{n} steps until the campaign is ready" },
     opens: "Ready: opens {at}",
