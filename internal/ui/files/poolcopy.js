@@ -2,8 +2,9 @@
 
 import { part, send } from "./api.js";
 import { ask } from "./dialog.js";
-import { copied, countOf, field, h, say } from "./dom.js";
+import { copied, field, h, say } from "./dom.js";
 import { namedFields } from "./newpool.js";
+import { t } from "./text.js";
 import { dateAfter, dateOf, daysBetween } from "./zone.js";
 
 /** The first instant of an agenda that can be seen, null for none. */
@@ -11,27 +12,27 @@ const beginning = (agenda) => agenda.map((item) => (item.hidden ? item.hidden.fr
 
 /** Asks for a copy: its name, and when its agenda begins. */
 export function askCopy(at) {
-  const fields = namedFields(`${at.pool.name} (copy)`), first = beginning(at.agenda);
+  const fields = namedFields(t("poolcopy.nameOf", { name: at.pool.name })), first = beginning(at.agenda);
   const begins = first && dateOf(at.zone, Date.parse(first)), tomorrow = dateAfter(dateOf(at.zone, Date.now()));
   const takes = h("input", { type: "checkbox" }), day = h("input", { type: "date", min: tomorrow, required: true, value: begins > tomorrow ? begins : tomorrow });
   takes.checked = Boolean(first);
-  const dates = h("div", {}, field("First day of the copy", day, `The agenda of this pool begins on ${begins}. Each item moves by the same number of days, and keeps its time of day in ${at.zone}.`));
+  const dates = h("div", {}, field(t("poolcopy.day"), day, t("poolcopy.dayHint", { day: begins, zone: at.zone })));
   const shift = h("p", { class: "quiet", role: "status" });
   const days = () => daysBetween(begins, day.value);
   const show = () => {
     dates.hidden = !takes.checked;
     day.disabled = !takes.checked;
-    say(shift, takes.checked && day.value ? `Everything is ${countOf(Math.abs(days()), "day")} ${days() < 0 ? "earlier" : "later"}. Hidden items are spread again, at random.` : "");
+    say(shift, takes.checked && day.value ? t(days() < 0 ? "poolcopy.earlier" : "poolcopy.later", { n: Math.abs(days()) }) : "");
   };
   [takes, day].forEach((input) => input.addEventListener("input", show));
   show();
   const codes = at.pool.prizes.some((p) => p.codes);
   ask({
-    title: `Copy ${at.pool.name}`, yes: "Copy",
+    title: t("poolcopy.title", { name: at.pool.name }), yes: t("poolcopy.copy"),
     body: [
-      h("p", {}, "The copy is paused, and has the prizes with their stock, the rules, the texts, pictures and links of this pool. Awards, log, commitment and the page of fairness stay here.", codes ? " Prizes with codes begin without stock: each code is given once." : ""),
+      h("p", {}, [t("poolcopy.intro"), codes && t("poolcopy.codes")].filter(Boolean).join(" ")),
       ...fields.elements,
-      first ? [field("Copy the agenda", takes, "With it, stock and rules are those before the agenda changed them."), dates, shift] : h("p", { class: "quiet" }, "The agenda is empty."),
+      first ? [field(t("poolcopy.agenda"), takes, t("poolcopy.agendaHint")), dates, shift] : h("p", { class: "quiet" }, t("poolcopy.noAgenda")),
     ].flat(),
     async act() {
       let answer = null;
@@ -42,7 +43,7 @@ export function askCopy(at) {
       });
       location.hash = `#/pools/${part(id)}`;
       if (answer.planned.length) showSeals(id, answer.planned);
-      return `Pool ${id} was made.`;
+      return t("poolcopy.made", { id });
     },
   });
 }
@@ -51,10 +52,10 @@ export function askCopy(at) {
 function showSeals(id, planned) {
   const words = JSON.stringify({ pool: id, planned }, null, 1);
   ask({
-    title: "Keep the seals of the agenda", no: "Close", wide: true,
+    title: t("poolcopy.seals"), no: t("poolcopy.close"), wide: true,
     body: [
-      h("p", {}, "With its salt anybody can check later that a schedule was not changed. The service does not store the salts: keep this text if you want to prove that."),
-      h("figure", { class: "paste" }, h("figcaption", {}, h("span", {}, `Seals of ${id}`), copied(words)), h("pre", { tabindex: "0" }, words)),
+      h("p", {}, t("poolcopy.sealsHint")),
+      h("figure", { class: "paste" }, h("figcaption", {}, h("span", {}, t("poolcopy.sealsOf", { id })), copied(words)), h("pre", { tabindex: "0" }, words)),
     ],
   });
 }
