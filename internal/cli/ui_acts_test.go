@@ -27,7 +27,7 @@ func TestUIActs(t *testing.T) {
 	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/spring", ""), `"state":"paused"`)
 	b.press("Open…")
 	b.press("Open")
-	b.said("The pool is open.")
+	b.said("The campaign is open.")
 
 	b.press("Stock…") // of the first prize
 	b.fill("Units", "25")
@@ -86,7 +86,7 @@ func TestUIActs(t *testing.T) {
 	require.Positive(t, eval[int](b, offered))
 	b.press("Close…")
 	b.press("Close permanently")
-	b.said("The pool is closed.")
+	b.said("The campaign is closed.")
 	b.await(offered + ` === 0`)
 	b.visit("#/pools/spring/rules", "Spring draw")
 	b.await(offered + ` === 0`)

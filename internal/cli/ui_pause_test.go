@@ -45,7 +45,7 @@ func TestUIPause(t *testing.T) {
 
 	b.press("Open…")
 	b.press("Open")
-	b.said("The pool is open.")
+	b.said("The campaign is open.")
 	b.await(`document.querySelector(".pause").hidden`)
 	b.press("Pause…") // an empty pause has no message
 	b.press("Pause")

@@ -109,7 +109,7 @@ func TestUIVerifiable(t *testing.T) {
 	b.visit("#/pools/summer/proof", "Summer party")
 	b.press("Close…")
 	b.press("Close permanently")
-	b.said("The pool is closed.")
+	b.said("The campaign is closed.")
 	b.press("Reveal the seed…")
 	b.press("Reveal permanently")
 	b.said("The seed is revealed.")

@@ -111,8 +111,8 @@ var notYet = []string{
 	"agenda.js", "award.js", "awards.js", "calendar.js", "calendarcell.js", "calendarfill.js",
 	"calendargrid.js", "chart.js", "codes.js", "fair.js", "files.js", "hooks.js",
 	"impossible.js", "jobs.js", "life.js", "lives.js", "log.js", "money.js",
-	"pause.js", "pool.js", "preview.js", "prizefile.js", "prizes.js", "proof.js",
-	"receipt.js", "shown.js", "simulation.js", "spreads.js", "steps.js",
+	"pause.js", "preview.js", "prizefile.js", "prizes.js", "proof.js", "receipt.js",
+	"shown.js", "simulation.js", "spreads.js", "steps.js",
 }
 
 // shownWord are the places whose literals people read, also a single small word.

@@ -25,6 +25,7 @@ var (
 	textName   = regexp.MustCompile(`^(\w+)\.[\w-]+$`)
 	textCall   = regexp.MustCompile(`\b(?:t|nodes)\("([^"]*)"`)
 	fileName   = regexp.MustCompile(`\.(?:csv|zip|json|js|txt)$`)
+	eventType  = regexp.MustCompile(`^pool\.(?:empty|opened|paused|closed)$`) // of webhooks
 )
 
 // holes returns the holes of a text, each once.
@@ -116,7 +117,7 @@ func misused(texts map[string]textForms, scripts map[string]string) (found []str
 			}
 			m := textName.FindStringSubmatch(l.text)
 			isCalled := regexp.MustCompile(`\b(?:t|nodes)\($`).MatchString(l.before)
-			if !isCalled && (m == nil || !groups[m[1]] || fileName.MatchString(l.text)) || strings.Contains(l.text, "\x00") {
+			if !isCalled && (m == nil || !groups[m[1]] || fileName.MatchString(l.text) || eventType.MatchString(l.text)) || strings.Contains(l.text, "\x00") {
 				continue
 			}
 			used[l.text] = true

@@ -7,7 +7,7 @@ import { awardsSection } from "./awards.js";
 import { calendarSection } from "./calendar.js";
 import { chart } from "./chart.js";
 import { ask, complain } from "./dialog.js";
-import { button, h, moment, pill, rate, say, sayNumber, table, count, useZone } from "./dom.js";
+import { button, h, moment, pill, rate, say, sayNumber, table, useZone } from "./dom.js";
 import { filesSection, reportSection } from "./files.js";
 import { closedWhy, explainImpossible, impossible } from "./impossible.js";
 import { lifeSection } from "./life.js";
@@ -20,26 +20,28 @@ import { addPrize, importFile, prizesTable } from "./prizes.js";
 import { commitmentOf, openWithBeacon, proofSection } from "./proof.js";
 import { readyBox } from "./ready.js";
 import { rulesSection } from "./rules.js";
-import { browserZone } from "./words.js";
 import { has, live, mayAct, mayStock, past, readPool, readsPools, watch } from "./state.js";
+import { nodes, t } from "./text.js";
+import { browserZone } from "./words.js";
 
-const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", calendar: "Calendar", agenda: "Agenda", proof: "Verifiable", log: "Log", files: "Files", manage: "Manage" };
-const unlisted = { report: "Final report" }; // shown from another section
+const sections = ["", "awards", "rules", "calendar", "agenda", "proof", "log", "files", "manage"];
+const unlisted = ["report"]; // shown from another section
+const nameOf = (section) => t(`pool.section-${section || "stock"}`);
 const ofFulfil = ["awards", "files"], ofAgenda = ["calendar", "agenda"];
 
 export async function poolView(id, section, signal) {
   if (!readsPools()) section ||= "awards";
-  if (!Object.hasOwn({ ...sections, ...unlisted }, section) || !readsPools() && !ofFulfil.includes(section)) throw Object.assign(new Error("A pool has no such section."), { title: "Not found" });
+  if (![...sections, ...unlisted].includes(section) || !readsPools() && !ofFulfil.includes(section)) throw Object.assign(new Error(t("pool.none")), { title: t("pool.noneTitle") });
   const at = { id, signal, pool: await readPool(id) };
   const agenda = readsPools() && (await has("/admin/pools/{pool}/agenda")) ? await get(`admin/pools/${part(id)}/agenda?limit=1000`, { signal }) : null;
   await readZone(at);
   at.commitment = await commitmentOf(at.pool, signal);
   at.agenda = agenda?.items ?? [];
   const head = heading(at), box = readsPools() && moneyBox(at), ready = readyBox(at, section);
-  const body = h("section", { class: "body", "aria-label": { ...sections, ...unlisted }[section] });
-  const nav = h("nav", { class: "sections", "aria-label": "Sections of the pool" },
-    Object.entries(sections).filter(([key]) => readsPools() ? (!ofAgenda.includes(key) || agenda) && (key !== "manage" || mayAct()) : ofFulfil.includes(key)).map(([key, name]) =>
-      h("a", { href: `#/pools/${part(id)}${key && `/${key}`}`, "aria-current": key === section && "page" }, name)));
+  const body = h("section", { class: "body", "aria-label": nameOf(section) });
+  const nav = h("nav", { class: "sections", "aria-label": t("pool.sections") },
+    sections.filter((key) => readsPools() ? (!ofAgenda.includes(key) || agenda) && (key !== "manage" || mayAct()) : ofFulfil.includes(key)).map((key) =>
+      h("a", { href: `#/pools/${part(id)}${key && `/${key}`}`, "aria-current": key === section && "page" }, nameOf(key))));
   const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, proof: proofSection, calendar: calendarSection, agenda: agendaSection, files: filesSection, report: reportSection, manage: lifeSection }[section] ?? stockSection)(at, agenda);
   body.append(...made.elements);
   const explained = explainImpossible(body, at);
@@ -110,20 +112,21 @@ function withKept(prizes, before) {
 }
 
 function heading(at) {
-  const name = h("h1", {}), state = h("span"), seal = h("a", { class: "pill seal", href: `#/pools/${part(at.id)}/proof` }, "verifiable"), facts = h("p", { class: "quiet" }), inner = h("span");
-  const technical = h("details", { hidden: !readsPools() }, h("summary", {}, "Technical"), inner);
+  const name = h("h1", {}), state = h("span"), seal = h("a", { class: "pill seal", href: `#/pools/${part(at.id)}/proof` }, t("pool.verifiable")), facts = h("p", { class: "quiet" }), inner = h("span");
+  const technical = h("details", { class: "technical", hidden: !readsPools() }, h("summary", {}, t("dialog.technical")), inner);
   const actions = h("div", { class: "actions" });
   const pause = pauseNote(at);
   let offered = "";
   return {
-    element: h("div", { class: "title" }, h("div", {}, h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Pools"), " / ", h("code", {}, at.id)), h("div", { class: "row" }, name, state, seal), facts, technical, pause.element), actions),
+    element: h("div", { class: "title" }, h("div", {}, h("p", { class: "crumbs" }, h("a", { href: "#/" }, t("pool.campaigns")), " / ", h("code", {}, at.id)), h("div", { class: "row" }, name, state, seal), facts, technical, pause.element), actions),
     set(pool) {
       say(name, pool.name);
-      if (state.textContent !== pool.state) state.replaceChildren(pill(pool.state));
+      const word = t(`states.${pool.state}`);
+      if (state.textContent !== word) state.replaceChildren(pill(word, pool.state));
       seal.hidden = !pool.committed;
       if (!readsPools()) return;
-      say(facts, [...dates(at.agenda, pool.state), pool.archived && "archived", `times in ${at.zone}${at.isOwnZone ? "" : ", this browser's zone"}`].filter(Boolean).join(" · "));
-      say(inner, `${pool.mode ?? "the service's mode"} · version ${count(pool.version)}${pool.rules ? ` · rules of version ${count(pool.rules)}` : ""}`);
+      say(facts, [...dates(at.agenda, pool.state), pool.archived && t("states.archived"), t(at.isOwnZone ? "pool.zone" : "pool.browserZone", { zone: at.zone })].filter(Boolean).join(" · "));
+      say(inner, t(pool.rules ? "pool.engineRules" : "pool.engine", { mode: pool.mode ?? t("pool.serviceMode"), version: pool.version, rules: pool.rules }));
       pause.set(pool).catch(complain);
       const now = `${pool.state} ${at.commitment?.level} ${Boolean(pool.opening)}`;
       if (offered === now) return;
@@ -136,16 +139,16 @@ function heading(at) {
 /** When a pool opens and closes by its agenda. */
 function dates(agenda, state) {
   const next = (to) => agenda.find((item) => item.state === to && item.done === null && Date.parse(item.at) > Date.now());
-  return [["open", "opens"], ["closed", "closes"]].map(([to, words]) => state !== to && state !== "closed" && next(to) && `${words} ${moment(next(to).at)}`);
+  return [["open", "pool.opens"], ["closed", "pool.closes"]].map(([to, words]) => state !== to && state !== "closed" && next(to) && t(words, { at: moment(next(to).at) }));
 }
 
 /** What may be done to a pool in its state. */
 const offers = (at, pool) => [
-  mayAct() && pool.state === "open" && button("Pause…", () => pausePool(at)),
-  mayAct() && pool.state === "closed" && notPossible("Open…"),
-  mayAct() && pool.state === "paused" && button("Open…", () => at.commitment?.level === "beacon" ? openWithBeacon(at) : changeState(at, "open", "Open the pool?", "Draws are possible at once, on every instance.", "Open")),
-  mayAct() && pool.state !== "closed" && button("Close…", () => changeState(at, "closed", "Close the pool permanently?", "Closing is final. No draw is possible after it, and no other state.", "Close permanently"), "danger"),
-  button("Audit", () => audit(at)),
+  mayAct() && pool.state === "open" && button(t("pool.pause"), () => pausePool(at)),
+  mayAct() && pool.state === "closed" && notPossible(t("pool.open")),
+  mayAct() && pool.state === "paused" && button(t("pool.open"), () => at.commitment?.level === "beacon" ? openWithBeacon(at) : changeState(at, "open", t("pool.openTitle"), t("pool.openHint"), t("pool.openYes"))),
+  mayAct() && pool.state !== "closed" && button(t("pool.close"), () => changeState(at, "closed", t("pool.closeTitle"), t("pool.closeHint"), t("pool.closeYes")), "danger"),
+  button(t("pool.audit"), () => audit(at)),
 ];
 
 /** A button for what the close has ended. */
@@ -162,22 +165,22 @@ function changeState(at, state, title, body, yes) {
     async act() {
       await send("PATCH", `admin/pools/${part(at.id)}`, { state }, { "If-Match": `"${revision}"` });
       await at.refresh();
-      return `The pool is ${state}.`;
+      return t("pool.changed", { state: t(`states.${state}`) });
     },
   });
 }
 
 /** Audits the pool, and shows what was found. */
 async function audit(at) {
-  const place = h("div", { "aria-live": "polite" }, h("p", { class: "quiet" }, "Every row of the pool is read once…"));
-  const dialog = ask({ title: "Audit", body: place, no: "Close", wide: true });
+  const place = h("div", { "aria-live": "polite" }, h("p", { class: "quiet" }, t("pool.auditReads")));
+  const dialog = ask({ title: t("pool.audit"), body: place, no: t("pool.auditClose"), wide: true });
   try {
     const found = await get(`admin/pools/${part(at.id)}/audit`);
     const rows = found.prizes.map((p) => [h("code", {}, p.prize), number(p.stocked), number(p.issued), number(p.awards), number(p.remaining), number(p.over_issued)]);
     place.replaceChildren(
-      h("p", { dataset: { ok: found.ok, version: found.version } }, pill(found.ok ? "all well" : "violated", found.ok ? "open" : "bad"), ` at version ${count(found.version)}`),
-      found.violations.length ? table("Violations", ["Rule", "What was found"], found.violations.map((v) => [h("code", {}, v.rule), v.detail])) : "",
-      table("Prizes", ["Prize", "#Stocked", "#Issued", "#Awards", "#Remaining", "#Over-issued"], rows));
+      h("p", { dataset: { ok: found.ok, version: found.version } }, nodes("pool.audited", { result: pill(t(found.ok ? "pool.allWell" : "pool.violated"), found.ok ? "open" : "bad"), version: found.version })),
+      found.violations.length ? table(t("pool.violations"), [t("pool.rule"), t("pool.found")], found.violations.map((v) => [h("code", {}, v.rule), v.detail])) : "",
+      table(t("pool.prizes"), [t("pool.prize"), ...["pool.stocked", "pool.issued", "pool.awards", "pool.remaining", "pool.overIssued"].map((name) => `#${t(name)}`)], rows));
   } catch (problem) {
     dialog.close();
     complain(problem);
@@ -202,10 +205,10 @@ async function stockSection(at) {
     const value = h("b", { dataset: { figure: kind } });
     return { element: h("div", {}, h("span", {}, label), value), value };
   };
-  const remaining = figure("Remaining", "remaining"), issued = figure("Issued", "issued"), speed = figure("Draws per second", "rate"), end = figure("Forecast", "end");
-  const stock = chart({ label: "Remaining", kind: "stock", close: true });
-  const speeds = chart({ label: "Draws per second", kind: "rate", whole: false });
-  const whole = chart({ label: "Awards, moves and changes since the beginning", kind: "whole" });
+  const remaining = figure(t("pool.remaining"), "remaining"), issued = figure(t("pool.issued"), "issued"), speed = figure(t("pool.speed"), "rate"), end = figure(t("pool.forecast"), "end");
+  const stock = chart({ label: t("pool.remaining"), kind: "stock", close: true });
+  const speeds = chart({ label: t("pool.speed"), kind: "rate", whole: false });
+  const whole = chart({ label: t("pool.history"), kind: "whole" });
   const begun = { whole: [], rates: [], remaining: [] };
   const then = { ...at.pool };
   const from = Date.parse(live.at ?? new Date());
@@ -214,12 +217,12 @@ async function stockSection(at) {
   const prizes = prizesTable(at);
   const spoken = h("p", { class: "unseen", "aria-live": "polite" });
   let said = 0;
-  const actions = h("div", { class: "actions changes" }, mayAct() && button("Add a prize…", () => addPrize(at)), mayStock() && button("Import…", () => importFile(at)));
+  const actions = h("div", { class: "actions changes" }, mayAct() && button(t("pool.addPrize"), () => addPrize(at)), mayStock() && button(t("pool.importFile"), () => importFile(at)));
   return {
     elements: [
       h("div", { class: "figures" }, [remaining, issued, speed, end].map((f) => f.element)),
       h("div", { class: "charts" }, stock.element, speeds.element), whole.element,
-      h("div", { class: "title" }, h("h2", {}, "Prizes"), actions), prizes.element, spoken,
+      h("div", { class: "title" }, h("h2", {}, t("pool.prizes")), actions), prizes.element, spoken,
     ],
     set(pool) {
       sayNumber(remaining.value, pool.remaining);
@@ -233,7 +236,7 @@ async function stockSection(at) {
       prizes.set(pool.prizes);
       if (Date.now() - said > 20000) {
         said = Date.now();
-        say(spoken, `${count(pool.remaining)} of ${count(pool.stocked)} units remain, ${forecast(pool)}.`);
+        say(spoken, t("pool.spoken", { left: pool.remaining, of: pool.stocked, forecast: forecast(pool) }));
       }
     },
   };
