@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// englishOn is an expression for the English words of groups of texts that stand in a place
+// of the page, also in its labels. Parts of a text between its holes are searched for: at
+// least so many letters, as whole words.
+const englishOn = `Promise.all(["en", "de"].map((l) => import(new URL("ui/text." + l + ".js", document.baseURI)))).then(([en, de]) => {
+	const found = [], texts = (of) => (typeof of === "string" ? [of] : Object.values(of));
+	for (const place of document.querySelectorAll(%q)) {
+		const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+		for (let node; (node = walker.nextNode());) if (!node.parentElement.closest("pre, textarea")) found.push(node.data);
+		for (const e of place.querySelectorAll("*")) found.push(e.ariaLabel ?? "", e.title ?? "", e.placeholder ?? "");
+	}
+	if (found.length < 10) throw new Error("no such place");
+	const parts = %q.split(" ").flatMap((group) => Object.entries(en.texts[group]).flatMap(([name, text]) => {
+		const german = texts(de.texts[group][name]).join("\n");
+		return texts(text).flatMap((t) => t.split(/\{\w+\}/)).map((part) => part.trim()).filter((part) => part.replace(/[^a-z ]/gi, "").length >= %d && !german.includes(part));
+	}));
+	const stands = (part) => found.some((t) => new RegExp("(?<!\\p{L})" + part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "(?!\\p{L})", "u").test(t));
+	return [...new Set(parts)].filter(stands).join("\n");
+})`
+
+// english returns the English words of groups of texts in a place of the page.
+func (b *browser) english(place, groups string, lettersMin int) (found string) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate(fmt.Sprintf(englishOn, place, groups, lettersMin), &found, awaited))
+	return found
+}
+
+// TestUIRulesInGerman: the view of a pool, the steps until it is ready and the form of rules
+// are German, and say what rules mean without the service's English sentences. German
+// entries are read: 1 von 20, 14 Tage. What has two meanings, such as 1 zu 20, is refused.
+func TestUIRulesInGerman(t *testing.T) {
+	t.Parallel()
+	source := axe(t)
+	s := administered(t)
+	b := browse(t, s.url, 1200, 900, speaks("de-DE,de"), inBerlin)
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	require.Equal(t, "Name oder Kennung", eval[string](b, `document.querySelector("form.find input").placeholder`))
+	b.visit("#/pools/summer", "Summer party")
+	b.stepIs("dates", "zu tun")
+	b.visit("#/pools/spring", "Spring draw")
+	b.stepIs("prizes", "erledigt")
+	b.await(`document.querySelector(".ready summary").textContent === "Bereit: Teilnehmer können ziehen"`)
+	b.says("Zeiten in Europe/Berlin")
+	b.accessible(source, "a German pool")
+	const here = "pool poolcopy poolsearch ready rules rulesdialog rulesdiff rulesfields rulesform ruleslaw rulesmeaning rulesusers ruleszone words"
+	require.Empty(t, b.english("main", here, 12))
+	require.Empty(t, b.english("main > .title, main > .ready, main > .sections, .figures", here, 4))
+	eval[bool](b, `(document.querySelector(".figures").append("Draws per second"), true)`)
+	require.Equal(t, "Draws per second", b.english("main", here, 12), "the double")
+
+	b.visit("#/pools/spring/manage", "Spring draw")
+	require.Equal(t, "Spring draw (Kopie)", evalModule(b, "text.js", `m.t("poolcopy.nameOf", { name: "Spring draw" })`))
+	b.visit("#/pools/spring/rules", "Spring draw")
+	b.says("1 von 4 Ziehungen gewinnt zurzeit.")
+	b.says("Eine Ziehung ohne Gewinn gibt No luck today")
+	require.Empty(t, b.english("main", here, 12))
+	b.accessible(source, "German rules")
+	b.press("Regeln ändern…")
+	b.await(`document.querySelector("dialog .means li")`)
+	b.accessible(source, "the German form of rules")
+	require.Empty(t, b.english("dialog", here, 4))
+
+	b.sets("Chancen", "Chance", "1 zu 20")
+	b.press("Unterschied zeigen")
+	require.Equal(t, "Bitte eine Chance angeben, zum Beispiel 1 von 20 oder 5 %.", eval[string](b, `document.querySelector("dialog input:invalid").validationMessage`))
+	require.Empty(t, b.english("dialog", here, 4))
+	b.sets("Chancen", "Chance", "1 von 2.000")
+	b.await(`document.querySelector("dialog .rules-form").textContent.includes("0,05 %")`)
+	b.press("Grenze hinzufügen")
+	b.sets("Grenzen je Teilnehmer", "Wie oft", "rolling")
+	b.sets("Grenzen je Teilnehmer", "Dauer", "36 Std.")
+	b.sets("Grenzen je Teilnehmer", "Höchstens", "3")
+	b.sets("Einlösen", "Gewinne müssen eingelöst werden", "tick")
+	b.sets("Einlösen", "Innerhalb von", "14 Tage")
+	b.sets("Budget", "Die Gewinne kosten höchstens", "50.000,5 €")
+	b.sets("Budget", "Wie oft", "day")
+	b.sets("Teilnehmer und Chancen", "Gesperrte Teilnehmer", "u7")
+	b.press("Unterschied zeigen")
+	require.ElementsMatch(t, []string{
+		"geändert Gewinnchance Chance auf einen Gewinn: 1 von 4 → Chance auf einen Gewinn: 1 von 2000",
+		"neu Grenzen Höchstens 3 Ziehungen je Teilnehmer innerhalb von 36h", "neu Budget Gewinne kosten höchstens 50.000,50 pro Tag",
+		"neu Zeitzone Tage beginnen nach der Uhr von Europe/Berlin", "neu gesperrt 1 Teilnehmer: u7", "neu Einlösen Gewinne müssen innerhalb von 14 Tagen eingelöst werden",
+	}, b.differs())
+	for _, sentence := range []string{"1 Teilnehmer ist gesperrt", "Teilnehmer dürfen die Chancen lesen", "Ein Gewinn über eine Grenze oder das Budget hinaus wird nicht vergeben, und alle anderen Chancen bleiben gleich"} {
+		require.Contains(t, eval[[]string](b, `[...document.querySelectorAll("dialog .meaning li")].map((li) => li.textContent)`), sentence)
+	}
+	require.Empty(t, b.english("dialog", here, 4))
+	b.press("In Kraft setzen")
+	b.said("Die Regeln gelten.")
+	require.JSONEq(t, `{"fallback":"none","win":"1/2000","disclose":true,"limits":[{"of":"draws","max":3,"per":"36h"}],"budget":{"max":"50000.50","per":"day"},
+		"zone":"Europe/Berlin","blocked":["u7"],"claims":{"within":"336h"}}`, mustJSON(t, s.inForce()["rules"]))
+
+	b.press("Regeln ändern…")
+	b.press("JSON")
+	b.fill("Das ganze Dokument", "{\"fallback\":\"none\",\n \"limits\":[],}")
+	b.press("Unterschied zeigen")
+	b.await(`/^Kein JSON.*Zeile 2, Spalte 1\d/.test(document.querySelector("dialog [role=alert]").textContent)`)
+	require.Equal(t, "}", eval[string](b, markedJSON), "the place is marked in any language")
+	b.press("Abbrechen")
+	b.await(`!document.querySelector("dialog")`)
+	for _, row := range [][2]string{
+		{"1 von 20", "1/20"}, {"1 aus 20", "1/20"}, {"1 of 20", "1/20"}, {"2,5 %", "1/40"}, {"1 zu 20", "none"}, {"1:20", "none"},
+	} {
+		require.Equal(t, row[1], evalModule(b, "words.js", fmt.Sprintf(`(({ a, b } = {}) => (b ? a + "/" + b : "none"))(m.readChance(%q) ?? {})`, row[0])), row[0])
+	}
+	for _, row := range [][2]string{
+		{"14 Tage", "336h"}, {"1 Tag", "24h"}, {"7 Tg.", "168h"}, {"36 Std.", "36h"}, {"2 Stunden", "2h"}, {"5 Min.", "5m"}, {"90 Sekunden", "90s"}, {"14 days", "336h"}, {"1 d", "24h"}, {"2 Monate", "none"},
+	} {
+		require.Equal(t, row[1], evalModule(b, "words.js", fmt.Sprintf(`m.readLength(%q) ?? "none"`, row[0])), row[0])
+	}
+	b.quiet(0)
+}
