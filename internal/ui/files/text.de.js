@@ -1,7 +1,8 @@
 // The texts of the page in German. Its words, each the same everywhere:
 //   campaign (pool) Kampagne · prize Gewinn · losing ticket, blank Niete · draw Ziehung, ziehen · ticket Los · win gewinnen
 //   award Gewinnfall · player, user Teilnehmer · unit Stück · stock Bestand · code Code · claim einlösen · sent verschickt
-//   voided ungültig · rules Regeln · limit Grenze · chance, odds Chance · budget Budget · calendar, agenda Kalender
+//   voided ungültig · rules Regeln · limit Grenze · chance, odds Chance · budget Budget · calendar Kalender · agenda Termine
+//   guarantee Garantie · miss Ziehung ohne Gewinn · draft Entwurf · to block sperren · time zone Zeitzone
 //   open offen · paused pausiert · closed beendet · archived archiviert · log Protokoll · job Aufgabe · maintenance Wartung
 //   access key Zugangsschlüssel · role Rolle · provably fair nachweislich fair · seed Zufallsschlüssel · receipt Beleg
 //   simulation Probelauf · audit Prüfung · webhook Webhook · Technical Technisches
@@ -170,16 +171,16 @@ export const texts = {
     copy: "Kopieren",
     intro: "Die Kopie ist pausiert und hat die Gewinne mit ihrem Bestand, die Regeln, die Texte, Bilder und Links dieser Kampagne. Gewinnfälle, Protokoll, Nachweis und die Seite zur Fairness bleiben hier.",
     codes: "Gewinne mit Codes beginnen ohne Bestand: jeder Code wird nur einmal vergeben.",
-    agenda: "Kalender kopieren",
-    agendaHint: "Bestand und Regeln sind dann die von vor den Änderungen durch den Kalender.",
-    noAgenda: "Der Kalender ist leer.",
+    agenda: "Termine kopieren",
+    agendaHint: "Bestand und Regeln sind dann die von vor den Änderungen durch Termine.",
+    noAgenda: "Keine Termine.",
     day: "Erster Tag der Kopie",
-    dayHint: "Der Kalender dieser Kampagne beginnt am {day}. Jeder Eintrag verschiebt sich um gleich viele Tage und behält seine Uhrzeit in {zone}.",
-    earlier: { one: "Alles ist {n} Tag früher. Verdeckte Einträge werden neu und zufällig verteilt.", other: "Alles ist {n} Tage früher. Verdeckte Einträge werden neu und zufällig verteilt." },
-    later: { one: "Alles ist {n} Tag später. Verdeckte Einträge werden neu und zufällig verteilt.", other: "Alles ist {n} Tage später. Verdeckte Einträge werden neu und zufällig verteilt." },
+    dayHint: "Die Termine dieser Kampagne beginnen am {day}. Jeder verschiebt sich um gleich viele Tage und behält seine Uhrzeit in {zone}.",
+    earlier: { one: "Alles ist {n} Tag früher. Verdeckte Termine werden neu und zufällig verteilt.", other: "Alles ist {n} Tage früher. Verdeckte Termine werden neu und zufällig verteilt." },
+    later: { one: "Alles ist {n} Tag später. Verdeckte Termine werden neu und zufällig verteilt.", other: "Alles ist {n} Tage später. Verdeckte Termine werden neu und zufällig verteilt." },
     made: "Kampagne {id} ist angelegt.",
-    seals: "Siegel des Kalenders aufbewahren",
-    sealsHint: "Mit dem Salz eines Siegels kann später jeder prüfen, dass ein Plan nicht geändert wurde. Der Dienst speichert kein Salz: bitte diesen Text aufbewahren, wenn das bewiesen werden soll.",
+    seals: "Siegel der Termine aufbewahren",
+    sealsHint: "Mit dem Salt eines Siegels kann später jeder prüfen, dass ein Plan nicht geändert wurde. Der Dienst speichert keine Salts: bitte diesen Text aufbewahren, wenn das bewiesen werden soll.",
     sealsOf: "Siegel von {id}",
     close: "Schließen",
   },
@@ -204,8 +205,8 @@ export const texts = {
     prizeCount: { one: "{n} Gewinn", other: "{n} Gewinne" },
     unitCount: { one: "{n} Stück", other: "{n} Stück" },
     stock: "{prizes}, {units}",
-    stockAndMore: "{prizes}, {units}, und weitere nach Kalender",
-    stockComes: "der ganze Bestand kommt nach Kalender",
+    stockAndMore: "{prizes}, {units}, weitere kommen zu Terminen",
+    stockComes: "der ganze Bestand kommt zu Terminen",
     noUnits: "kein Gewinn hat Bestand",
     noPrize: "noch kein Gewinn",
     rules: "Regeln",
@@ -332,13 +333,13 @@ export const texts = {
     disclosed: "Teilnehmer dürfen die Chancen lesen",
     undisclosed: "Teilnehmer dürfen die Chancen nicht lesen",
     wins: "Gewinne",
-    winsOf: "Gewinne von {prizes}",
+    winsOf: "Gewinne ({prizes})",
     claims: "{wins} müssen eingelöst werden",
     claimsWithin: "{wins} müssen {within} eingelöst werden",
     noReturn: "{claims} und kommen sonst nicht in den Bestand zurück",
     limitDraws: { one: "Höchstens {n} Ziehung je Teilnehmer {per}", other: "Höchstens {n} Ziehungen je Teilnehmer {per}" },
     limitWins: { one: "Höchstens {n} Gewinn je Teilnehmer {per}", other: "Höchstens {n} Gewinne je Teilnehmer {per}" },
-    limitPrize: { one: "Höchstens {n}-mal {prize} je Teilnehmer {per}", other: "Höchstens {n}-mal {prize} je Teilnehmer {per}" },
+    limitPrize: { one: "Höchstens einmal {prize} je Teilnehmer {per}", other: "Höchstens {n}-mal {prize} je Teilnehmer {per}" },
     low: "Eine Warnung, wenn weniger als {n} von {prize} übrig sind",
     chance: "Chance auf {prize}: {chance}",
     wholeOnly: "das Ganze, zu dem die Anteile gehören, aber keine Chance",

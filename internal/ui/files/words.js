@@ -7,9 +7,9 @@ const thousands = /^[1-9]\d{0,2}(?:[.,' \u00a0\u202f’]\d{3})+$/;
 
 /** A whole number, perhaps with marks of thousands; null for any other text. */
 function whole(text) {
-  const t = text.trim();
-  if (/^\d+$/.test(t)) return BigInt(t);
-  return thousands.test(t) ? BigInt(t.replace(/\D/g, "")) : null;
+  const typed = text.trim();
+  if (/^\d+$/.test(typed)) return BigInt(typed);
+  return thousands.test(typed) ? BigInt(typed.replace(/\D/g, "")) : null;
 }
 
 const divisor = (a, b) => (b === 0n ? a : divisor(b, a % b));
@@ -69,7 +69,7 @@ export function readAmount(text) {
 }
 
 const lengths = [
-  [/^(?:d(?:ays?)?|tg|tagen?|tage?)$/, 24, "h"],
+  [/^(?:d(?:ays?)?|tg|tag(?:en?)?)$/, 24, "h"],
   [/^(?:h|hours?|std|stunden?)$/, 1, "h"],
   [/^(?:m|mins?|minutes?|minuten?)$/, 1, "m"],
   [/^(?:s|secs?|seconds?|sek|sekunden?)$/, 1, "s"],
@@ -77,10 +77,10 @@ const lengths = [
 
 /** A length of time such as "14 days", "14 Tage" or "336h", as documents have it; null for any other text. */
 export function readLength(text) {
-  const t = text.trim();
-  if (/^(?:\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns))+$/.test(t)) return t;
-  const [, n, unit] = t.match(/^(\d{1,6})\s*([a-z]+)\.?$/i) ?? [];
-  const [, times, of] = lengths.find(([names]) => names.test(unit?.toLowerCase())) ?? [];
+  const typed = text.trim();
+  if (/^(?:\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns))+$/.test(typed)) return typed;
+  const [, n, unit = ""] = typed.match(/^(\d{1,6})\s*([a-z]+)\.?$/i) ?? [];
+  const [, times, of] = lengths.find(([names]) => names.test(unit.toLowerCase())) ?? [];
   return of ? `${n * times}${of}` : null;
 }
 
