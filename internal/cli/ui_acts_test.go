@@ -23,7 +23,7 @@ func TestUIActs(t *testing.T) {
 	b.press("Cancel")
 	b.press("Pause…")
 	b.press("Pause")
-	b.said("The pool is paused.")
+	b.said("The campaign is paused.")
 	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/spring", ""), `"state":"paused"`)
 	b.press("Open…")
 	b.press("Open")
@@ -32,16 +32,16 @@ func TestUIActs(t *testing.T) {
 	b.press("Stock…") // of the first prize
 	b.fill("Units", "25")
 	b.fill("Reason", "restock")
-	b.press("Move the stock")
+	b.press("Change stock")
 	b.said("Gold coin: +25, 125 remain.")
 	b.press("Stock…")
 	b.fill("What", "-1")
 	b.fill("Units", "1000")
 	b.fill("Reason", "too many")
-	b.press("Move the stock")
+	b.press("Change stock")
 	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("below")`)
 	b.fill("Units", "5")
-	b.press("Move the stock")
+	b.press("Change stock")
 	b.said("Gold coin: -5, 120 remain.")
 	b.await(`document.querySelector("[data-prize=gold] [data-label=Remaining]").dataset.value === "120"`)
 
@@ -50,9 +50,10 @@ func TestUIActs(t *testing.T) {
 	b.press("Preview")
 	b.await(`document.querySelectorAll("dialog .lines li").length >= 2`)
 	require.Regexp(t, `line 2: stock must be .*line 3: prize id`, eval[string](b, `document.querySelector("dialog .lines").textContent`))
+	b.says("prize: a short id in small letters, such as mug-red. stock: give a number,")
 	b.fill("Or its text", "prize,name,value,stock\ngold,,,10\ncup,Tin cup,1.00,5\n")
 	b.press("Preview")
-	b.await(`document.querySelector("dialog .preview").textContent.includes("15 units; 1 new prizes, 1 restocked")`)
+	b.await(`document.querySelector("dialog .preview").textContent.includes("15 units; 1 new prize, 1 restocked")`)
 	require.NotContains(t, s.admin(http.StatusOK, "GET", "/admin/pools/spring", ""), "Tin cup", "a preview writes nothing")
 	b.press("Import")
 	b.said("Imported: 15 units")
@@ -91,7 +92,7 @@ func TestUIActs(t *testing.T) {
 	b.visit("#/pools/spring/rules", "Spring draw")
 	b.await(offered + ` === 0`)
 	b.press("Change the rules…")
-	b.said("The pool is closed, which is final")
+	b.said("The campaign is closed, which is final")
 	require.False(t, eval[bool](b, `Boolean(document.querySelector("dialog"))`))
 	b.quiet(2) // the withdrawal and the file
 }
@@ -118,7 +119,7 @@ func TestUIAgenda(t *testing.T) {
 	b.press("Add to it…")
 	b.fill("When", "2999-12-31T23:59:00")
 	b.press("Add")
-	b.await(`document.querySelector(".line").textContent.includes("the pool becomes open")`)
+	b.await(`document.querySelector(".line").textContent.includes("the campaign becomes open")`)
 	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/summer/agenda", ""), `"state":"open"`)
 	b.press("Add to it…")
 	b.fill("When", "2999-11-30T08:00:00")
@@ -145,6 +146,6 @@ func TestUIAgenda(t *testing.T) {
 	}
 	b.press("Remove…")
 	b.press("Remove")
-	b.await(`!document.querySelector(".line").textContent.includes("the pool becomes open")`)
+	b.await(`!document.querySelector(".line").textContent.includes("the campaign becomes open")`)
 	b.quiet(1) // the invalid rules
 }

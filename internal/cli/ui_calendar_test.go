@@ -200,7 +200,7 @@ func TestUICalendar(t *testing.T) {
 	require.Equal(t, calendar{"08:00": {"mug": {Planned: 5}, "sled": {Planned: 1}, "": {Planned: 6}}, "hidden": {"gold": {Planned: 2}, "": {Planned: 2}},
 		"sum": {"mug": {Planned: 5}, "sled": {Planned: 1}, "gold": {Planned: 2}, "": {Planned: 8}}}, eval[calendar](b, grid))
 	b.press("Remove this day's plan…")
-	b.says("8 units that are not done: 2 releases and 1 hidden lists.")
+	b.says("8 units that are not done: 2 releases and 1 hidden list.")
 	b.press("Remove")
 	b.said("8 units were removed from the calendar.")
 	b.press("All days")
@@ -323,7 +323,7 @@ func TestUICalendarHides(t *testing.T) {
 	auditor.signIn("auditor")
 	auditor.await(`document.querySelectorAll(".pools li").length === 3`)
 	auditor.visit("#/pools/advent/calendar", "Advent")
-	auditor.says("1 planned moves of stock are not shown: only admins see them.")
+	auditor.says("1 planned move of stock is not shown: only admins see it.")
 	require.Equal(t, map[string]released{"gold": {Planned: 9}, "sled": {Done: 2}, "": {Planned: 9, Done: 2}}, eval[calendar](auditor, grid)["sum"])
 	require.False(t, auditor.offers("Add by hand…") || auditor.offers("Fill by spreading…"))
 	auditor.opens("hidden", "gold")

@@ -17,7 +17,7 @@ func TestUIPause(t *testing.T) {
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
 	b.visit("#/pools/spring", "Spring draw")
 	b.press("Pause…")
-	b.fill("Notice", "Back at 8 <b>pm</b>")
+	b.fill("Players see", "Back at 8 <b>pm</b>")
 	b.fill("Reason", "restore of the backup")
 	b.fill("Retry after", "soon")
 	b.press("Pause")
@@ -27,9 +27,9 @@ func TestUIPause(t *testing.T) {
 	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("24h")`)
 	b.fill("Retry after", "5m")
 	b.press("Pause")
-	b.said("The pool is paused.")
+	b.said("The campaign is paused.")
 	const shown = `document.querySelector(".pause:not([hidden])")?.textContent`
-	const want = "Callers retry: paused for about 5m. · Notice: Back at 8 <b>pm</b> · Reason: restore of the backup"
+	const want = "Paused for about 5m: shops try again after it. · Players see: Back at 8 <b>pm</b> · Reason: restore of the backup"
 	b.await(shown + ` === "` + want + `"`)
 	status, body, err := s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`, "Authorization", "Bearer draw")
 	require.NoError(t, err)

@@ -41,11 +41,11 @@ func TestUINewPool(t *testing.T) {
 	b.fill("Kind", "blank")
 	b.press("Add the prize")
 	b.said("No luck was added.")
-	b.press("Correct…") // the first
+	b.press("Rename or change value…") // the first
 	b.fill("Name", "Wooden sledge")
 	b.fill("Value", "59.90")
-	b.press("Correct the prize")
-	b.said("The prize was corrected.")
+	b.press("Change the prize")
+	b.said("The prize was changed.")
 	b.says("Wooden sledge")
 	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/winter", ""), `{"id":"sled","name":"Wooden sledge","value":"59.90","kind":"prize","stocked":3,"issued":0,"remaining":3,"given":"0.00"}`)
 	b.press("Open…")
@@ -56,7 +56,7 @@ func TestUINewPool(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, body)
 	b.await(`document.querySelector("[data-prize=sled] [data-label=Issued]").dataset.value === "1"`)
 	b.await(`[...document.querySelectorAll("[data-prize=sled] button")].filter((b) => b.ariaDisabled !== "true").map((b) => b.textContent).join() === "Stock…,Shown as…"`)
-	b.press("Correct…")
+	b.press("Rename or change value…")
 	b.said("1 unit was drawn with this name and value.")
 
 	b.press("Shown as…") // of the first, which has issued a unit
@@ -153,7 +153,7 @@ func TestUIDraftRules(t *testing.T) {
 	require.Empty(t, eval[string](b, `document.querySelector("dialog .preview").textContent`), "what was said is of another draft")
 	b.press("Check and simulate")
 	b.says("The document is good.")
-	b.await(`document.querySelector("dialog .preview details").textContent.includes("50.00 %")`)
+	b.await(`document.querySelector("dialog .preview details").textContent.includes("50.00%")`)
 	require.NotContains(t, s.admin(http.StatusOK, "GET", "/admin/pools/spring/rules", ""), "1/2", "it is in force nowhere")
 	b.press("Cancel")
 	b.press("Remove them…")

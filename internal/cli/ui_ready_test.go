@@ -119,7 +119,7 @@ func lifeAccess(b *browser, source string) {
 		b.asks(source, text, "Cancel")
 	}
 	b.press("Archive…")
-	b.said("Only a closed pool can be archived.")
+	b.said("Only a closed campaign can be archived.")
 	b.accessible(source, "why something is not possible")
 	require.LessOrEqual(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "wider than the window")
 }

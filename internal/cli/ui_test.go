@@ -144,7 +144,7 @@ func TestUIRoles(t *testing.T) {
 		b.await(fmt.Sprintf(`document.querySelector("[role=alert]").textContent.includes(%q)`, says))
 		require.Nil(t, eval[any](b, `sessionStorage.getItem("drawsvc-token")`))
 	}
-	all := []string{"Pause…", "Close…", "Add a prize…", "Correct…", "Stock…", "Import…", "Audit"}
+	all := []string{"Pause…", "Close…", "Add a prize…", "Rename or change value…", "Stock…", "Import…", "Audit"}
 	for token, offered := range map[string][]string{"auditor": all[6:], "stock": all[4:], "admin": all} {
 		b.signIn(token)
 		b.await(`document.querySelectorAll(".pools li").length === 2`)

@@ -24,8 +24,8 @@ var (
 	pluralForm = regexp.MustCompile(`(\w+): "((?:[^"\\]|\\.)*)"`)
 	textName   = regexp.MustCompile(`^(\w+)\.[\w-]+$`)
 	textCall   = regexp.MustCompile(`\b(?:t|nodes)\("([^"]*)"`)
+	eventName  = regexp.MustCompile(`^(?:prize\.empty|pool\.(?:empty|opened|paused|closed)|agenda\.failed|budget\.spent)$`)
 	fileName   = regexp.MustCompile(`\.(?:csv|zip|json|js|txt)$`)
-	eventType  = regexp.MustCompile(`^pool\.(?:empty|opened|paused|closed)$`) // of webhooks
 )
 
 // holes returns the holes of a text, each once.
@@ -117,7 +117,7 @@ func misused(texts map[string]textForms, scripts map[string]string) (found []str
 			}
 			m := textName.FindStringSubmatch(l.text)
 			isCalled := regexp.MustCompile(`\b(?:t|nodes)\($`).MatchString(l.before)
-			if !isCalled && (m == nil || !groups[m[1]] || fileName.MatchString(l.text) || eventType.MatchString(l.text)) || strings.Contains(l.text, "\x00") {
+			if !isCalled && (m == nil || !groups[m[1]] || fileName.MatchString(l.text) || eventName.MatchString(l.text) && texts[l.text] == nil) || strings.Contains(l.text, "\x00") {
 				continue
 			}
 			used[l.text] = true
@@ -268,9 +268,9 @@ func TestTextsAreUsed(t *testing.T) {
 func TestTextsAreUsedCatches(t *testing.T) {
 	t.Parallel()
 	texts := map[string]textForms{
-		"a.b": {"other": "{x} y"}, "a.c": {"one": "a unit", "other": "{n} units"}, "s.open": {"other": "open"}, "errors.x": {"other": "no"},
+		"a.b": {"other": "{x} y"}, "a.c": {"one": "a unit", "other": "{n} units"}, "s.open": {"other": "open"}, "agenda.a": {"other": "a"}, "errors.x": {"other": "no"},
 	}
-	const good = "t(\"a.b\", { x: f({ a: 1, b }, \"}\") }); nodes(\"a.c\", { n }); t(`s.${state}`); save(\"a.csv\");"
+	const good = "t(\"a.b\", { x: f({ a: 1, b }, \"}\") }); nodes(\"a.c\", { n }); t(\"agenda.a\"); t(`s.${state}`); save(\"a.csv\"); on(\"agenda.failed\");"
 	require.Empty(t, misused(texts, map[string]string{"x.js": good}))
 	for text, want := range map[string]string{
 		good + ` t("a.z")`:                               "x.js: no text a.z",

@@ -2,8 +2,9 @@
 
 import { call, get, part, send } from "./api.js";
 import { ask } from "./dialog.js";
-import { button, field, h, pill, time, count } from "./dom.js";
+import { button, count, field, h, moment, pill, time } from "./dom.js";
 import { mayAct } from "./state.js";
+import { nodes, t } from "./text.js";
 import { readDocument } from "./words.js";
 import { instantOf } from "./zone.js";
 
@@ -20,20 +21,20 @@ export async function agendaSection(at, first) {
     const secret = items.filter((i) => i.hidden).map((i) => i.hidden);
     const known = items.filter((i) => !i.hidden).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
     const done = known.filter(isDone), open = known.filter((i) => !isDone(i));
-    const more = (n, words) => n > 0 && h("li", { class: "quiet" }, `${count(n)} ${words}`);
+    const more = (n, words) => n > 0 && h("li", { class: "quiet" }, words);
     line.replaceChildren(...[
-      more(done.length - doneMax, "before these"), ...done.slice(-doneMax).map((i) => entry(path, i, read)),
-      h("li", { class: "now" }, h("span", {}, "now")),
-      ...open.slice(0, openMax).map((i) => entry(path, i, read)), more(open.length - openMax, "after these"),
+      more(done.length - doneMax, t("agenda.before", { n: done.length - doneMax })), ...done.slice(-doneMax).map((i) => entry(path, i, read)),
+      h("li", { class: "now" }, h("span", {}, t("agenda.now"))),
+      ...open.slice(0, openMax).map((i) => entry(path, i, read)), more(open.length - openMax, t("agenda.after", { n: open.length - openMax })),
       ...secret.map((line) => hiddenEntry(path, line, read)),
-      more(hidden, "moves of stock, which admins see"),
+      more(hidden, t("agenda.secret", { n: hidden })),
     ].filter(Boolean));
   };
   const read = async () => show(await itemsOf(path, await get(`${path}?limit=1000`, { signal: at.signal }), at.signal));
   show(await itemsOf(path, first, at.signal));
   let seen = at.pool.version;
   return {
-    elements: [h("div", { class: "title" }, h("h2", {}, "Agenda"), mayAct() && button("Add to it…", () => add(at, path, read), "changes")), line],
+    elements: [h("div", { class: "title" }, h("h2", {}, t("agenda.title")), mayAct() && button(t("agenda.add"), () => add(at, path, read), "changes")), line],
     set(pool) {
       if (pool.version === seen) return;
       seen = pool.version;
@@ -53,42 +54,54 @@ async function itemsOf(path, page, signal) {
 
 /** Items that nobody sees before they are done: their number, their span and their seal. */
 function hiddenEntry(path, line, read) {
-  const what = `${count(line.count)} ${line.moment ? "winning moments" : "units"} of ${line.prize}, hidden until they are done`;
-  return h("li", {}, line.from ? h("span", {}, time(line.from), " to ", time(line.to)) : h("span", { class: "quiet" }, "at hidden times"),
-    h("span", {}, what, " ", h("span", { class: "quiet" }, `seal ${line.sha256.slice(0, 12)}. Whoever reads the database's rows can know the times.`)),
-    mayAct() && button("Remove…", () => ask({
-      title: "Remove these from the agenda?", yes: "Remove", kind: "danger",
-      body: h("p", {}, `All that is not done of what version ${line.version} planned, as one change.`),
+  const what = t(line.moment ? "agenda.hiddenMoments" : "agenda.hiddenUnits", { n: line.count, prize: line.prize });
+  return h("li", {}, line.from ? h("span", {}, nodes("agenda.span", { from: time(line.from), to: time(line.to) })) : h("span", { class: "quiet" }, t("agenda.hiddenTimes")),
+    h("span", {}, what, " ", h("span", { class: "quiet" }, t("agenda.seal", { seal: line.sha256.slice(0, 12) }))),
+    mayAct() && button(t("agenda.remove"), () => ask({
+      title: t("agenda.removeAll"), yes: t("agenda.removeYes"), kind: "danger",
+      body: [
+        h("p", {}, t("agenda.removeTogether")),
+        h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t("agenda.version", { n: line.version }))),
+      ],
       async act() {
         await send("DELETE", `${path}/imports/${part(line.version)}`);
         await read();
-        return "Removed from the agenda.";
+        return t("agenda.removed");
       },
     }), "small changes"));
 }
 
+/** What an item does, in words. */
+function wordsOf(item) {
+  if (item.state) return t(`agenda.becomes-${item.state}`);
+  if (item.moment) return t("agenda.moment", { prize: item.moment });
+  if (!item.prize) return t(item.rules === null ? "agenda.rulesGone" : "agenda.rules");
+  const delta = `${item.delta > 0 ? "+" : ""}${count(item.delta)}`;
+  return item.reason ? t("agenda.moveFor", { delta, prize: item.prize, reason: item.reason }) : t("agenda.move", { delta, prize: item.prize });
+}
+
 function entry(path, item, read) {
-  const what = item.state ? `the pool becomes ${item.state}` : item.moment ? `a winning moment of ${item.moment}` : item.prize ? `${item.delta > 0 ? "+" : ""}${count(item.delta)} of ${item.prize}${item.reason ? `, ${item.reason}` : ""}` : item.rules === null ? "the rules are removed" : "new rules";
-  return h("li", { class: isDone(item) && "done" }, time(item.at), h("span", {}, what), isDone(item) ? pill("done", "open") : mayAct() && button("Remove…", () => ask({
-    title: "Remove this from the agenda?", yes: "Remove", kind: "danger", body: h("p", {}, `${what}, at ${item.at}`),
+  const what = wordsOf(item);
+  return h("li", { class: isDone(item) && "done" }, time(item.at), h("span", {}, what), isDone(item) ? pill(t("agenda.done"), "open") : mayAct() && button(t("agenda.remove"), () => ask({
+    title: t("agenda.removeOne"), yes: t("agenda.removeYes"), kind: "danger", body: h("p", {}, t("agenda.removeWhat", { what, at: moment(item.at) })),
     async act() {
       await send("DELETE", `${path}/${part(item.item)}`);
       await read();
-      return "Removed from the agenda.";
+      return t("agenda.removed");
     },
   }), "small changes"));
 }
 
 function add(at, path, read) {
   const when = h("input", { type: "datetime-local", step: 1, required: true });
-  const what = h("select", {}, ["open", "paused", "closed"].map((state) => h("option", { value: state }, `the pool becomes ${state}`)),
-    h("option", { value: "stock" }, "stock of a prize moves"), h("option", { value: "rules" }, "new rules"));
+  const what = h("select", {}, ["open", "paused", "closed"].map((state) => h("option", { value: state }, t(`agenda.becomes-${state}`))),
+    h("option", { value: "stock" }, t("agenda.stock")), h("option", { value: "rules" }, t("agenda.rules")));
   const prize = h("select", {}, at.pool.prizes.filter((p) => p.stocked !== null).map((p) => h("option", { value: p.id }, p.name)));
   const delta = h("input", { type: "number", step: 1 });
   const reason = h("input", { maxlength: 200 });
-  const rules = h("textarea", { rows: 8, spellcheck: "false", class: "code", placeholder: `{"fallback":"none","win":"1/4"}` });
-  const moves = [field("Prize", prize), field("Units", delta, "Below zero withdraws."), field("Reason", reason)];
-  const laws = field("The whole document", rules, "They are checked now, and again when they are due. Empty removes the rules.");
+  const rules = h("textarea", { rows: 8, spellcheck: "false", class: "code", placeholder: JSON.stringify({ fallback: "none", win: "1/4" }) });
+  const moves = [field(t("agenda.prize"), prize), field(t("agenda.units"), delta, t("agenda.unitsHint")), field(t("agenda.reason"), reason)];
+  const laws = field(t("agenda.document"), rules, t("agenda.documentHint"));
   const choose = () => {
     moves.forEach((part) => { part.hidden = what.value !== "stock"; });
     laws.hidden = what.value !== "rules";
@@ -96,8 +109,8 @@ function add(at, path, read) {
   what.addEventListener("input", choose);
   choose();
   ask({
-    title: "Add to the agenda", yes: "Add",
-    body: [field("When", when, `In the time zone ${at.zone}.`), field("What", what), ...moves, laws],
+    title: t("agenda.addTitle"), yes: t("agenda.addYes"),
+    body: [field(t("agenda.when"), when, t("agenda.zone", { zone: at.zone })), field(t("agenda.what"), what), ...moves, laws],
     async act() {
       const item = { at: new Date(instantOf(at.zone, ...when.value.split("T"))).toISOString() };
       if (what.value === "stock") Object.assign(item, { prize: prize.value, delta: Number(delta.value), reason: reason.value });
@@ -106,7 +119,7 @@ function add(at, path, read) {
       // Rules are sent as they were typed, so that an error has the line that its author sees.
       await call("POST", path, { body: item.rules ? `{"at":${JSON.stringify(item.at)},"rules":${rules.value.trim()}}` : JSON.stringify(item) });
       await read();
-      return "Added to the agenda.";
+      return t("agenda.added");
     },
   });
 }

@@ -7,6 +7,7 @@ import { button, count, h, say } from "./dom.js";
 import { amountOf, money } from "./money.js";
 import { shownName } from "./shown.js";
 import { mayAct } from "./state.js";
+import { t } from "./text.js";
 import { clockOf, dateAfter, dateOf, dayOf, dayWords } from "./zone.js";
 
 const columnsMax = 12;
@@ -22,8 +23,8 @@ export async function calendarSection(at, first) {
   };
   await read(first);
   const acts = mayAct() && [
-    button("Fill by spreading…", () => fill(at, own, () => read())), button("Fill by a file…", () => fillByFile(at, own, () => read())),
-    button("Add by hand…", () => addByHand(at, own, () => read())),
+    button(t("calendar.spread"), () => fill(at, own, () => read())), button(t("calendar.file"), () => fillByFile(at, own, () => read())),
+    button(t("calendar.byHand"), () => addByHand(at, own, () => read())),
   ];
   return {
     elements: [h("div", { class: "title" }, title, h("div", { class: "actions changes" }, acts)), note, moves, place, secret],
@@ -73,8 +74,8 @@ function draw(at, own, parts, show, read) {
   const grid = gridOf(own.date ? hoursOfDay(own.zone, own.date) : days.rows, own.agenda, own.zone, day);
   const prizes = prizesOf(own, grid.sums), shownFrom = Math.min(own.page, Math.floor((prizes.length - 1) / columnsMax)) * columnsMax;
   own.columns = prizes.slice(Math.max(0, shownFrom), Math.max(0, shownFrom) + columnsMax);
-  say(parts.title, own.date ? `Calendar: ${dayWords(own.date)}` : "Calendar");
-  say(parts.note, `Units that the agenda releases, by the ${own.date ? "hour" : "day"}. Times are those of ${own.zone}, ${at.isOwnZone ? "the zone of the rules" : "the zone of this browser; the rules name none"}.`);
+  say(parts.title, own.date ? t("calendar.titleOfDay", { day: dayWords(own.date) }) : t("calendar.title"));
+  say(parts.note, `${t(own.date ? "calendar.byHour" : "calendar.byDay")} ${at.isOwnZone ? t("calendar.zoneOfRules", { zone: own.zone }) : t("calendar.zoneOfBrowser", { zone: own.zone })}`);
   own.from = days.rows[0].date; // the page stays where it is when the agenda becomes longer
   const go = (changes, move) => {
     Object.assign(own, { focus: "" }, changes);
@@ -83,14 +84,14 @@ function draw(at, own, parts, show, read) {
   };
   const mover = (move, text, changes) => h("button", { type: "button", dataset: { move }, onclick: () => go(changes, move) }, text);
   parts.moves.replaceChildren(...[
-    own.date && mover("days", "All days", { date: null, focus: `${own.date} 0` }),
-    own.date && mayAct() && button("Remove this day's plan…", () => removePlan(at, own, dayWords(own.date), grid, read), "danger changes"),
-    !own.date && days.earlier && mover("earlier", "Earlier days", { from: dateAfter(own.from, -daysShown) }),
-    !own.date && days.later && mover("later", "Later days", { from: dateAfter(own.from, daysShown) }),
+    own.date && mover("days", t("calendar.allDays"), { date: null, focus: `${own.date} 0` }),
+    own.date && mayAct() && button(t("calendar.removeDay"), () => removePlan(at, own, dayWords(own.date), grid, read), "danger changes"),
+    !own.date && days.earlier && mover("earlier", t("calendar.earlier"), { from: dateAfter(own.from, -daysShown) }),
+    !own.date && days.later && mover("later", t("calendar.later"), { from: dateAfter(own.from, daysShown) }),
     ...prizePages(own, prizes, go),
   ].filter(Boolean));
   parts.moves.hidden = parts.moves.childElementCount === 0;
-  say(parts.secret, own.agenda.secret ? `${count(own.agenda.secret)} planned moves of stock are not shown: only admins see them.` : "");
+  say(parts.secret, own.agenda.secret ? t("calendar.secret", { n: own.agenda.secret }) : "");
   const hadFocus = parts.place.contains(document.activeElement);
   parts.place.replaceChildren(tableOf(at, own, grid, go, read));
   const place = rove(parts.place.firstChild, own);
@@ -101,7 +102,7 @@ function draw(at, own, parts, show, read) {
 function prizePages(own, prizes, go) {
   const n = Math.ceil(prizes.length / columnsMax);
   if (n < 2) return [];
-  const choice = h("select", { "aria-label": "Prizes", dataset: { move: "prizes" } }, Array.from({ length: n }, (_, i) => h("option", { value: i }, `prizes ${count(i * columnsMax + 1)} to ${count(Math.min(prizes.length, (i + 1) * columnsMax))} of ${count(prizes.length)}`)));
+  const choice = h("select", { "aria-label": t("calendar.prizes"), dataset: { move: "prizes" } }, Array.from({ length: n }, (_, i) => h("option", { value: i }, t("calendar.prizePage", { from: i * columnsMax + 1, to: Math.min(prizes.length, (i + 1) * columnsMax), of: prizes.length }))));
   choice.value = Math.min(own.page, n - 1);
   choice.addEventListener("change", () => go({ page: Number(choice.value) }, "prizes"));
   return [choice];
@@ -115,32 +116,30 @@ function tableOf(at, own, grid, go, read) {
   const sums = (cells, sum) => {
     const worth = worthOf(cells, values);
     return [
-      sumCell("In all", figures(sum), { planned: sum.planned, done: sum.done }),
-      sumCell("Value", money(worth < 0n ? `-${amountOf(-worth)}` : amountOf(worth), at.pool.currency)),
+      sumCell(t("calendar.inAll"), figures(sum), { planned: sum.planned, done: sum.done }),
+      sumCell(t("calendar.value"), money(worth < 0n ? `-${amountOf(-worth)}` : amountOf(worth), at.pool.currency)),
     ];
   };
   const rows = grid.rows.map((row, y) => h("tr", { role: "row", dataset: { row: row.isHidden ? "hidden" : own.date ? row.name : row.date } },
     rowHead(own, row, go), own.columns.map((prize, x) => cellOf(at, own, row, prize, `${row.date} ${x + 1} ${own.date ? y : ""}`, read)), sums(row.cells, row.sum)));
-  const totals = h("tr", { role: "row", class: "sums", dataset: { row: "sum" } }, h("th", { scope: "row", role: "rowheader" }, "In all"),
+  const totals = h("tr", { role: "row", class: "sums", dataset: { row: "sum" } }, h("th", { scope: "row", role: "rowheader" }, t("calendar.inAll")),
     own.columns.map((prize) => {
       const sum = grid.sums.get(prize.id) ?? { planned: 0, done: 0 };
       return sumCell(shownName(prize), figures(sum), { prize: prize.id, planned: sum.planned, done: sum.done });
     }), sums(grid.sums, grid.sum));
-  return h("table", { role: "grid", class: "calendar", "aria-label": own.date ? `Hours of ${dayWords(own.date)} and prizes` : "Days and prizes" },
-    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head(own.date ? "Hour" : "Day"), own.columns.map((prize) => head(shownName(prize), true)), head("In all", true), head("Value", true))),
+  return h("table", { role: "grid", class: "calendar", "aria-label": own.date ? t("calendar.hoursAndPrizes", { day: dayWords(own.date) }) : t("calendar.daysAndPrizes") },
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head(t(own.date ? "calendar.hour" : "calendar.day")), own.columns.map((prize) => head(shownName(prize), true)), head(t("calendar.inAll"), true), head(t("calendar.value"), true))),
     h("tbody", { role: "rowgroup" }, rows, totals));
 }
 
 /** Units that are planned and those that are done, in words; none is what stands for nothing. */
 function figures({ planned, done }, none = "–") {
-  return [(planned !== 0 || done === 0) && (planned === 0 ? none : count(planned)), done !== 0 && `${count(done)} done`].filter(Boolean).join(" + ");
+  return [(planned !== 0 || done === 0) && (planned === 0 ? none : count(planned)), done !== 0 && t("calendar.done", { n: done })].filter(Boolean).join(" + ");
 }
 
-const states = { open: "opens", paused: "pauses", closed: "closes" };
-
 function rowHead(own, row, go) {
-  const notes = row.notes.map((item) => `${item.state ? states[item.state] : "rules"} ${clockOf(own.zone, item.ms).slice(0, 5)}`).join(", ");
-  const name = own.date || row.isHidden ? row.name : h("button", { type: "button", class: "plain", tabindex: "-1", dataset: { focus: `${row.date} 0` }, title: "Its hours", onclick: () => go({ date: row.date }) }, row.name);
+  const notes = row.notes.map((item) => t(`calendar.at-${item.state ?? "rules"}`, { at: clockOf(own.zone, item.ms).slice(0, 5) })).join(", ");
+  const name = own.date || row.isHidden ? row.name : h("button", { type: "button", class: "plain", tabindex: "-1", dataset: { focus: `${row.date} 0` }, title: t("calendar.itsHours"), onclick: () => go({ date: row.date }) }, row.name);
   return h("th", { scope: "row", role: "rowheader" }, name, notes && h("small", {}, ` ${notes}`));
 }
 
@@ -148,8 +147,8 @@ function cellOf(at, own, row, prize, focus, read) {
   const cell = row.cells.get(prize.id) ?? { planned: 0, done: 0, items: [], hidden: [] };
   const mayAdd = mayAct() && at.pool.state !== "closed" && !row.isHidden && row.to > Date.now();
   const text = figures(cell, mayAdd ? "+" : "–"), isEmpty = cell.items.length + cell.hidden.length === 0;
-  const hides = cell.hidden.length > 0 && !row.isHidden ? ", at hidden times" : "";
-  const says = `${text === "+" ? "Add" : text === "–" ? "–" : `${count(cell.planned)} planned, ${count(cell.done)} done${hides}`}: ${shownName(prize)}, ${row.name}`;
+  const hides = cell.hidden.length > 0 && !row.isHidden, place = { prize: shownName(prize), row: row.name }, units = { planned: cell.planned, done: cell.done, ...place };
+  const says = text === "+" ? t("calendar.placeAdd", place) : text === "–" ? t("calendar.placeEmpty", place) : t(hides ? "calendar.placeHidden" : "calendar.place", units);
   const open = () => {
     own.focus = focus;
     openCell(at, own, { row, prize, cell, mayAdd }, read);

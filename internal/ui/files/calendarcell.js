@@ -4,8 +4,9 @@ import { newKey, once, part, send } from "./api.js";
 import { agendaPath, planUnits, reasonField, showSeals, whole } from "./calendarfill.js";
 import { ask } from "./dialog.js";
 import { count, field, h, table } from "./dom.js";
-import { mayAct } from "./state.js";
 import { box, shown } from "./rulesfields.js";
+import { mayAct } from "./state.js";
+import { t } from "./text.js";
 import { clockOf, dayOf, instantsOf, instantWords } from "./zone.js";
 
 const shownMax = 100, unitsMax = 1_000_000_000_000, ahead = 300_000;
@@ -19,12 +20,12 @@ export function openCell(at, own, { row, prize, cell, mayAdd }, read) {
   const isChanging = mayChange && (added || lists.length > 0 || items.some((line) => line.units));
   const rest = cell.items.length - items.length;
   const dialog = ask({
-    title: `${prize.name}, ${row.name}`, wide: true, yes: isChanging && "Save", no: isChanging ? "Cancel" : "Close",
+    title: `${prize.name}, ${row.name}`, wide: true, yes: isChanging && t("calendarcell.save"), no: t(isChanging ? "dialog.cancel" : "calendarcell.close"),
     body: [
-      items.length > 0 && table("What is planned and done here", ["Time", "Units", "Reason", "By"], items.map((line) => line.cells)),
-      rest > 0 && h("p", { class: "quiet" }, `And ${count(rest)} more. The day's hours show fewer at a time.`),
+      items.length > 0 && table(t("calendarcell.here"), [t("calendarcell.time"), t("calendarcell.units"), t("calendarcell.reason"), t("calendarcell.by")], items.map((line) => line.cells)),
+      rest > 0 && h("p", { class: "quiet" }, t("calendarcell.more", { n: rest })),
       lists.map((line) => line.element),
-      added && h("fieldset", {}, h("legend", {}, "Add by hand"), added.elements),
+      added && h("fieldset", {}, h("legend", {}, t("calendarcell.byHand")), added.elements),
     ].flat().filter(Boolean),
     act: async () => save(at, own, { items, lists, additions: added ? added.read(prize.id) : [] }).finally(read),
   });
@@ -33,32 +34,33 @@ export function openCell(at, own, { row, prize, cell, mayAdd }, read) {
 
 function itemLine(own, item, mayChange) {
   const clock = clockOf(own.zone, item.ms).replace(/:00$/, "");
-  const units = mayChange && item.done === null && !item.moment && h("input", { type: "number", step: 1, min: -unitsMax, max: unitsMax, value: item.delta, "aria-label": `Units at ${clock}` });
+  const units = mayChange && item.done === null && !item.moment && h("input", { type: "number", step: 1, min: -unitsMax, max: unitsMax, value: item.delta, "aria-label": t("calendarcell.unitsAt", { at: clock }) });
   const what = units || count(item.units);
-  return { item, units, cells: [h("time", { datetime: item.at, title: item.at }, clock), what, item.moment ? "winning moment" : h("span", { class: "break" }, item.reason), item.done === null ? h("span", { class: "break" }, item.actor) : "done"] };
+  return { item, units, cells: [h("time", { datetime: item.at, title: item.at }, clock), what, item.moment ? t("calendarcell.moment") : h("span", { class: "break" }, item.reason), item.done === null ? h("span", { class: "break" }, item.actor) : t("calendarcell.done")] };
 }
 
 function hiddenLine(own, line, mayChange) {
-  const span = line.from ? `, from ${instantWords(own.zone, line.begin)} to ${instantWords(own.zone, line.last + 1)}` : "";
-  const what = `${count(line.count)} ${line.moment ? "winning moments" : "units"}${span}, at hidden times. Nobody sees them before they are done; whoever reads the database's rows can. Seal ${line.sha256.slice(0, 12)}.`;
-  const drop = mayChange && box({ label: `Remove all that is not done of this list (version ${count(line.version)}), also of other prizes and days`, changed() {} });
-  return { line, drop, element: h("div", {}, h("p", {}, what), drop && drop.element) };
+  const n = line.count, span = line.from && { from: instantWords(own.zone, line.begin), to: instantWords(own.zone, line.last + 1) };
+  const what = span ? t(line.moment ? "calendarcell.hiddenMomentsIn" : "calendarcell.hiddenUnitsIn", { n, ...span }) : t(line.moment ? "calendarcell.hiddenMoments" : "calendarcell.hiddenUnits", { n });
+  const drop = mayChange && box({ label: t("calendarcell.removeList"), changed() {} });
+  const technical = h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t("calendarcell.seal", { n: line.version, seal: line.sha256.slice(0, 12) })));
+  return { line, drop, element: h("div", {}, h("p", {}, `${what} ${t("calendarcell.secret")}`), drop && drop.element, technical) };
 }
 
 /** Fields of units to add, within a row or, without one, on a date; read(prize) returns what they say, or throws. */
 function adding(own, { row = null, date = null }) {
   const start = row ? Math.max(row.from, Math.min(row.to - 60_000, Math.ceil((Date.now() + ahead) / 60_000) * 60_000)) : null;
   const time = h("input", { type: "time", step: 1, value: start === null ? "12:00" : clockOf(own.zone, start).replace(/:00$/, "") });
-  const units = whole({ max: unitsMax }), reason = reasonField(), moment = box({ label: "Winning moment: the next draw gets the unit. Its time is hidden once it is planned", changed: () => shown(reasons, !moment.value()) });
-  const reasons = field("Reason", reason);
+  const units = whole({ max: unitsMax }), reason = reasonField(), moment = box({ label: t("calendarcell.isMoment"), changed: () => shown(reasons, !moment.value()) });
+  const reasons = field(t("calendarcell.reason"), reason);
   return {
-    elements: [h("div", { class: "fields" }, field("Time", time), field("Units", units), reasons), moment.element],
+    elements: [h("div", { class: "fields" }, field(t("calendarcell.time"), time), field(t("calendarcell.units"), units), reasons), moment.element],
     read(prize) {
       if (!(Number(units.value) > 0)) return [];
       const range = row ?? dayOf(own.zone, date.value);
       const day = row?.date ?? date.value;
       const instant = instantsOf(own.zone, day, time.value).find((ms) => ms >= range.from && ms < range.to);
-      if (instant === undefined) throw Object.assign(new Error(`Clocks of ${own.zone} do not show ${time.value} ${row ? `in ${row.name}` : `on ${day}`}.`), { title: "No such time" });
+      if (instant === undefined) throw Object.assign(new Error(t("calendarcell.noTime", { zone: own.zone, time: time.value, in: row?.name ?? day })), { title: t("calendarcell.noTimeTitle") });
       return [{ instant, zone: own.zone, prize, units: Number(units.value), reason: reason.value, isMoment: moment.value() }];
     },
   };
@@ -83,7 +85,7 @@ async function save(at, own, { items, lists, additions }) {
     done.added++;
   }
   if (seals.length) showSeals(at, own, seals);
-  return Object.entries(done).filter(([, n]) => n > 0).map(([what, n]) => `${count(n)} ${what}`).join(", ") || "Nothing was changed.";
+  return Object.entries(done).filter(([, n]) => n > 0).map(([what, n]) => t(`calendarcell.did-${what}`, { n })).join(", ") || t("calendarcell.nothing");
 }
 
 /** Plans an item with another amount. The old one is removed before, so that never both come. */
@@ -95,7 +97,7 @@ async function change(at, item, delta) {
     await plan(delta);
   } catch (problem) {
     const isBack = await plan(item.delta).then(() => true, () => false);
-    throw Object.assign(problem, { note: `${isBack ? "It stays as it was." : "It was removed, and nothing was planned in its place: check the calendar."}` });
+    throw Object.assign(problem, { note: t(isBack ? "calendarcell.asItWas" : "calendarcell.isGone") });
   }
 }
 
@@ -105,11 +107,11 @@ export function addByHand(at, own, read) {
   const date = h("input", { type: "date", required: true, value: own.first() });
   const added = adding(own, { date });
   ask({
-    title: "Add by hand", yes: "Add",
-    body: [field("Prize", prize), field("Day", date, `In the time zone ${own.zone}.`), added.elements].flat(),
+    title: t("calendarcell.byHand"), yes: t("calendarcell.add"),
+    body: [field(t("calendarcell.prize"), prize), field(t("calendarcell.day"), date, t("calendarcell.zone", { zone: own.zone })), added.elements].flat(),
     async act() {
       const additions = added.read(prize.value);
-      if (additions.length === 0) throw Object.assign(new Error("Write how many units."), { title: "No units" });
+      if (additions.length === 0) throw Object.assign(new Error(t("calendarcell.noUnits")), { title: t("calendarcell.noUnitsTitle") });
       return save(at, own, { items: [], lists: [], additions }).finally(read);
     },
   });
@@ -123,15 +125,15 @@ export function removePlan(at, own, name, grid, read) {
   const progress = h("p", { role: "status" });
   const units = items.reduce((sum, item) => sum + item.units, 0) + lists.reduce((sum, line) => sum + line.count, 0);
   ask({
-    title: `Remove what is planned for ${name}?`, yes: items.length + lists.length > 0 && "Remove", kind: "danger",
+    title: t("calendarcell.removeTitle", { day: name }), yes: items.length + lists.length > 0 && t("calendarcell.remove"), kind: "danger",
     body: [h("p", {}, items.length + lists.length > 0
-      ? `${count(units)} units that are not done: ${count(items.length)} releases and ${count(lists.length)} hidden lists. They are removed one after another. States and rules stay, and what is done.`
-      : "Nothing is planned here that is not done."), progress],
+      ? `${t("calendarcell.removeUnits", { n: units, releases: t("calendarcell.releases", { n: items.length }), lists: t("calendarcell.lists", { n: lists.length }) })} ${t("calendarcell.removeHow")}`
+      : t("calendarcell.removeNothing")), progress],
     async act() {
       let n = 0;
       const remove = async (path) => {
         await send("DELETE", `${agendaPath(at)}/${path}`).catch((problem) => { if (problem.code !== "not-found") throw problem; });
-        progress.textContent = `${count(++n)} of ${count(items.length + lists.length)} removed`;
+        progress.textContent = t("calendarcell.progress", { n: ++n, of: items.length + lists.length });
       };
       try {
         for (const item of items) await remove(part(item.item));
@@ -139,7 +141,7 @@ export function removePlan(at, own, name, grid, read) {
       } finally {
         await read();
       }
-      return `${count(units)} units were removed from the calendar.`;
+      return t("calendarcell.removed", { n: units });
     },
   });
 }

@@ -2,6 +2,7 @@
 
 import { pages } from "./api.js";
 import { cents } from "./money.js";
+import { t } from "./text.js";
 import { dateAfter, dateOf, dayOf, daysBetween, dayWords, hoursOf } from "./zone.js";
 
 const pagesMax = 200, fortnight = 14;
@@ -60,7 +61,7 @@ const empty = () => ({ planned: 0, done: 0, items: [], hidden: [] });
  * where its whole span does, else to the row hidden.
  */
 export function gridOf(rows, { items, hidden }, zone, range = null) {
-  const made = [...rows.map((row) => ({ ...row })), { name: "At hidden times", isHidden: true }].map((row) => ({ ...row, cells: new Map(), sum: empty(), notes: [] }));
+  const made = [...rows.map((row) => ({ ...row })), { name: t("calendargrid.hidden"), isHidden: true }].map((row) => ({ ...row, cells: new Map(), sum: empty(), notes: [] }));
   const sums = new Map(), sum = empty(), hiddenRow = made.at(-1);
   const add = (row, prize, what, units, kind) => {
     const of = (map) => map.get(prize) ?? map.set(prize, empty()).get(prize);

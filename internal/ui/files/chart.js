@@ -1,6 +1,7 @@
 // Charts of a value over time: an area, a line, and what the pointer is at.
 
 import { count, h, moment, rate as rateText, say, svg } from "./dom.js";
+import { t } from "./text.js";
 
 const width = 600, height = 150;
 
@@ -39,7 +40,7 @@ export function chart({ label, kind, unit = "", whole = true, close = false }) {
       const points = thinned(all);
       if (points.length < 2) {
         say(reading, points.length ? text(points[0].y) : "");
-        return say(first, "Waiting for more…");
+        return say(first, t("chart.waiting"));
       }
       const from = points[0].at, to = points.at(-1).at;
       const highest = Math.max(...points.map((p) => p.y)), lowest = Math.min(...points.map((p) => p.y));
@@ -57,7 +58,7 @@ export function chart({ label, kind, unit = "", whole = true, close = false }) {
       say(first, moment(from));
       say(last, moment(to));
       if (!cursor.classList.contains("on")) say(reading, text(points.at(-1).y));
-      drawing.setAttribute("aria-label", `${label}: ${text(points[0].y)} at ${moment(from)}, ${text(points.at(-1).y)} at ${moment(to)}`);
+      drawing.setAttribute("aria-label", t("chart.says", { label, first: text(points[0].y), from: moment(from), last: text(points.at(-1).y), to: moment(to) }));
     },
   };
 }

@@ -1,8 +1,9 @@
 // What is not possible any more stays where it was, and says why.
 
 import { message } from "./dialog.js";
+import { t } from "./text.js";
 
-export const closedWhy = "The pool is closed, which is final: stock, prizes, rules and agenda cannot change any more.";
+export const closedWhy = t("impossible.closed");
 
 /** Marks a button as not possible for a reason, or as possible for "". */
 export function impossible(button, why) {

@@ -2,25 +2,26 @@
 
 import { get, part, send } from "./api.js";
 import { ask } from "./dialog.js";
-import { button, count, countOf, field, h, say } from "./dom.js";
+import { button, field, h, say } from "./dom.js";
 import { impossible } from "./impossible.js";
 import { askCopy } from "./poolcopy.js";
 import { mayAct } from "./state.js";
+import { t } from "./text.js";
 
 /** What can be done with the campaign itself, each with what it costs. */
 export async function lifeSection(at) {
   const acts = [
-    ["Copy", "A paused pool with the same prizes, rules and texts, and if you like the same agenda on later days. This pool stays as it is.", "Copy…", () => askCopy(at), () => ""],
-    ["Name", "Players see the new name at once. The log keeps both. The id stays.", "Rename…", () => rename(at), () => ""],
-    ["Archive", "Lists do not show an archived pool. It can still be found by the search, read and audited, and be shown in lists again.", "Archive…", () => archive(at), (pool) => (pool.state === "closed" ? "" : "Only a closed pool can be archived.")],
-    ["Delete", "Removes the pool with its prizes, rules, agenda and log. Nothing can bring it back.", "Delete…", () => remove(at), whyNotDelete, "danger"],
-    ["Erase a user", "Replaces a user by a pseudonym in all awards of this pool. Nothing can undo it. The user's receipts and retries then name nobody.", "Erase a user…", () => erase(at), () => "", "danger"],
-  ].map(([title, words, text, act, why, kind]) => {
-    const by = button(text, act, kind), reason = h("p", { class: "reason" });
+    ["copy", () => askCopy(at), () => ""],
+    ["name", () => rename(at), () => ""],
+    ["archive", () => archive(at), (pool) => (pool.state === "closed" ? "" : t("life.notClosed"))],
+    ["delete", () => remove(at), whyNotDelete, "danger"],
+    ["erase", () => erase(at), () => "", "danger"],
+  ].map(([name, act, why, kind]) => {
+    const by = button(t(`life.act-${name}`), act, kind), reason = h("p", { class: "reason" });
     return {
-      element: h("li", {}, h("div", {}, h("h3", {}, title), h("p", { class: "quiet" }, words), reason), by),
+      element: h("li", {}, h("div", {}, h("h3", {}, t(`life.title-${name}`)), h("p", { class: "quiet" }, t(`life.means-${name}`)), reason), by),
       set(pool) {
-        if (text === "Archive…") say(by, pool.archived ? "Show in lists again…" : text);
+        if (name === "archive") say(by, t(pool.archived ? "life.restore" : "life.act-archive"));
         impossible(by, why(pool));
         say(reason, why(pool));
         reason.hidden = !why(pool);
@@ -28,14 +29,14 @@ export async function lifeSection(at) {
     };
   });
   return {
-    elements: [h("h2", {}, "Manage"), mayAct() ? h("ul", { class: "files" }, acts.map((act) => act.element)) : h("p", { class: "quiet" }, "Only a token of role admin can copy, rename, archive or delete a pool, or erase a user.")],
+    elements: [h("h2", {}, t("life.title")), mayAct() ? h("ul", { class: "files" }, acts.map((act) => act.element)) : h("p", { class: "quiet" }, t("life.onlyAdmin"))],
     set(pool) { acts.forEach((act) => act.set(pool)); },
   };
 }
 
 function whyNotDelete(pool) {
-  if (pool.committed) return "The pool is committed to its numbers, so that its log has to stay: archive it instead.";
-  return pool.awards > 0 ? `${countOf(pool.awards, "unit was", "units were")} drawn, and the log has to stay: archive the pool instead.` : "";
+  if (pool.committed) return t("life.isCommitted");
+  return pool.awards > 0 ? t("life.isDrawn", { n: pool.awards }) : "";
 }
 
 const path = (at) => `admin/pools/${part(at.id)}`;
@@ -49,11 +50,11 @@ async function change(at, revision, body) {
 function rename(at) {
   const name = h("input", { required: true, maxlength: 200, autocomplete: "off", value: at.pool.name }), revision = at.pool.revision;
   ask({
-    title: "Rename the pool", yes: "Rename",
-    body: [field("Name", name, "Players see it at once. The log keeps both names, and your name.")],
+    title: t("life.rename"), yes: t("life.renameYes"),
+    body: [field(t("life.name"), name, t("life.nameHint"))],
     async act() {
       await change(at, revision, { name: name.value });
-      return `The pool is named ${name.value}.`;
+      return t("life.renamed", { name: name.value });
     },
   });
 }
@@ -61,11 +62,11 @@ function rename(at) {
 function archive(at) {
   const { archived, revision } = at.pool;
   ask({
-    title: archived ? "Show the pool in lists again?" : "Archive the pool?", yes: archived ? "Show it" : "Archive",
-    body: h("p", {}, archived ? "Lists and the stream of this page show it again." : "Lists do not show it any more. Find it again by the search, under the state archived."),
+    title: t(archived ? "life.restoreTitle" : "life.archive"), yes: t(archived ? "life.restoreYes" : "life.archiveYes"),
+    body: h("p", {}, t(archived ? "life.restoreMeans" : "life.archiveMeans")),
     async act() {
       await change(at, revision, { archived: !archived });
-      return archived ? "Lists show the pool again." : "The pool is archived.";
+      return t(archived ? "life.restored" : "life.archived");
     },
   });
 }
@@ -74,16 +75,16 @@ function remove(at) {
   const typed = h("input", { required: true, autocomplete: "off", autocapitalize: "off", spellcheck: "false" }), revision = at.pool.revision;
   const units = at.pool.prizes.reduce((sum, p) => sum + (p.stocked ?? 0), 0);
   ask({
-    title: "Delete the pool?", yes: "Delete permanently", kind: "danger",
+    title: t("life.delete"), yes: t("life.deleteYes"), kind: "danger",
     body: [
-      h("p", {}, `${countOf(at.pool.prizes.length, "prize")} with ${countOf(units, "unit")}, the rules, ${countOf(at.agenda.length, "line")} of the agenda and the log are removed. Nothing can bring them back.`),
-      field("Its id", typed, `Type ${at.id}.`),
+      h("p", {}, t("life.deleteMeans", { prizes: t("life.prizes", { n: at.pool.prizes.length }), units: t("life.units", { n: units }), lines: t("life.lines", { n: at.agenda.length }) })),
+      field(t("life.id"), typed, t("life.idHint", { id: at.id })),
     ],
     async act() {
-      if (typed.value.trim() !== at.id) throw Object.assign(new Error(`Type ${at.id}, the id of this pool.`), { title: "Another id" });
+      if (typed.value.trim() !== at.id) throw Object.assign(new Error(t("life.otherId", { id: at.id })), { title: t("life.otherIdTitle") });
       await send("DELETE", path(at), undefined, { "If-Match": `"${revision}"` });
       location.hash = "#/";
-      return `Pool ${at.id} was deleted.`;
+      return t("life.deleted", { id: at.id });
     },
   });
 }
@@ -100,22 +101,22 @@ function erase(at) {
     say(found, "");
   });
   ask({
-    title: "Erase a user", yes: "Erase", kind: "danger",
+    title: t("life.title-erase"), yes: t("life.eraseYes"), kind: "danger",
     body: [
-      h("p", {}, "All awards of the user in this pool get a pseudonym, permanently. Counts and audits do not change. Awards that come later name the user again: stop the user's draws first. Other pools keep the user: do the same there."),
-      at.pool.committed && at.pool.state !== "closed" ? h("p", { class: "warning" }, "In a committed pool whose rules count users this is possible only after the close.") : "",
-      field("User", user, "Exactly as your shop sends it."), found,
+      h("p", {}, t("life.erase")),
+      at.pool.committed && at.pool.state !== "closed" ? h("p", { class: "warning" }, t("life.eraseCommitted")) : "",
+      field(t("life.user"), user, t("life.userHint")), found,
     ],
     async act() {
       if (seen !== user.value) {
         const awards = (await get(`${path(at)}/awards?user=${part(user.value)}&limit=${countMax}`)).awards.length;
         seen = user.value;
-        say(found, awards ? `${awards === countMax ? "At least " : ""}${countOf(awards, "award names", "awards name")} this user. Press Erase again to replace the user in all of them.` : "No award is found that names this user. Press Erase again to search the whole pool.");
+        say(found, awards === countMax ? t("life.foundMany", { n: awards }) : awards ? t("life.found", { n: awards }) : t("life.notFound"));
         return false;
       }
       const { data } = await send("DELETE", `${path(at)}/users/${part(user.value)}`);
       await at.refresh();
-      return `The user is replaced in ${countOf(data.awards, "award")}.`;
+      return t("life.erased", { n: data.awards });
     },
   });
 }

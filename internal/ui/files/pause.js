@@ -4,6 +4,7 @@ import { part, send } from "./api.js";
 import { ask } from "./dialog.js";
 import { field, h, say } from "./dom.js";
 import { last } from "./log.js";
+import { t } from "./text.js";
 
 const textMax = 200;
 
@@ -13,12 +14,13 @@ export function pausePool(at) {
   const notice = h("input", { maxlength: textMax, autocomplete: "off" }), reason = h("input", { maxlength: textMax, autocomplete: "off" });
   const after = h("input", { placeholder: "5m", pattern: "([0-9]+(h|m|s))+", autocomplete: "off" });
   ask({
-    title: "Pause the pool?", yes: "Pause",
+    title: t("pause.title"), yes: t("pause.yes"),
     body: [
-      h("p", {}, "Nobody can draw until the pool is opened again. Known draws are still answered. All fields may stay empty."),
-      field("Notice", notice, "Players see it with each refusal."),
-      field("Reason", reason, "It is kept in the log, with your name. Players do not see it."),
-      field("Retry after", after, "Such as 5m or 1h: draws are answered 503 paused, and callers retry. Empty: 409 pool-not-open, which is final to callers."),
+      h("p", {}, t("pause.means")),
+      field(t("pause.notice"), notice, t("pause.noticeHint")),
+      field(t("pause.reason"), reason, t("pause.reasonHint")),
+      field(t("pause.retry"), after, t("pause.retryHint")),
+      h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t("pause.codes"))),
     ],
     async act() {
       const pause = { state: "paused" };
@@ -27,7 +29,7 @@ export function pausePool(at) {
       if (after.value) pause.retry_after = after.value;
       await send("PATCH", `admin/pools/${part(at.id)}`, pause, { "If-Match": `"${revision}"` });
       await at.refresh();
-      return "The pool is paused.";
+      return t("pause.paused");
     },
   });
 }
@@ -49,9 +51,9 @@ export function pauseNote(at) {
       const { entries } = await last(at, true, pool.revision);
       const pause = entries.find((e) => e.what === "state");
       const said = pause && [
-        pause.body.retry_after && `Callers retry: paused for about ${pause.body.retry_after}.`,
-        pause.body.notice && `Notice: ${pause.body.notice}`,
-        pause.body.reason && `Reason: ${pause.body.reason}`,
+        pause.body.retry_after && t("pause.retries", { length: pause.body.retry_after }),
+        pause.body.notice && t("pause.players", { notice: pause.body.notice }),
+        pause.body.reason && t("pause.because", { reason: pause.body.reason }),
       ].filter(Boolean).join(" · ");
       if (at.signal.aborted || read !== pool.revision) return;
       say(element, said || "");

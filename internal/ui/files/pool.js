@@ -228,7 +228,7 @@ async function stockSection(at) {
       sayNumber(remaining.value, pool.remaining);
       sayNumber(issued.value, pool.issued);
       say(speed.value, pool.rate === null ? "–" : rate(pool.rate));
-      say(end.value, forecast(pool));
+      say(end.value, forecast(pool, at.agenda));
       const points = past(at.id), joined = (before, y) => [...upTo(before, points[0]?.at ?? Infinity), ...points.map((p) => ({ at: p.at, y: p[y] }))];
       stock.set(joined(begun.remaining, "remaining"));
       speeds.set(joined(begun.rates, "rate"));

@@ -63,11 +63,13 @@ function newRow(pool) {
   };
 }
 
-/** When the stock of a pool ends, in words. */
-export function forecast(pool) {
+/** When the stock of a pool ends, in words; by its agenda, where that is known, it may close before. */
+export function forecast(pool, agenda = []) {
   if (pool.stocked > 0 && pool.remaining === 0) return t("pools.soldOut");
   if (pool.state !== "open") return t("pools.noDraws", { state: t(`states.${pool.state}`) });
   if (pool.nothing) return t("pools.nothingNow");
+  const [closes] = agenda.filter((item) => item.state === "closed" && item.done === null).map((item) => item.at).sort();
+  if (closes && !(Date.parse(pool.ends_at) < Date.parse(closes))) return t("pools.lasts", { at: moment(closes) });
   if (!pool.ends_at) return t("pools.noEnd");
   if (pool.ends_at === pool.budget?.ends_at) return t("pools.budgetEnds", { at: moment(pool.ends_at) });
   const seconds = (Date.parse(pool.ends_at) - Date.parse(live.at)) / 1000;

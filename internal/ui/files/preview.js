@@ -2,6 +2,7 @@
 
 import { problemText } from "./dialog.js";
 import { button, h } from "./dom.js";
+import { t } from "./text.js";
 
 const fileMax = 8 << 20;
 
@@ -24,13 +25,13 @@ export function previewed(what) {
       show(h("div", { class: "error" }, problemText(problem)));
     }
   };
-  return { elements: [h("p", {}, button("Preview", check)), place], check, clear, show, seen: () => seen };
+  return { elements: [h("p", {}, button(t("preview.preview"), check)), place], check, clear, show, seen: () => seen };
 }
 
 /** The bytes of the chosen file, which the service checks; otherwise says what to do with a larger one. */
 export async function chosen(file, otherwise) {
   const from = file.files[0];
-  if (!from) throw Object.assign(new Error("Choose a file first."), { title: "No file" });
-  if (from.size > fileMax) throw Object.assign(new Error(`It has more than 8 MiB: ${otherwise}.`), { title: "The file is too large" });
+  if (!from) throw Object.assign(new Error(t("preview.noFile")), { title: t("preview.noFileTitle") });
+  if (from.size > fileMax) throw Object.assign(new Error(t("preview.tooLarge", { otherwise })), { title: t("preview.tooLargeTitle") });
   return from.arrayBuffer();
 }

@@ -6,6 +6,8 @@ import { ask } from "./dialog.js";
 import { button, count, field, h, table } from "./dom.js";
 import { money } from "./money.js";
 import { previewed } from "./preview.js";
+import { nodes, t } from "./text.js";
+import { perWords } from "./words.js";
 
 /** A file of prizes as the spreadsheet of this computer reads it. */
 function fileOf(prizes) {
@@ -14,24 +16,29 @@ function fileOf(prizes) {
 }
 
 const sample = [
-  { id: "mug-red", name: "Red mug", value: "9.90", remaining: 100, kind: "prize" },
-  { id: "voucher", name: "Voucher, 25 €", value: "25.00", remaining: 20, kind: "prize" },
-  { id: "no-luck", name: "Better luck next time", value: "0.00", remaining: null, kind: "blank" },
+  { id: "mug-red", name: t("prizefile.sampleMug"), value: "9.90", remaining: 100, kind: "prize" },
+  { id: "voucher", name: t("prizefile.sampleVoucher"), value: "25.00", remaining: 20, kind: "prize" },
+  { id: "no-luck", name: t("prizefile.sampleBlank"), value: "0.00", remaining: null, kind: "blank" },
 ];
 
 /** A button that saves a file of prizes; read returns them. */
 const saved = (label, name, read) => button(label, async () => save(name, fileOf(await read())), "small");
 
+/** A problem of a file, with what its lines lack in words. */
+const explained = (problem) => Object.assign(problem, {
+  note: [/\bprize id must match\b/.test(problem.message) && t("prizefile.ids"), /\bstock must be\b/.test(problem.message) && t("prizefile.numbers")].filter(Boolean).join(" "),
+});
+
 /** Imports a file: first what it would do, then, of the same content, once. The service reads its bytes. */
 export function importFile(at) {
   const file = h("input", { type: "file", accept: ".csv,.txt,text/csv" });
-  const text = h("textarea", { rows: 5, spellcheck: "false", placeholder: "prize,name,value,stock\ngold,Gold coin,19.90,10" });
-  const reason = h("input", { maxlength: 200, value: "import", required: true });
+  const text = h("textarea", { rows: 5, spellcheck: "false", placeholder: ["prize,name,value,stock", `mug-red,${t("prizefile.sampleMug")},9.90,100`].join("\n") });
+  const reason = h("input", { maxlength: 200, value: t("prizefile.aReason"), required: true });
   const path = (dry) => `admin/pools/${part(at.id)}/import?dry_run=${dry}&reason=${part(reason.value)}`;
   let bytes = null;
   const preview = previewed(async () => {
     const body = bytes ?? text.value;
-    const { data } = await call("POST", path(true), { body, type: "text/csv" });
+    const { data } = await call("POST", path(true), { body, type: "text/csv" }).catch((problem) => { throw explained(problem); });
     return { seen: { body, key: newKey() }, shows: previewOf(data, at.pool) };
   });
   file.addEventListener("change", async () => {
@@ -44,11 +51,11 @@ export function importFile(at) {
   text.addEventListener("input", () => { bytes = null; file.value = ""; preview.clear(); });
   const list = async () => (await get(`admin/pools/${part(at.id)}/prizes`)).prizes;
   ask({
-    title: "Import stock", yes: "Import", wide: true,
+    title: t("prizefile.title"), yes: t("prizefile.import"), wide: true,
     body: [
-      h("p", {}, "Begin with ", saved("A sample file", "sample.csv", async () => sample), " or ", saved("The present stock", `${at.id}.csv`, list), "."),
-      field("File", file, "CSV as Excel saves it: prize, name, value, stock, and maybe kind (blank for a losing ticket). The stock is added."),
-      field("Or its text", text), field("Reason", reason), preview.elements,
+      h("p", {}, nodes("prizefile.begin", { sample: saved(t("prizefile.sample"), "sample.csv", async () => sample), present: saved(t("prizefile.present"), `${at.id}.csv`, list) })),
+      field(t("prizefile.file"), file, t("prizefile.fileHint")),
+      field(t("prizefile.text"), text), field(t("prizefile.reason"), reason), preview.elements,
     ].flat(),
     async act() {
       const seen = preview.seen();
@@ -58,18 +65,22 @@ export function importFile(at) {
       }
       const { data } = await once(seen.key, "POST", path(false), { body: seen.body, type: "text/csv" });
       await at.refresh();
-      return `Imported: ${count(data.units)} units, ${count(data.added)} new prizes, ${count(data.restocked)} restocked.`;
+      return t("prizefile.imported", counts(data));
     },
   });
 }
 
+const counts = ({ units, added, restocked }) => ({ units: t("prizefile.units", { n: units }), added: t("prizefile.added", { n: added }), restocked: t("prizefile.restocked", { n: restocked }) });
+
 function previewOf(done, pool) {
-  const rows = (done.prizes ?? []).slice(0, 100).map((p) => [h("code", {}, p.id), p.name, money(p.value, pool?.currency), p.new ? "new" : "is there", `+${count(p.delta)}`, count(p.stocked)]);
-  const budget = pool?.budget && ` The budget is ${money(pool.budget.max, pool?.currency)}${pool.budget.per ? ` per ${pool.budget.per}` : ""}.`;
+  const { budget, currency } = pool ?? {}, max = budget && money(budget.max, currency);
+  const rows = (done.prizes ?? []).slice(0, 100).map((p) => [h("code", {}, p.id), p.name, money(p.value, currency), t(p.new ? "prizefile.new" : "prizefile.known"), `+${count(p.delta)}`, count(p.stocked)]);
+  const worth = t("prizefile.worth", { value: money(done.value, currency), stock: money(done.stock_value, currency) });
+  const limit = budget && (budget.per ? t("prizefile.budgetPer", { max, per: perWords(budget.per) }) : t("prizefile.budget", { max }));
   return [
-    done.encoding === "windows-1252" && h("p", { class: "warning" }, "The file is not UTF-8. It was read as Windows-1252, as Excel saves it: check the names."),
-    h("p", {}, `${count(done.units)} units; ${count(done.added)} new prizes, ${count(done.restocked)} restocked. Nothing is written yet.`),
-    h("p", {}, `They are worth ${money(done.value, pool?.currency)}; all that remains would then be worth ${money(done.stock_value, pool?.currency)}.`, budget),
-    table("What the file would do", ["Prize", "Name", "#Value", "Which", "#Units", "#Stocked then"], rows),
+    done.encoding === "windows-1252" && h("p", { class: "warning" }, t("prizefile.windows")),
+    h("p", {}, t("prizefile.counts", counts(done))),
+    h("p", {}, [worth, limit].filter(Boolean).join(" ")),
+    table(t("prizefile.preview"), [t("prizefile.prize"), t("prizefile.name"), `#${t("prizefile.value")}`, t("prizefile.which"), `#${t("prizefile.delta")}`, `#${t("prizefile.stocked")}`], rows),
   ].filter(Boolean);
 }

@@ -4,6 +4,7 @@ import { base, part, send } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, field, h, outside, say } from "./dom.js";
 import { mayAct } from "./state.js";
+import { t } from "./text.js";
 
 const wide = { autocomplete: "off", spellcheck: "false" };
 
@@ -22,7 +23,7 @@ export function shownParts() {
       if (seen === now) return;
       seen = now;
       say(text, display.text ?? "");
-      links.replaceChildren(...["picture", "link"].filter((kind) => display[kind]).flatMap((kind, i) => [i ? " · " : "", outside(display[kind], kind)]));
+      links.replaceChildren(...["picture", "link"].filter((kind) => display[kind]).flatMap((kind, i) => [i ? " · " : "", outside(display[kind], t(`shown.see-${kind}`))]));
       element.hidden = !display.text && !display.picture && !display.link;
     },
   };
@@ -36,16 +37,16 @@ export function describe(at, prize) {
   const address = (kind) => h("input", { ...wide, type: "url", maxlength: 2000, value: was[kind] ?? "" });
   const picture = address("picture"), link = address("link");
   ask({
-    title: `What players see of ${prize.id}`, yes: "Show this",
+    title: t("shown.ofPrize", { prize: prize.id }), yes: t("shown.yes"),
     body: [
-      h("p", { class: "quiet" }, "It is only shown, and can change at any time. Name and value in the log stay as they are."),
-      field("Name", name, "Empty: the prize's own name, or that of the catalogue."), field("Text", text), field("Picture", picture, "The address of a picture, which begins with https."), field("Link", link, "The address of a page about the prize, likewise."),
+      h("p", { class: "quiet" }, t("shown.onlyShown")),
+      field(t("shown.name"), name, t("shown.nameHint")), field(t("shown.text"), text), field(t("shown.picture"), picture, t("shown.pictureHint")), field(t("shown.link"), link, t("shown.linkHint")),
     ],
     async act() {
       const display = { name: name.value, text: text.value, picture: picture.value, link: link.value };
       await send("PATCH", `admin/pools/${part(at.id)}/prizes/${part(prize.id)}`, { display });
       await at.refresh();
-      return "It is shown.";
+      return t("shown.isShown");
     },
   });
 }
@@ -53,8 +54,8 @@ export function describe(at, prize) {
 /** What players see of the pool itself, and how to change it; set(pool) shows it as it is now. */
 export function forPlayers(at) {
   const text = h("span", { class: "quiet", dataset: { figure: "text" } });
-  const page = h("a", { href: new URL(`fair/${part(at.id)}`, base).href, target: "_blank", rel: "noopener" }, "Page of fairness");
-  const element = h("div", { class: "row" }, text, page, mayAct() && button("For players…", () => change(at), "small"));
+  const page = h("a", { href: new URL(`fair/${part(at.id)}`, base).href, target: "_blank", rel: "noopener" }, t("shown.fairPage"));
+  const element = h("div", { class: "row" }, text, page, mayAct() && button(t("shown.forPlayers"), () => change(at), "small"));
   return {
     element,
     set(pool) {
@@ -70,14 +71,14 @@ function change(at) {
   const fair = h("input", { type: "checkbox" });
   fair.checked = Boolean(at.pool.fair);
   ask({
-    title: "What players see of the pool", yes: "Show this",
+    title: t("shown.ofCampaign"), yes: t("shown.yes"),
     body: [
-      field("Text", text, "With the pool, and on its page of fairness."), field("Public page of fairness", fair, "Prizes, rules in words, dates and commitment, for anybody without a token. Chances only where the rules disclose them."),
+      field(t("shown.text"), text, t("shown.textHint")), field(t("shown.fair"), fair, t("shown.fairHint")),
     ],
     async act() {
       await send("PATCH", `admin/pools/${part(at.id)}`, { text: text.value, fair: fair.checked });
       await at.refresh();
-      return "It is shown.";
+      return t("shown.isShown");
     },
   });
 }

@@ -4,7 +4,7 @@ import { call, get, part } from "./api.js";
 import { problemText } from "./dialog.js";
 import { bar, count, field, h, moment, pill, table } from "./dom.js";
 import { amountOf, cents, money } from "./money.js";
-import { locale } from "./text.js";
+import { isText, locale, sentenceOf, t } from "./text.js";
 import { perWords } from "./words.js";
 import { clockOf, dateOf, instantOf } from "./zone.js";
 
@@ -51,15 +51,15 @@ export function simulationForm(at, own, place) {
   const chosen = () => ({ from: instant(begin), to: instant(end) });
   const preset = () => { if (!isTyped) users.value = usersFor(Number(draws.value), own.document, chosen()); };
   for (const input of [draws, begin, end]) input.addEventListener("input", preset);
-  const run = h("button", { type: "submit" }, "Simulate");
-  const form = h("form", { class: "fields simulation" }, field("From", begin, `In the time zone ${at.zone}.`), field("To", end), field("Draws", draws), field("Users", users), h("p", {}, run));
+  const run = h("button", { type: "submit" }, t("simulation.simulate"));
+  const form = h("form", { class: "fields simulation" }, field(t("simulation.from"), begin, t("simulation.zone", { zone: at.zone })), field(t("simulation.to"), end), field(t("simulation.draws"), draws), field(t("simulation.users"), users), h("p", {}, run));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     run.disabled = true;
-    place.replaceChildren(h("p", { class: "quiet" }, "Drawing in memory…"));
+    place.replaceChildren(h("p", { class: "quiet" }, t("simulation.drawing")));
     const wanted = { draws: Number(draws.value), users: Number(users.value), ...chosen() };
     try {
-      if (!(wanted.from < wanted.to)) throw Object.assign(new Error("The end is not after the beginning."), { title: "No time between" });
+      if (!(wanted.from < wanted.to)) throw Object.assign(new Error(t("simulation.noTime")), { title: t("simulation.noTimeTitle") });
       await runs(at, own.document, wanted, place);
     } catch (problem) {
       if (!at.signal.aborted) place.replaceChildren(h("div", { class: "error" }, problemText(problem)));
@@ -91,11 +91,11 @@ async function runs(at, rules, wanted, place) {
 
 /** Checks a draft of rules, and shows what some draws would give under it. Nothing is written. */
 export async function simulateDraft(at, draft, place) {
-  place.replaceChildren(h("p", { class: "quiet" }, "Drawing in memory…"));
+  place.replaceChildren(h("p", { class: "quiet" }, t("simulation.drawing")));
   const rules = JSON.parse(draft), draws = 20_000;
   const times = span(at.agenda), wanted = { draws, users: usersFor(draws, rules, times), ...times };
   const { data } = await call("POST", runOf(at, wanted, 1), { body: draft });
-  place.replaceChildren(h("p", {}, `The document is good. ${count(draws)} draws of ${count(wanted.users)} users would give:`), ...result(at, rules, wanted, [data]));
+  place.replaceChildren(h("p", {}, t("simulation.isGood", { draws, n: wanted.users })), ...result(at, rules, wanted, [data]));
 }
 
 const mean = (numbers) => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
@@ -110,22 +110,23 @@ function result(at, rules, wanted, done) {
     const drawn = Math.round(mean(of.map((p) => p.count)));
     const ends = of.filter((p) => p.sold_out_at !== null).sort((a, b) => Date.parse(a.sold_out_at) - Date.parse(b.sold_out_at));
     const worth = !prize || prize.kind === "blank" ? "–" : money(amountOf(cents(prize.value) * BigInt(drawn)), at.pool.currency);
-    const left = of[0].remaining === null ? "–" : `${Math.round((of.filter((p) => p.remaining > 0).length / done.length) * 100)} %`;
-    return [h("span", {}, h("b", {}, prize?.name ?? of[0].prize), " ", h("code", {}, of[0].prize)), count(drawn), worth, ends.length ? usedUp(wanted, middle(ends)) : "no", left];
+    const left = of[0].remaining === null ? "–" : percents.format(of.filter((p) => p.remaining > 0).length / done.length);
+    return [h("span", {}, h("b", {}, prize?.name ?? of[0].prize), " ", h("code", {}, of[0].prize)), count(drawn), worth, ends.length ? usedUp(wanted, middle(ends)) : t("simulation.no"), left];
   });
   const worth = first.prizes.reduce((sum, p, i) => sum + cents(prizes.get(p.prize)?.value ?? "0.00") * BigInt(Math.round(mean(done.map((run) => run.prizes[i].count)))), 0n);
   return [
-    h("p", { dataset: { runs: done.length } }, verdict(first), ` ${count(first.draws)} draws got an answer. `, `The prizes of such a run are worth ${money(amountOf(worth), at.pool.currency)}. `, withheld(first)),
+    h("p", { dataset: { runs: done.length } }, verdict(first), " ", [t("simulation.answered", { n: first.draws }), t("simulation.worth", { value: money(amountOf(worth), at.pool.currency) }), ...withheld(first)].join(" ")),
     turnedAway(first, rules), leftOut(first), failed(first),
-    table(done.length === 1 ? "Result of a simulation" : `Result of ${count(done.length)} simulations`, ["Prize", "#Drawn", "#Value", "#Used up", "#Some is left"], rows),
-    h("p", { class: "quiet" }, done.length === 1 ? "Of one run. Another gives other numbers." : `Means of ${count(done.length)} runs with other numbers. “Used up” is that of the middle run, “Some is left” the part of the runs that left a unit.`),
-    days(at, done), technical(first),
+    table(t("simulation.result", { n: done.length }), [t("simulation.prize"), `#${t("simulation.drawn")}`, `#${t("simulation.value")}`, `#${t("simulation.usedUp")}`, `#${t("simulation.isLeft")}`], rows),
+    h("p", { class: "quiet" }, t("simulation.means", { n: done.length })),
+    days(at, done), technical(at, first),
   ].filter(Boolean);
 }
 
 /** When a prize is used up: its day, in a run of more than one. */
-const usedUp = ({ from, to }, prize) => `${to - from > day ? `day ${count(prize.sold_out_day)}, ` : ""}${moment(prize.sold_out_at)}`;
+const usedUp = ({ from, to }, { sold_out_day: n, sold_out_at: at }) => (to - from > day ? t("simulation.usedUpOn", { n, at: moment(at) }) : moment(at));
 
+const percents = new Intl.NumberFormat(locale, { style: "percent" });
 const date = new Intl.DateTimeFormat(locale, { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
 
 /** What each day gives, in the mean of the runs. The days are those of the campaign's zone. */
@@ -137,11 +138,13 @@ function days(at, done) {
   });
   const best = Math.max(...all.map((d) => d.wins));
   const rows = all.map((d, i) => {
-    const wins = bar(`Wins of day ${i + 1}`, { says: "of the best day", isLow: () => false });
+    const wins = bar(t("simulation.winsOf", { n: i + 1 }), { says: t("simulation.ofBest"), isLow: () => false });
     wins.set(d.wins, best);
     return [count(i + 1), h("time", { datetime: d.day }, date.format(Date.parse(d.day))), count(d.draws), count(d.wins), wins.element, money(amountOf(d.value), at.pool.currency), count(d.refused)];
   });
-  return h("div", { class: "days" }, h("h3", {}, `By day, ${done[0].zone}`), table("Result of each day", ["#Day", "Date", "#Draws", "#Wins", "Of the best day", "#Value", "#Turned away"], rows));
+  return h("div", { class: "days" }, h("h3", {}, t("simulation.byDay", { zone: done[0].zone })), table(t("simulation.eachDay"), [
+    `#${t("simulation.day")}`, t("simulation.date"), `#${t("simulation.draws")}`, `#${t("simulation.wins")}`, t("simulation.share"), `#${t("simulation.value")}`, `#${t("simulation.refused")}`,
+  ], rows));
 }
 
 const soldOut = (run) => run.refusals?.["sold-out"] ?? 0;
@@ -150,14 +153,13 @@ const refusedOf = (run) => Object.values(run.refusals ?? {}).reduce((sum, n) => 
 /** Whether chance explains the run. What was turned away is nothing that was expected. */
 function verdict(run) {
   const refused = refusedOf(run);
-  if (run.unlikely) return pill("unlikely", "bad");
-  if (refused > 0) return pill(`${count(refused)} of ${count(run.draws + refused)} turned away`, "paused");
-  return run.prizes.some((p) => p.z !== null) && pill("as expected", "open");
+  if (run.unlikely) return pill(t("simulation.unlikely"), "bad");
+  if (refused > 0) return pill(t("simulation.someRefused", { n: refused, of: run.draws + refused }), "paused");
+  return run.prizes.some((p) => p.z !== null) && pill(t("simulation.expected"), "open");
 }
 
-const whys = { "sold-out": "the prize was used up", limit: "the user had won enough", budget: "the budget was used up", guarantee: "the guarantee was due", moment: "a winning moment was due" };
-
-const withheld = (run) => Object.entries(run.redirects ?? {}).map(([why, n]) => `${count(n)} times ${whys[why] ?? why}.`).join(" ");
+/** What was drawn instead of a prize, and why. */
+const withheld = (run) => Object.entries(run.redirects ?? {}).map(([why, n]) => (isText(`simulation.not-${why}`) ? t(`simulation.not-${why}`, { n }) : t("simulation.notBy", { n, why })));
 
 /** What turned draws away, and what to do about it. */
 function turnedAway(run, rules) {
@@ -165,21 +167,27 @@ function turnedAway(run, rules) {
   if (refused === 0) return null;
   const byLimit = run.refusals["limit-reached"] ?? 0, sold = soldOut(run);
   const limits = (rules?.limits ?? []).filter((l) => l.of === "draws");
-  const name = limits.length === 1 ? `the limit of ${limits[0].max === 1 ? "1 draw" : `${count(limits[0].max)} draws`} ${perWords(limits[0].per)}` : "the limits of draws";
-  const others = Object.entries(run.refusals).filter(([code]) => code !== "limit-reached" && code !== "sold-out").map(([code, n]) => `${count(n)} by ${code}`).join(", ");
+  const limit = limits.length === 1 ? t("simulation.limit", { n: limits[0].max, per: perWords(limits[0].per) }) : t("simulation.limits");
+  const others = Object.entries(run.refusals).filter(([code]) => code !== "limit-reached" && code !== "sold-out");
   return h("p", { class: "warning" }, [
-    byLimit > 0 && `Of ${count(run.draws + refused)} tries ${count(byLimit)} were turned away by ${name}: raise the users.`,
-    sold > 0 && `${count(sold)} came when nothing was left.`, others && `Turned away: ${others}.`,
+    byLimit > 0 && t("simulation.byLimit", { n: byLimit, of: run.draws + refused, limit }),
+    sold > 0 && t("simulation.soldOut", { n: sold }), ...others.map(([code, n]) => t("simulation.refusedFor", { n, why: sentenceOf({ code, message: code }) })),
   ].filter(Boolean).join(" "));
 }
 
 /** What this caller may not see of the agenda, and what is therefore not in the run. */
-const leftOut = (run) => run.hidden > 0 && h("p", { class: "warning" }, `${count(run.hidden)} planned items of stock are not shown to your token: the simulation leaves them out.`);
+const leftOut = (run) => run.hidden > 0 && h("p", { class: "warning" }, t("simulation.leftOut", { n: run.hidden }));
 
-const failed = (run) => run.failed?.length > 0 && h("p", { class: "warning" }, `${count(run.failed.length)} items of the agenda were not possible: ${run.failed[0].detail}.`);
+const failed = (run) => run.failed?.length > 0 && h("div", { class: "warning" }, h("p", {}, t("simulation.failed", { n: run.failed.length })),
+  h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, run.failed[0].detail)));
 
-function technical(run) {
-  const share = (n) => (n === null ? "–" : `${(n * 100).toPrecision(4)} %`);
-  const rows = run.prizes.slice(0, 200).map((p) => [h("code", {}, p.prize), count(p.count), share(p.share), share(p.expected), p.z === null ? "–" : p.z.toFixed(2), p.sold_out_after === null ? "–" : count(p.sold_out_after)]);
-  return h("details", {}, h("summary", {}, "Technical"), h("p", {}, `Value given under the budget: ${run.spent}.`), table("The first run", ["Prize", "#Drawn", "#Share", "#Expected", "#Deviation (σ)", "#Sold out after"], rows));
+const exactly = new Intl.NumberFormat(locale, { style: "percent", minimumSignificantDigits: 4, maximumSignificantDigits: 4 });
+const deviations = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+function technical(at, run) {
+  const share = (n) => (n === null ? "–" : exactly.format(n));
+  const rows = run.prizes.slice(0, 200).map((p) => [h("code", {}, p.prize), count(p.count), share(p.share), share(p.expected), p.z === null ? "–" : deviations.format(p.z), p.sold_out_after === null ? "–" : count(p.sold_out_after)]);
+  return h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t("simulation.spent", { value: money(run.spent, at.pool.currency) })), table(t("simulation.firstRun"), [
+    t("simulation.prize"), `#${t("simulation.drawn")}`, `#${t("simulation.part")}`, `#${t("simulation.expectedPart")}`, `#${t("simulation.deviation")}`, `#${t("simulation.soldOutAfter")}`,
+  ], rows));
 }

@@ -1,6 +1,6 @@
 // How units are spread over days and hours: what the service is then asked for.
 
-import { count } from "./dom.js";
+import { t } from "./text.js";
 import { dateAfter, daysBetween, hoursOf, instantOf, weekdayOf, zoned } from "./zone.js";
 
 const itemsMax = 100_000; // of the service, planned at once
@@ -19,19 +19,19 @@ const hourClock = (hour) => `${String(hour).padStart(2, "0")}:00`;
  * they lie after and before two instants.
  */
 export function windowsOf({ zone, from, to, weekdays, first, last, after = -Infinity, before = Infinity }) {
-  if (!(daysBetween(from, to) >= 0 && daysBetween(from, to) < daysMax)) throw wrong(`The last day must be the first one or later, and at most ${daysMax} days after it.`);
-  if (!(first < last)) throw wrong("The hours must end after they begin.");
+  if (!(daysBetween(from, to) >= 0 && daysBetween(from, to) < daysMax)) throw wrong(t("spreads.days", { n: daysMax }));
+  if (!(first < last)) throw wrong(t("spreads.hours"));
   const windows = [];
   for (let date = from; date <= to; date = dateAfter(date)) {
     if (!weekdays.includes(weekdayOf(date))) continue;
     const begin = Math.max(instantOf(zone, date, hourClock(first)), after), end = Math.min(instantOf(zone, date, hourClock(last)), before);
     if (begin < end) windows.push({ date, from: begin, to: end });
   }
-  if (windows.length === 0) throw wrong("No such hour is left between these days.");
+  if (windows.length === 0) throw wrong(t("spreads.none"));
   return windows;
 }
 
-const wrong = (text) => Object.assign(new Error(text), { title: "It cannot be spread so" });
+const wrong = (text) => Object.assign(new Error(text), { title: t("spreads.title") });
 
 /** Windows that follow one another are one. */
 function joined(windows) {
@@ -79,15 +79,15 @@ export function planOf({ zone, how, windows, wanted, isDaily, isMoment, reason }
       const all = joined(windows), counts = byChance(each.reduce((sum, n) => sum + n, 0), all);
       all.forEach((w, i) => spread(w, counts[i]));
     }
-    if (items.length > itemsMax) throw wrong(`More than ${count(itemsMax)} releases cannot be planned at once.`);
+    if (items.length > itemsMax) throw wrong(t("spreads.releases", { n: itemsMax }));
   }
-  if (spreads.length > spreadsMax) throw wrong(`These are ${count(spreads.length)} spreads, of at most ${spreadsMax}. Take fewer days or prizes at once.`);
+  if (spreads.length > spreadsMax) throw wrong(t("spreads.spreads", { n: spreads.length, most: spreadsMax }));
   return { items, spreads };
 }
 
 /** Lines of the file of an agenda: one move, or a moment for each unit. */
 function itemsOf(zone, at, prize, delta, isMoment, reason) {
   if (!isMoment) return [{ at: zoned(zone, at), prize, delta, reason }];
-  if (delta > itemsMax) throw wrong(`At most ${count(itemsMax)} winning moments can be planned at once.`);
+  if (delta > itemsMax) throw wrong(t("spreads.moments", { n: itemsMax }));
   return Array.from({ length: delta }, () => ({ at: zoned(zone, at), prize, moment: true }));
 }

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// englishIn is an expression for the English texts of some groups in the places that a
+// selector finds: in their nodes, in what people read as one line, and in attributes. A
+// text that German shares is none.
+const englishIn = `(async (groups, selector) => {
+	const [en, de] = await Promise.all(["en", "de"].map((language) => import(new URL("text." + language + ".js", document.querySelector("script[src]").src))));
+	const forms = (texts, names) => names.flatMap((name) => Object.values(texts[name])).flatMap((text) => (typeof text === "string" ? [text] : Object.values(text)));
+	const german = new Set(forms(de.texts, Object.keys(de.texts)));
+	const patterns = forms(en.texts, groups).filter((text) => !german.has(text) && /\p{L}{2}/u.test(text.replace(/\{\w+\}/g, "")))
+		.map((text) => new RegExp("^" + text.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join(".+") + "$"));
+	const shown = [...document.querySelectorAll(selector)].flatMap((place) => [place, ...place.querySelectorAll("*")]).filter((e) => e.checkVisibility()).flatMap((e) => [
+		...[...e.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data),
+		...(e.matches("p, li, th, td, span, label, legend, button") ? [e.textContent] : []),
+		...["aria-label", "title", "placeholder", "data-label"].map((name) => e.getAttribute(name) ?? ""), e.localName === "input" ? e.value : "",
+	]);
+	return shown.map((text) => text.trim()).filter((text) => patterns.some((pattern) => pattern.test(text)));
+})(%s, %q)`
+
+// english returns the English texts of groups in the places that a selector finds.
+func (b *browser) english(selector string, groups ...string) (found []string) {
+	b.t.Helper()
+	names, err := json.Marshal(groups)
+	require.NoError(b.t, err)
+	require.NotZero(b.t, eval[int](b, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector)), selector)
+	b.do(chromedp.Evaluate(fmt.Sprintf(englishIn, names, selector), &found, awaited))
+	return found
+}
+
+// speaksGerman checks that a place has no English text of groups, nor a violation of
+// axe-core, and closes the dialog if one is open.
+func (b *browser) speaksGerman(source, about, selector string, groups ...string) {
+	b.t.Helper()
+	require.Empty(b.t, b.english(selector, groups...), about)
+	b.accessible(source, about)
+	if eval[bool](b, `document.querySelector("dialog[open]") !== null`) {
+		eval[bool](b, `document.querySelector("dialog[open]").close() ?? true`)
+		b.await(`!document.querySelector("dialog")`)
+	}
+}
+
+// plans are the groups of the calendar and the agenda.
+var plans = []string{"calendar", "calendarcell", "calendarfill", "calendargrid", "spreads", "agenda", "preview", "dialog"}
+
+// TestUISpeaksGermanOfPlans: the calendar and the agenda are German, with all that they
+// ask.
+func TestUISpeaksGermanOfPlans(t *testing.T) {
+	t.Parallel()
+	source := axe(t)
+	s := withAdvent(t)
+	s.admin(http.StatusCreated, "POST", "/admin/pools/advent/agenda", `{"at":"2999-12-05T17:00:00Z","prize":"mug","delta":4,"reason":"eve"}`)
+	s.admin(http.StatusCreated, "POST", "/admin/pools/advent/agenda/spread", `{"prize":"gold","units":9,"from":"2999-12-03T17:00:00Z","to":"2999-12-08T17:00:00Z","random":true}`)
+	b := browse(t, s.url, 1200, 900, speaks("de-DE,de"))
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 3`)
+	b.visit("#/pools/advent/calendar", "Advent")
+	b.await(`document.querySelector(".body h2").textContent === "Kalender"`)
+	b.speaksGerman(source, "the calendar", ".body", plans...)
+	b.press("Durch Verteilen füllen…")
+	b.fill("Mug", "24")
+	b.fill("Freigabe", "daily")
+	b.press("Vorschau")
+	b.says("Noch ist nichts geplant.")
+	b.speaksGerman(source, "filling", "dialog", plans...)
+	b.press("Durch Verteilen füllen…")
+	b.press("Vorschau")
+	b.says("Bitte für mindestens einen Gewinn die Stückzahl angeben.")
+	b.speaksGerman(source, "filling with nothing", "dialog", plans...)
+	b.press("Aus Datei füllen…")
+	b.press("Vorschau")
+	b.says("Bitte zuerst eine Datei wählen.")
+	b.speaksGerman(source, "a file", "dialog", plans...)
+	b.press("Von Hand ergänzen…")
+	b.speaksGerman(source, "by hand", "dialog", plans...)
+	b.opens("2999-12-05", "mug")
+	b.speaksGerman(source, "a place", "dialog", plans...)
+	b.opens("hidden", "gold")
+	b.says("9 Stück, von")
+	b.speaksGerman(source, "hidden units", "dialog", plans...)
+	eval[bool](b, `document.querySelector('.calendar tr[data-row="2999-12-05"] th button').click() ?? true`)
+	b.await(`document.querySelectorAll(".calendar tbody tr").length === 25`)
+	b.speaksGerman(source, "hours", ".body", plans...)
+	b.press("Planung des Tages entfernen…")
+	b.says("4 Stück, noch nicht erledigt: 1 Freigabe und 0 verborgene Listen.")
+	b.speaksGerman(source, "a day's plan", "dialog", plans...)
+	b.visit("#/pools/advent/agenda", "Advent")
+	b.says("+4 von mug, eve")
+	b.speaksGerman(source, "the agenda", ".body", plans...)
+	b.press("Ergänzen…")
+	b.fill("Was", "stock")
+	b.speaksGerman(source, "adding", "dialog", plans...)
+	for n := range 4 { // the opening, the stock, the close and what is hidden
+		eval[bool](b, fmt.Sprintf(`document.querySelectorAll(".line button")[%d].click() ?? true`, n))
+		b.speaksGerman(source, "removing", "dialog", plans...)
+	}
+	b.quiet(0)
+
+	english := browse(t, s.url, 1200, 900)
+	english.signIn("admin")
+	english.await(`document.querySelectorAll(".pools li").length === 3`)
+	english.visit("#/pools/advent/calendar", "Advent")
+	found := english.english(".body", plans...)
+	for _, text := range []string{"Calendar", "Fill by spreading…", "Units that the agenda releases, by the day. Times are those of Europe/Berlin, the zone of the rules.", "At hidden times", "4 planned, 0 done: Mug, Thu, 5 Dec 2999"} {
+		require.Contains(t, found, text, "the check finds English")
+	}
+}
+
+// TestUISpeaksGermanOfPrizes: the prizes, their stock, a pause and what ends a campaign are
+// German, as are a simulation and its results.
+func TestUISpeaksGermanOfPrizes(t *testing.T) {
+	t.Parallel()
+	source := axe(t)
+	s := administered(t)
+	b := browse(t, s.url, 1200, 900, speaks("de-DE,de"))
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	b.visit("#/pools/spring", "Spring draw")
+	b.await(`document.querySelector("[data-prize=gold] [data-label='Übrig']").dataset.value === "100"`)
+	b.speaksGerman(source, "the prizes", "table.prizes", "prizes", "shown")
+	for _, text := range []string{"Bestand…", "Name oder Wert ändern…", "Anzeige…", "Für Teilnehmer…"} {
+		b.press(text)
+		b.speaksGerman(source, text, "dialog", "prizes", "shown", "dialog")
+	}
+	eval[bool](b, `[...document.querySelectorAll(".body .changes button")].find((b) => b.closest("table") === null).click() ?? true`)
+	b.await(`document.querySelector("dialog h2").textContent === "Gewinn hinzufügen"`)
+	b.speaksGerman(source, "a new prize", "dialog", "prizes", "dialog")
+	eval[bool](b, `[...document.querySelectorAll(".body .changes button")].filter((b) => b.closest("table") === null).at(-1).click() ?? true`)
+	b.await(`document.querySelector("dialog h2").textContent === "Bestand einlesen"`)
+	b.fill("Oder ihr Inhalt", "prize,name,value,stock\nNEW,New,1.00,5\n")
+	b.press("Vorschau")
+	b.says("prize: eine kurze Kennung in Kleinbuchstaben, etwa mug-red.")
+	b.fill("Oder ihr Inhalt", "prize,name,value,stock\ncup,Tin cup,1.00,5\n")
+	b.press("Vorschau")
+	b.says("5 Stück; 1 neuer Gewinn, 0 aufgefüllt. Noch ist nichts geschrieben.")
+	b.speaksGerman(source, "a file of prizes", "dialog", "prizefile", "preview", "dialog")
+	eval[bool](b, `document.querySelector(".title > .actions button").click() ?? true`)
+	b.await(`document.querySelector("dialog h2").textContent === "Kampagne pausieren?"`)
+	b.speaksGerman(source, "a pause", "dialog", "pause", "dialog")
+	b.visit("#/pools/spring/manage", "Spring draw")
+	b.speaksGerman(source, "manage", ".body", "life")
+	for _, text := range []string{"Umbenennen…", "Löschen…", "Teilnehmer unkenntlich machen…"} {
+		b.press(text)
+		b.speaksGerman(source, text, "dialog", "life", "dialog")
+	}
+
+	b.visit("#/pools/spring/rules", "Spring draw")
+	b.fill("Ziehungen", "500")
+	b.press("Probelauf starten")
+	b.await(`document.querySelector("[data-runs]")?.dataset.runs > 1`)
+	eval[bool](b, `document.querySelector("[data-runs] ~ .technical summary").click() ?? true`)
+	b.speaksGerman(source, "a simulation", ".simulation, [data-runs], [data-runs] ~ *", "simulation", "dialog")
+	b.quiet(1) // the file with a wrong id
+}
+
+// TestUIForecastKnowsTheClose: what lasts until the agenda closes the campaign has no
+// other end.
+func TestUIForecastKnowsTheClose(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	s.admin(http.StatusCreated, "POST", "/admin/pools/spring/agenda", `{"at":"2999-12-25T00:00:00Z","state":"closed"}`)
+	b := browse(t, s.url, 1200, 900)
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	b.visit("#/pools/spring", "Spring draw")
+	b.await(`/^lasts beyond the end of the campaign \(25 Dec 2999, .*\)$/.test(document.querySelector("[data-figure=end]").textContent)`)
+	for pool, want := range map[string]string{
+		`{ stocked: 5, remaining: 5, state: "open", ends_at: "2999-12-24T00:00:00Z" }`: "ends in ",
+		`{ stocked: 5, remaining: 5, state: "open", ends_at: "2999-12-26T00:00:00Z" }`: "lasts beyond",
+		`{ stocked: 5, remaining: 5, state: "open", nothing: {} }`:                     "nothing can be won now",
+	} {
+		var said string
+		b.do(chromedp.Evaluate(fmt.Sprintf(`import(new URL("pools.js", document.querySelector("script[src]").src)).then((m) => m.forecast(%s, [{ state: "closed", done: null, at: "2999-12-25T00:00:00Z" }]))`, pool), &said, awaited))
+		require.Contains(t, said, want, pool)
+	}
+	b.quiet(0)
+}
