@@ -12,7 +12,7 @@ import (
 
 // englishIn is an expression for the English texts of some groups in the places that a
 // selector finds: in their nodes, in what people read as one line, and in attributes. A
-// text that German shares is none.
+// text that German shares does not count.
 const englishIn = `(async (groups, selector) => {
 	const [en, de] = await Promise.all(["en", "de"].map((language) => import(new URL("text." + language + ".js", document.querySelector("script[src]").src))));
 	const forms = (texts, names) => names.flatMap((name) => Object.values(texts[name])).flatMap((text) => (typeof text === "string" ? [text] : Object.values(text)));

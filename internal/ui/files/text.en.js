@@ -89,7 +89,7 @@ export const texts = {
     nothingNow: "nothing can be won now",
     noEnd: "no end in sight",
     lasts: "lasts beyond the end of the campaign ({at})",
-    budgetEnds: "budget gone about {at}",
+    budgetEnds: "budget used up about {at}",
     ends: "ends in {in}, {at}",
   },
   newpool: {
