@@ -272,7 +272,8 @@ func TestUICalendarUndoes(t *testing.T) {
 	b.press("Preview")
 	b.says("Nothing is planned yet.")
 	b.press("Fill")
-	b.says("planted. All that was planned before it was removed.")
+	b.says("planted")
+	b.says("All that was planned before it was removed.")
 	require.Empty(t, calendarOf(t, "Europe/Berlin", agendaOf(t, s, "advent")))
 	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/advent/log?acts=true", ""), `"removed":true`, "some were planned before")
 	b.press("Fill") // the next try is another one
