@@ -16,29 +16,40 @@ import (
 func saidCodes(file string) (codes []string) {
 	_, group, _ := strings.Cut(file, "\n  errors: {\n")
 	group, _, _ = strings.Cut(group, "\n  },\n")
-	for _, m := range regexp.MustCompile(`(?m)^    "?([a-z-]+)"?: "`).FindAllStringSubmatch(group, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^    "?([a-z-]+)"?: "[^"]`).FindAllStringSubmatch(group, -1) {
 		codes = append(codes, m[1])
 	}
 	slices.Sort(codes)
 	return codes
 }
 
-// TestThePageHasASentenceForEachCode of the table, and for an answer that did not come.
-// That all languages have the same is tested with the page.
-func TestThePageHasASentenceForEachCode(t *testing.T) {
-	t.Parallel()
+// saysEachCode reports whether a file of texts has a sentence for each code of the table
+// and for an answer that did not come, and no other.
+func saysEachCode(file string) bool {
 	want := []string{"no-answer"}
 	for code := range problem.Table() {
 		want = append(want, string(code))
 	}
 	slices.Sort(want)
-	file, found := ui.Open("text.en.js")
-	require.True(t, found)
-	require.Equal(t, want, saidCodes(string(file.Body)))
+	return slices.Equal(want, saidCodes(file))
 }
 
-// TestThePageHasASentenceForEachCodeReads only sentences of the group.
-func TestThePageHasASentenceForEachCodeReads(t *testing.T) {
+// TestThePageHasASentenceForEachCode: that all languages have the same is tested with the
+// page. A file that lacks the sentence of a code, has an empty one, or has that of another
+// code is caught.
+func TestThePageHasASentenceForEachCode(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []string{"a-b", "c"}, saidCodes("{\n  x: {\n    d: \"no\",\n  },\n  errors: {\n    \"a-b\": \"x\",\n    c: \"y\",\n  },\n};\n"))
+	file, found := ui.Open("text.en.js")
+	require.True(t, found)
+	english := string(file.Body)
+	require.True(t, saysEachCode(english), "%v", saidCodes(english))
+	for code := range problem.Table() {
+		line := regexp.MustCompile(`(?m)^    "?` + string(code) + `"?: ".*",\n`)
+		for _, other := range []string{"", "    \"another-code\": \"No.\",\n", "    \"" + string(code) + "\": \"\",\n"} {
+			at := strings.Index(english, "\n  errors: {\n")
+			broken := english[:at] + line.ReplaceAllString(english[at:], other)
+			require.NotEqual(t, english, broken, code)
+			require.False(t, saysEachCode(broken), "%s: %q", code, other)
+		}
+	}
 }
