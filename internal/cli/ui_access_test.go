@@ -182,7 +182,7 @@ func hooksAccess(b *browser, source string) {
 	b.accessible(source, "a secret")
 	b.press("Close")
 	require.LessOrEqual(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "wider than the window")
-	b.visit("#/jobs", "Jobs")
+	b.visit("#/jobs", "Maintenance")
 	b.says("Ends wins that nobody claimed in time")
 	b.accessible(source, "jobs")
 }

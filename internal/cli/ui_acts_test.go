@@ -77,7 +77,7 @@ func TestUIActs(t *testing.T) {
 	for _, part := range []string{"anna-admin", "restock", "+25", "-5", "put in force"} {
 		require.Contains(t, log, part)
 	}
-	b.visit("#/jobs", "Jobs")
+	b.visit("#/jobs", "Maintenance")
 	b.await(`document.querySelector("[data-job=audit]")`)
 	b.press("Run now…")
 	b.press("Run")

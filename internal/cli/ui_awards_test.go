@@ -178,7 +178,7 @@ func TestUIOfFulfil(t *testing.T) {
 	for _, text := range []string{"Pause…", "Close…", "Audit", "New campaign…", "Void…", "Reopen…"} {
 		require.False(t, b.offers(text), text)
 	}
-	require.False(t, eval[bool](b, `[...document.querySelectorAll(".top nav a")].some((e) => e.textContent === "Jobs")`))
+	require.False(t, eval[bool](b, `[...document.querySelectorAll(".top nav a")].some((e) => e.textContent === "Maintenance")`))
 	b.find("user", "u2")
 	b.chooses("u2")
 	b.press("Mark as fulfilled…")

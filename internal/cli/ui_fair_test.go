@@ -128,8 +128,8 @@ func TestUIFairness(t *testing.T) {
 		b.do(chromedp.Navigate(s.url + "/fair/advent"))
 		for _, part := range []string{
 			"Advent <b>2026</b>", "24 days, 24 doors.", "Gold", "€19.90", "Ein Dukat", "Each user draws at most 5 times a day.", "time zone Europe/Berlin",
-			"A draw that gets nothing else gets “No luck”.", "(Europe/Berlin)", "drawsvc commitment v1", "100 %",
-			"0.0000001 %", "From then on, the seed decided", "every draw since then",
+			"A draw that gets nothing else gets “No luck”.", "(Europe/Berlin)", "drawsvc commitment v1", "100%",
+			"0.0000001%", "From then on, the seed decided", "every draw since then",
 		} {
 			b.says(part)
 		}

@@ -56,7 +56,7 @@ func TestUIMoney(t *testing.T) {
 		other.visit("#/pools/shop", "Advent")
 		require.False(t, other.offers("Currency…"))
 	}
-	german.given("0,00 € of 5.000,00 € given")
+	german.given("0,00 € von 5.000,00 € vergeben")
 	soonest := time.Hour
 	for i, text := range []string{"€1,234.50", "€2,469.00", "€3,703.50"} {
 		began := time.Now()
@@ -65,7 +65,7 @@ func TestUIMoney(t *testing.T) {
 		soonest = min(soonest, time.Since(began))
 	}
 	require.Less(t, soonest, 2*time.Second)
-	german.given("3.703,50 € of 5.000,00 € given")
+	german.given("3.703,50 € von 5.000,00 € vergeben")
 	deaf.given("€0.00 of €5,000.00 given")
 	require.Regexp(t, `74\s?%`, eval[string](b, `document.querySelector(".money .bar").ariaLabel`))
 	b.await(`document.querySelector("[data-prize=gold] [data-label=Given]").textContent === "€3,703.50"`)

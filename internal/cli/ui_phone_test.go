@@ -25,7 +25,7 @@ func TestUIOnAPhone(t *testing.T) {
 	paper := map[string]string{}
 	for _, scheme := range []string{"light", "dark"} {
 		b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
-		for _, view := range [][2]string{{"#/", "Campaigns"}, {"#/pools/spring", "Spring draw"}, {"#/pools/spring/awards", "Spring draw"}, {"#/pools/spring/rules", "Spring draw"}, {"#/pools/spring/log", "Spring draw"}, {"#/pools/spring/agenda", "Spring draw"}, {"#/pools/spring/proof", "Spring draw"}, {"#/jobs", "Jobs"}} {
+		for _, view := range [][2]string{{"#/", "Campaigns"}, {"#/pools/spring", "Spring draw"}, {"#/pools/spring/awards", "Spring draw"}, {"#/pools/spring/rules", "Spring draw"}, {"#/pools/spring/log", "Spring draw"}, {"#/pools/spring/agenda", "Spring draw"}, {"#/pools/spring/proof", "Spring draw"}, {"#/jobs", "Maintenance"}} {
 			b.visit(view[0], view[1])
 			narrow(scheme + " " + view[0])
 			require.Empty(t, eval[string](b, contrast), "%s %s", scheme, view[0])

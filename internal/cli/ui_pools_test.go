@@ -94,7 +94,7 @@ func TestUIJobs(t *testing.T) {
 	b := browse(t, s.url, 1200, 900)
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
-	b.visit("#/jobs", "Jobs")
+	b.visit("#/jobs", "Maintenance")
 	audit := func(part string) {
 		t.Helper()
 		b.await(fmt.Sprintf(`document.querySelector("[data-job=audit]")?.innerText.includes(%q)`, part))

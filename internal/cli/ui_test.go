@@ -156,11 +156,11 @@ func TestUIRoles(t *testing.T) {
 		}
 		b.visit("#/pools/spring/rules", "Spring draw")
 		require.Equal(t, token == "admin", b.offers("Change the rules…"), token)
-		b.visit("#/jobs", "Jobs")
+		b.visit("#/jobs", "Maintenance")
 		require.Equal(t, token == "admin", b.offers("Run now…"), token)
 		require.Equal(t, token == "admin", b.offers("Schedule…"), token)
 		b.visit("#/pools/summer/proof", "Summer party") // paused
-		require.Equal(t, token == "admin", b.offers("Commit to its numbers…"), token)
+		require.Equal(t, token == "admin", b.offers("Make it provably fair…"), token)
 		act := `fetch("admin/pools/spring", { method: "PATCH", headers: { Authorization: "Bearer %s", "Content-Type": "application/json" }, body: '{"name":"Spring draw"}' }).then((a) => a.status)`
 		var status int
 		b.do(chromedp.Evaluate(fmt.Sprintf(act, token), &status, chromedp.EvalAsValue, awaited))

@@ -108,8 +108,6 @@ func (l *lexer) template() {
 
 // notYet are the scripts whose texts are still to be moved into the files of texts.
 var notYet = []string{
-	"award.js", "awards.js", "codes.js", "fair.js", "files.js", "hooks.js", "jobs.js", "lives.js", "log.js", "money.js",
-	"proof.js", "receipt.js", "steps.js",
 }
 
 // shownWord are the places whose literals people read, also a single small word.
@@ -119,7 +117,7 @@ var shownWord = regexp.MustCompile(`(?:\b(?:button|pill|field|message|fact|bar|c
 var hiddenPlace = regexp.MustCompile(`(?:\b(?:class|rel|pattern|accept|autocomplete|code|type|key): |(?:querySelector(?:All)?|closest|matches|matchMedia|classList\.\w+|new Event|\.get|\.has|\bname [!=]==) ?\(?|\b(?:from|import) |class: [^,]*)$`)
 
 // protocol are literals of HTTP and of browsers, and names that no language changes.
-var protocol = regexp.MustCompile(`^(?:Content-Type|Accept|Idempoten\w+-\w+|drawsvc|drawsvc token new(?: --name shop --role draw)?|If-Match|Bearer \x00|ETag|AbortError|Error|Space|Enter|Escape|Home|End|Page\w+|Arrow\w+)$`)
+var protocol = regexp.MustCompile(`^(?:Content-Type|Accept|Idempoten\w+-\w+|drawsvc|drawsvc verify(?: \x00/\\npython3 verify\.py \x00/)?|drawsvc token new(?: --name shop --role draw)?|If-Match|Bearer \x00|ETag|AbortError|Error|Ed25519|Space|Enter|Escape|Home|End|Page\w+|Arrow\w+)$`)
 
 // visibleLiterals returns the literals of a script that people read: several words, or one
 // that begins with a capital, or any word in the place of a text. classes are those of the

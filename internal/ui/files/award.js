@@ -5,7 +5,8 @@ import { ask } from "./dialog.js";
 import { button, count, fact, h, pill, table, time } from "./dom.js";
 import { money } from "./money.js";
 import { mayAct, mayShip, readsPools } from "./state.js";
-import { claim, fulfil, reopen, replaceCode, showCode, voidAwards } from "./steps.js";
+import { claim, fulfil, named, reopen, replaceCode, showCode, voidAwards } from "./steps.js";
+import { nodes, t } from "./text.js";
 
 const colours = { won: "closed", claimed: "paused", fulfilled: "open", expired: "closed", voided: "bad" };
 
@@ -15,22 +16,29 @@ export async function showAward(at, version, after) {
   const codes = await codesOf(at, life);
   const acts = offers(at, life, codes, after).map(([text, act, kind]) => button(text, () => { dialog.close(); act(); }, kind));
   const dialog = ask({
-    title: `${life.name} of ${life.user}`, no: "Close", wide: true,
+    title: named([life]), no: t("award.close"), wide: true,
     body: [
-      h("p", {}, pill(life.state, colours[life.state]), " since ", time(life.since), life.needs_claim && life.state === "won" && [", to be claimed ", life.claim_until ? ["until ", time(life.claim_until)] : "at any time"].flat()),
-      h("dl", { class: "facts" }, fact("Won", time(life.at)), fact("Value", money(life.value, at.pool.currency)), fact("Reference", life.reference && h("span", { class: "break" }, life.reference))),
-      life.steps.length ? stepsTable(life.steps) : h("p", { class: "quiet" }, "Nothing has happened to it since it was won."),
+      h("p", {}, standing(life)),
+      h("dl", { class: "facts" }, fact(t("award.won"), time(life.at)), fact(t("award.value"), money(life.value, at.pool.currency)), fact(t("award.reference"), life.reference && h("span", { class: "break" }, life.reference))),
+      life.steps.length ? stepsTable(life.steps) : h("p", { class: "quiet" }, t("award.nothing")),
       acts.length ? h("div", { class: "actions" }, acts) : null,
-      h("details", {}, h("summary", {}, "Technical"), h("dl", { class: "facts" },
-        fact("Award", count(life.version)), fact("Draw", h("code", { class: "break" }, life.draw)), fact("Ordinal", count(life.ordinal)), fact("Unit", count(life.unit)), fact("Prize", h("code", {}, life.prize)))),
+      h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("dl", { class: "facts" },
+        fact(t("award.award"), count(life.version)), fact(t("award.draw"), h("code", { class: "break" }, life.draw)), fact(t("award.ordinal"), count(life.ordinal)), fact(t("award.unit"), count(life.unit)), fact(t("award.prize"), h("code", {}, life.prize)))),
     ].flat().filter(Boolean),
   });
 }
 
+/** The state of an award, since when, and until when it can be claimed. */
+function standing(life) {
+  const state = pill(t(`award.is-${life.state}`), colours[life.state]), since = time(life.since);
+  if (!life.needs_claim || life.state !== "won") return nodes("award.since", { state, at: since });
+  return life.claim_until ? nodes("award.claimUntil", { state, at: since, until: time(life.claim_until) }) : nodes("award.claimAnytime", { state, at: since });
+}
+
 function stepsTable(steps) {
-  return table("Steps of the award", ["When", "Who", "Step", "Reference or reason"], steps.map((s) => [
-    time(s.at), h("span", { class: "break" }, s.actor), s.to === "shown" ? "code shown" : s.to === "replaced" ? "code replaced" : s.to,
-    h("span", { class: "break" }, [s.reference, s.reason, s.returned !== null && "the unit returned to stock"].filter(Boolean).join("; ") || "–"),
+  return table(t("award.steps"), [t("award.when"), t("award.who"), t("award.step"), t("award.about")], steps.map((s) => [
+    time(s.at), h("span", { class: "break" }, s.actor), t(`award.step-${s.to}`),
+    h("span", { class: "break" }, [s.reference, s.reason, s.returned !== null && t("award.returned")].filter(Boolean).join("; ") || "–"),
   ]));
 }
 
@@ -52,12 +60,12 @@ function offers(at, life, codes, after) {
   const isOpen = ["won", "claimed", "fulfilled"].includes(life.state) && life.kind === "prize";
   const one = [life];
   return [
-    isOpen && mayShip() && life.state !== "fulfilled" && ["Mark as fulfilled…", () => fulfil(at, one, after)],
-    mayShip() && life.state === "won" && life.needs_claim && ["Claim…", () => claim(at, life, after)],
-    mayShip() && life.state === "fulfilled" && ["Correct the reference…", () => fulfil(at, one, after)],
-    mayAct() && life.state === "fulfilled" && ["Reopen…", () => reopen(at, one, after)],
-    codes && ["Show code…", () => showCode(at, life, after)],
-    codes && ["Replace the code…", () => replaceCode(at, life, codes.reserve, after)],
-    isOpen && mayAct() && ["Void…", () => voidAwards(at, one, after), "danger"],
+    isOpen && mayShip() && life.state !== "fulfilled" && [t("award.fulfil"), () => fulfil(at, one, after)],
+    mayShip() && life.state === "won" && life.needs_claim && [t("award.claim"), () => claim(at, life, after)],
+    mayShip() && life.state === "fulfilled" && [t("award.correct"), () => fulfil(at, one, after)],
+    mayAct() && life.state === "fulfilled" && [t("award.reopen"), () => reopen(at, one, after)],
+    codes && [t("award.showCode"), () => showCode(at, life, after)],
+    codes && [t("award.replaceCode"), () => replaceCode(at, life, codes.reserve, after)],
+    isOpen && mayAct() && [t("award.void"), () => voidAwards(at, one, after), "danger"],
   ].filter(Boolean);
 }

@@ -8,17 +8,17 @@ import { livesList, states } from "./lives.js";
 import { showReceipt } from "./proof.js";
 import { mayShip, readsPools, self } from "./state.js";
 import { uploadSteps } from "./steps.js";
-import { sentenceOf } from "./text.js";
+import { nodes, sentenceOf, t } from "./text.js";
 
 const lastMax = 25, pagesMax = 200, foundMax = 1000;
 
 export async function awardsSection(at) {
   const results = h("div", { "aria-live": "polite" }), place = h("div");
-  const word = h("input", { type: "search", required: true, maxlength: 128, autocomplete: "off", spellcheck: "false", autocapitalize: "off", "aria-label": "What to search for" });
-  const by = h("select", { "aria-label": "Search by" }, h("option", { value: "user" }, "user"), h("option", { value: "draw" }, "draw"), h("option", { value: "prize" }, "prize"));
+  const word = h("input", { type: "search", required: true, maxlength: 128, autocomplete: "off", spellcheck: "false", autocapitalize: "off", "aria-label": t("awards.word") });
+  const by = h("select", { "aria-label": t("awards.by") }, h("option", { value: "user" }, t("awards.user")), h("option", { value: "draw" }, t("awards.draw")), h("option", { value: "prize" }, t("awards.prize")));
   let searching = new AbortController();
   at.signal.addEventListener("abort", () => searching.abort());
-  const form = h("form", { class: "row search", role: "search" }, by, word, h("button", { type: "submit" }, "Search"));
+  const form = h("form", { class: "row search", role: "search" }, by, word, h("button", { type: "submit" }, t("awards.search")));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     searching.abort();
@@ -27,7 +27,7 @@ export async function awardsSection(at) {
   });
 
   // Without the version of a pool nobody knows which awards are its last.
-  const which = h("select", {}, readsPools() && h("option", { value: "" }, "the last draws"), Object.entries(states).map(([state, words]) => h("option", { value: state }, words)));
+  const which = h("select", {}, readsPools() && h("option", { value: "" }, t("awards.last")), states.map((state) => h("option", { value: state }, t(`lives.is-${state}`))));
   let list = null;
   const show = () => {
     list?.end();
@@ -41,7 +41,7 @@ export async function awardsSection(at) {
   return {
     elements: [
       form, results,
-      h("div", { class: "title" }, h("h2", {}, "Awards"), h("div", { class: "actions" }, field("Show", which), mayShip() && button("Upload a file…", () => uploadSteps(at, () => list.read())))),
+      h("div", { class: "title" }, h("h2", {}, t("awards.title")), h("div", { class: "actions" }, field(t("awards.show"), which), mayShip() && button(t("awards.upload"), () => uploadSteps(at, () => list.read())))),
       place,
     ],
     set: (pool) => list.set(pool),
@@ -56,7 +56,7 @@ function lastAwards(at) {
     [shown, asked, waiting] = [at.pool.version, Date.now(), true];
     try {
       const { awards } = await get(`admin/pools/${part(at.id)}/awards?after=${Math.max(0, shown - lastMax)}&limit=${lastMax}`, { signal: at.signal });
-      last.replaceChildren(awards.length ? awardsTable(at, "Last awards", awards.reverse()) : h("p", { class: "quiet" }, "No award among the last entries of the history."));
+      last.replaceChildren(awards.length ? awardsTable(at, t("awards.lastAwards"), awards.reverse()) : h("p", { class: "quiet" }, t("awards.noneLast")));
     } catch (problem) {
       complain(problem);
     } finally {
@@ -74,21 +74,21 @@ function lastAwards(at) {
 /** Searches page by page, because awards have no index on users. */
 async function search(at, by, word, place, stop) {
   if (!word) return place.replaceChildren();
-  const progress = h("p", { class: "quiet", role: "status" }, "Searching…");
+  const progress = h("p", { class: "quiet", role: "status" }, t("awards.searching"));
   const list = h("div");
-  const end = button("Stop", () => stop.abort(), "small");
-  place.replaceChildren(h("h2", {}, `Awards of ${by} `, h("q", {}, word)), progress, end, list);
+  const end = button(t("awards.stop"), () => stop.abort(), "small");
+  place.replaceChildren(h("h2", {}, nodes(`awards.of-${by}`, { word: h("q", {}, word) })), progress, end, list);
   const found = [];
   try {
     for await (const { awards, next } of pages(`admin/pools/${part(at.id)}/awards?${by}=${part(word)}&limit=1000`, { signal: stop.signal, most: pagesMax })) {
       found.push(...awards);
-      if (awards.length) list.replaceChildren(awardsTable(at, "Awards found", found), ...receipts(at, by, found));
-      say(progress, next === null ? `${count(found.length)} found.` : `${count(found.length)} found up to entry ${count(next)} of the history…`);
+      if (awards.length) list.replaceChildren(awardsTable(at, t("awards.awardsFound"), found), ...receipts(at, by, found));
+      say(progress, next === null ? t("awards.found", { n: found.length }) : t("awards.foundTo", { n: found.length, entry: next }));
       if (found.length >= foundMax) break;
     }
   } catch (problem) {
     if (!stop.signal.aborted) say(progress, sentenceOf(problem));
-    else say(progress, `Stopped: ${count(found.length)} found so far.`);
+    else say(progress, t("awards.stopped", { n: found.length }));
   } finally {
     end.remove();
   }
@@ -97,12 +97,12 @@ async function search(at, by, word, place, stop) {
 /** Offers the receipt of a draw that was searched for, to whom the service shows it. */
 function receipts(at, by, found) {
   const covered = by === "draw" && at.commitment && self.role === "admin" && found.at(-1).version > at.commitment.version;
-  return covered ? [h("p", {}, button("Receipt…", () => showReceipt(at, found[0].draw).catch(complain)))] : [];
+  return covered ? [h("p", {}, button(t("awards.receipt"), () => showReceipt(at, found[0].draw).catch(complain)))] : [];
 }
 
 function awardsTable(at, caption, awards) {
-  return table(caption, ["When", "User", "Prize", "#Unit", "Draw", "#Version", "Acts"], awards.map((a) => [
-    time(a.at), h("span", { class: "break" }, a.user), h("span", {}, a.name, " ", a.win ? "" : pill("no win")), count(a.unit), h("code", { class: "break" }, a.draw), count(a.version),
-    a.win && button("Details…", () => showAward(at, a.version).catch(complain), "small"),
+  return table(caption, [t("awards.when"), t("awards.whose"), t("awards.what"), `#${t("awards.unit")}`, t("awards.drawn"), `#${t("awards.entry")}`, t("awards.acts")], awards.map((a) => [
+    time(a.at), h("span", { class: "break" }, a.user), h("span", {}, a.name, " ", a.win ? "" : pill(t("awards.noWin"), "")), count(a.unit), h("code", { class: "break" }, a.draw), count(a.version),
+    a.win && button(t("awards.details"), () => showAward(at, a.version).catch(complain), "small"),
   ]));
 }

@@ -23,7 +23,7 @@ const asked = () => `--server ${quoted(service())} --token-file token`;
 export const commands = {
   commit: (at) => `drawsvc pool commit ${at.id} --origin ${quoted(base.host)} --seed-recipients seed-recipients`,
   open: (at, more) => `drawsvc pool open ${at.id} ${more} ${asked()}`,
-  round: (c, round) => `curl -fsS ${c.rounds_url}${round}`,
+  round: (c, round) => `curl -fsS ${c.rounds_url ?? "ADDRESS-OF-THE-BEACON/public/"}${round}`,
   publish: () => `drawsvc publish --dir /srv/proofs ${identity}`,
   export: (at) => `drawsvc pool export-proof --pool ${at.id} proof ${asked()}`,
   keep: (at) => ["key > key", at.commitment.checkpoint && "checkpoint > kept"].filter(Boolean).map((file) => `curl -fsS ${place(at)}/${file}`).join("\n"),

@@ -6,6 +6,7 @@ import { complain } from "./dialog.js";
 import { button, count, fact, field, h, moment, say, table } from "./dom.js";
 import { amountOf, budgetGiven, cents, givenInAll, money } from "./money.js";
 import { readsPools, self } from "./state.js";
+import { t } from "./text.js";
 import { daily, hasEnded, payout, winners } from "./winners.js";
 
 const winColumns = ["award", "at", "draw", "ordinal", "user", "prize", "name", "value", "unit", "state", "since", "reference"];
@@ -13,21 +14,21 @@ const payColumns = ["user", "wins", "value", "sent", "open"];
 const dayColumns = ["day", "prize", "issued", "remaining", "value", "to_version"];
 
 export async function filesSection(at) {
-  const program = h("select", {}, h("option", { value: "" }, "CSV: comma, for programs"), h("option", { value: "excel" }, "Excel: semicolon"));
+  const program = h("select", {}, h("option", { value: "" }, t("files.programs")), h("option", { value: "excel" }, t("files.excel")));
   const comma = h("input", { type: "checkbox" });
   comma.checked = hasDecimalComma();
-  const commaField = field("Decimal comma", comma);
+  const commaField = field(t("files.decimalComma"), comma);
   const choose = () => { commaField.hidden = program.value === ""; };
   program.addEventListener("input", choose);
   choose();
   const form = () => ({ excel: program.value !== "", comma: program.value !== "" && comma.checked, amounts: ["value", "sent", "open"] });
   const note = h("p", { class: "quiet", role: "status" });
   const file = (title, words, make) => {
-    const by = button("Download", async () => {
+    const by = button(t("files.download"), async () => {
       by.disabled = true;
-      say(note, `${title}: reading…`);
+      say(note, t("files.reading", { title }));
       try {
-        say(note, `${title}: ${await make(form())}`);
+        say(note, await make(title, form()));
       } catch (problem) {
         say(note, "");
         if (!at.signal.aborted) complain(problem);
@@ -35,25 +36,25 @@ export async function filesSection(at) {
         by.disabled = false;
       }
     });
-    by.setAttribute("aria-label", `Download ${title}`);
+    by.setAttribute("aria-label", t("files.downloadOf", { title }));
     return h("li", {}, h("div", {}, h("h3", {}, title), h("p", { class: "quiet" }, words)), by);
   };
-  const saved = (name, columns, rows, f) => {
+  const saved = (title, name, columns, rows, f) => {
     save(`${at.id}-${name}.csv`, write(columns, rows, f));
-    return `${count(rows.length)} lines.`;
+    return t("files.lines", { title, n: rows.length });
   };
   return {
     elements: [
-      h("div", { class: "title" }, h("h2", {}, "Files"), h("div", { class: "actions" }, field("Format", program), commaField)), note,
+      h("div", { class: "title" }, h("h2", {}, t("files.title")), h("div", { class: "actions" }, field(t("files.format"), program), commaField)), note,
       h("ul", { class: "files" },
-        file("Winners", "Each win with its user, prize, value and what became of it. Times are UTC.", async (f) => saved("winners", winColumns, dated(await winners(at, f.excel), f), f)),
-        file("Payout by user", "What each user has won, in all, sent and open. Expired and voided wins do not count.", async (f) => saved("payout", payColumns, payout(await winners(at, f.excel)), f)),
-        readsPools() && file("Daily report", "What each prize has given by day. “today” is what the nightly statement does not have yet.", async (f) => saved("days", dayColumns, await daily(at), f)),
-        readsPools() && at.commitment && self.role === "admin" && file("Proof", "The files with which anybody can verify the draws. Before the seed is revealed they show what is left: keep them to yourself.", async () => {
+        file(t("files.winners"), t("files.winnersAbout"), async (title, f) => saved(title, "winners", winColumns, dated(await winners(at, f.excel), f), f)),
+        file(t("files.payout"), t("files.payoutAbout"), async (title, f) => saved(title, "payout", payColumns, payout(await winners(at, f.excel)), f)),
+        readsPools() && file(t("files.days"), t("files.daysAbout"), async (title, f) => saved(title, "days", dayColumns, await daily(at), f)),
+        readsPools() && at.commitment && self.role === "admin" && file(t("files.proof"), t("files.proofAbout"), async (title) => {
           save(`${at.id}-proof.zip`, await bytes("POST", `admin/pools/${part(at.id)}/proof`), "application/zip");
-          return "downloaded.";
+          return t("files.downloaded", { title });
         }),
-        readsPools() && h("li", {}, h("div", {}, h("h3", {}, "Final report"), h("p", { class: "quiet" }, "Figures, prizes and days on a page, to print or to keep as PDF.")), h("a", { class: "as-button", href: `#/pools/${part(at.id)}/report` }, "Show")))],
+        readsPools() && h("li", {}, h("div", {}, h("h3", {}, t("files.report")), h("p", { class: "quiet" }, t("files.reportAbout"))), h("a", { class: "as-button", href: `#/pools/${part(at.id)}/report` }, t("files.show"))))],
   };
 }
 
@@ -74,18 +75,18 @@ export async function reportSection(at) {
   const winsOf = (lines) => lines.reduce((n, line) => n + (names.get(line.prize) === "blank" ? 0 : Number(line.issued)), 0);
   return {
     elements: [
-      h("div", { class: "title" }, h("h2", {}, "Final report"), h("div", { class: "actions" }, button("Print…", () => print(), "strong"))),
-      h("p", { class: "quiet" }, `As of ${moment(new Date().toISOString())}, ${at.zone}. The campaign is ${at.pool.state}.`),
+      h("div", { class: "title" }, h("h2", {}, t("files.report")), h("div", { class: "actions" }, button(t("files.print"), () => print(), "strong"))),
+      h("p", { class: "quiet" }, t("files.asOf", { at: moment(new Date().toISOString()), zone: at.zone, state: t(`states.${at.pool.state}`) })),
       h("dl", { class: "facts report" },
-        fact("Draws", count(at.pool.awards)), fact("Wins", count(wins.length)), fact("Winners", count(new Set(wins.map((w) => w.user)).size)),
-        fact("Value given", shown(givenInAll(at.pool.prizes))), fact("Of it expired or voided", counted.length < wins.length && shown(total(wins.filter(hasEnded)))),
-        fact("Budget", budgetGiven(at.pool)), fact("Fairness", at.commitment ? "provable: the draws are committed" : "not provable")),
-      h("h2", {}, "Prizes"),
-      table("Prizes", ["Prize", "#Value", "#Stocked", "#Given", "#Left", "#Value given"], at.pool.prizes.map((p) => [p.name, p.kind === "blank" ? "no win" : shown(p.value), count(p.stocked), count(p.issued), count(p.remaining), p.kind === "blank" ? "–" : shown(p.given)])),
-      h("h2", {}, "What became of the wins"),
-      states.length ? table("What became of the wins", ["State", "#Wins", "#Value"], states.map(([state, of]) => [state, count(of.length), shown(total(of))])) : h("p", {}, "Nothing was won."),
-      h("h2", {}, "Days"),
-      table("Days", ["Day", "#Wins", "#Value"], [...perDay].map(([day, lines]) => [day, count(winsOf(lines)), shown(total(lines))])),
+        fact(t("files.draws"), count(at.pool.awards)), fact(t("files.wins"), count(wins.length)), fact(t("files.people"), count(new Set(wins.map((w) => w.user)).size)),
+        fact(t("files.given"), shown(givenInAll(at.pool.prizes))), fact(t("files.lost"), counted.length < wins.length && shown(total(wins.filter(hasEnded)))),
+        fact(t("files.budget"), budgetGiven(at.pool)), fact(t("files.fairness"), at.commitment ? t("files.provable") : t("files.notProvable"))),
+      h("h2", {}, t("files.prizes")),
+      table(t("files.prizes"), [t("files.prize"), `#${t("files.value")}`, `#${t("files.stocked")}`, `#${t("files.issued")}`, `#${t("files.left")}`, `#${t("files.given")}`], at.pool.prizes.map((p) => [p.name, p.kind === "blank" ? t("files.noWin") : shown(p.value), count(p.stocked), count(p.issued), count(p.remaining), p.kind === "blank" ? "–" : shown(p.given)])),
+      h("h2", {}, t("files.became")),
+      states.length ? table(t("files.became"), [t("files.state"), `#${t("files.wins")}`, `#${t("files.value")}`], states.map(([state, of]) => [t(`award.is-${state}`), count(of.length), shown(total(of))])) : h("p", {}, t("files.nothing")),
+      h("h2", {}, t("files.perDay")),
+      table(t("files.perDay"), [t("files.day"), `#${t("files.wins")}`, `#${t("files.value")}`], [...perDay].map(([day, lines]) => [day === "today" ? t("files.today") : day, count(winsOf(lines)), shown(total(lines))])),
     ],
   };
 }

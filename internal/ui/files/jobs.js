@@ -4,15 +4,10 @@ import { get, part, send } from "./api.js";
 import { ask, complain } from "./dialog.js";
 import { button, duration, fact, field, h, pill, table, time } from "./dom.js";
 import { mayAct } from "./state.js";
+import { isText, nodes, t } from "./text.js";
 
-/** What each job does, in words. */
-const words = {
-  audit: "Checks that every draw, every unit and every step is right.",
-  statement: "Writes each day's report: what every prize has given, and what is left.",
-  claims: "Ends wins that nobody claimed in time, and returns them to stock where the rules say so.",
-  catalogue: "Fetches the descriptions of prizes.",
-  hooks: "Sends what happens to the webhooks.",
-};
+/** A job in words. */
+const called = ({ name }) => (isText(`jobs.name-${name}`) ? t(`jobs.name-${name}`) : name);
 
 export async function jobsView(signal) {
   const list = h("div");
@@ -23,34 +18,35 @@ export async function jobsView(signal) {
   await read();
   const timer = setInterval(() => read().catch(complain), 5000);
   signal.addEventListener("abort", () => clearInterval(timer));
-  return [h("h1", {}, "Jobs"), h("p", { class: "quiet" }, "Each runs on one instance of the fleet at a time."), list];
+  return [h("h1", {}, t("jobs.title")), h("p", { class: "quiet" }, t("jobs.about")), list];
 }
 
 function card(job, read) {
-  return h("section", { class: "job", "aria-label": job.name, dataset: { job: job.name } },
+  return h("section", { class: "job", "aria-label": called(job), dataset: { job: job.name } },
     h("div", { class: "title" },
-      h("div", { class: "row" }, h("h2", {}, job.name), pill(job.enabled ? job.status : "off", job.enabled ? (job.status === "running" ? "open" : "closed") : "paused"), job.requested && pill("requested", "paused")),
-      h("div", { class: "actions" }, button("Runs", () => runs(job).catch(complain)),
-        mayAct() && button("Run now…", () => run(job, read)),
-        mayAct() && button("Schedule…", () => schedule(job, read)),
-        mayAct() && button(job.enabled ? "Switch off…" : "Switch on…", () => turn(job, read)))),
-    words[job.name] && h("p", {}, words[job.name]),
+      h("div", { class: "row" }, h("h2", {}, called(job)), pill(job.enabled ? t(`jobs.is-${job.status}`) : t("jobs.off"), job.enabled ? (job.status === "running" ? "open" : "closed") : "paused"), job.requested && pill(t("jobs.requested"), "paused")),
+      h("div", { class: "actions" }, button(t("jobs.runs"), () => runs(job).catch(complain)),
+        mayAct() && button(t("jobs.runNow"), () => run(job, read)),
+        mayAct() && button(t("jobs.schedule"), () => schedule(job, read)),
+        mayAct() && button(job.enabled ? t("jobs.turnOff") : t("jobs.turnOn"), () => turn(job, read)))),
+    isText(`jobs.does-${job.name}`) && h("p", {}, t(`jobs.does-${job.name}`)),
     h("dl", { class: "facts" },
-      fact("Schedule", h("code", {}, job.schedule)), fact("Due", time(job.due_at)),
-      fact("Last success", job.last_success ? time(job.last_success) : "never"),
-      fact("Runs on", job.holder), fact("Pinned to", job.host),
-      fact("Overdue", job.overdue_seconds > 0 && duration(job.overdue_seconds)),
-      fact("Last error", job.last_error && h("span", { class: "break" }, job.last_error)),
-      fact("Changed by", job.changed_by && h("span", {}, job.changed_by, ", ", time(job.changed_at)))));
+      fact(t("jobs.technicalName"), called(job) !== job.name && h("code", {}, job.name)),
+      fact(t("jobs.when"), h("code", {}, job.schedule)), fact(t("jobs.due"), time(job.due_at)),
+      fact(t("jobs.lastSuccess"), job.last_success ? time(job.last_success) : t("jobs.never")),
+      fact(t("jobs.holder"), job.holder), fact(t("jobs.host"), job.host),
+      fact(t("jobs.overdue"), job.overdue_seconds > 0 && duration(job.overdue_seconds)),
+      fact(t("jobs.lastError"), job.last_error && h("span", { class: "break" }, job.last_error)),
+      fact(t("jobs.changedBy"), job.changed_by && h("span", {}, nodes("jobs.changed", { who: job.changed_by, at: time(job.changed_at) })))));
 }
 
 function run(job, read) {
   ask({
-    title: `Run ${job.name} now?`, yes: "Run", body: h("p", {}, "One instance begins within seconds."),
+    title: t("jobs.runTitle", { job: called(job) }), yes: t("jobs.runYes"), body: h("p", {}, t("jobs.runAbout")),
     async act() {
       await send("POST", `admin/jobs/${part(job.name)}/run`);
       await read();
-      return `${job.name} was requested.`;
+      return t("jobs.wasRequested", { job: called(job) });
     },
   });
 }
@@ -59,14 +55,14 @@ function schedule(job, read) {
   const when = h("input", { required: true, maxlength: 200, value: job.schedule, autocomplete: "off", spellcheck: "false", class: "code" });
   const host = h("input", { maxlength: 200, value: job.host ?? "", autocomplete: "off", spellcheck: "false" });
   ask({
-    title: `Schedule of ${job.name}`, yes: "Set the schedule",
-    body: [field("Schedule", when, "Such as every 6h, or five fields of cron, perhaps behind CRON_TZ=Europe/Berlin."), field("Host", host, "It then runs on that machine alone; empty for any.")],
+    title: t("jobs.scheduleTitle", { job: called(job) }), yes: t("jobs.scheduleYes"),
+    body: [field(t("jobs.when"), when, t("jobs.scheduleHint")), field(t("jobs.hostField"), host, t("jobs.hostHint"))],
     async act() {
       const change = { schedule: when.value.trim() };
       if (host.value.trim() !== (job.host ?? "")) change.host = host.value.trim() || null;
       await send("PATCH", `admin/jobs/${part(job.name)}`, change);
       await read();
-      return `${job.name} runs ${change.schedule}.`;
+      return t("jobs.runsOn", { job: called(job), schedule: change.schedule });
     },
   });
 }
@@ -74,18 +70,19 @@ function schedule(job, read) {
 function turn(job, read) {
   const to = !job.enabled;
   ask({
-    title: `Switch ${job.name} ${to ? "on" : "off"}?`, yes: to ? "Switch on" : "Switch off",
-    body: h("p", {}, to ? "It runs on its schedule again." : "It then runs only when somebody asks for a run."),
+    title: to ? t("jobs.onTitle", { job: called(job) }) : t("jobs.offTitle", { job: called(job) }), yes: to ? t("jobs.onYes") : t("jobs.offYes"),
+    body: h("p", {}, to ? t("jobs.onAbout") : t("jobs.offAbout")),
     async act() {
       await send("PATCH", `admin/jobs/${part(job.name)}`, { enabled: to });
       await read();
-      return `${job.name} is ${to ? "on" : "off"}.`;
+      return to ? t("jobs.isOn", { job: called(job) }) : t("jobs.isOff", { job: called(job) });
     },
   });
 }
 
 async function runs(job) {
   const { runs } = await get(`admin/jobs/${part(job.name)}/runs?limit=1000`);
-  const rows = runs.slice(-50).reverse().map((r) => [time(r.started_at), r.finished_at ? time(r.finished_at) : "–", r.host, r.result ? pill(r.result, r.result === "ok" ? "open" : "bad") : pill("running", "paused"), h("span", { class: "break" }, r.error ?? r.asked_by ?? "")]);
-  ask({ title: `Runs of ${job.name}`, no: "Close", wide: true, body: rows.length ? table("Runs", ["Begun", "Finished", "Host", "Result", "Error, or who asked"], rows) : h("p", {}, "None yet.") });
+  const rows = runs.slice(-50).reverse().map((r) => [time(r.started_at), r.finished_at ? time(r.finished_at) : "–", r.host, r.result ? pill(t(`jobs.result-${r.result}`), r.result === "ok" ? "open" : "bad") : pill(t("jobs.is-running"), "paused"), h("span", { class: "break" }, r.error ?? r.asked_by ?? "")]);
+  const columns = [t("jobs.begun"), t("jobs.finished"), t("jobs.onHost"), t("jobs.result"), t("jobs.about2")];
+  ask({ title: t("jobs.runsOf", { job: called(job) }), no: t("jobs.close"), wide: true, body: rows.length ? table(t("jobs.runs"), columns, rows) : h("p", {}, t("jobs.noRuns")) });
 }

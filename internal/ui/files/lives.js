@@ -4,14 +4,13 @@
 import { get, pages, part } from "./api.js";
 import { showAward } from "./award.js";
 import { complain } from "./dialog.js";
-import { button, count, duration, h, say, table, time } from "./dom.js";
+import { button, duration, h, say, table, time } from "./dom.js";
 import { mayAct, mayShip } from "./state.js";
 import { fulfil, reopen, voidAwards } from "./steps.js";
+import { t } from "./text.js";
 
-/** The states of an award, in words. */
-export const states = {
-  claimed: "claimed: to be sent", won: "won: not claimed or sent yet", fulfilled: "fulfilled: sent", expired: "expired: not claimed in time", voided: "voided: withdrawn",
-};
+/** The states of an award, those that wait first. */
+export const states = ["claimed", "won", "fulfilled", "expired", "voided"];
 
 const livesMax = 20000, pagesMax = 200, shownMax = 200, freshEvery = 5000;
 
@@ -19,13 +18,16 @@ const livesMax = 20000, pagesMax = 200, shownMax = 200, freshEvery = 5000;
 export function livesList(at, state) {
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, at.signal]);
-  const note = h("p", { class: "quiet", role: "status", dataset: { list: state } }, "Reading…"), place = h("div"), chosen = new Set();
+  const note = h("p", { class: "quiet", role: "status", dataset: { list: state } }, t("lives.reading")), place = h("div"), chosen = new Set();
   const own = { lives: [], first: "", limit: shownMax, isWhole: true, asked: Date.now(), reading: null };
   const acts = actsOf(at, state, () => own.lives.filter((l) => chosen.has(l.version)), () => read());
   const tell = () => {
     const n = own.lives.length;
-    const waits = n && (state === "claimed" || state === "won") ? ` The oldest has waited ${duration(age(own.lives[0]))}.` : "";
-    say(note, `${count(n)} ${state}.${waits}${own.isWhole ? "" : " There are more: these are of the first draws."}${chosen.size ? ` ${count(chosen.size)} chosen.` : ""}`);
+    const waits = n > 0 && (state === "claimed" || state === "won");
+    say(note, [
+      t("lives.count", { n, state: t(`award.is-${state}`) }), waits && t("lives.oldest", { age: duration(age(own.lives[0])) }),
+      !own.isWhole && t("lives.more"), chosen.size > 0 && t("lives.chosen", { n: chosen.size }),
+    ].filter(Boolean).join(" "));
     acts.set(chosen.size);
   };
   const draw = () => {
@@ -35,13 +37,13 @@ export function livesList(at, state) {
     place.replaceChildren(
       acts.isOffered && own.lives.length ? chooseAll(own, chosen, draw) : "",
       rows.length ? livesTable(at, state, rows, acts.isOffered && chosen, tell, read) : "",
-      rest > 0 ? h("p", {}, button(`Show all ${count(own.lives.length)}`, () => { own.limit = Infinity; draw(); })) : "");
+      rest > 0 ? h("p", {}, button(t("lives.showAll", { n: own.lives.length }), () => { own.limit = Infinity; draw(); })) : "");
     if (focused) [...place.querySelectorAll("input")].find((input) => input.ariaLabel === focused)?.focus();
     tell();
   };
   const readAll = async () => {
     own.asked = Date.now();
-    const { found, isWhole, first } = await readState(at, state, signal, (n) => say(note, `${count(n)} read…`));
+    const { found, isWhole, first } = await readState(at, state, signal, (n) => say(note, t("lives.read", { n })));
     found.sort((a, b) => (state === "claimed" || state === "won" ? 1 : -1) * (Date.parse(a.since) - Date.parse(b.since) || a.version - b.version));
     Object.assign(own, { lives: found, isWhole, first, asked: Date.now() });
     draw();
@@ -90,12 +92,12 @@ function chooseAll(own, chosen, draw) {
     draw();
     document.getElementById("choose-all").focus();
   });
-  return h("p", {}, h("label", { class: "check", for: "choose-all" }, all, ` Choose all ${count(own.lives.length)}`));
+  return h("p", {}, h("label", { class: "check", for: "choose-all" }, all, ` ${t("lives.chooseAll", { n: own.lives.length })}`));
 }
 
 function livesTable(at, state, rows, chosen, tell, read) {
   const box = (l) => {
-    const input = h("input", { type: "checkbox", "aria-label": `Choose ${l.name} of ${l.user}, award ${count(l.version)}` });
+    const input = h("input", { type: "checkbox", "aria-label": t("lives.chooseOne", { name: l.name, user: l.user, version: l.version }) });
     input.checked = chosen.has(l.version);
     input.addEventListener("change", () => {
       if (input.checked) chosen.add(l.version);
@@ -104,10 +106,10 @@ function livesTable(at, state, rows, chosen, tell, read) {
     });
     return input;
   };
-  const columns = [chosen && "Choose", "Age", "Since", "User", "Prize", state === "fulfilled" && "Reference", "Acts"].filter(Boolean);
-  return table(`Awards that are ${state}`, columns, rows.map((l) => [
+  const columns = [chosen && t("lives.choose"), t("lives.age"), t("lives.since"), t("lives.user"), t("lives.prize"), state === "fulfilled" && t("lives.reference"), t("lives.acts")].filter(Boolean);
+  return table(t("lives.caption", { state: t(`award.is-${state}`) }), columns, rows.map((l) => [
     chosen && box(l), duration(age(l)), time(l.since), h("span", { class: "break" }, l.user), l.name, state === "fulfilled" && h("span", { class: "break" }, l.reference || "–"),
-    button("Details…", () => showAward(at, l.version, read).catch(complain), "small"),
+    button(t("lives.details"), () => showAward(at, l.version, read).catch(complain), "small"),
   ].filter((cell) => cell !== false)));
 }
 
@@ -116,9 +118,9 @@ function actsOf(at, state, chosenOnes, after) {
   const act = (text, does, kind) => button(text, () => does(at, chosenOnes(), after), kind);
   const isOpen = ["won", "claimed", "fulfilled"].includes(state);
   const buttons = [
-    mayShip() && isOpen && act(state === "fulfilled" ? "Correct the reference…" : "Mark as fulfilled…", fulfil),
-    mayAct() && state === "fulfilled" && act("Reopen…", reopen),
-    mayAct() && isOpen && act("Void…", voidAwards, "danger"),
+    mayShip() && isOpen && act(state === "fulfilled" ? t("award.correct") : t("award.fulfil"), fulfil),
+    mayAct() && state === "fulfilled" && act(t("award.reopen"), reopen),
+    mayAct() && isOpen && act(t("award.void"), voidAwards, "danger"),
   ].filter(Boolean);
   return {
     element: h("div", { class: "actions" }, buttons), isOffered: buttons.length > 0,

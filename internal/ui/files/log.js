@@ -3,6 +3,7 @@
 import { get, part } from "./api.js";
 import { complain } from "./dialog.js";
 import { button, count, h, pill, table, time } from "./dom.js";
+import { isText, nodes, t } from "./text.js";
 
 const pageMax = 200;
 const signed = (n) => `${n > 0 ? "+" : ""}${count(n)}`;
@@ -11,10 +12,10 @@ export async function logSection(at) {
   const place = h("div");
   const only = h("input", { type: "checkbox", id: "only", checked: true });
   let before = null; // entries up to this version are shown next; null begins with the newest
-  const older = button("Older", () => read().catch(complain));
+  const older = button(t("log.older"), () => read().catch(complain));
   const read = async () => {
     const { entries, from } = await last(at, only.checked, before ?? at.pool.version);
-    place.replaceChildren(entries.length ? logTable(entries) : h("p", { class: "quiet" }, "Nothing."));
+    place.replaceChildren(entries.length ? logTable(entries) : h("p", { class: "quiet" }, t("log.nothing")));
     before = from;
     older.hidden = from === 0;
   };
@@ -22,7 +23,7 @@ export async function logSection(at) {
   only.addEventListener("change", again);
   await read();
   return {
-    elements: [h("div", { class: "title" }, h("h2", {}, "Log"), h("div", { class: "actions" }, h("label", { class: "check", for: "only" }, only, " only acts of people: moves and changes"), button("Newest", again), older)), place],
+    elements: [h("div", { class: "title" }, h("h2", {}, t("log.title")), h("div", { class: "actions" }, h("label", { class: "check", for: "only" }, only, ` ${t("log.only")}`), button(t("log.newest"), again), older)), place],
   };
 }
 
@@ -54,13 +55,25 @@ async function forward(page, found, to) {
 }
 
 function logTable(entries) {
-  return table("Log", ["When", "Who", "What", "#Version"], entries.map((e) => [time(e.at), h("span", { class: "break" }, e.kind === "award" ? e.user : e.actor || "–"), what(e), count(e.version)]));
+  return table(t("log.title"), [t("log.when"), t("log.who"), t("log.what"), `#${t("log.entry")}`], entries.map((e) => [time(e.at), h("span", { class: "break" }, e.kind === "award" ? e.user : e.actor || "–"), what(e), count(e.version)]));
 }
 
 /** What an entry says, in words. */
 function what(e) {
-  if (e.kind === "award") return h("span", {}, pill("award", "closed"), ` unit ${count(e.unit)} of ${e.name}, draw `, h("code", { class: "break" }, e.draw), e.redirect && ` in place of ${e.redirect.drawn ?? "nothing"}: ${e.redirect.why}`);
-  if (e.kind === "move") return h("span", {}, pill("move", "paused"), ` ${e.delta === null ? "endless" : signed(e.delta)} `, h("code", {}, e.prize), `, ${e.reason}`, e.stocked !== null && `; ${count(e.stocked)} stocked`);
-  const body = e.what === "rules" ? (e.body.rules ? "put in force" : "removed") : Object.entries(e.body ?? {}).filter(([, value]) => value !== null).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
-  return h("span", {}, pill(e.what, "open"), ` ${body}`);
+  if (e.kind === "award") return h("span", {}, pill(t("log.award"), "closed"), " ", drawn(e));
+  if (e.kind === "move") return h("span", {}, pill(t("log.move"), "paused"), " ", moved(e));
+  const body = e.what === "rules" ? (e.body.rules ? t("log.inForce") : t("log.removed")) : Object.entries(e.body ?? {}).filter(([, value]) => value !== null).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
+  return h("span", {}, pill(isText(`log.what-${e.what}`) ? t(`log.what-${e.what}`) : e.what, "open"), ` ${body}`);
+}
+
+function drawn(e) {
+  const told = { unit: e.unit, name: e.name, draw: h("code", { class: "break" }, e.draw) };
+  if (e.redirect) Object.assign(told, { prize: e.redirect.drawn ?? t("log.noPrize"), why: t(`log.why-${e.redirect.why}`) });
+  return nodes(e.redirect ? "log.redirected" : "log.drawn", told);
+}
+
+function moved(e) {
+  const told = { units: e.delta === null ? t("log.endless") : signed(e.delta), prize: h("code", {}, e.prize), reason: e.reason };
+  if (e.stocked !== null) told.stocked = e.stocked;
+  return nodes(e.stocked === null ? "log.moved" : "log.movedTo", told);
 }

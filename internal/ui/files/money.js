@@ -5,7 +5,7 @@ import { ask } from "./dialog.js";
 import { bar, button, field, h, moment, say } from "./dom.js";
 import { forPlayers } from "./shown.js";
 import { mayAct } from "./state.js";
-import { locale } from "./text.js";
+import { isText, locale, t } from "./text.js";
 
 const formats = new Map();
 
@@ -34,32 +34,28 @@ export const givenInAll = (prizes) => sum(prizes, (prize) => cents(prize.given ?
 /** Why nothing can be won, in a sentence; "" while something can. */
 export function nothingToWin({ nothing }) {
   if (!nothing) return "";
-  const again = nothing.until ? ` It begins again ${moment(nothing.until)}.` : "";
-  return {
-    budget: `Nothing can be won: budget used up${nothing.since ? ` since ${moment(nothing.since)}` : ""}.${again}`,
-    dates: "Nothing can be won now: the next prizes come on their dates.",
-    odds: "Nothing can be won: the odds give the prizes that are left no chance.",
-    stock: "Nothing can be won: no prize is left.",
-  }[nothing.why] ?? nothing.detail;
+  if (!isText(`money.nothing-${nothing.why}`)) return nothing.detail;
+  const why = nothing.why === "budget" && nothing.since ? t("money.budgetSince", { since: moment(nothing.since) }) : t(`money.nothing-${nothing.why}`);
+  return [why, nothing.until && t("money.again", { at: moment(nothing.until) })].filter(Boolean).join(" ");
 }
 
 /** How much of the budget is given, in words; "" without one. */
-export const budgetGiven = ({ budget, currency }) => (budget ? `${money(budget.spent, currency)} of ${money(budget.max, currency)} given` : "");
+export const budgetGiven = ({ budget, currency }) => (budget ? t("money.given", { spent: money(budget.spent, currency), max: money(budget.max, currency) }) : "");
 
 /** When the budget is used up at the present pace, and when it begins again. */
 function pace({ budget, nothing, rate }) {
-  const resets = budget.resets_at && `It begins again ${moment(budget.resets_at)}.`;
+  const resets = budget.resets_at && t("money.again", { at: moment(budget.resets_at) });
   if (nothing) return "";
-  const ends = budget.ends_at ? `At this pace used up on ${moment(budget.ends_at)}.` : rate > 0 && resets ? "At this pace it lasts." : "";
+  const ends = budget.ends_at ? t("money.usedUp", { at: moment(budget.ends_at) }) : rate > 0 && resets ? t("money.lasts") : "";
   return [ends, resets].filter(Boolean).join(" ");
 }
 
 /** The money of a pool, for every section of it; set(pool) shows it as it is now. */
 export function moneyBox(at) {
-  const alarm = h("p", { class: "nothing", role: "alert", hidden: true }), share = bar("Budget", { says: "given", isLow: (given) => given > 0.9 });
+  const alarm = h("p", { class: "nothing", role: "alert", hidden: true }), share = bar(t("money.budget"), { says: t("money.says"), isLow: (given) => given > 0.9 });
   const given = h("b", { dataset: { figure: "budget" } }), note = h("span", { class: "quiet" }), worth = h("span", { class: "quiet", dataset: { figure: "worth" } });
   const line = h("div", { class: "row money" }, given, share.element, note), second = h("div", { class: "row" }, worth);
-  const change = mayAct() && button("Currency…", () => setCurrency(at), "small");
+  const change = mayAct() && button(t("money.change"), () => setCurrency(at), "small");
   if (change) second.append(change);
   const players = forPlayers(at);
   return {
@@ -82,20 +78,22 @@ export function moneyBox(at) {
 
 /** Before the first draw what there is to give, then what was given. */
 function worthOf({ prizes, budget, currency, awards }) {
-  if (awards > 0) return budget && !budget.per ? "" : `Given in all: ${money(givenInAll(prizes), currency)}.`;
-  const worth = `The stock is worth ${money(stockWorth(prizes), currency)}`;
-  return budget ? `${worth}, the budget is ${money(budget.max, currency)}${budget.per ? ` per ${budget.per}` : ""}.` : `${worth}.`;
+  if (awards > 0) return budget && !budget.per ? "" : t("money.givenInAll", { amount: money(givenInAll(prizes), currency) });
+  const worth = money(stockWorth(prizes), currency);
+  if (!budget) return t("money.worth", { worth });
+  const max = money(budget.max, currency);
+  return budget.per ? t("money.worthPer", { worth, max, per: isText(`money.per-${budget.per}`) ? t(`money.per-${budget.per}`) : budget.per }) : t("money.worthBudget", { worth, max });
 }
 
 function setCurrency(at) {
   const code = h("input", { maxlength: 3, pattern: "[A-Za-z]{3}", value: at.pool.currency ?? "", autocomplete: "off", spellcheck: "false" });
   ask({
-    title: "Currency of the values", yes: "Set the currency",
-    body: [field("Currency", code, "Three letters, such as EUR; empty for none. It is only shown: no value changes.")],
+    title: t("money.title"), yes: t("money.set"),
+    body: [field(t("money.currency"), code, t("money.hint"))],
     async act() {
       await send("PATCH", `admin/pools/${part(at.id)}`, { currency: code.value.toUpperCase() || null });
       await at.refresh();
-      return "The currency is set.";
+      return t("money.isSet");
     },
   });
 }

@@ -1,11 +1,14 @@
 // Checks a receipt of a draw, as docs/verify/format.md has it: the pool's key has signed the draw's lines.
 
+import { t } from "./text.js";
+
 const encoder = new TextEncoder();
 const sha256 = async (...parts) => new Uint8Array(await crypto.subtle.digest("SHA-256", joined(...parts)));
 const isText = (value) => typeof value === "string" && value.isWellFormed();
 
-function need(holds, otherwise) {
-  if (!holds) throw new Error(otherwise);
+/** Ends the check unless something holds. otherwise names the text that says what does not. */
+function need(holds, otherwise, holes) {
+  if (!holds) throw new Error(t(otherwise, holes));
 }
 
 function joined(...parts) {
@@ -21,58 +24,58 @@ const same = (a, b) => a.length === b.length && a.every((byte, i) => byte === b[
 
 /** Decodes Base64 in its one right form. */
 function decoded(text, what, url = false) {
-  need(isText(text) && (url ? /^[\w-]*$/ : /^[A-Za-z0-9+/]*={0,2}$/).test(text), `${what} is not Base64`);
+  need(isText(text) && (url ? /^[\w-]*$/ : /^[A-Za-z0-9+/]*={0,2}$/).test(text), "receipt.notBase64", { part: t(`receipt.a-${what}`) });
   let bytes = [];
   try {
     bytes = Uint8Array.from(atob(url ? text.replaceAll("-", "+").replaceAll("_", "/") : text), (c) => c.charCodeAt(0));
   } catch { /* the comparison fails */ }
-  need((url ? base64url : base64)(bytes) === text, `${what} is not canonical Base64`);
+  need((url ? base64url : base64)(bytes) === text, "receipt.notCanonical", { part: t(`receipt.a-${what}`) });
   return bytes;
 }
 
 function ofLength(bytes, length, what) {
-  need(bytes.length === length, `${what} has not ${length} bytes`);
+  need(bytes.length === length, "receipt.notLong", { part: t(`receipt.a-${what}`), bytes: length });
   return bytes;
 }
 
 /** Reads a verifier key: NAME+HASH+BASE64. */
 async function readKey(text) {
   const [, name, hash, encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+(.+)$/.exec(text) ?? [];
-  need(name, "the pool's key cannot be read");
-  const key = ofLength(decoded(encoded, "the key"), 33, "the key");
+  need(name, "receipt.keyUnread");
+  const key = ofLength(decoded(encoded, "key"), 33, "key");
   const id = (await sha256(name, "\n", key)).slice(0, 4);
-  need(key[0] === 1 && [...id].map((byte) => byte.toString(16).padStart(2, "0")).join("") === hash, "the pool's key is not canonical");
+  need(key[0] === 1 && [...id].map((byte) => byte.toString(16).padStart(2, "0")).join("") === hash, "receipt.keyForm");
   return { name, id, verify: await crypto.subtle.importKey("raw", key.slice(1), "Ed25519", false, ["verify"]) };
 }
 
 /** Returns the text of a note that a key has signed first. */
 async function opened(note, key) {
-  need(isText(note) && !/[\0-\x09\x0b-\x1f]/.test(note) && note.includes("\n\n"), "the note is not signed");
+  need(isText(note) && !/[\0-\x09\x0b-\x1f]/.test(note) && note.includes("\n\n"), "receipt.unsigned");
   const cut = note.lastIndexOf("\n\n") + 1, text = note.slice(0, cut), lines = note.slice(cut + 1).split("\n");
-  need(lines.pop() === "" && lines.length > 0 && lines.length <= 100 && new Set(lines).size === lines.length, "the note is not in its one right form");
+  need(lines.pop() === "" && lines.length > 0 && lines.length <= 100 && new Set(lines).size === lines.length, "receipt.noteForm");
   const [first, ...others] = lines.map((line) => {
     const [, name, encoded] = /^— ([^\s+]+) (\S+)$/u.exec(line) ?? [];
-    const bytes = decoded(encoded, "a signature");
-    need(bytes.length > 4, "a signature is too short");
+    const bytes = decoded(encoded, "signature");
+    need(bytes.length > 4, "receipt.short");
     return { bytes, isOurs: name === key.name && same(bytes.slice(0, 4), key.id) };
   });
-  need(first.isOurs && !others.some((other) => other.isOurs), "the pool's key has not signed first");
-  need(await crypto.subtle.verify("Ed25519", key.verify, ofLength(first.bytes.slice(4), 64, "the signature"), encoder.encode(text)), "the signature is not that of the pool's key");
+  need(first.isOurs && !others.some((other) => other.isOurs), "receipt.notFirst");
+  need(await crypto.subtle.verify("Ed25519", key.verify, ofLength(first.bytes.slice(4), 64, "signature"), encoder.encode(text)), "receipt.wrong");
   return text;
 }
 
 /** Reads a signed tree: its name, its number of leaves, and its root. */
 async function openedTree(note, key, name) {
   const text = await opened(note, key), [, size, encoded] = text.split("\n");
-  const root = ofLength(decoded(encoded, "the root"), 32, "the root");
-  need(text === `${name}\n${Number(size)}\n${encoded}\n` && Number.isSafeInteger(Number(size)) && size > 0, `the note is not one of ${name}`);
+  const root = ofLength(decoded(encoded, "root"), 32, "root");
+  need(text === `${name}\n${Number(size)}\n${encoded}\n` && Number.isSafeInteger(Number(size)) && size > 0, "receipt.otherNote", { name });
   return { size: Number(size), root };
 }
 
 /** Returns the root that leaves from an index on have with the hashes of their proof. */
 async function rootOf(size, index, hashes, leaves, otherwise) {
   need(Number.isSafeInteger(index) && index >= 0 && index + leaves.length <= size && Array.isArray(hashes) && hashes.length <= 128, otherwise);
-  const left = hashes.map((hash) => ofLength(decoded(hash, "a hash"), 32, "a hash"));
+  const left = hashes.map((hash) => ofLength(decoded(hash, "hash"), 32, "hash"));
   const root = async (from, to) => {
     if (to <= index || from >= index + leaves.length) {
       need(left.length > 0, otherwise);
@@ -98,12 +101,12 @@ function readLine(text, i, all) {
   let line = null;
   try { line = JSON.parse(text); } catch { /* the comparison fails */ }
   const members = "v,at,kind,prize,unit,draw,n,of,user";
-  need(JSON.stringify(line) === text && [members, `${members},drawn,why`].includes(Object.keys(line ?? {}).join()), "a line of the receipt is not in its one right form");
+  need(JSON.stringify(line) === text && [members, `${members},drawn,why`].includes(Object.keys(line ?? {}).join()), "receipt.lineForm");
   const isWhole = [line.v, line.unit, line.n, line.of].every((n) => Number.isSafeInteger(n) && n > 0);
   const isAt = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(line.at) && !Number.isNaN(Date.parse(line.at)) && new Date(line.at).toISOString().startsWith(line.at.slice(0, 19));
   const isRedirected = !("why" in line) || (whys.includes(line.why) && (line.drawn === null || isID(line.drawn)));
-  need(line.kind === "award" && isWhole && isAt && isID(line.prize) && isRedirected && line.n === i + 1 && line.of === all.length && line.of <= 100, "a line of the receipt is not one of the draw");
-  for (const tag of [line.draw, line.user]) ofLength(decoded(tag, "a tag", true), 16, "a tag");
+  need(line.kind === "award" && isWhole && isAt && isID(line.prize) && isRedirected && line.n === i + 1 && line.of === all.length && line.of <= 100, "receipt.notALine");
+  for (const tag of [line.draw, line.user]) ofLength(decoded(tag, "tag", true), 16, "tag");
   return line;
 }
 
@@ -112,19 +115,19 @@ const hasOnly = (object, required, optional = []) => Object.keys(object).every((
 /** Reads the lines that a receipt promises, by the key of its pool. */
 async function readReceipt(receipt, key) {
   const isBatch = receipt !== null && typeof receipt === "object" && "batch" in receipt;
-  need(receipt && hasOnly(receipt, isBatch ? ["text", "batch", "salt"] : ["note", "salt"], ["user_salt"]), "the receipt is missing, or has other members");
+  need(receipt && hasOnly(receipt, isBatch ? ["text", "batch", "salt"] : ["note", "salt"], ["user_salt"]), "receipt.missing");
   let { text } = receipt;
   if (isBatch) {
-    need(hasOnly(receipt.batch, ["note", "index", "hashes"]) && isText(text), "the batch of the receipt has other members");
-    const { size, root } = await openedTree(receipt.batch.note, key, `${key.name}/receipts`), otherwise = "the text is not in the batch that the note signs";
+    need(hasOnly(receipt.batch, ["note", "index", "hashes"]) && isText(text), "receipt.batch");
+    const { size, root } = await openedTree(receipt.batch.note, key, `${key.name}/receipts`), otherwise = "receipt.notInBatch";
     need(size >= 2 && size <= 1024 && same(root, await rootOf(size, receipt.batch.index, receipt.batch.hashes, [text], otherwise)), otherwise);
   } else {
     text = await opened(receipt.note, key);
   }
   const head = `${key.name}/receipt\n`, lines = text.slice(head.length).split("\n");
-  need(text.startsWith(head) && lines.pop() === "" && lines.length > 0, `the text is not a receipt of ${key.name}`);
+  need(text.startsWith(head) && lines.pop() === "" && lines.length > 0, "receipt.otherReceipt", { name: key.name });
   const read = lines.map(readLine), [first] = read;
-  need(read.every((line, i) => line.v === first.v + i && line.draw === first.draw && line.user === first.user && line.at === first.at), "the lines are not those of one draw");
+  need(read.every((line, i) => line.v === first.v + i && line.draw === first.draw && line.user === first.user && line.at === first.at), "receipt.mixed");
   return { lines, read };
 }
 
@@ -133,23 +136,23 @@ async function readReceipt(receipt, key) {
  * and how many entries the log has that a proof shows them in; 0 without a proof.
  */
 export async function checkReceipt(text, keyText, { draw = "", user = "" } = {}) {
-  need(crypto.subtle, "this browser checks signatures only on pages of https");
+  need(crypto.subtle, "receipt.noCrypto");
   let answer = null;
   try { answer = JSON.parse(text); } catch { /* the check fails */ }
-  need(answer !== null && typeof answer === "object", "this is not a receipt: paste the whole answer, from { to }");
+  need(answer !== null && typeof answer === "object", "receipt.notOne");
   const key = await readKey(keyText), receipt = answer.receipt ?? answer;
   const { lines, read } = await readReceipt(receipt, key), [first] = read;
   const salt = ofLength(decoded(receipt.salt, "salt", true), 32, "salt");
   const userSalt = "user_salt" in receipt ? ofLength(decoded(receipt.user_salt, "user_salt", true), 32, "user_salt") : salt;
   const tag = async (by, kind, name) => base64url((await sha256(by, `${kind}\n`, name)).slice(0, 16));
-  for (const name of [answer.draw, draw].filter(Boolean)) need(await tag(salt, "draw", name) === first.draw, "the receipt is not of this draw");
-  for (const name of [answer.user, user].filter(Boolean)) need(name === `erased:${first.user}` || await tag(userSalt, "user", name) === first.user, "the receipt is not of a draw of this user");
+  for (const name of [answer.draw, draw].filter(Boolean)) need(await tag(salt, "draw", name) === first.draw, "receipt.otherDraw");
+  for (const name of [answer.user, user].filter(Boolean)) need(name === `erased:${first.user}` || await tag(userSalt, "user", name) === first.user, "receipt.otherUser");
   const isShown = (award, i) => award.prize === read[i]?.prize && award.unit === read[i].unit && award.version === read[i].v && award.at === read[i].at;
-  need(!answer.awards || (answer.awards.length === read.length && answer.awards.every(isShown)), "the awards of the answer are not those of its receipt");
+  need(!answer.awards || (answer.awards.length === read.length && answer.awards.every(isShown)), "receipt.otherAwards");
   const { proof } = answer;
   if (!proof) return { lines: read, size: 0 };
-  need(hasOnly(proof, ["checkpoint", "index", "hashes"]), "the proof has other members");
-  const { size, root } = await openedTree(proof.checkpoint, key, key.name), otherwise = "the lines are not in the log of the checkpoint";
+  need(hasOnly(proof, ["checkpoint", "index", "hashes"]), "receipt.proof");
+  const { size, root } = await openedTree(proof.checkpoint, key, key.name), otherwise = "receipt.notInLog";
   need(proof.index === first.v - 1 && same(root, await rootOf(size, proof.index, proof.hashes, lines.map((line) => `${line}\n`), otherwise)), otherwise);
   return { lines: read, size };
 }

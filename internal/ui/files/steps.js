@@ -3,57 +3,59 @@
 import { call, part, send } from "./api.js";
 import { write } from "./csv.js";
 import { ask } from "./dialog.js";
-import { count, field, h } from "./dom.js";
+import { field, h } from "./dom.js";
 import { chosen, previewed } from "./preview.js";
 import { mayAct } from "./state.js";
+import { t } from "./text.js";
 
 const stepsPath = (at) => `admin/pools/${part(at.id)}/steps`;
 const input = (more) => h("input", { maxlength: 200, autocomplete: "off", ...more });
-const named = (lives) => (lives.length === 1 ? `${lives[0].name} of ${lives[0].user}` : `${count(lives.length)} awards`);
-const are = (lives) => (lives.length === 1 ? "is" : "are");
+
+/** Awards in words: one by its prize and user, many by their number. */
+export const named = (lives) => (lives.length === 1 ? t("steps.award", { name: lives[0].name, user: lives[0].user }) : t("steps.awards", { n: lives.length }));
 
 export function fulfil(at, lives, after) {
   const reference = input(lives.length === 1 ? { value: lives[0].reference ?? "" } : {});
   ask({
-    title: `Mark ${named(lives)} as fulfilled?`, yes: "Mark as fulfilled",
-    body: [h("p", {}, "The prize has been sent, or handed over."), field("Reference", reference, "Such as the number of the parcel. The winner sees it. No personal data.")],
-    act: () => make(at, lives, { to: "fulfilled", reference: reference.value.trim() }, after, "fulfilled"),
+    title: t("steps.fulfilTitle", { awards: named(lives) }), yes: t("steps.fulfilYes"),
+    body: [h("p", {}, t("steps.fulfilAbout")), field(t("steps.reference"), reference, t("steps.referenceHint"))],
+    act: () => make(at, lives, { to: "fulfilled", reference: reference.value.trim() }, after, "steps.isFulfilled"),
   });
 }
 
 export function reopen(at, lives, after) {
   const reason = input();
   ask({
-    title: `Reopen ${named(lives)}?`, yes: "Reopen",
-    body: [h("p", {}, "The prize did not arrive, or was not sent: it waits to be sent again."), field("Reason", reason, "It is kept, with your name. No personal data.")],
-    act: () => make(at, lives, { to: "reopened", reason: reason.value.trim() }, after, "claimed again"),
+    title: t("steps.reopenTitle", { awards: named(lives) }), yes: t("steps.reopenYes"),
+    body: [h("p", {}, t("steps.reopenAbout")), field(t("steps.reason"), reason, t("steps.reasonHint"))],
+    act: () => make(at, lives, { to: "reopened", reason: reason.value.trim() }, after, "steps.isReopened"),
   });
 }
 
 export function voidAwards(at, lives, after) {
   const reason = input({ required: true }), back = h("input", { type: "checkbox" });
   ask({
-    title: `Void ${named(lives)}?`, yes: "Void permanently", kind: "danger",
+    title: t("steps.voidTitle", { awards: named(lives) }), yes: t("steps.voidYes"), kind: "danger",
     body: [
-      h("p", {}, "The winner does not get the prize. This is final. Limits, odds and budget stay as they are."), field("Reason", reason, "It is kept, with your name. The winner does not see it. No personal data."),
-      field("Return to stock", back, "Somebody else can then win it. A unit whose code was shown cannot return."),
+      h("p", {}, t("steps.voidAbout")), field(t("steps.reason"), reason, t("steps.voidHint")),
+      field(t("steps.back"), back, t("steps.backHint")),
     ],
-    act: () => make(at, lives, { to: "voided", reason: reason.value.trim(), return: back.checked }, after, "voided"),
+    act: () => make(at, lives, { to: "voided", reason: reason.value.trim(), return: back.checked }, after, "steps.isVoided"),
   });
 }
 
 export function claim(at, life, after) {
   ask({
-    title: `Claim ${named([life])}?`, yes: "Claim", body: h("p", {}, "You do it for the winner: the award then waits to be sent."),
-    act: () => make(at, [life], { to: "claimed" }, after, "claimed"),
+    title: t("steps.claimTitle", { awards: named([life]) }), yes: t("steps.claimYes"), body: h("p", {}, t("steps.claimAbout")),
+    act: () => make(at, [life], { to: "claimed" }, after, "steps.isClaimed"),
   });
 }
 
 export function replaceCode(at, life, reserve, after) {
-  const reason = input({ placeholder: "used" });
+  const reason = input({ placeholder: t("steps.used") });
   ask({
-    title: "Replace the code?", yes: "Replace the code",
-    body: [h("p", {}, "The award gets the last code of the reserve in place of its own.", reserve !== null && ` The reserve has ${count(reserve)}.`), field("Reason", reason, "It is kept, with your name.")],
+    title: t("steps.replaceTitle"), yes: t("steps.replaceYes"),
+    body: [h("p", {}, [t("steps.replaceAbout"), reserve !== null && t("steps.replaceReserve", { n: reserve })].filter(Boolean).join(" ")), field(t("steps.reason"), reason, t("steps.replaceHint"))],
     act: () => make(at, [life], { to: "replaced", reason: reason.value.trim() }, after, null),
   });
 }
@@ -63,13 +65,13 @@ export function showCode(at, life, after) {
   const place = h("div", { "aria-live": "polite" });
   let isShown = false;
   const dialog = ask({
-    title: `Code of ${named([life])}`, yes: "Show the code", no: "Close",
-    body: [h("p", {}, "This is recorded with your name: the steps of the award say who has seen its code. Its unit cannot return to stock then."), place],
+    title: t("steps.codeTitle", { awards: named([life]) }), yes: t("steps.codeYes"), no: t("steps.close"),
+    body: [h("p", {}, t("steps.codeAbout")), place],
     async act() {
       if (isShown) return true;
       const { data } = await send("POST", `admin/pools/${part(at.id)}/awards/${life.version}/code`);
       isShown = true;
-      place.replaceChildren(h("p", {}, h("code", { class: "secret-code break" }, data.code)), h("p", { class: "quiet" }, "Recorded."));
+      place.replaceChildren(h("p", {}, h("code", { class: "secret-code break" }, data.code)), h("p", { class: "quiet" }, t("steps.recorded")));
       dialog.querySelector("button[type=submit]").hidden = true;
       after?.();
       return false;
@@ -78,7 +80,7 @@ export function showCode(at, life, after) {
   dialog.addEventListener("close", () => place.replaceChildren());
 }
 
-/** Makes one step of each award: that of one says what the page showed, those of many are a file. */
+/** Makes one step of each award: that of one says what the page showed, those of many are a file. became names the text of what is said then. */
 async function make(at, lives, step, after, became) {
   if (lives.length === 1) {
     await send("POST", stepsPath(at), { award: lives[0].version, from: lives[0].state, ...step });
@@ -87,12 +89,12 @@ async function make(at, lives, step, after, became) {
       await call("POST", stepsPath(at), { body: fileOf(lives, step), type: "text/csv" });
     } catch (problem) {
       // A line of the file is an award; people know it by its user.
-      problem.message = problem.message.replace(/line (\d+)/g, (words, n) => (lives[n - 2] ? `line ${n}, ${lives[n - 2].name} of ${lives[n - 2].user}` : words));
+      problem.message = problem.message.replace(/line (\d+)/g, (words, n) => (lives[n - 2] ? `${words}, ${named([lives[n - 2]])}` : words));
       throw problem;
     }
   }
   await Promise.all([at.refresh(), after?.()]);
-  return became ? `${named(lives)} ${are(lives)} ${became}.` : "The code was replaced.";
+  return became ? t(became, { n: lives.length, awards: named(lives) }) : t("steps.replaced");
 }
 
 const fileOf = (lives, step) =>
@@ -103,16 +105,16 @@ export function uploadSteps(at, after) {
   const file = h("input", { type: "file", accept: ".csv,text/csv", required: true });
   const post = (body, dry) => call("POST", `${stepsPath(at)}?dry_run=${dry}`, { body, type: "text/csv" });
   const preview = previewed(async () => {
-    const body = await chosen(file, "send it in parts");
+    const body = await chosen(file, t("steps.tooLarge"));
     const { data } = await post(body, true);
-    return { seen: body, shows: [h("p", {}, `${count(data.lines)} lines: ${count(data.written)} awards would change, ${count(data.unchanged)} are so already. Nothing is written yet.`)] };
+    return { seen: body, shows: [h("p", {}, t("steps.wouldChange", { n: data.lines, written: data.written, unchanged: data.unchanged }))] };
   });
   file.addEventListener("change", preview.clear);
   ask({
-    title: "Upload a file", yes: "Upload", wide: true,
+    title: t("steps.uploadTitle"), yes: t("steps.uploadYes"), wide: true,
     body: [
-      h("p", {}, "For example what the warehouse has sent. Each line names an award by its number, which the lists to download have."),
-      field("File", file, `CSV with the columns award, to and maybe reference, reason${mayAct() ? ", return" : ""}. to is ${mayAct() ? "claimed, fulfilled, reopened, voided or replaced" : "claimed, fulfilled or replaced"}.`),
+      h("p", {}, t("steps.uploadAbout")),
+      field(t("steps.file"), file, mayAct() ? t("steps.fileHintAll") : t("steps.fileHint")),
       preview.elements,
     ].flat(),
     async act() {
@@ -122,7 +124,7 @@ export function uploadSteps(at, after) {
       }
       const { data } = await post(preview.seen(), false);
       await Promise.all([at.refresh(), after()]);
-      return `Uploaded: ${count(data.written)} awards changed, ${count(data.unchanged)} were so already.`;
+      return t("steps.uploaded", { written: data.written, unchanged: data.unchanged });
     },
   });
 }
