@@ -62,8 +62,8 @@ function logTable(entries) {
 function what(e) {
   if (e.kind === "award") return h("span", {}, pill(t("log.award"), "closed"), " ", drawn(e));
   if (e.kind === "move") return h("span", {}, pill(t("log.move"), "paused"), " ", moved(e));
-  const body = e.what === "rules" ? (e.body.rules ? t("log.inForce") : t("log.removed")) : Object.entries(e.body ?? {}).filter(([, value]) => value !== null).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
-  return h("span", {}, pill(isText(`log.what-${e.what}`) ? t(`log.what-${e.what}`) : e.what, "open"), ` ${body}`);
+  const body = e.what === "rules" ? (e.body.rules ? t("log.inForce") : t("log.removed")) : h("code", { class: "break" }, Object.entries(e.body ?? {}).filter(([, value]) => value !== null).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", "));
+  return h("span", {}, pill(isText(`log.what-${e.what}`) ? t(`log.what-${e.what}`) : e.what, "open"), " ", body);
 }
 
 function drawn(e) {
@@ -73,7 +73,7 @@ function drawn(e) {
 }
 
 function moved(e) {
-  const told = { units: e.delta === null ? t("log.endless") : signed(e.delta), prize: h("code", {}, e.prize), reason: e.reason };
+  const told = { units: e.delta === null ? t("log.endless") : signed(e.delta), prize: h("code", {}, e.prize), reason: h("span", { class: "break" }, e.reason) };
   if (e.stocked !== null) told.stocked = e.stocked;
   return nodes(e.stocked === null ? "log.moved" : "log.movedTo", told);
 }

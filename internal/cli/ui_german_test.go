@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/ui"
+)
+
+// germanGroups are the groups of texts whose views TestUIGermanViews opens.
+var germanGroups = []string{"award", "awards", "codes", "fair", "files", "hooks", "jobs", "lives", "log", "proof", "receipt", "steps"}
+
+// textsOf returns the texts of some groups in a language, each plural form for itself.
+func textsOf(t *testing.T, language string, groups []string) (texts []string) {
+	t.Helper()
+	file, found := ui.Open("text." + language + ".js")
+	require.True(t, found)
+	for _, group := range groups {
+		_, body, isThere := strings.Cut(string(file.Body), "\n  "+group+": {\n")
+		require.True(t, isThere, group)
+		body, _, _ = strings.Cut(body, "\n  },\n")
+		for _, m := range regexp.MustCompile(`: "((?:[^"\\]|\\.)*)"`).FindAllStringSubmatch(body, -1) {
+			texts = append(texts, strings.ReplaceAll(m[1], `\"`, `"`))
+		}
+	}
+	return texts
+}
+
+// fragments returns the parts of texts between their holes that have a word.
+func fragments(texts []string) (found []string) {
+	for _, text := range texts {
+		for _, part := range regexp.MustCompile(`\{\w+\}`).Split(text, -1) {
+			if part = strings.Trim(part, " ,;:.…"); regexp.MustCompile(`\pL{2}`).MatchString(part) {
+				found = append(found, part)
+			}
+		}
+	}
+	return found
+}
+
+// english returns the parts of texts in English that a German page shows as whole words.
+// Parts that German texts have, too, are left out.
+func english(t *testing.T, shown string) (found []string) {
+	t.Helper()
+	german := strings.Join(textsOf(t, "de", germanGroups), "\n")
+	for _, part := range fragments(textsOf(t, "en", germanGroups)) {
+		words := regexp.MustCompile(`(?:^|[^\pL-])` + regexp.QuoteMeta(part) + `(?:$|[^\pL-])`)
+		if words.MatchString(shown) && !words.MatchString(german) {
+			found = append(found, part)
+		}
+	}
+	return found
+}
+
+// reads is what people see and hear in a place, without data of the service and lines for
+// a shell.
+const reads = `[...document.querySelectorAll(%q)].flatMap((place) => {
+	place.querySelectorAll("details").forEach((e) => { e.open = true; });
+	const all = [], texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+	while (texts.nextNode()) if (texts.currentNode.parentElement.checkVisibility() && !texts.currentNode.parentElement.closest("code, pre, q, time, .break, [lang=en]")) all.push(texts.currentNode.data);
+	place.querySelectorAll("*").forEach((e) => all.push(...["aria-label", "placeholder", "data-label"].map((name) => e.getAttribute(name) ?? "")));
+	return all;
+}).join("\n")`
+
+// isGerman checks that a place shows no English text, and that axe-core finds nothing.
+func (b *browser) isGerman(source, place, about string) {
+	b.t.Helper()
+	shown := eval[string](b, fmt.Sprintf(reads, place))
+	require.Greater(b.t, len(shown), 20, about)
+	for _, name := range []string{"Shop win", "Summer party", "Spring draw", "Gold coin", "Gift card", "Straw hat"} {
+		shown = strings.ReplaceAll(shown, name, "")
+	}
+	require.Empty(b.t, english(b.t, shown), "%s:\n%s", about, shown)
+	b.accessible(source, about)
+}
+
+// answersIn presses a button, checks the dialog that it opens, and presses another.
+func (b *browser) answersIn(source, button, no string) {
+	b.t.Helper()
+	b.press(button)
+	b.await(`document.querySelector("dialog[open]")`)
+	b.isGerman(source, "dialog", button)
+	b.press(no)
+	b.await(`!document.querySelector("dialog")`)
+}
+
+// TestUIGermanViews: a German browser reads no English text in the views of awards, files,
+// log, fairness, webhooks and maintenance, in their dialogs, and on the page of fairness.
+// An English browser is the double: its page shows many.
+func TestUIGermanViews(t *testing.T) {
+	t.Parallel()
+	source := axe(t)
+	recipients, identity := keyFiles(t)
+	s := shop(t, "--hook-allow", "127.0.0.0/8", "--public-draw", "--seed-identity-file", identity, "--seed-recipients", recipients)
+	s.admin(http.StatusCreated, "POST", "/admin/hooks", `{"url":"http://127.0.0.1:1/in"}`) // nobody listens
+	double := browse(t, s.url, 1200, 900)
+	double.signIn("auditor")
+	double.await(`document.querySelectorAll(".pools li").length === 3`)
+	double.visit("#/hooks", "Webhooks")
+	require.Subset(t, english(t, eval[string](double, fmt.Sprintf(reads, "main"))), []string{"Waiting", "Last answer", "all"})
+
+	b := browse(t, s.url, 1200, 900, speaks("de-DE,de,en"))
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 3`)
+	germanAwards(b, source)
+	b.visit("#/pools/shop/files", "Shop win")
+	b.isGerman(source, ".body", "files")
+	b.press("Anzeigen")
+	b.await(`document.querySelector(".report")`)
+	b.isGerman(source, ".body", "the final report")
+	b.visit("#/pools/shop/log", "Shop win")
+	eval[bool](b, `document.getElementById("only").click() ?? true`)
+	b.await(`document.querySelectorAll(".body tbody tr").length > 8`)
+	b.isGerman(source, ".body", "the log")
+	b.visit("#/hooks", "Webhooks")
+	b.hookSays("gestört")
+	b.hookSays("Wartet")
+	b.isGerman(source, "main", "webhooks")
+	for button, no := range map[string]string{"Webhook anlegen…": "Abbrechen", "Überspringen…": "Abbrechen", "Erneut senden…": "Abbrechen", "Neues Geheimnis…": "Abbrechen", "Ausschalten…": "Abbrechen", "Entfernen…": "Abbrechen"} {
+		b.answersIn(source, button, no)
+	}
+	b.visit("#/jobs", "Wartung")
+	b.says("Prüft, dass jede Ziehung")
+	b.isGerman(source, "main", "maintenance")
+	for button, no := range map[string]string{"Läufe": "Schließen", "Jetzt ausführen…": "Abbrechen", "Zeitplan…": "Abbrechen", "Ausschalten…": "Abbrechen"} {
+		b.answersIn(source, button, no)
+	}
+	germanFairness(b, s, source)
+	b.quiet(0)
+}
+
+// germanAwards reads the awards of shop, and the dialogs of their steps.
+func germanAwards(b *browser, source string) {
+	b.visit("#/pools/shop/awards", "Shop win")
+	b.await(`document.querySelector(".body tbody tr")`)
+	b.isGerman(source, ".body", "the last awards")
+	b.fill("Anzeigen", "claimed")
+	b.await(`document.querySelector(".body [data-list]").textContent.startsWith("4 eingelöst. Der älteste wartet seit ")`)
+	eval[bool](b, `document.getElementById("choose-all").click() ?? true`)
+	b.isGerman(source, ".body", "the claimed awards")
+	for _, button := range []string{"Als verschickt markieren…", "Für ungültig erklären…", "Datei hochladen…"} {
+		b.answersIn(source, button, "Abbrechen")
+	}
+	const details = `[...document.querySelectorAll(".body tbody tr")].at(-1).querySelector("button").click() ?? true`
+	eval[bool](b, details)
+	b.await(`document.querySelector("dialog[open] .technical")`)
+	b.isGerman(source, "dialog", "an award")
+	b.press("Code ersetzen…")
+	b.says("In der Reserve: 1.")
+	b.isGerman(source, "dialog", "a code to be replaced")
+	b.press("Abbrechen")
+	eval[bool](b, details)
+	b.press("Code zeigen…")
+	b.isGerman(source, "dialog", "a code to be shown")
+	b.press("Schließen")
+	eval[bool](b, details)
+	b.press("Als verschickt markieren…")
+	b.press("Als verschickt markieren")
+	b.said("Gift card von u5 ist verschickt.")
+}
+
+// germanFairness makes a campaign provably fair, draws, and checks the receipt on the page
+// of fairness.
+func germanFairness(b *browser, s *service, source string) {
+	b.visit("#/pools/summer/proof", "Summer party")
+	b.isGerman(source, ".body", "secret numbers")
+	b.press("Nachweislich fair machen…")
+	b.isGerman(source, "dialog", "a commitment")
+	b.tick("jede Ziehung mit einem Beleg")
+	b.press("Nachweislich fair machen")
+	b.said("Die Kampagne ist nachweislich fair.")
+	b.await(`document.querySelector(".body .technical")`)
+	b.isGerman(source, ".body", "a commitment that is made")
+	s.admin(http.StatusOK, "PATCH", "/admin/pools/summer", `{"state":"open"}`)
+	s.admin(http.StatusOK, "PATCH", "/admin/pools/summer", `{"fair":true}`)
+	status, won, err := s.ask("POST", "/draw", `{"pool":"summer","user":"ann"}`, "Idempotency-Key", "k1")
+	require.NoError(b.t, err)
+	require.Equal(b.t, http.StatusOK, status, won)
+	b.visit("#/pools/summer/awards", "Summer party")
+	eval[bool](b, `(() => { const q = document.querySelector(".search input"); q.form.querySelector("select").value = "draw"; q.value = "k1"; q.form.requestSubmit(); return true; })()`)
+	b.press("Beleg…")
+	b.says("noch kein Prüfpunkt")
+	b.isGerman(source, "dialog", "a receipt")
+
+	b.do(chromedp.Navigate(b.home + "/fair/summer"))
+	b.await(`document.querySelector("textarea") && document.documentElement.lang === "de" && document.title === "Fairness: Summer party"`)
+	b.isGerman(source, "main", "the page of fairness")
+	for answer, says := range map[string]string{won: "gültig Der Schlüssel des Betreibers hat diese Ziehung unterschrieben.", "my receipt": "Der Beleg ist nicht gültig: das ist kein Beleg: bitte die ganze Antwort einfügen"} {
+		b.fill("Beleg", answer)
+		b.press("Beleg prüfen")
+		b.await(fmt.Sprintf(`document.querySelector("[role=status]").textContent.includes(%q)`, says))
+		b.isGerman(source, "main", says)
+	}
+}
+
+// TestUIGermanViewsCatches English words among German ones, and nothing else.
+func TestUIGermanViewsCatches(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"Mark", "as fulfilled?"}, english(t, "Ziehung\nMark Gold as fulfilled?\n"))
+	require.Equal(t, []string{"Last answer"}, english(t, "Wartet\nLast answer\nkeine"))
+	require.Empty(t, english(t, strings.Join(textsOf(t, "de", germanGroups), "\n")))
+}
