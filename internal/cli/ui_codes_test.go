@@ -46,9 +46,9 @@ func TestUICodes(t *testing.T) {
 	preview("has it")
 	b.tick("Pass over")
 	b.tick("reserve")
-	preview("1 codes would be added. 1 are known already")
+	preview("1 code would be added. 1 is known already")
 	b.press("Import")
-	b.await(`document.querySelector("dialog .preview").textContent.includes("1 are in the reserve.")`)
+	b.await(`document.querySelector("dialog .preview").textContent.includes("1 is in the reserve.")`)
 	const leaks = `document.documentElement.outerHTML.includes("AAAA") || JSON.stringify({ ...sessionStorage, ...localStorage }).includes("AAAA")`
 	require.False(t, eval[bool](b, leaks), "a code is on the page")
 	b.press("Close")

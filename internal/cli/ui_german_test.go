@@ -97,7 +97,7 @@ func TestUIGermanViews(t *testing.T) {
 	t.Parallel()
 	source := axe(t)
 	recipients, identity := keyFiles(t)
-	s := shop(t, "--hook-allow", "127.0.0.0/8", "--public-draw", "--seed-identity-file", identity, "--seed-recipients", recipients)
+	s := shop(t, "--hook-allow", "127.0.0.0/8", "--seed-identity-file", identity, "--seed-recipients", recipients)
 	s.admin(http.StatusCreated, "POST", "/admin/hooks", `{"url":"http://127.0.0.1:1/in"}`) // nobody listens
 	double := browse(t, s.url, 1200, 900)
 	double.signIn("auditor")
@@ -179,7 +179,7 @@ func germanFairness(b *browser, s *service, source string) {
 	b.isGerman(source, ".body", "a commitment that is made")
 	s.admin(http.StatusOK, "PATCH", "/admin/pools/summer", `{"state":"open"}`)
 	s.admin(http.StatusOK, "PATCH", "/admin/pools/summer", `{"fair":true}`)
-	status, won, err := s.ask("POST", "/draw", `{"pool":"summer","user":"ann"}`, "Idempotency-Key", "k1")
+	status, won, err := s.ask("POST", "/draw", `{"pool":"summer","user":"ann"}`, "Authorization", "Bearer draw", "Idempotency-Key", "k1")
 	require.NoError(b.t, err)
 	require.Equal(b.t, http.StatusOK, status, won)
 	b.visit("#/pools/summer/awards", "Summer party")

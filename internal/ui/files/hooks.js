@@ -63,8 +63,8 @@ function card(hook, read) {
 /** How a receiver answered, in words. */
 function answered({ status, error, ms }) {
   if (!status) return t("hooks.noAnswer", { error, ms });
-  const told = { status: String(status), ms };
-  return status >= 200 && status < 300 ? t("hooks.taken", told) : t("hooks.notTaken", told);
+  const holes = { status: String(status), ms };
+  return status >= 200 && status < 300 ? t("hooks.taken", holes) : t("hooks.notTaken", holes);
 }
 
 function add(read) {

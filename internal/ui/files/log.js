@@ -67,13 +67,13 @@ function what(e) {
 }
 
 function drawn(e) {
-  const told = { unit: e.unit, name: e.name, draw: h("code", { class: "break" }, e.draw) };
-  if (e.redirect) Object.assign(told, { prize: e.redirect.drawn ?? t("log.noPrize"), why: t(`log.why-${e.redirect.why}`) });
-  return nodes(e.redirect ? "log.redirected" : "log.drawn", told);
+  const holes = { unit: e.unit, name: e.name, draw: h("code", { class: "break" }, e.draw) };
+  if (e.redirect) Object.assign(holes, { prize: e.redirect.drawn ?? t("log.noPrize"), why: t(`log.why-${e.redirect.why}`) });
+  return nodes(e.redirect ? "log.redirected" : "log.drawn", holes);
 }
 
 function moved(e) {
-  const told = { units: e.delta === null ? t("log.endless") : signed(e.delta), prize: h("code", {}, e.prize), reason: h("span", { class: "break" }, e.reason) };
-  if (e.stocked !== null) told.stocked = e.stocked;
-  return nodes(e.stocked === null ? "log.moved" : "log.movedTo", told);
+  const holes = { units: e.delta === null ? t("log.endless") : signed(e.delta), prize: h("code", {}, e.prize), reason: h("span", { class: "break" }, e.reason) };
+  if (e.stocked !== null) holes.stocked = e.stocked;
+  return nodes(e.stocked === null ? "log.moved" : "log.movedTo", holes);
 }
