@@ -63,7 +63,7 @@ func english(t *testing.T, shown string) (found []string) {
 const reads = `[...document.querySelectorAll(%q)].flatMap((place) => {
 	place.querySelectorAll("details").forEach((e) => { e.open = true; });
 	const all = [], texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
-	while (texts.nextNode()) if (texts.currentNode.parentElement.checkVisibility() && !texts.currentNode.parentElement.closest("code, pre, q, time, .break, [lang=en]")) all.push(texts.currentNode.data);
+	while (texts.nextNode()) if (texts.currentNode.parentElement.checkVisibility() && !texts.currentNode.parentElement.closest("code, pre, q, time, .break, main [lang=en]")) all.push(texts.currentNode.data);
 	place.querySelectorAll("*").forEach((e) => all.push(...["aria-label", "placeholder", "data-label"].map((name) => e.getAttribute(name) ?? "")));
 	return all;
 }).join("\n")`
@@ -160,6 +160,7 @@ func germanAwards(b *browser, source string) {
 	b.isGerman(source, "dialog", "a code to be shown")
 	b.press("Schließen")
 	eval[bool](b, details)
+	b.await(`document.querySelector("dialog[open] .technical")`)
 	b.press("Als verschickt markieren…")
 	b.press("Als verschickt markieren")
 	b.said("Gift card von u5 ist verschickt.")
