@@ -41,7 +41,7 @@ func fine() []string {
 	return []string{
 		"look up", "looks up", "looked up", "looking up", "look for", "looks for", "looking for", "look like", "looks like",
 		"lock held by a stranger for", "clients gone in mid-request", "drawsvc-keeps-answers",
-		"zero-width joiner",                                      // of Unicode
+		"zero-width joiner",                           // of Unicode
 		`Why = "gone`, "operator`, `gone", "why-gone", // why a hook is off
 		"user forget", `user", "forget`, "user-forgotten", "forget USER", // the command and its change
 	}
