@@ -122,9 +122,6 @@ export const fact = (name, value) => value && h("div", {}, h("dt", {}, name), h(
 /** A link to another place, which does not learn where it was followed. */
 export const outside = (address, words) => /^https:\/\//.test(address) && h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, words);
 
-/** A number of things: 1 unit, 2 units. */
-export const countOf = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
-
 /** A button. */
 export const button = (text, onclick, kind = "") => h("button", { type: "button", class: kind, onclick }, text);
 

@@ -236,7 +236,7 @@ async function stockSection(at) {
       prizes.set(pool.prizes);
       if (Date.now() - said > 20000) {
         said = Date.now();
-        say(spoken, t("pool.spoken", { left: pool.remaining, of: pool.stocked, forecast: forecast(pool) }));
+        say(spoken, t("pool.spoken", { left: pool.remaining, of: pool.stocked, forecast: forecast(pool, at.agenda) }));
       }
     },
   };
