@@ -50,9 +50,9 @@ func begins(t *testing.T, s *stock.Store) draw.Code {
 	return draw.CodeOf(err)
 }
 
-// TestExcludingSchemaStopsDraws: a schema that excludes the binary stops draws and changes, and
-// one that admits it again lets them go on: by a reading of the check of
-// readiness at once, and by themselves in about a second.
+// TestExcludingSchemaStopsDraws: a schema that excludes the binary stops draws and
+// changes, and after a schema that admits it again they continue: at once if the
+// readiness check reads the schema, and otherwise in about a second.
 func TestExcludingSchemaStopsDraws(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {

@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-// What callers send to a database and receive from it: see package engine.
+// The types that callers send to a database and receive from it: see package engine.
 type (
 	// TxOptions are the options for an attempt at a batch.
 	TxOptions = engine.TxOptions
@@ -38,7 +38,7 @@ type (
 	Class = engine.Class
 )
 
-// The classes, from the most harmless.
+// The classes, starting with the most harmless one.
 const (
 	ClassOther       = engine.ClassOther
 	ClassDue         = engine.ClassDue
@@ -49,7 +49,7 @@ const (
 	ClassUnknown     = engine.ClassUnknown
 )
 
-// ErrForked means that the rows of a pool have another root than a signed one.
+// ErrForked means that the root of a pool's rows differs from a signed root.
 var ErrForked = publiclog.ErrForked
 
 // ErrInUse means that another process has the file of an embedded database.

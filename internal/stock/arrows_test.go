@@ -35,8 +35,8 @@ func arrows() map[string][]string {
 	}
 }
 
-// TestArrows: the imports among the packages of the store are those above. From
-// outside, only the store itself is imported, and its check-up by serve and cli.
+// TestArrows: the store's packages import each other exactly as listed above. Packages
+// outside import only the store itself; serve and cli also import its check-up.
 func TestArrows(t *testing.T) {
 	const top = "drawsvc/internal/stock"
 	list, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "drawsvc/...").Output()

@@ -40,13 +40,14 @@ func (s *Store) Read(ctx context.Context, urn *urn.Urn, o TxOptions) (Tx, error)
 	return nil, s.notRead(err, urn)
 }
 
-// suppliesMax is how often one read may find another opening of the pool.
+// suppliesMax is the maximum number of times that one read may find another opening of
+// the pool.
 const suppliesMax = 3
 
 // Resume begins an attempt on a pool that was read before, without reading it again. It
-// is for plans for which Turns comes first and finds out whether the pool has changed;
-// with o.Lock Turns waits for the pool's row as Read would. Errors: those of Read,
-// except CodePoolNotFound.
+// is for plans that call Turns first: Turns detects whether the pool has changed. With
+// o.Lock, Turns waits for the pool's row as Read would. Errors: those of Read, except
+// CodePoolNotFound.
 func (s *Store) Resume(ctx context.Context, o TxOptions) (Tx, error) {
 	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
@@ -105,8 +106,9 @@ func (tx *watchedTx) Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) 
 	return facts, err
 }
 
-// Write implements Tx. Draws that the plan refuses unasked are looked up before, for
-// every engine (law 4), and replayed by the plan where the log holds them.
+// Write implements Tx. Before the write, it looks up the draws that the plan refuses
+// without a lookup (law 4), for every engine. If the log holds one of them, the plan
+// replays it.
 func (tx *watchedTx) Write(ctx context.Context, p *urn.Plan) error {
 	if names := p.Unasked(); len(names) > 0 {
 		known, err := tx.Draws(ctx, p.PoolID, names)

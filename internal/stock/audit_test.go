@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestAuditFinds breaks each rule by hand, and the audit says where. The schema refuses
-// some of this; its checks are off here.
+// TestAuditFinds breaks each rule by SQL and requires that the audit reports the place.
+// The schema would refuse some of these rows, so its checks are off here.
 func TestAuditFinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage string

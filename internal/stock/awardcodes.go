@@ -9,15 +9,16 @@ import (
 	"drawsvc/internal/prizefile"
 )
 
-// Claim claims the awards of a draw that need it, or the one of an ordinal, 0 for all, and
-// returns the draw as DrawWithCodes. Where the draw has codes that do not open here, nothing
-// is claimed. Errors: CodeSealKeyMissing, CodeOutcomeUnknown if the codes could not be read
-// after the claim, and those of [steps.Book.Claim].
+// Claim claims the awards of a draw that need a claim, or only the award with the given
+// ordinal (0 means all), and returns the draw as DrawWithCodes does. If this instance
+// cannot open the draw's codes, nothing is claimed. Errors: CodeSealKeyMissing,
+// CodeOutcomeUnknown if the codes could not be read after the claim, and those of
+// [steps.Book.Claim].
 func (s *Store) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string) (draw.Draw, error) {
 	d, err := s.Book.Claim(ctx, poolID, drawID, user, ordinal, actor, s.CodesAway(poolID))
 	if err != nil {
 		if code := draw.CodeOf(err); code == draw.CodeDrawNotFound || code == draw.CodeInvalidRequest {
-			_, absent := s.Draw(ctx, poolID, drawID) // a draw that is not there is said so, whoever asks
+			_, absent := s.Draw(ctx, poolID, drawID) // a missing draw is reported as missing to every caller
 			err = cmp.Or(absent, err)
 		}
 		return draw.Draw{}, err
@@ -28,7 +29,7 @@ func (s *Store) Claim(ctx context.Context, poolID, drawID, user string, ordinal 
 	if err == nil {
 		d, err = s.withCodes(ctx, d)
 	}
-	if err != nil { // no other code: they say that nothing happened
+	if err != nil { // no other codes, because those say that nothing happened
 		err = &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the award was claimed, and could not be read afterwards; claim it again"}
 	}
 	return d, err

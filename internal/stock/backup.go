@@ -17,11 +17,11 @@ import (
 )
 
 // Backup writes one state of the embedded database that rawURL names to a new file,
-// which only its owner may read: all that was committed when it began. It works while a
-// service uses the database and draws. The file gets its name only when it is complete
-// and on the disk; an existing file is not changed. It returns the size in bytes.
-// Errors: CodeInvalidRequest on a server database, CodeStoreUnavailable, fs.ErrExist,
-// and those of files.
+// which only its owner may read. The state contains everything that was committed when
+// Backup began. It works while a service uses the database and draws. The file gets its
+// name only when it is complete and on the disk; an existing file is not changed. It
+// returns the size in bytes. Errors: CodeInvalidRequest on a server database,
+// CodeStoreUnavailable, fs.ErrExist, and those of files.
 func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, err error) {
 	if _, err := embedded(rawURL); err != nil {
 		return 0, err
@@ -59,8 +59,8 @@ func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, er
 	return info.Size(), sqlitefile.Publish(part.Name(), file)
 }
 
-// ofFile turns an error of a file beside file into one of file itself, which the caller
-// has named.
+// ofFile turns an error about a neighbouring file into an error about file, the name
+// that the caller gave.
 func ofFile(file string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: "create", Path: file, Err: e.Err}
@@ -84,10 +84,10 @@ func embedded(rawURL string) (path string, err error) {
 }
 
 // Restore replaces the embedded database that rawURL names by the backup in file,
-// completely or not at all, also when it is killed. It refuses a database that a
-// service uses, and a backup that is damaged, breaks a rule, or has a schema that this
-// binary does not know; then the database is unchanged. Errors: CodeInvalidRequest on a
-// server database, CodeStoreUnavailable, ErrViolations, and those of files.
+// completely or not at all, even if it is killed. It refuses a database that a service
+// uses, and a backup that is damaged, breaks a rule, or has a schema that this binary
+// does not know; then the database is unchanged. Errors: CodeInvalidRequest on a server
+// database, CodeStoreUnavailable, ErrViolations, and those of files.
 func Restore(ctx context.Context, rawURL, file string, o Options) (found Examined, err error) {
 	path, err := embedded(rawURL)
 	if err != nil {
@@ -131,8 +131,8 @@ type Examined struct {
 	Schema Schema
 }
 
-// examine reads the whole database at path, without changing it: its structure and, if
-// its schema is one that this binary can work on, every pool's rows.
+// examine reads the whole database at path without changing it. It checks the structure
+// and, if this binary can work on the schema, every pool's rows.
 func examine(ctx context.Context, path string, o Options) (found Examined, err error) {
 	o.ReadOnly = true
 	s, err := Open(ctx, "sqlite:"+path, o)

@@ -25,7 +25,7 @@ func TestStatementBinlog(t *testing.T) {
 	require.ErrorContains(t, err, "binlog_format = STATEMENT: the server refuses every write of the service (error 1665)")
 	require.Equal(t, []string{"danger binlog-format: binlog_format = STATEMENT while log_bin is on"}, checkUp(t, server.URL()))
 
-	// What the rule says about the statements.
+	// The doctor's findings about the statements.
 	conn, err := s.LockDB().Conn(t.Context())
 	require.NoError(t, err)
 	defer conn.Close()

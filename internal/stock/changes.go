@@ -90,14 +90,14 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, ac
 	s.logChangeOfPool(id, &c, actor)
 	s.options.Changed(id)
 	pool, err := s.poolOn(ctx, s.engine.ReadBack, id)
-	if err != nil { // no other code: they say that nothing happened
+	if err != nil { // no other codes, because those say that nothing happened
 		return draw.Pool{}, &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: fmt.Sprintf("pool %q was changed, and could not be read afterwards", id)}
 	}
 	return pool, nil
 }
 
-// withoutSamePause removes the change that would pause a pool as it is already paused:
-// the request is a repeated one.
+// withoutSamePause removes a change that repeats the current pause of a pool: the
+// request is a repetition.
 func (s *Store) withoutSamePause(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, all []ledger.NewChange) ([]ledger.NewChange, error) {
 	last, err := s.ledger.LastChange(ctx, tx, of.Pool.ID, draw.WhatState, of.Head.Version)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Store) withoutSamePause(ctx context.Context, tx *sql.Tx, of *ledger.Loc
 }
 
 // ChangePrize corrects the name or the value of a prize that has issued nothing, or
-// changes what is only shown of any prize, and returns the prize. Errors:
+// changes the display texts of any prize, and returns the prize. Errors:
 // CodeInvalidRequest, CodePoolNotFound, CodePrizeNotFound, CodeAlreadyIssued,
 // CodePoolClosed, and those of the store.
 func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.PrizeChange, actor string) (prize draw.Prize, err error) {

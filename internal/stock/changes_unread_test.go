@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestUnreadChangeIsNotReportedAsNone: a pool that was changed, and could not be read
-// afterwards, is not reported as one that nothing happened to.
+// TestUnreadChangeIsNotReportedAsNone: if a pool was changed and cannot be read
+// afterwards, the error does not say that nothing happened.
 func TestUnreadChangeIsNotReportedAsNone(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

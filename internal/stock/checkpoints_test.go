@@ -16,7 +16,7 @@ import (
 // size while another command signs the same one. Both succeed.
 func TestCheckpointOfTwo(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []string{"postgres", "mysql"} { // others let one writer in at a time
+	for _, dialect := range []string{"postgres", "mysql"} { // other databases admit one writer at a time
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()

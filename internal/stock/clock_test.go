@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestDatabaseClock: what happens has the time of the database, whatever this machine's
-// clock says. Here they are an hour apart.
+// TestDatabaseClock: entries get the time of the database, whatever this machine's
+// clock shows. Here the two clocks are an hour apart.
 func TestDatabaseClock(t *testing.T) {
 	for dialect, clock := range map[string]string{
 		"postgres": "clock_timestamp() + interval '1 hour'", "mysql": "UTC_TIMESTAMP(6) + INTERVAL 1 HOUR",

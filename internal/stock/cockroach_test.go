@@ -61,7 +61,8 @@ func cockroachSchema(t *testing.T) migrations.Set {
 }
 
 // TestFurtherDatabase: a database with its own statements keeps the contract of the
-// store, and only its own file knows it. It runs on a server of PostgreSQL.
+// store, and no code outside its own file mentions it. The test runs on a PostgreSQL
+// server.
 func TestFurtherDatabase(t *testing.T) {
 	t.Parallel()
 	o := stock.Options{Migrations: cockroachSchema(t), Log: slog.New(slog.DiscardHandler)}
@@ -84,7 +85,8 @@ func TestFurtherDatabase(t *testing.T) {
 }
 
 // TestFurtherDatabaseServes: a further database has the locks of its dialect, including
-// "table:", which is the service's default. A dialect without lock statements has none.
+// "table:", which is the service's default. A dialect without lock statements has no
+// locks.
 func TestFurtherDatabaseServes(t *testing.T) {
 	t.Parallel()
 	o := stock.Options{Migrations: cockroachSchema(t), Log: slog.New(slog.DiscardHandler)}

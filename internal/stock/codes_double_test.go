@@ -16,8 +16,8 @@ import (
 // importer imports lines to a pool's prize "card".
 type importer func(poolID string, lines []string) error
 
-// judgeImports reports what is wrong with an importer: a file is imported whole, in its
-// order and once in a database, or not at all, and no error repeats a code.
+// judgeImports reports what is wrong with an importer: a file is imported completely,
+// in order and only once in a database, or not at all, and no error contains a code.
 func judgeImports(t *testing.T, s *stock.Store, do importer) (faults []string) {
 	t.Helper()
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -51,8 +51,8 @@ func judgeImports(t *testing.T, s *stock.Store, do importer) (faults []string) {
 }
 
 // TestCodesCondemnImports: imports that pass over duplicates, that search for them in
-// one prize only, that write line by line, or whose errors have the code, are condemned; the
-// import of the store is not.
+// one prize only, that write line by line, or whose errors contain the code, fail; the
+// import of the store passes.
 func TestCodesCondemnImports(t *testing.T) {
 	t.Parallel()
 	try := func(s *stock.Store, w draw.CodeImport, lines []string) error {

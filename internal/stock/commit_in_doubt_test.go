@@ -12,7 +12,8 @@ import (
 )
 
 // TestAnswerToCommitIsCut: a change whose COMMIT arrived and whose response was lost is
-// reported as unknown, and not made again. pgx's error says that nothing was sent.
+// reported as unknown, and not repeated, although pgx's error says that nothing was
+// sent.
 func TestAnswerToCommitIsCut(t *testing.T) {
 	t.Parallel()
 	url := servertest.Postgres(t)

@@ -14,12 +14,12 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// CopyPool creates a paused pool like another one, completely or not at all, and returns it
-// with what was planned together, see [draw.PoolCopy.CopyOf]. It copies prizes with the
-// stock that they began with and what was moved since by hand, the rules that were in force
-// before the agenda changed them, what is only shown, and with Days the agenda, see
-// [agenda.Planner.CopyIn]. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolExists,
-// CodeRulesUnreadable, and those of the store.
+// CopyPool creates a paused copy of a pool, completely or not at all, and returns it
+// with its planned lists, see [draw.PoolCopy.CopyOf]. It copies the prizes with their
+// initial stock and later manual moves, the rules from before the agenda changed them,
+// and the display texts. With Days it also copies the agenda, see
+// [agenda.Planner.CopyIn]. Errors: CodeInvalidRequest, CodePoolNotFound,
+// CodePoolExists, CodeRulesUnreadable, and those of the store.
 func (s *Store) CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, actor string) (copied draw.Pool, planned []draw.Planned, err error) {
 	if err := errors.Join(c.Check(), draw.CheckActor(actor)); err != nil {
 		return draw.Pool{}, nil, first(err)
@@ -157,8 +157,9 @@ const (
 	isOfAgenda = `version IN (SELECT done FROM agenda WHERE pool_id = ? AND done > 0)`
 )
 
-// readMoved returns what returned units have added to the stock of each prize, whose awards
-// count as issued too, and, if ofAgenda is set, what done items of the agenda have added.
+// readMoved returns how much returned units have added to the stock of each prize;
+// their awards still count as issued. If ofAgenda is set, it also returns how much the
+// done items of the agenda have added.
 func (s *Store) readMoved(ctx context.Context, tx *sql.Tx, poolID string, ofAgenda bool) (map[string]int64, error) {
 	which := squirrel.Or{}
 	if !s.engine.Lacks(engine.PartSteps) {

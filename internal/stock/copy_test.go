@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestDrawsDoNotWaitForCopy holds a copy in the middle by another transaction that creates
-// a pool of the same id. SQLite has one writer.
+// TestDrawsDoNotWaitForCopy blocks a copy halfway with another transaction that creates
+// a pool with the same id. SQLite has one writer.
 func TestDrawsDoNotWaitForCopy(t *testing.T) {
 	t.Parallel()
 	for dialect, waiting := range map[string]string{

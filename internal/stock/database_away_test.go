@@ -17,7 +17,7 @@ import (
 )
 
 // TestDatabaseRenamedAway: while a restored database replaces the served one, no
-// connection can be opened. Nothing happened then, and nothing is in doubt.
+// connection can be opened. Then nothing was written, and no result is in doubt.
 func TestDatabaseRenamedAway(t *testing.T) {
 	t.Parallel()
 	base := servertest.Postgres(t)
@@ -45,7 +45,7 @@ func TestDatabaseRenamedAway(t *testing.T) {
 	}
 
 	rename(name, name+"_away")
-	for range 3 { // the first may come from a session that was ended
+	for range 3 { // the first error may come from a session that was ended
 		_, err = s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "restock"}, "test")
 		require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
 		_, err = s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{})

@@ -20,7 +20,7 @@ import (
 // wrongBy are by how much the clocks of three instances differ from the database's.
 func wrongBy() []time.Duration { return []time.Duration{-90 * time.Second, 0, 90 * time.Second} }
 
-// deadlines are three instances on one database, with clocks of their own. One process
+// deadlines holds three instances on one database, each with its own clock. One process
 // serves an SQLite file, whose clock is the instance's.
 type deadlines struct {
 	stores []*stock.Store
@@ -28,8 +28,8 @@ type deadlines struct {
 	set func(time.Time)
 }
 
-// newStopped opens a database whose clock shows what the test sets. by is how much further
-// the instances are that go by a clock of their own; it is 0 except for a broken double.
+// newStopped opens a database whose clock shows the time that the test sets. by is the
+// offset of instances that use their own clock; it is 0 except for a broken double.
 func newStopped(t *testing.T, dialect string, by time.Duration) deadlines {
 	url, o := stocktest.Migrated(t, dialect), stock.Options{}
 	if dialect == "sqlite" {
@@ -99,8 +99,8 @@ func setClaims(t *testing.T, s *stock.Store, document string) {
 	require.NoError(t, err)
 }
 
-// award has draws d0, d1 … win, as many at once as a batch has, at times that begin at a
-// time and are step apart.
+// award makes draws d0, d1 … win, one batch at a time. The first time is given, and
+// further times are step apart.
 func (d deadlines) award(t *testing.T, batches, size int, at time.Time, step time.Duration) (made []draw.Award) {
 	t.Helper()
 	p, err := d.store(1).Pool(t.Context(), "p")
@@ -160,9 +160,10 @@ func (d deadlines) judgeDeadlines(t *testing.T) (faults []string) {
 	return faults
 }
 
-// TestDeadlinesAreTheDatabases: until the last microsecond before a deadline an award is
-// claimed and never expires, and from the deadline on the reverse, whatever the clocks of
-// the instances show. A longer time helps the awards that are open.
+// TestDeadlinesAreTheDatabases: until the last microsecond before its deadline an award
+// can be claimed and does not expire; from the deadline on it expires and cannot be
+// claimed. The clocks of the instances do not matter. A longer claim period also
+// applies to open awards.
 func TestDeadlinesAreTheDatabases(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -174,8 +175,8 @@ func TestDeadlinesAreTheDatabases(t *testing.T) {
 	}
 }
 
-// TestDeadlinesCatch instances that go by their own clocks, 90 s ahead or behind, and one
-// for which a deadline is over only after it.
+// TestDeadlinesCatch: the test fails for instances that use their own clocks, 90 s fast
+// or slow, and for an instance that still accepts a claim at the deadline itself.
 func TestDeadlinesCatch(t *testing.T) {
 	t.Parallel()
 	for by, fault := range map[time.Duration]string{
@@ -196,9 +197,9 @@ func newRunning(t *testing.T, dialect string) deadlines {
 	return deadlines{stores: openThree(t, stock.DialectOf(dialect), url)}
 }
 
-// TestClaimedOrExpired: while each award is claimed around its deadline, all instances
-// expire what is due, and the runs of one are cut off again and again. Each award is
-// claimed or expired, in time, and each claim that was accepted is a step.
+// TestClaimedOrExpired: while awards are claimed around their deadlines, all instances
+// expire due awards, and the runs of one instance are interrupted repeatedly. Each
+// award is claimed or expired, in time, and each accepted claim has its step.
 func TestClaimedOrExpired(t *testing.T) {
 	const batches, size, apart = 20, 6, 50 * time.Millisecond
 	before := []time.Duration{2500, 1000, 600, 300, 150, 80, 40, 20, 10, 5, 2, 0, -5} // in milliseconds
@@ -260,8 +261,8 @@ func (d deadlines) expireFor(t *testing.T, i int, isCut bool) {
 	}
 }
 
-// judgeClaims demands of each award one step, in time, that is what its caller was
-// answered, and counts those that were claimed.
+// judgeClaims requires exactly one step for each award, in time and equal to the answer
+// that its caller got. It counts the claimed awards.
 func judgeClaims(t *testing.T, s *stock.Store, made []draw.Award, accepted []bool) (claimed int) {
 	t.Helper()
 	for n, a := range made {

@@ -81,7 +81,7 @@ func (s *Store) readDisplays(ctx context.Context, q engine.Querier, pools []*dra
 	return nil
 }
 
-// errNoDisplays is the error of a schema that has no place for what is only shown.
+// errNoDisplays is the error for a schema without columns for display texts.
 func errNoDisplays() error {
 	return draw.Errorf(draw.CodeStoreUnavailable, "the database's schema has no place for what is only shown: run `drawsvc migrate up`")
 }
@@ -119,8 +119,8 @@ func (s *Store) writeShown(ctx context.Context, tx *sql.Tx, p *draw.Pool) error 
 	return s.put(ctx, tx, "pool_display", squirrel.Eq{"pool_id": p.ID}, values)
 }
 
-// put writes the row of a key, in a transaction that others of the key wait for. It
-// deletes none: the service has no right to.
+// put writes the row of a key. Other transactions with the same key wait for it. It
+// deletes no rows, because the service may not delete.
 func (s *Store) put(ctx context.Context, tx *sql.Tx, table string, key squirrel.Eq, values map[string]any) error {
 	found, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom(table, "COUNT(*)").Where(key), ledger.ScanInt)
 	if err != nil {
@@ -192,8 +192,8 @@ func (s *Store) logChangeOfPool(poolID string, c *draw.PoolChange, actor string)
 	}
 }
 
-// forgetShown removes what is shown of a pool that is removed. Its segments of the feed,
-// which have no awards, stay: a cursor may name one.
+// forgetShown removes the display texts of a removed pool. Its segments of the feed
+// have no awards and stay, because a cursor may name one.
 func (s *Store) forgetShown(ctx context.Context, tx *sql.Tx, poolID string) error {
 	for table, part := range map[string]engine.Part{"pool_display": engine.PartFeed, "prize_display": engine.PartDisplays} {
 		if s.engine.Lacks(part) {

@@ -17,10 +17,10 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// PlanItem plans one item and returns it with its number; for the key see ImportAgenda.
-// A moment is planned by [Planner.PlanMoment]. Errors: CodeInvalidRequest, also for a
-// time in the past, CodePoolNotFound, CodePoolClosed, CodeKeyReused, and those of the
-// store.
+// PlanItem plans one item and returns it with its number. ImportAgenda explains the
+// key. A moment is planned by [Planner.PlanMoment]. Errors: CodeInvalidRequest, also
+// for a time in the past, CodePoolNotFound, CodePoolClosed, CodeKeyReused, and those of
+// the store.
 func (p *Planner) PlanItem(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Item, error) {
 	if item.Kind == draw.ItemMoment {
 		return draw.Item{}, draw.Errorf(draw.CodeInvalidRequest, "a moment is hidden: its answer does not show it")
@@ -37,9 +37,9 @@ func (p *Planner) PlanItem(ctx context.Context, poolID string, item draw.Item, k
 	return p.plannedItem(ctx, poolID, planned.First)
 }
 
-// list is what is planned together. If hides is set, nobody sees its items before they
-// are done; otherwise that holds for its moments. from and to are the span that the items
-// were spread over, zero for those that were not spread.
+// list holds the items that one request plans together. If hides is set, all its items
+// are hidden until they are done; otherwise only its moments are. from and to are the
+// span that the items were spread over, zero for those that were not spread.
 type list struct {
 	items    []draw.Item
 	key      planKey
@@ -99,8 +99,8 @@ func (p *Planner) plan(ctx context.Context, poolID string, l list, actor string,
 	return planned, err
 }
 
-// planIn is plan in a pool whose row is locked. bodies returns those of the changes that
-// plan the items; planned has the version of the first.
+// planIn is plan for a pool whose row is locked. bodies returns the bodies of the
+// changes that plan the items; planned has the version of the first change.
 func (p *Planner) planIn(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, l *list, bodies func(draw.Planned) []any) (planned draw.Planned, err error) {
 	poolID, items := of.Pool.ID, l.items
 	if err := cmp.Or(of.Pool.CheckNotClosed(), p.checkOpens(ctx, tx, of, items), p.checkMoments(ctx, tx, of, items)); err != nil {
@@ -195,7 +195,7 @@ func (p *Planner) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, it
 	if len(found) > 0 {
 		last = found[0]
 	}
-	if last+int64(len(items)) > draw.OpenItemsMax { // the number of open items is at most that of all items ever
+	if last+int64(len(items)) > draw.OpenItemsMax { // there are never more open items than planned items
 		open, err := ledger.SelectAll(ctx, tx, p.ledger.SelectFrom("agenda", "COUNT(*)").Where(ofPool).Where(squirrel.Eq{"done": 0}), ledger.ScanInt)
 		if err != nil {
 			return 0, err
@@ -207,8 +207,8 @@ func (p *Planner) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, it
 	return last, p.checkInstants(ctx, tx, poolID, last, items)
 }
 
-// checkInstants returns an error for an item, of those that get the numbers after last, that
-// sets the state at the instant of another one.
+// checkInstants checks the items with numbers after last. It returns an error if one of
+// them sets the state at the same instant as another item.
 func (p *Planner) checkInstants(ctx context.Context, tx *sql.Tx, poolID string, last int64, items []draw.Item) error {
 	numbers := map[time.Time]int64{}
 	var instants []any
@@ -239,7 +239,7 @@ func errSameInstant(number int64) error {
 
 // Agenda returns at most limit items of a pool with a number above after, in order of
 // their numbers, without those that were removed; open excludes those that are done.
-// Items that are hidden are one item for each prize and list: see [draw.Hidden].
+// Hidden items of one prize and list are returned as one item: see [draw.Hidden].
 // Errors: CodePoolNotFound, and those of the store.
 func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
 	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -343,8 +343,8 @@ func (p *Planner) nextState(ctx context.Context, tx *sql.Tx, poolID string, stat
 	return found[0], nil
 }
 
-// checkOpens returns an error for an item that would open a pool with a beacon: an item
-// has no round.
+// checkOpens returns an error for an item that would open a pool with a beacon, because
+// an item carries no beacon round.
 func (p *Planner) checkOpens(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, items []draw.Item) error {
 	opens := slices.ContainsFunc(items, func(i draw.Item) bool { return i.Kind == draw.ItemState && i.State == draw.StateOpen })
 	if !opens {
@@ -422,8 +422,8 @@ func scanTime(row engine.Scanner) (t time.Time, err error) {
 	return t, err
 }
 
-// NextItems calls each for the open items of all pools that are due next: at most limit
-// items, and no moments.
+// NextItems calls each for the open items, of all pools, that are due next. It passes
+// at most limit items, and leaves out moments.
 func (p *Planner) NextItems(ctx context.Context, q engine.Querier, limit uint64, each func(poolID string, item *draw.Item)) error {
 	query := p.ledger.SelectFrom("agenda", append(itemColumns(), "pool_id")...).Where(squirrel.Eq{"done": 0}).Where(notMoment).OrderBy("at").Limit(limit)
 	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {

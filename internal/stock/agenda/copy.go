@@ -15,7 +15,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Source is the agenda of a pool that is copied: what was planned and not removed.
+// Source is the agenda of a pool that is copied: the items that were planned and not
+// removed.
 type Source struct {
 	items  []draw.Item
 	hidden []hiddenRange
@@ -52,11 +53,11 @@ func (p *Planner) ReadSource(ctx context.Context, tx *sql.Tx, poolID string) (*S
 	return &Source{items, hidden}, err
 }
 
-// CopyIn plans for a new pool, which the transaction has created, the items of a source at
-// shifted times. Items that are or were hidden are spread again, at random over their
-// shifted span: whoever knows the old instants knows nothing of the new ones. It returns
-// what was planned together, with its seals. Errors: CodeInvalidRequest, also for a time
-// in the past, and those of the store.
+// CopyIn plans for a new pool, which the transaction has created, the items of a source
+// at shifted times. Items that are or were hidden are spread again, at random over
+// their shifted span, so that the old instants reveal nothing about the new ones. It
+// returns what was planned together, with its seals. Errors: CodeInvalidRequest, also
+// for a time in the past, and those of the store.
 func (p *Planner) CopyIn(ctx context.Context, tx *sql.Tx, from *Source, of *ledger.LockedPool, shift func(time.Time) time.Time) (planned []draw.Planned, err error) {
 	c := copying{hidden: from.hidden, shift: shift}
 	for _, item := range from.items {
@@ -127,7 +128,7 @@ type copying struct {
 	opens, ends time.Time
 }
 
-// spreadAgain is what one list has of a prize.
+// spreadAgain holds the items of one list for one prize.
 type spreadAgain struct {
 	version int64
 	draw.Spread
@@ -169,8 +170,8 @@ func (c *copying) spread(r hiddenRange, item *draw.Item) {
 	}})
 }
 
-// lists returns what is planned together. The moments of a file have no span: they are
-// spread from the first opening to the last pause or close.
+// lists returns the lists of items, each planned by one request. The moments of a file
+// have no span: they are spread from the first opening to the last pause or close.
 func (c *copying) lists() (all []list, err error) {
 	if len(c.moves) > 0 {
 		all = append(all, list{items: c.moves})

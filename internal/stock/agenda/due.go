@@ -22,11 +22,11 @@ const (
 )
 
 // RunDue carries out the items of a pool's agenda that are due by the database's clock,
-// in order of their time and number, at most 1,000. Each becomes the change or the move
-// that it plans, or, if that is impossible, a change that says why. The lock of the
-// pool's row and the mark of done items make sure that each is carried out once.
-// Errors: CodePoolNotFound, CodeRulesUnreadable for an item that is left to instances
-// which can read it, or an *Error with its class.
+// in order of their time and number, at most 1,000. Each item becomes the change or the
+// move that it plans. If that is impossible, it becomes a change that records the
+// reason. The lock of the pool's row and the mark of done items make sure that each is
+// carried out once. Errors: CodePoolNotFound, CodeRulesUnreadable for an item that is
+// left to instances which can read it, or an *Error with its class.
 func (p *Planner) RunDue(ctx context.Context, poolID string) error {
 	_, err := p.runDue(ctx, poolID, all)
 	return err
@@ -38,8 +38,8 @@ type which bool
 const (
 	// all are those that come before a draw or a change.
 	all which = false
-	// noLastMoments leaves out moments that no other item comes after: nobody draws, and
-	// an item that is done is shown.
+	// noLastMoments leaves out moments that no other item follows: without a draw they
+	// need not be done, and an item that is done is no longer hidden.
 	noLastMoments which = true
 )
 
@@ -47,7 +47,7 @@ const (
 // CodeRulesUnreadable.
 func (p *Planner) runDue(ctx context.Context, poolID string, which which) (int, error) {
 	ran, left, err := p.runSome(ctx, poolID, which, ledger.ItemsPerRun, false)
-	if isDefect(err) { // of one item, which must not block the others
+	if isDefect(err) { // the error concerns one item, which must not block the others
 		ran, left, err = p.runSome(ctx, poolID, which, 1, false)
 	}
 	if isDefect(err) {
@@ -71,9 +71,10 @@ func (p *Planner) runDue(ctx context.Context, poolID string, which which) (int, 
 	return len(ran), left
 }
 
-// whyLeft returns why an item of a pool whose row is locked is left to instances that
-// can read what it needs, nil for an item that is carried out now. An item of a
-// committed pool also needs the commitment, except to pause and to close.
+// whyLeft returns why this instance leaves an item of a pool, whose row is locked, to
+// instances that can read what the item needs. It returns nil for an item that is
+// carried out now. In a committed pool, every item except a pause or a close also needs
+// the commitment.
 func (p *Planner) whyLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, item *draw.Item) (why, err error) {
 	if !of.At.Before(item.At.Add(draw.ItemLeftMax)) {
 		return nil, nil
@@ -112,8 +113,9 @@ func (p *Planner) report(poolID string, ran []ranItem) {
 	}
 }
 
-// runSome carries out at most limit items in one transaction. If failsAll is set, it does
-// not even try them. left is why it has stopped before an item that is left to others.
+// runSome carries out at most limit items in one transaction. If failsAll is set, it
+// records all of them as failed without trying them. left is the reason why it stopped
+// before an item that is left to other instances.
 func (p *Planner) runSome(ctx context.Context, poolID string, which which, limit int, failsAll bool) (ran []ranItem, left, err error) {
 	err = p.ledger.Once(ctx, func(tx *sql.Tx) error {
 		ran, left = nil, nil
@@ -174,8 +176,8 @@ func (p *Planner) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now t
 	return found[:min(len(found), limit)], nil
 }
 
-// RunAllDue carries out the due items of all agendas, also in pools from which nobody
-// draws. It passes over moments, unless another due item comes after them. It returns the
+// RunAllDue carries out the due items of all agendas, including those of pools without
+// draws. It skips moments unless another due item comes after them. It returns the
 // first error, but continues after it.
 func (p *Planner) RunAllDue(ctx context.Context) error {
 	pools, err := p.duePools(ctx)

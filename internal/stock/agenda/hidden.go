@@ -49,8 +49,9 @@ func (p *Planner) ForgetHidden(ctx context.Context, tx *sql.Tx, poolID string) e
 	return err
 }
 
-// momentsLast puts moments after the other items, each in their order: numbers of items
-// that are shown say nothing of the times of those that are not.
+// momentsLast puts moments after the other items and keeps the order within both
+// groups. So the numbers of visible items reveal nothing about the times of hidden
+// ones.
 func momentsLast(items []draw.Item) {
 	slices.SortStableFunc(items, func(a, b draw.Item) int {
 		return cmp.Compare(rank(a), rank(b))
@@ -72,8 +73,9 @@ func (p *Planner) maybeTime(t time.Time) any {
 	return p.ledger.Engine.Time(t.UTC())
 }
 
-// hiddenLines returns what is shown of the hidden items of a pool: an item for each prize
-// and list, with the number of its first item, which is above after.
+// hiddenLines returns the visible form of a pool's hidden items: one item for each
+// prize and list, with the number of the first hidden item. Only items whose number is
+// above after are returned.
 func (p *Planner) hiddenLines(ctx context.Context, q engine.Querier, poolID string, after int64) (lines []draw.Item, err error) {
 	if p.ledger.Engine.Lacks(engine.PartMoments) {
 		return nil, nil
@@ -96,8 +98,8 @@ func (p *Planner) hiddenLines(ctx context.Context, q engine.Querier, poolID stri
 	return slices.DeleteFunc(lines, func(i draw.Item) bool { return i.Number <= after }), err
 }
 
-// addLine adds what is hidden to the line of its prize and list. Units that a spread
-// releases at the same instant are one item, with a body of its own.
+// addLine adds a hidden item to the line of its prize and list. If a spread releases
+// several units at the same instant, they are one item with its own body.
 func addLine(lines []draw.Item, line draw.Item) []draw.Item {
 	for i := range lines {
 		if h := lines[i].Hidden; h.Version == line.Hidden.Version && h.PrizeID == line.Hidden.PrizeID {
@@ -109,8 +111,8 @@ func addLine(lines []draw.Item, line draw.Item) []draw.Item {
 	return append(lines, line)
 }
 
-// checkVisible returns an error for an open item that is hidden: its removal would show
-// what it was.
+// checkVisible returns an error for an open, hidden item: its removal would reveal its
+// content.
 func (p *Planner) checkVisible(ctx context.Context, q engine.Querier, poolID string, number int64) error {
 	if p.ledger.Engine.Lacks(engine.PartMoments) {
 		return nil

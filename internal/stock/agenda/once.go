@@ -22,9 +22,9 @@ import (
 )
 
 // ImportAgenda plans the stock items of a file together, all or none, with a salt that
-// is not stored. With a key it happens once: the same key again is answered with the
-// first result. Errors: that of the reader, CodeKeyReused for a key that came with
-// something else, and those of PlanItems.
+// is not stored. With a key the file is planned once: a second call with the same key
+// returns the first result. Errors: that of the reader, CodeKeyReused for a key that
+// came with something else, and those of PlanItems.
 func (p *Planner) ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error) {
 	items, encoding, err := prizefile.ReadAgenda(file)
 	if err != nil {
@@ -43,7 +43,7 @@ func (p *Planner) PlanMoment(ctx context.Context, poolID string, item draw.Item,
 }
 
 // SpreadAgenda plans a schedule of one prize, all or none, with a salt that is not
-// stored; for the key see ImportAgenda. Errors: CodeKeyReused, and those of PlanItems.
+// stored. ImportAgenda explains the key. Errors: CodeKeyReused, and those of PlanItems.
 func (p *Planner) SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error) {
 	items, err := spread.Items(randomBelow)
 	if err != nil {
@@ -75,12 +75,12 @@ func randomBelow(n int64) int64 {
 	return i.Int64()
 }
 
-// planKey is the key under which items are planned, and what was requested. Without a
-// key they are planned each time.
+// planKey is the key under which items are planned, together with the request. Without
+// a key, every request plans its items again.
 type planKey struct{ key, wanted string }
 
-// plannedBody is the body of the change that plans many items, and what a replay needs
-// of the body of one item. Key is the mark of their key.
+// plannedBody is the body of the change that plans many items. A replay also reads
+// these members from the body of one item. Key is the mark of the items' key.
 type plannedBody struct {
 	Item   int64  `json:"item"`
 	Count  int    `json:"count"`
@@ -110,9 +110,9 @@ func (k planKey) salt(poolID string) string {
 	return base32.StdEncoding.EncodeToString(sum.Sum(nil))[:saltLength]
 }
 
-// mark returns what the change keeps of the key, KEY:WANTED; "" without a key. The first
-// is a digest. The second is a digest under the key, so that nobody who sees the change
-// finds out by trial what is hidden.
+// mark returns what the change keeps of the key, KEY:WANTED; "" without a key. The
+// first is a digest. The second is a digest under the key, so that a reader of the
+// change cannot find the hidden content by trial.
 func (k planKey) mark() string {
 	if k.key == "" {
 		return ""
@@ -133,13 +133,14 @@ func digestOf(text string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// plannedBy finds what was planned under a key in a pool whose row is locked, and marks
-// it as replayed. Error: CodeKeyReused if that was something else.
+// plannedBy finds the items that were planned under a key in a pool whose row is
+// locked, and marks them as replayed. Error: CodeKeyReused if the key belongs to
+// another request.
 func (p *Planner) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key planKey) (planned draw.Planned, err error) {
 	if key.key == "" {
 		return planned, nil
 	}
-	// A digest may contain the wildcard of LIKE for one letter: what is found is
+	// A digest may contain LIKE's wildcard for one letter, so each row that is found is
 	// compared.
 	query := p.ledger.SelectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatAgenda)}).
 		Where(squirrel.Like{"body": `%"key":"` + key.begin() + `%`}).OrderBy("version")
@@ -163,7 +164,8 @@ func (p *Planner) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key 
 	return planned, nil
 }
 
-// plannedItem is an item as it was when it was planned, whatever became of it.
+// plannedItem is an item in the state in which it was planned. Later changes do not
+// affect it.
 func (p *Planner) plannedItem(ctx context.Context, poolID string, number int64) (i draw.Item, err error) {
 	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "item": number})
 	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {

@@ -1,6 +1,6 @@
-// Package agenda plans what is to be done to pools at a time, and carries it out when
-// it is due: before the next draw or change of the pool, on the instance that comes
-// first.
+// Package agenda plans changes and moves of pools for a given time. A due item is
+// carried out before the next draw or change of its pool, by the first instance that
+// makes one.
 package agenda
 
 import (
@@ -14,9 +14,9 @@ type Planner struct {
 	due    func(kind draw.ItemKind, n int)
 }
 
-// New returns the planner of a ledger; from then on, the ledger's changes come after
-// due items. due is called with the number of items of a kind, or of ItemFailed or
-// ItemLapsed, that were carried out.
+// New returns the planner of a ledger. From then on, the ledger carries out due items
+// before its changes. New's due is called with a kind of items (or ItemFailed or
+// ItemLapsed) and how many of them were carried out.
 func New(l *ledger.Ledger, due func(kind draw.ItemKind, n int)) *Planner {
 	p := &Planner{l, due}
 	l.Agenda = beforeChange{p}

@@ -28,7 +28,7 @@ type agendaRun struct {
 	failsAll bool
 	// prizes are those of the pool after the moves so far, nil before they are read.
 	prizes []draw.Prize
-	// changes and moves are not written yet; only one of them holds any.
+	// changes and moves are not written yet; at most one of the two is not empty.
 	changes []ledger.NewChange
 	moves   []ledger.Stocking
 	ran     []ranItem
@@ -38,8 +38,8 @@ type agendaRun struct {
 const (
 	// ItemFailed is an item that cannot be carried out.
 	ItemFailed draw.ItemKind = "failed"
-	// ItemLapsed is an item of a pool that was closed before: nobody misses what it
-	// planned.
+	// ItemLapsed is an item whose pool was closed before the item was due: its plan no
+	// longer matters.
 	ItemLapsed draw.ItemKind = "lapsed"
 )
 
@@ -85,9 +85,9 @@ func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
 	return nil
 }
 
-// try carries out what the item plans. If that is refused, only the item fails. err is
-// that of reads and writes, which may concern the items before it: it ends the run,
-// whatever its code.
+// try carries out what the item plans. If that is refused, only this item fails. err is
+// an error of reads or writes. It may concern the items before this one, so it ends the
+// run, whatever its code.
 func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err error) {
 	if err := item.Unreadable(); err != nil {
 		return err, nil
@@ -106,8 +106,8 @@ func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err erro
 	return nil, draw.Errorf(draw.CodeInternal, "item %d of the agenda is of the unknown kind %q", item.Number, item.Kind)
 }
 
-// refusal separates what the state of a pool forbids, or what this instance cannot read
-// of the pool, from an error of the read that finds it out.
+// refusal distinguishes a refusal (the state of the pool forbids the item, or this
+// instance cannot read the pool) from an error of the read that checks it.
 func refusal(err error) (refused, failed error) {
 	forbidden := []draw.Code{draw.CodePoolOpen, draw.CodePoolClosed, draw.CodeRoundNotAnnounced, draw.CodeRulesUnreadable}
 	if slices.Contains(forbidden, draw.CodeOf(err)) {

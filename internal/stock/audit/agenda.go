@@ -16,7 +16,7 @@ import (
 
 // The rules of an audit about the agenda.
 const (
-	ruleDueMissed    = "due-missed"    // no award with the time of an item or a later one comes before the item is done, and no move more than draw.ItemLeftMax later
+	ruleDueMissed    = "due-missed"    // no award at or after an item's time precedes the item, and the item's move is at most draw.ItemLeftMax late
 	ruleAgendaDouble = "agenda-double" // an item has one entry, either the planned one or one that states why not, and no entry belongs to two items
 	ruleAgendaUndone = "agenda-undone" // an item is done within undoneMax, unless it is a moment, which waits for a draw
 )
@@ -75,8 +75,8 @@ func (r *Auditor) newAgendaAuditor(ctx context.Context, q engine.Querier, poolID
 	return &agendaAuditor{items: items, found: found}, err
 }
 
-// left returns the version at which the item left the agenda; for an open one it is
-// above all others.
+// left returns the version at which the item left the agenda. For an open item it
+// returns a version above all others.
 func (i *auditedItem) left() uint64 {
 	switch {
 	case i.done > 0:

@@ -23,7 +23,7 @@ func (r *Auditor) Audit(ctx context.Context, poolID string) (draw.Audit, error) 
 }
 
 // AuditDeep is Audit with a further judge, which folds the history through the code
-// that decides draws: given what was drawn, every award and every redirect must follow
+// that decides draws. Given the drawn units, every award and every redirect must follow
 // from the rules in force. Its memory also grows with the number of users that the
 // rules count.
 func (r *Auditor) AuditDeep(ctx context.Context, poolID string) (draw.Audit, error) {
@@ -76,9 +76,9 @@ func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (audit dr
 	return audit, err
 }
 
-// beginOthers begins the checks of other packages, each with findings of its own: they
-// are reported in the same order, whether they are made while entries are taken or at
-// the end.
+// beginOthers begins the checks of other packages. Each check collects its own
+// findings, so that the report has the same order whether a check finds them while it
+// takes entries or at the end.
 func (r *Auditor) beginOthers(ctx context.Context, q engine.Querier, poolID string) (judges []ledger.Judge, reports []*findings, err error) {
 	prizes, err := r.ledger.Prizes(ctx, q, poolID)
 	if err != nil {
@@ -171,8 +171,8 @@ func (f *folding) take(e draw.Entry) {
 	}
 }
 
-// end compares the turns that follow from the log and the rules with those of the rows:
-// a user whose last ones are missing could draw more often than allowed.
+// end compares the turns that follow from the log and the rules with the stored turns:
+// a user whose last turns are missing could draw more often than allowed.
 func (f *folding) end(ctx context.Context, r *Auditor, q engine.Querier, poolID string) error {
 	type of struct {
 		subject string

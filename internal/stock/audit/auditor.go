@@ -1,4 +1,4 @@
-// Package audit judges a pool's rows: whether its log, its counters, its agenda and the
+// Package audit checks a pool's rows: whether its log, its counters, its agenda and the
 // turns of its users agree with each other and with the rules that were in force.
 package audit
 
@@ -14,9 +14,10 @@ type Auditor struct {
 	others []Others
 }
 
-// Others begins to check what another package stores of a pool, and calls found with each
-// rule that it breaks.
+// Others begins to check the rows that another package stores for a pool, and calls
+// found for each broken rule.
 type Others func(ctx context.Context, of *ledger.Audited, found ledger.Found) (ledger.Judge, error)
 
-// New returns the auditor of a ledger, and of what other packages store of pools.
+// New returns the auditor of a ledger and of the rows that other packages store for
+// pools.
 func New(l *ledger.Ledger, others ...Others) *Auditor { return &Auditor{l, others} }

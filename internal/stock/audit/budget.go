@@ -11,9 +11,9 @@ import (
 // it.
 const slotLength = 15 * time.Minute
 
-// budgetAuditor sums up what was awarded under rules with a budget, entry by entry. It
-// keeps a sum for each slot with such an award, so that it can compute the sum of a
-// budget with other windows.
+// budgetAuditor adds up the value of awards under rules with a budget, entry by entry.
+// It keeps one sum per time slot, so that it can also compute the sum for other
+// windows.
 type budgetAuditor struct {
 	rules *draw.Rules
 	// spent is the sum of the window that ends before next; next is the zero time if it
@@ -34,7 +34,7 @@ type slot struct {
 func (b *budgetAuditor) take(e draw.Entry) {
 	switch {
 	case e.Change != nil:
-		if rules, set, _ := rules.Of(e.Change); set { // another judge reports unreadable rules; here they are none
+		if rules, set, _ := rules.Of(e.Change); set { // another judge reports unreadable rules; here they count as no rules
 			b.follow(rules, e.Change.At)
 		}
 	case e.Award != nil && b.rules != nil && b.rules.Budget != nil:

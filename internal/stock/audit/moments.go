@@ -11,9 +11,9 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// endMoments compares the rows of moments with the log: a moment that an award took and
-// that is still pending would be given twice, one that no award took and that is not
-// pending would never be given. In a closed pool nothing is pending any more.
+// endMoments compares the rows of moments with the log. A moment that an award took but
+// that is still pending would be given twice. A moment that no award took and that is
+// not pending would never be given. A closed pool has no pending moments.
 func (f *folding) endMoments(ctx context.Context, r *Auditor, q engine.Querier, poolID string) error {
 	if r.ledger.Engine.Lacks(engine.PartMoments) {
 		return nil

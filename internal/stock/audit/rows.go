@@ -40,8 +40,8 @@ type rowAuditor struct {
 	// award is the last award so far, with the time of the last entry.
 	award draw.Award
 	at    time.Time
-	// ruled means that there was a change; state is what the last change of the state
-	// has set, "" without one.
+	// ruled means that there was a change of rules; state is the state that the last
+	// change set, "" if no change set one.
 	ruled bool
 	state draw.State
 	// rules is the version of the rules that the changes put in force, 0 for none.
@@ -96,8 +96,9 @@ func kindOf(e draw.Entry) string {
 	return "award"
 }
 
-// rises checks that times do not decrease. The entries before the first change may come
-// from binaries of an earlier schema, which used their own clocks.
+// rises checks that times do not decrease. It does not check entries before the first
+// change: binaries of an earlier schema, which used their own clocks, may have written
+// them.
 func (a *rowAuditor) rises(kind string, e draw.Entry) {
 	if at := e.At(); a.ruled && at.Before(a.at) {
 		a.found.add(ruleTimeBackwards, "the %s of version %d is of %s, the entry before it of %s",

@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/stock/checkup"
 )
 
-// awaitFindings checks up until exactly these are found: servers take time to notice
-// each other, and may not answer meanwhile.
+// awaitFindings repeats the check-up until it finds exactly these: servers take time to
+// notice each other, and until then may not answer.
 func awaitFindings(t *testing.T, url string, want []string) {
 	t.Helper()
 	awaitFound(t, url, usual("table"), want)

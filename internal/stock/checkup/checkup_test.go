@@ -64,7 +64,7 @@ type ailment struct {
 	lock, want string
 }
 
-// testAilments causes one after another, and requires that nothing is found in between.
+// testAilments causes one ailment after another, and requires no findings between them.
 func testAilments(t *testing.T, url string, settle func(), ailments []ailment) {
 	s := stocktest.Open(t, url, stock.Options{})
 	exec := func(statements []string) {
@@ -142,8 +142,7 @@ func TestDoctorOfPostgres(t *testing.T) {
 		clock("-1 hour", "danger clock: the database's clock is 1h0m0s behind this machine's"),
 	})
 
-	// These restrict what may be written, so that they are repaired by the server's
-	// end.
+	// These ailments restrict writes, so only stopping the server repairs them.
 	replica, err := pgconn.Connect(t.Context(), server.URL()+"&replication=true")
 	require.NoError(t, err)
 	require.Equal(t, []string{"warning asynchronous-standby: 1 standbys are connected and synchronous_standby_names is empty"},

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Links judges the URLs of the database and of the lock services: what goes to
-// another machine without TLS can be read and changed on the way. It repeats
-// host names alone, never a part of a URL that may hold a password.
+// Links checks the URLs of the database and of the lock services: traffic to another
+// machine without TLS can be read and changed on the network. Its findings contain host
+// names only, never a part of a URL that may hold a password.
 func Links(database, lock, jobsLock string) (found []Finding) {
 	for _, link := range []struct{ what, flag, url string }{
 		{"database", "--database", database}, {"lock service", "--lock", lock}, {"lock service of jobs", "--jobs-lock", jobsLock},
@@ -29,7 +29,8 @@ func Links(database, lock, jobsLock string) (found []Finding) {
 	return found
 }
 
-// plainLink returns what to write for a verified connection, "" if there is one.
+// plainLink returns the setting that gives a verified connection, "" if the connection
+// is already verified.
 func plainLink(raw string) string {
 	scheme, rest, _ := strings.Cut(raw, "://")
 	_, query, _ := strings.Cut(rest, "?")

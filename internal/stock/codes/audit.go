@@ -11,7 +11,7 @@ import (
 
 // The rules of an audit about codes.
 const (
-	ruleCodesAreStock = "codes-are-stock" // stocked is at most places, and a code is at each place
+	ruleCodesAreStock = "codes-are-stock" // stocked is at most places, and each place has a code
 	ruleCodeDouble    = "code-double"     // no code is there twice
 	ruleCodeUnsealed  = "code-unsealed"   // each code opens, and is found by its digest
 )
@@ -51,15 +51,15 @@ type audit struct {
 	register *Register
 	found    ledger.Found
 	ring     *seal.Ring
-	// name is what the codes of the prize are sealed for; key is the one of the last
-	// code, text is memory for a code.
+	// name is the name for which the codes of the prize are sealed, key is the key of
+	// the last code, and text is memory for one code.
 	name, text []byte
 	key        *seal.Key
-	// doubtful are codes of a page that others may equal, by the digests that the others
-	// would have.
+	// doubtful holds the codes of a page that may equal other codes, by the digests
+	// that those would have.
 	doubtful map[[seal.DigestLength]byte]place
-	// strays are codes of the pool that are not found by their digest, by the right one
-	// under the first key; at most straysMax.
+	// strays holds the codes whose stored digest is wrong, by their right digest under
+	// the first key. It holds at most straysMax codes.
 	strays map[[seal.DigestLength]byte]place
 	// inUse are the ids of the keys that the pool's codes are sealed under, by its heads.
 	inUse map[string]bool
@@ -114,7 +114,7 @@ func (a *placeAudit) isEmpty(number int64) bool {
 	return is
 }
 
-// missing reports the places up to one that have no code.
+// missing reports the places without a code, up to the given place.
 func (a *placeAudit) missing(upTo int64) {
 	for a.next < upTo && a.isEmpty(a.next) {
 		a.next++

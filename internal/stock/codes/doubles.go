@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// straysMax is the maximum number of codes with another code's digest that an audit keeps,
-// to find equal ones among them. Each is reported anyway.
+// straysMax is the maximum number of codes with another code's digest that an audit
+// keeps, to find equal ones among them. Each of these codes is reported in any case.
 const straysMax = 100_000
 
 // AreCodesUnique reports whether the schema refuses equal codes: the constraint code_once makes
@@ -52,11 +52,11 @@ func (a *audit) readKeysInUse(ctx context.Context) error {
 	return err
 }
 
-// doubt notes a code that another may equal unseen. A constraint of the schema refuses
-// equal digests, so equal codes that are found by them are under different keys: of two,
-// the one whose key is later in the file searches for the other. It searches under the keys
-// in use. A code that is not found by its digest, or whose key the heads do not name,
-// searches under all keys.
+// doubt records a code that may equal another code without a conflict of digests. A
+// constraint of the schema refuses equal digests, so two equal codes with right digests
+// have different keys. The code whose key is later in the file is then searched under
+// the other keys in use. A code with a wrong digest, or with a key that the heads do
+// not name, is searched under all keys.
 func (a *audit) doubt(at place, text []byte, isFound bool) {
 	isKnown := isFound && a.inUse[a.key.ID]
 	for _, key := range a.ring.Keys() {
@@ -91,7 +91,7 @@ func (a *audit) findDoubles(ctx context.Context) error {
 	return err
 }
 
-// lookUp yields the codes of the pool that have one of some digests.
+// lookUp yields the codes of the pool that have one of the given digests.
 func (a *audit) lookUp(ctx context.Context, digests [][]byte, each func(c *codeRow)) error {
 	for few := range slices.Chunk(digests, lookUpMax) {
 		query := a.register.ledger.SelectFrom("codes", "prize_id", "place", "key_id", "sealed", "digest", "pool_id").
@@ -115,9 +115,9 @@ func (a *audit) lookUp(ctx context.Context, digests [][]byte, each func(c *codeR
 	return nil
 }
 
-// findEqualDigests reports codes with one digest, where the schema does not refuse them.
-// The database sorts all digests of the pool for that, which takes longer than the rest of
-// the audit, so it is not asked while the constraint is there.
+// findEqualDigests reports codes with equal digests if the schema does not refuse them.
+// For that the database sorts all digests of the pool, which takes longer than the rest
+// of the audit, so the query is skipped while the constraint exists.
 func (a *audit) findEqualDigests(ctx context.Context) error {
 	isUnique, err := a.register.areUnique(ctx, a)
 	if err != nil || isUnique {

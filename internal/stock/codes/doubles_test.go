@@ -42,14 +42,15 @@ func audited(ring *seal.Ring, inUse ...string) (a *audit, found *[]string) {
 	return a, found
 }
 
-// sealedAs is a row with a text, and with the digest of another one.
+// sealedAs is a row with one text and the digest of another text.
 func sealedAs(k *seal.Key, text, ofDigest string) *scannedCode {
 	digest := k.Digest([]byte(ofDigest))
 	return &scannedCode{engine.Word(k.ID), k.Seal(codeName("p", "card"), []byte(text)), digest[:]}
 }
 
-// TestAuditFindsEqualStrays: two codes with one text and wrong digests are reported,
-// whatever is between them and whatever their keys. The double keeps them for a page only.
+// TestAuditFindsEqualStrays: two codes with the same text and wrong digests are
+// reported, however far apart they are and whatever their keys. The broken double keeps
+// such codes for one page only.
 func TestAuditFindsEqualStrays(t *testing.T) {
 	t.Parallel()
 	ring := ringOf(t, 2)
@@ -73,9 +74,9 @@ func TestAuditFindsEqualStrays(t *testing.T) {
 	require.Empty(t, judge(func(a *audit) { clear(a.strays) }), "the double")
 }
 
-// TestAuditSearchesWhatMayBeEqual: a code is searched under the other keys in use that are
-// earlier in the file, and one with a wrong digest or an unknown key under all. The double
-// searches under each key of the file.
+// TestAuditSearchesWhatMayBeEqual: a code is searched under the other keys in use that
+// are earlier in the file. A code with a wrong digest or an unknown key is searched
+// under all keys. The broken double searches every code under each key of the file.
 func TestAuditSearchesWhatMayBeEqual(t *testing.T) {
 	t.Parallel()
 	ring := ringOf(t, 4)

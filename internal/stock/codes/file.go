@@ -16,8 +16,9 @@ import (
 type codeFile struct {
 	text  []byte
 	lines []line
-	// first finds the first line of a code: a hash table of indexes of lines, each above by
-	// one, 0 for none. It grows with the codes: lines may all have one.
+	// first finds the first line of a code. It is a hash table of line indexes plus
+	// one; 0 means empty. It grows with the number of codes, because each line may have
+	// a different one.
 	first []int32
 	seed  maphash.Seed
 	// distinct is the number of codes in the table.
@@ -29,8 +30,8 @@ type line struct {
 	// from and length say where the code is in the text.
 	from   int32
 	length int16
-	// number is that of the line in its file. repeats is the number of the line that has
-	// the same code before, 0 for none.
+	// number is the line's number in its file. repeats is the number of an earlier line
+	// with the same code, 0 if there is none.
 	number, repeats int32
 }
 
@@ -104,9 +105,9 @@ func (b *badLines) err() error {
 	return draw.Errorf(draw.CodeInvalidRequest, "%s; nothing was imported", text)
 }
 
-// readFile reads and checks a whole file, as far as that goes without the database.
-// Where skip is false, a code that is there twice is a bad line. Errors:
-// CodeInvalidRequest, and those of the reader.
+// readFile reads a whole file and makes all checks that need no database. If skip is
+// false, a repeated code is a bad line. Errors: CodeInvalidRequest, and those of the
+// reader.
 func readFile(file io.Reader, skip bool) (*codeFile, error) {
 	text, err := io.ReadAll(io.LimitReader(file, bytesMax+1))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// wanted are the units of a prize whose codes are handed out: the numbers in order, and
-// the code of each, "" until it is opened.
+// wanted holds the units of a prize whose codes are handed out: their numbers in order,
+// and the code of each unit, "" until it is opened.
 type wanted struct {
 	prizeID string
 	units   []int64
@@ -28,7 +28,7 @@ type sealedCode struct {
 	sealed, digest []byte
 }
 
-// place is where a code stands.
+// place is the position of a code in its prize's list.
 type place struct {
 	prizeID string
 	number  int64
@@ -95,8 +95,8 @@ const (
 	gapsMax = 4
 )
 
-// ranges are the conditions that find units, each with its arguments: a range where the
-// units follow one another, else lists.
+// ranges returns the conditions that find units, each with its arguments: one range if
+// the units are consecutive, otherwise lists.
 func (w *wanted) ranges() (conditions []string, args [][]any) {
 	first, last := w.units[0], w.units[len(w.units)-1]
 	if last-first < int64(len(w.units))*gapsMax {
@@ -166,8 +166,9 @@ func (r *Register) lookups(poolID string, all []wanted) (statements []lookup, er
 	return statements, nil
 }
 
-// readWanted reads and opens the codes of units. Errors: CodeInternal where one is
-// missing, CodeSealKeyMissing where one does not open; then the others are filled in.
+// readWanted reads and opens the codes of units. Errors: CodeInternal if a code is
+// missing, CodeSealKeyMissing if a code does not open; the other codes are then filled
+// in.
 func (r *Register) readWanted(ctx context.Context, poolID string, all []wanted) error {
 	statements, err := r.lookups(poolID, all)
 	if err != nil {

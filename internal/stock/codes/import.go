@@ -44,18 +44,19 @@ type importing struct {
 	state importState
 }
 
-// importState is how far an import has come: the lines that were read, what became of them,
-// and the running SHA-256 of those that were added.
+// importState is the progress of an import: the lines that were read, their results,
+// and the running SHA-256 of the lines that were added.
 type importState struct {
 	lines, added, skipped int64
 	list                  hash.Hash
 }
 
-// ImportCodes imports the codes of a file to the reserve of a prize, and moves them to its
-// stock unless they are to stay in the reserve. The file is checked whole before anything
-// is written. It is written in parts, each a transaction that locks neither the pool's
-// row nor the prize's; what was written stays in the reserve where the import is cut
-// off. progress, when not nil, is called with the number of lines that are written.
+// ImportCodes imports the codes of a file to the reserve of a prize, and moves them to
+// its stock unless they are to stay in the reserve. The whole file is checked before
+// anything is written. It is written in parts. Each part is a transaction that locks
+// neither the pool's row nor the prize's. If the import is interrupted, the parts that
+// were written stay in the reserve. progress, when not nil, is called with the number
+// of lines that are written.
 //
 // Errors: CodeInvalidRequest, which names the first bad lines, CodePoolNotFound,
 // CodePrizeNotFound, CodePrizeHasNoCodes, CodePoolClosed, CodePoolOpen, CodeKeyReused,
@@ -83,7 +84,7 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	}
 	duplicates, err := i.check(ctx)
 	for draw.CodeOf(err) == draw.CodeInvalidRequest && w.Key != "" {
-		// What is there already may be by another request with the key.
+		// Existing codes may come from another request with the same key.
 		checked := i.state.lines
 		var failed error
 		if before, failed = i.begin(ctx); failed != nil || before.Replayed {
@@ -128,7 +129,8 @@ func (i *importing) newSalt() string {
 	return hex.EncodeToString(salt)
 }
 
-// digest is one of what the import is named and of some of its lines, under its key.
+// digest returns a digest, under the import's key, of the import's name and of some of
+// its lines.
 func (i *importing) digest(of string, lines ...line) []byte {
 	sum := hmac.New(sha256.New, []byte(i.Key))
 	_, _ = fmt.Fprintf(sum, "%s\n%s\n%s\n", of, i.PoolID, i.PrizeID) // a hash takes all
@@ -264,7 +266,7 @@ func anys(all [][]byte) []any {
 	return list
 }
 
-// foresee is what the import would do.
+// foresee returns what the import would do.
 func (i *importing) foresee(before draw.ImportedCodes, duplicates int64) draw.ImportedCodes {
 	left := int64(len(i.file.lines)) - i.state.lines
 	added := i.state.added + left - duplicates

@@ -23,10 +23,10 @@ func (i *importing) stateName() string {
 	return "drawsvc code import v1\n" + i.PoolID + "\n" + i.PrizeID
 }
 
-// load reads how far an import under the key has come; it is replayed where that is
-// complete. One without a key has come as far as this process took it. suffix may lock
-// the row. Errors: CodeKeyReused for another file,
-// CodeSealKeyMissing where its state does not open.
+// load reads the progress of the import under the key. A complete import is replayed.
+// For an import without a key, only this process knows the progress. suffix may lock
+// the row. Errors: CodeKeyReused for another file, CodeSealKeyMissing where its state
+// does not open.
 func (i *importing) load(ctx context.Context, tx *sql.Tx, suffix string) (done draw.ImportedCodes, at importState, err error) {
 	if i.Key == "" {
 		return done, i.state, nil

@@ -47,10 +47,10 @@ func ofPrize(poolID, prizeID string) squirrel.Eq {
 	return squirrel.Eq{"pool_id": poolID, "prize_id": prizeID}
 }
 
-// DropCodes removes the last codes of the reserve of a prize, and returns the counts after
-// that. What was dropped may be imported again, anywhere. Errors: CodeInvalidRequest,
-// CodePoolNotFound, CodePrizeNotFound, CodePrizeHasNoCodes, CodeCodesMissing beyond the
-// reserve, CodePoolClosed, and those of the store.
+// DropCodes removes the last codes of the reserve of a prize, and returns the counts
+// after that. Dropped codes may be imported again, into any prize. Errors:
+// CodeInvalidRequest, CodePoolNotFound, CodePrizeNotFound, CodePrizeHasNoCodes,
+// CodeCodesMissing beyond the reserve, CodePoolClosed, and those of the store.
 func (r *Register) DropCodes(ctx context.Context, poolID, prizeID string, count int64, actor string) (c draw.CodeCounts, err error) {
 	if count < 1 {
 		return c, draw.Errorf(draw.CodeInvalidRequest, "count must be 1 or more")
@@ -98,9 +98,9 @@ func (r *Register) DropCodes(ctx context.Context, poolID, prizeID string, count 
 	return c, err
 }
 
-// ReplaceCode puts the last code of the reserve of a prize at a place, and the one that is
-// there at another place, where it stays known. The pool's row is locked. Error:
-// CodeCodesMissing.
+// ReplaceCode puts the last code of a prize's reserve at the given place. The code that
+// was there moves to another place, so that it stays known. The pool's row is locked.
+// Error: CodeCodesMissing.
 func (r *Register) ReplaceCode(ctx context.Context, tx *sql.Tx, poolID, prizeID string, place, kept int64) error {
 	prize, err := r.codedPrize(ctx, tx, poolID, prizeID)
 	if err != nil {
@@ -123,8 +123,8 @@ func (r *Register) ReplaceCode(ctx context.Context, tx *sql.Tx, poolID, prizeID 
 	return r.setHead(ctx, tx, poolID, prizeID, h)
 }
 
-// MoveCodesToEnd moves the codes at places of a prize after the last one: their own places
-// stay empty. The pool's row is locked.
+// MoveCodesToEnd moves the codes at the given places of a prize to new places after the
+// last one. Their old places stay empty. The pool's row is locked.
 func (r *Register) MoveCodesToEnd(ctx context.Context, tx *sql.Tx, poolID, prizeID string, places []int64) error {
 	h, err := r.lockHead(ctx, tx, poolID, prizeID)
 	if err != nil {
@@ -145,8 +145,8 @@ func (r *Register) moveCode(ctx context.Context, tx *sql.Tx, poolID, prizeID str
 }
 
 // EachCode yields the codes of a pool in order of prize and place, each with the award
-// that gave it; issued leaves out those that no award has given. Errors: that of each,
-// CodeSealKeyMissing, CodePoolNotFound, and those of the store.
+// that gave it. With issued it leaves out codes that no award has given. Errors: the
+// error of each, CodeSealKeyMissing, CodePoolNotFound, and those of the store.
 func (r *Register) EachCode(ctx context.Context, poolID string, issued bool, each func(*draw.GivenCode) error) error {
 	return r.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		prizes, err := r.ledger.Prizes(ctx, tx, poolID)
@@ -211,9 +211,9 @@ func (r *Register) versions(ctx context.Context, tx *sql.Tx, poolID string, priz
 	}
 }
 
-// eachOf yields the codes of a prize in order of their places. What a code points to is
-// valid until the next one. page, unless it is nil, is called after each page of them:
-// only then may others be read.
+// eachOf yields the codes of a prize in order of their places. The memory of a code is
+// valid until the next code. page, unless it is nil, is called after each page of
+// codes; only then may the caller read other rows.
 func (r *Register) eachOf(ctx context.Context, q engine.Querier, poolID, prizeID string, each func(number int64, code *scannedCode) error, page func() error) error {
 	var number int64
 	code := &scannedCode{}
@@ -243,7 +243,7 @@ func (r *Register) eachOf(ctx context.Context, q engine.Querier, poolID, prizeID
 	return nil
 }
 
-// scannedCode is a code as one row after another is scanned.
+// scannedCode holds one code while rows are scanned one after another.
 type scannedCode struct {
 	keyID          engine.Word
 	sealed, digest engine.Bytes

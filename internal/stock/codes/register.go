@@ -31,7 +31,7 @@ func New(l *ledger.Ledger, keys *seal.Keeper, log *slog.Logger) *Register {
 	return &Register{ledger: l, keys: keys, log: log}
 }
 
-// opens tells what opens here.
+// opens reports which codes this instance can open.
 type opens struct {
 	// ring is the ring that was checked.
 	ring *seal.Ring
@@ -131,7 +131,7 @@ func (o *opens) opensAll(ring *seal.Ring, ids []string) bool {
 	return true
 }
 
-// tell logs what changed.
+// tell logs changes.
 func (r *Register) tell(before, after *opens) {
 	if before == nil {
 		before = &opens{}
@@ -223,7 +223,7 @@ func checkKey(key *seal.Key, proof []byte) error {
 	return draw.Errorf(draw.CodeSealKeyMissing, "the seal key %q has other bytes than the one that codes are sealed with", key.ID)
 }
 
-// lockWriters keeps other writers of codes away until the transaction ends, and checks
+// lockWriters makes other writers of codes wait until the transaction ends, and checks
 // that the database still knows the key.
 func (r *Register) lockWriters(ctx context.Context, tx *sql.Tx, key *seal.Key) error {
 	proofs, err := r.readProofs(ctx, tx, r.ledger.Engine.ForUpdate)

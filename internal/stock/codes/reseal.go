@@ -60,8 +60,8 @@ func (r *Register) heads(ctx context.Context) (all []headOf, err error) {
 	return all, err
 }
 
-// resealPart seals the next codes of a prize again that are sealed under other keys. Where
-// none is left, the head names the one key.
+// resealPart reseals the next codes of a prize that are sealed under other keys. When
+// no such code is left, the head names only the current key.
 func (r *Register) resealPart(ctx context.Context, key *seal.Key, of headOf, after int64) (n, last int64, ended bool, err error) {
 	err = r.ledger.Change(ctx, func(tx *sql.Tx) error {
 		n, last, ended = 0, after, false
