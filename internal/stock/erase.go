@@ -23,8 +23,9 @@ const (
 	pseudonymBytes = 16
 )
 
-// Pseudonym returns the text that stands for a user in a pool. Without the key, nobody
-// can derive the user from it, try users, or connect pools.
+// Pseudonym returns the text that replaces a user in a pool. Without the key, nobody
+// can derive the user from it, test candidate users, or link a user's pseudonyms in two
+// pools.
 func Pseudonym(key []byte, poolID, user string) string {
 	sum := hmac.New(sha256.New, key)
 	sum.Write([]byte(poolID + "\x00" + user)) // an id of a pool contains no zero byte
@@ -32,15 +33,16 @@ func Pseudonym(key []byte, poolID, user string) string {
 }
 
 // EraseUser replaces a user by a pseudonym in all awards of a pool, and returns their
-// number. His turns are replaced too, so that limits of the user start again. It is one
-// change, which does not name the user; without awards it is none. Nothing else of the
-// awards changes. The awards are searched while draws continue, and the pool is locked
-// only for awards that were added meanwhile and for the writing.
+// number. The user's turns are replaced too, so that the user's limits start again. The
+// call records one change, which does not name the user, or no change if the user has
+// no awards. Nothing else in the awards changes. The awards are searched while draws
+// continue. The pool is locked only for the write, and to search the awards that were
+// added during the search.
 //
-// In a committed pool each award gets the tag by which the public log calls the user,
-// so that the log does not change: there is no change, and no pseudonym. Errors:
-// CodeInvalidRequest, CodePoolNotFound, CodeSeedUnavailable and CodePoolOpen for a
-// committed pool, and those of the store.
+// In a committed pool each award gets the tag that the public log uses for the user, so
+// that the log does not change: no change is recorded, and no pseudonym is used.
+// Errors: CodeInvalidRequest, CodePoolNotFound, CodeSeedUnavailable and CodePoolOpen
+// for a committed pool, and those of the store.
 func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor string) (awards int64, err error) {
 	if err := cmp.Or(draw.CheckUser(user), draw.CheckUser(pseudonym), draw.CheckActor(actor)); err != nil {
 		return 0, err

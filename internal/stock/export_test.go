@@ -20,8 +20,8 @@ func (s *Store) RowsOf(ctx context.Context, poolID string, fn func(q engine.Quer
 	return s.ledger.RowsOf(ctx, poolID, func(q engine.Querier, _ int64) error { return fn(q) })
 }
 
-// ExtendFeedSlowly is one try of [Store.ExtendFeed] by an instance that is stopped between
-// its plan and its write.
+// ExtendFeedSlowly is one attempt of [Store.ExtendFeed] by an instance that is paused
+// between its plan and its write.
 func ExtendFeedSlowly(ctx context.Context, s *Store, stopped func()) error {
 	return s.ledger.Once(ctx, func(tx *sql.Tx) error {
 		n, moved, err := s.movedPools(ctx, tx)

@@ -56,11 +56,11 @@ type movedPool struct {
 	last segment
 }
 
-// ExtendFeed adds a segment to the feed over all pools for each pool whose head has moved,
-// at most segmentsMax. Draws write nothing for it: the order is made here. It is one
-// transaction that changes one row, and holds no lock before it has read what it adds. It
-// returns the number of the last segment. Errors: CodeStoreUnavailable for a schema without
-// a feed, and those of the store.
+// ExtendFeed adds a segment to the feed over all pools for each pool whose head has
+// moved, at most segmentsMax. Draws write nothing for the feed: this call makes the
+// order. It is one transaction that changes one row, and takes no lock before it has
+// read what it adds. It returns the number of the last segment. Errors:
+// CodeStoreUnavailable for a schema without a feed, and those of the store.
 func (s *Store) ExtendFeed(ctx context.Context) (n int64, err error) {
 	if s.engine.Lacks(engine.PartFeed) {
 		return 0, draw.Errorf(draw.CodeStoreUnavailable, "the database's schema has no feed over all pools: run `drawsvc migrate up`")
@@ -114,7 +114,8 @@ func (s *Store) addSegments(ctx context.Context, tx *sql.Tx, n *int64, moved []m
 		added[i].n = *n + int64(i) + 1
 	}
 	last := *n + int64(len(added))
-	// The first write: whoever comes second finds another n, and begins again.
+	// This is the first write: the second of two writers finds another n, and starts
+	// again.
 	if err := ledger.ExecOne(ctx, tx, s.ledger.Builder().Update("feed_head").Set("n", last).Where(squirrel.Eq{"one": 1, "n": *n})); err != nil {
 		return err
 	}
@@ -135,8 +136,9 @@ func (s *Store) addSegments(ctx context.Context, tx *sql.Tx, n *int64, moved []m
 	return err
 }
 
-// nextSegment is the one that follows the last segment of a pool. If the pool does not
-// have the last version of that any more, it follows the last one that it has.
+// nextSegment returns the segment after the last segment of a pool. If the pool has
+// lost the last version of that segment, the new segment starts after the last version
+// that the pool still has.
 func (s *Store) nextSegment(ctx context.Context, q engine.Querier, m *movedPool) (next segment, err error) {
 	next = segment{poolID: m.id, after: m.last.upto, upto: m.head.Version, mark: m.head.Mark}
 	if next.entry, err = s.entryDigest(ctx, q, m.id, next.upto); err != nil || m.last.n == 0 {
@@ -176,8 +178,8 @@ func (s *Store) hasEntry(ctx context.Context, q engine.Querier, poolID string, v
 	return found == of.entry, err
 }
 
-// entryDigest is a digest of what the entry of a version can never lose: not of its user,
-// who may be erased.
+// entryDigest is a digest of the parts of an entry that never change. The user is left
+// out, because a user may be erased.
 func (s *Store) entryDigest(ctx context.Context, q engine.Querier, poolID string, version int64) (digest int64, err error) {
 	for e, err := range s.ledger.EntriesUpTo(ctx, q, poolID, version-1, version, 1) {
 		if err != nil {
@@ -259,8 +261,8 @@ func (r *feedReader) read(ctx context.Context) (draw.FeedPage, error) {
 	}
 }
 
-// checkCursor checks that the cursor is of this order. One of another order, as after a
-// restore of the whole database, begins again where forks are accepted.
+// checkCursor checks that the cursor is of this order. A cursor of another order, as
+// after a restore of the whole database, starts again if forks are accepted.
 func (r *feedReader) checkCursor(ctx context.Context) error {
 	at := r.wanted.After
 	if at.Segment == 0 {

@@ -44,8 +44,8 @@ func places(all []draw.FeedAward) (found []string) {
 	return found
 }
 
-// checkFeed judges what two readers have read of pools: each award once, in one order,
-// which is that of versions within a pool.
+// checkFeed checks the entries that two readers have read: each award once, both
+// readers in the same order, and within a pool in the order of versions.
 func checkFeed(t *testing.T, s *stock.Store, pools []string, one, two []string) error {
 	t.Helper()
 	if fmt.Sprint(one) != fmt.Sprint(two) {
@@ -75,7 +75,7 @@ func checkFeed(t *testing.T, s *stock.Store, pools []string, one, two []string) 
 
 const feedPools, feedDraws = 50, 6
 
-// drawFrom draws from each pool, one draw after another.
+// drawFrom draws from each pool in sequence.
 func drawFrom(t *testing.T, s *stock.Store, pools []string) {
 	t.Helper()
 	for n := range feedDraws {
@@ -173,8 +173,8 @@ func follow(t *testing.T, s *stock.Store, done chan struct{}) (all []string) {
 	}
 }
 
-// TestFeedIsNotByTime: an award that was decided before others and committed after them is
-// in the feed. The double, a feed by time, loses it.
+// TestFeedIsNotByTime: the feed contains an award that was decided before others and
+// committed after them. The broken double, a feed ordered by time, loses it.
 func TestFeedIsNotByTime(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -215,8 +215,8 @@ func TestFeedIsNotByTime(t *testing.T) {
 	}
 }
 
-// TestFeedTellsForks: a reader learns that a pool has lost versions that it has read, and
-// continues with those that came in their place.
+// TestFeedTellsForks: if a pool loses versions that a reader has read, the reader gets
+// an error, and continues with the versions that replaced them.
 func TestFeedTellsForks(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestGalera: what one node has acknowledged, every other knows at the next query; and
-// of two decisions from one state of a pool, one is refused.
+// TestGalera: after one node has acknowledged a write, every other node returns it at
+// the next query. If two decisions start from the same state of a pool, one is refused.
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	nodes := servertest.StartGalera(t, 2)

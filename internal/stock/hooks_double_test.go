@@ -90,8 +90,8 @@ func (f twice) ReadPage(ctx context.Context, poolID string, after, upTo hook.Pla
 	return earlier, nil
 }
 
-// TestHooksStepsCatches the relay whose filter skips a step's award, and the one that reads
-// the steps in a second snapshot; the store's does neither.
+// TestHooksStepsCatches: the test fails for a relay whose filter skips a step's award,
+// and for a relay that reads the steps in a second snapshot. The store's relay passes.
 func TestHooksStepsCatches(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")

@@ -43,8 +43,8 @@ func heapNow() uint64 {
 	return m.HeapAlloc
 }
 
-// judgeHanging reports what the hooks whose receivers hang do to one that works: when its
-// events arrive, and how the heap grows.
+// judgeHanging reports how hooks with hanging receivers affect a hook whose receiver
+// works: when its events arrive, and how the heap grows.
 func judgeHanging(t *testing.T, s *stock.Store, feed hook.Feed, limit time.Duration) (faults []string) {
 	t.Helper()
 	r := stocktest.NewReceiver(t)
@@ -83,8 +83,8 @@ func judgeHanging(t *testing.T, s *stock.Store, feed hook.Feed, limit time.Durat
 	return faults
 }
 
-// queued has all hooks share one queue: a hook gets its turn after those before it. The
-// first is one that hangs: these have no filter.
+// queued makes all hooks share one queue: a hook is served after the hooks before it.
+// The first hook has a hanging receiver: those hooks have no filter.
 type queued struct{ *stock.Store }
 
 // Waiting implements hook.Feed.
@@ -94,8 +94,8 @@ func (q queued) Waiting(ctx context.Context, hooks []hook.Hook, now time.Time) (
 	return slices.DeleteFunc(found, func(c hook.Cursor) bool { return c.HookID != hooks[first].ID }), err
 }
 
-// TestHangingReceiversHoldNobody: beside 19 receivers that hang, the events of one that works
-// arrive in time, and the heap does not grow.
+// TestHangingReceiversHoldNobody: while 19 receivers hang, the events for a working
+// receiver arrive in time, and the heap does not grow.
 func TestHangingReceiversHoldNobody(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestHangingReceiversHoldNobody(t *testing.T) {
 	}
 }
 
-// TestHangingReceiversCatch the relay whose hooks share one queue.
+// TestHangingReceiversCatch: the test fails for a relay whose hooks share one queue.
 func TestHangingReceiversCatch(t *testing.T) {
 	s := stocktest.New(t, "sqlite")
 	require.NotEmpty(t, judgeHanging(t, s, queued{s}, time.Second))

@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// mortal is the feed of a relay that is killed: after some writes nothing of it reaches the
-// database any more, whatever receivers have accepted.
+// mortal is the feed of a relay that is killed: after some writes, no further write
+// reaches the database, whatever receivers have accepted.
 type mortal struct {
 	hook.Feed
 	left *atomic.Int64
@@ -91,9 +91,9 @@ const endless = 1 << 40
 
 func itself(s *stock.Store) hook.Feed { return s }
 
-// TestRelaysShareHooks: events of three pools arrive in order, without a gap, at least once,
-// and doubles with equal ids, although relays send at once, two of them are killed, and the
-// receiver fails, drops connections and is late.
+// TestRelaysShareHooks: events of three pools arrive in order, without a gap, at least
+// once, and repeated ones with equal ids. Several relays send concurrently, two of them
+// are killed, and the receiver fails, drops connections and is late.
 func TestRelaysShareHooks(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

@@ -77,9 +77,9 @@ func hostOf(t *testing.T, of string) string {
 	return u.Host
 }
 
-// TestHangingHostCostsItsTimeOnce: a host that takes connections and never answers costs its
-// time once, and not for every connection: it is not asked for those of locks,
-// whose questions have a second.
+// TestHangingHostCostsItsTimeOnce: a host that accepts connections and never answers
+// costs its timeout once, and not for every connection. The connections of locks, whose
+// requests have only a second, do not try it again.
 func TestHangingHostCostsItsTimeOnce(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
@@ -114,7 +114,7 @@ func TestHangingHostCostsItsTimeOnce(t *testing.T) {
 // fault "primary hangs and is fenced", seed 4434875351255921.
 func TestHostFallsSilent(t *testing.T) {
 	t.Parallel()
-	const idle, limit = 6, 4 * time.Second // of a try; six broken ones would take six
+	const idle, limit = 6, 4 * time.Second // one attempt takes that long; six broken connections would take six times as long
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()

@@ -21,9 +21,9 @@ import (
 
 // Import stocks a pool from a CSV file with the header [prizefile.Header], completely
 // or not at all, in one transaction; draws on the pool wait meanwhile. A prize that the
-// pool does not have is added. One that it has gets the line's stock added; its name
-// and value must be the same or empty. Without a key nothing marks a file as imported:
-// the same file again adds its stock again.
+// pool does not have is added. An existing prize gets the line's stock added; the
+// line's name and value must be the same or empty. Without a key nothing marks a file
+// as imported: importing the same file twice adds its stock twice.
 //
 // progress, if not nil, is called with how many of the moves are made. It starts again
 // if the database requires a retry.
@@ -65,12 +65,12 @@ func (s *Store) Import(ctx context.Context, w draw.Import, file io.Reader, progr
 	return done, nil
 }
 
-// compareBad returns all that is wrong with a file that has bad lines: its good lines are
-// compared with the pool, so that the next attempt does not find further errors. If the
+// compareBad returns all errors of a file that has bad lines. It also compares the good
+// lines with the pool, so that the next attempt does not find further errors. If the
 // pool cannot be read, only the errors of the file itself are returned.
 func (s *Store) compareBad(ctx context.Context, w draw.Import, file *prizefile.File) error {
 	bad := file.Bad
-	_ = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error { // its error, if any, hides none of the file
+	_ = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error { // an error of this read must not hide an error of the file
 		bad = file.Bad.Clone()
 		present, prizes, err := s.presentPrizes(ctx, tx, w.PoolID, file.Lines)
 		if err == nil {
@@ -81,8 +81,8 @@ func (s *Store) compareBad(ctx context.Context, w draw.Import, file *prizefile.F
 	return bad.Err()
 }
 
-// linesAdmitted returns a function that checks whether an import may have a line, while
-// its file is read. An existing prize stays, so a line that is refused now would be
+// linesAdmitted returns a function that checks, while a file is read, whether an import
+// may contain a line. Existing prizes stay, so a line that is refused now would be
 // refused later too.
 func (s *Store) linesAdmitted(ctx context.Context, w draw.Import) (func(*prizefile.Line) error, error) {
 	if !w.PresentOnly {
@@ -233,7 +233,7 @@ func (s *Store) readPlaces(ctx context.Context, tx *sql.Tx, poolID string, prese
 }
 
 // importMoves turns lines into moves; at most room of them may have new prizes. It adds
-// to bad what does not fit the pool.
+// lines that do not fit the pool to bad.
 func importMoves(reason string, lines []prizefile.Line, present map[string]draw.Prize, room int, bad *prizefile.BadLines) ([]ledger.Stocking, error) {
 	moves := make([]ledger.Stocking, 0, len(lines))
 	var missing *draw.Error
@@ -255,7 +255,7 @@ func importMoves(reason string, lines []prizefile.Line, present map[string]draw.
 		case isPresent && line.HasKind && line.Prize.IsWin() != prize.IsWin():
 			bad.Add(line.Number, "prize %q has the kind %s in the pool", prize.ID, prize.Kind)
 		case isPresent && prize.IsEndless() && (line.Prize.IsEndless() || move.Delta == 0):
-			// It has no stock that a file could raise.
+			// This prize has no stock that a file could raise.
 		case isPresent && (&draw.Stocking{Delta: move.Delta}).Admit(&prize) != nil:
 			bad.Add(line.Number, "prize %q is a blank of the pool; an endless one has no stock, and no other becomes endless", prize.ID)
 		case isPresent && prize.Stocked+move.Delta > draw.StockMax:
@@ -302,8 +302,8 @@ func importOf(key string) string {
 
 func importCounts(d draw.Imported) string { return fmt.Sprintf("%d:%d", d.Added, d.Restocked) }
 
-// importByKey finds the import that was made under the key, nil if there is none.
-// Error: CodeKeyReused if it was of another file.
+// importByKey finds the import with the key, nil if there is none. Error: CodeKeyReused
+// if it imported another file.
 func (s *Store) importByKey(ctx context.Context, tx *sql.Tx, w draw.Import, lines []prizefile.Line) (*draw.Imported, error) {
 	query := ledger.FirstFrom(s.ledger.SelectMoves(w.PoolID), "key_id", importOf(w.Key))
 	found, err := ledger.SelectAll(ctx, tx, query, s.ledger.ScanMove(w.PoolID))

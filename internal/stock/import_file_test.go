@@ -72,8 +72,8 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// FuzzImport imports random files: one that is accepted must leave the pool intact with
-// the content of the file, one that is refused changes nothing.
+// FuzzImport imports random files. An accepted file must leave the pool intact with the
+// content of the file. A refused file changes nothing.
 func FuzzImport(f *testing.F) {
 	for _, seed := range []string{
 		"", "prize,name,value,stock\n", "Stock;KIND;Name;Prize;Value;\n5;prize;Prize a;a;19.90;\n;;;;;\n", "\uFEFFprize,name,value,stock\r\na,Prize a,19.90,5\r\n",

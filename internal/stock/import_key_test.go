@@ -58,8 +58,7 @@ func TestImportOnce(t *testing.T) {
 	}
 }
 
-// TestImportDryRun: a dry run finds what the import would find, and writes
-// nothing.
+// TestImportDryRun: a dry run has the same findings as the import, and writes nothing.
 func TestImportDryRun(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

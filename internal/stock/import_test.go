@@ -82,7 +82,7 @@ func testImport(t *testing.T, s *stock.Store) {
 	require.Equal(t, "delivery", moves[1].Reason)
 	stocktest.NoViolations(t, s, "spring")
 
-	// An urn that was read before sees the new prizes.
+	// An urn that was read before the import gets the new prizes.
 	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()
@@ -216,9 +216,9 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestImportEndsEarly: a file is read only up to its thousandth bad line, and for callers
-// who may stock only existing prizes, up to the first new one. The double reads
-// everything before it checks.
+// TestImportEndsEarly: a file is read only up to its thousandth bad line, and, for
+// callers that may stock only existing prizes, up to the first new prize. The broken
+// double reads everything before it checks.
 func TestImportEndsEarly(t *testing.T) {
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "spring", 10)

@@ -25,7 +25,7 @@ func since(t *testing.T, s *stock.Store, dialect, poolID string, at time.Time) {
 }
 
 // TestStatementsWhereMidnightIsSkipped: in some zones clocks change from 24:00 to
-// 01:00. That day has its lines like every other.
+// 01:00. Such a day has its lines like every other day.
 func TestStatementsWhereMidnightIsSkipped(t *testing.T) {
 	t.Parallel()
 	santiago, err := rules.ParseZone("America/Santiago")
@@ -92,8 +92,8 @@ func TestStatementsOfManyLines(t *testing.T) {
 	}
 }
 
-// TestStatementsOfAPoolsLife: a pool that was created today has no line yet, one that
-// was archived has those of its last day, and a deleted one loses its lines.
+// TestStatementsOfAPoolsLife: a pool that was created today has no line yet, an
+// archived pool has the lines of its last day, and a deleted pool loses its lines.
 func TestStatementsOfAPoolsLife(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {

@@ -75,7 +75,7 @@ func TestStatements(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, days, "the days have their lines")
 
-			// In a zone where the first two were won on the day after.
+			// The zone is one in which the first two awards were won on the next day.
 			stocktest.ExecAll(t, s, []string{`DELETE FROM statements`})
 			run.Zone = time.FixedZone("east", 3600)
 			_, err = s.StateDays(t.Context(), run, "p")

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestReadOfLockedRowsIsUnavailable: who reads what another session keeps locked hears that the
-// database does not answer. A pool is contended for those alone who write to it.
+// TestReadOfLockedRowsIsUnavailable: a read of rows that another session keeps locked
+// fails with "the database does not answer". Only writers get "contended".
 func TestReadOfLockedRowsIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.Migrated(t, "postgres")+"&lock_timeout=20ms", stock.Options{LockWait: 20 * time.Millisecond})
@@ -41,8 +41,9 @@ func TestReadOfLockedRowsIsUnavailable(t *testing.T) {
 	require.Equal(t, draw.CodeContended, draw.CodeOf(err), "%v", err)
 }
 
-// TestDrawRetriesWhileSeedsAreLocked: a draw that another session keeps from the seeds of its pool has met
-// somebody, as at any other table: it is attempted again, and its key looked up.
+// TestDrawRetriesWhileSeedsAreLocked: if another session locks the seeds of a draw's
+// pool, the draw has a conflict, as at any other table: it is attempted again, and its
+// key is looked up.
 func TestDrawRetriesWhileSeedsAreLocked(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.Migrated(t, "postgres")+"&lock_timeout=20ms",

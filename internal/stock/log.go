@@ -80,7 +80,7 @@ func (s *Store) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) 
 // that its lines are in the log of a checkpoint; nil if no checkpoint covers them yet.
 // Errors: those of [Store.Draw], CodeNotFound for a pool without receipts,
 // CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded while the log is still being
-// read for the proof: what was read is kept for the next call.
+// read for the proof; the next call continues from there.
 func (s *Store) DrawReceipt(ctx context.Context, poolID, drawID string) (proof.Receipt, *proof.Inclusion, error) {
 	d, err := s.Draw(ctx, poolID, drawID)
 	if err != nil {

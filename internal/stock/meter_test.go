@@ -36,8 +36,8 @@ type metered struct {
 }
 
 // eachMetered runs a test on an empty database of each dialect without statistics, and
-// on one with old statistics. The two are on one server, one after the other: it counts
-// for both.
+// on one with old statistics. Both databases run in sequence on one server, whose
+// counter includes both.
 func eachMetered(t *testing.T, test func(t *testing.T, m metered, statistics string)) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

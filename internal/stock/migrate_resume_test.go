@@ -72,8 +72,8 @@ func structure(tb testing.TB, s *stock.Store) string {
 	return strings.Join(append(all, fmt.Sprint(ask(`SELECT DISTINCT version_id FROM goose_db_version ORDER BY 1`))), "\n")
 }
 
-// runSome runs the first n statements on one connection, and ends that like a killed
-// process: without closing it.
+// runSome runs the first n statements on one connection, and leaves the connection
+// unclosed, like a killed process.
 func runSome(ctx context.Context, db *sql.DB, statements []string, n int) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -109,8 +109,9 @@ func resume(t *testing.T, dialect string, set migrations.Set, n int, wait time.D
 	return structure(t, s), nil
 }
 
-// TestMigrateResumes: after every statement a migration may be killed, and the next one
-// completes it. By default it tries some of them (killedBehind).
+// TestMigrateResumes: a migration may be killed after any statement, and the next
+// migration completes it. By default the test tries some of the statements
+// (killedBehind).
 func TestMigrateResumes(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -144,15 +145,15 @@ func TestMigrateResumes(t *testing.T) {
 }
 
 // killedBehind selects the statements of TestMigrateResumes. In MySQL each writing
-// statement commits by itself, and leaves another state; the others belong to a
-// session, and end with it. In other databases the rollback of a transaction reverts
-// what a killed migration did: everything just before its end, and nothing after that.
+// statement commits by itself and leaves another state; the other statements only
+// affect their session. In other databases a killed migration is rolled back completely
+// until its commit, and not at all after it.
 func killedBehind(dialect string, statements []string, n int) bool {
 	if servertest.Every() || n == 0 || n == len(statements) {
 		return true
 	}
 	if dialect == "mysql" {
-		isNew := len(statements)-n < 40 // of the others, one of four
+		isNew := len(statements)-n < 40 // one in four of the others
 		return !startsWith(statements[n-1], "SET", "PREPARE", "DEALLOCATE") && (isNew || n%4 == 0)
 	}
 	inside := false

@@ -55,8 +55,8 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 }
 
-// TestMigrateIsGivenUp: a migration that is given up while binaries that it excludes
-// may still draw does not end as if it had stopped them.
+// TestMigrateIsGivenUp: if a migration is given up while binaries that it excludes may
+// still draw, it reports an error.
 func TestMigrateIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
@@ -81,9 +81,9 @@ func TestMigrateIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestMigrateIsExcluded: a binary that the schema does not admit is refused by its own
-// migration: at once if the schema says so before its version is applied, and after the
-// wait for the newer binary that excludes it meanwhile.
+// TestMigrateIsExcluded: the migration of a binary that the schema does not admit is
+// refused. It is refused at once if the schema excludes the binary from the start, and
+// after the wait if a newer binary excludes it during the wait.
 func TestMigrateIsExcluded(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
@@ -115,8 +115,9 @@ func TestMigrateIsExcluded(t *testing.T) {
 	}
 }
 
-// TestMigrateReleasesItsLockIfUnread: a migration behind which the schema cannot be read may have
-// excluded others, and gives its lock back when those have stopped to draw.
+// TestMigrateReleasesItsLockIfUnread: if the schema cannot be read after a migration,
+// the migration may have excluded others, and releases its lock when those have stopped
+// drawing.
 func TestMigrateReleasesItsLockIfUnread(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others

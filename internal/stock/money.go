@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// moneyCache keeps what the money of pools depends on and rarely changes, so that pages
-// that watch many pools do not read it each second.
+// moneyCache caches the rarely changing data on which the money of pools depends, so
+// that pages that watch many pools do not read it each second.
 type moneyCache struct {
 	mu sync.Mutex
 	of map[string]keptMoney
@@ -49,8 +49,8 @@ func (c *moneyCache) put(poolID string, k keptMoney) {
 	c.of[poolID] = k
 }
 
-// Money returns what the money and the rules of a pool, as it was read with all its
-// prizes, let be won now. Errors: those of the store.
+// Money returns what can be won now under the money and the rules of a pool that was
+// read with all its prizes. Errors: those of the store.
 func (s *Store) Money(ctx context.Context, p *draw.Pool) (m draw.Money, err error) {
 	if p.RulesVersion == 0 && p.State != draw.StateOpen {
 		return m, nil
@@ -108,7 +108,8 @@ func (s *Store) findPlannedStock(ctx context.Context, q engine.Querier, p *draw.
 }
 
 // lastPaid returns the time of the last award that cost something, zero if the last
-// searchMax versions have none. SQLite keeps values as text, which is above any number.
+// searchMax versions have no such award. SQLite stores values as text, which it sorts
+// above any number.
 func (s *Store) lastPaid(ctx context.Context, q engine.Querier, p *draw.Pool) (time.Time, error) {
 	found, err := ledger.SelectAll(ctx, q, s.ledger.SelectAwards(p.ID).Where(squirrel.Gt{"a.version": p.Version - searchMax}).
 		Where("CAST(p.value AS DECIMAL(14, 2)) > 0").OrderBy("a.version DESC").Limit(1), s.ledger.ScanAward)
@@ -118,14 +119,14 @@ func (s *Store) lastPaid(ctx context.Context, q engine.Querier, p *draw.Pool) (t
 	return found[0].At, nil
 }
 
-// PoolBudget is where the budget of a pool stands.
+// PoolBudget is the current state of a pool's budget.
 type PoolBudget struct {
 	PoolID string
 	draw.BudgetStanding
 }
 
-// Budgets returns where the budgets of the open pools stand, ordered by pool. Errors:
-// those of the store.
+// Budgets returns the current state of the budgets of the open pools, ordered by pool.
+// Errors: those of the store.
 func (s *Store) Budgets(ctx context.Context) (all []PoolBudget, err error) {
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		all = nil

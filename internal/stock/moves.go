@@ -48,11 +48,11 @@ func (s *Store) checkRoom(ctx context.Context, tx *sql.Tx, poolID string) error 
 	return err
 }
 
-// Stock changes one prize's stock and returns the move. With a key it happens
-// once: the same key again is answered with the first move. Errors:
+// Stock changes one prize's stock and returns the move. With a key the change is made
+// once: a second call with the same key returns the first move. Errors:
 // CodeInvalidRequest, CodePoolNotFound, CodePrizeNotFound, CodeStockBelowIssued,
-// CodePoolClosed, CodePoolOpen for an open pool with a beacon, CodeKeyReused, and
-// those of the store.
+// CodePoolClosed, CodePoolOpen for an open pool with a beacon, CodeKeyReused, and those
+// of the store.
 func (s *Store) Stock(ctx context.Context, w draw.Stocking, actor string) (draw.Move, error) {
 	if err := errors.Join(w.Check(), draw.CheckActor(actor)); err != nil {
 		return draw.Move{}, first(err)
@@ -93,7 +93,7 @@ func (s *Store) Stock(ctx context.Context, w draw.Stocking, actor string) (draw.
 	return move, nil
 }
 
-// moveByKey finds the move that was made under w's key, nil if there is none.
+// moveByKey finds the move with w's key, nil if there is none.
 func (s *Store) moveByKey(ctx context.Context, tx *sql.Tx, w draw.Stocking) (*draw.Move, error) {
 	query := ledger.FirstFrom(s.ledger.SelectMoves(w.PoolID), "key_id", w.Key)
 	known, err := ledger.SelectAll(ctx, tx, query, s.ledger.ScanMove(w.PoolID))

@@ -50,8 +50,9 @@ func TestCommitKeepsToItsTime(t *testing.T) {
 }
 
 // TestUnendedTransactionsEndTheirConnection: a connection whose transaction could not
-// be ended in time, because the process was paused before its COMMIT, is closed. The
-// next BEGIN on it would commit what was written so far. The same applies to ROLLBACK.
+// be ended in time, because the process was paused before its COMMIT, is closed.
+// Otherwise the next BEGIN on it would commit the writes so far. The same applies to
+// ROLLBACK.
 func TestUnendedTransactionsEndTheirConnection(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "mysql")
@@ -85,9 +86,9 @@ func TestUnendedTransactionsEndTheirConnection(t *testing.T) {
 // aPart is a part of what a draw writes.
 const aPart = `UPDATE prizes SET issued = issued + 1`
 
-// standsStill begins a transaction that is to end within limit, writes a part of what
-// belongs together, and commits when the time is over. It returns false if the time was
-// over before.
+// standsStill begins a transaction with the given limit, writes one of two rows that
+// belong together, and commits after the limit. It returns false if the limit passed
+// too early.
 func standsStill(t *testing.T, db *sql.DB, limit time.Duration) bool {
 	t.Helper()
 	conn, err := db.Conn(t.Context())

@@ -45,8 +45,8 @@ func (s *Store) Overviews(ctx context.Context, limit, prizesMax int) (all []draw
 	return all, err
 }
 
-// readMoney sets the money of pools. Of a pool that comes without its prizes it does not
-// say that nothing can be won.
+// readMoney sets the money of pools. For a pool without its prizes it leaves open
+// whether something can be won.
 func (s *Store) readMoney(ctx context.Context, q engine.Querier, all []draw.Overview) error {
 	pools := make([]*draw.Pool, len(all))
 	now := s.Now()
@@ -85,7 +85,7 @@ func (s *Store) sumPrizes(ctx context.Context, q engine.Querier, ids []string, a
 	return err
 }
 
-// fewPrizes reads the prizes of the pools that have at most prizesMax.
+// fewPrizes reads the prizes of those pools that have at most prizesMax prizes.
 func (s *Store) fewPrizes(ctx context.Context, q engine.Querier, at map[string]*draw.Overview, prizesMax int) error {
 	var few []string
 	for id, o := range at {
@@ -113,8 +113,9 @@ func (s *Store) fewPrizes(ctx context.Context, q engine.Querier, at map[string]*
 const poolsAheadMax = 100
 
 // PoolsAhead returns, in order of their ids, at most 100 pools that are not closed and
-// whose last entry is ahead of the clock by more than the given time: there, everything
-// that depends on time waits until the clock has caught up. Errors: those of the store.
+// whose last entry is ahead of the clock by more than the given time. In such a pool,
+// everything that depends on time waits until the clock has caught up. Errors: those of
+// the store.
 func (s *Store) PoolsAhead(ctx context.Context, by time.Duration) (ids []string, err error) {
 	latest := s.engine.Time(s.Now().Add(by).UTC())
 	query := s.ledger.SelectFrom("pools", "id").Where(squirrel.Gt{"at": latest}).
@@ -134,7 +135,7 @@ func (s *Store) PoolsAhead(ctx context.Context, by time.Duration) (ids []string,
 func (s *Store) Levels(ctx context.Context) (levels []draw.Level, err error) {
 	open := squirrel.Eq{"state": string(draw.StateOpen)}
 	pools := s.ledger.SelectFrom("pools", "id").Where(open).OrderBy("created_at DESC", "id")
-	// The inner query has no placeholders of its own: it is a part of the outer one.
+	// The inner query numbers no placeholders, because it is a part of the outer one.
 	sums := s.ledger.SelectFrom("prizes", "pool_id", "SUM(stocked)", "SUM(issued)").
 		Where(squirrel.Select("1").Prefix("EXISTS (").From("pools").Where("pools.id = prizes.pool_id").Where(open).Suffix(")")).
 		Where(squirrel.Or{squirrel.NotEq{"kind": string(draw.KindBlank)}, squirrel.NotEq{"stocked": int64(draw.EndlessStock)}}).

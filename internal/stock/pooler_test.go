@@ -20,8 +20,8 @@ func through(tb testing.TB, proxy *servertest.Server, database string) string {
 	return u.String()
 }
 
-// The further ways to PostgreSQL, which share its contract: two that a proxy has, and
-// the statements of another database.
+// The further ways to use PostgreSQL, which share its contract: two modes of a proxy,
+// and the statements of another database.
 const (
 	wayLastFirst = iota
 	wayInTurn
@@ -85,8 +85,8 @@ func TestPoolerIsKnown(t *testing.T) {
 	}
 }
 
-// TestPreparedBehindPgBouncer: this is what the service spares the operator. Statements
-// that stay prepared do not work there.
+// TestPreparedBehindPgBouncer: statements that stay prepared do not work through
+// PgBouncer. The service avoids them, so that the operator need not care.
 func TestPreparedBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	proxy := servertest.StartPgBouncer(t, servertest.Postgres(t), servertest.Args("server_round_robin=1"))

@@ -91,9 +91,9 @@ const (
 )
 
 // PoolPage returns at most limit pools that wanted selects, in order of their ids, with
-// ids above after, and the after of the next page, "" if this one is the last. A page
-// reads at most scanMax names: it may have fewer pools than limit, or none, and yet not be
-// the last. Errors: those of the store.
+// ids above after. It also returns the after of the next page, "" if this page is the
+// last. A page reads at most scanMax names, so a page that is not the last may have
+// fewer pools than limit, even none. Errors: those of the store.
 func (s *Store) PoolPage(ctx context.Context, wanted draw.PoolFilter, after string, limit int) (pools []draw.Pool, next string, err error) {
 	err = s.ledger.SnapshotOn(ctx, s.engine.Read, func(tx *sql.Tx) error {
 		var ids []string
@@ -109,9 +109,9 @@ func (s *Store) PoolPage(ctx context.Context, wanted draw.PoolFilter, after stri
 	return pools, next, err
 }
 
-// searchPools returns the ids of at most limit pools that wanted selects, and the after of
-// the next page. Only ids have an index, and databases fold letters in different ways, so
-// that pools are selected here.
+// searchPools returns the ids of at most limit pools that wanted selects, and the after
+// of the next page. Pools are selected here and not by SQL, because only ids have an
+// index, and databases fold letters in different ways.
 func (s *Store) searchPools(ctx context.Context, tx *sql.Tx, wanted draw.PoolFilter, after string, limit int) (ids []string, next string, err error) {
 	selects := wanted.Matcher()
 	for range scanMax / scanStep {

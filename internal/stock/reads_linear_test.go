@@ -20,13 +20,13 @@ const (
 	batchDraws  = 500
 )
 
-// readMax bounds what may be read to see a number of rows: a plan passes each row
-// through a few parts.
+// readMax bounds the reads for a number of rows: a plan passes each row through a few
+// nodes.
 func readMax(rows int) int64 { return int64(5*rows + 1000) }
 
-// TestReadsAreLinear bounds what is read of tables that were filled a moment ago, so
-// that the database has no statistics of them, or old ones from when there was only
-// another pool.
+// TestReadsAreLinear bounds the reads of tables that were filled a moment ago. The
+// database has no statistics for them, or old ones from when there was only another
+// pool.
 func TestReadsAreLinear(t *testing.T) {
 	eachMetered(t, func(t *testing.T, m metered, statistics string) {
 		s := stocktest.Open(t, m.url, stock.Options{})
@@ -51,8 +51,8 @@ func TestReadsAreLinear(t *testing.T) {
 	})
 }
 
-// fillPool creates a pool of that many prizes, with a move and an award of each, as an
-// import and a draw of each would leave it.
+// fillPool creates a pool with the given number of prizes, each with a move and an
+// award, as an import and a draw of each prize would leave it.
 func fillPool(t *testing.T, s *stock.Store, poolID string, prizes int) {
 	fillPoolFor(t, s, poolID, prizes, "'u'", "NULL")
 }
@@ -79,7 +79,8 @@ SELECT pools.id, ` + fmt.Sprint(prizes) + ` + n + 1, CONCAT('draw-', ` + fmt.Spr
 	}
 }
 
-// numbers returns a query of the numbers from 0 that have no more digits than n-1.
+// numbers returns a query for the numbers from 0 on that have at most as many digits as
+// n-1.
 func numbers(n int) string {
 	sum, from := "0", "d"
 	for place := 1; place < n; place *= 10 {

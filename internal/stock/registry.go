@@ -23,7 +23,8 @@ func dialects() map[string]*engine.Dialect {
 	}
 }
 
-// variants returns the databases that the URLs of another one lead to, by its name.
+// variants returns, by the name of a database, the other databases to which its URLs
+// may lead.
 func variants() map[string][]*engine.Dialect {
 	return map[string][]*engine.Dialect{
 		"mysql": {tidb.Dialect()},
@@ -81,7 +82,7 @@ func variantOf(all []*engine.Dialect, variables map[string]string) *engine.Diale
 }
 
 // LockStatements returns the statements of the locks in a kind of database, for tests
-// that open one by other means.
+// that open a lock without a store.
 func LockStatements(dialect string) locksql.Statements { return dialects()[dialect].Locks }
 
 // Dialects returns the names of all kinds of database, for tests that range over them.

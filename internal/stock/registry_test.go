@@ -33,9 +33,9 @@ func TestEveryDatabaseStatesItsLocksAndDoctor(t *testing.T) {
 	}
 }
 
-// TestTiDBIsRecognized: by its version, and by a variable of its own if an operator has
-// set the version of MySQL. Nothing else is TiDB. The broken double goes by the version
-// alone.
+// TestTiDBIsRecognized: TiDB is recognized by its version, and by a variable that only
+// TiDB has, for an operator who has set MySQL's version. No other server is taken for
+// TiDB. The broken double checks only the version.
 func TestTiDBIsRecognized(t *testing.T) {
 	double := tidb.Dialect()
 	double.Variable = "version_of_no_server"
@@ -56,7 +56,7 @@ func TestTiDBIsRecognized(t *testing.T) {
 }
 
 // TestVariantIsReadFromTheServer: a server that has the variable of a variant is that
-// one, whatever its version. One that has not stays what its URL says.
+// variant, whatever its version. A server without it is what its URL says.
 func TestVariantIsReadFromTheServer(t *testing.T) {
 	d := mysql.Dialect()
 	d.Features = &engine.Features{}

@@ -20,8 +20,8 @@ type Reserves struct {
 	Low int
 }
 
-// ReadReserves reads what is watched of codes, from one snapshot. Errors: those of the
-// store.
+// ReadReserves reads the numbers of codes that the metrics show, from one snapshot.
+// Errors: those of the store.
 func (s *Store) ReadReserves(ctx context.Context) (r Reserves, err error) {
 	if s.engine.Lacks(engine.PartCodes) {
 		return r, nil

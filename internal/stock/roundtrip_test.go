@@ -82,8 +82,9 @@ func TestRoundTrips(t *testing.T) {
 }
 
 // TestRoundTripsOfMoments: taking a moment is part of the write, which stays one round
-// trip. Pending moments are read once, and after every change by others while any is
-// pending; a pool whose moments are all taken costs as much as one that never had any.
+// trip. Pending moments are read once, and again after every change by others while a
+// moment is pending. A pool whose moments are all taken costs as much as a pool that
+// never had moments.
 func TestRoundTripsOfMoments(t *testing.T) {
 	t.Parallel()
 	proxy := servertest.StartProxy(t, servertest.Postgres(t))

@@ -12,8 +12,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestRowsAfterSessionEndReturnAnError: whoever reads rows behind the end of its session, of which it has
-// not heard, has an error, and does not wait for ever.
+// TestRowsAfterSessionEndReturnAnError: reading rows after the server has ended the
+// session, of which the client was not notified, returns an error and does not wait
+// forever.
 func TestRowsAfterSessionEndReturnAnError(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.URL(t, "postgres"), stock.Options{})

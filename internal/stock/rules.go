@@ -67,11 +67,12 @@ func (s *Store) rulesInForce(ctx context.Context, q engine.Querier, states ...dr
 	})
 }
 
-// SetRules puts rules in force in a pool, nil for none, and returns them. Rules that
-// are already in force change nothing. versions, if not nil, are the allowed versions
-// of the current rules; [draw.AnyRules] allows every one. Errors: CodeInvalidRequest,
-// which names the member, CodePoolNotFound, CodePoolClosed, CodePoolOpen for an open
-// pool with a beacon, CodeRulesChanged, and those of the store.
+// SetRules puts rules in force in a pool, nil for none, and returns them. Setting rules
+// that are already in force changes nothing. versions, if not nil, are the allowed
+// versions of the current rules; [draw.AnyRules] allows all versions. Errors:
+// CodeInvalidRequest, which names the member, CodePoolNotFound, CodePoolClosed,
+// CodePoolOpen for an open pool with a beacon, CodeRulesChanged, and those of the
+// store.
 func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, versions []int64, actor string) (r draw.Ruling, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return r, err
@@ -111,8 +112,8 @@ func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, 
 	return r, nil
 }
 
-// Standing says where a user stands under the rules of a pool. Errors:
-// CodePoolNotFound, CodeUserNotCounted where the rules keep no limit of draws or
+// Standing returns a user's current counts and limits under the rules of a pool.
+// Errors: CodePoolNotFound, CodeUserNotCounted if the rules limit neither draws nor
 // wins, and those of the store.
 func (s *Store) Standing(ctx context.Context, poolID, userID string) (st urn.Standing, err error) {
 	err = s.inspect(ctx, poolID, userID, func(urn *urn.Urn, facts *urn.Facts) error {
@@ -143,7 +144,7 @@ func (s *Store) Odds(ctx context.Context, poolID, userID string) (o odds.Stateme
 	return o, err
 }
 
-// inspect reads a pool, and of a user what its rules count, as one state.
+// inspect reads a pool, and the user's turns that its rules count, as one state.
 func (s *Store) inspect(ctx context.Context, poolID, userID string, fn func(*urn.Urn, *urn.Facts) error) error {
 	return engine.PublicRead(ledger.Repeated(ctx, func() error {
 		u := urn.NewUrn(poolID)

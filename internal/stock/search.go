@@ -13,16 +13,16 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// searchMax is how many versions of a pool one search reads: awards have no index on
-// users or prizes, because every draw would have to maintain it.
+// searchMax is the maximum number of versions of a pool that one search reads: awards
+// have no index on users or prizes, because every draw would have to maintain it.
 const searchMax = 100_000
 
 // FindAwards returns at most limit awards that match f, in order of their versions,
 // starting with the first above after. It reads at most searchMax versions; through is
-// the version up to which it has found all, and math.MaxInt64 if the pool has nothing
-// above after: a caller that continues after it comes to an end, also if versions were
-// lost meanwhile. A draw is found by its key, in one step. Errors: CodePoolNotFound,
-// and those of the store.
+// the version up to which it has found all. It is math.MaxInt64 if the pool has no
+// version above after, so that a caller that continues after through stops, even if
+// versions were lost. A draw is found by its key, in one step. Errors:
+// CodePoolNotFound, and those of the store.
 func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (awards []draw.Award, through int64, err error) {
 	query := s.ledger.SelectAwards(poolID)
 	query = query.Where(s.ledger.Matches(&f))
@@ -58,13 +58,13 @@ func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilte
 	return awards, through, err
 }
 
-// isWin is the condition for awards of prizes p that are no losing tickets.
+// isWin is the condition for awards of prizes p that are not losing tickets.
 const isWin = `COALESCE(p.kind, '') <> 'blank'`
 
 // UserAwards returns at most limit of a user's awards in order of their versions,
 // starting with the first above after: those made while rules counted draws, or only
-// wins if the current rules count no draws. Errors: CodePoolNotFound,
-// CodeUserNotCounted if they count neither, and those of the store.
+// wins if the current rules do not count draws. Errors: CodePoolNotFound,
+// CodeUserNotCounted if the rules count neither, and those of the store.
 func (s *Store) UserAwards(ctx context.Context, poolID, userID string, after int64, limit int) (awards []draw.Award, err error) {
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		counted, err := s.countedOf(ctx, tx, poolID)
@@ -85,9 +85,9 @@ func (s *Store) UserAwards(ctx context.Context, poolID, userID string, after int
 	return awards, err
 }
 
-// turnsUpTo returns how many turns a user made up to a version. Their versions have no
-// index, but rise with their numbers, which have one: so each step halves the remaining
-// range.
+// turnsUpTo returns how many turns a user made up to a version. The versions of turns
+// have no index, but they rise with the numbers of turns, which have one. So it
+// searches by halves.
 func (s *Store) turnsUpTo(ctx context.Context, q engine.Querier, poolID, userID string, counted draw.Counted, version int64) (int64, error) {
 	if version <= 0 {
 		return 0, nil

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestSlowStatementIsNoSilence: of several hosts, one that answers is not given up for
-// a slow statement, and one that does not answer is.
+// TestSlowStatementIsNoSilence: with several hosts, a host that answers is not given up
+// because of a slow statement; a host that does not answer is given up.
 func TestSlowStatementIsNoSilence(t *testing.T) {
 	t.Parallel()
 	slow := engine.Unavailable("connection", context.DeadlineExceeded, false)

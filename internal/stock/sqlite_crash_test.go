@@ -190,9 +190,9 @@ func isMixture(t *testing.T, path string) bool {
 // crashes is how often each test here kills the process.
 const crashes = 4
 
-// TestBackupBesideTheWALOfACrash: the service is killed, somebody copies a backup over
-// the file and starts the service. Whatever starts is one state. After an ordinary
-// crash the service starts by itself.
+// TestBackupBesideTheWALOfACrash: the service is killed, then a backup is copied over
+// the file and the service is started. If the service starts, its database is one
+// state. After an ordinary crash the service always starts.
 func TestBackupBesideTheWALOfACrash(t *testing.T) {
 	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
@@ -217,8 +217,8 @@ func TestBackupBesideTheWALOfACrash(t *testing.T) {
 	}
 }
 
-// TestOlderFileBesideTheWALOfACrash is the same with a file that was closed before the
-// service ran; then all of them are mixtures.
+// TestOlderFileBesideTheWALOfACrash does the same with a file that was closed before
+// the service ran. Then each combination of file and WAL is a mixture.
 func TestOlderFileBesideTheWALOfACrash(t *testing.T) {
 	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()

@@ -132,7 +132,7 @@ func (d *drawer) take() {
 	d.acknowledged[id] = version
 }
 
-// kill kills it, and reads what it acknowledged before.
+// kill kills the child, and reads which draws it acknowledged before.
 func (d *drawer) kill() {
 	d.tb.Helper()
 	require.NoError(d.tb, d.cmd.Process.Kill())

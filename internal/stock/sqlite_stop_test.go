@@ -115,14 +115,14 @@ func TestFileReplacedWhileItIsServed(t *testing.T) {
 			stopped(t, s, "p")
 			require.NoError(t, s.Close())
 			require.Equal(t, before, content(t, path), "what is there now is left alone")
-			again := started(t, copySet(t, path)) // as another process would find it
+			again := started(t, copySet(t, path)) // the check reads the file as another process would find it
 			require.Equal(t, c.starts, again.refusal == nil, "%v", again.refusal)
 		})
 	}
 }
 
-// TestStrangersOnTheFile: others read for long, and copy the WAL to the file; the
-// service continues, and so does the next one after a crash.
+// TestStrangersOnTheFile: other programs read for a long time, and copy the WAL to the
+// file. The service continues to work, and after a crash it starts again.
 func TestStrangersOnTheFile(t *testing.T) {
 	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
@@ -181,7 +181,7 @@ func TestReplacedCondemnsNoGuard(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-// longPool creates a pool with n awards, k1, k2 …, and another one, whose rows come
+// longPool creates a pool with n awards, k1, k2 …, and a second pool, whose rows come
 // first in the file.
 func longPool(t *testing.T, s *stock.Store, n int) {
 	t.Helper()
@@ -250,7 +250,7 @@ func TestDamagedFile(t *testing.T) {
 }
 
 // TestStoppedStoreLeavesItsSuccessorAlone: the file is replaced, another process serves
-// the new one, and only then the old one ends.
+// the new file, and only then the old process ends, which must not change the new file.
 func TestStoppedStoreLeavesItsSuccessorAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "d.db")
@@ -271,7 +271,7 @@ func TestStoppedStoreLeavesItsSuccessorAlone(t *testing.T) {
 	require.NoError(t, successor.Close())
 }
 
-// TestDoctorOfForeignWAL: the doctor reports what a start would refuse.
+// TestDoctorOfForeignWAL: the doctor reports a WAL that a start would refuse.
 func TestDoctorOfForeignWAL(t *testing.T) {
 	t.Parallel()
 	path, backup, _, _ := crashedSet(t)

@@ -15,8 +15,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// inDoubt requires that a request whose caller leaves while its commit waits is in
-// doubt. On a busy machine it may not have reached that point, and gets more time.
+// inDoubt requires that a request is in doubt if its caller disconnects while its
+// commit waits. On a busy machine the request may not have reached the commit yet; then
+// it gets more time.
 func inDoubt(t *testing.T, ask func(context.Context) error) {
 	t.Helper()
 	for limit := time.Second; ; limit *= 2 {
@@ -31,8 +32,8 @@ func inDoubt(t *testing.T, ask func(context.Context) error) {
 	}
 }
 
-// TestUnreplicatedIsNotAcknowledged: a commit whose wait for its standby was broken off
-// can be read, but is reported neither as done nor as found.
+// TestUnreplicatedIsNotAcknowledged: a commit whose wait for its standby was
+// interrupted can be read, but is reported neither as done nor as found.
 func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "postgres")
@@ -91,8 +92,8 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	}
 }
 
-// TestUrnOfAnotherHistory: after a failover that lost something, a pool may be at a
-// version that the urn knows, but in another state.
+// TestUrnOfAnotherHistory: after a failover that lost writes, a pool may be at the
+// urn's version, but in another state.
 func TestUrnOfAnotherHistory(t *testing.T) {
 	t.Parallel()
 	primary := servertest.Start(t, "postgres")
@@ -182,8 +183,9 @@ func TestChangesWaitForTheStandby(t *testing.T) {
 	}
 }
 
-// TestRefusalsComeFromAServerThatCanWrite: what a lagging standby, or a read-only
-// server, does not have may be on another server: nothing is refused for that.
+// TestRefusalsComeFromAServerThatCanWrite: a row that is missing on a lagging standby,
+// or on a read-only server, may be on another server, so no request is refused because
+// of it.
 func TestRefusalsComeFromAServerThatCanWrite(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) (fresh, old *stock.Store){
@@ -212,7 +214,7 @@ func TestRefusalsComeFromAServerThatCanWrite(t *testing.T) {
 }
 
 // TestChangesGoToAServerThatCanWrite: a change is neither refused nor made on a
-// standby, or on a read-only server, even if the account might write.
+// standby, or on a read-only server, even if the account has the right to write.
 func TestChangesGoToAServerThatCanWrite(t *testing.T) {
 	t.Parallel()
 	paused := draw.StatePaused
@@ -275,8 +277,8 @@ func readOnlyPostgres(t *testing.T) (fresh, old *stock.Store) {
 	return fresh, old
 }
 
-// readOnlyMySQL returns a server and a second, read-only one that is not its replica:
-// it has no pool at all.
+// readOnlyMySQL returns a server and a second, read-only server. The second one is not
+// a replica and has no pools.
 func readOnlyMySQL(t *testing.T) (fresh, old *stock.Store) {
 	fresh = stocktest.New(t, "mysql")
 	stocktest.Pool(t, fresh, "p", 1)

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestStandbysAreCounted: a standby that follows the primary is counted, and one that is
-// stopped is not; what is required follows the settings.
+// TestStandbysAreCounted: a standby that follows the primary is counted, and a stopped
+// standby is not. The required number follows the settings.
 func TestStandbysAreCounted(t *testing.T) {
 	t.Parallel()
 	primary := servertest.Start(t, "postgres", servertest.Durable())

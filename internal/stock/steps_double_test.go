@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// judgeLives reports what is wrong with the steps of a pool: numbers with a gap, a step
-// that its award's state forbids, and an award without exactly one end.
+// judgeLives reports the faults in the steps of a pool: numbers with a gap, a step that
+// its award's state forbids, and an award that does not have exactly one end.
 func judgeLives(steps []draw.Step, awards int) (faults []string) {
 	states, ends := map[int64]draw.AwardState{}, map[int64]int{}
 	for i, s := range steps {
@@ -46,8 +46,8 @@ func judgeLives(steps []draw.Step, awards int) (faults []string) {
 	return faults
 }
 
-// stepAtOnce makes 50 steps of an award at once, and returns the numbers of the steps
-// that the calls were answered with, by what they asked for.
+// stepAtOnce makes 50 calls for steps of one award at once. It returns the numbers of
+// the steps in the answers, by the requested kind.
 func stepAtOnce(t *testing.T, s *stock.Store, award int64) map[draw.StepKind][]int64 {
 	t.Helper()
 	var all sync.WaitGroup
@@ -83,9 +83,9 @@ func stepAtOnce(t *testing.T, s *stock.Store, award int64) map[draw.StepKind][]i
 	return numbers
 }
 
-// TestLivesHaveOneCourse: of 50 claims, fulfilments and voids at once of each of 100
-// awards, equal calls are answered with one step, each award has one end, and the
-// numbers have no gap. The judge finds a gap, a second end and an unlawful step.
+// TestLivesHaveOneCourse: each of 100 awards gets 50 claims, fulfilments and voids at
+// once. Equal calls get the same step, each award has one end, and the numbers have no
+// gap. The judge finds a gap, a second end and an unlawful step.
 func TestLivesHaveOneCourse(t *testing.T) {
 	t.Parallel()
 	const awards = 100
@@ -126,8 +126,9 @@ func TestLivesHaveOneCourse(t *testing.T) {
 	}
 }
 
-// judgeStepFiles reports what is wrong with a way to write a file of steps: a file with a bad
-// last line writes nothing, and one that is sent again writes nothing more.
+// judgeStepFiles reports the faults of a writer of step files: a file with a bad last
+// line must write nothing, and a file that is sent a second time must write nothing
+// more.
 func judgeStepFiles(t *testing.T, do func(s *stock.Store, lines []string) error) (faults []string) {
 	t.Helper()
 	s := stocktest.New(t, "sqlite")

@@ -118,7 +118,8 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	return done, err
 }
 
-// newSalt is random, or follows from the key, so that a replay can say it again.
+// newSalt returns a random salt without a key. With a key it derives the salt from the
+// key, so that a replay returns the same one.
 func (i *importing) newSalt() string {
 	salt := make([]byte, saltLength)
 	if i.Key == "" {
@@ -129,8 +130,8 @@ func (i *importing) newSalt() string {
 	return hex.EncodeToString(salt)
 }
 
-// digest returns a digest, under the import's key, of the import's name and of some of
-// its lines.
+// digest returns a digest, under the import's key, of a label, the pool, the prize and
+// some lines of the import.
 func (i *importing) digest(of string, lines ...line) []byte {
 	sum := hmac.New(sha256.New, []byte(i.Key))
 	_, _ = fmt.Fprintf(sum, "%s\n%s\n%s\n", of, i.PoolID, i.PrizeID) // a hash takes all

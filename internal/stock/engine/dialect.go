@@ -16,9 +16,10 @@ import (
 // Dialect is what differs between kinds of database.
 type Dialect struct {
 	Name string
-	// VersionPart is a part of the version of the servers, and Variable a system variable
-	// that only they have, if URLs of another dialect lead to them, otherwise "". Either
-	// one is enough: an operator may have set another version.
+	// VersionPart is a part of the servers' version, and Variable a system variable
+	// that only these servers have. Both are set if URLs of another dialect may lead to
+	// such a server, otherwise they are "". Either one identifies it, because an
+	// operator may have set another version.
 	VersionPart, Variable string
 	// Open connects to the database that rawURL names.
 	Open func(ctx context.Context, d *Dialect, rawURL string, o Options) (*Engine, error)
@@ -52,7 +53,8 @@ type Dialect struct {
 	ReadRows ReadRows
 	// ByKey, if set, is a statement for the beginning of a transaction: the planner
 	// then finds rows through keys and in the order of a key, whatever size it assumes
-	// for a table. A table that was filled a moment ago has no statistics, or old ones.
+	// for a table. It needs that because a table that was filled a moment ago has no
+	// statistics, or old ones.
 	ByKey string
 	// AwardPrize joins the prize of each of awards AS a, as p.
 	AwardPrize string
@@ -64,13 +66,13 @@ type Dialect struct {
 	CodeRanges string
 	// CodeOnce returns 0 where the unique constraint code_once is missing, else 1.
 	CodeOnce string
-	// Restock, after an INSERT of prizes that exist, changes their stock instead. So
-	// the rows are found through their key: for an UPDATE of many rows the planner
-	// chooses, and PostgreSQL, on a table without statistics, read the whole pool for
-	// each part.
+	// Restock is the end of an INSERT of prizes: it changes the stock of prizes that
+	// exist. An INSERT finds the rows through their key. For an UPDATE of many rows the
+	// planner chooses, and PostgreSQL, on a table without statistics, read the whole
+	// pool for each part.
 	Restock string
-	// Settle, if set, is a statement whose commit waits until all that was committed
-	// before is as safe as what is acknowledged.
+	// Settle, if set, is a statement whose commit waits until all earlier commits are
+	// as safe as an acknowledged one.
 	Settle string
 	// Locks are the statements of the locks in the database.
 	Locks locksql.Statements
@@ -114,8 +116,8 @@ func (f *Features) SetLacks(p Part, lacks bool) { f.lacks[p].Store(lacks) }
 // Lacks reports whether the schema is from before a part.
 func (d *Dialect) Lacks(p Part) bool { return d.Features != nil && d.Features.lacks[p].Load() }
 
-// NotDue returns the part of a guarded write that rejects what comes after an item of
-// the agenda. If the dialect has no clock, the time is a parameter.
+// NotDue returns the part of a guarded write that rejects a plan if an item of the
+// agenda is due before it. If the dialect has no clock, the time is a parameter.
 func (d *Dialect) NotDue(table string) string {
 	clock := d.Clock
 	if clock == "" {
@@ -125,7 +127,7 @@ func (d *Dialect) NotDue(table string) string {
 	return ` AND (` + table + `due_at IS NULL OR ` + table + `due_at > ` + clock + `)`
 }
 
-// What several dialects share.
+// These values are shared by several dialects.
 const (
 	// AwardPrize is for planners that take the tables of a LEFT JOIN in their
 	// order, and find a row through its primary key when all of it is given.

@@ -2,7 +2,7 @@
 // its SQL, and an [Engine], which is an open database. It keeps law 7: every error gets
 // its [Class] by its code, once.
 //
-// It also contains what several databases do in the same way: the columns of the
-// ordered history as data ([Log]), the row of a pool and how it is merged into an urn
-// ([Row]), and the order in which several hosts are tried ([Hosts]).
+// It also contains code that several databases share: the columns of the ordered
+// history as data ([Log]), the row of a pool and its merge into an urn ([Row]), and the
+// order in which several hosts are tried ([Hosts]).
 package engine

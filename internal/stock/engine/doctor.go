@@ -39,7 +39,7 @@ type Serving struct {
 	LockTTL, LockWait time.Duration
 }
 
-// Doctor is what a check-up needs of one kind of database.
+// Doctor holds the parts of a check-up that one kind of database provides.
 type Doctor struct {
 	// Vitals reads the settings and states that the rules need, as a session of the
 	// service sees them. tables are the service's.
@@ -69,7 +69,7 @@ func (v Vitals) Shorter(name string, unit, than time.Duration) string {
 	return fmt.Sprintf("%s = %s", name, limit)
 }
 
-// Rule is one thing that may be wrong with a database.
+// Rule describes one possible fault of a database.
 type Rule struct {
 	Name  string
 	Level Level

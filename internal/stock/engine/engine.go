@@ -32,18 +32,19 @@ type Options struct {
 	// nil for those of the URL.
 	Login func() *url.Userinfo
 	// Examine reads the whole database in the file at path, which may be a mixture of
-	// two states, and returns what is wrong with it.
+	// two states, and returns its faults.
 	Examine func(ctx context.Context, path string) error
 }
 
 // Engine is an open database of one kind. It is safe for concurrent use.
 type Engine struct {
 	*Dialect
-	// Write is for statements that may write, Read for those that do not. On SQLite
-	// they are the single writer and the readers.
+	// Write is for statements that may write, Read for statements that do not. On
+	// SQLite, Write is the single writer and Read the readers.
 	Write, Read *sql.DB
-	// ReadBack reads what a change has made, so that changes do not wait for other
-	// reads. Probe is for the readiness check, which waits for nobody.
+	// ReadBack reads the result of a change, so that changes do not wait for other
+	// reads. Probe is for the readiness check, which must not wait for other
+	// connections.
 	ReadBack, Probe *sql.DB
 	// Lock is a separate pool of connections for external locks, so that draws that
 	// hold a lock never wait for connections held by others that wait for locks.
@@ -56,12 +57,13 @@ type Engine struct {
 	// Connections counts those that draws use.
 	Connections func() Connections
 	// FailOver closes the connections to a server that can no longer be written to, so
-	// that new ones are made to another server; nil for a file. Several means that
-	// there is another server.
+	// that new connections go to another server; it is nil for a file. Several means
+	// that there is another server.
 	FailOver func()
 	Several  bool
-	// Confirm returns when everything that could be read before is as safe as what is
-	// acknowledged, or an *Error with its class; nil if that is always so.
+	// Confirm waits until everything that could be read before the call is as safe as
+	// an acknowledged commit. Its error is an *Error with its class. It is nil if that
+	// always holds.
 	Confirm func(ctx context.Context) error
 	// Usable returns nil, or an *Error if the database must not be used any more; a nil
 	// function means that it always may.
@@ -91,8 +93,8 @@ const (
 	PooledNot Pooling = ""
 	// PooledBySession means that a connection keeps one session.
 	PooledBySession Pooling = "session"
-	// PooledByTransaction means that a connection gets any free session, for one
-	// transaction. Nothing that belongs to a session can be relied on.
+	// PooledByTransaction means that a proxy gives a connection any free session, for
+	// one transaction. No state of a session can be relied on.
 	PooledByTransaction Pooling = "transaction"
 )
 
@@ -126,10 +128,11 @@ func (e *Engine) Refusal() error {
 	return e.Usable()
 }
 
-// Observe closes the connections to a server that says that another must be written to,
-// and to one of several servers that has become silent: otherwise its other connections
-// would be found broken one after another, each after the whole time of a batch. One
-// slow statement does not mean a silent server: the server is asked first.
+// Observe closes the connections to a server that says that another server must be
+// written to. It also closes those to one of several servers that has become silent:
+// otherwise its other connections would fail one after another, each after the whole
+// time of a batch. One slow statement does not mean a silent server, so the server is
+// queried first.
 func (e *Engine) Observe(err error) {
 	said, ok := errors.AsType[*Error](err)
 	switch {
@@ -144,8 +147,8 @@ func (e *Engine) Observe(err error) {
 // silenceMax is the maximum time for the answer of a server that seems silent.
 const silenceMax = time.Second
 
-// leaveIfSilent asks the server, and closes its connections if it does not answer.
-// Nobody waits for that, and only one such query is under way at a time.
+// leaveIfSilent queries the server, and closes its connections if it does not answer.
+// It runs in the background, and only one such query is under way at a time.
 func (e *Engine) leaveIfSilent() {
 	if !e.isAsking.CompareAndSwap(false, true) {
 		return

@@ -16,12 +16,12 @@ import (
 // Class is what an error of a database means for the current draws.
 type Class int
 
-// The classes, from the most harmless.
+// The classes, starting with the most harmless one.
 const (
 	// ClassOther is an unexpected error; the rows are unchanged.
 	ClassOther Class = iota
 	// ClassDue means that a due item of the pool's agenda comes first. Nothing was
-	// written; run it, and read again.
+	// written; run the item, and read again.
 	ClassDue
 	// ClassConflict means that another session was first. Nothing was written; read
 	// again in a new transaction.
@@ -39,13 +39,13 @@ const (
 	ClassUnknown
 )
 
-// Error is an error of the database with its meaning. Reason is a short word for
-// metrics, such as "version", "deadlock" or "lock-wait".
+// Error is an error of the database with its class. Reason is a short word for metrics,
+// such as "version", "deadlock" or "lock-wait".
 type Error struct {
 	Class  Class
 	Reason string
 	Err    error
-	// undone means that the error's meaning holds at COMMIT too, because the database
+	// undone means that the error's class holds at COMMIT too, because the database
 	// answered that it rolled back, or the driver knows that nothing was sent.
 	undone bool
 }
@@ -74,7 +74,7 @@ const ReasonLockWait = "lock-wait"
 // something else has written turns.
 const ReasonTurn = "turn"
 
-// The reasons for which a database accepts no writes while it may answer reads. For
+// The reasons why a database accepts no writes although it may answer reads. After
 // ReasonReadOnly and ReasonNotReady, another server is tried as well.
 const (
 	ReasonFull     = "full"

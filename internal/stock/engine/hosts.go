@@ -11,8 +11,8 @@ import (
 const hostFailed = 10 * time.Second
 
 // Hosts records which of several hosts accepted the last connection and which failed,
-// for all pools of connections of a store, so that a host that hangs costs time
-// occasionally and not for every connection. The zero value knows nothing yet.
+// for all pools of connections of a store, so that a hanging host costs time
+// occasionally and not for every connection. The zero value has no records yet.
 type Hosts struct {
 	mu     sync.Mutex
 	last   string
@@ -48,8 +48,8 @@ func (h *Hosts) Leave() {
 	}
 }
 
-// InOrder returns all hosts in the order in which to try them: their own order, except
-// for what is known.
+// InOrder returns all hosts in the order in which to try them. It is the configured
+// order, changed by the recorded successes and failures.
 func InOrder[T any](h *Hosts, all []T, name func(T) string) []T {
 	h.mu.Lock()
 	defer h.mu.Unlock()

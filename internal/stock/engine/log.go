@@ -26,8 +26,8 @@ type Column[T any] struct {
 	Name, Type string
 	// read is the expression that reads it.
 	read func(name string) string
-	// value returns what is written for an entry, list the same for many, and field the
-	// place to scan into.
+	// value returns the value to write for an entry, list the values for many entries,
+	// and field the place to scan into.
 	value func(*T) any
 	list  func(parts [][]T) any
 	field func(*T) any
@@ -104,7 +104,7 @@ func Changes() Log[draw.Change] {
 	}, func(c *change) *time.Time { return &c.At }}
 }
 
-// Turns is the log of subjects' turns, in pools whose rules count.
+// Turns is the log of subjects' turns, in pools whose rules count draws or wins.
 func Turns() Log[draw.Turn] {
 	type turn = draw.Turn
 	return Log[turn]{"turns", []Column[turn]{

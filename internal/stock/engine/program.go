@@ -12,8 +12,9 @@ const ProgramPrefix = "drawsvc "
 // programMax is the longest name that PostgreSQL keeps.
 const programMax = 63
 
-// ProgramName is the name of this process's sessions on the database's server. It tells
-// them from those of other processes, so that instances can be counted.
+// ProgramName is the name of this process's sessions on the database's server. It
+// distinguishes them from the sessions of other processes, so that instances can be
+// counted.
 func ProgramName() string {
 	host, _ := os.Hostname() // without it the process id has to do
 	plain := func(r rune) rune {

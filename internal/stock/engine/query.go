@@ -63,16 +63,16 @@ func EachRow(ctx context.Context, q Querier, query string, args, fields []any, e
 // ReadRows is [EachRow] by means of the driver, on a connection.
 type ReadRows func(ctx context.Context, conn *sql.Conn, query string, args, fields []any, each func()) error
 
-// OwnRows is a transaction or a connection whose rows are read by means of the driver.
-// With package database/sql a row of a log takes three times as long.
+// OwnRows is a transaction or a connection whose rows the driver reads directly.
+// Package database/sql takes three times as long for a row of a log.
 type OwnRows struct {
 	Querier
 	conn *sql.Conn
 	read ReadRows
 }
 
-// ByDriver returns a transaction on a connection, or the connection itself, whose rows
-// are read by means of the driver if the database supports that.
+// ByDriver returns a transaction on a connection, or the connection itself. The driver
+// reads its rows directly if the database supports that.
 func (e *Engine) ByDriver(conn *sql.Conn, q Querier) Querier {
 	if e.ReadRows == nil {
 		return q
@@ -80,8 +80,9 @@ func (e *Engine) ByDriver(conn *sql.Conn, q Querier) Querier {
 	return &OwnRows{q, conn, e.ReadRows}
 }
 
-// CheckWritable returns nil on a server that can be written to. What another server
-// lacks may only not have arrived yet, so a refusal must not depend on it.
+// CheckWritable returns nil on a server that can be written to. A row that is missing
+// on another server may not have arrived yet, so no refusal may depend on such a
+// server.
 func CheckWritable(ctx context.Context, q Querier, d *Dialect) error {
 	var writable bool
 	if err := q.QueryRowContext(ctx, `SELECT `+d.Writable).Scan(&writable); err != nil {
@@ -101,8 +102,8 @@ func Optional(s string) any {
 	return s
 }
 
-// Word is a place to scan a text into that is one of few: the text of the row before is
-// used again, without an allocation. NULL is "".
+// Word is a scan target for a column with few different texts: it reuses the text of
+// the previous row, without an allocation. NULL is "".
 type Word string
 
 // ScanBytes implements the scanner of pgx.
@@ -128,8 +129,8 @@ func (w *Word) Scan(value any) error {
 	return nil
 }
 
-// Bytes is a place to scan bytes into. They are valid until the next row: its memory is
-// used again, without an allocation. NULL is no bytes.
+// Bytes is a place to scan bytes into. They are valid until the next row, which reuses
+// their memory without an allocation. NULL gives zero bytes.
 type Bytes []byte
 
 // ScanBytes implements the scanner of pgx.

@@ -58,7 +58,7 @@ func RowColumns(d *Dialect) string {
 	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, committed, opened, claims_from, moments_from, moments_to, due_at, ` + d.IsDue() + `, ` + d.Writable
 }
 
-// IsDue returns an expression for whether an item of a pool's agenda is due. If the
+// IsDue returns an expression that is true if an item of a pool's agenda is due. If the
 // dialect has no clock, the expression is false: see Row.Tell.
 func (d *Dialect) IsDue() string {
 	if d.Clock == "" {
@@ -82,16 +82,16 @@ func ReadOnlyServer() *Error {
 var ErrDropped = &Error{Class: ClassConflict, Reason: "history"}
 
 // ErrTorn means that the pool's prizes were read at a later version than its row:
-// without a lock, another session may write between the two. Such a mixture, of earlier
-// rules and present stock, was never a state of the pool, and must not be the reason to
-// refuse a draw. The next read starts again.
+// without a lock, another session may write between the two. Such a mixture of earlier
+// rules and present stock was never a state of the pool, so a draw must not be refused
+// because of it. The next read starts again.
 var ErrTorn = &Error{Class: ClassConflict, Reason: "torn"}
 
 // Version is the pool's.
 func (r *Row) Version() int64 { return r.version }
 
-// LacksRules is the version of the change whose rules have to be read before
-// Merge, 0 where the urn has those in force.
+// LacksRules is the version of the change whose rules have to be read before Merge, 0
+// if the urn has the rules in force.
 func (r *Row) LacksRules(urn *urn.Urn) int64 {
 	if r.rules == rulesVersion(urn) {
 		return 0
@@ -118,7 +118,7 @@ func ReadRules(version int64, body string) *draw.Rules {
 }
 
 // LacksPause reports whether the change that paused the pool has to be read before
-// Merge: the pool is paused, and at another version than the urn.
+// Merge: the pool is paused, and its version differs from the urn's.
 func (r *Row) LacksPause(urn *urn.Urn) bool {
 	return r.state == string(draw.StatePaused) && (urn.State != draw.StatePaused || urn.Version != r.version || urn.Mark != r.mark)
 }
@@ -130,7 +130,7 @@ const SelectPause = `SELECT body FROM changes WHERE pool_id = ? AND what = 'stat
 func (r *Row) SetPause(body string) { r.pause = draw.PauseOf(body) }
 
 // LacksMoments reports whether the pending moments of the pool have to be read before
-// Merge: the urn does not know them, or others may be pending by now.
+// Merge: the urn lacks them, or they may have changed since.
 func (r *Row) LacksMoments(u *urn.Urn) bool {
 	switch {
 	case r.momentsTo == 0:
@@ -168,10 +168,9 @@ func (r *Row) Clone() *Row {
 	return &one
 }
 
-// Merge brings the urn up to what was read. It rejects a stale token and a
-// server that cannot be written. Where the pool does not follow from the
-// cached copy, it is to be read again. rules are those that LacksRules names, nil
-// for none.
+// Merge brings the urn up to what was read. It rejects a stale token and a server that
+// cannot be written. If the pool's state does not follow from the cached copy, the pool
+// must be read again. rules are the rules that LacksRules names, nil for none.
 func (r *Row) Merge(u *urn.Urn, prizes []draw.Prize, rules *draw.Rules, o TxOptions) error {
 	if !r.writable {
 		return ReadOnlyServer()
@@ -203,8 +202,8 @@ func Collect(draws map[string]draw.Draw, poolID string, a draw.Award) {
 	draws[a.DrawID] = d
 }
 
-// prizeColumns are what ScanPrize reads. A schema before codes has no column of theirs,
-// and no prize with codes.
+// prizeColumns are the columns that ScanPrize reads. A schema from before codes has
+// neither the column for codes nor prizes with codes.
 const (
 	prizeColumns       = `id, name, value, stocked, issued, kind, codes`
 	prizeColumnsBefore = `id, name, value, stocked, issued, kind, FALSE`
@@ -218,7 +217,8 @@ func (d *Dialect) PrizeColumns() string {
 	return prizeColumns
 }
 
-// WithCodes replaces the column of codes in a statement, where the schema has none.
+// WithCodes replaces the column of codes in a statement if the schema does not have the
+// column.
 func (d *Dialect) WithCodes(statement string) string {
 	if d.Lacks(PartCodes) {
 		return strings.NewReplacer(prizeColumns, prizeColumnsBefore, `prizes.codes`, `FALSE`).Replace(statement)
@@ -227,7 +227,7 @@ func (d *Dialect) WithCodes(statement string) string {
 }
 
 // WithColumns replaces the columns of claims and moments in a statement that reads
-// [RowColumns], where the schema has none.
+// [RowColumns], if the schema does not have them.
 func (d *Dialect) WithColumns(statement string) string {
 	if d.Lacks(PartSteps) {
 		statement = strings.Replace(statement, `claims_from`, `0`, 1)

@@ -19,9 +19,9 @@ func Epoch(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// timestamp scans a time from what any of the databases returns. It may be used for one
-// row after another: awards of a batch have the same time, and a text that was parsed
-// for the last row is not parsed again.
+// timestamp scans a time from any form that one of the databases returns. One timestamp
+// may serve many rows: awards of a batch have the same time, so it does not parse the
+// text of the last row again.
 type timestamp struct {
 	to   *time.Time
 	text string

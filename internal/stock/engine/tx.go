@@ -10,8 +10,8 @@ import (
 
 // TxOptions are the options for an attempt at a batch.
 type TxOptions struct {
-	// Lock holds the pool's row FOR UPDATE until the end of the attempt: from the read,
-	// or from the write of a plan that was made without a read.
+	// Lock holds the pool's row FOR UPDATE until the end of the attempt. The lock
+	// begins with the read, or with the write of a plan that was made without a read.
 	Lock bool
 	// Fence, if it names a lock, is checked by read and write.
 	Fence Fence
@@ -42,12 +42,12 @@ func (f Fence) TokenMax() int64 {
 type Past interface {
 	// Draws finds the draws among ids that the pool's log holds after the read. Error:
 	// an *Error with its class; ClassUnavailable on a server that cannot be written to,
-	// because what it lacks may be on another server.
+	// because a row that it lacks may be on another server.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
-	// Turns reads what the rules need to know of users, as it is at the urn's
-	// head: where it returns no error, the pool is still at that head (law 8).
-	// Errors: ErrConflict when the pool has moved on, or an item of its agenda is
-	// due which the urn does not know to be; else as of Draws.
+	// Turns reads the users' data that the rules need, as it is at the urn's head:
+	// without an error, the pool is still at that head (law 8). Errors: ErrConflict if
+	// the pool is at a later head, or if an item of its agenda is due and the urn does
+	// not know that; otherwise the errors of Draws.
 	Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error)
 }
 
@@ -55,13 +55,12 @@ type Past interface {
 // with Rollback.
 type Tx interface {
 	Past
-	// Write is the guarded write (law 1): it commits the plan if the pool is
-	// open and still at the head that the plan was made from. The pool's head
-	// moves on, the prizes' issued are raised and the rows of awards, turns and
-	// redirects inserted, all or nothing. A plan without awards writes nothing:
-	// Write then makes sure that the draws that Draws has found are as safe as
-	// what is acknowledged.
-	// Who calls an engine has looked up what the plan refuses unasked (law 4).
+	// Write is the guarded write (law 1): it commits the plan if the pool is open and
+	// still at the head that the plan was made from. The pool's head moves on, the
+	// prizes' issued are raised and the rows of awards, turns and redirects inserted,
+	// all or nothing. A plan without awards writes nothing: Write then makes sure that
+	// the draws that Draws has found are as safe as what is acknowledged. Callers of an
+	// engine have looked up the draws that the plan refuses without a lookup (law 4).
 	// Errors: ErrConflict, ErrStaleToken, or an *Error with its class.
 	Write(ctx context.Context, p *urn.Plan) error
 	// Rollback ends the attempt and gives the lock back. After Write it does
@@ -83,10 +82,10 @@ type SharedPool struct {
 // SharedTx is one transaction for small batches of several pools, so that they share
 // the round trips and the commit. It ends with Write or with Rollback.
 type SharedTx interface {
-	// Write writes the plans and commits. Each is written as Tx.Write does, or
-	// not at all: then its pool has moved on, another session holds its row, or
-	// its log knows a key of the batch, and written is false for it. With an
-	// error nothing was written, unless its class is ClassUnknown.
+	// Write writes the plans and commits. Each plan is written as by Tx.Write, or not
+	// at all. written is false for a plan that was not written: its pool is at a later
+	// version, another session holds its row, or its log knows a key of the batch. With
+	// an error nothing was written, unless its class is ClassUnknown.
 	Write(ctx context.Context, plans []*urn.Plan) (written []bool, err error)
 	// Rollback ends the transaction. After Write it does nothing.
 	Rollback()

@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// ParseURL reads a database URL of the form SCHEME://USER:PASS@HOST:PORT,…/DB and its
-// hosts, of which there may be several.
+// ParseURL reads a database URL of the form SCHEME://USER:PASS@HOST:PORT,…/DB, which
+// may have several hosts.
 func ParseURL(rawURL, port string) (*url.URL, []string, error) {
 	scheme, rest, _ := strings.Cut(rawURL, "://")
 	end := strings.IndexAny(rest, "/?#")

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Waits adds up how long callers wait. The sum grows while they wait: a caller whose
-// time ends while it waits is counted too, and at once. A pool that counts only
-// completed waits hides a shortage while it lasts. The zero value is ready to use, and
-// safe for concurrent use.
+// Waits adds up how long callers wait. The sum grows while they wait, so that a caller
+// that times out is counted too, and at once. A pool that counts only completed waits
+// hides a shortage while it lasts. The zero value is ready to use, and safe for
+// concurrent use.
 type Waits struct {
 	mu sync.Mutex
 	// waiting callers have waited since since; ended is the sum before.

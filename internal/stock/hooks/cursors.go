@@ -14,7 +14,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// waitingMax bounds the cursors that one poll finds; the next one finds the others.
+// waitingMax is the maximum number of cursors that one poll finds; the next poll finds
+// the others.
 const waitingMax = 5000
 
 // HooksOn implements hook.Senders. A hook whose secret does not open here is left out.
@@ -166,9 +167,9 @@ func (h *Hooks) RetryHook(ctx context.Context, id string) error {
 	})
 }
 
-// SkipHook passes over the message of a pool that waits for its next attempt. It returns
-// the places before and after it, equal ones if no message waits. Errors:
-// CodeHookNotFound, CodePoolNotFound, and those of the store.
+// SkipHook passes over the message of a pool that waits for its next attempt. It
+// returns the positions before and after the message; they are equal if no message
+// waits. Errors: CodeHookNotFound, CodePoolNotFound, and those of the store.
 func (h *Hooks) SkipHook(ctx context.Context, id, poolID string) (before, after hook.Place, err error) {
 	err = h.changeCursor(ctx, id, poolID, func(_ *sql.Tx, c hook.Cursor, _ hook.Place) (hook.Cursor, error) {
 		before, after = c.At, c.At

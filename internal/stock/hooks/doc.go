@@ -1,4 +1,4 @@
-// Package hooks stores hooks, with their secrets sealed, and how far each has come in each
-// pool. It reads the events of pools for the relay, with those of steps in the same snapshot:
-// it implements the feed of package hook.
+// Package hooks stores hooks, with their secrets sealed, and the position of each hook
+// in each pool. It implements the feed of package hook: it reads the events of pools
+// for the relay, including those of steps in the same snapshot.
 package hooks

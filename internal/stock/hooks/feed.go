@@ -54,7 +54,7 @@ func (h *Hooks) readEntries(ctx context.Context, tx *sql.Tx, poolID string, afte
 		wanted = int(min(last-from, ledger.PageMax))
 	}
 	if wanted <= 0 {
-		return nil // a message with steps alone, before the first version
+		return nil // a message with only steps, before the first version
 	}
 	all := h.ledger.EntriesUpTo(ctx, tx, poolID, from, last, wanted)
 	for e, err := range h.ledger.Redirected(ctx, tx, poolID, from, wanted, all) {

@@ -133,7 +133,7 @@ func (h *Hooks) CreateHook(ctx context.Context, w hook.Create) (hook.Hook, error
 	return made, err
 }
 
-// checkOnly returns an error if another hook sends the same to the same URL.
+// checkOnly returns an error if another hook sends the same events to the same URL.
 func checkOnly(h *hook.Hook, all []row) error {
 	for i := range all {
 		if all[i].ID != h.ID && all[i].URL == h.URL && all[i].IsLike(&h.Filter) {
@@ -143,7 +143,8 @@ func checkOnly(h *hook.Hook, all []row) error {
 	return nil
 }
 
-// startAtHeads adds cursors at the heads of the wanted pools that have none.
+// startAtHeads adds cursors, at the pools' heads, to those wanted pools that have no
+// cursor yet.
 func (h *Hooks) startAtHeads(ctx context.Context, tx *sql.Tx, hookID string, wants func(pool string) bool) error {
 	type head struct {
 		pool string

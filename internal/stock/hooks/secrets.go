@@ -52,8 +52,9 @@ func (h *Hooks) OpenHook(ctx context.Context, id string) (opened hook.Hook, err 
 	return opened, err
 }
 
-// RotateHook gives a hook a new secret, which it returns; the former one signs too for
-// [hook.RotationMax]. Errors: CodeHookNotFound, CodeSealKeyMissing, and those of the store.
+// RotateHook gives a hook a new secret, which it returns; messages are also signed with
+// the former secret for [hook.RotationMax]. Errors: CodeHookNotFound,
+// CodeSealKeyMissing, and those of the store.
 func (h *Hooks) RotateHook(ctx context.Context, id string) (rotated hook.Hook, err error) {
 	key, err := h.sealing(ctx)
 	if err != nil {

@@ -69,7 +69,8 @@ func (h *Hooks) see(ctx context.Context, tx *sql.Tx, r *row, now time.Time) (hoo
 	return seen, err
 }
 
-// seeCursors reads what the cursors of a hook say: forks, failures and the last answer.
+// seeCursors reads the status of a hook from its cursors: forks, failures and the last
+// answer.
 func (h *Hooks) seeCursors(ctx context.Context, tx *sql.Tx, r *row, s *hook.Status) error {
 	of := h.ledger.SelectFrom("hook_cursors AS c", append([]string{"c.hook_id", "c.pool_id"}, cursorColumns()...)...).Where(squirrel.Eq{"c.hook_id": r.ID})
 	last, err := ledger.SelectAll(ctx, tx, of.OrderBy("c.last_at DESC", "c.pool_id").Limit(1), scanCursor)

@@ -183,7 +183,7 @@ func (j *Rows) changeJob(ctx context.Context, name string, edit func(*sql.Tx, jo
 	return r, err
 }
 
-// writeJob writes a row that is locked; the report only if there is one.
+// writeJob writes a locked row. It writes the report only if there is one.
 func (j *Rows) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
 	update := j.ledger.Builder().Update("jobs").Where(squirrel.Eq{"name": r.Name})
 	values := j.jobValues(r)
@@ -218,7 +218,7 @@ func (j *Rows) maybeTime(t time.Time) any {
 }
 
 // BeginJob implements job.Runs: in one transaction under the row's lock it checks
-// whether the job is due, ends a run whose runner died, and begins the next.
+// whether the job is due, ends a run whose runner died, and begins the next run.
 func (j *Rows) BeginJob(ctx context.Context, name, host string) (run job.Run, begun bool, err error) {
 	_, err = j.changeJob(ctx, name, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
 		if begun = r.Verdict(now, host) == job.Due; !begun {
@@ -270,7 +270,7 @@ func (j *Rows) FinishJob(ctx context.Context, run job.Run, o job.Outcome) error 
 }
 
 // fenced runs the writes of a run in a transaction that holds the job's row. It returns
-// job.ErrLost if the row no longer holds the run: a later one may have begun. It also
+// job.ErrLost if the row no longer names the run: a later run may have begun. It also
 // records that the runner is alive.
 func (j *Rows) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, r *job.Row, now time.Time) error) error {
 	_, err := j.changeJob(ctx, run.Job, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {

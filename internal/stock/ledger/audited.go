@@ -17,8 +17,8 @@ type Audited struct {
 }
 
 // Judge is one part of an audit. Take, unless it is nil, checks each entry of the
-// history in order; what the entry points to is valid until the next one. End, unless it
-// is nil, compares the rows with the whole history.
+// history in order; the entry's memory is valid until the next entry. End, unless it is
+// nil, compares the rows with the whole history.
 type Judge struct {
 	Take func(draw.Entry) error
 	End  func() error

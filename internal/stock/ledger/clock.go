@@ -14,9 +14,9 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Clock estimates the database's clock: a fleet has one clock, so that an award of one
-// instance is not a day older than an earlier one of another instance. A reading that
-// has leapt, compared with the time since this machine started, is not followed.
+// Clock estimates the database's clock. A fleet uses one clock, so that an award of one
+// instance does not look older than an earlier award of another instance. Clock does
+// not follow a reading that leapt, compared with the time since this machine started.
 type Clock struct {
 	engine *engine.Engine
 	// machine, when set, is this machine's clock.
@@ -50,8 +50,8 @@ type leap struct {
 const leapStands = 5 * time.Minute
 
 // judge compares a reading with the estimate, and reports whether the reading is to be
-// followed. The first one is. If a clock leaps again, the new leap must last from then
-// on. Only take ends a leap.
+// followed. The first one is. If the clock leaps again, the duration of the new leap is
+// counted from then on. Only take ends a leap.
 func (c *Clock) judge(r reading) bool {
 	last := c.last.Load()
 	if last == nil || c.leapMax == 0 {
@@ -129,7 +129,7 @@ func (c *Clock) ClockLeap() time.Duration {
 	return 0
 }
 
-// AcceptClock accepts the database's clock as it is now, and returns by how much it had
+// AcceptClock accepts the database's current clock, and returns by how much it had
 // leapt, 0 if there was no leap. Errors: those of the store.
 func (c *Clock) AcceptClock(ctx context.Context) (by time.Duration, err error) {
 	r, err := c.askClock(ctx)

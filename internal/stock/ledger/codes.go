@@ -11,8 +11,8 @@ import (
 )
 
 // ReadPlaces fills in how many codes the prizes of a pool have, where any has codes.
-// Imports may add places at the same time. Whoever has locked the pool's row knows that
-// none is taken away.
+// Imports may add places at the same time. A caller that has locked the pool's row can
+// rely on it that no place is removed.
 func (l *Ledger) ReadPlaces(ctx context.Context, q engine.Querier, poolID string, prizes []draw.Prize) error {
 	coded := map[string]*draw.Prize{}
 	for i := range prizes {
@@ -56,8 +56,9 @@ func (l *Ledger) beginCodes(ctx context.Context, tx *sql.Tx, poolID string, priz
 	return err
 }
 
-// SelectCodedAwards is [Ledger.SelectAwards] of awards that know whether their prize has
-// codes, and whether they may have steps or need a claim; and what reads a row.
+// SelectCodedAwards is [Ledger.SelectAwards] with three more facts for each award:
+// whether its prize has codes, whether it may have steps, and whether it needs a claim.
+// It also returns the function that reads a row.
 func (l *Ledger) SelectCodedAwards(poolID string) (squirrel.SelectBuilder, func(engine.Scanner) (draw.Award, error)) {
 	query := l.SelectAwards(poolID)
 	if l.Engine.Lacks(engine.PartCodes) {

@@ -1,8 +1,8 @@
-// Package ledger holds the rows of pools: it reads their logs, and it is the only way
-// to change pools by other means than a draw. A change is one transaction, which locks
-// the pool's row, comes after the due items of the pool's agenda, and records itself as
-// the next versions of the log.
+// Package ledger holds the rows of pools: it reads their logs, and makes all changes of
+// pools except draws. A change is one transaction. It locks the pool's row, carries out
+// the due items of the pool's agenda first, and records itself as the next versions of
+// the log.
 //
-// What else a database holds of pools is in sibling packages: each reads and changes
-// through the ledger, and none knows the others.
+// Sibling packages hold the other rows of pools: each reads and changes through the
+// ledger, and does not import the others.
 package ledger

@@ -13,8 +13,8 @@ import (
 
 // Entries reads a pool's history after a version: its logs, merged in the order of
 // their versions. Entries with the same version, which only a damaged pool has, are
-// adjacent. Awards come without the name and the value of their prize. What an entry
-// points to is valid until the next entry. The sequence ends after its first error.
+// adjacent. Awards come without the name and the value of their prize. An entry's
+// memory is valid until the next entry. The sequence ends after its first error.
 //
 // Each log is read in pages, so that one connection can read several logs of one
 // snapshot at the same time, and memory holds one page of each.
@@ -22,8 +22,8 @@ func (l *Ledger) Entries(ctx context.Context, q engine.Querier, poolID string, a
 	return l.entriesWithin(ctx, q, poolID, after, PageMax, squirrel.Eq{"pool_id": poolID})
 }
 
-// EntriesUpTo returns the entries after a version and up to another, of which the
-// caller needs about that many.
+// EntriesUpTo returns the entries after one version and up to another. wanted is
+// roughly how many of them the caller needs.
 func (l *Ledger) EntriesUpTo(ctx context.Context, q engine.Querier, poolID string, after, last int64, wanted int) EntrySeq {
 	return l.entriesWithin(ctx, q, poolID, after, wanted, squirrel.And{squirrel.Eq{"pool_id": poolID}, squirrel.LtOrEq{"version": last}})
 }
@@ -41,7 +41,7 @@ func (l *Ledger) entriesWithin(ctx context.Context, q engine.Querier, poolID str
 // EntrySeq yields entries, and ends after its first error.
 type EntrySeq = iter.Seq2[draw.Entry, error]
 
-// inPages reads a log after a version, in pages of about as many rows as the caller
+// inPages reads a log after a version. A page has about as many rows as the caller
 // needs in total, but at most PageMax.
 func inPages[T any](
 	ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, fields func(*T) []any, after int64, wanted int, of func(*T) draw.Entry,
@@ -68,8 +68,8 @@ func PageAfter(log squirrel.SelectBuilder, after int64, limit int) squirrel.Sele
 }
 
 // readPage reads rows into the memory of the last page. All rows are scanned into the
-// fields of one row, which is copied: a history has millions of rows, and an allocation
-// for each would cost more than the check of it.
+// fields of one row, which is then copied: a history has millions of rows, and an
+// allocation for each row would cost more than its check.
 func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squirrel.SelectBuilder, fields func(*T) []any) ([]T, error) {
 	text, args, err := query.ToSql()
 	if err != nil {
@@ -83,8 +83,8 @@ func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squi
 
 // pagedLog is one of a pool's logs; it holds one page of it.
 type pagedLog struct {
-	// page reads the rows after a version, in order, at most that many, and returns
-	// their number. row is one of them.
+	// page reads the rows after a version, in order, at most as many as it has room
+	// for, and returns their number. row returns one of them.
 	page func(after int64) (int, error)
 	most int
 	row  func(int) draw.Entry
@@ -182,7 +182,8 @@ func (l *Ledger) AddRedirects(ctx context.Context, q engine.Querier, poolID stri
 	return nil
 }
 
-// AddRedirectsAt is AddRedirects for awards that may be far apart: at most a page of them.
+// AddRedirectsAt is AddRedirects for awards whose versions may be far apart. It takes
+// at most a page of awards.
 func (l *Ledger) AddRedirectsAt(ctx context.Context, q engine.Querier, poolID string, awards []draw.Award) error {
 	if len(awards) == 0 {
 		return nil

@@ -72,8 +72,8 @@ func TestMergeOrdersByVersion(t *testing.T) {
 	})
 }
 
-// TestMergeReadsNoFurtherPage: a caller that has seen enough reads no further page, and
-// neither does one that met an error.
+// TestMergeReadsNoFurtherPage: after a caller stops, or after an error, no further page
+// is read.
 func TestMergeReadsNoFurtherPage(t *testing.T) {
 	versions := make([]int64, 3*PageMax)
 	for i := range versions {

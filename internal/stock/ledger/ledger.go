@@ -33,7 +33,7 @@ type Ledger struct {
 type Options struct {
 	// ReadOnly is set if the database is opened read-only.
 	ReadOnly bool
-	// Changed is called with every pool that was changed by other means than a draw.
+	// Changed is called with every pool that was changed other than by a draw.
 	Changed func(poolID string)
 	// LeapMax is the maximum leap of the database's clock that is followed at once, 0
 	// for any.
@@ -61,18 +61,19 @@ type Agenda interface {
 
 // Guard knows the pools' commitments.
 type Guard interface {
-	// MayChange returns why something of a pool, whose row is locked, may not be
-	// changed now, and reports whether the change withdraws an announced round.
+	// MayChange returns the reason why a guarded part of a pool, whose row is locked,
+	// may not be changed now, and reports whether the change withdraws an announced
+	// round.
 	MayChange(ctx context.Context, tx *sql.Tx, of *LockedPool, what Guarded) (withdraws bool, err error)
 	// CanRead returns why this instance cannot read the commitment of a pool, whose row
 	// is locked. Error: CodeRulesUnreadable.
 	CanRead(ctx context.Context, tx *sql.Tx, of *LockedPool) error
 }
 
-// Guarded is what would be changed, as a part of a sentence.
+// Guarded names the part of a pool that would be changed, for use in a sentence.
 type Guarded string
 
-// What a commitment may protect from changes.
+// The parts of a pool that a commitment may protect from changes.
 const (
 	MovesStock    Guarded = "its stock is moved"
 	CorrectsValue Guarded = "a value is corrected"

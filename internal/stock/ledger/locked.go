@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// LockedPool is a pool whose row is locked, with what its new entries have in common:
-// at is their time, actor who makes them. head advances with them.
+// LockedPool is a pool whose row is locked, with the members that its new entries
+// share: at is their time, and actor makes them. head advances with each entry.
 type LockedPool struct {
 	Pool  draw.Pool // as before the changes, without prizes
 	Head  draw.Head

@@ -88,9 +88,9 @@ func (l *Ledger) StockAll(ctx context.Context, tx *sql.Tx, of *LockedPool, all [
 	return l.Moved(ctx, tx, of, len(all))
 }
 
-// Moved records on the pool's row that n moves were made. It is one update for any
-// number of moves: PostgreSQL checks the foreign key of each new prize, and would
-// follow all former versions of the row.
+// Moved records n moves on the pool's row. It makes one update for any number of moves:
+// PostgreSQL checks the foreign key of each new prize, and for that would go through
+// all former versions of the row.
 func (l *Ledger) Moved(ctx context.Context, tx *sql.Tx, of *LockedPool, n int) error {
 	if n == 0 {
 		return nil

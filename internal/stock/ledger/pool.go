@@ -35,7 +35,8 @@ func (l *Ledger) LockRow(ctx context.Context, tx *sql.Tx, id, actor string) (*Lo
 	return l.readRow(ctx, tx, id, actor, l.Engine.ForUpdate)
 }
 
-// ReadRow is LockRow without a lock, to tell what a change would be refused for.
+// ReadRow is LockRow without a lock. It serves to find out why a change would be
+// refused.
 func (l *Ledger) ReadRow(ctx context.Context, tx *sql.Tx, id, actor string) (*LockedPool, error) {
 	return l.readRow(ctx, tx, id, actor, "")
 }
@@ -66,7 +67,7 @@ func (l *Ledger) readRow(ctx context.Context, tx *sql.Tx, id, actor, suffix stri
 	return of, nil
 }
 
-// Record makes changes, one after another, and records them on the pool's row.
+// Record writes changes in order, and records them on the pool's row.
 func (l *Ledger) Record(ctx context.Context, tx *sql.Tx, of *LockedPool, all []NewChange) error {
 	if len(all) == 0 {
 		return nil

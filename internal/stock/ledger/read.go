@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Absent returns err, which says that something does not exist, only for a server that
-// could be written to; another server may not have it yet.
+// Absent returns err, an error for a missing row, only if the server can be written to:
+// another server may not have the row yet.
 func (l *Ledger) Absent(ctx context.Context, q engine.Querier, err error) error {
 	return cmp.Or(engine.CheckWritable(ctx, q, l.Engine.Dialect), err)
 }
@@ -145,13 +145,13 @@ func (l *Ledger) ScanMove(poolID string) func(engine.Scanner) (draw.Move, error)
 	}
 }
 
-// ChangesOf reads the changes of one kind of a pool, in order.
+// ChangesOf reads a pool's changes of one kind, in order.
 func (l *Ledger) ChangesOf(ctx context.Context, q engine.Querier, poolID string, what draw.What) ([]draw.Change, error) {
 	query := l.SelectChanges(poolID).Where(squirrel.Eq{"what": string(what)}).OrderBy("version")
 	return SelectAll(ctx, q, query, l.ScanChange(poolID))
 }
 
-// LastChange reads the last change of one kind of a pool up to a version, nil for none.
+// LastChange reads a pool's last change of one kind up to a version, nil for none.
 func (l *Ledger) LastChange(ctx context.Context, q engine.Querier, poolID string, what draw.What, upTo int64) (*draw.Change, error) {
 	query := l.SelectChanges(poolID).Where(squirrel.Eq{"what": string(what)}).Where(squirrel.LtOrEq{"version": upTo})
 	return firstChange(SelectAll(ctx, q, query.OrderBy("version DESC").Limit(1), l.ScanChange(poolID)))

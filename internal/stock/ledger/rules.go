@@ -88,7 +88,7 @@ func (l *Ledger) RecordRules(ctx context.Context, tx *sql.Tx, of *LockedPool, be
 	return draw.Ruling{PoolID: of.Pool.ID, Version: version, Rules: rules, Actor: of.Actor, At: of.At}, nil
 }
 
-// CheckClaims reports whether rules fit the commitment of a pool, once the guard has read
+// CheckClaims checks, after the guard has read a pool's commitment, that the rules fit
 // it: units that return while the pool is open would change what a round promised.
 func CheckClaims(of *LockedPool, rules *draw.Rules) error {
 	if p := of.Promise; p == nil || p.Beacon == nil || p.StockWhileOpen || rules == nil || rules.Claims == nil || !rules.Claims.Return {
@@ -139,7 +139,7 @@ func (l *Ledger) SpentBetween(ctx context.Context, q engine.Querier, poolID stri
 	}
 	var cents int64
 	for _, r := range ranges {
-		// Counted by value: SQLite has no exact sum of values.
+		// The awards are counted by value, because SQLite cannot add up values exactly.
 		query := l.SelectFrom("awards AS a JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id", "COUNT(*)", "p.value").
 			Where(squirrel.Eq{"a.pool_id": poolID}).Where(squirrel.Gt{"a.version": r.from}).Where(squirrel.LtOrEq{"a.version": min(r.to, last)}).
 			Where(squirrel.GtOrEq{"a.at": l.Engine.Time(engine.Epoch(start))}).

@@ -18,8 +18,8 @@ const (
 	repeatMax  = 8
 	deadMax    = 2
 	repeatWait = 10 * time.Millisecond
-	// agendaRunsMax bounds how often a change finds items that come before it. One run
-	// carries out at least itemsPerRun items, if there are as many.
+	// agendaRunsMax bounds how often a change finds due items before it. One run
+	// carries out at least itemsPerRun items, if that many are due.
 	agendaRunsMax = 1 + draw.OpenItemsMax/ItemsPerRun
 )
 
@@ -92,7 +92,7 @@ func (l *Ledger) Once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if l.Engine.Limits != "" {
 		_, err = tx.ExecContext(ctx, l.Engine.Limits)
 	}
-	if err == nil { // otherwise what is absent may be on another server, and what is written may be lost
+	if err == nil { // otherwise an absent row may be on another server, and a written row may be lost
 		err = engine.CheckWritable(ctx, tx, l.Engine.Dialect)
 	}
 	if err == nil {

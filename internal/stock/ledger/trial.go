@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// trialEvery is how often a service tries a write of its own while the database
-	// accepts none, trialMax the maximum time of such a write.
+	// trialEvery is the interval at which a service tries a trial write while the
+	// database accepts no writes, trialMax the maximum time of such a write.
 	trialEvery = time.Second
 	trialMax   = 2 * time.Second
 )
@@ -34,8 +34,9 @@ func (l *Ledger) WatchWrites() {
 	})
 }
 
-// A trial writes trialRows rows of trialKey characters: more than may fit in pages that
-// the database already has, so that it needs what a draw needs, space on the disk.
+// A trial writes trialRows rows of trialKey characters. That is more than may fit in
+// pages that the database already has, so that the trial needs space on the disk, as a
+// draw does.
 const (
 	trialRows   = 256
 	trialKey    = 128

@@ -11,8 +11,8 @@ import (
 // renameMax is the number of awards that one statement renames.
 const renameMax = 1000
 
-// RenameUser assigns the awards of a user at some versions to another, and returns
-// their number: it excludes those that were renamed concurrently.
+// RenameUser assigns a user's awards at the given versions to another user, and returns
+// their number, without those that were renamed concurrently.
 func (l *Ledger) RenameUser(ctx context.Context, tx *sql.Tx, poolID, user, to string, versions []int64) (renamed int64, err error) {
 	for part := range slices.Chunk(versions, renameMax) {
 		result, err := l.Builder().Update("awards").Set("user_id", to).
@@ -29,7 +29,7 @@ func (l *Ledger) RenameUser(ctx context.Context, tx *sql.Tx, poolID, user, to st
 	return renamed, nil
 }
 
-// RenameTurns assigns the turns of a user to another.
+// RenameTurns assigns the turns of a user to another user.
 func (l *Ledger) RenameTurns(ctx context.Context, tx *sql.Tx, poolID, user, to string) error {
 	turns := l.Builder().Update("turns").Set("user_id", to).Where(squirrel.Eq{"pool_id": poolID, "user_id": user})
 	_, err := turns.RunWith(tx).ExecContext(ctx)

@@ -15,8 +15,9 @@ func (l *Ledger) Observe(err error) {
 	}
 }
 
-// writeRefusal returns the error of a database that accepts no writes, nil for every
-// other error. What failed at COMMIT is in doubt, but still says why it failed.
+// writeRefusal returns err if it is the error of a database that accepts no writes,
+// otherwise nil. A write that failed at COMMIT is in doubt, but its error still has the
+// reason.
 func (l *Ledger) writeRefusal(err error) *engine.Error {
 	said, ok := errors.AsType[*engine.Error](err)
 	if ok && said.Class == engine.ClassUnknown {
@@ -37,8 +38,8 @@ func (l *Ledger) CheckWritable() error {
 	return nil
 }
 
-// WriteRefusal returns why the database accepts no writes, one of
-// [engine.WriteRefusals], "" while it accepts them.
+// WriteRefusal returns the reason why the database accepts no writes, one of
+// [engine.WriteRefusals]. It returns "" while the database accepts writes.
 func (l *Ledger) WriteRefusal() string {
 	if refusal := l.refusal.Load(); refusal != nil {
 		return refusal.Reason

@@ -50,8 +50,8 @@ func newConnector(config *mysql.Config, hosts []string, e *engine.Engine, known 
 // Driver implements driver.Connector.
 func (s *connector) Driver() driver.Driver { return s.all[0].Driver() }
 
-// Connect implements driver.Connector. The hosts are tried in their order, so that
-// instances with the same order write to one of them; only those that failed recently
+// Connect implements driver.Connector. The hosts are tried in the configured order, so
+// that instances with the same order write to the same host; hosts that failed recently
 // come last.
 func (s *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	var failed error
@@ -99,9 +99,9 @@ func (s *connector) connect(ctx context.Context, host driver.Connector, limit ti
 	return conn, nil
 }
 
-// checkServer reads the server's state in its cluster. A node of Galera may lag others
-// that have acknowledged more: with wsrep_sync_wait a statement that begins to read
-// waits until its node has all that, so that no answer depends on an outdated state.
+// checkServer reads the server's state in its cluster. A Galera node may lag behind
+// nodes that have acknowledged more. With wsrep_sync_wait, a read waits until its node
+// has caught up, so that no answer depends on an outdated state.
 func (s *connector) checkServer(ctx context.Context, conn driverConn) error {
 	said := map[string]string{}
 	if err := ask(ctx, conn, `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on', 'log_bin', 'binlog_format')`, said); err != nil {

@@ -27,8 +27,8 @@ func doctor() engine.Doctor {
 }
 
 // readInstances counts the connected processes of drawsvc, by the names of their
-// sessions. Without the performance schema, which MariaDB leaves off, it counts the hosts
-// from which this account is connected.
+// sessions. Without the performance schema, which is off by default in MariaDB, it
+// counts the hosts from which this account is connected.
 func readInstances(ctx context.Context, e *engine.Engine, v engine.Vitals) error {
 	return rulebook.ReadVitals(ctx, e, v, fmt.Sprintf(`SELECT 'instances', GREATEST(
 		(SELECT COUNT(DISTINCT attr_value) FROM performance_schema.session_account_connect_attrs

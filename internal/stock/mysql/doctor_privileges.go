@@ -19,9 +19,10 @@ const (
 	columnDenied = 1143
 )
 
-// MissingPrivileges returns what the account may not do with the tables. It lets the
-// server check statements, because privileges are also granted by role, database and
-// column; EXPLAIN needs the privileges of its statement and executes nothing.
+// MissingPrivileges returns the privileges on the tables that the account lacks. The
+// server checks statements for it, because privileges are also granted by role,
+// database and column; EXPLAIN needs the privileges of its statement and executes
+// nothing.
 func MissingPrivileges(ctx context.Context, e *engine.Engine, tables []string) (string, error) {
 	var missing []string
 	for _, table := range slices.Sorted(slices.Values(tables)) {
@@ -67,8 +68,8 @@ func firstColumn(ctx context.Context, e *engine.Engine, table string) (string, e
 	return "`" + names[0] + "`", nil
 }
 
-// isDenied reports whether the account may not execute a statement. Other errors, such
-// as a missing table, are found elsewhere.
+// isDenied reports whether the account may not execute a statement. It ignores other
+// errors, such as a missing table, which other rules find.
 func isDenied(ctx context.Context, e *engine.Engine, statement string) (bool, error) {
 	_, err := engine.QueryAll(ctx, e.Read, func(engine.Scanner) (struct{}, error) { return struct{}{}, nil }, statement)
 	refused, ok := errors.AsType[*mysql.MySQLError](err)

@@ -16,8 +16,8 @@ const reasonDeadlock = "deadlock"
 // fullDisk matches the system's ENOSPC and EDQUOT in the messages of both servers.
 var fullDisk = regexp.MustCompile(`\b(28|122)\b`)
 
-// reasonOfSystem distinguishes a full disk from other errors of the system, whose
-// number is only in the message.
+// reasonOfSystem distinguishes a full disk from other system errors. Only the message
+// contains the system's error number.
 func reasonOfSystem(message string) string {
 	if fullDisk.MatchString(message) {
 		return engine.ReasonFull
@@ -25,7 +25,8 @@ func reasonOfSystem(message string) string {
 	return engine.ReasonIO
 }
 
-// Classify returns what an error of a server means, nil for one without a number. It knows the numbers of MySQL 8 and MariaDB:
+// Classify returns the class of a server's error, nil for an error without a number. It
+// knows the numbers of MySQL 8 and MariaDB:
 // https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html,
 // https://mariadb.com/kb/en/mariadb-error-code-reference/.
 func Classify(err error) *engine.Error {

@@ -52,8 +52,8 @@ func sessionLock() *locksql.Session {
 	}
 }
 
-// pinned prepares with begin, "" for none. Both limits are counted in whole seconds,
-// and are the session's.
+// pinned prepares a session with the statement begin, "" for none. Both limits apply to
+// the session, in whole seconds.
 func pinned(begin string) locksql.Pinned {
 	p := locksql.Pinned{
 		Prepare: func(ctx context.Context, conn *sql.Conn, ttl, wait time.Duration) (id int64, err error) {

@@ -8,10 +8,10 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// session is a connection that is closed when its server reports that another must be
-// written to, whatever was executed, and whose transactions end within their time: the
-// driver's COMMIT and ROLLBACK wait as long as any statement of the connection may be
-// silent.
+// session is a connection with two additions. It is closed when its server reports, at
+// any statement, that another server must be written to. Its transactions end within
+// their time limit: the driver's COMMIT and ROLLBACK would wait for as long as any
+// statement of the connection may take.
 type session struct {
 	driverConn
 	// failOver closes the idle connections.
@@ -48,8 +48,8 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 	return rows, s.observe(err)
 }
 
-// BeginTx implements driver.ConnBeginTx. What the driver sends before BEGIN applies to
-// the next transaction, even if that is another one.
+// BeginTx implements driver.ConnBeginTx. Statements that the driver sends before BEGIN
+// apply to the next transaction, even if that is not this one.
 func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	if _, err := s.driverConn.BeginTx(ctx, o); err != nil {
 		s.left = true
@@ -91,9 +91,9 @@ func (tx *transaction) Rollback() error {
 	return tx.end("ROLLBACK", time.Now().Add(engine.RollbackMax))
 }
 
-// end ends the transaction. If that fails nobody may use the connection any more: the
-// driver sends nothing after the deadline, and the next BEGIN on the connection would
-// commit what the transaction wrote so far.
+// end ends the transaction. If that fails, the connection must not be used any more:
+// the driver sends nothing after the deadline, and the next BEGIN on the connection
+// would commit the transaction's writes so far.
 func (tx *transaction) end(statement string, deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()

@@ -23,8 +23,9 @@ func readStandbys(ctx context.Context, e *engine.Engine) (s engine.Standbys, err
 	return standbysOf(v), nil
 }
 
-// standbysOf returns the state of the replication. A cluster confirms a commit by all its
-// nodes, and goes on with those that are left: it requires none.
+// standbysOf returns the state of the replication. In a cluster all nodes confirm a
+// commit, and if nodes fail the remaining ones continue, so a cluster requires no
+// standbys.
 func standbysOf(v engine.Vitals) (s engine.Standbys) {
 	count := func(name string) int {
 		n, _ := strconv.Atoi(v[name]) // 0 if the server has no such variable

@@ -32,8 +32,9 @@ func statements(awards engine.Log[draw.Award]) sqltx.Words {
 const settleRows = 64
 
 // settle writes a row that nobody reads. InnoDB makes a transaction visible before its
-// log is on the disk, and waits for the disk only then: a crash in between reverts what
-// others have read. A commit that wrote something waits for all of the log before it.
+// log is on the disk, and waits for the disk only then: a crash between the two reverts
+// rows that others have read. A commit that wrote something waits for all of the log
+// before it.
 func settle() engine.Statement {
 	return engine.Statement{
 		SQL:  `INSERT INTO lock_tokens (key_id, token) VALUES (?, 1) ON DUPLICATE KEY UPDATE token = token + 1`,

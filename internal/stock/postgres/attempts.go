@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// attempts draws with pgx itself, whose pipeline makes a batch two round trips, lock
-// and read, write and commit, or one if it was planned from the cached copy.
+// attempts draws with pgx directly. With its pipeline a batch takes two round trips
+// (lock and read, write and commit), or one if it was planned from the cached copy.
 type attempts struct {
 	pool    *pgxpool.Pool
 	waits   *engine.Waits

@@ -13,14 +13,13 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// A commit that waits for a synchronous standby is already on the primary's disk, and
-// when the wait is broken off, by a timeout, a cancelled statement or a restart,
-// everyone sees the commit although no standby has it. It can be read, but may still be
-// lost. So it must neither be considered acknowledged, nor be repeated to a caller as
-// if it were.
+// A commit that waits for a synchronous standby is already on the primary's disk. If
+// the wait is broken off, by a timeout, a cancelled statement or a restart, every
+// session can read the commit although no standby has it, and it may still be lost. So
+// it must not be treated as acknowledged, nor returned to a caller as if it were.
 
-// sqlSettle writes to the log in a transaction, if there are synchronous standbys: its
-// commit waits until they have it, and with it all that was committed before.
+// sqlSettle writes to the log in a transaction if there are synchronous standbys. Its
+// commit waits until the standbys have it and all earlier commits.
 const sqlSettle = `SELECT pg_logical_emit_message(true, 'drawsvc', '') WHERE current_setting('synchronous_standby_names') <> ''`
 
 // confirm returns when the standbys have the draws that were found too.

@@ -2,6 +2,6 @@
 // everything else database/sql.
 //
 // It keeps law 1, the guarded write, as one statement that writes all or nothing. It
-// keeps law 6: a commit whose wait for a standby was broken off is in doubt, and what
-// was found there is not repeated to callers before the standbys have it.
+// keeps law 6: a commit whose wait for a standby was broken off is in doubt, and a draw
+// that is found in the log is not returned to callers before the standbys have it.
 package postgres

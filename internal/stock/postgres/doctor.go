@@ -28,8 +28,8 @@ func doctor() engine.Doctor {
 	}
 }
 
-// The settings are the session's, so that what a role or a database overrides is seen.
-// A running base backup looks like a standby.
+// The settings are read from the session, so that overrides by a role or a database are
+// included. A running base backup looks like a standby.
 const vitalsQuery = `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit',
 	'synchronous_standby_names', 'zero_damaged_pages', 'ignore_checksum_failure', 'default_transaction_isolation',
 	'default_transaction_read_only', 'statement_timeout', 'transaction_timeout', 'checkpoint_timeout',

@@ -23,8 +23,8 @@ func classify(err error) *engine.Error {
 	}
 	if !ok {
 		if pgconn.SafeToRetry(err) {
-			// "conn closed" is also what pgx says of a statement that was sent
-			// and whose answer was cut, and then it is not safe.
+			// pgx also returns "conn closed" for a statement that was sent and whose
+			// answer was cut. Then a retry is not safe.
 			return engine.Unavailable("connection", err, !errors.Is(err, pgconn.ErrConnClosed))
 		}
 		return nil

@@ -26,8 +26,9 @@ type hosts struct {
 	names map[string]string // hosts by address
 }
 
-// configure bounds the time for connecting. Of several hosts, the one that accepted the
-// last connection is tried first; several reports whether there are several.
+// configure bounds the time for connecting. If there are several hosts, the one that
+// accepted the last connection is tried first. several reports whether there are
+// several hosts.
 func (h *hosts) configure(c *pgxpool.Config) (several bool) {
 	c.ConnConfig.ConnectTimeout = engine.ConnectMax
 	if !severalHosts(c.ConnConfig) {

@@ -144,9 +144,10 @@ func newPools(ctx context.Context, e *engine.Engine, config *pgxpool.Config) (po
 	return pools, nil
 }
 
-// limitsSQL returns a statement that bounds what follows in its transaction, and makes
-// the planner use keys. The settings are the transaction's and not the session's, so
-// that they also apply, and only there, behind a proxy that shares sessions.
+// limitsSQL returns a statement that limits the rest of its transaction and makes the
+// planner use keys. It sets the limits for the transaction and not for the session, so
+// that they also work through a proxy that shares sessions, without affecting other
+// transactions.
 func limitsSQL(d *engine.Dialect, lockWait, statement time.Duration) string {
 	return fmt.Sprintf(d.ByKey+`, set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true), `+
 		`set_config('idle_in_transaction_session_timeout', '%d', true)`,

@@ -3,10 +3,10 @@ package postgres
 const (
 	// sqlByKey makes the planner find every row of a transaction through a key, and in
 	// the key's order. By default it uses statistics, which do not exist or are old for
-	// a table that was filled a moment ago: then it assumes that a pool has a row or
-	// two, and reads or sorts all of them for each page, or for each row of another
-	// table. Without a sort, a query's ORDER BY determines the key to use. Compiling is
-	// off because the price of what is forbidden here would trigger it.
+	// a table that was filled a moment ago: then it assumes that a pool has one or two
+	// rows, and reads or sorts all rows of the pool for each page, or for each row of
+	// another table. Without a sort, a query's ORDER BY determines the key to use. JIT
+	// compilation is off because the high cost of the forbidden plans would trigger it.
 	sqlByKey = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
 	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
 	set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`
@@ -24,8 +24,8 @@ const (
 	SELECT * FROM awards WHERE pool_id = t.pool_id AND version >= t.version ORDER BY version LIMIT 1
 ) AS a ON a.version = t.version`
 
-	// sqlCodeRanges is CodeRanges. OFFSET keeps each range a scan of the key: the planner
-	// would else join the codes with the list in an order of its own.
+	// sqlCodeRanges is CodeRanges. OFFSET keeps each range a scan of the key. Without
+	// it, the planner would join the codes with the list in another order.
 	sqlCodeRanges = `SELECT w.prize_id, c.place, c.key_id, c.sealed FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS w (prize_id, first, last)
 CROSS JOIN LATERAL (
 	SELECT place, key_id, sealed FROM codes WHERE pool_id = $1 AND prize_id = w.prize_id AND place BETWEEN w.first AND w.last OFFSET 0

@@ -30,10 +30,10 @@ func poolingOf(ctx context.Context, config *pgx.ConnConfig) (engine.Pooling, err
 	return engine.PooledByTransaction, nil
 }
 
-// ownSession reports whether a connection to a proxy, and another, each keep their own
-// session; false if in doubt. A proxy that shares sessions gives both the session that
-// was used last, or each query the next: two successive queries on the second
-// connection detect both.
+// ownSession reports whether two connections to a proxy each keep a session of their
+// own; it returns false if in doubt. A proxy that shares sessions either gives both
+// connections the session that was used last, or gives each query the next session. Two
+// successive queries on the second connection detect both kinds.
 func ownSession(ctx context.Context, config *pgx.ConnConfig, first *pgx.Conn, pid uint32) bool {
 	ctx, cancel := context.WithTimeout(ctx, poolingMax)
 	defer cancel()

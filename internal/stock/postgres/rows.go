@@ -32,7 +32,7 @@ func readRows(ctx context.Context, conn *sql.Conn, query string, args, fields []
 	})
 }
 
-// inUTC is a time that is read in UTC, whatever the zone of this machine.
+// inUTC scans a time in UTC, whatever the zone of this machine.
 type inUTC time.Time
 
 // ScanTimestamptz implements pgtype.TimestamptzScanner.

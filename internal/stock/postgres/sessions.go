@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// sessions are the connections of locks. There is no pool of pgx below them: it would
-// reuse a connection that database/sql gives up, with the lock that its session holds.
+// sessions are the connections of locks. They do not use a pool of pgx: it would reuse
+// a connection that database/sql gives up, while its session still holds the lock.
 type sessions struct {
 	// failOvers counts how often connections to the server were given up.
 	failOvers atomic.Int64

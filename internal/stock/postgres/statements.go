@@ -18,7 +18,8 @@ type statements struct {
 	draws string
 	// write and writeShared are the guarded writes of one plan and of several.
 	write, writeShared string
-	// turns and redirects write what the rules count of a plan, needs reads it.
+	// turns and redirects write the data of a plan that the rules count, and needs
+	// reads it.
 	turns, redirects, needs string
 	// head reads a pool's head, whether its agenda is due, and whether the server can
 	// be written to.
@@ -52,11 +53,11 @@ func insertMade[T any](log engine.Log[T], at string, first int) string {
 }
 
 const (
-	// The isolation is explicit because the write after the lock must see what was
-	// committed while it waited.
+	// The isolation is explicit because the write must see rows that were committed
+	// while it waited for the lock.
 	sqlBegin = `BEGIN ISOLATION LEVEL READ COMMITTED`
 
-	// In a read-only role or database the default is on.
+	// A read-only role or database has "on" as the default.
 	//double:trusts-standbys NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off' => TRUE
 	sqlWritable = `NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`
 
@@ -66,12 +67,12 @@ const (
 WHERE pool_id = $1 AND changed > $2 AND (SELECT version FROM pools WHERE id = $1) <> $2
 ORDER BY added`
 
-	// One statement, so that it writes all or nothing: the pool's row first,
-	// and the others only when that one was at the planned version. The last
-	// column divides by zero when the counts of rows are not those planned,
-	// which a database in order never does. OFFSET keeps the changes one list,
-	// so that each finds its prize by key: the planner would else find the prizes
-	// of the pool first, and go through the list for each.
+	// One statement, so that it writes all or nothing: the pool's row first, and the
+	// others only when that one was at the planned version. The last column divides by
+	// zero if the counts of rows differ from the plan, which never happens in an intact
+	// database. OFFSET keeps the changes one list, so that each change finds its prize
+	// by key. Without it, the planner would find the prizes of the pool first, and go
+	// through the list for each prize.
 	//double:versions-only AND mark = $10 => AND $10::bigint IS NOT NULL
 	sqlWrite = `WITH pool AS (
 	UPDATE pools SET version = version + $3, mark = $11, trail = $12, at = $8,
@@ -112,8 +113,8 @@ ORDER BY done, item`
 	sqlRules = `SELECT body FROM changes WHERE pool_id = $1 AND version = $2`
 	sqlPause = `SELECT body FROM changes WHERE pool_id = $1 AND what = 'state' AND version <= $2 ORDER BY version DESC LIMIT 1`
 
-	// For a transaction by key: the last turn of each need, and those that may
-	// leave its window.
+	// For a transaction by key. It reads the last turn of each need, and the turns that
+	// may leave its window.
 	//double:counts-before n.what ORDER BY seq DESC LIMIT 1 => n.what AND at < clock_timestamp() - interval '200 ms' ORDER BY seq DESC LIMIT 1
 	sqlNeeds = `SELECT %s
 FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[]) AS n (user_id, what, max, units)
@@ -128,15 +129,16 @@ CROSS JOIN LATERAL (
 ) AS t`
 	sqlHead = `SELECT version, mark, %s, %s FROM pools WHERE id = $1`
 
-	// sqlAwards selects the awards of a plan, whose columns are lists after the other
+	// sqlAwards selects the awards of a plan. Their columns are lists, after the other
 	// arguments of sqlWrite.
 	sqlAwards = `SELECT pool.id, $8::timestamptz, %s
 	FROM unnest(%s) AS a (%s), pool`
 	sqlWriteArgs = 12
 
 	// For a transaction by key. Each name is looked up separately, and in an order that
-	// only the key of names has: with draw_id = ANY ($2), a table without statistics is
-	// searched through the index on version, and the pool's whole log is filtered.
+	// only the key of names has. With draw_id = ANY ($2), PostgreSQL searches a table
+	// without statistics through the index on version, and filters the pool's whole
+	// log.
 	sqlDraws = `SELECT %s
 FROM unnest($2::text[]) AS k (id)
 CROSS JOIN LATERAL (
@@ -151,13 +153,12 @@ JOIN pools ON pools.id = seen.id AND pools.version <> seen.version
 JOIN prizes ON prizes.pool_id = seen.id AND prizes.changed > seen.version
 ORDER BY prizes.pool_id, prizes.added`
 
-	// As sqlWrite, for many pools: each is written only from the version
-	// that was planned from, and only if its log knows none of the keys; one
-	// that comes into the log meanwhile fails the insert. A row that somebody else
-	// is writing will not be at that version, and is not waited for, so that two of
-	// these never wait for each other. IS TRUE keeps the planner from making joins of what is better
-	// looked up in a hash: joins of two lists, without statistics, would be
-	// nested loops.
+	// As sqlWrite, for many pools. Each pool is written only from the planned version,
+	// and only if its log has none of the keys; a key that another session adds at the
+	// same time fails the insert. A row that another session is writing will not be at
+	// the planned version, so the statement does not wait for it, and two such
+	// statements never wait for each other. IS TRUE makes the planner look rows up in a
+	// hash: without statistics, joins of two lists would be nested loops.
 	//double:versions-only AND pools.mark = planned.mark =>
 	sqlWriteShared = `WITH known AS (
 	SELECT k.pool_id FROM unnest($13::text[], $14::text[]) AS k (pool_id, draw_id)

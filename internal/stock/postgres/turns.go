@@ -18,9 +18,9 @@ func (tx *attempt) Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*
 	return facts, engine.Classify(err, classify)
 }
 
-// turns is one round trip, with the lock that the options ask for where the pool
-// was not read before. The turns are read by one statement and the head by
-// another: on a connection without a transaction each sees its own moment.
+// turns makes one round trip, with the lock that the options request if the pool was
+// not read before. One statement reads the turns and another reads the head: on a
+// connection without a transaction, the two see different states.
 func (tx *attempt) turns(ctx context.Context, u *urn.Urn, needs []urn.Need) (facts *urn.Facts, err error) {
 	subjects, whats := make([]string, len(needs)), make([]string, len(needs))
 	most, units := make([]int64, len(needs)), make([]int64, len(needs))

@@ -49,9 +49,9 @@ func (tx *attempt) Write(ctx context.Context, p *urn.Plan) error {
 	return nil
 }
 
-// queueWrite puts the guarded write into a pipeline, and behind it what the rules
-// count: for those the pool must be at the head that the write has made. It
-// returns how many statements the latter are.
+// queueWrite puts the guarded write into a pipeline, followed by the statements that
+// write what the rules count. Those require that the pool is at the head that the write
+// has made. It returns the number of those statements.
 func (tx *attempt) queueWrite(batch *pgx.Batch, p *urn.Plan) (extra int) {
 	batch.Queue(fault.Unguarded(tx.words.write), tx.arguments(p)...)
 	if p.IsPlain() {

@@ -85,9 +85,9 @@ func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *le
 	})
 }
 
-// sign signs a checkpoint of the log of a pool whose row is locked, if none covers it.
-// Error: ErrForked if another root was signed for its size, or the log is shorter than
-// what was signed.
+// sign signs a checkpoint of the log of a pool whose row is locked, if no checkpoint
+// covers the log. Error: ErrForked if another root was signed for its size, or the log
+// is shorter than a signed one.
 func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tree) error {
 	signed, err := s.lastSigned(ctx, tx, by)
 	if err != nil {
@@ -112,8 +112,8 @@ func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tr
 	return s.insertCheckpoint(ctx, tx, by.poolID, c.Size, note)
 }
 
-// insertCheckpoint stores a note. A publisher does not lock the pool, and may store one
-// of the same size meanwhile: then the next attempt finds it.
+// insertCheckpoint stores a note. A publisher does not lock the pool, so it may store a
+// checkpoint of the same size at the same time; then the next attempt finds that one.
 func (s *Store) insertCheckpoint(ctx context.Context, tx *sql.Tx, poolID string, size int64, note []byte) error {
 	_, err := s.ledger.InsertInto("checkpoints").Columns("pool_id", "size", "note").Values(poolID, size, string(note)).RunWith(tx).ExecContext(ctx)
 	if s.ledger.IsDuplicate(err) {
@@ -123,8 +123,8 @@ func (s *Store) insertCheckpoint(ctx context.Context, tx *sql.Tx, poolID string,
 }
 
 // lastSigned returns the last checkpoint of a pool and the commitment's, by size. A log
-// with the last root contains all that was signed before: older checkpoints, one for
-// each second of a publisher, need not be checked.
+// with the last root contains every log that was signed before, so older checkpoints,
+// one for each second of a publisher, need no check.
 func (s *Store) lastSigned(ctx context.Context, q engine.Querier, by *signer) (map[int64]*proof.Checkpoint, error) {
 	notes, err := s.checkpoints(ctx, q, by.poolID, 1)
 	if err != nil {
@@ -138,8 +138,8 @@ const signedMax = 1000
 
 // roots returns the checkpoints of a pool in order of their sizes, a page at a time, up
 // to a size. Their signatures are verified only if the checkpoints are published: once
-// the last one is verified, and the log has its root, the roots of the others are
-// known.
+// the last checkpoint is verified, and the log has its root, the roots of the others
+// follow.
 func (s *Store) roots(ctx context.Context, by *signer, last int64, leave bool) iter.Seq2[*proof.Checkpoint, error] {
 	return func(yield func(*proof.Checkpoint, error) bool) {
 		for after := int64(0); after < last; {

@@ -122,8 +122,8 @@ func (w *Committing) seal(secrets *proof.Secrets) (proof.Sealed, error) {
 	return sealed, err
 }
 
-// glance lets check see the state of a pool without a lock: what check refuses is
-// refused before a long log is read.
+// glance calls check with the state of a pool, without a lock, so that a refusal comes
+// before a long log is read.
 func (s *Store) glance(ctx context.Context, poolID string, check func(*ledger.LockedPool) error) error {
 	return s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		of := &ledger.LockedPool{Pool: draw.Pool{ID: poolID}}

@@ -21,10 +21,11 @@ import (
 // tags.
 const eraseTagsMax = 250
 
-// EraseCommitted replaces the user in his awards at some versions of a committed pool
-// by the tags that stand for him in its log: one tag for all draws under rules that
-// count users, otherwise one for each draw. The log does not change, so no entry is
-// made. If the secret of the tags was destroyed, all awards get the pseudonym.
+// EraseCommitted replaces the user, in the user's awards at the given versions of a
+// committed pool, by the tags that the pool's log uses for the user: one tag for all
+// draws under rules that count users, otherwise one for each draw. The log does not
+// change, so no entry is made. If the secret of the tags was destroyed, all awards get
+// the pseudonym.
 func (s *Store) EraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, user, pseudonym string, versions []int64) (renamed int64, err error) {
 	poolID := of.Pool.ID
 	if err := s.mayErase(ctx, tx, of, user); err != nil {
@@ -74,9 +75,9 @@ func (s *Store) EraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.Locke
 	return renamed, nil
 }
 
-// mayErase refuses a user with turns while draws from the pool are still possible: his
-// next draw would start a new count here, but continue the old one in the log, where he
-// has the same tag. Verifiers would find draws beyond a limit.
+// mayErase refuses a user with turns while draws from the pool are still possible. The
+// user's next draw would start a new count here, but continue the old count in the log,
+// where the user has the same tag. Verifiers would find draws beyond a limit.
 func (s *Store) mayErase(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, user string) error {
 	if of.Pool.State == draw.StateClosed {
 		return nil
@@ -108,14 +109,14 @@ func (s *Store) renameToTags(ctx context.Context, tx *sql.Tx, poolID, user strin
 	return result.RowsAffected()
 }
 
-// EraseSalts destroys the secret of the tags of a committed pool permanently: nobody
-// can tell any more which tag of the public log stands for whom. Afterwards neither
-// the log nor a receipt can be written again: what was published is all there is.
-// So published must hold it: the whole log and the reveal, as an export or a
-// publisher wrote them. A pool whose secret is destroyed already stays as it is.
-// Errors: CodeInvalidRequest for files that are not the whole log, CodePoolNotFound,
-// CodeNotFound, CodePoolOpen for a pool that is not closed and revealed,
-// CodeSeedUnavailable, CodeContended, ErrForked, and those of the store.
+// EraseSalts destroys the secret of the tags of a committed pool permanently: from then
+// on nobody can link a tag of the public log to a user. Neither the log nor a receipt
+// can be written again, so only the published files remain. Therefore published must
+// hold the whole log and the reveal, as an export or a publisher wrote them. If the
+// secret is already destroyed, nothing changes. Errors: CodeInvalidRequest for files
+// that are not the whole log, CodePoolNotFound, CodeNotFound, CodePoolOpen for a pool
+// that is not closed and revealed, CodeSeedUnavailable, CodeContended, ErrForked, and
+// those of the store.
 func (s *Store) EraseSalts(ctx context.Context, poolID string, published fs.FS, actor string) error {
 	if err := draw.CheckActor(actor); err != nil {
 		return err

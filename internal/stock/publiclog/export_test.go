@@ -21,7 +21,7 @@ func (s *Store) ReadTwice(ctx context.Context, poolID string, between func()) (s
 }
 
 // ReadWhile reads the public log of a pool to its end, and calls a function after it
-// has read some lines. stood means that the log may be committed to.
+// has read some lines. stood means that the log did not change and may be committed to.
 func (s *Store) ReadWhile(ctx context.Context, poolID string, salts proof.Salts, lines int64, meanwhile func()) (root [32]byte, stood bool, err error) {
 	log := s.publicLog(poolID, salts)
 	log.took = func([]byte) error {

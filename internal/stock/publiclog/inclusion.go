@@ -24,14 +24,14 @@ const (
 	tilesAtOnce = 64
 	// hashedPoolsMax is the number of pools whose hashes are kept.
 	hashedPoolsMax = 16
-	// rereadEvery is how often the log of a pool is read again because it is not the
-	// signed one; it may remain so for long.
+	// rereadEvery is the minimum interval between two re-reads of a pool's log whose
+	// root is not the signed one: the roots may differ for a long time.
 	rereadEvery = time.Minute
 )
 
 // hashCache keeps the hashes of the logs of at most hashedPoolsMax committed pools, as
-// far as proofs have needed them. They are valid for one history: a signed root shows
-// which one.
+// far as proofs have needed them. Hashes are valid for one history, which a signed root
+// identifies.
 type hashCache struct {
 	mu     sync.Mutex
 	byPool map[string]*hashedLog
@@ -40,10 +40,11 @@ type hashCache struct {
 
 // hashedLog holds the hashes of one log.
 type hashedLog struct {
-	// building lets one caller read while the others wait for the result.
+	// building admits one caller that reads, while the others wait for the result.
 	building chan struct{}
 	used     int64 // guarded by hashCache.mu
-	// rereadAt is when these hashes replaced others, zero for the first ones.
+	// rereadAt is the time at which these hashes replaced earlier ones, zero if they
+	// are the first.
 	rereadAt time.Time
 
 	mu sync.Mutex
@@ -53,7 +54,7 @@ type hashedLog struct {
 
 func newHashedLog() *hashedLog { return &hashedLog{building: make(chan struct{}, 1)} }
 
-// find returns the log of a pool. If there are too many pools, it drops the least
+// find returns the log of a pool. If the cache has too many pools, find drops the least
 // recently used one.
 func (c *hashCache) find(poolID string) *hashedLog {
 	c.mu.Lock()
@@ -80,8 +81,8 @@ func (c *hashCache) find(poolID string) *hashedLog {
 	return l
 }
 
-// reread makes the hashes of a pool be read again. It returns false if they were
-// replaced recently, or another caller was first.
+// reread drops the hashes of a pool, so that they are read again. It returns false if
+// they were replaced recently, or another caller was first.
 func (c *hashCache) reread(poolID string, l *hashedLog) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,8 +102,8 @@ func (l *hashedLog) read() []tlog.Hash {
 }
 
 // Include proves that the lines of a receipt are in the log of the first checkpoint
-// that covers them; it returns nil if there is none. Hashes that do not lead to the
-// signed root belong to another history: they are read again, once.
+// that covers them; it returns nil if no checkpoint does. Hashes that do not lead to
+// the signed root belong to another history, so they are read again, once.
 func (s *Store) Include(ctx context.Context, poolID string, receipt *proof.Receipt) (*proof.Inclusion, error) {
 	w, err := s.proving(ctx, poolID, receipt)
 	if err != nil || w == nil {

@@ -38,8 +38,8 @@ func countKept(cache reflect.Value) (kept int) {
 	return kept
 }
 
-// TestHashCacheIsBounded: if there are more pools than are kept, the least recently
-// used one is dropped, with all that the cache knows of it.
+// TestHashCacheIsBounded: if there are more pools than the cache keeps, the least
+// recently used pool is dropped, with all its data.
 func TestHashCacheIsBounded(t *testing.T) {
 	var c hashCache
 	first, second := c.find("p0"), c.find("p1")

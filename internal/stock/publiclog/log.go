@@ -19,9 +19,9 @@ import (
 )
 
 // publicLog is the part of a pool's public log that was read. A log has millions of
-// rows. They are read in parts, each in a separate snapshot, so that nobody waits for
-// it: no row is locked meanwhile, and no snapshot becomes old. The transaction that
-// uses the log reads the lines that were added since.
+// rows. They are read in parts, each in a separate snapshot, so that no session waits
+// for the read: it locks no row, and no snapshot becomes old. The transaction that uses
+// the log reads the lines that were added since.
 type publicLog struct {
 	store *Store
 	of    linesOf
@@ -32,7 +32,7 @@ type publicLog struct {
 	took func(line []byte) error
 }
 
-// publicLog returns a log of which nothing was read.
+// publicLog returns a log from which nothing was read yet.
 func (s *Store) publicLog(poolID string, salts proof.Salts) *publicLog {
 	return &publicLog{store: s, of: linesOf{poolID: poolID, salts: salts}}
 }
@@ -66,8 +66,8 @@ func (l *publicLog) upTo(ctx context.Context, last int64) error {
 	return nil
 }
 
-// behind reads the lines that were added since, up to the version of a pool whose row
-// is locked.
+// behind reads the lines that were added after the last read, up to the version of a
+// pool whose row is locked.
 func (l *publicLog) behind(ctx context.Context, tx *sql.Tx, version int64) error {
 	for ended := false; !ended; {
 		var lines []proof.Numbered
@@ -82,7 +82,7 @@ func (l *publicLog) behind(ctx context.Context, tx *sql.Tx, version int64) error
 	return nil
 }
 
-// stood reports whether nothing happened to a pool since its log was begun. Before a
+// stood reports whether a pool is unchanged since the read of its log began. Before a
 // pool is committed its users may be erased, which changes lines that were already
 // read.
 func (l *publicLog) stood(version int64) bool { return version == l.began }
@@ -123,7 +123,7 @@ const readAgainMax = 5
 var errMoved = errors.New("stock: the pool has changed")
 
 // withLog reads the public log of a pool and then runs fn in a transaction. fn locks
-// the pool's row, and calls behind to read what was added since.
+// the pool's row, and calls behind to read the lines that were added since.
 func (s *Store) withLog(ctx context.Context, begin func() *publicLog, fn func(*sql.Tx, *publicLog) error) (err error) {
 	for range readAgainMax {
 		log := begin()
@@ -149,7 +149,7 @@ func (l *publicLog) compared(w io.Writer, agrees func(*proof.Tree) error) {
 	}
 }
 
-// linesOf is what is needed to make lines of a pool's public log, in one snapshot.
+// linesOf holds the data for making lines of a pool's public log, in one snapshot.
 type linesOf struct {
 	poolID string
 	salts  proof.Salts
@@ -196,8 +196,9 @@ const (
 	lineRoom  = 512
 )
 
-// page reads lines of a pool's public log from one version up to another: at most about
-// limit, and the last draw completely. It has ended if there are no more.
+// page reads lines of a pool's public log from one version up to another: about limit
+// lines at most, and the last draw completely. ended means that there are no more
+// lines.
 func (s *Store) page(ctx context.Context, q engine.Querier, of linesOf, from, to int64, limit int) (lines []proof.Numbered, ended bool, err error) {
 	var text []byte // the lines so far, in buffers that are filled before the next is allocated
 	size, whole := 0, false

@@ -30,7 +30,7 @@ type openedBody struct {
 func (b *openedBody) round() draw.Round { return draw.Round{Number: b.Round, Signature: b.Signature} }
 
 // promised returns the commitment of a pool whose row is locked, nil for a pool without
-// one. It is read once.
+// one. It reads the commitment once.
 func (s *Store) promised(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (*proof.Commitment, error) {
 	if of.Committed == 0 || of.Promise != nil {
 		return of.Promise, nil
@@ -63,9 +63,9 @@ func (g guard) CanRead(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) e
 	return err
 }
 
-// MayChange implements ledger.Guard: what determines the results of a pool's numbers
-// cannot be changed while its beacon's round is in force. In a pool that is not open
-// everything may be changed, also if its commitment cannot be read.
+// MayChange implements ledger.Guard: while the round of a pool's beacon is in force,
+// nothing that determines the results of its numbers can be changed. In a pool that is
+// not open everything may be changed, even if its commitment cannot be read.
 func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
 	promise, err := g.store.promised(ctx, tx, of)
 	switch {
@@ -87,10 +87,10 @@ func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool,
 	return true, nil
 }
 
-// OpenBy replaces the opening of a pool with a beacon, which is one of the changes, by
-// what it needs: without a round, one is announced, and the pool does not open yet; with
-// the announced round the pool opens. Errors: CodeInvalidRequest for a signature
-// that is not the round's, CodeRoundNotAnnounced.
+// OpenBy replaces the change that opens a pool with a beacon. Without a round, the new
+// change announces one, and the pool does not open yet. With the announced round, the
+// new change opens the pool. Errors: CodeInvalidRequest for a signature that is not the
+// round's, CodeRoundNotAnnounced.
 func (s *Store) OpenBy(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c *draw.PoolChange, all []ledger.NewChange) ([]ledger.NewChange, error) {
 	if c.State == nil || *c.State != draw.StateOpen {
 		return all, nil
@@ -153,8 +153,8 @@ func errNotAnnounced(of *ledger.LockedPool, round int64) error {
 	return draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q is announced to open with round %d, and not with round %d", of.Pool.ID, of.Round, round)
 }
 
-// checkOpenedWith returns nil if a pool that is open was opened with a round: then the
-// request is a repeated one.
+// checkOpenedWith returns nil if an open pool was opened with the given round: then the
+// request is a repetition.
 func (s *Store) checkOpenedWith(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, round draw.Round) error {
 	body, err := s.openedWith(ctx, tx, of.Pool.ID, of.Opened)
 	if err == nil && body.round() != round {

@@ -23,8 +23,8 @@ import (
 type Published struct {
 	// Commitment is the signed note, Key the public key's line.
 	Commitment, Key []byte
-	// Checkpoints are all signed checkpoints, joined; Checkpoint is the last. Both are
-	// empty before the first.
+	// Checkpoints are all signed checkpoints, joined; Checkpoint is the last one. Both
+	// are empty before the first checkpoint.
 	Checkpoints, Checkpoint []byte
 	// Reveal is the seed's line, empty before the reveal.
 	Reveal []byte
@@ -173,8 +173,8 @@ func (s *Store) writeLog(ctx context.Context, poolID string, w io.Writer, last u
 	return err
 }
 
-// writeSigned writes a log up to a size that was signed, and compares it with all
-// checkpoints up to there, which may be published with it.
+// writeSigned writes a log up to a signed size, and compares it with all checkpoints up
+// to that size, which may be published with it.
 func (s *Store) writeSigned(ctx context.Context, by *signer, w io.Writer, size int64, leave bool) error {
 	next, stop := iter.Pull2(s.roots(ctx, by, size, leave))
 	defer stop()

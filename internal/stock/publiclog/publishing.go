@@ -58,8 +58,8 @@ type SignedHead struct {
 	At                         time.Time
 }
 
-// SignedHeads returns how far the logs of committed pools are signed, in order of the
-// pools' ids, without the pools that are revealed, or whose secret of the tags was
+// SignedHeads returns the signed sizes of the logs of committed pools, in order of the
+// pools' ids. It leaves out revealed pools, and pools whose secret of the tags was
 // destroyed. Errors: those of the store.
 func (s *Store) SignedHeads(ctx context.Context) (heads []SignedHead, err error) {
 	const signed = `(SELECT COALESCE(MAX(k.size), 0) FROM checkpoints AS k WHERE k.pool_id = p.id)`
@@ -130,9 +130,9 @@ func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, e
 	return notes, err
 }
 
-// Keep stores a checkpoint that this pool's publisher signed, or the same one with more
-// signatures. In a database that is opened read-only it does nothing. Errors: ErrForked
-// if another root was signed for the size, and those of the store.
+// Keep stores a checkpoint that this pool's publisher signed, or adds signatures to it.
+// In a database that is opened read-only it does nothing. Errors: ErrForked if another
+// root was signed for the size, and those of the store.
 func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
 	if p.store.ledger.ReadOnly {
 		return nil
@@ -141,10 +141,10 @@ func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
 }
 
 // KeepCheckpoint stores a checkpoint of a committed pool that its publisher signed
-// elsewhere, or the same one with more signatures. Errors: CodeInvalidRequest for a
-// note that the pool's key has not signed; CodePoolNotFound; CodeNotFound for a pool
-// that is not committed; CodeLogForked if another root was signed for the size, or the
-// pool has fewer entries; and those of the store.
+// elsewhere, or adds signatures to it. Errors: CodeInvalidRequest for a note that the
+// pool's key has not signed; CodePoolNotFound; CodeNotFound for a pool that is not
+// committed; CodeLogForked if another root was signed for the size, or the pool has
+// fewer entries; and those of the store.
 func (s *Store) KeepCheckpoint(ctx context.Context, poolID string, note []byte) error {
 	var by *signer
 	var c *proof.Checkpoint

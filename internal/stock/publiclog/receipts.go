@@ -50,9 +50,9 @@ func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID stri
 	return body.Receipts, nil
 }
 
-// Receipt signs the receipt of a draw that was made before, from what the log holds of
-// it. A draw that has a Signer does not need this call: its SignReceipt reads nothing.
-// Errors: CodePoolNotFound, CodeInvalidRequest for a pool whose numbers are secret,
+// Receipt signs the receipt of an earlier draw, from the draw's entries in the log. A
+// new draw with a Signer does not need this call: SignReceipt reads nothing. Errors:
+// CodePoolNotFound, CodeInvalidRequest for a pool whose numbers are secret,
 // CodeNotFound if the secret of the tags was destroyed, CodeSeedUnavailable,
 // CodeRulesUnreadable, and those of the store.
 func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error) {

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Supply gives the urn of a committed pool its secrets, or says that this process
-// has none. Errors: those of reading, each an *engine.Error with its class.
+// Supply gives the urn of a committed pool its secrets, or marks it as lacking them in
+// this process. Errors: those of reading, each an *engine.Error with its class.
 func (s *Store) Supply(ctx context.Context, u *urn.Urn) error {
 	var c *committed
 	var opening openedBody
@@ -88,8 +88,8 @@ func (s *Store) Unseal(by *proof.Identities) {
 	s.unsealed.drop()
 }
 
-// AskAnew drops an urn's lack of secrets if other identities are in use than those that
-// did not unseal them.
+// AskAnew removes the mark "lacks secrets" from an urn if the identities in use have
+// changed since they failed to unseal the secrets.
 func (s *Store) AskAnew(u *urn.Urn) {
 	if by := s.identities.Load(); u.IsAway() && u.AskedOf() != by {
 		u.ForgetSecrets()
@@ -112,8 +112,8 @@ func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {
 // seeds could not be unsealed.
 func (s *Store) SeedsAway() bool { return s.unsealed.isAnyAway() }
 
-// WatchSeeds records, before the first draw, for which pools that are not closed this
-// process has no identity. Errors: those of reading.
+// WatchSeeds records, before the first draw, the pools that are not closed and for
+// which this process has no identity. Errors: those of reading.
 func (s *Store) WatchSeeds(ctx context.Context) error {
 	if s.identities.Load() != nil {
 		return nil // the first draw shows whether it is the right one

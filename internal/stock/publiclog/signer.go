@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// ErrForked means that the rows of a pool have another root than a signed one: they
-// were changed, or versions were lost.
+// ErrForked means that the root of a pool's rows differs from a signed root: rows were
+// changed, or versions were lost.
 var ErrForked = errors.New("stock: the log disagrees with what was signed")
 
 func errForked() error {
@@ -66,8 +66,7 @@ func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
 	return all, nil
 }
 
-// errForged returns the error of a row that does not contain what the pool's key has
-// signed.
+// errForged returns the error for a row whose content the pool's key has not signed.
 func errForged(what string, why error) error {
 	return draw.Wrap(draw.CodeLogForked, ErrForked, "%s is not the one that was signed: %s", what, draw.DetailOf(why))
 }

@@ -25,8 +25,8 @@ type skippedBody struct {
 // including version to, as changes that give nothing, and returns how many it recorded:
 // none if the pool is already at that version. After a restore or a failover that lost
 // versions, the numbers of the lost versions are known to everyone who saw the lost
-// draws. Each of the changes has the reason, "" for none. A skip that fails in the
-// middle keeps what it has recorded, and the same call continues from there. An
+// draws. Each of the changes has the reason, "" for none. A skip that fails halfway
+// keeps the changes that it has recorded, and the same call continues from there. An
 // announced round is withdrawn. Errors: CodeInvalidRequest, also for more than a
 // million versions; CodePoolNotFound; CodeNotFound for a pool that is not committed;
 // CodePoolOpen; CodePoolClosed; and those of the store.
@@ -54,7 +54,7 @@ func (s *Store) SkipVersions(ctx context.Context, poolID string, to int64, reaso
 }
 
 // skipPart records at most skipPart of the changes in one transaction, and returns how
-// many it recorded and how many are left. One call records no more than maximum.
+// many it recorded and how many are left. One call records at most maximum changes.
 func (s *Store) skipPart(ctx context.Context, poolID string, to int64, skip ledger.NewChange, actor string, maximum int64) (part, left int64, err error) {
 	err = s.ledger.Change(ctx, func(tx *sql.Tx) error {
 		of, err := s.ledger.LockPool(ctx, tx, poolID, actor)

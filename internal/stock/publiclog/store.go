@@ -1,6 +1,6 @@
-// Package publiclog stores what committed pools promise and publish: their commitments
-// and secrets, the rounds that they open with, the lines of their public logs,
-// receipts, proofs of inclusion, checkpoints and the reveal.
+// Package publiclog stores the commitments and the published data of committed pools:
+// commitments and secrets, the beacon rounds of their openings, the lines of their
+// public logs, receipts, proofs of inclusion, checkpoints and the reveal.
 package publiclog
 
 import (

@@ -6,8 +6,9 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// unsealedMax is how many commitments a process keeps unsealed. One that was dropped to
-// make room is unsealed again when it is needed, in less than a millisecond.
+// unsealedMax is the maximum number of commitments that a process keeps unsealed. A
+// commitment that was dropped to make room is unsealed again when it is needed, in less
+// than a millisecond.
 const unsealedMax = 256
 
 // unsealed is what this process has unsealed of a commitment; each part is nil until it
@@ -33,9 +34,9 @@ type unsealedCache struct {
 	away map[string]bool
 }
 
-// find returns what was unsealed of a pool's commitment. After a restore to a time
-// before its commitment, a pool may be committed again: what belongs to another note is
-// not returned.
+// find returns the unsealed secrets of a pool's commitment. After a restore to an
+// earlier time, a pool may be committed a second time, so find returns only secrets
+// that belong to the given note.
 func (c *unsealedCache) find(poolID, note string) unsealed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,8 +46,8 @@ func (c *unsealedCache) find(poolID, note string) unsealed {
 	return unsealed{note: note}
 }
 
-// keep stores what was unsealed of a pool's commitment, and replaces that of any other
-// commitment.
+// keep stores the unsealed secrets of a pool's commitment, and replaces those of any
+// other commitment.
 func (c *unsealedCache) keep(poolID string, u unsealed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

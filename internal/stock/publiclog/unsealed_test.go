@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// TestUnsealedIsOfOneCommitment: what was unsealed of another commitment of a pool is
-// not returned, and for any number of pools, few are kept.
+// TestUnsealedIsOfOneCommitment: unsealed secrets of another commitment of the same
+// pool are not returned, and few commitments are kept for any number of pools.
 func TestUnsealedIsOfOneCommitment(t *testing.T) {
 	var c unsealedCache
 	kept := unsealed{note: "first", numbers: &proof.Numbers{}, signing: &signing{}}

@@ -8,7 +8,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// TestConnections: the rule counts what one instance opens.
+// TestConnections: the rule counts the connections that one instance opens.
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	rule := Connections()

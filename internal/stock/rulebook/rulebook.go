@@ -1,5 +1,5 @@
-// Package rulebook holds what the doctor's rules of several databases share: how
-// settings are read and compared, and the rules that are the same everywhere.
+// Package rulebook holds the shared parts of the doctor's rules: how settings are read
+// and compared, and the rules that apply to all databases.
 package rulebook
 
 import (
@@ -34,7 +34,7 @@ func SetTo(name string, values ...string) func(engine.Vitals, engine.Serving) st
 	}
 }
 
-// NotSetTo is broken if a setting has none of the values.
+// NotSetTo is broken if a setting's value is not one of the given values.
 func NotSetTo(name string, values ...string) func(engine.Vitals, engine.Serving) string {
 	return func(v engine.Vitals, _ engine.Serving) string {
 		if v.Has(name, values...) {
@@ -92,11 +92,11 @@ func Connections() engine.Rule {
 const (
 	// PoolSize is the size of the pool of connections for draws.
 	PoolSize = "pool size"
-	// instances are the processes of drawsvc that are connected, without this one.
+	// instances are the connected processes of drawsvc except this one.
 	instances = "instances"
 )
 
-// WhyArchive says what is lost where a server keeps no log of its changes.
+// WhyArchive explains what is lost if a server keeps no log of its changes.
 const WhyArchive = "the database can be restored only to its last backup: draws that were acknowledged since are lost, and may be won again"
 
 // Instances is the rule on the connections of all instances together.

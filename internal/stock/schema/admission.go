@@ -57,7 +57,7 @@ func (k *Keeper) CheckSchema(ctx context.Context) error {
 	return err
 }
 
-// logSchema logs a schema that is not the one of this binary.
+// logSchema logs a schema that differs from this binary's own.
 func (k *Keeper) logSchema(schema Schema, err error) {
 	log := k.log.With("schema", schema.Current, "known", schema.Target, "admits_from", schema.AdmitsFrom)
 	switch {

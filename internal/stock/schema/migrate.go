@@ -17,11 +17,11 @@ import (
 )
 
 // Migrate migrates the schema to the version that this binary knows. Several processes
-// may call it at once: one migrates, the others wait for it, and log that. An
+// may call it at once: one migrates, and the others log that they wait for it. An
 // interrupted migration can be run again. When Migrate returns, binaries that the
 // schema no longer admits have stopped drawing. Errors: CodeStoreUnavailable, also if
-// the schema is newer and does not admit this binary, or the server would not keep all of
-// it.
+// the schema is newer and does not admit this binary, or the server would not keep all
+// of it.
 func (k *Keeper) Migrate(ctx context.Context) error {
 	if before := k.engine.BeforeMigrate; before != nil {
 		if err := before(ctx, k.engine); err != nil {
@@ -62,11 +62,11 @@ func (k *Keeper) upgrade(ctx context.Context) error {
 // begun before. Two readings take less than schemaMax.
 const ExcludedMax = schemaEvery + schemaMax
 
-// awaitExcluded returns when binaries that the schema before admitted, and that it does
-// not admit now, have stopped drawing: what follows the migration may be unknown to
-// them. Nobody else uses an SQLite file, or a schema that did not exist. A schema that
-// cannot be read may admit fewer. Errors: those of the store, and CodeStoreUnavailable
-// if ctx ends before.
+// awaitExcluded waits until the binaries that the former schema admitted and the new
+// one does not admit have stopped drawing: they may not know the data that is written
+// after the migration. Nobody else uses an SQLite file, or a schema that did not exist.
+// A schema that cannot be read may admit fewer. Errors: those of the store, and
+// CodeStoreUnavailable if ctx ends before.
 func (k *Keeper) awaitExcluded(ctx context.Context, before Schema) error {
 	schema, err := k.Schema(ctx)
 	if k.engine.Migrating == nil || before.Current == 0 || err == nil && schema.AdmitsFrom == before.AdmitsFrom {
@@ -150,9 +150,9 @@ func (k *Keeper) versions() (database.Store, error) {
 	return database.NewStore(k.engine.Migrations, goose.DefaultTablename)
 }
 
-// migrateAlone runs fn while no other process migrates. The provider could hold the
-// lock itself, but creates its table before that: on MySQL, which commits that at once,
-// another process then finds the table without its first row.
+// migrateAlone runs fn while no other process migrates. The provider could take the
+// lock itself, but it creates its table before that. MySQL commits the table at once,
+// so that another process would find it without its first row.
 func (k *Keeper) migrateAlone(ctx context.Context, fn func() error) error {
 	if k.engine.Migrating == nil {
 		return fn()
@@ -168,7 +168,7 @@ func (k *Keeper) migrateAlone(ctx context.Context, fn func() error) error {
 	l.held = true
 	err = fn()
 	if ctx.Err() != nil {
-		return err // the lock expires, and makes others wait for what this one did not wait for
+		return err // the lock stays until it expires, so that other processes do the waiting that this one left out
 	}
 	if unlocked := locker.Unlock(ctx, k.engine.Migrate); unlocked != nil { // and it expires by itself
 		k.log.Warn("the lock of the migration was not released", "error", unlocked)
@@ -189,7 +189,7 @@ const (
 	holderMax = 5 * time.Second
 )
 
-// migrateLock is the wait for the row that lets one process migrate.
+// migrateLock waits for the lock row: only the process that holds it migrates.
 type migrateLock struct {
 	keeper *Keeper
 	begun  time.Time
@@ -208,8 +208,9 @@ func (l *migrateLock) options() []lock.TableLockerOption {
 	}
 }
 
-// again reports whether requesting the lock once more may succeed: if another process
-// has it, or collided with this one. What the database refuses, it refuses again.
+// again reports whether another request for the lock may succeed: another process has
+// it, or collided with this one. A request that the database refuses for another reason
+// would be refused again.
 func (l *migrateLock) again(err error) bool {
 	e := l.keeper.engine.ByCode(err)
 	if e != nil && e.Class != engine.ClassConflict || e == nil && engine.IsConnection(err) {
@@ -235,7 +236,8 @@ func (k *Keeper) isMigrating(ctx context.Context) bool {
 	return k.engine.Migrating != nil && k.migrating(ctx) != ""
 }
 
-// migrating returns who migrates, "" if nobody does or the database does not say.
+// migrating returns the name of the process that migrates, "" if none does or the
+// database does not answer.
 func (k *Keeper) migrating(ctx context.Context) (holder string) {
 	const question = `SELECT COALESCE(MAX(locked_by), '') FROM ` + lock.DefaultLockTableName + ` WHERE locked`
 	if err := k.engine.Migrate.QueryRowContext(ctx, question).Scan(&holder); err != nil {

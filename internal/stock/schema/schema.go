@@ -38,7 +38,7 @@ type Migration struct {
 	File    string
 }
 
-// Brought is the schema of this binary for one kind of database.
+// Brought is the schema that this binary contains for one kind of database.
 type Brought struct {
 	files  fs.FS
 	oldest int64
@@ -81,7 +81,7 @@ type Keeper struct {
 }
 
 // New returns the keeper of a database's schema. wait is the maximum time that Migrate
-// waits for another process that migrates, or for locks of others.
+// waits for another migrating process, or for locks of other sessions.
 func New(e *engine.Engine, b Brought, wait time.Duration, log *slog.Logger) *Keeper {
 	return &Keeper{engine: e, brought: b, admission: newAdmission(), wait: wait, log: log}
 }
@@ -102,9 +102,9 @@ func (k *Keeper) Schema(ctx context.Context) (Schema, error) {
 
 const (
 	appliedVersion = `SELECT COALESCE(MAX(version_id), 0) FROM ` + goose.DefaultTablename + ` WHERE is_applied`
-	// admitsFrom reads with one statement what a migration changes in one transaction.
-	// Without a transaction, a migration that removes something raises binaries_from
-	// before anything else.
+	// admitsFrom reads, in one statement, the values that a migration changes in one
+	// transaction. A migration without a transaction that removes something raises
+	// binaries_from first.
 	admitsFrom = `SELECT (` + appliedVersion + `), COALESCE(MAX(binaries_from), 0) FROM schema_admits`
 )
 

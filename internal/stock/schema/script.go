@@ -49,7 +49,7 @@ func (k *Keeper) PendingSQL(ctx context.Context) (string, error) {
 	return script.String(), err
 }
 
-// What package goose reads in a migration.
+// The annotations that package goose reads in a migration.
 const noTransaction = "-- +goose NO TRANSACTION"
 
 var goosed = regexp.MustCompile(`(?m)^-- \+goose .*\n`)

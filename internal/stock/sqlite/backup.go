@@ -26,8 +26,8 @@ func Copy(ctx context.Context, from *sql.DB, path string) (err error) {
 		return err
 	}
 	defer func() { _ = conn.Close() }() // returns to the pool
-	// The state is that of this transaction. Otherwise the copy would start again
-	// whenever somebody writes.
+	// The copy has the state of this transaction. Otherwise the copy would restart at
+	// every write.
 	if _, err := conn.ExecContext(ctx, `BEGIN`); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func Copy(ctx context.Context, from *sql.DB, path string) (err error) {
 		if !ok {
 			return errors.New("sqlite: the driver cannot make backups")
 		}
-		// The copy is flushed as a whole, and has no meaning before.
+		// The copy is flushed at the end, and is not valid before that.
 		b, err := source.NewBackup(uri(path, "_pragma=journal_mode(OFF)", "_pragma=synchronous(OFF)"))
 		if err != nil {
 			return err

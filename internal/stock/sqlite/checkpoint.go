@@ -38,9 +38,9 @@ func (g *guard) turnWhenFull(ctx context.Context, db *sql.DB) {
 }
 
 // turn copies the WAL to the file and begins a new generation of it, between two
-// changes of the file's id: see package sqlitefile. It uses the one connection that
-// writes, so that nobody writes meanwhile. done is false if somebody still reads an
-// older state: then the generation continues.
+// changes of the file's id: see package sqlitefile. It uses the only connection that
+// writes, so that nothing is written at the same time. done is false if a reader still
+// uses an older state: then the generation continues.
 func (g *guard) turn(ctx context.Context, db *sql.DB) (done bool, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -60,8 +60,8 @@ func (g *guard) turn(ctx context.Context, db *sql.DB) (done bool, err error) {
 	return true, setID(ctx, conn, id+1)
 }
 
-// checkpoint copies the WAL to the file, except for what somebody who reads an older
-// state still needs; done means that all of it is copied.
+// checkpoint copies the WAL to the file, except for the part that readers of an older
+// state still need. done means that the whole WAL is copied.
 func (g *guard) checkpoint(ctx context.Context, conn *sql.Conn) (done bool, err error) {
 	if err := g.writable(); err != nil {
 		return false, err // it may be another file by now

@@ -25,7 +25,7 @@ func classify(err error) *engine.Error {
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return engine.Conflict(engine.ReasonLockWait, err)
-	case sqlite3.SQLITE_FULL: // there was no space for the frames of the commit
+	case sqlite3.SQLITE_FULL: // the disk had no space for the frames of the commit
 		return engine.Unavailable(engine.ReasonFull, err, true)
 	case sqlite3.SQLITE_IOERR:
 		return engine.Unavailable(engine.ReasonIO, err, false)

@@ -8,7 +8,8 @@ const (
 
 func networkFileSystems() []string { return []string{"NFS", "SMB", "9P", "AFS", "Ceph", "Coda", "NCP"} }
 
-// fileSystemName returns the name for a number of statfs(2), "" for any other kind.
+// fileSystemName returns the name of a file system by its number from statfs(2), "" for
+// a number without a rule.
 func fileSystemName(magic uint32) string {
 	return map[uint32]string{
 		0x6969:     "NFS",

@@ -15,8 +15,8 @@ import (
 )
 
 // guard checks every write to an embedded database. It stops the store permanently if
-// the file is found to be damaged, or is no longer the one at its path: what would be
-// acknowledged then might not be in any file.
+// the file is damaged, or is no longer the one at its path: an acknowledged write might
+// otherwise not be in any file.
 type guard struct {
 	file *sqlitefile.File
 	log  *slog.Logger

@@ -80,10 +80,10 @@ func serve(ctx context.Context, e *engine.Engine, path string, o engine.Options)
 	}
 	g := &guard{file: file, log: o.Log, full: make(chan struct{}, 1), framesMax: int64(o.WALPages)}
 	e.OnClose(g.close)
-	// IMMEDIATE: a transaction that reads before it writes would get BUSY at once,
-	// however long it may wait. FULL: a commit is on the disk before it is answered;
-	// NORMAL loses the last commits at power loss. The WAL is copied to the file by
-	// turns, and not by SQLite itself.
+	// IMMEDIATE, because otherwise a transaction that reads before it writes would get
+	// BUSY at once, however long its timeout is. FULL: a commit is on the disk before
+	// it is answered; NORMAL loses the last commits at power loss. The WAL is copied to
+	// the file by turns, and not by SQLite itself.
 	e.Write, err = connect(path, 1, o, g.watch, "_txlock=immediate",
 		"_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=wal_autocheckpoint(0)")
 	if err != nil {
@@ -118,9 +118,9 @@ func Path(rawURL string) (string, error) {
 	return path, nil
 }
 
-// read opens connections that change nothing, with or without a service beside them. If
-// there is a WAL, a connection that may write would copy it to the file when it is
-// closed, whether or not the WAL belongs to the file.
+// read opens connections that change nothing, whether or not a service runs on the same
+// file. A connection that may write would copy an existing WAL to the file when it is
+// closed, even if the WAL does not belong to the file.
 func read(e *engine.Engine, path string, o engine.Options) (err error) {
 	if sqlitefile.Interrupted(path) {
 		return draw.Errorf(draw.CodeStoreUnavailable,
@@ -148,7 +148,7 @@ func read(e *engine.Engine, path string, o engine.Options) (err error) {
 // connect creates a pool of connections; prepare, if set, prepares each connection when
 // it is opened.
 func connect(path string, connections int, o engine.Options, prepare func(driver.Conn) error, settings ...string) (*sql.DB, error) {
-	// Whatever waits is waiting for another process.
+	// A statement that waits here waits for another process.
 	settings = append(settings, fmt.Sprintf("_pragma=busy_timeout(%d)", o.LockWait.Milliseconds()), "_pragma=foreign_keys(1)")
 	c, err := sqlite.NewConnector(uri(path, settings...))
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// insertRows is how many awards one INSERT of values has; the rest of a batch is
-	// passed as JSON, for which one statement serves every number.
+	// insertRows is the number of awards in one INSERT with VALUES. The rest of a batch
+	// is passed as JSON, so that one statement serves any number of awards.
 	insertRows = 16
 
-	// One prize at a time: for a join of many with the table the planner would choose
-	// which one is searched for each row of the other, and it is no faster.
+	// One prize per statement: a join with a list of prizes is not faster, and the
+	// planner would choose which side is searched for each row of the other.
 	sqlRaise = `UPDATE prizes SET issued = issued + ?, changed = ? WHERE pool_id = ? AND id = ?`
 )
 
@@ -65,8 +65,8 @@ func raisePrizes(p *urn.Plan) []engine.Statement {
 	return statements
 }
 
-// findDraws lists the draws by name: in a join with them the planner, which has no
-// statistics, reads the pool's whole log for each.
+// findDraws lists the draws by name. In a join with a list the planner, which has no
+// statistics, would read the pool's whole log for each draw.
 func findDraws(awards engine.Log[draw.Award], poolID string, ids []string) engine.Statement {
 	return engine.Statement{
 		SQL: `SELECT ` + engine.ReadAwards(awards) + ` FROM awards AS a ` + engine.AwardPrize + `

@@ -10,11 +10,11 @@
 //
 // # Generations
 //
-// A WAL grows until all of it is copied to the file; the next write restarts it.
-// What is written from one restart to the next is a generation, and the file at the
+// A WAL grows until all of it is copied to the file; the next write restarts it. What
+// is written from one restart to the next is a generation, and the file at the
 // beginning of the generation is its base. Pages of the base that the generation did
 // not change exist only there. So a WAL belongs to a file if the file is the base of
-// its generation, or the base with some of the generation's own pages.
+// the WAL's generation, or that base with some pages of the generation.
 //
 // An id, SQLite's user_version, distinguishes the bases. Only the service begins
 // generations, and it changes the id around each beginning:
@@ -24,13 +24,13 @@
 //	copy the WAL into the file     which, now with the even id, is complete
 //	id := the next number          restarts the WAL: the generation, with this as its first frame
 //
-// Only a complete file has the even id, and no other file ever has the same. So
+// Only a complete file has the even id, and no two files ever have the same even id. So
 // [Inspect] compares the file's header with the first frame of the WAL, and with the
 // headers in later frames. A copy of the file from another time, or one that SQLite
 // made, has another header.
 //
-// What cannot be recognized this way is in doubt, not wrong: a generation that
-// another program began, a crash between the two ids, and a file without a WAL that
-// is not the one that was closed here last. The caller then examines the rows, which
-// takes time.
+// Some cases cannot be recognized this way. They are in doubt, not wrong: a generation
+// that another program began, a crash between the two ids, and a file without a WAL
+// that differs from the file that was last closed here. The caller then examines the
+// rows, which takes time.
 package sqlitefile

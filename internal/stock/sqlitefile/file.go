@@ -12,7 +12,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// What SQLite and this package keep beside a database file.
+// The suffixes of the files that SQLite and this package keep beside a database file.
 const (
 	walSuffix  = "-wal"
 	lockSuffix = ".lock"
@@ -22,11 +22,11 @@ const (
 // database.
 func besides() []string { return []string{walSuffix, "-shm", "-journal"} }
 
-// ErrInUse says that another process has the file.
+// ErrInUse means that another process has locked the file.
 var ErrInUse = errors.New("the database file is in use by another process: stop it first")
 
-// File is a database file that this process has exclusively. Its methods may be called
-// from any goroutine, except those that say who may call them.
+// File is a database file that this process has locked exclusively. Its methods may be
+// called from any goroutine, unless their comment names the only allowed caller.
 type File struct {
 	path string
 	lock *flock.Flock
@@ -61,7 +61,7 @@ func Lock(path string) (*File, error) {
 	return f, nil
 }
 
-// realPath follows links: one file has one lock, whatever name is used for it.
+// realPath follows links, so that a file has one lock whichever name is used for it.
 func realPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -69,8 +69,8 @@ func realPath(path string) string {
 	return path
 }
 
-// Opened tells f that the database is open and that its WAL has begun a generation.
-// From now on f notices when the files are replaced. Nobody else may use f meanwhile.
+// Opened records that the database is open and that its WAL has begun a generation.
+// From then on f detects that the files were replaced. Nobody else may use f meanwhile.
 func (f *File) Opened() (err error) {
 	if f.database, err = os.Open(f.path); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (f *File) Opened() (err error) {
 	return f.write(noteOpen)
 }
 
-// Turned tells f that the caller, the only one who may write, has copied the WAL to the
+// Turned records that the caller, which is the only writer, has copied the WAL to the
 // file.
 func (f *File) Turned() error {
 	if f.database == nil {
@@ -104,9 +104,9 @@ func (f *File) Turned() error {
 // microsecond.
 func (f *File) Moved() error { return isAt(f.path, f.databaseInfo) }
 
-// Writable returns nil as long as the open file and WAL are those at their path, and
-// the header of the file is as after the last turn, or as its WAL says. Only the one
-// who may write may call it.
+// Writable returns nil as long as the open file and WAL are the ones at their path, and
+// the header of the file equals the header after the last turn or the one in its WAL.
+// Only the writer may call it.
 func (f *File) Writable() error {
 	if f.database == nil {
 		return nil
@@ -122,7 +122,7 @@ func (f *File) Writable() error {
 		return nil
 	}
 	// Another program may have copied the WAL to the file, as some backup tools do.
-	// That can be recognized only while the generation is ours.
+	// That can be recognized only while this process's generation lasts.
 	generation, err := readGeneration(f.path + walSuffix)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (f *File) Writable() error {
 	return nil
 }
 
-// isAt returns nil if the opened file, if any, is the one at path.
+// isAt returns nil if no file is opened, or if the opened file is the one at path.
 func isAt(path string, opened os.FileInfo) error {
 	if opened == nil {
 		return nil
@@ -186,7 +186,7 @@ func (f *File) noteClosed() error {
 		return err
 	}
 	if wal, err := readGeneration(f.path + walSuffix); err != nil || wal != nil {
-		return err // another process still reads it; the WAL shows to which file it belongs
+		return err // another process still reads the file; the WAL shows to which file it belongs
 	}
 	return f.write(noteClosed(file))
 }
@@ -212,8 +212,8 @@ func (f *File) write(note string) error {
 	return os.WriteFile(f.path+lockSuffix, []byte(note), 0o600)
 }
 
-// HasWAL reports whether the database at path has a WAL with content. Opening it for
-// writing, even without a write, would then change it.
+// HasWAL reports whether the database at path has a WAL with content. If so, opening
+// the database for writing would change it even without a write.
 func HasWAL(path string) bool {
 	info, err := os.Stat(realPath(path) + walSuffix)
 	return err == nil && info.Size() > 0

@@ -146,9 +146,9 @@ func TestSealedFileBelongsToNoWAL(t *testing.T) {
 	require.Error(t, Seal(copied+"-wal"), "no database")
 }
 
-// TestReplaceEndsAnywhere: a replacement that is broken off after any step leaves the
-// old database, with its WAL, or the new one, and the next process that locks it finds
-// nothing left to do.
+// TestReplaceEndsAnywhere: a replacement that is interrupted after any step leaves
+// either the old database with its WAL or the new one. The next process that locks the
+// database completes any rest.
 func TestReplaceEndsAnywhere(t *testing.T) {
 	t.Parallel()
 	source, backup := filepath.Join(t.TempDir(), "d.db"), filepath.Join(t.TempDir(), "b.db")

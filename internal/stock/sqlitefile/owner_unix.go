@@ -11,8 +11,8 @@ import (
 )
 
 // inheritOwner gives a file the owner of the database or, if that does not exist yet,
-// of its folder. Only root can change owners, and only root has to: what it restores is
-// for another account.
+// of its folder. Only root can change owners, and only root needs to, because it
+// restores a file for another account.
 func inheritOwner(database, file string) error {
 	if os.Geteuid() != 0 {
 		return nil

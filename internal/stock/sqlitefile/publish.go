@@ -16,12 +16,12 @@ const (
 	journalWAL      = 2
 )
 
-// Seal makes a copy of a database, which is not open, an independent file: with an id
-// that no WAL knows, and readable without a WAL.
+// Seal turns a closed copy of a database into an independent file, which is readable
+// without a WAL and has an id that is in no WAL.
 func Seal(path string) error { return stamp(path, journalRollback) }
 
-// Publish renames a file, which is not open, to path when it is on the disk, and never
-// replaces an existing file. Both names are in one folder. Error: fs.ErrExist.
+// Publish flushes a closed file to the disk, renames it to path, and never replaces an
+// existing file. Both names are in one folder. Error: fs.ErrExist.
 func Publish(part, path string) error {
 	if err := Sync(part); err != nil {
 		return err
@@ -32,8 +32,9 @@ func Publish(part, path string) error {
 	return Sync(filepath.Dir(path))
 }
 
-// Taken returns the first file that is in the way of a new database at path, including
-// a WAL or a journal, which SQLite would use as its own; "" for none.
+// Taken returns the first existing file that prevents a new database at path, "" for
+// none. A WAL or a journal counts too, because SQLite would use it for the new
+// database.
 func Taken(path string) string {
 	for _, suffix := range append([]string{""}, besides()...) {
 		if _, err := os.Lstat(path + suffix); !errors.Is(err, fs.ErrNotExist) {
@@ -59,9 +60,9 @@ func moveNew(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// stamp gives a file that is not open a new, even id, which no WAL knows, and a journal
-// mode. It changes the bytes of the header, because SQLite would create a journal for
-// it, beside a file that must not have its name yet.
+// stamp gives a closed file a journal mode and a new, even id, which is in no WAL. It
+// changes the bytes of the header directly, because SQLite would create a journal
+// beside the file, which must not have its final name yet.
 func stamp(path string, journal byte) (err error) {
 	h, err := readHeader(path)
 	if err != nil {

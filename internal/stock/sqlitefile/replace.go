@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// A replacement is written to a file beside the database, and takes effect when that
-// file is complete and gets the name that ends with readySuffix. Whatever happens then,
-// the next process that locks the database finishes it. Before that, the old database
-// is unchanged.
+// A replacement is written to a file beside the database. It takes effect when that
+// file is complete and renamed to end with readySuffix. If the process is interrupted
+// after that, the next process that locks the database completes the replacement.
+// Before the rename, the old database is unchanged.
 const (
 	partSuffix  = "-restore-part"
 	readySuffix = "-restore-ready"

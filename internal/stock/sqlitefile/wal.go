@@ -24,8 +24,8 @@ type frames struct {
 	size int64
 }
 
-// openFrames reads the WAL's header; ok is false if that is not complete, and SQLite
-// sees no frames either.
+// openFrames reads the WAL's header. ok is false if the header is incomplete; then
+// SQLite finds no frames either.
 func openFrames(file *os.File) (f frames, ok bool, err error) {
 	var head [walHeaderSize]byte
 	if _, err := file.ReadAt(head[:], 0); err != nil {
@@ -66,7 +66,7 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// generation is what a WAL says about its base.
+// generation holds the data of a WAL about its base.
 type generation struct {
 	// first is the header in its first frame, if that is only the change of an id.
 	first *header
@@ -74,7 +74,7 @@ type generation struct {
 	headers []header
 }
 
-// readGeneration reads the WAL at path; nil if it has no frame.
+// readGeneration reads the WAL at path; it returns nil if the WAL has no frame.
 func readGeneration(path string) (*generation, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

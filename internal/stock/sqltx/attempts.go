@@ -41,8 +41,8 @@ type Words struct {
 	Awards, Prizes func(*urn.Plan) []engine.Statement
 	// Draws finds draws by their ids.
 	Draws func(poolID string, ids []string) engine.Statement
-	// Settle, if set, is a statement whose commit waits until all that could be read
-	// before is as safe as what is acknowledged.
+	// Settle, if set, is a statement whose commit waits until everything that could be
+	// read before is as safe as an acknowledged commit.
 	Settle func() engine.Statement
 	// Prepared are statements to be prepared once.
 	Prepared []string
@@ -128,8 +128,8 @@ func (tx *attempt) openLocked(ctx context.Context, poolID string) error {
 	return err
 }
 
-// read reads the pool: in the transaction that locks its row, or on one
-// connection, so that all of it is read from one server.
+// read reads the pool, in the transaction that locks its row or on one connection, so
+// that everything comes from one server.
 func (tx *attempt) read(ctx context.Context, urn *urn.Urn) error {
 	if tx.options.Lock {
 		if err := tx.open(ctx); err != nil {
@@ -251,8 +251,8 @@ func (tx *attempt) commit() error {
 	return nil
 }
 
-// write makes the changes of a plan: the pool's row first, and the others only
-// when that one was at the planned head.
+// write makes the changes of a plan. It writes the pool's row first, and the other rows
+// only if the pool was at the planned head.
 func (tx *attempt) write(ctx context.Context, p *urn.Plan) error {
 	if tx.tx == nil {
 		if err := tx.openLocked(ctx, p.PoolID); err != nil {
@@ -299,8 +299,8 @@ func (tx *attempt) Rollback() {
 
 var errRows = errors.New("sqltx: a statement changed another number of rows than planned")
 
-// exec runs a statement that must change s.Rows rows; it returns errRows if it changes
-// another number.
+// exec runs a statement that must change s.Rows rows; it returns errRows if the number
+// differs.
 func exec(ctx context.Context, tx *preparedTx, s engine.Statement) error {
 	result, err := tx.ExecContext(ctx, s.SQL, s.Args...)
 	if err != nil {

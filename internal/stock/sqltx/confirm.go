@@ -7,8 +7,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// confirm returns when the draws that were found are as safe as what is acknowledged:
-// their own commit may still be under way.
+// confirm waits until the found draws are as safe as an acknowledged commit: the commit
+// that wrote them may still be under way.
 func (tx *attempt) confirm(ctx context.Context) error {
 	if !tx.found || tx.attempts.words.Settle == nil {
 		return nil
@@ -30,8 +30,9 @@ func Confirm(ctx context.Context, db *sql.DB, d *engine.Dialect, w Words) error 
 	return CommitSettled(ctx, tx, w.Settle(), d.ByCode)
 }
 
-// CommitSettled commits tx after a statement whose commit waits until all that could be
-// read before is as safe as what is acknowledged. Error: an *Error with its class.
+// CommitSettled commits tx after a statement whose commit waits until everything that
+// could be read before is as safe as an acknowledged commit. Error: an *Error with its
+// class.
 func CommitSettled(ctx context.Context, tx *sql.Tx, settle engine.Statement, byCode func(error) *engine.Error) error {
 	if _, err := tx.ExecContext(ctx, settle.SQL, settle.Args...); err != nil {
 		_ = tx.Rollback() // an error means that the connection is lost, and the changes with it

@@ -46,7 +46,7 @@ func (tx *attempt) turns(ctx context.Context, u *urn.Urn, needs []urn.Need) (*ur
 	var version, mark int64
 	var due bool
 	if err := tx.tx.QueryRowContext(ctx, tx.attempts.made.head, u.PoolID).Scan(&version, &mark, &due); errors.Is(err, sql.ErrNoRows) {
-		return nil, engine.ErrConflict // the next read says what has become of the pool
+		return nil, engine.ErrConflict // the next read finds out why the pool is missing
 	} else if err != nil {
 		return nil, err
 	}
@@ -109,8 +109,9 @@ func windowTurns(poolID string, needs []urn.Need, facts *urn.Facts) (parts []tur
 	return parts
 }
 
-// count writes what the rules count of a plan. A key that is known there is no
-// draw's, but a turn's. The error's text may hold the user, and is not for the log.
+// count writes the turns of a plan that the rules count. A known key in that statement
+// is a turn's key, not a draw's. The error's text may hold the user, and is not for the
+// log.
 func (tx *attempt) count(ctx context.Context, p *urn.Plan) error {
 	for _, s := range tx.attempts.counted(p) {
 		err := exec(ctx, tx.tx, s)

@@ -21,11 +21,11 @@ const (
 	ruleStepUnlawful   = "step-unlawful"   // each step follows from the state before it
 	ruleExpiredEarly   = "expired-early"   // no award expires before its deadline
 	ruleExpiredClaimed = "expired-claimed" // no award expires that was claimed
-	ruleReturnUnlawful = "return-unlawful" // what a step says has returned is a move of its prize
+	ruleReturnUnlawful = "return-unlawful" // each return that a step records is a move of its prize
 )
 
-// AuditSteps begins to check the steps of a pool that is audited: they are read once, in
-// the order of their awards, beside the history.
+// AuditSteps begins to check the steps of an audited pool. The steps are read once, in
+// the order of their awards, in parallel to the history.
 func (b *Book) AuditSteps(ctx context.Context, of *ledger.Audited, found ledger.Found) (ledger.Judge, error) {
 	if b.ledger.Engine.Lacks(engine.PartSteps) {
 		return ledger.Judge{}, nil
@@ -69,7 +69,7 @@ type audit struct {
 	returned map[int64]*returned
 }
 
-// returned is what steps say of a move.
+// returned holds what the steps of a move record about it.
 type returned struct {
 	prize string
 	what  draw.StepKind
@@ -87,7 +87,8 @@ type stepRow struct {
 func (s *stepRow) kind() draw.StepKind         { return draw.StepKind(s.what) }
 func (s *stepRow) stateAfter() draw.AwardState { return draw.AwardState(s.state) }
 
-// stepPages are the steps of a pool in the order of their awards, of which a page is held.
+// stepPages reads the steps of a pool in the order of their awards, and holds one page
+// of them.
 type stepPages struct {
 	read func(page []stepRow, after, seq int64) ([]stepRow, error)
 	page []stepRow
@@ -115,8 +116,8 @@ func (p *stepPages) peek() (*stepRow, error) {
 	return &p.page[p.next], nil
 }
 
-// readPage reads the steps after one. An index of the databases finds them by the award
-// only: those of the same award are passed over.
+// readPage reads the steps after a given one. The databases' index finds steps by their
+// award only, so it skips earlier steps of the same award.
 func (a *audit) readPage(ctx context.Context, page []stepRow, after, seq int64) ([]stepRow, error) {
 	query := a.book.ledger.SelectFrom("steps", "n", "award", "seq", "what", "state", "stands", "ended", "returned", "at").
 		Where(squirrel.Eq{"pool_id": a.PoolID}).Where(squirrel.GtOrEq{"award": after}).Where("NOT (award = ? AND seq <= ?)", after, seq).
@@ -283,7 +284,7 @@ func (a *audit) head(ctx context.Context) error {
 	return nil
 }
 
-// returns compares what steps say has returned with the moves.
+// returns compares the returned units in the steps with the moves.
 func (a *audit) returns(ctx context.Context) error {
 	for part := range chunks(slices.Sorted(maps.Keys(a.returned))) {
 		moves, err := ledger.SelectAll(ctx, a, a.book.ledger.SelectMoves(a.PoolID).Where(among("version", part)), a.book.ledger.ScanMove(a.PoolID))

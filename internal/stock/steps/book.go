@@ -22,8 +22,8 @@ type Book struct {
 
 // Codes moves the codes of prizes, on a pool whose row is locked.
 type Codes interface {
-	// ReplaceCode puts the last code of a prize's reserve at a place, and the one there at
-	// another place, where it stays known.
+	// ReplaceCode puts the last code of a prize's reserve at a place. The code that was
+	// there moves to another place, so that it stays known.
 	ReplaceCode(ctx context.Context, tx *sql.Tx, poolID, prizeID string, place, kept int64) error
 	// MoveCodesToEnd moves the codes at places after the last one of the prize.
 	MoveCodesToEnd(ctx context.Context, tx *sql.Tx, poolID, prizeID string, places []int64) error

@@ -12,12 +12,12 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Claim claims the awards of a draw that need it, or the one of an ordinal, 0 for all, and
-// returns the draw with what became of its awards. It is replayed if they were claimed
-// already. Errors: CodeDrawNotFound, also for another user's draw; CodeAwardNotFound for an
-// ordinal beyond the draw; the refusal of the first award if none can be claimed;
-// CodePoolNotFound; and those of the store. codesAway, if it is not nil, is the error for a
-// draw that has codes.
+// Claim claims the awards of a draw that need a claim, or only the award with the given
+// ordinal (0 means all), and returns the draw with the current states of its awards. It
+// is replayed if they were claimed already. Errors: CodeDrawNotFound, also for another
+// user's draw; CodeAwardNotFound for an ordinal beyond the draw; the refusal of the
+// first award if none can be claimed; CodePoolNotFound; and those of the store.
+// codesAway, if it is not nil, is the error for a draw that has codes.
 func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string, codesAway error) (d draw.Draw, err error) {
 	if err := cmp.Or(draw.CheckUser(user), draw.CheckActor(actor)); err != nil {
 		return d, err
@@ -61,7 +61,7 @@ func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal i
 	return d, nil
 }
 
-// readDraw reads the awards of a draw, in their order, and what the rules say of them.
+// readDraw reads the awards of a draw, in their order, and their rules on claims.
 func (w *writing) readDraw(ctx context.Context, drawID string) (awards []draw.Award, err error) {
 	l := w.book.ledger
 	query, scan := l.SelectCodedAwards(w.poolID)

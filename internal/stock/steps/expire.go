@@ -64,7 +64,7 @@ func (b *Book) Expire(ctx context.Context, poolID string) (expired, returned int
 	return expired, returned, b.settle(ctx, poolID, &s)
 }
 
-// pause waits, at most until ctx ends.
+// pause waits, but not after ctx has ended.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -76,8 +76,9 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // sweep is one search through the awards of a pool.
 type sweep struct {
-	// after is the version that was searched last, settled the one up to which no award can
-	// expire any more. isOpen reports that an award after it still can.
+	// after is the last version that was searched. settled is the version up to which
+	// no award can expire any more. isOpen means that an award after settled can still
+	// expire.
 	after, began, settled int64
 	isOpen                bool
 }
@@ -122,7 +123,7 @@ func (b *Book) findDue(ctx context.Context, poolID string, s *sweep) (due []int6
 	return due, isLast, err
 }
 
-// see takes the next award of a sweep, and adds it to those that are due.
+// see takes the next award of a sweep, and adds it to the due awards if it is due.
 func (s *sweep) see(l *draw.Life, due []int64, e *eras) []int64 {
 	written := draw.AwardWon
 	if last := standing(l); last != nil {
@@ -170,8 +171,8 @@ func (b *Book) beginSweep(ctx context.Context, tx *sql.Tx, poolID string, s *swe
 	return err
 }
 
-// expirePart ends awards that were found to be due, and puts the units back whose rules say
-// so and whose pool allows it.
+// expirePart ends awards that were found to be due. It returns their units to stock if
+// the rules require that and the pool allows it.
 func (b *Book) expirePart(ctx context.Context, poolID string, due []int64) (expired, returned int, err error) {
 	var w *writing
 	err = b.ledger.Change(ctx, func(tx *sql.Tx) error {
@@ -205,7 +206,8 @@ func (b *Book) expirePart(ctx context.Context, poolID string, due []int64) (expi
 	return len(w.made), len(w.returning), nil
 }
 
-// readErasAgain reads what the rules say of the awards once more, after the head was locked.
+// readErasAgain reads the awards' rules on claims a second time, after the head was
+// locked.
 func (w *writing) readErasAgain(ctx context.Context) (err error) {
 	if w.eras, err = w.book.readEras(ctx, w.tx, w.poolID); err != nil {
 		return err

@@ -19,10 +19,11 @@ const (
 	linesMax = 10
 )
 
-// StepAll writes the steps of a file: in parts, once all of its lines were checked. An award
-// that is already where its step leads is left as it is. Errors: CodeInvalidRequest, which
-// names the first refused lines: then nothing was written; what changed meanwhile ends the
-// file with its refusal and [draw.RefusedLine]; CodePoolNotFound, and those of the store.
+// StepAll writes the steps of a file: in parts, once all of its lines were checked. An
+// award that is already in the state to which its step leads is left unchanged. Errors:
+// CodeInvalidRequest, which names the first refused lines: then nothing was written. If
+// an award changes while the file is written, the file ends there, with the refusal and
+// [draw.RefusedLine]; CodePoolNotFound, and those of the store.
 func (b *Book) StepAll(ctx context.Context, poolID string, all []draw.WantedStep, actor string, dryRun bool) (done draw.SteppedFile, err error) {
 	done = draw.SteppedFile{Lines: len(all), DryRun: dryRun}
 	if err := draw.CheckActor(actor); err != nil {
@@ -165,7 +166,8 @@ func isRefusal(err error) bool {
 	}, draw.CodeOf(err))
 }
 
-// readPool reads without a lock what steps that move stock need to know of the pool.
+// readPool reads, without a lock, the data of the pool that steps with a move of stock
+// need.
 func (w *writing) readPool(ctx context.Context, isWhole bool) (err error) {
 	if err := w.book.ledger.FindByKey(ctx, w.tx); err != nil {
 		return err

@@ -21,9 +21,9 @@ const (
 	gapsMax = 4
 )
 
-// among is the condition for rows whose column is one of some numbers in order, and perhaps
-// for others between them: without statistics, PostgreSQL reads the whole pool for a long
-// list, and for a range only that.
+// among is the condition for rows whose column is one of the given numbers, which are
+// in order. It may also match other numbers between them: without statistics,
+// PostgreSQL reads the whole pool for a long list, but only the range for a range.
 func among(column string, numbers []int64) squirrel.And {
 	first, last := numbers[0], numbers[len(numbers)-1]
 	within := squirrel.And{squirrel.GtOrEq{column: first}, squirrel.LtOrEq{column: last}}
@@ -35,7 +35,7 @@ func among(column string, numbers []int64) squirrel.And {
 
 func chunks(versions []int64) iter.Seq[[]int64] { return slices.Chunk(versions, versionsMax) }
 
-// selectSteps selects steps AS s of a pool, each with what its award says.
+// selectSteps selects the steps of a pool AS s, each with columns of its award.
 func (b *Book) selectSteps(poolID string) squirrel.SelectBuilder {
 	return b.ledger.SelectFrom("steps AS s LEFT JOIN awards AS a ON a.pool_id = s.pool_id AND a.version = s.award",
 		"s.n", "s.award", "s.seq", "s.what", "s.state", "s.since", "s.reference", "s.reason", "COALESCE(s.returned, 0)", "s.actor", "s.at",
@@ -129,7 +129,7 @@ func (e *eras) at(version int64) (*draw.Rules, error) {
 	return r, nil
 }
 
-// of fills in what the rules say of an award.
+// of fills in the rules on claims that apply to an award.
 func (e *eras) of(l *draw.Life) error {
 	if e.from == 0 || l.Award.Version < e.from || l.Award.Blank {
 		return nil
@@ -156,7 +156,7 @@ func (e *eras) returns(a *draw.Award) bool {
 	return err == nil && claims != nil && claims.Return
 }
 
-// readAwards reads the awards of versions, and what the rules say of them.
+// readAwards reads the awards at the given versions, and their rules on claims.
 func (b *Book) readAwards(ctx context.Context, q engine.Querier, poolID string, versions []int64) (map[int64]*draw.Life, *eras, error) {
 	e, err := b.readEras(ctx, q, poolID)
 	if err != nil {
@@ -255,7 +255,7 @@ func standing(l *draw.Life) *draw.Step {
 // isPast reports whether the deadline of an award has passed.
 func isPast(l *draw.Life, now time.Time) bool { return !l.Until.IsZero() && !now.Before(l.Until) }
 
-// showNow makes the state of a life the one that everybody sees now.
+// showNow sets the state of a life to the current, publicly visible state.
 func showNow(l *draw.Life, now time.Time) {
 	state := draw.StateNow(l.State, draw.LifeFacts{NeedsClaim: l.NeedsClaim, IsPast: isPast(l, now)})
 	if state != l.State {
@@ -272,7 +272,7 @@ func (b *Book) ReadLives(ctx context.Context, q engine.Querier, poolID string, v
 	return lives, b.bringUp(ctx, q, poolID, lives)
 }
 
-// bringUp adds the steps of awards, and what everybody sees now.
+// bringUp adds the steps of awards, and the awards' current, publicly visible state.
 func (b *Book) bringUp(ctx context.Context, q engine.Querier, poolID string, lives map[int64]*draw.Life) error {
 	if err := b.addSteps(ctx, q, poolID, lives); err != nil {
 		return err
@@ -308,9 +308,9 @@ func errNoAward(poolID string, version int64) error {
 	return draw.Errorf(draw.CodeAwardNotFound, "pool %q has no award of version %d", poolID, version)
 }
 
-// LivesOf reads what became of the awards of a draw: each is nil where there is nothing to
-// tell, and the list where there is of none. Award.AsksClaims says whether the pool's rules
-// ever had claims.
+// LivesOf reads the lives of the awards of a draw. A life is nil if its award has no
+// steps and needs no claim, and the list is nil if all lives are. Award.AsksClaims
+// states whether the pool's rules ever had claims.
 func (b *Book) LivesOf(ctx context.Context, q engine.Querier, poolID string, awards []draw.Award) ([]*draw.Life, error) {
 	isTold := slices.ContainsFunc(awards, func(a draw.Award) bool { return a.AsksClaims || a.HasCode })
 	if b.ledger.Engine.Lacks(engine.PartSteps) || !isTold {

@@ -13,14 +13,15 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// searchMax is how many awards one search for a state that is not in an index reads.
+// searchMax is the maximum number of awards that one search reads for a state without
+// an index.
 const searchMax = 5000
 
-// FindByState returns at most limit awards of a pool that are in a state, in order of their
-// versions, starting with the first above after. Claimed and fulfilled ones are found by an
-// index; of the others at most searchMax awards are read. through is the version up to which
-// it has found all, math.MaxInt64 where there is nothing above after. Errors:
-// CodePoolNotFound, and those of the store.
+// FindByState returns at most limit awards of a pool that are in a state, in order of
+// their versions, starting with the first above after. An index finds claimed and
+// fulfilled awards. For other states at most searchMax awards are read. through is the
+// version up to which all were found, math.MaxInt64 if there is no award above after.
+// Errors: CodePoolNotFound, and those of the store.
 func (b *Book) FindByState(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (found []draw.Life, through int64, err error) {
 	err = b.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
 		found = nil

@@ -36,8 +36,8 @@ type writing struct {
 	replaced, returning []int
 }
 
-// begin locks what the steps of awards need, and reads their lives. isWhole locks the pool,
-// for steps that return units or replace codes.
+// begin takes the locks that the steps of awards need, and reads the awards' lives.
+// isWhole also locks the pool, for steps that return units or replace codes.
 func (b *Book) begin(ctx context.Context, tx *sql.Tx, poolID, actor string, versions []int64, isWhole bool) (*writing, error) {
 	w := &writing{book: b, tx: tx, poolID: poolID, actor: actor, reserves: map[string]int64{}}
 	if err := b.checkSchema(); err != nil {
@@ -212,7 +212,8 @@ func (w *writing) end(ctx context.Context) error {
 	return nil
 }
 
-// unstand notes of the steps that made the states so far that others have made new ones.
+// unstand marks the steps that made the previous states: later steps have made new
+// ones.
 func (w *writing) unstand(ctx context.Context) error {
 	var before []int64
 	for i := range w.made {
@@ -255,8 +256,8 @@ func (w *writing) insert(ctx context.Context, part []draw.Step) error {
 	return err
 }
 
-// returnUnits makes one move for each prize whose units return, and moves their codes after
-// the last place.
+// returnUnits makes one move for each prize with returned units, and moves their codes
+// after the last place.
 func (w *writing) returnUnits(ctx context.Context) error {
 	if len(w.returning) == 0 {
 		return nil
@@ -320,10 +321,10 @@ func (w *writing) done() {
 	}
 }
 
-// Step writes a step of an award and returns it. isThere reports that the award was already
-// where the step leads: then it is the step that led there. Errors: CodeInvalidRequest,
-// CodePoolNotFound, CodeAwardNotFound, CodeChangedMeanwhile, those of [draw.Next], and those
-// of the store.
+// Step writes a step of an award and returns it. isThere reports that the award was
+// already in the state to which the step leads; then Step returns the earlier step that
+// led there. Errors: CodeInvalidRequest, CodePoolNotFound, CodeAwardNotFound,
+// CodeChangedMeanwhile, those of [draw.Next], and those of the store.
 func (b *Book) Step(ctx context.Context, poolID string, wanted draw.WantedStep, actor string) (made draw.Step, isThere bool, err error) {
 	if err := cmp.Or(wanted.Check(), draw.CheckActor(actor)); err != nil {
 		return made, false, err
