@@ -46,7 +46,7 @@ type Options struct {
 	// collects before they are copied to the file; 0 means WALPagesDefault.
 	WALPages int
 	// Changed, if set, is called with every pool whose stock or state this process
-	// changed by other means than a draw.
+	// changed other than by a draw.
 	Changed func(poolID string)
 	// Due, if set, is called with the number of items of a kind, or of ItemFailed or
 	// ItemLapsed, that this process carried out.
@@ -54,7 +54,7 @@ type Options struct {
 	// Stepped, if set, is called with the number of steps of a kind that this process wrote.
 	Stepped func(what draw.StepKind, n int)
 	// ClockLeap is the maximum leap of the database's clock, compared with the time
-	// since this machine started, that is followed at once. A longer one stops new
+	// since this machine started, that is followed at once. A longer leap stops new
 	// draws of pools with rules or an agenda; see Store.ClockLeapt. 0 follows every
 	// leap.
 	ClockLeap time.Duration
@@ -69,8 +69,8 @@ type Options struct {
 	// Log records what no caller receives; nil means slog.Default.
 	Log *slog.Logger
 	// Login, if set, returns the user and password of the next connection to a server,
-	// so that a password can be changed while the process runs; nil means those of the
-	// URL.
+	// so that a password can be changed while the process runs; nil means the user and
+	// password of the URL.
 	Login func() *url.Userinfo
 	// Migrations are the schema that the binary knows; the zero value means the
 	// embedded one.
@@ -216,8 +216,8 @@ func (s *Store) Dialect() string { return s.engine.Name }
 func (s *Store) Engine() *engine.Engine { return s.engine }
 
 // SharesSessions reports whether a proxy shares the server's sessions between its
-// clients, so that nothing that belongs to a session can be relied on: no advisory
-// lock, no setting, no prepared statement.
+// clients, so that the state of a session cannot be relied on: no advisory lock, no
+// setting, no prepared statement.
 func (s *Store) SharesSessions() bool { return s.engine.Pooling == engine.PooledByTransaction }
 
 // LockDB returns the connections for external locks. On SQLite it is the single writer:
@@ -236,8 +236,8 @@ func (s *Store) WatchSchema() {
 // sends no query: see [Store.WatchWrites]. Error: CodeStoreUnavailable.
 func (s *Store) CheckWritable() error { return s.ledger.CheckWritable() }
 
-// WriteRefusal returns why the database accepts no writes, one of [WriteRefusals], ""
-// while it accepts them.
+// WriteRefusal returns the reason why the database accepts no writes, one of
+// [WriteRefusals]. It returns "" while the database accepts writes.
 func (s *Store) WriteRefusal() string { return s.ledger.WriteRefusal() }
 
 // WatchWrites tries a write about once a second while the database accepts none, until

@@ -51,8 +51,8 @@ func TestTiDBIsMigratedOnlyWithItsChecks(t *testing.T) {
 	require.Contains(t, findings(t, s), "danger checks-missing: missing CHECK constraint: issued_within_stock, pool_version")
 }
 
-// TestTiDBKeepsItsChecks: what was migrated with CHECK constraints keeps them, even if
-// they are turned off later; the next migration is refused.
+// TestTiDBKeepsItsChecks: a schema that was migrated with CHECK constraints keeps them,
+// even if they are turned off later; the next migration is then refused.
 func TestTiDBKeepsItsChecks(t *testing.T) {
 	s := stocktest.Open(t, servertest.Start(t, "mysql").URL(), stock.Options{})
 	stocktest.Pool(t, s, "p", 5)

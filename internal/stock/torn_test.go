@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestReadNeverMixesTwoStates: a pool's row and its prizes are read one after the other. Where
-// the pool is changed between the two, a reader without a lock reads it again: it
-// gets one of the states that the pool was in, and no mixture.
+// TestReadNeverMixesTwoStates: a pool's row and its prizes are read by two statements.
+// If the pool is changed between the two, a reader without a lock reads it again. It
+// gets one of the pool's real states, and not a mixture.
 func TestReadNeverMixesTwoStates(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "postgres")

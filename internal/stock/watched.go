@@ -32,7 +32,7 @@ type Watched struct {
 	Overdue time.Duration
 }
 
-// ReadWatched reads what is watched, from one snapshot. It reads prizes only of the
+// ReadWatched reads the watched numbers from one snapshot. It reads prizes only of the
 // pools whose rules name some. Errors: those of the store.
 func (s *Store) ReadWatched(ctx context.Context) (w Watched, err error) {
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {

@@ -13,8 +13,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestLogContinuesWhereItWasRead: a log is read on from where it was read to, new prizes too. One
-// whose end is no longer there, because a server was lost with it, is not.
+// TestLogContinuesWhereItWasRead: reading a log continues after the last line that was
+// read, including new prizes. It does not continue if that line is missing because its
+// server was lost.
 func TestLogContinuesWhereItWasRead(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")

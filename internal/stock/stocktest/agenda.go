@@ -118,7 +118,7 @@ func left(t *testing.T, s *stock.Store, statement string) string {
 }
 
 // testAgendaRuns: items become entries in the order of their times and numbers, once;
-// one that cannot be carried out is recorded as failed and blocks no other.
+// an item that cannot be carried out is recorded as failed and blocks no other item.
 func testAgendaRuns(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -182,8 +182,8 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 	code(t, draw.CodePoolClosed, err)
 }
 
-// testAgendaGuards: no write passes a due item, neither from the cached copy nor from
-// what was read, and neither does a change.
+// testAgendaGuards: no write and no change comes before a due item, whether the plan is
+// from the cached copy or from a read.
 func testAgendaGuards(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		t.Run(name, func(t *testing.T) {
@@ -259,7 +259,7 @@ func testAgendaMany(t *testing.T, s *stock.Store) {
 	for range cap(failed) {
 		require.NoError(t, <-failed)
 	}
-	require.NoError(t, s.RunAllDue(ctx)) // what the others had begun is done
+	require.NoError(t, s.RunAllDue(ctx)) // the transactions that the others had begun have ended
 	last := draw.Item{}
 	moves, err := s.Moves(ctx, "p", 4, 10_000)
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testAgendaOnce: what is planned under a key is planned once, and its replay is the
-// first result with the same salt, whatever has happened to the pool.
+// testAgendaOnce: items under a key are planned once, and a replay returns the first
+// result with the same salt, whatever has happened to the pool.
 func testAgendaOnce(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 5)

@@ -13,7 +13,7 @@ import (
 )
 
 // testAgendaCommitted: stock that is due after a committed pool is closed cannot be
-// moved, which is recorded for the item and blocks no other.
+// moved, which is recorded for the item and blocks no other item.
 func testAgendaCommitted(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -78,8 +78,8 @@ func testAgendaCommittedCloses(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "p")
 }
 
-// testTurnsOfAbsent: if a pool that was read is deleted, its turns are no longer those
-// of its head, and the next read says why.
+// testTurnsOfAbsent: if a pool is deleted after it was read, reading its turns reports
+// a conflict, and the next read returns the reason.
 func testTurnsOfAbsent(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none","limits":[{"of":"draws","max":3}]}`)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// soon is how far ahead tests initially plan what is to become due: earlier steps
-	// of the test may take long on a busy machine, and then the item is already due.
+	// soon is the initial lead time of items that are to become due. On a busy machine
+	// the steps of a test may take longer; then the item is due too early.
 	soon = 5 * time.Second
 	// soonMax is the maximum time ahead.
 	soonMax = time.Minute
@@ -45,8 +45,9 @@ func PlanAll(tb testing.TB, s *stock.Store, poolID string, items ...draw.Item) [
 	return numbers
 }
 
-// InTime prepares what is to become due in a pool at the time that it returns. What a
-// busy machine prepares too late is reverted, by SQL, and prepared again further ahead.
+// InTime prepares items of a pool that become due at the time that it returns. If a
+// busy machine prepares them too late, InTime reverts them by SQL, and prepares them
+// again with a longer lead time.
 func InTime(t *testing.T, s *stock.Store, poolID string, prepare func(at time.Time) error) time.Time {
 	t.Helper()
 	return inTime(t, s, poolID, soon, prepare)

@@ -32,7 +32,7 @@ func testBudgetPassed(t *testing.T, s *stock.Store) {
 	}
 	draws(fallback+`{"max":"5.00","per":"day"}}`, true, true, false)
 	draws(fallback+`{"max":"7.50","per":"day"}}`, true, false)
-	draws(`{"fallback":"none"}`, true)                            // no budget counts this one
+	draws(`{"fallback":"none"}`, true)                            // no budget counts this award
 	draws(fallback+`{"max":"10.00","per":"month"}}`, true, false) // the days continue to count
 	draws(fallback+`{"max":"2.50"}}`, false)                      // permanently, though it is less than was spent
 	draws(fallback+`{"max":"12.50","per":"month"}}`, true, false) // summed again

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testCached: a plan that was made from a cached copy is written if the pool is at the
-// same head, and rejected if anything that the plan depends on has changed.
+// testCached: a plan from a cached copy is written if the pool is at the same head, and
+// rejected if anything on which the plan depends has changed.
 func testCached(t *testing.T, s *stock.Store) {
 	paused, mode := draw.StatePaused, "optimistic"
 	changes := map[string]func(id string) error{

@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// linesOf returns the entries of a pool's history as lines: what, and by whom.
+// linesOf returns the entries of a pool's history as lines with the act and the actor.
 func linesOf(t *testing.T, s *stock.Store, poolID string) (lines []string) {
 	t.Helper()
 	entries, err := s.Log(t.Context(), poolID, 0, 1000)
@@ -37,7 +37,7 @@ func linesOf(t *testing.T, s *stock.Store, poolID string) (lines []string) {
 }
 
 // testHistory: every act on a pool is one entry of one history, with its actor. An act
-// that changes nothing is no entry.
+// that changes nothing adds no entry.
 func testHistory(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	_, err := s.CreatePool(ctx, draw.Pool{ID: "p", Name: "Spring", State: draw.StatePaused, Prizes: []draw.Prize{{ID: "a", Name: "A", Stocked: 2}}}, "anna")

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// signEach stores a checkpoint of each size of a pool's log after the commitment, like
-// a publisher that finds one entry at a time.
+// signEach stores a checkpoint for each size of a pool's log after the commitment, like
+// a publisher that finds one new entry each time.
 func signEach(t *testing.T, s *stock.Store) (sizes []int64) {
 	t.Helper()
 	p, err := s.Publishing(t.Context(), "p")

@@ -49,7 +49,8 @@ func testClaimsOfBeacon(t *testing.T, s *stock.Store) {
 	require.NoError(t, Commit(t, s, "plain", 2, 100), "a pool without a beacon")
 }
 
-// twin is what voids may not change of a pool: where its users and its budget stand.
+// twin holds the parts of a pool that voids may not change: the standing of its users
+// and of its budget.
 type twin struct {
 	users       []urn.Standing
 	spent, left int64
@@ -73,8 +74,8 @@ func readTwin(t *testing.T, s *stock.Store, id string, users int) (w twin) {
 	return w
 }
 
-// testVoidsMoveStockOnly: after voids, with a return and without, limits, misses and the
-// budget are those of a twin without voids, and so are the next draws.
+// testVoidsMoveStockOnly: after voids, with and without a return, the limits, the
+// misses, the budget and the next draws equal those of a second pool without voids.
 func testVoidsMoveStockOnly(t *testing.T, s *stock.Store) {
 	voids := 10
 	if servertest.Every() {

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// changesOfContent returns acts that change what a pool contains or how it is drawn
-// from, by name. item is an open item of its agenda.
+// changesOfContent returns, by name, the acts that change the content of a pool or the
+// way to draw from it. item is an open item of its agenda.
 func changesOfContent(t *testing.T, s *stock.Store, item int64) map[string]func(context.Context, string) error {
 	move := func(delta int64) func(context.Context, string) error {
 		return func(ctx context.Context, pool string) error {

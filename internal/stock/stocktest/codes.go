@@ -25,7 +25,7 @@ func cardOf(tb testing.TB, s *stock.Store, poolID string) (draw.Prize, int64) {
 	return p.Prizes[0], p.Version
 }
 
-// sealOf is what coreutils say: (echo $salt; cat codes) | sha256sum.
+// sealOf computes the seal as coreutils do: (echo $salt; cat codes) | sha256sum.
 func sealOf(salt string, lines []string) string {
 	sum := sha256.Sum256([]byte(salt + "\n" + strings.Join(lines, "\n") + "\n"))
 	return hex.EncodeToString(sum[:])
@@ -108,7 +108,7 @@ func testCodes(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "spring")
 }
 
-// badFiles are files that cannot be imported, each with what is said of it.
+// badFiles are files that cannot be imported, each with its error text.
 func badFiles() map[string]string {
 	many := ""
 	for range 13 {
@@ -195,8 +195,8 @@ func testCodesAreWhole(t *testing.T, s *stock.Store) {
 // errCutOff ends an import between two parts.
 var errCutOff = errors.New("cut off")
 
-// testCodesAreOnce: an import with a key happens once; one that was cut off goes on where
-// it stopped, and seals its list as if nothing had happened.
+// testCodesAreOnce: an import with a key happens once. An interrupted import continues
+// where it stopped, and gives the same seal as an uninterrupted one.
 func testCodesAreOnce(t *testing.T, s *stock.Store) {
 	CodedPool(t, s, "spring")
 	lines := CodeLines("ONCE", 12_000)
@@ -235,8 +235,8 @@ func testCodesAreOnce(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "spring")
 }
 
-// testCodesMeet: two imports of one file at once make each code once, whichever comes
-// first, with a key and without.
+// testCodesMeet: two simultaneous imports of one file create each code once, whichever
+// comes first, with and without a key.
 func testCodesMeet(t *testing.T, s *stock.Store) {
 	CodedPool(t, s, "spring")
 	lines := CodeLines("MEET", 600)

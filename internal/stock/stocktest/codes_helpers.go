@@ -15,7 +15,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// SealKeyLine is a line of a file of seal keys: one id has the same bytes wherever it is asked for.
+// SealKeyLine returns a line of a file of seal keys. The same id always gets the same
+// bytes.
 func SealKeyLine(id string) string {
 	secret := sha256.Sum256([]byte("a seal key of tests: " + id))
 	return id + " " + base64.StdEncoding.EncodeToString(secret[:])
@@ -60,7 +61,8 @@ func CodeLines(prefix string, n int) []string {
 	return lines
 }
 
-// CodedPool makes a pool of a prize "card" with codes, which has none yet.
+// CodedPool creates a pool with one prize, "card". The prize is of the kind with codes,
+// and has no codes yet.
 func CodedPool(tb testing.TB, s *stock.Store, id string) {
 	tb.Helper()
 	card := draw.Prize{ID: "card", Name: "Card", Value: decimal.New(2500, -2), HasCodes: true}

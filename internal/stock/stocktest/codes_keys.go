@@ -80,7 +80,7 @@ func testCodesResealed(t *testing.T, s *stock.Store) {
 }
 
 // testCodesOfOtherKeys: without the key, or with other bytes under its id, nothing is
-// imported or handed out, and the pool is known not to open here.
+// imported or handed out, and the pool is reported as one whose codes do not open here.
 func testCodesOfOtherKeys(t *testing.T, s *stock.Store) {
 	CodedPool(t, s, "spring")
 	CodedPool(t, s, "autumn")
@@ -201,8 +201,9 @@ func testCodesWithoutConstraint(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "spring")
 }
 
-// testCodesPublished: the public log of a committed pool has the list that was imported,
-// and what was dropped; both verifiers read it, and the seal is the one of the change.
+// testCodesPublished: the public log of a committed pool has the imported list and the
+// dropped codes. Both verifiers read the log, and its seal equals the one in the
+// change.
 func testCodesPublished(t *testing.T, s *stock.Store) {
 	s.Unseal(Identities(t))
 	CodedPool(t, s, "p")

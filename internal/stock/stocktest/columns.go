@@ -11,7 +11,7 @@ import (
 )
 
 // testColumns: the logs name all columns that the migrations create. A column that is
-// missing on one side is found.
+// missing in one of the two is found.
 func testColumns(t *testing.T, s *stock.Store) {
 	checkColumns(t, s, engine.Awards())
 	checkColumns(t, s, engine.Moves())

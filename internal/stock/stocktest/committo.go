@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// CommitTo commits a paused pool to a given commitment and seed. The commitment's log
-// need not be the pool's: what versions give does not depend on it, and all pools with
-// this commitment give the same.
+// CommitTo commits a paused pool to a given commitment and seed. The commitment may
+// name another pool's log: the results of versions do not depend on the log's name, and
+// all pools with this commitment give the same results.
 func CommitTo(tb testing.TB, s *stock.Store, poolID string, c *proof.Commitment, seed proof.Seed) error {
 	tb.Helper()
 	if err := Commit(tb, s, poolID, c.Epochs, c.EpochLength); err != nil {

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// planOf is a plan whose draws are a user's; one draw with several awards where
-// ids repeat.
+// planOf returns a plan of one user's draws. Repeated ids make one draw with several
+// awards.
 func planOf(user, poolID string, from, issued int64, drawIDs ...string) *urn.Plan {
 	p := Plan(poolID, from, "a", issued, drawIDs...)
 	for i := range p.Awards {
@@ -26,8 +26,8 @@ func planOf(user, poolID string, from, issued int64, drawIDs ...string) *urn.Pla
 	return p
 }
 
-// leftOf returns an error that says what a history still reveals of a user before the
-// change that erased them, and about that change.
+// leftOf returns an error that names what a history still reveals about a user, in the
+// entries before the change that erased the user or in that change.
 func leftOf(entries []draw.Entry, user string) error {
 	changes := 0
 	for i := len(entries) - 1; i >= 0; i-- {
@@ -67,7 +67,7 @@ func testErase(t *testing.T, s *stock.Store) {
 	after, err := s.Awards(ctx, "p", 0, 100)
 	require.NoError(t, err)
 	for i := range before {
-		if before[i].UserID == user { // exactly this one: the other is spelt differently
+		if before[i].UserID == user { // exactly this user: the other one is spelt differently
 			require.Equal(t, pseudonym, after[i].UserID)
 			after[i].UserID = user
 		}
@@ -105,8 +105,8 @@ func testErase(t *testing.T, s *stock.Store) {
 	require.Equal(t, []string{"p", "q"}, ids)
 }
 
-// testEraseWhileDrawing: what the user wins before the change is erased, including what
-// is won while the awards are searched.
+// testEraseWhileDrawing: all wins before the change are erased, including those that
+// are made while the awards are searched.
 func testEraseWhileDrawing(t *testing.T, s *stock.Store) {
 	const user = "Ann-of-the-tests"
 	Pool(t, s, "p", 3000)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// HeldCommits are the commits of a PostgreSQL database that a test holds: those of
-// transactions that insert into one table.
+// HeldCommits holds commits of a PostgreSQL database for a test: those of transactions
+// that insert into one table.
 type HeldCommits struct {
 	t      testing.TB
 	beside *sql.DB
@@ -62,7 +62,7 @@ func (h *HeldCommits) AwaitHeld() {
 	h.Await(1, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`)
 }
 
-// Release lets the commits that are held, and all later ones, go on.
+// Release releases the held commits; later commits are not held.
 func (h *HeldCommits) Release() {
 	h.t.Helper()
 	h.exec(`SELECT pg_advisory_unlock(4711)`)

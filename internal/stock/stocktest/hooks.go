@@ -89,8 +89,8 @@ func (r *Receiver) Set(status int, secrets ...string) {
 	r.answer, r.secrets = status, secrets
 }
 
-// Of returns the events of a pool, doubles too, the ids of all messages, and what was
-// wrong with them.
+// Of returns the events of a pool, including repeated ones, the ids of all messages,
+// and the faults in the messages.
 func (r *Receiver) Of(pool string) (events []Received, messages, bad []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +146,7 @@ func typesOf(events []Received) (types []string) {
 
 const received = 20 * time.Second
 
-// JudgeSending reports what is missing of the events of three awards, whose receiver fails
+// JudgeSending reports which events of three awards are missing. Their receiver fails
 // at first.
 func JudgeSending(t *testing.T, s *stock.Store, feed hook.Feed) (faults []string) {
 	t.Helper()
@@ -361,8 +361,8 @@ func testHooksFork(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testHooksEnd: a receiver that answers 410 turns its hook off, a stuck message is skipped, and
-// neither holds up another hook.
+// testHooksEnd: a receiver that answers 410 turns its hook off, a stuck message is
+// skipped, and neither delays another hook.
 func testHooksEnd(t *testing.T, s *stock.Store) {
 	UseSealKeys(t, s, "k1")
 	quit, stuck, good := NewReceiver(t), NewReceiver(t), NewReceiver(t)

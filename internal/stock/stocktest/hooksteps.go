@@ -46,8 +46,9 @@ func JudgeSteps(t *testing.T, s *stock.Store, feed hook.Feed) (faults []string) 
 	return faults
 }
 
-// testHooksSteps: the events of steps arrive in their order, after their awards, whatever else
-// a hook wants; one from now begins at the heads of both logs.
+// testHooksSteps: the events of steps arrive in their order, after their awards,
+// whichever other events a hook requests. A hook that starts "from now" begins at the
+// heads of both logs.
 func testHooksSteps(t *testing.T, s *stock.Store) {
 	require.Empty(t, JudgeSteps(t, s, s))
 	awards := claimedPool(t, s, "q", `{"claims":{"within":"1h","prizes":["gold"]}}`, 2)

@@ -114,8 +114,9 @@ func refusesRemoval(t *testing.T, s *stock.Store, many draw.Planned) {
 	code(t, draw.CodeInvalidRequest, s.RemoveItem(t.Context(), "p", many.First+1, "cleo"))
 }
 
-// testMomentsTaken: a due moment is done by the first attempt to draw after its time, and
-// given to the first draw that may have it, in every way of reading and writing.
+// testMomentsTaken: the first attempt to draw after a moment's time carries the moment
+// out, and the first draw that may have it gets it, in every way of reading and
+// writing.
 func testMomentsTaken(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +213,7 @@ func testMomentsAudit(t *testing.T, s *stock.Store) {
 		require.Equal(t, rule, deep.Violations[0].Rule)
 		kept.PutBack(t, s)
 	}
-	// A draw that another instance makes from a queue of its own takes nothing.
+	// A draw that another instance makes from its own queue takes no moment.
 	ExecAll(t, s, []string{`UPDATE agenda SET taken = 99 WHERE taken = 0`})
 	_, err = drawOne(t, s, urn.NewUrn("p"), stock.TxOptions{}, "ben", "d2")
 	require.NoError(t, err)

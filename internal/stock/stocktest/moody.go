@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Moody passes messages to a receiver, and fails, drops the connection after it, or is late
-// in turn, unless it is calm.
+// Moody passes messages to a receiver. Unless it is calm, it alternately fails, drops
+// the connection after a message, or answers late.
 type Moody struct {
 	*Receiver
 	IsCalm bool
@@ -35,9 +35,9 @@ func (m *Moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.Receiver.ServeHTTP(w, r)
 }
 
-// JudgeFirsts reports what is wrong with the events of a pool, whose awards have versions
-// and whose steps have numbers: a gap, an order other than theirs, a step before its award,
-// and doubles with other ids.
+// JudgeFirsts reports the faults in the events of a pool, whose awards have versions
+// and whose steps have numbers: a gap, a wrong order, a step before its award, and
+// repeated events with other ids.
 func JudgeFirsts(events []Received, versions, steps []int64) (faults []string) {
 	type place struct{ version, step int64 }
 	ids, awards := map[place]string{}, map[int64]bool{}

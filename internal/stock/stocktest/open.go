@@ -113,8 +113,8 @@ func Pool(tb testing.TB, s *stock.Store, id string, stocked ...int64) {
 	require.NoError(tb, err)
 }
 
-// Plan is a plan of draws of one unit each of one prize, made from version
-// from, when issued units of the prize are out already.
+// Plan returns a plan of draws that each get one unit of one prize. It is made from
+// version from, after issued units of the prize were given.
 func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...string) *urn.Plan {
 	p := &urn.Plan{PoolID: poolID, From: draw.Head{Version: from}, Raises: []urn.Raise{{PrizeID: prizeID, Issued: int64(len(drawIDs))}}}
 	for i, id := range drawIDs {
@@ -127,8 +127,8 @@ func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...st
 	return p
 }
 
-// On is the plan as it is made from an urn that was read: from the urn's mark,
-// at the version that the plan says.
+// On returns the plan as if it was made from an urn that was read: with the urn's mark,
+// at the plan's own version.
 func On(urn *urn.Urn, p *urn.Plan) *urn.Plan {
 	p.From.Mark, p.From.Trail = urn.Mark, urn.Trail
 	p.To = p.From.Next(len(p.Awards))

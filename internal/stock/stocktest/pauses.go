@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testPauses: draws get what the current pause says, whatever was read of the pool
-// before, and nothing of earlier pauses.
+// testPauses: draws get the message of the current pause, whatever was read of the pool
+// before, and never that of an earlier pause.
 func testPauses(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	state := func(to draw.State, p *draw.Pause) int64 {

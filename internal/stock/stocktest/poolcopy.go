@@ -12,8 +12,9 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// testCopy: a copy has the prizes, the rules, what is only shown and the agenda, so many
-// days later. What is hidden is spread again. A copy that is refused leaves nothing.
+// testCopy: a copy has the prizes, the rules, the display texts and the agenda, shifted
+// by the given days. Hidden items are spread again. A copy that is refused leaves
+// nothing.
 func testCopy(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none","win":"1/2","zone":"Europe/Berlin"}`)
@@ -110,8 +111,8 @@ func shifted(all []time.Time, by time.Duration) (later []time.Time) {
 	return later
 }
 
-// testCopyOfRun: what the agenda has done to the stock and the rules is done again by the
-// agenda of the copy; a copy without days has the stock and the rules of now.
+// testCopyOfRun: the agenda of the copy repeats what the agenda has done to the stock
+// and the rules. A copy without days has the current stock and rules.
 func testCopyOfRun(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -207,8 +208,8 @@ func testCopyOfFailed(t *testing.T, s *stock.Store) {
 	require.Equal(t, own, ruling.Rules.Document())
 }
 
-// testCopyOfWithdrawn: a copy whose prize would begin below zero is refused; it does not
-// drop what was withdrawn by hand.
+// testCopyOfWithdrawn: a copy is refused if a prize would begin below zero. It does not
+// ignore manual withdrawals.
 func testCopyOfWithdrawn(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)

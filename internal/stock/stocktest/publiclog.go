@@ -15,7 +15,7 @@ import (
 )
 
 // longLog creates a pool of one prize with many awards, in draws of seven, so that the
-// parts in which a log is read end within draws. It returns the version.
+// parts in which a log is read end within draws. It returns the pool's version.
 func longLog(t *testing.T, s *stock.Store, id string, batches int) int64 {
 	t.Helper()
 	const draws, units = 300, 7
@@ -37,7 +37,7 @@ func longLog(t *testing.T, s *stock.Store, id string, batches int) int64 {
 }
 
 // testLongLog: while a long log is read to be signed, draws from its pool continue, and
-// what is drawn meanwhile is signed too. Nothing is lost between its parts.
+// their awards are signed too. Nothing is lost between the parts of the read.
 func testLongLog(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -53,8 +53,8 @@ func testLongLog(t *testing.T, s *stock.Store) {
 	set(draw.StateOpen)
 	issued, before := version-2, version+3
 	version = before
-	// A signer that holds the row lets two draws in, before and after; a busy machine
-	// may let no more in: then it is repeated.
+	// A signer that holds the row admits two draws, one before and one after. On a busy
+	// machine a correct signer may admit no more either; then the test repeats.
 	during := int64(0)
 	for tries := 0; during <= 3 && tries < 20; tries++ {
 		signed := make(chan error, 1)
@@ -79,8 +79,8 @@ func testLongLog(t *testing.T, s *stock.Store) {
 	require.Equal(t, version-before, r.Recomputed)
 }
 
-// writeBehind writes as the modes do: it tries again where whoever held the pool's
-// row, here the one who signs, kept it for longer than a statement waits.
+// writeBehind writes as the modes do: it retries if the session that holds the pool's
+// row, here the signer, keeps it for longer than a statement waits.
 func writeBehind(t *testing.T, s *stock.Store, p *urn.Plan) {
 	t.Helper()
 	err := Write(t, s, stock.TxOptions{Lock: true}, p)

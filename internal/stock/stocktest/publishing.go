@@ -16,7 +16,7 @@ import (
 )
 
 // livedPool creates a committed pool with prizes from before and after its opening,
-// corrections, rules that come and go, and draws of one unit and of many.
+// corrections, several changes of rules, and draws of one unit and of many.
 func livedPool(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))

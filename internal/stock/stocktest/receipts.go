@@ -80,7 +80,7 @@ func holds(t *testing.T, s *stock.Store, drawID string) (proven bool) {
 
 // testReceiptsProven: a receipt is proven as soon as a checkpoint covers it, also in a
 // log of many tiles. Hashes of another history are read again; rows that differ from
-// what was signed prove nothing.
+// the signed log give no proof.
 func testReceiptsProven(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	const draws = 700
@@ -194,8 +194,8 @@ func testEraseCommitted(t *testing.T, s *stock.Store) {
 	require.ErrorIs(t, err, stock.ErrForked)
 }
 
-// testEraseSalts: once the secret of a pool's tags is destroyed, its log is refused and
-// never a different one, and users are erased as in other pools.
+// testEraseSalts: once the secret of a pool's tags is destroyed, its log is refused (no
+// different log is written), and users are erased as in other pools.
 func testEraseSalts(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -249,8 +249,9 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	code(t, draw.CodeNotFound, s.EraseSalts(ctx, "secret", files, "cleo"))
 }
 
-// saltsAreErased: nobody can write the log or a receipt of a pool any more, and a user
-// of it is erased by a pseudonym as in a pool whose numbers are secret.
+// saltsAreErased requires that neither the log nor a receipt of a pool can be written
+// any more, and that its users are erased by pseudonyms, as in a pool whose numbers are
+// secret.
 func saltsAreErased(t *testing.T, s *stock.Store, pool, user, drawID string) {
 	t.Helper()
 	ctx := t.Context()

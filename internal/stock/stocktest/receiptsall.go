@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testReceiptsForAll: a pool that gives receipts gives no draws if none can be signed;
-// the change that committed it says that it gives receipts.
+// testReceiptsForAll: a pool that gives receipts makes no draws while receipts cannot
+// be signed. The change that committed the pool records that it gives receipts.
 func testReceiptsForAll(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -42,7 +42,7 @@ func testReceiptsForAll(t *testing.T, s *stock.Store) {
 	}
 	require.Equal(t, 1, said)
 
-	// As with an escrow's identity, which unseals only the seed.
+	// This is the case of an escrow's identity, which unseals only the seed.
 	for _, pool := range []string{"silent", "signing"} {
 		Pool(t, s, pool, 10)
 		setState(t, s, pool, draw.StatePaused)

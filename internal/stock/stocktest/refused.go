@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testRefused: a draw that a plan refuses is answered from the log by the write, if the
-// log holds it, with or without awards in the plan.
+// testRefused: if the log holds a draw that a plan refuses, the write answers the draw
+// from the log, with or without awards in the plan.
 func testRefused(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name

@@ -62,8 +62,8 @@ func drawAs(t *testing.T, s *stock.Store, u *urn.Urn, o stock.TxOptions, r draw.
 	return plan.Answer(0)
 }
 
-// testRules: rules are changes of the pool; the same rules again change nothing, and a
-// request that names other rules than the current ones is rejected.
+// testRules: rules are changes of the pool; setting the same rules twice changes
+// nothing, and a request that names rules other than the current ones is rejected.
 func testRules(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	p := campaign(t, s, "p", `{"fallback":"none","win":"1/2"}`)
@@ -145,7 +145,7 @@ func testTurns(t *testing.T, s *stock.Store) {
 		{"turn-stray", `UPDATE turns SET version = 1 WHERE user_id = 'u2' AND what = 'draw'`},
 		{"turn-stray", `UPDATE turns SET run = 1 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`},
 		{"turn-stray", `UPDATE turns SET run = 2 WHERE user_id = 'u1' AND what = 'miss' AND seq = 2`},
-		{"turn-stray", `UPDATE turns SET run = 1 WHERE user_id = 'u1' AND what = 'miss' AND seq = 1`}, // that was a win
+		{"turn-stray", `UPDATE turns SET run = 1 WHERE user_id = 'u1' AND what = 'miss' AND seq = 1`}, // that award was a win
 		{"state-is-changes", `UPDATE pools SET state = 'paused' WHERE id = 'pool-locked'`},
 		{"rules-unknown", `UPDATE pools SET rules = 0 WHERE id = 'pool-locked'`},
 		{"rules-unknown", `UPDATE pools SET rules = rules + 1 WHERE id = 'pool-locked'`},
@@ -184,8 +184,8 @@ func testTurnTaken(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testSpent: what was spent continues to count under a new document with the same
-// windows, and is summed again for others.
+// testSpent: the spent amount continues to count under new rules with the same windows,
+// and is added up again for other windows.
 func testSpent(t *testing.T, s *stock.Store) {
 	campaign(t, s, "p", `{"fallback":"none","budget":{"max":"5.00"}}`)
 	urn := urn.NewUrn("p")

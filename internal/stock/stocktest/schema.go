@@ -55,8 +55,8 @@ func Target(set migrations.Set) int64 {
 	return int64(len(names)) // they are numbered from 1
 }
 
-// Admits returns what the last migration of a set states: the lowest version that a
-// binary must know.
+// Admits returns the lowest schema version that a binary must know, as stated by the
+// last migration of a set.
 func Admits(set migrations.Set) int {
 	names, err := fs.Glob(set.Files, "sqlite/*.sql") // in their order
 	if err != nil {
@@ -76,7 +76,7 @@ func Admits(set migrations.Set) int {
 // admitting finds the statement that every migration has.
 var admitting = regexp.MustCompile(`(?:SET binaries_from = |VALUES \(1, )(\d+)`)
 
-// next returns the embedded set and one more migration, whose text depends on the
+// next returns the embedded set and a further migration, whose text depends on the
 // dialect.
 func next(text func(dialect string, admits, version int) string) migrations.Set {
 	set := migrations.Embedded()

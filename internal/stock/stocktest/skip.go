@@ -118,9 +118,9 @@ func testSkipInParts(t *testing.T, s *stock.Store) {
 	require.EqualValues(t, 2500, proven(t, s).Skipped)
 }
 
-// testSkipWhatWasLost: rows are reset to before some draws. The versions of those draws
-// then give the same prizes again, which everyone who saw the results knows. After a
-// skip these versions give nothing.
+// testSkipWhatWasLost: rows are reset to a state before some draws. The versions of
+// those draws would then give the same prizes again, which everyone who saw the results
+// knows. After a skip these versions give nothing.
 func testSkipWhatWasLost(t *testing.T, s *stock.Store) {
 	skippablePool(t, s)
 	kept := Keep(t, s, "p")

@@ -43,9 +43,9 @@ func steering(t *testing.T, s *stock.Store) map[string]func() error {
 	}
 }
 
-// testSteering: an act that changes what the numbers give is refused while a pool with
-// a beacon is open, and withdraws an announcement while it is paused. Names can be
-// changed at any time.
+// testSteering: an act that changes the results of the numbers is refused while a pool
+// with a beacon is open. While the pool is paused, the act withdraws an announced
+// round. Names can be changed at any time.
 func testSteering(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	chain := blindPool(t, s, false)
@@ -143,8 +143,8 @@ func testAgendaBeacon(t *testing.T, s *stock.Store) {
 }
 
 // testBeaconNumbers: an urn that was read under one opening gets the numbers of the
-// next as soon as it is read again, and its earlier plans are rejected. A pool that is
-// open by its rows, but without a valid round, gives no draws.
+// next opening when it is read again, and its earlier plans are rejected. A pool that
+// is open by its rows, but without a valid round, gives no draws.
 func testBeaconNumbers(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	chain := blindPool(t, s, false)

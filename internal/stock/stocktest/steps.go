@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// claimedPool makes a pool whose prize "gold" has to be claimed, with one award for each user
-// named, u1 first.
+// claimedPool creates a pool whose prize "gold" has to be claimed, with one award for
+// each of the named users, u1 first.
 func claimedPool(t *testing.T, s *stock.Store, id, document string, users int) []draw.Award {
 	t.Helper()
 	gold := draw.Prize{ID: "gold", Name: "Gold", Value: decimal.New(100, 0), Stocked: int64(users)}
@@ -60,8 +60,8 @@ func cleanAudit(t *testing.T, s *stock.Store, id string) {
 	require.Empty(t, a.Violations)
 }
 
-// testSteps: an award is claimed, fulfilled, corrected, reopened and voided; each call again is
-// answered with the same step, and no step makes a version.
+// testSteps: an award is claimed, fulfilled, corrected, reopened and voided; each
+// repeated call gets the same step, and no step creates a version.
 func testSteps(t *testing.T, s *stock.Store) {
 	awards := claimedPool(t, s, "p", `{"claims":{"within":"1h"}}`, 2)
 	before, err := s.Pool(t.Context(), "p")
@@ -149,8 +149,9 @@ func testStepsAtOnce(t *testing.T, s *stock.Store) {
 	cleanAudit(t, s, "p")
 }
 
-// testStepsExpire: what nobody claimed in time is expired at once for everybody, ended by the
-// job once, and returned; a longer time in force now helps the open awards.
+// testStepsExpire: an award that is not claimed in time counts as expired at once for
+// every reader. The job ends it once and returns its unit. A longer claim period also
+// applies to open awards.
 func testStepsExpire(t *testing.T, s *stock.Store) {
 	awards := claimedPool(t, s, "p", `{"claims":{"within":"3s"}}`, 3)
 	_, err := s.Claim(t.Context(), "p", "d1", "u1", 0, "test")
@@ -191,8 +192,8 @@ func testStepsExpire(t *testing.T, s *stock.Store) {
 	cleanAudit(t, s, "p")
 }
 
-// testStepsReturnCodes: a code that nobody saw goes to the next winner of its new place; a
-// shown one cannot return, and can be replaced.
+// testStepsReturnCodes: a code that was not shown goes to the next winner of its new
+// place. A shown code cannot return, and can be replaced.
 func testStepsReturnCodes(t *testing.T, s *stock.Store) {
 	UseSealKeys(t, s, "k1")
 	CodedPool(t, s, "p")
@@ -240,8 +241,8 @@ func testStepsReturnCodes(t *testing.T, s *stock.Store) {
 	cleanAudit(t, s, "p")
 }
 
-// testStepsOfFiles: a file with a bad line writes nothing, and one that is sent again only what
-// is missing.
+// testStepsOfFiles: a file with a bad line writes nothing, and a file that is sent a
+// second time writes only the missing steps.
 func testStepsOfFiles(t *testing.T, s *stock.Store) {
 	awards := claimedPool(t, s, "p", `{"claims":{}}`, 3)
 	file := func(lines ...string) (draw.SteppedFile, error) {

@@ -22,9 +22,9 @@ func Run(t *testing.T, dialect string) {
 // RunOn does so with the stores that empty creates.
 func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) { RunShare(t, 0, 1, empty) }
 
-// RunShare does so for one of several further ways to a database whose whole contract
-// is checked elsewhere. way is from 0 to ways-1. By default each way checks a share of
-// the contract, and together they check all of it. Each checks all of it if
+// RunShare checks one of several further ways to use a database whose whole contract is
+// checked elsewhere. way is from 0 to ways-1. By default each way checks a share of the
+// contract, and together they check all of it. Each checks all of it if
 // [servertest.Every] reports true.
 func RunShare(t *testing.T, way, ways int, empty func(*testing.T) *stock.Store) {
 	tests := contract()

@@ -90,9 +90,9 @@ func testUnreadableRules(t *testing.T, s *stock.Store) {
 	require.Empty(t, watched.Unreadable)
 }
 
-// testUnreadableItems: an item that this binary cannot read restricts no operator. It
-// is left to other instances for a minute, together with those after it; then it is
-// done as failed.
+// testUnreadableItems: an item that this binary cannot read does not restrict
+// operators. The binary leaves it and the items after it to other instances for a
+// minute; then it records the item as failed.
 func testUnreadableItems(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)

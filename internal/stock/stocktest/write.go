@@ -159,8 +159,8 @@ func testKeysExact(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testFence: a holder that a later one has overtaken is refused, at the read and at the
-// write; another lock starts its own count.
+// testFence: a holder of a lock is refused, at the read and at the write, after a later
+// holder has written; another lock starts its own count.
 func testFence(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10)
@@ -189,7 +189,7 @@ func testFence(t *testing.T, s *stock.Store) {
 	require.Equal(t, int64(7), NoViolations(t, s, "p").Prizes[0].Awards)
 }
 
-// testUrnFollows: an urn that was read before sees everything that changed.
+// testUrnFollows: an urn that was read before a change gets every part of the change.
 func testUrnFollows(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10, 10)
@@ -214,9 +214,9 @@ func testUrnFollows(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.StateClosed, urn.State)
 }
 
-// testAnotherHistory: rows that were reset to an earlier state and then drawn from are
-// at the same version, but are another state: a plan from the lost state is rejected,
-// and its copy is dropped.
+// testAnotherHistory: rows that were reset to an earlier state and then drawn from have
+// the same version but another state. A plan from the lost state is rejected, and its
+// copy is dropped.
 func testAnotherHistory(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10, 10)

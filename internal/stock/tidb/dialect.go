@@ -17,8 +17,8 @@ func Dialect() *engine.Dialect {
 	d.ByCode = classify
 	d.Commit = mysql.CommitBy(classify)
 	d.Writable = `(@@global.tidb_super_read_only = 0 AND @@global.tidb_restricted_read_only = 0)`
-	// START TRANSACTION READ ONLY is error 1235. A transaction reads the state at its
-	// beginning all the same.
+	// START TRANSACTION READ ONLY gives error 1235. A plain transaction reads the state
+	// at its beginning, too.
 	d.Snapshot.ReadOnly = false
 	d.Session = session()
 	d.BeforeMigrate = requireChecks
@@ -27,18 +27,20 @@ func Dialect() *engine.Dialect {
 	return d
 }
 
-// locks returns the statements of the lock table:, the only one that keeps the contract of
-// locks here. GET_LOCK waits for a second or more, whatever it is given, and KILL QUERY
-// does not end that; nor does the server notice when it has lost the lock of a session. The
-// lock row: failed its contract in one run, for a reason that was not found.
+// locks returns the statements of the lock table:, the only one that keeps the contract
+// of locks here. GET_LOCK waits for at least a second, whatever timeout it gets, and
+// KILL QUERY does not end that wait. The server also does not notice when it has lost
+// the lock of a session. The lock row: failed its contract in one run, for an unknown
+// reason.
 func locks(d *engine.Dialect) locksql.Statements {
 	return locksql.Statements{Database: d.Name, Table: d.Locks.Table}
 }
 
-// session returns the settings of each session, which a server or an operator may have
-// set otherwise for all. An optimistic session holds no row, and one that checks keys at
-// COMMIT reports them too late. A table without a clustered key has hidden row numbers,
-// one hot region for all pools. The others make a session read an older state.
+// session returns the settings of each session, because a server or an operator may
+// have set other global values. An optimistic session locks no row, and a session that
+// checks keys at COMMIT reports duplicates too late. A table without a clustered key
+// has hidden row numbers, one hot region for all pools. The others make a session read
+// an older state.
 func session() []string {
 	return []string{`SET SESSION tidb_txn_mode = 'pessimistic', tidb_constraint_check_in_place_pessimistic = ON, foreign_key_checks = ON,
 		tidb_guarantee_linearizability = ON, tidb_low_resolution_tso = OFF, tidb_enable_external_ts_read = OFF,

@@ -52,8 +52,8 @@ func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.
 	return v, err
 }
 
-// readCluster adds what only a cluster has, and only an account with the right CONFIG may
-// read. Without it, the rule on it says nothing.
+// readCluster adds the settings that only a cluster has and only an account with the
+// right CONFIG may read. Without them, the rule on them has no finding.
 func readCluster(ctx context.Context, e *engine.Engine, v engine.Vitals) {
 	values, _ := engine.QueryAll(ctx, e.Read, func(row engine.Scanner) (value string, err error) {
 		return value, row.Scan(new(string), new(string), new(string), &value)

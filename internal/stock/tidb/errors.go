@@ -18,7 +18,7 @@ func classify(err error) *engine.Error {
 		return mysql.Classify(err)
 	}
 	switch e.Number {
-	case 8002, 8005, 8022, 9007: // written by another transaction since this one began
+	case 8002, 8005, 8022, 9007: // another transaction has written the row since this one began
 		return engine.Conflict("write-conflict", err)
 	case 8028: // the schema changed while the transaction was open
 		return engine.Conflict("schema", err)

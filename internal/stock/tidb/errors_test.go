@@ -12,9 +12,9 @@ import (
 	"drawsvc/internal/stock/mysql"
 )
 
-// TestErrorsOfTheClusterHaveTheirClass: before the commit and at it, where a cluster that
-// does not answer may have committed. MySQL's table, the broken double, does not know
-// them: a draw would be answered 500.
+// TestErrorsOfTheClusterHaveTheirClass: before the commit and at the commit, where a
+// cluster that does not answer may have committed. MySQL's table, the broken double,
+// does not have these errors: a draw would be answered with 500.
 func TestErrorsOfTheClusterHaveTheirClass(t *testing.T) {
 	for _, c := range []struct {
 		number     uint16
@@ -51,7 +51,8 @@ func TestErrorsOfTheClusterHaveTheirClass(t *testing.T) {
 	require.Nil(t, classify(context.Canceled))
 }
 
-// TestRulesOfACluster: what one process cannot show is checked with the vitals of a cluster.
+// TestRulesOfACluster: rules that a single process cannot break are tested with the
+// vitals of a cluster.
 func TestRulesOfACluster(t *testing.T) {
 	healthy := func() engine.Vitals {
 		return engine.Vitals{
