@@ -79,8 +79,8 @@ func TestFilesThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestEntriesOfALaterRelease: an entry with a role or a member that this release does
-// not know is ignored completely, and the others are used.
+// TestEntriesOfALaterRelease: an entry with an unknown role or member is ignored
+// completely, and the other entries are used.
 func TestEntriesOfALaterRelease(t *testing.T) {
 	t.Parallel()
 	_, own := line(t, "ci", Admin, time.Time{})

@@ -36,9 +36,9 @@ func NewSet(tokens ...Token) (*Set, error) {
 	return s, nil
 }
 
-// Find returns the token of a digest, also an expired one; the caller must not change
-// it. Every token that is sent costs the same: one digest, and one lookup of it in a
-// map. What the time of that reveals of a digest reveals nothing of the token.
+// Find returns the token of a digest, even an expired token; the caller must not change
+// it. Every sent token costs the same: one digest, and one lookup in a map. The time of
+// the lookup may reveal something about a digest, but nothing about the token.
 func (s *Set) Find(d Digest) (t *Token, found bool) {
 	t, found = s.tokens[d]
 	return t, found
@@ -64,9 +64,9 @@ func (s *Set) HasValid(r Role, now time.Time) bool {
 	return false
 }
 
-// NextEnd returns when, after the moment now, the last valid token of a name expires, of
-// the name for which that is first; zero if none does. A token whose successor has the
-// same name and is valid for longer does not count.
+// NextEnd returns the first time after now at which a name loses its last valid token,
+// zero if there is no such time. A token whose successor has the same name and is valid
+// for longer does not count.
 func (s *Set) NextEnd(now time.Time) (end time.Time) {
 	ends := map[string]time.Time{}
 	for _, t := range s.tokens {

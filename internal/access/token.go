@@ -27,7 +27,7 @@ const (
 	// Fulfil allows to ship prizes: the steps of awards that need no admin, the code of an
 	// award, and to read awards, steps, and the names and states of pools.
 	Fulfil Role = "fulfil"
-	// Draw allows draws, and the calls that read what those who draw may read.
+	// Draw allows draws, and the calls whose results every drawing client may read.
 	Draw Role = "draw"
 	// Metrics allows /metrics.
 	Metrics Role = "metrics"
@@ -69,7 +69,7 @@ type Token struct {
 	Name   string
 	Role   Role
 	Digest Digest
-	// Until is when it expires; zero means never.
+	// Until is the time of expiry; zero means never.
 	Until time.Time
 }
 

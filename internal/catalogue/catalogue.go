@@ -26,7 +26,7 @@ const (
 	LinkMax = 2000
 )
 
-// Item is what the catalogue says of a prize. All members but the ID may be empty.
+// Item is the catalogue's entry of one prize. All members except the ID may be empty.
 type Item struct {
 	ID          string `json:"id"`
 	Name        string `json:"name,omitempty"`
@@ -85,9 +85,9 @@ func Parse(body []byte) (map[string]Item, error) {
 // items holds the prizes of a catalogue by id, nil for none.
 type items map[string]Item
 
-// UnmarshalJSONFrom reads a list of prizes one by one, and stops at the first that is
-// invalid or too many: in memory, a list may take a hundred times its length in bytes.
-// Error: CodeInvalidRequest.
+// UnmarshalJSONFrom reads a list of prizes one by one, and stops at the first prize
+// that is invalid or exceeds the limit: in memory, a list may take a hundred times its
+// length in bytes. Error: CodeInvalidRequest.
 func (all *items) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 	if in.PeekKind() == 'n' { // null, which is not a list
 		return in.SkipValue()

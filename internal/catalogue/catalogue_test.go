@@ -239,8 +239,8 @@ func TestLateFetchStoresNothing(t *testing.T) {
 	require.Nil(t, stored)
 }
 
-// TestWatchLearnsOfANewCatalogue: an instance that did not fetch learns of a new catalogue, and keeps
-// the old one while the database is away.
+// TestWatchLearnsOfANewCatalogue: an instance that did not fetch gets the new
+// catalogue, and keeps the old one while the database is unreachable.
 func TestWatchLearnsOfANewCatalogue(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "sqlite")

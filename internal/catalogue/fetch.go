@@ -34,8 +34,8 @@ type Saver interface {
 	SaveCatalogue(ctx context.Context, run job.Run, c Stored) error
 }
 
-// CheckURL returns CodeInvalidRequest for what cannot be a source: a source is an http
-// or https address with a host.
+// CheckURL returns CodeInvalidRequest unless the URL can be a source: an http or https
+// address with a host.
 func CheckURL(source string) error {
 	u, err := url.Parse(source)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(source) > LinkMax {

@@ -39,8 +39,7 @@ func NewMemory(store Loader, log *slog.Logger) *Memory {
 }
 
 // Items returns the catalogue's items by the prizes' ids. The map is read-only and
-// always one whole catalogue, also if a new one arrives meanwhile. It is read from
-// memory.
+// always one whole catalogue, even if a new catalogue arrives. It is read from memory.
 func (m *Memory) Items() map[string]Item { return m.held.Load().items }
 
 // CheckedAt returns when the source last confirmed the copy; zero if there is none.

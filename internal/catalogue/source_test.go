@@ -35,7 +35,8 @@ func TestUnaskedNotModified(t *testing.T) {
 	require.Equal(t, before, after)
 }
 
-// TestNewETag: the same catalogue with another ETag is next requested with that one.
+// TestNewETag: if the same catalogue comes with another ETag, the next request uses the
+// new ETag.
 func TestNewETag(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "sqlite")
@@ -56,8 +57,8 @@ func TestNewETag(t *testing.T) {
 	require.NoError(t, f.run(t.Context(), t))
 }
 
-// TestDamagedCatalogue: a stored catalogue that is not the fetched one is not served,
-// and is fetched completely.
+// TestDamagedCatalogue: a stored catalogue that differs from the fetched one is not
+// served, and is fetched again completely.
 func TestDamagedCatalogue(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "sqlite")
@@ -78,8 +79,8 @@ func TestDamagedCatalogue(t *testing.T) {
 	require.Equal(t, "Krugerrand", memory.Items()["gold"].Name)
 }
 
-// TestSourcePasswordStaysOutOfErrors: the address is used as the operator named it, with the name and
-// the password in it, and no error tells them.
+// TestSourcePasswordStaysOutOfErrors: the address is used as the operator gave it, with
+// its name and password, and no error contains them.
 func TestSourcePasswordStaysOutOfErrors(t *testing.T) {
 	t.Parallel()
 	f := newFetching(t, "sqlite")

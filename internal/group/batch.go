@@ -11,10 +11,10 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Batch is the draws of one pool that are decided together, in order of their
-// arrival. A mode plans it, writes the plan and settles it; when the plan was
-// not written, it undoes it and may plan again. What the log says of a draw is
-// its [urn.LogAnswer]; a plan goes by answers of its own attempt only.
+// Batch is the draws of one pool that are decided together, in order of their arrival.
+// A mode plans it, writes the plan and settles it; when the plan was not written, it
+// undoes it and may plan again. The log's answer about a draw is its [urn.LogAnswer]; a
+// plan uses only answers from its own attempt.
 type Batch struct {
 	// Urn is the cached copy of the pool.
 	Urn *urn.Urn
@@ -27,8 +27,8 @@ type Batch struct {
 	// doubt, or because a write of this batch or of an earlier one met a known key: a
 	// large batch that contains a known key would be written twice.
 	asksFirst bool
-	// asOf is a moment before the pool was read for the last plan, or at which its row
-	// was locked: what was found was true then, or came later.
+	// asOf is a moment before the pool was read for the last plan, or the moment at
+	// which its row was locked. The read shows the pool at that moment or later.
 	asOf time.Time
 	// lookedUp is how many users' turns were read last.
 	lookedUp int
@@ -65,7 +65,7 @@ const (
 // Draws is the number of draws in the batch.
 func (b *Batch) Draws() int { return len(b.waiters) }
 
-// RequestIDs returns the ids of the batch's first requests, at most that many.
+// RequestIDs returns the ids of the batch's first requests, up to the given number.
 func (b *Batch) RequestIDs(most int) []string {
 	ids := make([]string, 0, min(most, len(b.waiters)))
 	for _, w := range b.waiters {
@@ -136,27 +136,28 @@ func (b *Batch) IsSettled() bool { return b.phase == settled }
 // IsInDoubt reports whether a write of this batch may have been committed.
 func (b *Batch) IsInDoubt() bool { return b.phase == inDoubt }
 
-// WaitedInVain records that the batch was given up because of others, who may keep the
-// next one waiting too.
+// WaitedInVain records that the batch was given up because of other sessions, which may
+// make the next batch wait too.
 func (b *Batch) WaitedInVain() { b.waitedInVain = true }
 
-// IsBehindVain reports whether the batch before this one waited in vain, or was given up
-// in doubt. That may have taken nearly all the time that the draws of this one have.
+// IsBehindVain reports whether the batch before this one waited in vain, or was given
+// up in doubt. That may have used nearly all the time that the draws of this batch
+// have.
 func (b *Batch) IsBehindVain() bool { return b.behindVain }
 
 // IsPlain reports whether the batch's pool was read before and no draw of it has to be
 // looked up in the log before it is planned.
 func (b *Batch) IsPlain() bool { return b.phase == open && b.Urn.Version > 0 && !b.asksFirst }
 
-// CountsUsers reports whether turns of users are read before the batch is planned: the
-// rules of its pool, as it was read last, count some.
+// CountsUsers reports whether turns of users are read before the batch is planned,
+// because the last read rules of its pool count them.
 func (b *Batch) CountsUsers() bool {
 	return b.Urn.State == draw.StateOpen && len(b.Urn.Rules().Counted()) > 0
 }
 
 // IsPlainAt is IsPlain for a batch that may be planned from the cached copy of its pool
-// at a time: it seems that nobody else writes to the pool, and no item of its agenda is
-// due.
+// at the given time: no other session seems to write to the pool, and no item of its
+// agenda is due.
 func (b *Batch) IsPlainAt(now time.Time) bool {
 	return b.IsPlain() && b.Urn.IsCached() && !b.Urn.IsDueAt(now)
 }
@@ -165,8 +166,8 @@ func (b *Batch) IsPlainAt(now time.Time) bool {
 // up before it is planned again, and no draw joins the batch.
 func (b *Batch) doubt() { b.phase, b.asksFirst = inDoubt, true }
 
-// Undo puts the units of a plan that wrote nothing back into the urn. Its
-// draws wait again and may be withdrawn, but for those that the log may hold.
+// Undo puts the units of a plan that wrote nothing back into the urn. Its draws wait
+// again and may be withdrawn, except those that the log may hold.
 func (b *Batch) Undo(p *urn.Plan) {
 	p.Undo()
 	for _, w := range b.waiters {
@@ -176,8 +177,8 @@ func (b *Batch) Undo(p *urn.Plan) {
 	}
 }
 
-// InDoubt is Undo for a plan that may have been committed all the same: the
-// log tells at the next read.
+// InDoubt is Undo for a plan that may nevertheless have been committed: the next read
+// of the log shows it.
 func (b *Batch) InDoubt(p *urn.Plan) {
 	for i, w := range b.waiters {
 		if taken := p.Taken(i); len(taken) > 0 {
@@ -188,14 +189,14 @@ func (b *Batch) InDoubt(p *urn.Plan) {
 	b.doubt()
 }
 
-// Plan decides every draw of the batch in order of arrival; see
-// [urn.Urn.Plan], and [urn.Plan.IsDue] for a plan that is to be undone. Nothing
-// is answered before Settle. The pool was read just before; where that locked its
-// row, nobody can have changed it since, and the batch takes in who has come. The
-// log is asked only where it must be: after a write that met a known key or was
-// left in doubt, and in large batches for a while after a known key. Of the draws that
-// are refused, the write asks it: a known key is answered whatever the pool's state or
-// stock is by now (law 4).
+// Plan decides every draw of the batch in order of arrival; see [urn.Urn.Plan], and
+// [urn.Plan.IsDue] for a plan that is to be undone. No draw is answered before Settle.
+// The pool was read just before. If that read locked the pool's row, no session can
+// have changed it since, and the batch takes in the draws that have arrived. Plan reads
+// the log only if necessary: after a write that met a known key or is in doubt, and in
+// large batches for a while after a known key. The write looks up the draws that the
+// plan refuses, so that a known key is answered whatever the pool's present state or
+// stock (law 4).
 func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (*urn.Plan, error) {
 	if locked {
 		b.TopUp()
@@ -214,16 +215,15 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (
 	return b.plan(now, facts), nil
 }
 
-// PlanPlain is Plan where the log cannot be asked. It returns nil when it would
-// have to be, which is always so under rules that count, and when an item of the
-// agenda is due.
+// PlanPlain is Plan without reads of the log. It returns nil if a read is needed, which
+// is always so under rules that count, or if an item of the agenda is due.
 func (b *Batch) PlanPlain(now time.Time) *urn.Plan {
 	return b.planIf(now, func(p *urn.Plan) bool { return len(p.Unasked()) == 0 })
 }
 
-// PlanCached plans the batch from the cached copy of its pool. It returns nil
-// unless the plan gives every draw its units, which the write proves right or
-// wrong: a draw is refused, or replayed, from what was read alone (law 4).
+// PlanCached plans the batch from the cached copy of its pool. It returns nil unless
+// the plan gives every draw its units; the write then proves the plan right or wrong. A
+// draw is refused or replayed only from data that was read in the attempt (law 4).
 func (b *Batch) PlanCached(now time.Time) *urn.Plan {
 	if !b.IsPlainAt(now) {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// TestBatchAdmitsLateDraws: a batch takes in those who came after it was taken, in order and
-// within its bounds, unless it is in doubt.
+// TestBatchAdmitsLateDraws: a batch takes in draws that arrive after it was taken, in
+// order and within its bounds, unless it is in doubt.
 func TestBatchAdmitsLateDraws(t *testing.T) {
 	b := batchOf(urnOf(100), named("a"))
 	q := b.queue
@@ -39,9 +39,9 @@ func TestBatchAdmitsLateDraws(t *testing.T) {
 	require.Equal(t, []string{"d", "e"}, b.Keys(), "what may be committed stays as it is")
 }
 
-// TestRefusalUsesTheLatestLookup: a refusal rests on what the log says now, not on what
-// it said when the batch was planned before: meanwhile another instance may
-// have drawn under the key, and taken the last unit.
+// TestRefusalUsesTheLatestLookup: a refusal depends on the latest lookup in the log,
+// not on the lookup for an earlier plan of the batch: another instance may have drawn
+// under the key since, and taken the last unit.
 func TestRefusalUsesTheLatestLookup(t *testing.T) {
 	b := batchOf(urnOf(1), named("a"), named("b"))
 	p := planOf(t, b, nil)
@@ -68,8 +68,9 @@ func TestJoiningDrawIsLookedUp(t *testing.T) {
 	require.True(t, b.waiters[2].draw.Replayed)
 }
 
-// TestDrawsOfOneNameShareDoubt: two draws of one name are one draw. When its write is in
-// doubt, neither answer says that nothing happened, whatever a later attempt came to.
+// TestDrawsOfOneNameShareDoubt: two draws of one name are one draw. When its write is
+// in doubt, neither answer says that nothing happened, whatever the result of a later
+// attempt.
 func TestDrawsOfOneNameShareDoubt(t *testing.T) {
 	b := batchOf(urnOf(9), named("a"), named("a"), named("b"))
 	b.InDoubt(planOf(t, b, nil))
@@ -90,8 +91,8 @@ func TestDrawsOfOneNameShareDoubt(t *testing.T) {
 	}
 }
 
-// TestDoubtReturnsTheKeyToRetry: a caller who has named no key gets the one to ask with
-// again, whether its time ended or its batch was given up.
+// TestDoubtReturnsTheKeyToRetry: a caller that sent no key gets the key for its retry,
+// whether its time ended or its batch was given up.
 func TestDoubtReturnsTheKeyToRetry(t *testing.T) {
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
 	ended, leave := context.WithCancel(t.Context())
@@ -184,8 +185,8 @@ func TestGivenUpBatchReplays(t *testing.T) {
 	require.Equal(t, int64(9), b.Urn.Remaining())
 }
 
-// TestPlanCachedGrantsOnly: a plan from the cached copy refuses nothing and replays
-// nothing: then there is no plan, and the urn is full.
+// TestPlanCachedGrantsOnly: a plan from the cached copy contains no refusals and no
+// replays. If one were needed, there is no plan, and the urn is unchanged.
 func TestPlanCachedGrantsOnly(t *testing.T) {
 	cached := func(requests ...draw.Request) *Batch {
 		b := batchOf(urnOf(2), requests...)

@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Issuer decides batches: it is a lock mode. Issue plans b, applies and settles it, and
-// may continue with b.Next while it holds its lock. An error means that the current
-// batch is not settled.
+// Issuer decides batches; each lock mode is an Issuer. Issue plans b, applies and
+// settles it, and may continue with b.Next while it holds its lock. An error means that
+// the current batch is not settled.
 type Issuer interface {
 	Issue(ctx context.Context, b *Batch) error
 }
@@ -64,8 +64,8 @@ const (
 
 // Batcher gathers the draws that wait on a pool while its last batch commits, and
 // passes them to the issuer as one batch. There is one queue for each active pool and
-// no timer: an idle pool decides a draw at once, a busy one decides all that have
-// arrived.
+// no timer: an idle pool decides a draw at once, and a busy pool decides all draws that
+// have arrived.
 type Batcher struct {
 	issuer   Issuer
 	observer Observer
@@ -151,7 +151,7 @@ func (b *Batcher) evict() {
 		}
 		q.mu.Unlock()
 	}
-	// b.mu is held for writing, so none of these can start to work meanwhile.
+	// b.mu is held for writing, so none of these queues can start to work.
 	slices.SortFunc(idle, func(x, y *queue) int { return x.lastUsed.Compare(y.lastUsed) })
 	for _, q := range idle[:(len(idle)+1)/2] {
 		b.drop(q)
@@ -164,8 +164,8 @@ func (b *Batcher) drop(q *queue) {
 	b.prizes.Add(-q.prizes)
 }
 
-// dropUnread drops a queue whose pool was never read, so that draws on pools
-// that do not exist leave nothing behind.
+// dropUnread drops a queue whose pool was never read, so that draws on pools that do
+// not exist use no memory afterwards.
 func (b *Batcher) dropUnread(q *queue) {
 	if !q.isUnread() {
 		return
@@ -193,9 +193,9 @@ func (b *Batcher) Waiting() (draws int, oldest time.Duration) {
 	return draws, oldest
 }
 
-// WaitingByPool returns the number of draws without an answer of each pool that has some,
-// and unread, the number of those on pools that were not read from the database yet:
-// their ids are whatever callers sent.
+// WaitingByPool returns the number of draws without an answer of each pool that has
+// some, and unread, the number of draws on pools that were not read from the database
+// yet: callers may have sent any text as their ids.
 func (b *Batcher) WaitingByPool() (waiting map[string]int, unread int) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -213,8 +213,8 @@ func (b *Batcher) WaitingByPool() (waiting map[string]int, unread int) {
 	return waiting, unread
 }
 
-// Changed records that this process changed the pool by other means than a draw: the
-// next draw sees the change, also if the pool was sold out.
+// Changed records that this process changed the pool other than by a draw, so that the
+// next draw uses the changed pool, even if the pool was sold out.
 func (b *Batcher) Changed(poolID string) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

@@ -179,8 +179,8 @@ func timeIsOver(b *Batcher, poolID string) {
 	q.arm()
 }
 
-// TestBatcherGivesUp: a caller that leaves while its draw waits has not drawn; one that
-// leaves while it is being written retries and gets the answer.
+// TestBatcherGivesUp: a caller that disconnects while its draw waits has not drawn. A
+// caller that disconnects while its draw is written gets the answer on a retry.
 func TestBatcherGivesUp(t *testing.T) {
 	for name, isLeft := range map[string]bool{"caller disconnected": true, "timeout": false} {
 		t.Run(name, func(t *testing.T) {
@@ -249,9 +249,9 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	require.Equal(t, map[string]int{"ledger won": 4, "ledger replayed": 1, "ledger sold-out": 6}, seen.answered)
 }
 
-// TestSoldOutIsAsOldAsItsRead: the second of the memory begins when the pool was read.
-// Here the log takes longer than that to answer, and another process has restocked the
-// pool by then.
+// TestSoldOutIsAsOldAsItsRead: "sold out" is cached for a second after the pool was
+// read. Here the read of the log takes longer than that, and another process has
+// restocked the pool by then.
 func TestSoldOutIsAsOldAsItsRead(t *testing.T) {
 	l := newLedger(poolOf("p", 0, 1))
 	b, _ := newTestBatcher(t, l, Limits{})

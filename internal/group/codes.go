@@ -8,9 +8,10 @@ import (
 
 // Codes hands out the codes of awards that are committed.
 type Codes interface {
-	// HandOut fills in the codes of the awards of draws of one pool that have one, and of
-	// known ones until when they have to be claimed. Errors: CodeSealKeyMissing,
-	// CodeRulesUnreadable, and those of the store; then some draws lack a code.
+	// HandOut takes draws of one pool. It fills in the codes of awards that have one
+	// and, for known draws, the deadline by which awards must be claimed. Errors:
+	// CodeSealKeyMissing, CodeRulesUnreadable, and those of the store; then some draws
+	// lack a code.
 	HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error
 }
 

@@ -3,11 +3,11 @@
 // There is one queue for each active pool and no timer, so an idle pool decides
 // a draw at once and a hot one hundreds at a time.
 //
-// A [Batcher] holds the queues and is what the wire talks to. An [Issuer], a
-// lock mode, decides [Batch] after batch. It keeps two laws: every queue has a
-// length and every wait a limit (law 5), and a replay rests on a lookup in the log
-// in the same attempt (law 4). So does a refusal of a named draw: its plan lists it
-// for the write, see [urn.Plan.Unasked].
+// A [Batcher] holds the queues; the wire calls it. An [Issuer], a lock mode, decides
+// [Batch] after batch. The package keeps two laws: every queue has a maximum length and
+// every wait a limit (law 5), and a replay depends on a lookup in the log in the same
+// attempt (law 4). So does a refusal of a named draw: its plan lists it for the write,
+// see [urn.Plan.Unasked].
 //
 // A batch is in one of three phases:
 //
@@ -19,6 +19,6 @@
 //	planned ──────────────────────> settled
 //	        written, refused, failed
 //
-// An open batch takes in the draws that come while it waits for its turn; one
-// in doubt stays as it is.
+// An open batch takes in the draws that arrive while it waits for its turn; a batch in
+// doubt does not change.
 package group

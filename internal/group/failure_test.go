@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// TestFailingDrawFailsAlone: a draw that makes its batch fail or panic fails alone;
-// the others are served, and nobody hangs.
+// TestFailingDrawFailsAlone: a draw that makes its batch fail or panic fails alone; the
+// other draws are served, and no call hangs.
 func TestFailingDrawFailsAlone(t *testing.T) {
 	for name, spoil := range map[string]func() error{
 		"error":          func() error { return errors.New("nobody expected this") },

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestQueuesAreBounded: pools from which nobody draws any more are dropped, the least
-// recently used first, and are read again when they are used.
+// TestQueuesAreBounded: pools without further draws are dropped, the least recently
+// used first, and are read again when they are used.
 func TestQueuesAreBounded(t *testing.T) {
 	l := newLedger(poolOf("p", 10), poolOf("q", 10), poolOf("new", 10))
 	b, _ := newTestBatcher(t, l, Limits{})
@@ -62,8 +62,8 @@ func TestQueuesAreBounded(t *testing.T) {
 }
 
 // TestUnknownPoolsLookAtNoOther: a draw on a pool that does not exist costs the same
-// however many pools are kept. Here one of those is locked permanently, and the draw is
-// still refused.
+// however many pools are cached. Here one cached pool is locked permanently, and the
+// draw is still refused.
 func TestUnknownPoolsLookAtNoOther(t *testing.T) {
 	b, _ := newTestBatcher(t, newLedger(poolOf("p", 10)), Limits{})
 	_, err := b.Draw(t.Context(), named("a"))

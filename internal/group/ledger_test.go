@@ -33,8 +33,8 @@ type ledger struct {
 	lookups int
 }
 
-// What before may return: the plan is written and its response lost; or another writer
-// was first. Any other error ends the batch.
+// The errors that before may return: the plan was written and its response was lost, or
+// another writer was first. Any other error ends the batch.
 var (
 	errLostAnswer = errors.New("written, but not answered")
 	errTooLate    = errors.New("not written")

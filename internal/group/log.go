@@ -8,12 +8,12 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Log reads what the pool's history holds of draws and users.
+// Log reads draws and turns of users from the pool's history.
 type Log interface {
 	// Draws finds the draws among ids that the pool's log already holds. The ids are
 	// distinct.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
-	// Turns reads what the rules need to know of users, at the urn's head.
+	// Turns reads the users' data that the rules need, at the urn's head.
 	Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error)
 }
 
@@ -28,8 +28,8 @@ func (b *Batch) Keys() []string {
 	return keys
 }
 
-// KnownKey records that a write met a key that the log holds: the draws whose callers
-// chose their names are looked up before they are planned again.
+// KnownKey records that a write met a key that the log holds. Draws whose callers chose
+// their names are then looked up before the next plan.
 func (b *Batch) KnownKey() {
 	b.asksFirst, b.queue.asksFirst = true, askedFirstFor
 	for _, w := range b.waiters {
@@ -39,8 +39,8 @@ func (b *Batch) KnownKey() {
 	}
 }
 
-// turns reads what rules that count need to know of the users of the batch. A
-// pool that is not open refuses every new draw before its user counts.
+// turns reads the turns of the batch's users that counting rules need. A pool that is
+// not open refuses every new draw before its user is counted.
 func (b *Batch) turns(ctx context.Context, log Log) (*urn.Facts, error) {
 	if !b.CountsUsers() {
 		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
@@ -61,8 +61,8 @@ func (b *Batch) turns(ctx context.Context, log Log) (*urn.Facts, error) {
 	return log.Turns(ctx, b.Urn, needs)
 }
 
-// PlanReplays decides a batch that is given up: the draws that the log holds
-// get their first awards, all others err. It is nil when the log holds none.
+// PlanReplays decides a batch that is given up: the draws that the log holds get their
+// first awards, all others get err. It returns nil if the log holds none of them.
 func (b *Batch) PlanReplays(ctx context.Context, err error, log Log) (*urn.Plan, error) {
 	b.ageLog()
 	if failed := b.ask(ctx, log); failed != nil {
@@ -108,7 +108,8 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		return nil
 	}
 	slices.Sort(ids)
-	// Once each: a draw that is asked for twice would get its awards twice.
+	// Each draw is requested once: a draw that is requested twice would get its awards
+	// twice.
 	known, err := log.Draws(ctx, b.Urn.PoolID, slices.Compact(ids))
 	if err != nil {
 		return err

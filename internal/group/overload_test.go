@@ -55,8 +55,8 @@ type flood struct {
 	// time of a caller, which the batcher knows unless isBlind is set.
 	time    time.Duration
 	isBlind bool
-	// knownEvery is the number of draws after which one has a key that the log holds, 0
-	// for never.
+	// knownEvery means that every n-th draw has a key that the log holds; 0 means
+	// never.
 	knownEvery int64
 	drawn      atomic.Int64
 

@@ -18,7 +18,7 @@ type pace struct {
 
 const (
 	// batchPart is the part of a caller's time that a batch may take before the next
-	// batches become smaller: a caller waits for the batch before its own, and for its
+	// batches become smaller: a caller waits for the previous batch and then for its
 	// own.
 	batchPart = 0.3
 	// waitPart is the part of a caller's time for which it may have to wait for its
@@ -64,8 +64,8 @@ func (p *pace) rest() { p.each = 0 }
 // wait returns how long draws wait for their turn, 0 if unknown.
 func (p *pace) wait(draws int) time.Duration { return time.Duration(draws) * p.each }
 
-// next returns the expected time of a batch of the maximum size, but at most the time
-// that a caller may have to wait for its turn.
+// next returns the expected time of a batch of the maximum size, but at most the
+// maximum time that a caller may wait for its turn.
 func (p *pace) next(limits *Limits) time.Duration {
 	return min(p.wait(p.sizeMax), part(limits.Timeout, waitPart))
 }

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// TestPaceOfBatches: a batch that took long makes the next ones smaller, full ones that
-// were fast let them grow, and a small one that waited for others does not shrink them.
+// TestPaceOfBatches: a slow batch makes the next batches smaller, full and fast batches
+// make them larger, and a small batch that waited for others does not change them.
 func TestPaceOfBatches(t *testing.T) {
 	const fast, fine, slow = 10 * time.Millisecond, time.Second, 3 * time.Second
 	limits := &Limits{BatchMax: 512, Timeout: 5 * time.Second}
@@ -62,8 +62,8 @@ func refusedOf(t *testing.T, b *Batcher, n int) (refused int) {
 	return refused
 }
 
-// TestNoFalseOverload: a queue that is cold, idle, or busy and fast refuses nothing,
-// nor does one whose last batch, of one draw, waited for others.
+// TestNoFalseOverload: a queue that is cold, idle, or busy and fast refuses no draw.
+// Neither does a queue whose last batch was a single draw that waited for others.
 func TestNoFalseOverload(t *testing.T) {
 	limits := Limits{Timeout: 5 * time.Second}
 	for name, before := range map[string]func(t *testing.T, b *Batcher, l *ledger){
@@ -123,8 +123,9 @@ func TestOverloadIsHonest(t *testing.T) {
 	})
 }
 
-// TestBatchLeavesOutExpiredDraws: a batch plans and looks up nobody who has left, or whose time ends
-// before the batch is expected to; who is left out hears of it at once.
+// TestBatchLeavesOutExpiredDraws: a batch neither plans nor looks up draws whose
+// callers have disconnected, or whose time ends before the expected end of the batch.
+// The callers of the latter are notified at once.
 func TestBatchLeavesOutExpiredDraws(t *testing.T) {
 	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":9}]}`))
 	require.NoError(t, err)
@@ -213,8 +214,8 @@ func TestWaitingDrawsGetTheFailureReason(t *testing.T) {
 	}
 }
 
-// TestTroubleIsToldAtOnce: a draw that is refused because the queue is too slow hears why
-// it is, where the last batch failed.
+// TestTroubleIsToldAtOnce: if the last batch failed, a draw that is refused because the
+// queue is too slow gets the reason of that failure.
 func TestTroubleIsToldAtOnce(t *testing.T) {
 	b := batchOf(urnOf(9), named("first"))
 	q := b.queue
@@ -229,8 +230,8 @@ func TestTroubleIsToldAtOnce(t *testing.T) {
 	code(t, draw.CodeStoreUnavailable, come())
 }
 
-// TestRefusalBeforeLookupIsUnknown: of a draw with a key that is refused before the log was asked for
-// it, nobody says what happened under the key before, whatever the code.
+// TestRefusalBeforeLookupIsUnknown: if a draw with a key is refused before a lookup in
+// the log, no answer says what happened under the key before, whatever the code.
 func TestRefusalBeforeLookupIsUnknown(t *testing.T) {
 	unnamed := named("made")
 	unnamed.Named = false

@@ -102,8 +102,8 @@ func wanting(r draw.Request, count int) draw.Request { r.Count = count; return r
 
 func by(r draw.Request, user string) draw.Request { r.UserID = user; return r }
 
-// TestPlanRepeats: a key that is twice in one batch is one draw, and only one caller is
-// answered that it is new.
+// TestPlanRepeats: a key that occurs twice in one batch makes one draw, and only one of
+// the two answers says that the draw is new.
 func TestPlanRepeats(t *testing.T) {
 	for name, lost := range map[string]bool{"answered": false, "answer lost": true} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestPlanRepeats(t *testing.T) {
 	}
 }
 
-// TestPlanDoubtsOnlyItsOwn: a draw of another time, or of another service, is a replay,
+// TestPlanDoubtsOnlyItsOwn: an earlier draw, or a draw of another service, is a replay,
 // even if the batch is in doubt about its own attempt with the same key.
 func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
 	b := batchOf(urnOf(10), named("a"), named("b"))
@@ -236,10 +236,10 @@ func TestDoubtSettledByReplays(t *testing.T) {
 	}
 }
 
-// TestRefusalOfADrawThatMayLand: while the pool is as a write in doubt expects it, that
-// write may still be committed, and no refusal says that nothing was drawn. Once the pool
-// has moved on, the write cannot be committed any more, and a refusal is final. So is
-// that of a draw that was not in doubt.
+// TestRefusalOfADrawThatMayLand: while the pool is at the version that a write in doubt
+// expects, that write may still be committed, and no refusal says that nothing was
+// drawn. At a later version the write cannot be committed any more, and a refusal is
+// final. A refusal of a draw that was not in doubt is always final.
 func TestRefusalOfADrawThatMayLand(t *testing.T) {
 	for name, moved := range map[string]bool{"the head is the same": false, "another change was committed": true} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// queue holds what waits on one pool.
+// queue holds the draws that wait on one pool.
 type queue struct {
 	batcher *Batcher
 
@@ -25,8 +25,8 @@ type queue struct {
 	lastUsed time.Time
 	// prizes is the number of the pool's prizes, as the batcher counts them.
 	prizes int64
-	// flight holds the draws that were taken last. deadline, armed while the queue
-	// works, gives up those whose time is over: one timer serves all.
+	// flight holds the draws that were taken last. deadline, which is armed while the
+	// queue works, gives up draws whose time is over: one timer serves all draws.
 	flight   []*waiter
 	deadline *time.Timer
 	armed    bool
@@ -129,8 +129,8 @@ func (q *queue) work() {
 	}
 }
 
-// rest ends the worker unless somebody waits, and reports whether it did. Only the
-// worker itself may decide that: if nobody waits any more, the issuer may still be
+// rest ends the worker if no draw waits, and reports whether it did. Only the worker
+// itself may decide that: even without waiting draws, the issuer may still be
 // returning, and a second worker would use its batch.
 func (q *queue) rest() bool {
 	q.mu.Lock()
@@ -155,7 +155,7 @@ func (q *queue) count() {
 }
 
 // issue runs the issuer and turns a panic into an error, so that a defect that one draw
-// triggers does not end the pool's service.
+// triggers does not stop all draws of the pool.
 func (q *queue) issue() (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -167,8 +167,8 @@ func (q *queue) issue() (err error) {
 }
 
 // giveUp answers a batch that could not be decided. If one of its draws may be the
-// reason, the draws are retried one by one; each is looked up first, because it is not
-// known how far the batch came.
+// reason, the draws are retried one by one. Each is looked up first, because it may
+// have been written before the failure.
 func (q *queue) giveUp(err error) {
 	b := q.batch
 	if b.IsSettled() {
@@ -200,8 +200,8 @@ func (q *queue) noteTrouble(err error) {
 	}
 }
 
-// troubleOr is why no batch takes a draw that waits or comes: what the last batch failed
-// for, and other, where it was decided.
+// troubleOr returns the reason why no batch takes a waiting or new draw: the error of
+// the last batch, or other if that batch was decided.
 func (q *queue) troubleOr(other *draw.Error) *draw.Error {
 	//double:keeps-reasons q.trouble.Load() => (*draw.Error)(nil)
 	e := q.trouble.Load()
@@ -241,8 +241,8 @@ const (
 	// askedFirstMin is the size from which on a batch is large: a smaller one is soon
 	// written again.
 	askedFirstMin = 16
-	// askedFirstFor is how many large batches ask the log first after one that held a
-	// known key.
+	// askedFirstFor is the number of large batches that read the log first, after a
+	// batch with a known key.
 	askedFirstFor = 8
 )
 
@@ -282,10 +282,10 @@ func (q *queue) topUp(b *Batch) {
 	q.move(b, b.asOf)
 }
 
-// move lets those who wait into b, as many as a batch may hold, but for those who
-// have left. It refuses those whose time would end before the batch's. Not after a
-// batch that waited in vain: known keys are looked up first there, which takes no
-// lock. q.mu is held.
+// move moves waiting draws into b, up to the size of a batch, except those whose
+// callers have disconnected. It refuses draws whose time would end before the batch. It
+// does not refuse them after a batch that was given up because of others: then known
+// keys are looked up first, which takes no lock. q.mu is held.
 func (q *queue) move(b *Batch, now time.Time) {
 	units := 0
 	for _, w := range b.waiters {

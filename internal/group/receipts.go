@@ -18,7 +18,8 @@ func withReceipts(all []*waiter) (made []*draw.Draw) {
 }
 
 // signReceipts signs the receipts of a batch that is written. If that fails, each
-// request signs its own, and says why it cannot: a draw that was made is never refused.
+// request signs its own receipt, or reports why it cannot: a draw that was made is
+// never refused.
 func signReceipts(made []*draw.Draw) {
 	defer func() { _ = recover() }()
 	_ = draw.SignReceipts(made)

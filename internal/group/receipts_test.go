@@ -59,9 +59,9 @@ func (l *ledger) holds(awards []draw.Award) bool {
 	return slices.EqualFunc(l.draws["p/"+awards[0].DrawID].Awards, awards, func(x, y draw.Award) bool { return x.Version == y.Version && x.Unit == y.Unit })
 }
 
-// receipted is a batcher whose first batch holds one draw, and the second one all
-// others, among them a known key and one key twice. between may sign too early or
-// otherwise wrong.
+// receipted runs a batcher with two batches. The first has one draw. The second has all
+// other draws, among them a known key and a repeated key. between may sign too early or
+// in another wrong way.
 func receipted(t *testing.T, between func(*urn.Plan)) (*receiptJudge, []answer) {
 	l, stop := newLedger(poolOf("p", 1000)), newDoor()
 	j := &receiptJudge{ledger: l, signed: map[string]bool{}}
@@ -96,9 +96,9 @@ func receipted(t *testing.T, between func(*urn.Plan)) (*receiptJudge, []answer) 
 	return j, got
 }
 
-// TestReceiptsAreSignedTogether: the draws of a batch have one signature, which is made
-// after the commit, over new draws only, in order of their versions. The only draw
-// of a batch and a replay are left to their requests.
+// TestReceiptsAreSignedTogether: the draws of a batch share one signature, which is
+// made after the commit, over new draws only, in order of their versions. A replay, and
+// the only draw of a batch, are signed by their requests.
 func TestReceiptsAreSignedTogether(t *testing.T) {
 	j, got := receipted(t, nil)
 	require.Empty(t, j.wrong)
@@ -119,8 +119,8 @@ func TestReceiptsAreSignedTogether(t *testing.T) {
 	require.Nil(t, got[41].draw.Signer, "the log is asked for a replay")
 }
 
-// TestReceiptsAreSignedTogetherCatches: signers that take a plan for a commit, that go by
-// another order, or that sign replays are noticed.
+// TestReceiptsAreSignedTogetherCatches: the test fails for signers that sign a plan
+// before its commit, that use another order, or that sign replays.
 func TestReceiptsAreSignedTogetherCatches(t *testing.T) {
 	of := func(p *urn.Plan) (draws []*draw.Draw) {
 		for i := range min(3, len(p.Awards)) {

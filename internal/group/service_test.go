@@ -157,8 +157,8 @@ func TestDrawChecksItsRequest(t *testing.T) {
 	require.Empty(t, b.queues)
 }
 
-// TestSameKeyAtOnce: 200 callers with one key get one draw, and one of them is answered
-// that it is new.
+// TestSameKeyAtOnce: 200 callers with one key get one draw, and only one of the answers
+// says that the draw is new.
 func TestSameKeyAtOnce(t *testing.T) {
 	for _, limits := range []Limits{{}, {BatchMax: 1}} {
 		l := newLedger(poolOf("p", 100))
@@ -190,8 +190,8 @@ func TestSameKeyAtOnce(t *testing.T) {
 	}
 }
 
-// TestOneQueuePerPool: a queue that was dropped and created again by another worker is
-// not dropped by the first one: a pool never has two workers.
+// TestOneQueuePerPool: if a queue was dropped and another worker created it again, the
+// first worker does not drop the new one: a pool never has two workers.
 func TestOneQueuePerPool(t *testing.T) {
 	b, _ := newTestBatcher(t, newLedger(), Limits{})
 	former, present := newQueue(b, "p"), newQueue(b, "p")
@@ -203,7 +203,7 @@ func TestOneQueuePerPool(t *testing.T) {
 }
 
 // TestInvalidatedPoolIsKept: the queue of a pool whose copy was dropped stays, because
-// its deck has to give the same picks again.
+// a retry must get the same picks from its deck.
 func TestInvalidatedPoolIsKept(t *testing.T) {
 	l := newLedger(poolOf("p", 1))
 	l.before = func(*urn.Plan) error { return errors.New("nobody expected this") }

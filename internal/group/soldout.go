@@ -28,9 +28,9 @@ func (s *soldOut) refuses(w *waiter) bool {
 	return s != nil && !w.Named && int64(w.Count) > s.remaining && w.since.Before(s.until)
 }
 
-// noteSoldOut keeps that the pool was seen sold out, or that it was not. What
-// was read before a change that this process made is not kept after it, and
-// nothing is kept past the next item of the agenda, which may be stock.
+// noteSoldOut caches whether the pool was sold out when it was read. A change by this
+// process invalidates a read from before the change. Nothing is cached past the next
+// item of the agenda, which may add stock.
 func (q *queue) noteSoldOut(b *Batch, p *urn.Plan, sold bool) {
 	keep := soldOutFor
 	if in, ok := p.DueIn(); ok {

@@ -75,8 +75,8 @@ func (b *Batch) Context() context.Context {
 	return trace.ContextWithSpan(context.Background(), b.span)
 }
 
-// Attempted records that one attempt at the batch, a transaction, has ended: when it
-// began, why it failed, "" if it did not, and whether another one follows.
+// Attempted records the end of one attempt at the batch, which is a transaction: when
+// it began, why it failed ("" if it did not), and whether another attempt follows.
 func (b *Batch) Attempted(began time.Time, failure string, again bool) {
 	if b.span == nil {
 		return

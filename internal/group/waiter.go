@@ -74,10 +74,9 @@ func (w *waiter) inDoubt(reason error) error {
 }
 
 // failure returns the error of a draw for which no plan could be written. If the log
-// was seen to hold the draw, the error does not say that nothing happened. It does not
-// say that the pool is contended either if the log was asked for the key and never
-// answered, or has not answered since a write met a known key. The other codes say
-// nothing of the key.
+// was seen to hold the draw, the error does not say that nothing happened. Neither does
+// it say that the pool is contended if the lookup of the key got no answer, or got none
+// since a write met a known key. The other codes say nothing about the key.
 func (w *waiter) failure(err error) error {
 	switch draw.CodeOf(err) {
 	case draw.CodeOutcomeUnknown:
@@ -98,8 +97,8 @@ func (w *waiter) failure(err error) error {
 	return err
 }
 
-// unasked returns the refusal of a draw for which no plan was made. If the log was not
-// asked for the key, or has not answered, nobody knows what an earlier request did.
+// unasked returns the refusal of a draw for which no plan was made. Without an answer
+// from the log about the key, the result of an earlier request is unknown.
 func (w *waiter) unasked(err *draw.Error) *draw.Error {
 	if !w.Named || w.Log.State() == urn.LogAbsent || err.Code == draw.CodePoolNotFound {
 		return err
@@ -121,8 +120,8 @@ func (w *waiter) answer() {
 	}
 }
 
-// wait returns the answer, or what is known without one if the queue's time is over or
-// ctx ends.
+// wait returns the answer. If the queue's time is over or ctx ends first, it returns
+// what is known without an answer.
 func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	if done := ctx.Done(); done == nil {
 		<-w.done
@@ -163,8 +162,8 @@ func (b *Batch) Settle(p *urn.Plan) {
 	b.report(t)
 }
 
-// SettleReplays gives callers the draws that the log holds, and lets the others
-// of the batch wait on. Where there are none, the batch is settled. p is a plan of
+// SettleReplays gives callers the draws that the log holds. The other draws of the
+// batch continue to wait; if there are none, the batch is settled. p is a plan from
 // [Batch.PlanReplays].
 func (b *Batch) SettleReplays(p *urn.Plan) {
 	var t tally
@@ -245,8 +244,8 @@ func (b *Batch) observe(outcome string, draws int) {
 	}
 }
 
-// fail gives every caller what err says of its draw. It is used when no plan could
-// be written.
+// fail gives every caller the error that follows from err for its draw. It is used when
+// no plan could be written.
 func (b *Batch) fail(err error) {
 	b.spanFails(err)
 	failed := map[draw.Code]int{}
@@ -262,7 +261,7 @@ func (b *Batch) fail(err error) {
 	}
 }
 
-// release lets every caller go with the answer that it was left.
+// release wakes every caller with the answer that is stored for it.
 func (b *Batch) release(isDecided bool) {
 	b.queue.batcher.observer.Gathered(len(b.waiters), b.lookedUp, b.waited)
 	b.phase = settled
@@ -273,9 +272,9 @@ func (b *Batch) release(isDecided bool) {
 // wakeMax is how many callers are woken sooner than a goroutine is made for it.
 const wakeMax = 16
 
-// wake answers draws, once their codes are read and the receipts of new ones are signed.
-// The next batch does not wait for that: to wake hundreds of callers, who then use the
-// processors, would take longer than to send it, and so would a signature.
+// wake answers draws, once their codes are read and the receipts of new ones are
+// signed. The next batch does not wait for that: waking hundreds of callers, which then
+// use the processors, takes longer than sending the batch, and so does a signature.
 func (b *Batcher) wake(all []*waiter) {
 	made, coded := withReceipts(all), withCodes(all)
 	if len(all) <= wakeMax && len(made) < receiptsTogetherMin && len(coded) == 0 {

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// withdrawEach makes the callers of a batch give up, and checks what each gets.
+// withdrawEach makes the callers of a batch give up, and checks each answer.
 func withdrawEach(t *testing.T, b *Batch, codes ...draw.Code) {
 	t.Helper()
 	for i, want := range codes {
@@ -51,8 +51,8 @@ func TestPlanSkipsTheWithdrawn(t *testing.T) {
 	require.Equal(t, int64(1), b.Urn.Remaining())
 }
 
-// TestFoundIsNotWithdrawn: if the log was seen to hold a draw, no answer says that it
-// was withdrawn and nothing happened, whatever the result of its attempt.
+// TestFoundIsNotWithdrawn: if a lookup found a draw in the log, no answer says that the
+// draw was withdrawn and nothing happened, whatever the result of its attempt.
 func TestFoundIsNotWithdrawn(t *testing.T) {
 	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":9}]}`))
 	require.NoError(t, err)
@@ -75,9 +75,9 @@ func TestFoundWhileGivingUp(t *testing.T) {
 	withdrawEach(t, b, draw.CodeOutcomeUnknown)
 }
 
-// TestAbsentKeyIsNotInDoubt: a draw that the log did not hold is contended, and not in
-// doubt, when a later lookup ends without an answer; and in doubt once a write met a
-// known key of its batch.
+// TestAbsentKeyIsNotInDoubt: if a lookup did not find a draw and a later lookup gets no
+// answer, the draw is contended and not in doubt. Once a write met a known key of its
+// batch, it is in doubt.
 func TestAbsentKeyIsNotInDoubt(t *testing.T) {
 	lookup := func(err error) func(*Batch) {
 		return func(b *Batch) {

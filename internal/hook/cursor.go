@@ -5,14 +5,15 @@ import "time"
 // Cursor is how far a hook has come in a pool.
 type Cursor struct {
 	HookID, PoolID string
-	// IsStored reports whether the database has a row of the cursor: a pool that is newer
-	// than the hook has none before its first event.
+	// IsStored reports whether the database has a row of the cursor: a pool that is
+	// newer than the hook has no row before its first event.
 	IsStored bool
-	// At is the place up to which all is received, Last the id of that place.
+	// At is the place up to which the receiver has accepted all events, Last the id of
+	// that place.
 	At   Place
 	Last string
-	// Message is the id of the message under way, "" for none. To is the place up to
-	// which it goes, and ToID the id of that place.
+	// Message is the id of the message under way, "" for none. To is the last place
+	// that the message covers, and ToID the id of that place.
 	Message string
 	To      Place
 	ToID    string

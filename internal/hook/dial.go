@@ -54,8 +54,8 @@ func NewDialer(allowed []netip.Prefix) *Dialer {
 	}
 }
 
-// control judges the address that is dialled, whatever name led to it. Without TLS only
-// allowed networks are dialled.
+// control checks the address that is dialled, whatever name resolved to it. Without TLS
+// only allowed networks are dialled.
 func (d *Dialer) control(isPlain bool) func(network, address string, c syscall.RawConn) error {
 	return func(network, address string, c syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
@@ -118,8 +118,8 @@ func (d *Dialer) CheckURL(text string) error {
 }
 
 // parseLiteral reads an address in any form that some resolver takes for one, such as
-// 0x7f000001 and 127.1; forms that Go does not read are taken for 127.0.0.1, which is
-// refused or dialled like no other.
+// 0x7f000001 and 127.1; a form that Go does not read counts as 0.0.0.0, the unspecified
+// address.
 func parseLiteral(host string) (netip.Addr, bool) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr, true

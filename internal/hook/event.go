@@ -51,8 +51,8 @@ type Place struct{ Version, Step int64 }
 // Event is what happened in a pool.
 type Event struct {
 	Type Type
-	// At is the place up to which the events are sent with those of its entry, or of its
-	// step.
+	// At is the place that is reached when all events of this event's entry, or step,
+	// are sent.
 	At Place
 	// PrizeID is "" for events without a prize.
 	PrizeID string
@@ -90,8 +90,8 @@ type body struct {
 	Actor     string `json:"actor,omitzero"`
 }
 
-// newID returns the id of an event, or of an entry: the same for ever, and another one in
-// another history.
+// newID returns the id of an event, or of an entry. The id never changes, and differs
+// in another history.
 func newID(poolID, place, drawID, kind string, at time.Time) string {
 	return hash("drawsvc event v1\n" + poolID + "\n" + place + "\n" + drawID + "\n" + kind + "\n" + at.UTC().Format(draw.TimeFormat))
 }

@@ -34,8 +34,8 @@ const (
 	StateFailing State = "failing"
 	// StateOff sends nothing; see Why.
 	StateOff State = "off"
-	// StateForked waits for a replay: a pool has another history than the one that was
-	// sent.
+	// StateForked means that a pool's history differs from the one that was sent; the
+	// hook waits for a replay.
 	StateForked State = "forked"
 )
 
@@ -67,10 +67,11 @@ type Hook struct {
 	// IsOff and Why are what is stored of the state.
 	IsOff bool
 	Why   Why
-	// Revision counts the changes of the hook. A relay that knows an older one moves no
-	// cursor.
+	// Revision counts the changes of the hook. A relay that has read an older revision
+	// moves no cursor.
 	Revision int64
-	// Secret signs; Former signs too, until FormerUntil. Only relays read them.
+	// Secret signs; Messages are also signed with Former, until FormerUntil. Only
+	// relays read them.
 	Secret, Former []byte
 	FormerUntil    time.Time
 }

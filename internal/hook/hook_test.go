@@ -18,8 +18,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// judgeSigner reports what is wrong with what sets the headers of a message: it verifies
-// under each secret, and not with another body, id or time.
+// judgeSigner reports the faults of a function that signs messages. A signature must
+// verify under each secret, and must not verify with another body, id or time.
 func judgeSigner(t *testing.T, set func(h http.Header, id string, at time.Time, body []byte, secrets ...[]byte) error) (faults []string) {
 	t.Helper()
 	now, secrets := time.Now(), [][]byte{NewSecret(), NewSecret()}
@@ -51,8 +51,8 @@ func TestMessagesVerify(t *testing.T) {
 	require.Empty(t, judgeSigner(t, SetHeaders))
 }
 
-// TestMessagesVerifyCatches the signer that drops the blanks of the body, the one that
-// knows one secret only, and the one that signs the time of the call.
+// TestMessagesVerifyCatches: the test fails for a signer that drops the blanks of the
+// body, for one that uses only one secret, and for one that signs the time of the call.
 func TestMessagesVerifyCatches(t *testing.T) {
 	t.Parallel()
 	require.NotEmpty(t, judgeSigner(t, func(h http.Header, id string, at time.Time, body []byte, secrets ...[]byte) error {
@@ -66,8 +66,8 @@ func TestMessagesVerifyCatches(t *testing.T) {
 	}))
 }
 
-// TestInnerAddressesAreNotDialled: what is dialled is judged, whatever name, form or
-// redirect leads to it, and a proxy of the environment is not used.
+// TestInnerAddressesAreNotDialled: every dialled address is checked, whatever name,
+// form or redirect leads to it, and a proxy from the environment is not used.
 func TestInnerAddressesAreNotDialled(t *testing.T) {
 	var reached atomic.Int64
 	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -120,7 +120,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}())
 }
 
-// TestURLsOfHooks: what would be refused later is refused at once.
+// TestURLsOfHooks: a URL that would be refused later is refused at once.
 func TestURLsOfHooks(t *testing.T) {
 	t.Parallel()
 	strict, open := NewDialer(nil), NewDialer([]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")})
@@ -190,7 +190,7 @@ func awardAt(version, unit int64) draw.Entry {
 	return draw.Entry{Award: &draw.Award{Version: version, DrawID: "d" + strconv.FormatInt(version, 10), Ordinal: 1, UserID: "u", PrizeID: "a", Unit: unit, At: time.Unix(version, 0)}}
 }
 
-// TestEventIDs are the same for ever, and others in another history.
+// TestEventIDs: the ids of events never change, and differ in another history.
 func TestEventIDs(t *testing.T) {
 	t.Parallel()
 	first, again := eventsOf(t, 9, nil, awardAt(2, 1)), eventsOf(t, 5, nil, awardAt(2, 1))
@@ -203,7 +203,8 @@ func TestEventIDs(t *testing.T) {
 	require.NotEqual(t, EntryID("p", awardAt(2, 1)), EntryID("q", awardAt(2, 1)))
 }
 
-// TestMessagesAreBounded: at most 100 events and 20 kB, whole entries, one at least.
+// TestMessagesAreBounded: a message has at most 100 events and 20 kB, only whole
+// entries, and at least one entry.
 func TestMessagesAreBounded(t *testing.T) {
 	t.Parallel()
 	p := Page{}

@@ -20,7 +20,8 @@ type Page struct {
 	Events []Event
 	// Last is the id of the page's start, "" without an entry.
 	Last string
-	// To is the place up to which these are all, and ToID its id, see [PlaceID].
+	// To is the place up to which these events are complete, and ToID its id, see
+	// [PlaceID].
 	To   Place
 	ToID string
 	// Head is the pool's version, and the number of its last step.
@@ -42,7 +43,7 @@ func (p *Page) Note(at Place, id string, events ...Event) {
 }
 
 // Cut returns the events of a page that a filter wants and that fit into one message,
-// and the place up to which they are all.
+// and the place up to which they are complete.
 func Cut(p *Page, f *Filter) (events []Event, to Place, toID string) {
 	size := len(head("", time.Time{})) + len(tail)
 	for i := 0; i < len(p.Events); {

@@ -65,8 +65,8 @@ func (m *mover) send(ctx context.Context) Answer {
 	return answer
 }
 
-// pass moves the cursor past an accepted message, and begins the next one by the same
-// write.
+// pass moves the cursor past an accepted message, and begins the next message in the
+// same write.
 func (m *mover) pass(ctx context.Context, answer Answer, isMore bool) (goesOn bool, err error) {
 	passed := m.stored.Passed()
 	passed.Answer = answer
@@ -101,8 +101,8 @@ func (m *mover) fail(ctx context.Context, answer Answer) error {
 	return m.Feed.EndHook(bounded, m.hook.ID, m.hook.Revision, why)
 }
 
-// prepare returns a cursor, which has no message, with the next message, or after
-// entries without events. It keeps the message's events.
+// prepare takes a cursor without a message and returns it with the next message, or
+// moved past entries without events. It keeps the message's events.
 func (m *mover) prepare(ctx context.Context, c Cursor) (next Cursor, hasMore bool, err error) {
 	page, err := m.read(ctx, c.At, Place{})
 	if err != nil {
@@ -163,7 +163,7 @@ func (m *mover) read(ctx context.Context, after, upTo Place) (Page, error) {
 // move writes the cursor, and reports whether nobody else has moved it, or has changed
 // the hook.
 func (m *mover) move(ctx context.Context, next Cursor) (moved bool, err error) {
-	// What a receiver has accepted is written even while the relay ends.
+	// The acceptance by a receiver is written even while the relay stops.
 	bounded, end := context.WithTimeout(context.WithoutCancel(ctx), moveMax)
 	defer end()
 	moved, err = m.Feed.MoveCursor(bounded, m.hook.Revision, &m.stored, &next)

@@ -77,7 +77,7 @@ type Relay struct {
 	HasHooks func(ctx context.Context) bool
 }
 
-// Job returns the job that sends events. Without a hook that is on it does not run.
+// Job returns the job that sends events. It runs only if a hook is on.
 func (r *Relay) Job() job.Definition {
 	return job.Definition{
 		Name: JobName, Schedule: "every 1s", Per: job.PerRun, Max: runMax + attemptMax + 2*readMax, StaleAfter: staleAfter, IsWanted: r.HasHooks,
@@ -92,8 +92,8 @@ type sending struct {
 	wake  chan struct{}
 
 	mu sync.Mutex
-	// busy holds the pools that are being sent, by hook; last is the pool that was begun
-	// last.
+	// busy holds, by hook, the pools whose events are being sent. last is the pool that
+	// was begun last.
 	busy  map[string]map[string]bool
 	last  map[string]string
 	state map[string]State
@@ -166,8 +166,8 @@ func (s *sending) poll(ctx context.Context) (isLeft, isOn bool, err error) {
 	return isLeft, true, nil
 }
 
-// begin begins pools of a hook in turn, while places are free, and reports whether some
-// are left.
+// begin begins pools of a hook in rotation, while places are free, and reports whether
+// some pools are left.
 func (s *sending) begin(ctx context.Context, h Hook, waiting []Cursor) (isLeft bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +195,7 @@ func (s *sending) begin(ctx context.Context, h Hook, waiting []Cursor) (isLeft b
 	return false
 }
 
-// turn sends the events of one pool to one hook, one message after another.
+// turn sends the events of one pool to one hook, message by message.
 func (s *sending) turn(ctx context.Context, h Hook, c Cursor) {
 	defer func() {
 		s.mu.Lock()

@@ -51,8 +51,8 @@ func PlaceID(entryID, stepID string) string {
 	return hash("drawsvc place v1\n" + entryID + "\n" + stepID)
 }
 
-// Reading is what a pool has after a place, read in one snapshot: entries and steps, each
-// in order.
+// Reading holds a pool's entries and steps after a place, each in order, read in one
+// snapshot.
 type Reading struct {
 	// Before are the ids of the entry and of the step at the place, "" for none.
 	Before struct{ EntryID, StepID string }
@@ -63,8 +63,9 @@ type Reading struct {
 	HasMoreEntries, HasMoreSteps bool
 }
 
-// takesStep reports whether the next one is a step: by time, but never before its award.
-// ok is false where nothing is left, or where the next one was not read.
+// takesStep reports whether the next item is a step. Items are ordered by time, but a
+// step never comes before its award. ok is false if nothing is left, or if the next
+// item was not read.
 func (r *Reading) takesStep(at Place) (isStep, ok bool) {
 	switch {
 	case len(r.Entries) == 0 && len(r.Steps) == 0:

@@ -27,8 +27,8 @@ func fill(t *testing.T, at Place, r Reading) Page {
 	return p
 }
 
-// TestStepsFollowTheirAwards: by time, but never before their awards, and every extent of a
-// page has the same events in the same order when it is read again.
+// TestStepsFollowTheirAwards: steps are ordered by time, but never come before their
+// awards. A second read of the same extent gives the same events in the same order.
 func TestStepsFollowTheirAwards(t *testing.T) {
 	t.Parallel()
 	entries := []draw.Entry{awardAt(1, 1), awardAt(2, 2), awardAt(3, 3), awardAt(4, 4)}
@@ -68,8 +68,8 @@ func eventsWithin(p *Page, from, to Place) (bodies []string) {
 	return bodies
 }
 
-// TestPagesEndWhereTheyKnow what comes next: neither log overtakes the part of the other that
-// was not read.
+// TestPagesEndWhereTheyKnow: a page ends where the next item is unknown, so that
+// neither log overtakes the unread part of the other.
 func TestPagesEndWhereTheyKnow(t *testing.T) {
 	t.Parallel()
 	entries, late := []draw.Entry{awardAt(1, 1), awardAt(2, 2)}, stepAt(1, 1, 9, draw.StepClaimed)

@@ -26,7 +26,7 @@ type AuditReport struct {
 	// Pools is the number of audited pools, Violations the number of their violations.
 	Pools      int   `json:"pools"`
 	Violations int64 `json:"violations"`
-	// Broken lists the pools that have any, at most BrokenMax.
+	// Broken lists the pools with violations, at most BrokenMax.
 	Broken []BrokenPool `json:"broken"`
 }
 

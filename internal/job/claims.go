@@ -28,8 +28,8 @@ const (
 	claimsStaleAfter = time.Minute
 )
 
-// Claims returns the job that ends awards every minute. A pool that fails does not keep the
-// others from their turn: the run fails at its end.
+// Claims returns the job that ends awards every minute. A failing pool does not stop
+// the others: the run fails only at its end.
 func Claims(store Claimed) Definition {
 	return Definition{
 		Name: ClaimsName, Schedule: "every 1m", Per: PerRun, Max: claimsMax, StaleAfter: claimsStaleAfter,

@@ -1,5 +1,5 @@
-// Package job runs work that exactly one instance of a fleet does at a time, on
-// a schedule: law 1 for jobs, one write decides.
+// Package job runs scheduled work that only one instance of a fleet may do at a time.
+// It is law 1 for jobs: one write decides.
 //
 // # The row and the lock
 //
@@ -19,7 +19,7 @@
 //
 // # Time
 //
-// All times of a row are by the database's clock, so that a fleet has one clock.
-// A row has the instant from which the job is due. When a run begins, it moves that
-// instant past all firings that were missed: one run makes up for them.
+// All times of a row are by the database's clock, so that a fleet has one clock. A row
+// has the instant from which the job is due. When a run begins, it moves that instant
+// past all missed firings, so that one run makes up for all of them.
 package job

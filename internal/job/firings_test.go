@@ -160,7 +160,7 @@ func (c *campaign) passes(firings int, edit func(job.Runs) job.Runs) {
 	require.NoError(c.t, s.Close())
 }
 
-// judge returns what is wrong: overlaps, days with two successes, days with none.
+// judge returns the faults: overlaps, days with two successes, days without a success.
 func (c *campaign) judge(firings int) string {
 	days := firings / 3
 	missed := days - 2 - len(c.successes) // the first day and the last are not complete
@@ -187,9 +187,9 @@ func newCampaign(t *testing.T) *campaign {
 	}
 }
 
-// TestFiringsAreNeitherMissedNorRepeated: three instances, of which one is killed in every fourth run: no day
-// is missed, none succeeds twice, and no runs overlap. A database that keeps the
-// success to itself is caught.
+// TestFiringsAreNeitherMissedNorRepeated: one of three instances is killed in every
+// fourth run. Every day has exactly one success, and no runs overlap. A database that
+// keeps the success to itself is caught.
 //
 // DRAWSVC_TEST_FIRINGS=10000 makes as many firings; the usual are 300.
 func TestFiringsAreNeitherMissedNorRepeated(t *testing.T) {

@@ -64,7 +64,7 @@ func (f *fleet) openLock(n int) locker.Lock {
 	return l
 }
 
-// options returns those of one instance; a test edits what it needs.
+// options returns the options of one instance, which a test may change.
 func (f *fleet) options(n int, jobs ...job.Definition) job.Options {
 	return job.Options{
 		Rows: f.stores[n], Runs: f.stores[n], Locker: f.locks[n], Observer: quiet{}, Log: slog.New(slog.DiscardHandler),
@@ -135,7 +135,7 @@ func everywhere(t *testing.T, test func(t *testing.T, f *fleet)) {
 	}
 }
 
-// overlaps counts the runs that met another one.
+// overlaps counts the runs that were under way at the same time as another run.
 type overlaps struct{ inside, met, runs atomic.Int64 }
 
 func (o *overlaps) work(context.Context, job.Run) ([]byte, error) {

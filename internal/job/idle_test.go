@@ -63,7 +63,8 @@ func TestIdleCost(t *testing.T) {
 			}
 			aLoad := (used(t) - before) / faster
 
-			// Both wait for a random time, an eighth less than the interval on average.
+			// Both wait for a random time, which is an eighth less than the interval on
+			// average.
 			share := (aPoll.Seconds()/job.PollDefault.Seconds() + aLoad.Seconds()/catalogue.WatchDefault.Seconds()) * 8 / 7
 			t.Logf("a read of the rows takes %v, a look for a new catalogue %v: %.4f %% of a core", aPoll, aLoad, 100*share)
 			require.Less(t, share, idleMax)

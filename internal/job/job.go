@@ -75,7 +75,8 @@ type Definition struct {
 	// schedule begins, and no row is added.
 	IsWanted func(ctx context.Context) bool
 	// Do does the work. Its context ends when the run may be lost. Its result, at most
-	// ReportMax bytes of JSON, is the job's last report; nil keeps the report before.
+	// ReportMax bytes of JSON, becomes the job's last report; nil keeps the previous
+	// report.
 	Do func(ctx context.Context, run Run) (report []byte, err error)
 }
 
@@ -140,7 +141,7 @@ type Past struct {
 // Outcome is how a run ended.
 type Outcome struct {
 	Result Result
-	// Error is why the run failed or was lost, at most ErrorMax bytes.
+	// Error is the reason why the run failed or was lost, at most ErrorMax bytes.
 	Error string
 	// Report replaces the job's report, unless nil.
 	Report []byte

@@ -11,8 +11,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestRunNumberReusedAfterFailover: a database that has lost its last commits, as after a
-// failover, gives the number of a run to another one. The first writes nothing.
+// TestRunNumberReusedAfterFailover: a database that has lost its last commits, as after
+// a failover, gives the number of a run to another run. The first run then writes
+// nothing.
 func TestRunNumberReusedAfterFailover(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		s := f.stores[0]
@@ -36,7 +37,7 @@ func TestRunNumberReusedAfterFailover(t *testing.T) {
 	})
 }
 
-// breaking is a lock that is lost while it is held.
+// breaking is a lock that breaks while it is held.
 type breaking struct{ lost <-chan struct{} }
 
 func (l breaking) WithLock(ctx context.Context, _ string, fn func(context.Context, int64) error) error {
@@ -72,8 +73,8 @@ func TestRunEndsWithItsLock(t *testing.T) {
 	})
 }
 
-// TestRunningJobBlocksNoWriter: while a job works, others write, also on SQLite, which has
-// one writer.
+// TestRunningJobBlocksNoWriter: while a job works, others can write, even on SQLite,
+// which has one writer.
 func TestRunningJobBlocksNoWriter(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		start(t, f.options(0, definition(func(ctx context.Context, _ job.Run) ([]byte, error) {
@@ -85,7 +86,8 @@ func TestRunningJobBlocksNoWriter(t *testing.T) {
 	})
 }
 
-// TestRunnersOfOneNameRunOneAtATime: instances that have one name by mistake run a job one at a time.
+// TestRunnersOfOneNameRunOneAtATime: instances that have the same name by mistake run a
+// job one at a time.
 func TestRunnersOfOneNameRunOneAtATime(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}
@@ -132,7 +134,7 @@ func TestStaleAfterIsLowered(t *testing.T) {
 		<-begun
 		_, err := f.stores[0].ChangeJob(t.Context(), "work", job.Change{StaleAfter: new(job.StaleAfterMin)}, "ann")
 		require.NoError(t, err)
-		time.Sleep(2 * job.StaleAfterMin) // nobody hears from the runner meanwhile
+		time.Sleep(2 * job.StaleAfterMin) // the runner reports nothing during that time
 		polled.again(t)
 		close(end)
 		eventually(t, "the success", func() bool { return !f.row("work").LastSuccess.IsZero() })

@@ -60,8 +60,8 @@ func (r *Row) Verdict(now time.Time, host string) Verdict {
 	return Due
 }
 
-// isHeld reports whether a run is under way whose runner may still be working. After a
-// clock that was far ahead for a while, nobody has to wait for it.
+// isHeld reports whether a run is under way whose runner may still be working. A run
+// that began while the clock was far ahead does not count as held.
 func (r *Row) isHeld(now time.Time) bool {
 	//double:no-takeover && now.Sub(r.HeardAt).Abs() < r.silenceMax() =>
 	return r.Status == StatusRunning && now.Sub(r.HeardAt).Abs() < r.silenceMax()

@@ -214,8 +214,8 @@ func TestOverdueCountsFromDueOrLastSign(t *testing.T) {
 	require.Equal(t, time.Minute, r.Overdue(now.Add(2*time.Minute)))
 }
 
-// TestClockSetBack: a job that was scheduled while the clock was a year ahead does not
-// wait for that year, and does not run continuously either.
+// TestClockSetBack: a job that was scheduled while the clock was a year ahead neither
+// waits for that year nor runs continuously.
 func TestClockSetBack(t *testing.T) {
 	now := at(t, "2026-03-01T12:00:00Z")
 	for _, d := range []job.Definition{

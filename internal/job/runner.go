@@ -42,8 +42,8 @@ type Locker interface {
 	WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error
 }
 
-// Observer is notified of what the runner sees. For each job, its methods are called by
-// one goroutine at a time.
+// Observer is notified of the runner's events. For each job, one goroutine at a time
+// calls its methods.
 type Observer interface {
 	// Seen is called about every Poll, with all rows and the database's time.
 	Seen(ctx context.Context, rows []Row, now time.Time)
@@ -137,8 +137,8 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// heed logs an error of the database, once until it has passed, and reports whether
-// there was none.
+// heed reports whether err is nil. It logs an error of the database once until a call
+// succeeds again.
 func (r *Runner) heed(ctx context.Context, err error) bool {
 	if err != nil && !r.failing && ctx.Err() == nil {
 		r.Log.Warn("jobs are stalled: their rows cannot be read from the database", "error", err)
@@ -182,7 +182,7 @@ func Wanted(ctx context.Context, all []Definition) (wanted []Definition) {
 	return wanted
 }
 
-// postpone makes jobs without work due later, in rows as they were read, so that they are
+// postpone makes jobs without work due later, in the given rows only, so that they are
 // neither run nor overdue. It reports whether a job with work has no row yet.
 func (r *Runner) postpone(ctx context.Context, rows []Row, now time.Time) (isMissing bool) {
 	for _, d := range r.Jobs {
@@ -203,7 +203,8 @@ func (r *Runner) postpone(ctx context.Context, rows []Row, now time.Time) (isMis
 
 // begin tries to run a job, unless this instance already does. After a run it reads the
 // rows again, because the job may be due before the next poll. If no run began it does
-// not: another instance has the lock, which would be requested without a pause.
+// not read them, because another instance has the lock, and begin would request it
+// without a pause.
 func (r *Runner) begin(ctx context.Context, d Definition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,8 +24,8 @@ const (
 type Schedule struct {
 	cron cron.Schedule
 	zone *time.Location
-	// hourly means that the hours are a pattern, or that there are no hours: what a
-	// change of clocks repeats fires again.
+	// hourly means that the hours are a pattern, or that there are no hours. Then the
+	// schedule fires twice at a local time that a change of clocks repeats.
 	hourly bool
 }
 
@@ -103,8 +103,9 @@ func asUTC(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// firstOn returns the first instant at which a clock in the zone shows what one in UTC
-// shows at wall, or would show it if its last change did not skip that.
+// firstOn returns the first instant at which a clock in the zone shows the time that a
+// UTC clock shows at wall. If a change of clocks skips that time, it returns the
+// instant at which the clock would have shown it without the change.
 func firstOn(wall time.Time, zone *time.Location) time.Time {
 	offset := func(t time.Time) time.Duration {
 		_, seconds := t.In(zone).Zone()

@@ -30,9 +30,9 @@ func (o *once) WithLock(ctx context.Context, _ string, fn func(context.Context, 
 	return draw.Errorf(draw.CodeContended, "another instance has the lock")
 }
 
-// TestSchedulesOfASecondAreKept: a schedule of a second is kept, however seldom the rows are
-// read: the end of a run wakes the runner. With the former runner only the first of
-// these runs came.
+// TestSchedulesOfASecondAreKept: a schedule of a second is kept, however seldom the
+// rows are read: the end of a run wakes the runner. The former runner made only the
+// first of these runs.
 func TestSchedulesOfASecondAreKept(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		var runs atomic.Int64

@@ -53,7 +53,7 @@ func TestStartingFleetRunsADueJobOnce(t *testing.T) {
 }
 
 // arriving is a database that records when instances read it. Its job is due at one
-// instant, and no longer when an instance has seen that.
+// instant, until an instance has read that it is due.
 type arriving struct {
 	job.Runs
 	due time.Time
@@ -117,9 +117,9 @@ func arrive(t *testing.T, edit func(*job.Runner)) (started, fired []time.Time) {
 	return a.started, a.fired
 }
 
-// TestFleetDoesNotComeAtOnce: instances that start at one moment, and those that wait
-// for one firing, read the database one after another. A fleet that polls when it
-// starts is detected.
+// TestFleetDoesNotComeAtOnce: instances that start at one moment, or that wait for one
+// firing, read the database at different times. A fleet that polls when it starts is
+// detected.
 func TestFleetDoesNotComeAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

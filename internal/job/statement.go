@@ -37,9 +37,9 @@ const DaysMax = 400
 // Stated is what the statement writes to the database.
 type Stated interface {
 	PoolIDs(ctx context.Context) ([]string, error)
-	// StateDays writes the lines of a pool's finished days that have none yet; days are
-	// local to the run's zone, and the run fences the writes. It returns the number of
-	// days, at most DaysMax: 0 when none is left.
+	// StateDays writes the lines of those finished days of a pool that have no lines
+	// yet. Days are local to the run's zone, and the run fences the writes. It returns
+	// the number of days, at most DaysMax, 0 if no day is left.
 	StateDays(ctx context.Context, run Run, poolID string) (int, error)
 }
 

@@ -45,8 +45,8 @@ func (u unfenced) FinishJob(ctx context.Context, run job.Run, o job.Outcome) err
 	return u.Runs.FinishJob(ctx, run, o)
 }
 
-// takeover pauses one runner in its work, and returns when another has taken over and
-// works, and then the first has woken up and ended.
+// takeover pauses a runner during its work, waits until another runner has taken over
+// and works, and returns after the first runner has resumed and ended.
 func takeover(t *testing.T, f *fleet, edit func(*job.Options)) {
 	t.Helper()
 	asleep, taken, woken, done := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -115,8 +115,9 @@ func judgeTakeover(f *fleet) string {
 	return ""
 }
 
-// TestPausedRunnerIsReplacedAndFenced: a runner that stands still is replaced after stale_after. When it
-// wakes up, it writes nothing. Without the fence it would.
+// TestPausedRunnerIsReplacedAndFenced: a paused runner is replaced after stale_after.
+// When it resumes, the fence prevents its write. The broken double without the fence
+// writes.
 func TestPausedRunnerIsReplacedAndFenced(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		takeover(t, f, func(*job.Options) {})
@@ -178,8 +179,9 @@ func works(t *testing.T, f *fleet, edit func(n int, o *job.Options)) *atomic.Int
 	return &runs
 }
 
-// TestHolderThatRenewsIsNotTakenOver: however long it works. An instance that does not
-// check when it last reported takes it over.
+// TestHolderThatRenewsIsNotTakenOver: a runner that reports is not replaced, however
+// long it works. The broken double, which ignores the time of the last report, replaces
+// it.
 func TestHolderThatRenewsIsNotTakenOver(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		runs := works(t, f, func(int, *job.Options) {})

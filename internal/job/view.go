@@ -40,7 +40,7 @@ type View struct {
 func (r *Row) View(now time.Time) View {
 	report := json.RawMessage(r.Report)
 	if !jsontext.Value(report).IsValid() {
-		report = nil // there has been none yet, or it is damaged
+		report = nil // there is no report yet, or it is damaged
 	}
 	return View{
 		Name: r.Name, Enabled: r.Enabled, Schedule: r.Schedule, Per: r.Per, Host: orNull(r.Host), Status: r.Status,

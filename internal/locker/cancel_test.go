@@ -21,9 +21,9 @@ const silentMax = 10
 // longest is the longest time after which a caller gives up.
 const longest = 10 * time.Millisecond
 
-// TestCallerGoneAtAnyMoment: a caller that gives up before, while or just after its
-// request reaches the lock service leaves nothing behind that could get the lock later:
-// after the holder's end, the next one that tries gets it.
+// TestCallerGoneAtAnyMoment: a caller gives up before, while or just after its request
+// reaches the lock service. Nothing of its request remains that could get the lock
+// later: after the holder's end, the next caller gets it.
 func TestCallerGoneAtAnyMoment(t *testing.T) {
 	for _, s := range lockertest.Registered(t) {
 		t.Run(s.Name(), func(t *testing.T) {

@@ -26,10 +26,10 @@ import (
 // revisions that created them. The first key has the lock; each waiter watches the key
 // before its own, so that a release wakes one waiter. The revision is the token.
 //
-// Each hold has an etcd lease of its own instead of one for the process: the lease ends
-// with everything attached to it, also if a response was lost, and two holders in one
-// process can never be taken for one. etcd counts leases in whole seconds and has a
-// minimum of its own; if that is longer than requested, a dead holder keeps the lock
+// Each hold has its own etcd lease instead of one lease for the process. The end of a
+// lease removes everything attached to it, even if a response was lost, and two holders
+// in one process are never mistaken for one. etcd counts leases in whole seconds and
+// has a minimum length; if that is longer than requested, a dead holder keeps the lock
 // for that long.
 type etcdLock struct {
 	client *etcd.Client
@@ -117,7 +117,7 @@ func (e *etcdLock) close() error {
 	return e.client.Close()
 }
 
-// stand is one holder's or waiter's place in the queue of a lock.
+// stand is the place of one holder or waiter in the queue of a lock.
 type stand struct {
 	client   *etcd.Client
 	folder   string
@@ -153,7 +153,7 @@ func (s *stand) join(ctx context.Context) error {
 	return nil
 }
 
-// awaitFront waits until no key is before this one.
+// awaitFront waits until no other key is before this one.
 func (s *stand) awaitFront(ctx context.Context, until time.Time) error {
 	for {
 		before, seen, err := s.findBefore(ctx)

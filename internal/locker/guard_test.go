@@ -49,8 +49,8 @@ func newGuard(f *fake) *guard {
 	}
 }
 
-// A renewal that hangs does not hide the end of the term, and the holder is notified before
-// the lock service can grant the lock to another.
+// A renewal that hangs does not hide the end of the term, and the holder is notified
+// before the lock service can grant the lock to another caller.
 func TestHungRenewalLoses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{renew: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
@@ -149,7 +149,7 @@ func TestPanicReleases(t *testing.T) {
 	})
 }
 
-// A context that outlives its hold gives no more rights than any other.
+// A context that outlives its hold gives no more rights than any other context.
 func TestContextOutlivesHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -188,8 +188,8 @@ func TestReleaseWaitsForNested(t *testing.T) {
 	})
 }
 
-// Callers that wait for a holder are refused at their limit, those whose context ends
-// at its end, and neither leaves a place in the line.
+// Callers that wait for a holder are refused at their limit, or when their context
+// ends, and neither keeps a place in the queue.
 func TestQueueBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}

@@ -20,12 +20,13 @@ const (
 	errSilent = refusal("the lock service did not answer a request")
 )
 
-// backend is what one kind of lock adds to the guard around it.
+// backend is the part of a lock that differs between kinds of locks; the guard around
+// it is the same for all.
 type backend interface {
-	// acquire asks once and, while until is ahead, waits for the lock. It fails with
-	// errBusy, with ctx's error, or with the error of the lock service; then it leaves
-	// nothing behind. The lease's holder can be distinguished from every other holder,
-	// also in the same process.
+	// acquire requests the lock once and waits for it, but not after until. It fails
+	// with errBusy, with ctx's error, or with the error of the lock service; then
+	// nothing of the request remains. The lease's holder can be distinguished from
+	// every other holder, also in the same process.
 	acquire(ctx context.Context, key string, until time.Time) (*lease, error)
 	ping(ctx context.Context) error
 	close() error
@@ -41,7 +42,7 @@ type lease struct {
 	// the request that it granted.
 	since time.Time
 	// renew proves owner and term and starts the term again. errLost means that the
-	// term is over, any other error that this is not known.
+	// term is over; any other error leaves that open.
 	renew func(ctx context.Context) error
 	// release frees the lock if it is still this holder's.
 	release func(ctx context.Context) error

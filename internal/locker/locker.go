@@ -28,11 +28,12 @@ const (
 type Options struct {
 	// TTL is the length of a lease: after its holder has died, the lock is free after
 	// at most this time. At least TTLMin; some services round it up to whole seconds or
-	// to a minimum of their own.
+	// to their own minimum.
 	TTL time.Duration
 	// Wait is the maximum wait for the lock; 0 tries once.
 	Wait time.Duration
-	// Log records what no caller sees, such as a release that failed. nil discards it.
+	// Log gets the events that no caller gets as an error, such as a failed release.
+	// nil discards them.
 	Log *slog.Logger
 	// Database is the service's own, for the locks that live in it. The
 	// others ignore it.
@@ -64,8 +65,8 @@ type Lock interface {
 	Close() error
 }
 
-// kind is one kind of lock. Both functions take what follows the scheme in its URL;
-// check needs no database and no network.
+// kind is one kind of lock. Both functions take the part of the URL after the scheme;
+// check needs neither a database nor a network.
 type kind struct {
 	check func(rest string) error
 	open  func(rest string, o Options) (backend, error)

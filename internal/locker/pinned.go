@@ -15,10 +15,9 @@ import (
 // slotsMax is the maximum number of pinned connections if the pool itself has no limit.
 const slotsMax = 8
 
-// pinboard gives out connections that stay with one holder for as long as it holds its
-// lock. It always leaves one connection of the pool free: a holder briefly needs it to
-// count its token and to interrupt a wait, and would otherwise wait for holders that
-// wait for it.
+// pinboard provides connections that stay with one holder for as long as it holds its
+// lock. It always keeps one connection of the pool free: a holder needs it briefly to
+// count its token and to interrupt a wait. Otherwise holders would wait for each other.
 type pinboard struct {
 	db    *sql.DB
 	slots chan struct{}
@@ -92,7 +91,7 @@ func (b *pinboard) connect(ctx context.Context, until time.Time) (p *pinned, err
 // interruption that arrives late ends the first attempt.
 const undoTries = 3
 
-// undo frees whatever the connection holds.
+// undo frees every lock that the connection holds.
 func (p *pinned) undo(ctx context.Context) (err error) {
 	ctx, cancel := detachContext(ctx)
 	defer cancel()
@@ -104,7 +103,7 @@ func (p *pinned) undo(ctx context.Context) (err error) {
 	return err
 }
 
-// back frees what the connection holds and returns the connection to the pool.
+// back frees the connection's lock and returns the connection to the pool.
 func (p *pinned) back(ctx context.Context) error {
 	if err := p.undo(ctx); err != nil {
 		p.discard()
@@ -113,8 +112,8 @@ func (p *pinned) back(ctx context.Context) error {
 	return p.restore(ctx)
 }
 
-// restore returns the connection, which holds nothing, to the pool with its original
-// settings. If that fails the connection is closed, and the server frees what it held
+// restore returns the connection, which holds no lock, to the pool with its original
+// settings. If that fails, the connection is closed, and the server frees its resources
 // as soon as it notices.
 func (p *pinned) restore(ctx context.Context) error {
 	ctx, cancel := detachContext(ctx)
@@ -130,7 +129,7 @@ func (p *pinned) restore(ctx context.Context) error {
 	return nil
 }
 
-// discard closes the connection; the server then frees what it held.
+// discard closes the connection; the server then frees the connection's lock.
 func (p *pinned) discard() {
 	p.drop()
 	<-p.board.slots
@@ -143,10 +142,10 @@ func (p *pinned) drop() {
 }
 
 // wait sends a statement that the server may answer late, and gives up when until has
-// passed or ctx ends. It then tells the server to stop: a server that only sees its
-// client disconnect continues to wait, and then holds the lock. errBusy means that
-// another session has the lock. After an error the caller must not use the connection
-// any more; it holds nothing, unless the server cannot be reached.
+// passed or ctx ends. It then requests the server to stop, because a server whose
+// client only disconnects continues to wait, and then holds the lock. errBusy means
+// that another session has the lock. After an error the caller must not use the
+// connection any more. It holds no lock, unless the server cannot be reached.
 func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context.Context) error) error {
 	if err := ctx.Err(); err != nil { // while it connected
 		_ = p.back(ctx)
@@ -200,9 +199,10 @@ func (p *pinned) settle(ctx context.Context, err error) error {
 	return err
 }
 
-// interrupt ends the statement that waits on the connection, and returns when it is
-// answered. One interruption is not enough: the server drops it if it arrives before
-// the statement. If a statement stays unanswered, its connection is closed.
+// interrupt ends the statement that waits on the connection, and returns when the
+// server has answered it. It repeats the interruption, because the server drops one
+// that arrives before the statement. If a statement stays unanswered, its connection is
+// closed.
 func (p *pinned) interrupt(ctx context.Context, answered <-chan struct{}) error {
 	limit := time.NewTimer(opTimeout / 2)
 	defer limit.Stop()
@@ -220,7 +220,7 @@ func (p *pinned) interrupt(ctx context.Context, answered <-chan struct{}) error 
 	}
 }
 
-// tell sends the server a statement about the connection, on another connection.
+// tell sends a statement about the connection to the server, on another connection.
 func (p *pinned) tell(ctx context.Context, statement string) error {
 	ctx, cancel := detachContext(ctx)
 	defer cancel()

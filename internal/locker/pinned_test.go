@@ -57,8 +57,8 @@ func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
 }
 
 // TestLateQuestionEndsItsSession: if this process is paused until the time for a
-// statement is over, the driver does not send it. What the session holds is still
-// freed, and nobody gets the session.
+// statement is over, the driver does not send it. The lock of the session is still
+// freed, and the session is not reused.
 func TestLateQuestionEndsItsSession(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {

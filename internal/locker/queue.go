@@ -10,9 +10,9 @@ import (
 // queueMax is the maximum number of callers that wait for one key in this process.
 const queueMax = 4096
 
-// queue lets one caller per key through to the lock service, in order of arrival.
-// Without it the callers of one process would crowd the service, and those that share a
-// connection or session would be taken for one owner.
+// queue admits one caller per key to the lock service, in order of arrival. Without it
+// the callers of one process would overload the service, and callers that share a
+// connection or session would be mistaken for one owner.
 type queue struct {
 	mu sync.Mutex
 	// lines has an entry for each key that a caller holds or asks for: the turns of the

@@ -18,8 +18,8 @@ import (
 // The token comes from a separate key that never expires: it is one more than the last
 // token, or the server's time in microseconds if that is more. So it continues to grow
 // even if the server has lost its data or a replica without the last writes took over,
-// unless the clock was set back meanwhile. Then two may hold the lock at once, and the
-// token shows which of them is later.
+// unless the clock was set back as well. After such a loss two processes may hold the
+// lock at once, and the token shows which of them is later.
 type redisLock struct {
 	server *redisServer
 	ttl    time.Duration
@@ -58,8 +58,8 @@ func (r *redisLock) take(ctx context.Context, key, owner string) (*lease, time.D
 	since := time.Now()
 	granted, n, err := r.server.take(ctx, key, owner, r.ttl)
 	if err != nil {
-		// The lock may have been granted all the same. The caller need not wait; if
-		// this cannot free it, the key expires.
+		// The lock may have been granted although the request failed. The caller does
+		// not wait for its release; if the release fails, the key expires.
 		r.late.Go(func() { _, _ = r.server.release(context.WithoutCancel(ctx), key, owner, true) })
 		return nil, 0, err
 	}

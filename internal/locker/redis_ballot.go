@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ballot is one attempt at a majority, with a name of its own.
+// ballot is one attempt to get a majority, under its own name.
 type ballot struct {
 	m          *redisMajority
 	key, owner string
@@ -29,8 +29,8 @@ func (b *ballot) hold(ctx context.Context) (l *lease, left time.Duration, err er
 			}, 0, nil
 		}
 	}
-	// Nobody waited for this attempt, so its end is not published: waiters would try,
-	// fail and wake others.
+	// No caller waited for this attempt to end, so its end is not published: waiters
+	// would try, fail and wake others.
 	_ = b.release(ctx, false)
 	return nil, left, err
 }

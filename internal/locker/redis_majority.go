@@ -10,21 +10,21 @@ import (
 )
 
 // redisMajority holds a lock that more than half of several independent Redis servers
-// have granted. The term counts from before the first request, so the time of the
-// requests is subtracted from it, and so is the drift between two clocks.
+// have granted. The term begins before the first request, so that it is shorter by the
+// time of the requests. The drift between two clocks is subtracted as well.
 //
-// How a majority yields a growing token: each server that grants the lock proposes a
-// token, above the last one that it knows and not below its clock. The highest proposal
-// is the token, and before it is used it is sealed: written back to a majority of
-// servers, each of which still holds the lock for this owner. The next holder has a
-// majority too, so one server has sealed the old token before it granted the lock
-// again, and its proposal is above it.
+// A majority produces a growing token as follows. Each server that grants the lock
+// proposes a token, above its last token and not below its clock. The highest proposal
+// is the token. Before it is used it is sealed: it is written back to a majority of
+// servers that still hold the lock for this owner. The next holder has a majority too,
+// so at least one of its servers has sealed the old token before it granted the lock
+// again, and proposes a higher one.
 //
-// What that guarantees: as long as the servers keep their data, every token is above
-// that of every holder before it, also if holders pause, die or run out of time
-// meanwhile. It does not guarantee that only one holds the lock at a time. A server
-// that restarts without its data may grant the lock a second time, and if the clocks of
-// the servers differ as well, even the token may be too low. The guarded write decides.
+// As long as the servers keep their data, every token is above the tokens of all
+// earlier holders, even if holders pause, die or run out of time. This does not
+// guarantee that only one process holds the lock at a time. A server that restarts
+// without its data may grant the lock a second time, and if the clocks of the servers
+// differ as well, even the token may be too low. The guarded write decides.
 type redisMajority struct {
 	servers []*redisServer
 	quorum  int
@@ -131,8 +131,8 @@ func (m *redisMajority) checkGranted(replies []reply) error {
 	return errBusy
 }
 
-// checkOwned returns nil for a majority, errLost if so many said no that the rest cannot
-// change it, and otherwise an error that leaves it open.
+// checkOwned returns nil for a majority, errLost if so many servers said no that the
+// others cannot make a majority, and otherwise an error that leaves the result open.
 func (m *redisMajority) checkOwned(replies []reply) error {
 	t := tallied(replies)
 	switch {

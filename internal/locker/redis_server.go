@@ -144,7 +144,7 @@ func (s *redisServer) hear() {
 		case *redis.Message:
 			s.wakes.wake(m.Payload)
 		case *redis.Subscription:
-			// What was published before the subscription is lost.
+			// Messages that were published before the subscription are lost.
 			s.wakes.wakeAll()
 		}
 	}

@@ -17,8 +17,8 @@ import (
 // lease.
 //
 // Keys are hashed: two keys with equal hashes would only wait for each other. A renewal
-// asks whether this very session holds the lock, which detects a pooler that uses
-// another session for each statement.
+// checks that the same session holds the lock, which detects a pooler that uses another
+// session for each statement.
 type session struct {
 	board *pinboard
 	sql   *locksql.Session

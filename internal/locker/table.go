@@ -98,8 +98,8 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 		case isClash(err):
 			err = errBusy
 		default:
-			// The lock may have been granted all the same. The caller need not wait; if
-			// this cannot free it, its term ends.
+			// The lock may have been granted although the request failed. The caller
+			// does not wait for its release; if the release fails, its term ends.
 			t.late.Go(func() { _ = t.exec(ctx, nil, t.sql.Release, key, owner) })
 		}
 		return nil, err

@@ -15,9 +15,10 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestServersTimeLimits: what `drawsvc doctor` says about the time limits of a server.
-// The idle ones are the locks' own; a limit of statements ends a wait early, and one of
-// idle transactions ends a hold whose renewals come later.
+// TestServersTimeLimits checks what `drawsvc doctor` reports about the time limits of a
+// server. The locks set the limits for idle sessions themselves. A limit for statements
+// ends a wait early, and a limit for idle transactions ends a hold whose renewals come
+// later.
 func TestServersTimeLimits(t *testing.T) {
 	t.Parallel()
 	type limit struct {
@@ -68,8 +69,8 @@ func TestServersTimeLimits(t *testing.T) {
 	}
 }
 
-// underLimit holds a lock for a time, and meanwhile waits for it from another session.
-// It returns whether the wait lasted to its end, and whether the hold was lost.
+// underLimit holds a lock for a time, while another session waits for it. It returns
+// whether the wait lasted for its full time, and whether the hold was lost.
 func underLimit(t *testing.T, url, lock string, wait, hold time.Duration) (waits, lost bool) {
 	open := func(wait time.Duration) locker.Lock {
 		l, err := locker.Open(t.Context(), lock, locker.Options{TTL: 6 * time.Second, Wait: wait, Database: stocktest.Open(t, url, stock.Options{})})

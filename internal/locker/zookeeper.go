@@ -24,15 +24,15 @@ import (
 // All holders of a process share one session, which ZooKeeper ends when it has not
 // heard from the process for the session's timeout: ZooKeeper's own limits may make
 // that longer than the requested lease. Because the session continues when one of its
-// holders fails, every node has a random name and is removed on every way out, also one
-// whose creation was never answered.
+// holders fails, every node has a random name and is removed on every return path, even
+// a node whose creation was never answered.
 type zookeeper struct {
 	zkPlace
 	session *zkSession
 	ttl     time.Duration
 	// isKnown means that this session has authenticated its user.
 	isKnown atomic.Bool
-	// isClosed means that the folder was seen, and others cannot change it.
+	// isClosed means that the folder was checked, and other users cannot change it.
 	isClosed atomic.Bool
 }
 
@@ -132,7 +132,7 @@ func (p *place) create(c *zk.Conn) (string, error) {
 	return c.Create(p.folder+"/"+p.name+"_", nil, zk.FlagEphemeralSequential, p.acl)
 }
 
-// awaitFront waits until no node is before this one and returns its token.
+// awaitFront waits until no other node is before this one, and returns its token.
 func (p *place) awaitFront(ctx context.Context, until time.Time) (int64, error) {
 	for {
 		before, err := p.findBefore()
@@ -185,7 +185,7 @@ func number(node string) int32 {
 // that node.
 func (p *place) await(ctx context.Context, until time.Time, before string) error {
 	deleted, err := zkCall(p.session, func(c *zk.Conn) (<-chan zk.Event, error) {
-		// Get, not Exists, which would watch for a node that is never created.
+		// Get is used because Exists would also watch for a node that is never created.
 		_, _, deleted, err := c.GetW(p.folder + "/" + before)
 		return deleted, err
 	})

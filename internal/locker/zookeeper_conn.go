@@ -29,9 +29,8 @@ func (z *zkServers) Init(servers []string) error {
 // Len implements zk.HostProvider.
 func (z *zkServers) Len() int { return len(z.servers) }
 
-// Next implements zk.HostProvider: the client pauses for a second if pause is true,
-// which it is once all servers were tried twice or if a server fails as soon as it is
-// connected.
+// Next implements zk.HostProvider: pause makes the client wait for a second. It is true
+// once all servers were tried twice, or if a server fails as soon as it is connected.
 func (z *zkServers) Next() (server string, pause bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -60,8 +59,8 @@ func (s *zkSession) dial(network, address string, limit time.Duration) (net.Conn
 	return &zkConn{Conn: conn, session: s}, nil
 }
 
-// zkGreeting is the length of what is read of the server's first response: its length,
-// the protocol's version and the session's timeout, 32 bits each.
+// zkGreeting is the length of the start of the server's first response: the response's
+// length, the protocol's version and the session's timeout, 32 bits each.
 const zkGreeting = 12
 
 // zkConn gives the session its timeout, which the client does not expose, and shortens

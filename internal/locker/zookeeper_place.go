@@ -49,7 +49,8 @@ func (at *zkPlace) readUser(text string) bool {
 	return isPair && wrong == nil && wrongToo == nil && at.user != "" && at.password != "" && !strings.Contains(at.user, ":")
 }
 
-// acl returns who may change the nodes: only the user, if there is one.
+// acl returns the access list of the nodes: only the user may change them, if there is
+// a user.
 func (at *zkPlace) acl() []zk.ACL {
 	if at.user == "" {
 		return zk.WorldACL(zk.PermAll)
@@ -57,8 +58,9 @@ func (at *zkPlace) acl() []zk.ACL {
 	return zk.DigestACL(zk.PermAll, at.user, at.password)
 }
 
-// awaitReady waits briefly for a connection that has authenticated the user, and refuses a
-// folder that everybody may change: others could take a lock away from its holder.
+// awaitReady waits briefly for a connection that has authenticated the user, and
+// refuses a folder that everybody may change, because others could take a lock away
+// from its holder.
 func (z *zookeeper) awaitReady(ctx context.Context) error {
 	if err := z.session.awaitReady(ctx); err != nil || z.user == "" {
 		return err

@@ -50,8 +50,9 @@ func (s *zkSession) timeout() time.Duration {
 
 func (s *zkSession) connected() bool { return s.conn.State() == zk.StateHasSession }
 
-// awaitReady waits briefly for the connection, so that nothing is sent on a connection that
-// is known to be down: it would be sent when the connection is restored.
+// awaitReady waits briefly for the connection, so that no request is queued on a
+// connection that is known to be down: the client would send it when the connection is
+// restored.
 func (s *zkSession) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opTimeout)
 	defer cancel()
@@ -86,8 +87,8 @@ func zkCall[T any](s *zkSession, call func(c *zk.Conn) (T, error)) (T, error) {
 	}
 }
 
-// sweep removes, in the background, what may be left of a place: until it has seen that
-// nothing is left, or the session has ended, which removes it too.
+// sweep removes the possible remains of a place in the background. It repeats until
+// none are left, or until the session has ended, which removes them too.
 func (p *place) sweep() {
 	s := p.session
 	session := s.conn.SessionID()

@@ -42,8 +42,8 @@ func takesAway(t *testing.T, conn *zk.Conn, folder string) (refusals []error) {
 	return append(refusals, err)
 }
 
-// TestZooKeeperUser: with a user in the URL nobody else takes a lock away, and those
-// with the same user share it. The control is a lock without a user.
+// TestZooKeeperUser: with a user in the URL, no other user can take a lock away, and
+// processes with the same user share it. The control is a lock without a user.
 func TestZooKeeperUser(t *testing.T) {
 	t.Parallel()
 	open := func(url string) locker.Lock {

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestAgendaThatCannotRun: while another session holds the row, draws after an item are
-// busy, and known ones are answered.
+// TestAgendaThatCannotRun: while another session holds the row, draws after a due item
+// get "busy", and known draws are answered.
 func TestAgendaThatCannotRun(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.Optimistic, dialect: "postgres"})

@@ -22,8 +22,8 @@ import (
 // planned meanwhile, even on a busy machine.
 const lead = 2500 * time.Millisecond
 
-// drawnBefore is how long before the first item draws begin: each of them would be
-// refused, and costs as much as one that is not.
+// drawnBefore is how long before the first item draws begin. Each of them is refused,
+// and a refused draw costs as much as a granted one.
 const drawnBefore = 250 * time.Millisecond
 
 // drawPause is the pause of a caller who draws repeatedly.
@@ -153,10 +153,9 @@ func (a *arena) keepSoldOut(t *testing.T, services []*service, pool string, unti
 	return all.Wait
 }
 
-// TestAgendaOfThousands: ten thousand items are due within one second, on three
-// instances from which draws are made and one of which is interrupted repeatedly. Each
-// item is carried out once and in order, the stock adds up, and a draw after all items
-// sees it.
+// TestAgendaOfThousands: ten thousand items become due within one second. Draws are
+// made at three instances, and one of the three is interrupted repeatedly. Each item is
+// carried out once and in order, the stock adds up, and a draw after all items sees it.
 //
 // By default it plans a tenth of them; `make test-all` plans all.
 func TestAgendaOfThousands(t *testing.T) {
@@ -209,8 +208,8 @@ func (a *arena) planThousands(t *testing.T, pool string, n int) time.Time {
 	}
 }
 
-// runAll carries out what is due on one instance until nothing is. The last instance is
-// interrupted each time.
+// runAll carries out the due items on one instance until none is due. The last instance
+// is interrupted each time.
 func (a *arena) runAll(t *testing.T, i int, pool string) {
 	for n := 1; a.open(t, pool); n++ {
 		ctx, cancel := t.Context(), context.CancelFunc(func() {})
@@ -256,9 +255,9 @@ func (a *arena) checkThousands(t *testing.T, services []*service, pool string, n
 	lawful(t, a.store(0), pool)
 }
 
-// TestAgendaCondemnsALateTicker: if the time of the next item is hidden from draws, as
-// in a service that leaves the agenda to its ticker, the audit reports the draws that
-// passed it.
+// TestAgendaCondemnsALateTicker: a broken double hides the time of the next item from
+// draws, like a service that leaves the agenda to its ticker. The audit reports the
+// draws that came before a due item.
 func TestAgendaCondemnsALateTicker(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})

@@ -177,7 +177,7 @@ func drain(t *testing.T, b *group.Batcher) {
 	require.NoError(t, b.Drain(ctx))
 }
 
-// noLock lets everybody in at once.
+// noLock grants every request at once.
 type noLock struct{ token atomic.Int64 }
 
 func (l *noLock) WithLock(ctx context.Context, _ string, fn func(context.Context, int64) error) error {

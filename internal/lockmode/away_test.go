@@ -12,18 +12,18 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// awayFor is more writes of others than the pool's trail holds.
+// awayFor is a number of writes by others that exceeds the length of the pool's trail.
 const awayFor = 20
 
-// taken is a lock that others hold for as long as anybody waits.
+// taken is a lock that others hold for longer than any caller waits.
 type taken struct{}
 
 func (taken) WithLock(context.Context, string, func(context.Context, int64) error) error {
 	return draw.Errorf(draw.CodeContended, "the lock is held by others; nothing happened")
 }
 
-// swapped is one lock after another. The next one is used when nobody holds the last
-// one any more: a holder also decides the draws that arrive soon after others.
+// swapped is a lock that can be replaced. The next lock is used when the last one is
+// free, because a holder also decides draws that arrive shortly after.
 type swapped struct {
 	mu     sync.RWMutex
 	locker lockmode.Locker
@@ -43,8 +43,8 @@ func (s *swapped) swap(next lockmode.Locker) (last lockmode.Locker) {
 	return last
 }
 
-// swap is an instance whose lock a test replaces, and a pool from which it has made
-// draws with the keys known-0 and so on.
+// swap is an instance whose lock a test replaces, with a pool in which the instance has
+// made draws with the keys known-0 and so on.
 type swap struct {
 	*arena
 	*service

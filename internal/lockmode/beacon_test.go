@@ -41,9 +41,9 @@ func (a *arena) proven(t *testing.T, pool string, granted int) string {
 	return dir
 }
 
-// testBeacon: three instances draw from one pool that is opened repeatedly, each time
-// with a round of its beacon, while they draw. Every version gives what the seed and
-// the round of its opening determine, according to both verifiers.
+// testBeacon: while three instances draw from one pool, the pool is opened repeatedly,
+// each time with a round of its beacon. According to both verifiers, every version
+// gives the result that the seed and the round of its opening determine.
 func testBeacon(t *testing.T, a *arena) {
 	pool, chain := a.blind(t, 400, 900)
 	services := a.three(t)
@@ -80,8 +80,8 @@ func testBeacon(t *testing.T, a *arena) {
 }
 
 // testBeaconCached: picks from the cached copy that are held while the pool is paused
-// and opened with another round are not written, and the draw gets what the new round
-// determines.
+// and opened with another round are not written, and the draw gets the result that the
+// new round determines.
 func testBeaconCached(t *testing.T, a *arena) {
 	pool, chain := a.blind(t, 400, 900)
 	stop := newDoor()

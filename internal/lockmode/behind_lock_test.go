@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// slowlyTaken is a lock that others hold for longer than anybody waits. waiting gets a
-// value when a wait begins; the wait lasts until ends gives one.
+// slowlyTaken is a lock that others hold for longer than any caller waits. waiting gets
+// a value when a wait begins; the wait lasts until ends gives one.
 type slowlyTaken struct{ waiting, ends chan struct{} }
 
 func (l *slowlyTaken) WithLock(context.Context, string, func(context.Context, int64) error) error {
@@ -50,7 +50,7 @@ func TestReplaysBehindALock(t *testing.T) {
 				known = append(known, once(t, w.service, named(w.pool, fmt.Sprint("known-", n))))
 			}
 			waitingOn(t, w.service, 1+len(known))
-			taken.ends <- struct{}{} // those that wait for the next one wait in vain
+			taken.ends <- struct{}{} // the draws that wait for the next hold are given up
 			for _, from := range known {
 				got := receive(t, from)
 				require.NoError(t, got.err)

@@ -16,9 +16,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestReplaysBehindDoubt: known keys that waited after a batch which was given up in
-// doubt are answered while another session holds the pool's row, even if their time is
-// too short to wait for that.
+// TestReplaysBehindDoubt: known keys wait after a batch that is given up in doubt. They
+// are answered while another session holds the pool's row, even if their time is too
+// short to wait for the row.
 func TestReplaysBehindDoubt(t *testing.T) {
 	for _, c := range []cell{
 		{mode: lockmode.ForUpdate, dialect: "postgres"}, {mode: lockmode.Optimistic, dialect: "postgres"},

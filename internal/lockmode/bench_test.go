@@ -21,9 +21,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// BenchmarkEngine measures the service without HTTP. A number of callers draw from
-// one pool of ten prizes, each again as soon as it has its answer, on a database
-// that writes through to the disk. Its figure is draws/s.
+// BenchmarkEngine measures the service without HTTP. Each of a number of callers draws
+// from one pool of ten prizes, and repeats as soon as it has its answer. The database
+// writes through to the disk. Its figure is draws/s.
 //
 //	go test -run '^$' -bench Engine -benchtime 5s -count 6 ./internal/lockmode | tee new.txt
 //	benchstat old.txt new.txt

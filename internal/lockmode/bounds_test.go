@@ -30,8 +30,8 @@ func unexpected(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	return &stock.Error{Class: stock.ClassOther, Reason: "unexpected", Err: errCut}
 }
 
-// unheard waits until the time is over, as for a lock that another session holds on a
-// machine that is too busy to end the wait before.
+// unheard waits until the time is over, like a wait for another session's lock on a
+// machine that is too busy to end the wait earlier.
 func unheard(ctx context.Context, tx stock.Tx, _ *urn.Plan) error {
 	defer tx.Rollback()
 	<-ctx.Done()
@@ -42,8 +42,8 @@ func unheard(ctx context.Context, tx stock.Tx, _ *urn.Plan) error {
 // machine.
 const moreMax = 16
 
-// TestAttemptsAreBounded: whatever keeps happening, a draw ends with the right
-// word for it after so many attempts, and nothing was written.
+// TestAttemptsAreBounded: whichever failure repeats, a draw ends after a bounded number
+// of attempts, with the code for that failure, and nothing was written.
 func TestAttemptsAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -60,7 +60,8 @@ func TestAttemptsAreBounded(t *testing.T) {
 		"external by attempts":   {lockmode.External, outrun, nil, draw.CodeContended, [2]int64{10, 10}},
 		"database down":          {lockmode.ForUpdate, unreached, nil, draw.CodeStoreUnavailable, [2]int64{3, 3}},
 		"optimistic, down":       {lockmode.Optimistic, unreached, nil, draw.CodeStoreUnavailable, [2]int64{3, 3}},
-		// Found by a fault experiment: another session holds the row lock for 5 s.
+		// A fault experiment found this case: another session holds the row lock for 5
+		// s.
 		"out of time in a wait": {lockmode.ForUpdate, inTurn(outrun, unheard), func(s *settings) { s.Settle = 400 * time.Millisecond }, draw.CodeContended, [2]int64{2, 2}},
 		"out of time unheard":   {lockmode.ForUpdate, unheard, func(s *settings) { s.Settle = 200 * time.Millisecond }, draw.CodeStoreUnavailable, [2]int64{1, 1}},
 		"nobody expected":       {lockmode.Optimistic, unexpected, nil, draw.CodeInternal, [2]int64{1, 1}},
@@ -168,7 +169,7 @@ func locking(l lockmode.Locker) edit {
 }
 
 // TestHoldsAreBounded: a holder decides a few batches while draws keep arriving, and
-// then lets others have their turn.
+// then releases the lock for others.
 func TestHoldsAreBounded(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)
@@ -198,8 +199,8 @@ func TestLockErrorReachesTheCaller(t *testing.T) {
 	}
 }
 
-// TestLockLost: a holder that loses its lock before the write takes it again; one that
-// loses it repeatedly answers that nothing happened.
+// TestLockLost: a holder that loses its lock before the write takes it again. A holder
+// that loses it repeatedly answers that nothing happened.
 func TestLockLost(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)

@@ -53,8 +53,8 @@ func known(t *testing.T, a *arena, pool string, edits ...edit) (*service, *reads
 	return s, store
 }
 
-// testCached: a decision from the cached copy of a pool never contradicts what has
-// happened to the pool meanwhile.
+// testCached: a decision from the cached copy of a pool never contradicts changes of
+// the pool since that copy.
 func testCached(t *testing.T, a *arena) {
 	pool := a.pool(t, readsFirst+4)
 	s, store := known(t, a, pool)

@@ -16,10 +16,10 @@ import (
 
 // coalescer lets small batches of several pools share transactions if the store can: it
 // is group commit across pools. Without it, a thousand pools with few draws each would
-// pay two round trips and a commit for each draw. If only one small batch is under way,
-// or a batch is large, it is committed by itself; so is every batch that a shared
-// transaction left out. A shared transaction waits for no row, so that no batch waits
-// for the row of another pool.
+// pay two round trips and a commit for each draw. A batch is committed by itself if it
+// is large, if no other small batch is under way, or if a shared transaction left it
+// out. A shared transaction waits for no row, so that no batch waits for the row of
+// another pool.
 type coalescer struct {
 	decider *decider
 	sharer  Sharer
@@ -141,7 +141,7 @@ type planned struct {
 func (c *coalescer) attempt(entries []*entry) {
 	var all []*planned
 	defer func() {
-		if v := recover(); v != nil { // when attempted alone, each is answered for itself
+		if v := recover(); v != nil { // each batch is then attempted alone and gets its own answer
 			pools, requests := namesOf(entries)
 			c.decider.log.Error("a shared transaction panicked", "pools", pools, "requests", requests, "error", fmt.Errorf("panic: %v", v))
 			for _, p := range all {
@@ -254,9 +254,9 @@ func (c *coalescer) writeAll(ctx context.Context, tx stock.SharedTx, all []*plan
 	return err
 }
 
-// planShared plans a batch that may only be granted or refused at once: nil
-// when it is left out, because the log or the pool would have to be read, or
-// when it needs no write and is settled.
+// planShared plans a batch that can be granted or refused without a read. It returns
+// nil if the log or the pool would have to be read (the batch is then left out), or if
+// the batch needs no write and is settled.
 func planShared(b *group.Batch, now time.Time, cached bool) *urn.Plan {
 	decide := b.PlanPlain
 	if cached {

@@ -14,9 +14,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestPanicBehindASharedCommit: if a panic happens after a shared transaction is
-// committed, and before its draws are answered, none of them gets a second unit, even
-// if the service created their names.
+// TestPanicBehindASharedCommit: if a panic happens after the commit of a shared
+// transaction and before its draws are answered, none of the draws gets a second unit,
+// even if the service created their names.
 func TestPanicBehindASharedCommit(t *testing.T) {
 	t.Parallel()
 	const pools, each = 30, 20

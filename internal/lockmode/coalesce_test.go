@@ -73,9 +73,9 @@ func spoils() map[string]func(int64, []*urn.Plan, func() ([]bool, error)) ([]boo
 // manyPools is how many pools a test draws from at the same time.
 const manyPools = 25
 
-// TestSharedTransactionsSellOutExactly: many pools that are drawn from a little, at three services, are
-// each sold out exactly, with one draw per key, whatever becomes of the
-// transactions that they share; and they do share them.
+// TestSharedTransactionsSellOutExactly: three services make a few draws from each of
+// many pools. Each pool is sold out exactly, with one draw per key, even if shared
+// transactions fail; and transactions are shared.
 func TestSharedTransactionsSellOutExactly(t *testing.T) {
 	for _, mode := range []string{lockmode.ForUpdate, lockmode.Optimistic} {
 		for name, spoil := range spoils() {
@@ -92,8 +92,8 @@ func TestSharedTransactionsSellOutExactly(t *testing.T) {
 	}
 }
 
-// TestSharedTransactionFailsOnePoolAlone: one pool whose write fails for a reason of its own
-// leaves the others of its transaction as they were: they are decided alone,
+// TestSharedTransactionFailsOnePoolAlone: if the write of one pool fails for a reason
+// that concerns only this pool, the other pools of the transaction are decided alone,
 // and none of them is in doubt.
 func TestSharedTransactionFailsOnePoolAlone(t *testing.T) {
 	t.Parallel()
@@ -168,8 +168,8 @@ func TestSharedNeverElsewhere(t *testing.T) {
 	}
 }
 
-// drawFromMany asks for twice the stock of many pools, in no order, with keys some of
-// which are used twice, and returns how many draws won.
+// drawFromMany requests twice the stock of many pools, in random order. Some keys are
+// used twice. It returns how many draws won.
 func drawFromMany(t *testing.T, a *arena, services []*service) (won int) {
 	const each = 10
 	pools := make([]string, manyPools)

@@ -87,8 +87,9 @@ func (f *failing) HandOut(ctx context.Context, poolID string, draws []*draw.Draw
 	return f.Store.HandOut(ctx, poolID, draws)
 }
 
-// testCodeReplays: one key at once is one code; a lookup that fails leaves the draw in
-// doubt, and the key gives award and code, also at another service and of a closed pool.
+// testCodeReplays: simultaneous draws with one key get one code. A lookup that fails
+// leaves the draw in doubt; the key then gives award and code, also at another service
+// and in a closed pool.
 func testCodeReplays(t *testing.T, a *arena) {
 	pool, lines := a.coded(t, 50)
 	lost := &failing{Store: a.store(0)}
@@ -191,8 +192,8 @@ func testCodesUncommitted(t *testing.T, a *arena) {
 	stocktest.NoViolations(t, a.store(0), pool)
 }
 
-// testCodesAway: an instance whose keys do not open the codes of a pool draws nothing
-// from it, says of known keys that they may have drawn, and goes on with other pools.
+// testCodesAway: an instance whose keys do not open the codes of a pool makes no draws
+// from it, answers known keys with "may have drawn", and continues with other pools.
 func testCodesAway(t *testing.T, a *arena) {
 	pool, _ := a.coded(t, 20)
 	plain := a.pool(t, 20)
@@ -222,8 +223,8 @@ func testCodesAway(t *testing.T, a *arena) {
 	require.NoError(t, receive(t, ask(t, has, named(pool, "new"))).err)
 }
 
-// testCodesDamaged: a code that is damaged or missing fails the draw that it belongs to,
-// and no other draw, of its batch or later.
+// testCodesDamaged: a damaged or missing code fails only its own draw, and no other
+// draw of the batch or of a later one.
 func testCodesDamaged(t *testing.T, a *arena) {
 	for name, statement := range map[string]string{"damaged": "UPDATE codes SET sealed = digest", "missing": "DELETE FROM codes"} {
 		pool, lines := a.coded(t, 10)
@@ -272,8 +273,8 @@ func (c *perRead) HandOut(_ context.Context, _ string, draws []*draw.Draw) error
 	return nil
 }
 
-// TestCodesCondemnACounter: codes that are assigned when they are first read are others
-// than those of their units, or come twice.
+// TestCodesCondemnACounter: the broken double assigns codes when they are first read.
+// Its codes are not those of the units, or are given twice.
 func TestCodesCondemnACounter(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)

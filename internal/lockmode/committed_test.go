@@ -115,10 +115,10 @@ func testCommittedPools(t *testing.T, a *arena) {
 	}
 }
 
-// isVerifiedTwice reports whether the second verifier checks what the cell publishes.
-// It is in Python, and takes longer than making all that it checks: by default it
-// checks each promise in each mode and on each dialect, but not with each lock, because
-// locks do not affect what is published.
+// isVerifiedTwice reports whether the second verifier checks the cell's published
+// files. That verifier is in Python, and takes longer than the test itself. By default
+// it checks each promise in each mode and on each dialect, but not with each lock,
+// because locks do not affect the published files.
 func (c cell) isVerifiedTwice() bool { return c.lock == "" || c.lock == nobody || servertest.Every() }
 
 // secondVerifies runs the second verifier.
@@ -132,7 +132,7 @@ func (a *arena) secondVerifies(t *testing.T, dir string) {
 }
 
 // testSeedAway: an instance that cannot unseal a pool's seed refuses the pool's draws,
-// answers the known ones, and draws from all other pools.
+// answers known draws, and draws from all other pools.
 func testSeedAway(t *testing.T, a *arena) {
 	if a.dialect == "sqlite" {
 		return // one process has the file, and it either has the identity or not
@@ -156,8 +156,8 @@ func testSeedAway(t *testing.T, a *arena) {
 }
 
 // testSeedWrong: with a sealed seed to which the pool is not committed, there are no
-// draws and no awards. Draws from other pools continue, and from this one once the
-// right seed is back.
+// draws and no awards. Draws from other pools continue. Draws from this pool continue
+// once the right seed is back.
 func testSeedWrong(t *testing.T, a *arena) {
 	pool, other := a.deck(t), a.pool(t, 10)
 	right := deckSeed()

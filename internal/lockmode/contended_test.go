@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestContendedIsRare: three optimistic instances with 64 callers on one pool answer at
-// most one draw in a thousand, and no replay, that the pool is busy.
+// TestContendedIsRare: three optimistic instances with 64 callers on one pool answer
+// "busy" to at most one draw in a thousand, and to no replay.
 func TestContendedIsRare(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -83,7 +83,7 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 		if next == retryLater && !fromCache { // an outdated copy is read again at once
 			backoff(ctx, s.attempts)
 		}
-		b.TopUp() // what has arrived meanwhile
+		b.TopUp() // the draws that have arrived since
 	}
 }
 
@@ -158,8 +158,8 @@ func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions
 	return fromCache, d.finish(b, plan, tx.Write(ctx, plan))
 }
 
-// finish settles a plan that was written, or undoes it. After any error but
-// the usual ones the cached copy of the pool is no longer trusted.
+// finish settles a plan that was written, or undoes it. After an unexpected error it
+// drops the cached copy of the pool.
 func (d *decider) finish(b *group.Batch, p *urn.Plan, err error) error {
 	if err == nil {
 		if len(p.Awards) > 0 {

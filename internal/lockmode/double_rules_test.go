@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// countingThenInserting is blindly, with the turns of the plan: the user's turns were
-// counted before, and what others have inserted since is ignored.
+// countingThenInserting is blindly, with the turns of the plan: it counts the user's
+// turns before the write, and ignores turns that others have inserted since.
 func countingThenInserting(db *sql.DB) apply {
 	write := blindly(db)
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
@@ -80,8 +80,8 @@ func forgettingNoWins(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 	return applied(ctx, tx, p)
 }
 
-// TestNoWinsCondemnForgetting: a user whose draw is not recorded may try again until he
-// wins.
+// TestNoWinsCondemnForgetting: the broken double does not record losing draws, so a
+// user may draw repeatedly until a win.
 func TestNoWinsCondemnForgetting(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]apply{"forgetting": forgettingNoWins, "recorded": applied} {

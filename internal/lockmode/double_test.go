@@ -16,9 +16,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// The doubles here are broken on purpose, each in a way that others have shipped. The
-// tests show that the assertions of the matrix detect them, and that they accept
-// correct behaviour in the same circumstances.
+// The doubles in this file are broken on purpose. Each has a defect that real services
+// have had. The tests show that the assertions of the matrix detect the defects, and
+// that they accept correct behaviour in the same circumstances.
 
 // onRows runs fn in a separate transaction on the rows of an SQLite store, bypassing
 // package stock.
@@ -69,9 +69,9 @@ func blindly(db *sql.DB) apply {
 	}
 }
 
-// perPrize guards each prize's row by that row's own count, and lets a draw that lost
-// the race for it pick again: the trap of law 3. Every unit that it gives out exists,
-// and no unit is given twice; only the odds are wrong.
+// perPrize guards each prize's row by that row's own count, and a draw that lost the
+// race for a row picks a second time. That violates law 3: every unit that it gives
+// exists, and no unit is given twice, but the odds are wrong.
 func perPrize(db *sql.DB) apply {
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		tx.Rollback()
@@ -117,7 +117,8 @@ func optimisticOnSQLite(t *testing.T) *arena {
 	return newArena(t, cell{mode: lockmode.Optimistic, dialect: "sqlite"})
 }
 
-// TestFreshCondemnsABlindWrite: picks that were held overwrite another draw's.
+// TestFreshCondemnsABlindWrite: with the broken double, picks that were held overwrite
+// another draw's picks.
 func TestFreshCondemnsABlindWrite(t *testing.T) {
 	t.Parallel()
 	for _, units := range []int64{100, 1} {

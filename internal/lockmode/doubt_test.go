@@ -41,8 +41,8 @@ func (s *mortal) Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) erro
 }
 
 // TestDoubtfulCommitStaysInDoubt: once a commit may have happened, the service never
-// says that nothing happened, whatever fails later. The key settles it afterwards, and
-// so does a lookup in the log that needs no lock.
+// says that nothing happened, whatever fails later. A retry with the same key settles
+// the draw later, and so does a lookup in the log, which needs no lock.
 func TestDoubtfulCommitStaysInDoubt(t *testing.T) {
 	t.Parallel()
 	other := lockmode.External
@@ -116,8 +116,9 @@ func TestDoubtfulCommitStaysInDoubt(t *testing.T) {
 	}
 }
 
-// cutOff is a store whose connection is lost, after which pools are read over another
-// one. The lost one stays cut: over it, the driver would cancel the commit.
+// cutOff is a store whose connection is lost; it then reads pools over another
+// connection. The lost connection stays cut, because the driver would use it to cancel
+// the commit.
 type cutOff struct {
 	lockmode.Store
 	other lockmode.Store
@@ -132,9 +133,9 @@ func (s *cutOff) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (sto
 }
 
 // TestRefusedWhileItsCommitIsHeld: the connection is lost while the server commits a
-// draw, and the clock leaps, so that an attempt that does not see the draw would refuse
-// it. Nobody says that nothing was drawn: the commit ends later. Where the next attempt
-// waits for the row, it finds the draw.
+// draw, and the clock leaps, so that an attempt that does not find the draw would
+// refuse it. No answer says that nothing was drawn, because the commit ends later. If
+// the next attempt waits for the row, it finds the draw.
 func TestRefusedWhileItsCommitIsHeld(t *testing.T) {
 	t.Parallel()
 	for _, c := range []cell{

@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// external first takes a lock outside the prize rows. The lock keeps others away as
-// long as it can be trusted; because no lock can, the write compares the lock's token
-// with the last one that wrote, and checks the pool's version.
+// external first takes a lock outside the prize rows. The lock makes other instances
+// wait. Because no lock is reliable, the write compares the lock's token with the token
+// of the last writer, and checks the pool's version.
 type external struct {
 	decider  *decider
 	locker   Locker

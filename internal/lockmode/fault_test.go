@@ -17,13 +17,14 @@ import (
 
 // crowd holds one draw between its picks and its write, and makes size others wait
 // after it, so that they are decided together. It returns the pending answers by the
-// draws' names, that of the held one as "held".
+// draws' names; the held draw is named "held".
 func crowd(t *testing.T, s *service, stop *door, poolID string, size int) map[string]<-chan answer {
 	t.Helper()
 	t.Cleanup(stop.release)
 	answers := map[string]<-chan answer{"held": once(t, s, named(poolID, "held"))}
 	receive(t, stop.arrived)
-	// The queue holds size draws: when one more is refused, they are there.
+	// The queue has room for size draws: once a further draw is refused, all of them
+	// are queued.
 	all := make(chan answerTo, size+1)
 	for i := range size + 1 {
 		id := fmt.Sprint("d", i)

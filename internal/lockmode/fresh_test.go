@@ -66,7 +66,8 @@ func meet(t *testing.T, a *arena, units int64, first, second *service, stop *doo
 	return meetOn(t, a, a.pool(t, units), letsIn(a.cell), first, second, stop)
 }
 
-// meetOn makes a meeting on a pool whose draws let others in, or not.
+// meetOn makes a meeting on a pool. lets states whether a second draw can begin while
+// the first is under way.
 func meetOn(t *testing.T, a *arena, pool string, lets bool, first, second *service, stop *door) meeting {
 	t.Helper()
 	t.Cleanup(stop.release)
@@ -80,8 +81,8 @@ func meetOn(t *testing.T, a *arena, pool string, lets bool, first, second *servi
 	}
 	other := ask(t, second, named(pool, "second"))
 	receive(t, begun)
-	// A mode that excludes others gets a moment to let one in; a mode that does not has
-	// all the time it needs.
+	// If the mode excludes other draws, the test waits only briefly for the second draw
+	// to begin. Otherwise it waits as long as needed.
 	window := 150 * time.Millisecond
 	if lets {
 		window = patience
@@ -101,17 +102,18 @@ func meetOn(t *testing.T, a *arena, pool string, lets bool, first, second *servi
 	return m
 }
 
-// letsIn reports whether the cell lets a draw begin while another is under way, so that
-// the write decides which is first.
+// letsIn reports whether a draw of the cell can begin while another is under way, so
+// that the write decides which is first.
 func letsIn(c cell) bool { return c.mode == lockmode.Optimistic || c.lock == nobody }
 
-// keepsOut reports whether the cell certainly lets nobody in.
+// keepsOut reports whether the cell certainly excludes a second draw.
 func keepsOut(c cell) bool {
 	return c.mode == lockmode.ForUpdate || c.mode == lockmode.External && c.lock != nobody
 }
 
-// fresh returns what is wrong with a meeting on a pool with the given units: the mode
-// must have made the second draw wait, or rejected what the first had picked before it.
+// fresh returns the faults of a meeting on a pool with the given units: the mode must
+// have made the second draw wait, or rejected the picks that the first draw made before
+// the second.
 func (m meeting) fresh(units int64) error {
 	if m.overtook && m.written == nil {
 		return errors.New("picks that were made before another draw was committed were written after it")
@@ -140,8 +142,8 @@ func testFresh(t *testing.T, a *arena) { testFreshOf(t, a, 100) }
 // testFreshAtTheLast: both pick the same unit, one gets it.
 func testFreshAtTheLast(t *testing.T, a *arena) { testFreshOf(t, a, 1) }
 
-// testFreshCounted: both draws are of a user who has one turn left. On SQLite his turns
-// are read in the transaction that writes, which lets nobody in.
+// testFreshCounted: both draws are of one user with one turn left. On SQLite the
+// writing transaction reads the turns, and excludes other writers.
 func testFreshCounted(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":1}]}`)
 	testFreshOn(t, a, pool, 1, letsIn(a.cell) && a.dialect != "sqlite")

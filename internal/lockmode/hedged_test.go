@@ -63,8 +63,8 @@ func (h *hedge) note(key string, d draw.Draw, err error) {
 	}
 }
 
-// contradictions counts the keys that won at one instance and were refused by
-// the other.
+// contradictions counts the keys that won at one instance and were refused by the other
+// instance.
 func (h *hedge) contradictions() (n int) {
 	for key := range h.won {
 		if h.sold[key] {

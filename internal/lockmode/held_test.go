@@ -65,8 +65,8 @@ func issuedOf(t *testing.T, a *arena, pool, prize string) int64 {
 }
 
 // picksOf returns an error unless a pool whose prize a cannot be written keeps its
-// picks: it stops at the version that takes a, and that version takes a when the
-// obstacle is cleared.
+// picks: it must stop at the version that takes a, and that version must take a once
+// the obstacle is cleared.
 func picksOf(t *testing.T, a *arena, s *service, o obstacle, round int) error {
 	t.Helper()
 	pool := a.pool(t, 1000, 1000)
@@ -116,7 +116,7 @@ func soon(s *settings) {
 const heldRounds = 2
 
 func obstacles(dialect string) map[string]obstacle {
-	if dialect == "sqlite" { // it has no row locks
+	if dialect == "sqlite" { // SQLite has no row locks
 		return map[string]obstacle{"a rule of the schema": rule}
 	}
 	return map[string]obstacle{"a held row": heldRow, "a rule of the schema": rule}
@@ -167,9 +167,10 @@ func TestPicksCondemnsPickingAgain(t *testing.T) {
 	}
 }
 
-// picksBesideDeadlocks draws one after another until that many draws were ended as
-// victims of deadlocks over prize a. Draws that pick the other prize have no deadlock,
-// so that each of these takes a in the end. An error names a draw that did not.
+// picksBesideDeadlocks makes draws in sequence until the given number of them were
+// ended as victims of deadlocks over prize a. Draws that pick the other prize have no
+// deadlock, so each of those victims takes a in the end. An error names a draw that did
+// not.
 func picksBesideDeadlocks(t *testing.T, victims int, edits ...edit) error {
 	t.Helper()
 	c := cell{mode: lockmode.ForUpdate, dialect: "postgres"}
@@ -201,8 +202,8 @@ func picksBesideDeadlocks(t *testing.T, victims int, edits ...edit) error {
 }
 
 // TestDeadlocksDoNotChangePicks: draws that are ended as victims of deadlocks over one
-// prize all take the same unit in the end. A service that picks again is detected,
-// except with probability 2^-40.
+// prize all take the same unit in the end. The test detects a service that picks a
+// second time, except with probability 2^-40.
 func TestDeadlocksDoNotChangePicks(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, picksBesideDeadlocks(t, 10))

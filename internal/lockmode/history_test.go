@@ -17,8 +17,8 @@ import (
 )
 
 // TestRowsPutBack: after the rows are reset to a former state under running instances,
-// draws use them as they are: no unit twice, no draw fails, and each prize has the odds
-// of what is left, whatever the instances had cached.
+// draws use the rows as they are: no unit is given twice, no draw fails, and each prize
+// has the odds of its remaining units, whatever the instances had cached.
 func TestRowsPutBack(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {
@@ -34,7 +34,7 @@ func TestRowsPutBack(t *testing.T) {
 				kept := stocktest.Keep(t, a.store(0), pool)
 				draws(t, first, pool, "lost", 20)
 				kept.PutBack(t, a.store(0))
-				draws(t, second, pool, "second", 20-round) // to the version that the first one knows, and before it
+				draws(t, second, pool, "second", 20-round) // once to the version of the first instance's copy, and once to an earlier version
 				draws(t, first, pool, "first", 20)
 				draws(t, first, pool, "lost", 10+round) // keys that were lost are new again
 				_, err := first.Draw(t.Context(), named(pool, "none left"))
@@ -75,8 +75,8 @@ func TestLastUnitsPutBack(t *testing.T) {
 	}
 }
 
-// unmarked is a store that identifies a history by its version: it replaces the mark
-// that it finds by the one that it knows.
+// unmarked is a store that identifies a history only by its version: it replaces the
+// mark that it reads by the mark of its copy.
 type unmarked struct {
 	lockmode.Store
 	db *sql.DB

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// testSameKey: one key sent 200 times to three services is one draw with 200 equal
-// answers, and only one of them says that it is new.
+// testSameKey: one key sent 200 times to three services makes one draw with 200 equal
+// answers, and only one answer says that the draw is new.
 func testSameKey(t *testing.T, a *arena) {
 	pool := a.pool(t, 50, 50)
 	services := a.three(t)
@@ -135,8 +135,8 @@ func testShut(t *testing.T, a *arena) {
 	check(draw.CodePoolNotOpen, "newer")
 }
 
-// TestRestartedServiceReplays: what was answered is answered again by a new process on the
-// same database, also in another mode.
+// TestRestartedServiceReplays: a new process on the same database repeats earlier
+// answers, also in another mode.
 func TestRestartedServiceReplays(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {

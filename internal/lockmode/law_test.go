@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// race is the order of wins under contention: several instances, which decide one draw
-// at a time, take the first tenth of pools with prizes of 90, 9 and 1 %.
+// race measures the order of wins under contention: several instances, which decide one
+// draw at a time, draw the first tenth of pools with prizes of 90, 9 and 1 %.
 type race struct {
 	*arena
 	// pools is how many pools are drawn from, units how many units each has.
@@ -33,8 +33,7 @@ const (
 	// rivals is the number of instances that contend for a pool.
 	rivals = 12
 	// together is how many picks are made before any of them is written, if the mode
-	// allows that many. The more, the fewer wins are needed to detect a prize that is
-	// favoured.
+	// allows that many. A higher number needs fewer wins to detect a favoured prize.
 	together = 10
 	// further draws keep every caller busy until the last win that counts, so that no
 	// instance is missing where picks meet.
@@ -51,8 +50,8 @@ func unlocked(s *settings) { s.OptimisticAttempts, s.OptimisticBudget = 1000, pa
 // results of a race.
 type results struct {
 	samples []drawtest.Sample
-	// met counts the batches that began while another instance had one of the same pool
-	// under way, retries the attempts that lost.
+	// met counts the batches that began while another instance decided a batch of the
+	// same pool. retries counts the attempts that lost.
 	met, retries int
 }
 
@@ -108,7 +107,8 @@ func firstWins(t *testing.T, s *stock.Store, poolID string, n int) []int64 {
 	return wins
 }
 
-// tamper makes picks of one pool meet before any is written, while wins count.
+// tamper holds picks of one pool until several are made, before any is written, as long
+// as wins are counted.
 func (r race) tamper() edit {
 	write := r.write
 	if write == nil {
@@ -136,7 +136,8 @@ func (r race) tamper() edit {
 	})
 }
 
-// meetings counts the batches that meet others of their pool.
+// meetings counts the batches that are under way at the same time as others of their
+// pool.
 type meetings struct {
 	mu    sync.Mutex
 	under map[string]int
@@ -157,8 +158,8 @@ func (m *meetings) enter(poolID string) (back func()) {
 }
 
 // TestLaw: which prize is won next depends only on the units that remain, also when
-// draws contend: the first tenth of a pool contains as many rare prizes as chance gives
-// it.
+// draws contend: the first tenth of a pool contains as many rare prizes as a random
+// order would.
 //
 // The test rejects draws that keep the law with probability 1e-9 at most; package
 // drawtest explains why. It rejects a version per prize every time: when ten rivals
@@ -169,7 +170,7 @@ func (m *meetings) enter(poolID string) (back func()) {
 func TestLaw(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {
-			continue // locks differ in whom they let in, not in what is picked
+			continue // locks determine which draw comes first, not what is picked
 		}
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
@@ -189,8 +190,8 @@ func TestLaw(t *testing.T) {
 	}
 }
 
-// TestLawCondemnsAVersionPerPrize: the same judgement of the same race, with prizes
-// that are guarded one by one.
+// TestLawCondemnsAVersionPerPrize: the same check of the same race rejects a broken
+// double that guards each prize separately.
 func TestLawCondemnsAVersionPerPrize(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -200,7 +201,7 @@ func TestLawCondemnsAVersionPerPrize(t *testing.T) {
 	require.Error(t, drawtest.Judge(got.samples...))
 }
 
-// shares returns the parts of the wins that went to each prize.
+// shares returns each prize's share of the wins.
 func shares(samples []drawtest.Sample) string {
 	var wins [3]float64
 	var all float64

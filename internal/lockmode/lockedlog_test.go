@@ -94,8 +94,8 @@ func (s *asked) has(id string) bool {
 }
 
 // testKnownInDoubt: known keys get one of the codes while something is held, and are
-// replayed once it is free. A key for which the log was not asked in time may be
-// withdrawn: then the machine was busy, and the keys get more time.
+// replayed once it is free. On a busy machine a key may be withdrawn because the log
+// was not read for it in time; then the keys get more time.
 func testKnownInDoubt(t *testing.T, a *arena, short edit, hold func(*testing.T, *arena) (clear func()), codes ...draw.Code) {
 	t.Helper()
 	for more := time.Duration(1); !knownInDoubt(t, a, short, more, hold, codes); more *= 2 {

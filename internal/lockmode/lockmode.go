@@ -30,8 +30,9 @@ type Observer interface {
 	// Attempted is called after each attempt with the mode, the duration of the
 	// transaction, and the reason for another attempt, "" if none follows.
 	Attempted(mode, reason string, took time.Duration)
-	// DatabaseFailed is called after each attempt that failed because the database was not
-	// available, or failed, with the reason, one of few; it is not called for conflicts.
+	// DatabaseFailed is called after each attempt that failed because the database was
+	// not available, or failed, with the reason, which is one of a few words; it is not
+	// called for conflicts.
 	DatabaseFailed(reason string)
 	// StaleToken is called when the write rejected the token of a lock's holder because
 	// a later holder had written.
@@ -81,8 +82,8 @@ type Options struct {
 	// Budget is the time after which a batch that met conflicts is not attempted again,
 	// in any mode.
 	Budget time.Duration
-	// Settle is the maximum time that a batch takes: it bounds the attempt under way
-	// when Budget ends, and the time for finding out whether a commit succeeded whose
+	// Settle is the maximum time that a batch takes: it bounds the attempt that is
+	// under way when Budget ends, and the search for the result of a commit whose
 	// response was lost. It is longer than Budget.
 	Settle time.Duration
 	// OptimisticAttempts and OptimisticBudget bound the optimistic mode; whichever ends
@@ -166,7 +167,7 @@ func New(o Options) (*Switch, error) {
 // current one.
 var errOtherMode = errors.New("lockmode: the pool names another mode")
 
-// switchesMax bounds how often a batch follows a pool whose mode changes meanwhile.
+// switchesMax bounds how often a batch follows changes of its pool's mode.
 const switchesMax = 5
 
 // Issue decides b in the mode that its pool names. The mode is known from the last read
@@ -213,9 +214,9 @@ func (s *Switch) giveUp(ctx context.Context, b *group.Batch, err error) error {
 	return err
 }
 
-// name returns the mode to use for a pool that names the given one. For a name that
-// this version does not know, written by a newer one, it is the service's own: all
-// modes are safe side by side.
+// name returns the mode to use for a pool that names the given one. For an unknown
+// name, which a newer version wrote, it returns the service's own mode: modes may be
+// mixed safely.
 func (s *Switch) name(ofPool string) string {
 	if s.modes[ofPool] != nil {
 		return ofPool

@@ -103,8 +103,9 @@ func chosenFor(c cell, every bool) (chosen []promise) {
 	return chosen
 }
 
-// place returns the place of the cell among all cells: row is that of its mode and
-// lock, and layer that of its dialect among the dialects on which these work.
+// place returns the place of the cell among all cells: row is the place of its mode and
+// lock, and layer the place of its dialect among the dialects that have this mode and
+// lock.
 func place(c cell) (row, layer, layers int) {
 	var ways [][2]string
 	var dialects []string

@@ -33,7 +33,7 @@ func (m *model) remaining() (n int64) {
 	return n
 }
 
-// isBare reports whether the pool has no unit and has issued none.
+// isBare reports whether the pool has no units and has issued no units.
 func (m *model) isBare() bool {
 	for _, n := range m.stocked {
 		if n > 0 {
@@ -50,7 +50,7 @@ type world struct {
 	pool    string
 	service *service
 	model   model
-	// next are the faults of the next writes, one after another.
+	// next holds the faults of the next writes, in order.
 	next chan apply
 }
 

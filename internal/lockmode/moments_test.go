@@ -31,9 +31,9 @@ func (a *arena) planMoments(t *testing.T, pool string, n int) time.Time {
 // momentRules give nothing but moments, and of those one to each user.
 const momentRules = `{"fallback":"none","win":"1/1000000000","blocked":["evil"],"limits":[{"of":"prize","prize":"gold","max":1}]}`
 
-// testMoments: of moments that become due unnoticed, each is taken once, by the first
-// draw that may have it, on whatever instance: here by one draw of each user. A draw that
-// is refused takes none, and nothing is in the log before somebody draws.
+// testMoments: moments become due while no instance checks. Each is taken once, by the
+// first draw that may have it, at any instance: here by one draw of each user. A
+// refused draw takes no moment, and the log has no entry before the first draw.
 func testMoments(t *testing.T, a *arena) {
 	pool := a.ruled(t, 3, 3, momentRules)
 	const moments, users = 20, 25
@@ -113,8 +113,8 @@ func TestThousandsOfMoments(t *testing.T) {
 	}
 }
 
-// takenBeside writes a plan without the moments that it takes, which would follow in a
-// transaction of their own: an instance that is killed in between takes none.
+// takenBeside writes a plan without the moments that it takes. A second transaction
+// would write them, so an instance that is killed between the two takes none.
 func takenBeside(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 	p.Takes = nil
 	return tx.Write(ctx, p)

@@ -6,14 +6,15 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// policy bounds the attempts at a batch. It does not know batches and databases: what
-// to do next depends only on how the last attempt ended and on what was spent.
+// policy bounds the attempts at a batch. It does not depend on batches or databases:
+// the next action follows only from the result of the last attempt and from the
+// attempts and the time already used.
 type policy struct {
 	// attempts and budget bound the retries; whichever ends first applies.
 	attempts int
 	budget   time.Duration
 	// lockLast means that the last attempts wait for the pool's row and hold it, so
-	// that a batch that lost so often gets a turn.
+	// that a batch that lost repeatedly gets a turn.
 	lockLast bool
 }
 
@@ -25,10 +26,10 @@ const (
 	// attempt shows whether only one connection was broken.
 	unavailableMax = 3
 	// lockedMax bounds the attempts that hold the pool's row, in modes whose earlier
-	// attempts do not: one that waited for the row in vain is repeated.
+	// attempts do not: an attempt that did not get the row is repeated.
 	lockedMax = 2
-	// knownKeysMax bounds the attempts that met a known key: one finds the key in the
-	// log, and a second one a key that was added to it meanwhile.
+	// knownKeysMax bounds the attempts that met a known key: the first finds the key in
+	// the log, and the second a key that was added since.
 	knownKeysMax = 3
 	// duesMax bounds the attempts that met due items of the agenda; each of them
 	// carries out as many as fit in a transaction. Their time is bounded by the budget.

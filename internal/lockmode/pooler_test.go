@@ -12,13 +12,13 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// pooledShare is the divisor that gives the part of the promises that a cell checks
-// behind the proxy. The parts differ between pooling modes, so that each promise is
-// checked.
+// pooledShare is the divisor of the promises: through the proxy, a cell checks one
+// pooledShare-th of them. The parts differ between pooling modes, so that each promise
+// is checked.
 const pooledShare = 3
 
-// TestPgBouncer: behind a proxy that gives each transaction another session every mode
-// keeps its promises, with every lock that is possible there.
+// TestPgBouncer: through a proxy that gives each transaction another session, every
+// mode keeps its promises, with every lock that works there.
 func TestPgBouncer(t *testing.T) {
 	cases := []promise{
 		{"sells out exactly", testSellOut},

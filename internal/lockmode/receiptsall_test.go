@@ -16,12 +16,11 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// testReceiptsForAll: a pool that gives receipts gives one with every draw, from every
-// instance, also if the draw shares a transaction with those of other pools, and with
-// every replay. An instance that cannot sign does not draw, and replays without one.
-// The log contains what they all promise.
-// Draws of one commit are signed together, in order of their versions, and replays by
-// themselves.
+// testReceiptsForAll: a pool that gives receipts gives one with every draw and every
+// replay, from every instance, also if the draw shares a transaction with draws of
+// other pools. An instance that cannot sign does not draw, and replays without one. The
+// log contains what they all promise. Draws of one commit are signed together, in order
+// of their versions, and replays by themselves.
 func testReceiptsForAll(t *testing.T, a *arena) {
 	pool, plain := a.pool(t, 100, 200), a.pool(t, 300)
 	a.setState(t, 0, pool, draw.StatePaused)
@@ -93,7 +92,7 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 // each leaf.
 type batches map[string]map[int64]int64
 
-// add adds the receipt of a draw, and says what is wrong with its place.
+// add adds the receipt of a draw, and returns an error if its place is wrong.
 func (b batches) add(r *proof.Receipt, d *draw.Draw) error {
 	if r.Batch == nil {
 		return nil
@@ -113,8 +112,8 @@ func (b batches) add(r *proof.Receipt, d *draw.Draw) error {
 	return nil
 }
 
-// wrongBatches are the doubles: signers that go by another order, that sign a replay with
-// others, and that sign a plan which is not written.
+// wrongBatches are the broken doubles: signers that use another order, that sign a
+// replay together with new draws, and that sign a plan that is not written.
 func wrongBatches(t *testing.T, files fs.FS, made []draw.Draw) {
 	var two []draw.Draw
 	for _, d := range made {
@@ -149,7 +148,7 @@ func wrongBatches(t *testing.T, files fs.FS, made []draw.Draw) {
 	require.Error(t, of.add(&signed[1], &replay), "a replay among the leaves")
 	undone := two[0]
 	undone.Awards = slices.Clone(undone.Awards)
-	undone.Awards[0].Version++ // where it would have been, had another instance not been first
+	undone.Awards[0].Version++ // the place that the draw would have had if another instance had not been first
 	_, all := sign(undone, two[1])
 	r, err := proof.Verify(files, proof.VerifyOptions{Receipts: all[:1]})
 	require.NoError(t, err)

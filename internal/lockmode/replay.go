@@ -14,16 +14,17 @@ import (
 )
 
 const (
-	// replayReadsMax is how often a pool is read before its log is asked for keys.
-	// Without a lock, a read conflicts with concurrent writes, and no later attempt
-	// follows.
+	// replayReadsMax is the maximum number of reads of a pool before a lookup of keys
+	// in its log. More than one may be needed: without a lock, a read conflicts with
+	// concurrent writes, and no later attempt follows.
 	replayReadsMax = 8
 	// replayPart is the divisor of Options.Settle that gives the time for one lookup.
 	replayPart = 9
 )
 
 // replayer answers known keys while their batch waits for others: a known key is
-// answered whatever else is exhausted, busy or unreachable (law 4), and needs no lock.
+// answered even if something else is exhausted, busy or unreachable (law 4). It needs
+// no lock.
 type replayer struct {
 	store Store
 	max   time.Duration
@@ -34,9 +35,9 @@ func newReplayer(o Options) replayer { return replayer{o.Store, o.Settle / repla
 // between answers the draws of b that the log already holds, if the batch has to wait
 // for others or gets no further attempt. It is called before, between and after the
 // attempts, and reports whether the batch is settled. failed is the error of the last
-// attempt, nil before the first, and a *draw.Error if the batch is given up: then the
-// draws that are not found end with it. A draw that was found but is not confirmed to
-// be safe is in doubt.
+// attempt, nil before the first. If it is a *draw.Error, the batch is given up, and the
+// draws that are not found end with that error. A draw that was found but is not
+// confirmed to be safe is in doubt.
 func (r replayer) between(ctx context.Context, b *group.Batch, failed error) (isSettled bool) {
 	if !mustWait(b, failed) || !b.AsksLog() {
 		return false
@@ -70,8 +71,8 @@ func mustWait(b *group.Batch, failed error) bool {
 	}
 }
 
-// replay hands settle a plan in which all draws that the log does not hold end with
-// failed. Where the log cannot be asked, nothing changes.
+// replay calls settle with a plan in which all draws that the log does not hold end
+// with failed. If the log cannot be read, nothing changes.
 func (r replayer) replay(ctx context.Context, b *group.Batch, failed error, settle func(*urn.Plan)) {
 	tx, err := r.store.Read(ctx, b.Urn, stock.TxOptions{})
 	for n := 1; n < replayReadsMax && stock.ClassOf(err) == stock.ClassConflict && ctx.Err() == nil; n++ {

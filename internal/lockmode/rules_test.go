@@ -60,8 +60,9 @@ func awardsOf(t *testing.T, s *stock.Store, pool string) []draw.Award {
 	return all
 }
 
-// testLimit: of a user's concurrent draws, with different keys, as many are granted as
-// the limit allows, and all others are refused only because of the limit.
+// testLimit: of a user's concurrent draws with different keys, exactly as many are
+// granted as the limit allows. All others are refused because of the limit and for no
+// other reason.
 func testLimit(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":3,"per":"day"}]}`)
 	services := a.three(t)
@@ -163,7 +164,8 @@ func testRedirects(t *testing.T, a *arena) {
 }
 
 // noWinsOf requests draws that seldom win, each with one key at all services at once,
-// and again later. It returns an error if a key has two answers, or none that is new.
+// and again later. It returns an error if a key has two different answers, or no answer
+// that says the draw is new.
 func noWinsOf(t *testing.T, pool string, services []*service) error {
 	t.Helper()
 	const keys, times = 10, 9

@@ -20,7 +20,7 @@ import (
 type seeded struct {
 	lockmode.Store
 	other func() urn.Seeds
-	given sync.Map // *urn.Urn -> urn.Seeds: those of a double may go by what they gave
+	given sync.Map // maps *urn.Urn to urn.Seeds; the seeds of a broken double may depend on earlier results
 }
 
 func (s *seeded) Read(ctx context.Context, u *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
@@ -58,8 +58,8 @@ func (c *counted) Of(version int64) urn.Numbers {
 	return c.Numbers.Of(min(c.next, c.Last()))
 }
 
-// TestSealedDeckCondemns: one instance of three that uses dice is detected, and so is
-// an undo that uses up the number.
+// TestSealedDeckCondemns: the test detects one of three instances that uses random
+// numbers instead of the seed, and an undo that uses up the number.
 func TestSealedDeckCondemns(t *testing.T) {
 	t.Parallel()
 	rigged := func(other func() urn.Seeds) edit {

@@ -44,8 +44,8 @@ func deckNumbers(t *testing.T) *proof.Numbers {
 	return numbers
 }
 
-// deckStep is one line of the script of a sealed deck: an operator's action, and the
-// same for a recomputation without a database. Then units are drawn.
+// deckStep is one line of the script of a sealed deck: an operator's action, and its
+// equivalent for a recomputation without a database. Draws follow the action.
 type deckStep struct {
 	stock draw.Stocking
 	prize draw.Prize
@@ -115,7 +115,8 @@ func (s *deckStep) redo(t *testing.T, r *fold.Recomputation) bool {
 	return true
 }
 
-// deckReplayed returns what the versions of the script give, decided by one thread.
+// deckReplayed returns the result of each version of the script, computed by one
+// thread.
 func deckReplayed(t *testing.T) (all []string) {
 	var documents []*draw.Rules
 	for _, s := range deckScript() {
@@ -205,13 +206,13 @@ func drawUnits(t *testing.T, services []*service, pool, prefix string, units int
 
 const callersOfDecks = 24
 
-// play plays the script, and returns what each version gave.
+// play plays the script, and returns the result of each version.
 func (a *arena) play(t *testing.T, services []*service, pool string) (all []string) {
 	t.Helper()
 	for i, s := range deckScript() {
 		s.do(t, a, i, pool)
 		clear := func() {}
-		if a.dialect != "sqlite" && i%2 == 0 { // it has no row locks
+		if a.dialect != "sqlite" && i%2 == 0 { // SQLite has no row locks
 			clear = heldRow(t, a, pool, "gold")
 		}
 		held := time.AfterFunc(30*time.Millisecond, clear)
@@ -236,9 +237,9 @@ func deckFaults() edit {
 	return applying(inTurn(outrun, applied, answerLost, applied, commitLost, outrun, applied, unreached, applied, failed, applied))
 }
 
-// testSealedDeck: what each version gives is what one thread computes from the seed and
-// the script, whatever batches, instances, conflicts, held rows and failed writes the
-// draws meet. It is the same for every mode, lock and database.
+// testSealedDeck: each version gives the result that one thread computes from the seed
+// and the script, whatever batches, instances, conflicts, held rows and failed writes
+// occur. It is the same for every mode, lock and database.
 func testSealedDeck(t *testing.T, a *arena) {
 	want := deckReplayed(t)
 	few := func(s *settings) { s.BatchMax = 8 }

@@ -84,8 +84,8 @@ func (s storm) ask(ctx context.Context, caller, i int, y *tally) {
 	y.won[r.DrawID] = d
 }
 
-// insist repeats a draw that met a busy service at the next one, with the same name,
-// until its answer is final or ctx ends.
+// insist repeats a draw after a "busy" answer, at the next service and with the same
+// name, until its answer is final or ctx ends.
 func insist(ctx context.Context, services []*service, r draw.Request, busy func(draw.Code)) (draw.Draw, error) {
 	for i := 0; ; i++ {
 		d, err := services[i%len(services)].Draw(ctx, r)
@@ -117,8 +117,8 @@ func (y *tally) units() map[string]int64 {
 	return units
 }
 
-// soldOutExactly returns what is wrong with draws of one unit that asked for more than
-// the stock, which is given by prize.
+// soldOutExactly returns the faults of one-unit draws that together requested more than
+// the stock. The stock is given by prize.
 func (y *tally) soldOutExactly(asked int, stocked ...int64) error {
 	var total int64
 	units := y.units()

@@ -59,7 +59,8 @@ func (tx *cachedTx) Write(ctx context.Context, p *urn.Plan) error {
 
 func (tx *cachedTx) Rollback() {}
 
-// Write lets plans that write nothing be: what they are about is done already.
+// Write does not tamper with plans without awards, because their draws are already
+// done.
 func (tx *tamperedTx) Write(ctx context.Context, p *urn.Plan) error {
 	if len(p.Awards) == 0 {
 		return tx.Tx.Write(ctx, p)
@@ -102,7 +103,7 @@ func unreached(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 }
 
-// inTurn applies one function after another; it is shared by services.
+// inTurn applies the functions in rotation; services share it.
 func inTurn(ways ...apply) apply {
 	var n atomic.Int64
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
@@ -139,8 +140,8 @@ func (d *door) then(next apply) apply {
 	}
 }
 
-// rendezvous lets plans continue to their writes in groups that have all made their
-// picks, so that they contend.
+// rendezvous holds plans until a group of them has made its picks, and then releases
+// the whole group to its writes, so that they contend.
 type rendezvous struct {
 	size     int
 	patience time.Duration
@@ -169,7 +170,7 @@ func (r *rendezvous) meet() {
 	}
 }
 
-// goOn lets those that wait continue. r.mu is held.
+// goOn releases the waiting plans. r.mu is held.
 func (r *rendezvous) goOn() {
 	if r.group != nil {
 		close(r.group)
@@ -177,7 +178,7 @@ func (r *rendezvous) goOn() {
 	}
 }
 
-// open lets everybody continue from now on.
+// open releases all plans from now on.
 func (r *rendezvous) open() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -47,7 +47,7 @@ func TestWaitingBatchAdmitsDraws(t *testing.T) {
 	}
 }
 
-// hold makes another session take what the arena's mode waits for.
+// hold makes another session take the lock for which the arena's mode waits.
 func hold(t *testing.T, a *arena, pool string) (release func()) {
 	t.Helper()
 	if a.mode == lockmode.ForUpdate {

@@ -17,9 +17,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// unreadableFaults lists what an instance does wrong if it cannot read what is stored
-// of a pool: new draws are refused for that, a known key is answered, and draws from
-// another pool continue.
+// unreadableFaults lists the faults of an instance that cannot read a pool's stored
+// data. The instance must refuse new draws with that reason, answer a known key, and
+// continue with draws from another pool.
 func unreadableFaults(t *testing.T, s *service, pool, known, other, name string) (faults []string) {
 	t.Helper()
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -56,10 +56,10 @@ func testRulesUnreadable(t *testing.T, a *arena) {
 	}
 }
 
-// testItemUnreadable: no draw passes a planned item of a later release. It stops the
-// new draws of an instance that cannot read it until it is removed, or carried out by
-// an instance that can read it, or has been due for a minute: then it is done as
-// failed.
+// testItemUnreadable: no draw comes before a due item of a later release. An instance
+// that cannot read the item makes no new draws until the item is removed, an instance
+// that can read it has carried it out, or it has been due for a minute: then it is
+// recorded as failed.
 func testItemUnreadable(t *testing.T, a *arena) {
 	pool, other := a.ruled(t, 500, 500, `{"fallback":"none"}`), a.pool(t, 100)
 	parsed, err := rules.Parse([]byte(`{"fallback":"none","win":"1/2"}`))
@@ -92,8 +92,8 @@ func testItemUnreadable(t *testing.T, a *arena) {
 	require.Equal(t, items[0].Done, ruling.Version, "the item that was read has put its rules in force, the failed one none")
 }
 
-// blamingStore reads pools like the store below it, but gives rules that cannot be read
-// the error of a parser, as if the caller had written them.
+// blamingStore reads pools like the store below it, but returns a parser's error for
+// unreadable rules, as if the caller had written them.
 type blamingStore struct{ lockmode.Store }
 
 func (s blamingStore) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {

@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// heldSettling makes a session hold every row that MySQL and MariaDB write to wait for
-// the disk, and the places of those that do not exist yet.
+// heldSettling makes a session lock every row that MySQL and MariaDB write to wait for
+// the disk, and the gaps for rows that do not exist yet.
 func heldSettling(t *testing.T, a *arena) (clear func()) {
 	t.Helper()
 	tx, err := a.store(1).LockDB().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
@@ -27,9 +27,9 @@ func heldSettling(t *testing.T, a *arena) (clear func()) {
 	return func() { require.NoError(t, tx.Rollback()) }
 }
 
-// TestUnsafeKeyStaysInDoubt: a known key that was found, and that nobody says is safe, is
-// in doubt, whether its batch is given up or its own time is over. Nobody says
-// of it that nothing happened.
+// TestUnsafeKeyStaysInDoubt: a known key that was found, but is not confirmed to be
+// safe, is in doubt, whether its batch is given up or its own time is over. No answer
+// says that nothing happened.
 func TestUnsafeKeyStaysInDoubt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []cell{

@@ -8,7 +8,7 @@ import (
 	"drawsvc/internal/group"
 )
 
-// watch sees what a service does: it is its Observer, and wraps its Issuer.
+// watch observes a service: it is the service's Observer, and wraps its Issuer.
 type watch struct {
 	mu       sync.Mutex
 	gathered []int

@@ -1,4 +1,4 @@
-// Package seal seals what a database must not show, such as voucher codes: the file of
-// seal keys, AES-256-GCM under keys that derive from them, and digests that find a value
-// again without showing it. It knows no database.
+// Package seal seals values that a database must not reveal, such as voucher codes. It
+// reads the file of seal keys, seals with AES-256-GCM under derived keys, and makes
+// digests that find a value without revealing it. It does not depend on a database.
 package seal

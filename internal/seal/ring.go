@@ -28,14 +28,15 @@ const (
 	DigestLength = 16
 )
 
-// Key is one seal key, with what derives from it.
+// Key is one seal key with its derived keys.
 type Key struct {
 	ID    string
 	aead  cipher.AEAD
 	finds *sync.Pool // of hashes with the key of digests
 }
 
-// Ring is the keys of a file: the first seals, all of them open. The nil Ring has none.
+// Ring holds the keys of a file. The first key seals, and every key opens. The nil Ring
+// has no keys.
 type Ring struct{ keys []*Key }
 
 // ParseKeys reads a file of seal keys: lines ID BASE64, empty lines and comments after #.
@@ -114,7 +115,7 @@ func (r *Ring) First() *Key {
 	return r.keys[0]
 }
 
-// Key is the key of an id, nil where the ring has none.
+// Key returns the key with an id, nil if the ring does not have it.
 func (r *Ring) Key(id string) *Key {
 	if r == nil {
 		return nil
@@ -135,8 +136,8 @@ func (r *Ring) Keys() []*Key {
 	return r.keys
 }
 
-// Seal seals a value: the nonce, and AES-256-GCM. of names what the value belongs to:
-// it opens under the same name only.
+// Seal seals a value: the nonce, and AES-256-GCM. of names the owner of the value; the
+// value opens only under the same name.
 func (k *Key) Seal(of string, value []byte) []byte {
 	sealed := make([]byte, k.aead.NonceSize(), k.aead.NonceSize()+len(value)+k.aead.Overhead())
 	_, _ = rand.Read(sealed) // it never fails
@@ -164,8 +165,8 @@ func (k *Key) OpenInto(buffer, of, sealed []byte) ([]byte, error) {
 	return value, nil
 }
 
-// Digest finds a value again: equal values have equal digests under one key, and nobody
-// without the key can tell the value.
+// Digest returns a digest for finding a value: equal values have equal digests under
+// one key, and the digest reveals nothing about the value without the key.
 func (k *Key) Digest(value []byte) (digest [DigestLength]byte) {
 	sum := k.finds.Get().(hash.Hash)
 	defer k.finds.Put(sum)

@@ -14,7 +14,7 @@ func line(t *testing.T, id string) string {
 	return made
 }
 
-// TestKeysSealAndOpen: the first key seals, all keys open, and nothing opens under
+// TestKeysSealAndOpen: the first key seals, every key opens, and nothing opens under
 // another name, after a changed byte, or with other bytes under the same id.
 func TestKeysSealAndOpen(t *testing.T) {
 	t.Parallel()

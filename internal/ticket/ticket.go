@@ -17,7 +17,7 @@ const leeway = 5 * time.Second
 // claims are the claims of a ticket.
 type claims struct {
 	Pool string `json:"pool"`
-	// Count is 1 if the ticket has none.
+	// Count is 1 if the ticket has no count.
 	Count *int `json:"count"`
 	jwt.RegisteredClaims
 }
@@ -47,7 +47,7 @@ func (k *Keeper) Replace(keys Set) { k.keys.Store(&keys) }
 func (k *Keeper) AreTaken() bool { return len(*k.keys.Load()) > 0 }
 
 // Read returns the draw that a ticket allows. It does not check whether the ticket has
-// expired: TicketUntil is when it does, or did. Error: CodeTicketInvalid, whose detail
+// expired: TicketUntil is the time of expiry. Error: CodeTicketInvalid, whose detail
 // does not say what was wrong.
 func (k *Keeper) Read(ticket string) (draw.Request, error) {
 	r, err := k.read(ticket)

@@ -86,7 +86,7 @@ func TestReadReturnsTheDrawOfAGenuineTicket(t *testing.T) {
 	require.Equal(t, time.Unix(1_000_000_000, 0).UTC(), got.TicketUntil)
 }
 
-// TestReadRefuses: whatever is wrong, the answer is the same.
+// TestReadRefuses: every invalid ticket gets the same answer.
 func TestReadRefuses(t *testing.T) {
 	t.Parallel()
 	i, other := newIssuer(t), newIssuer(t)

@@ -54,14 +54,14 @@ type command struct {
 // report is what the process reports about a hold.
 type report struct {
 	ID int
-	// What is "held", "lost" when its context ended, and finally "done".
+	// What is first "held", then "lost" if the context ended, and finally "done".
 	What  string
 	Token int64
 	// Code is the error of WithLock: "" for none, "canceled" for its caller's context,
 	// or a code of package draw. Text is for people.
 	Code, Text string
-	// At is the wall clock in nanoseconds: when it was held, or when the
-	// holder's function returned.
+	// At is the wall clock in nanoseconds at the moment when the lock was held, or when
+	// the holder's function returned.
 	At int64
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // killedHolder: the lock of a process that was killed is free within its term, or at
-// once if the server sees the connection close.
+// once if the server detects that the connection is closed.
 func killedHolder(b *bench) error {
 	first, err := b.processes[0].hold(0, b.key, patience)
 	if err != nil {
@@ -33,8 +33,8 @@ func killedHolder(b *bench) error {
 }
 
 // pausedHolder: a process that is paused for longer than its lease loses the lock, and
-// the next one draws. When the first resumes it is notified, its write is rejected, and
-// its release does not free the next one's lock.
+// the next process draws. When the paused process resumes, it is notified, its write is
+// rejected, and its release does not free the next holder's lock.
 func pausedHolder(b *bench) error {
 	before, err := b.vault.issued(b.ctx)
 	if err != nil {
@@ -44,8 +44,8 @@ func pausedHolder(b *bench) error {
 	if err != nil {
 		return err
 	}
-	// At once, before it renews: a process that is paused in the middle of a write to a
-	// file blocks everyone.
+	// The pause comes at once, before a renewal, because a process that is paused
+	// during a write to a file blocks all others.
 	stopped := time.Now()
 	b.processes[0].stop()
 	defer b.processes[0].cont()

@@ -47,8 +47,8 @@ func (i *inside) leave() {
 	i.count--
 }
 
-// exclusion: of many contenders one holds the lock at a time, each with a token above
-// all earlier ones.
+// exclusion: only one of many contenders holds the lock at a time, each with a token
+// above all earlier tokens.
 func exclusion(b *bench) error {
 	var in inside
 	errs := make(chan error, contenders)
@@ -108,8 +108,8 @@ func tokenOutlives(b *bench) error {
 	return nil
 }
 
-// manyKeys: locks on different keys do not exclude each other, and do not exhaust what
-// they share: each can be obtained, if necessary one after another.
+// manyKeys: locks on different keys do not exclude each other, and do not exhaust
+// shared resources: each can be obtained, if necessary in sequence.
 func manyKeys(b *bench) error {
 	s := b.Subject
 	s.TTL = 10 * time.Second // a lease as in service: a queue may take longer than a short one

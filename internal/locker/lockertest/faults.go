@@ -149,8 +149,8 @@ func (r *rig) warm(s Subject, wait time.Duration) (*opened, error) {
 	return l, err
 }
 
-// held opens the lock of s for a holder, which then holds it, and for another one that
-// does not wait.
+// held opens the lock of s twice: for a holder, which then holds it, and for a second
+// process that does not wait.
 func (r *rig) held(s Subject) (holder, other *opened, first *grip, err error) {
 	if holder, err = r.warm(s, patience); err != nil {
 		return nil, nil, nil, err

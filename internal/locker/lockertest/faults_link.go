@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// linkBroken: a holder without its service is notified; the lock is free for those who
-// reach the service; those who do not are refused quickly; and when the link is
+// linkBroken: a holder without a link to its service is notified. The lock is free for
+// processes that reach the service; the others are refused quickly. When the link is
 // restored, the same locks work again.
 func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 	near, err := r.warm(r.Subject, 0)
@@ -51,8 +51,8 @@ func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 	return nil
 }
 
-// cutWhileWaiting: a waiter whose link is cut leaves no place in the queue and no lock
-// behind, whatever error it gets.
+// cutWhileWaiting: a waiter whose link is cut keeps neither a place in the queue nor a
+// lock, whatever error it gets.
 func cutWhileWaiting(r *rig) error {
 	holder, err := r.warm(r.Subject, patience)
 	if err != nil {

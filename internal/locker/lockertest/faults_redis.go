@@ -25,8 +25,8 @@ func redisDo(ctx context.Context, addr string, args ...any) (string, error) {
 	return fmt.Sprint(answer), err
 }
 
-// overtaken breaks the lock under a holder: the next one is served at once, with a
-// later token; the first is notified, and its write is rejected.
+// overtaken breaks a lock while it is held: the next process gets it at once, with a
+// later token; the first holder is notified, and its write is rejected.
 func overtaken(r *rig, s Subject, what string, sever func() error) error {
 	_, other, first, err := r.held(s)
 	if err != nil {
@@ -167,7 +167,8 @@ func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 	dir := r.tb.TempDir()
 	clock := filepath.Join(dir, "clock")
 	set = func(amount string) error {
-		// In one step: the server reads it whenever it reads its clock.
+		// The file is replaced in one step, because the server reads it whenever it
+		// reads its clock.
 		if err := os.WriteFile(clock+".new", []byte(amount), 0o600); err != nil {
 			return err
 		}

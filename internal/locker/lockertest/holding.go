@@ -29,8 +29,8 @@ func renewal(b *bench) error {
 }
 
 // reentrant: a nested hold in the holder's context runs at once with the same token,
-// and the lock is free only after the outermost. Another context of the same process
-// does not share the hold.
+// and the lock is free only after the outermost hold. Another context of the same
+// process does not share the hold.
 func reentrant(b *bench) error {
 	locks, err := b.openAll(2, 0)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Result is what one of several tests observed of one lock. Times are milliseconds.
-// What was not measured is left out.
+// Result holds the observations of one lock by one of several tests. Times are
+// milliseconds. Values that were not measured are left out.
 type Result struct {
 	Lock, Server string
 	// File means that there is no server and, in the service, no other process.
@@ -47,8 +47,8 @@ type Result struct {
 	AsksPerSecond   float64 `json:",omitzero"`
 	WokenPerRelease float64 `json:",omitzero"`
 
-	// Of the faults: how long a call takes that finds the server down or its link
-	// broken, how long after the server's return the lock works again, and further
+	// The results of faults: how long a call takes when the server is down or its link
+	// is broken, how long after the server's return the lock works again, and further
 	// observations.
 	DownRefused   float64  `json:",omitzero"`
 	BrokenRefused float64  `json:",omitzero"`

@@ -12,9 +12,9 @@ import (
 // waiters is how many instances wait when their order and wake-ups are observed.
 const waiters = 4
 
-// queued makes instances wait for a holder, one after another, and returns them in the
-// order in which they were served. settled, if not nil, runs before the release and
-// while the first of them holds.
+// queued makes instances queue for a held lock, in sequence, and returns them in the
+// order in which they were served. settled, if not nil, runs before the release, and
+// again while the first of them holds the lock.
 func queued(b *bench, locks []*opened, settled func(served int) error) ([]int, error) {
 	served := make(chan int)
 	done := make(chan error, len(locks))

@@ -20,8 +20,8 @@ var errLate = errors.New("too late")
 const (
 	// steadyMax is how often a check is repeated because the machine stalled.
 	steadyMax = 6
-	// lostMax is how often a check runs at most if this process did not stall, while
-	// another one or the server may have.
+	// lostMax is the maximum number of runs of a check if this process did not stall,
+	// but another process or the server may have.
 	lostMax = 3
 	// stallMin is the minimum pause of this process that can fail a correct lock: the
 	// checks measure 50 ms, and renew leases of 500 ms.
@@ -30,9 +30,9 @@ const (
 
 // steady runs a check, and repeats it if it failed while the machine stalled: a lease
 // that expired because nobody had processor time says nothing about the lock. A failure
-// without a stall counts at once, and so does the last. A lost lease, and lateness,
-// count only if they are the last: another process or the server may have had no
-// processor time, which cannot be detected here.
+// without a stall counts at once, and so does the failure of the last run. A lost lease
+// and lateness count only in the last run: another process or the server may have had
+// no processor time, which cannot be detected here.
 func steady(tb testing.TB, check func(attempt int) error) error {
 	tb.Helper()
 	for n := 1; ; n++ {

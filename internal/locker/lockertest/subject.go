@@ -44,8 +44,8 @@ func (s Subject) Scheme() string {
 
 const (
 	ttl = 500 * time.Millisecond
-	// wholeSecond is what some servers round it to, and the minimum that a session with
-	// a server in a virtual machine lives on a busy computer.
+	// wholeSecond is the unit to which some servers round a lease. It is also the
+	// minimum life of a session with a server in a virtual machine on a busy computer.
 	wholeSecond = time.Second
 	// slack is added to every bound, for a busy machine.
 	slack = time.Second
@@ -72,9 +72,9 @@ func Registered(tb testing.TB) []Subject {
 	return all
 }
 
-// subject returns a lock on a kind of server, with the times of both: ZooKeeper, etcd
-// and the sessions of MySQL count in seconds, and a lock that belongs to a connection
-// has no grip of its own.
+// subject returns a lock on a kind of server, with the times that suit both: ZooKeeper,
+// etcd and the sessions of MySQL count in seconds, and a lock that belongs to a
+// connection has no separate grip.
 func subject(scheme, kind string) Subject {
 	s := Subject{Lock: scheme + ":", Kind: kind, TTL: ttl, Term: ttl, Grip: ttl}
 	switch scheme {
@@ -114,8 +114,8 @@ func (s Subject) On(tb testing.TB, url string) Subject {
 	return s
 }
 
-// Shared returns the URL of a server of the subject's kind, which other tests use too,
-// and on it a place that they do not touch.
+// Shared returns the URL of a place on a server of the subject's kind. Other tests use
+// the server too, but not this place.
 func (s Subject) Shared(tb testing.TB) string {
 	tb.Helper()
 	switch s.Kind {
@@ -133,8 +133,8 @@ func (s Subject) Shared(tb testing.TB) string {
 	return url
 }
 
-// Private starts servers only for the subject, which a test may kill, and returns a URL
-// of them all. A file has no server.
+// Private starts servers for this subject only, which a test may kill, and returns one
+// URL for all of them. A file has no server.
 func (s Subject) Private(tb testing.TB) (url string, servers []*servertest.Server) {
 	tb.Helper()
 	count, kind, several := strings.Cut(s.Kind, " × ")
@@ -193,8 +193,8 @@ func verbose() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// Open opens the subject's lock with a wait limit, and what it needs below it,
-// which it closes too.
+// Open opens the subject's lock with a wait limit, and the database that the lock
+// needs. Closing the lock closes both.
 func Open(ctx context.Context, s Subject, wait time.Duration) (locker.Lock, error) {
 	return s.open(ctx, wait)
 }

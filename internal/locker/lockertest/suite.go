@@ -112,8 +112,8 @@ func (b *bench) check(ctx context.Context, c Check) error {
 	}
 }
 
-// steadily runs a check on the subject, each time with another key; processes that a
-// failure left holding or paused are replaced. From a repetition on, leases are longer.
+// steadily runs a check on the subject, each time with another key; processes that hold
+// a lock or are paused after a failure are replaced. Repetitions use longer leases.
 func (b *bench) steadily(t *testing.T, c Check) error {
 	return steady(t, func(attempt int) error {
 		if attempt > 1 {

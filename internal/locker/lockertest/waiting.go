@@ -111,9 +111,9 @@ func waitLimit(b *bench) error {
 	})
 }
 
-// cancelledWait: a caller that gives up gets its own error soon, and nothing of its
-// wait is left: no place in a queue, no lock that nobody holds. Some give up at the
-// very moment when the lock becomes free.
+// cancelledWait: a caller that gives up gets its context's error soon, and nothing of
+// its wait remains: no place in a queue, and no lock without a holder. Some give up at
+// the very moment when the lock becomes free.
 func cancelledWait(b *bench) error {
 	waiter, err := b.open(patience)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package locksql describes how a database implements the locks "table:", "row:" and
 // "session:". Each database has its own statements in its dialect; package locker runs
-// them, and knows no database by name.
+// them, and does not depend on a particular database.
 package locksql
 
 import (
@@ -23,8 +23,9 @@ type Statements struct {
 // Table holds the statements of "table:". Times are microseconds since 1970 by the
 // database's clock.
 type Table struct {
-	// Limit bounds one query; 0 means a second. A file, which has no silent server, has
-	// a longer one: a query there mostly waits for the one connection that writes.
+	// Limit bounds one query; 0 means a second. A file has a longer limit, because no
+	// server can be silent there, and a query mostly waits for the single writing
+	// connection.
 	Limit   time.Duration
 	Take    string // owner, ttl, key: raises and returns the token of a free row
 	Rest    string // key: the rest of the term, negative when free
@@ -81,15 +82,15 @@ func (r Row) Numbered() *Row {
 type Session struct {
 	Pinned Pinned
 	Name   func(key string) any
-	// Ask returns a query for the lock that waits as long as there is time left.
-	// isAnswered reports whether the query returns yes or no; if not, the lock is
-	// granted as soon as it returns.
+	// Ask returns a query for the lock that waits for the remaining time. isAnswered
+	// reports whether the query returns yes or no; if not, the lock is granted as soon
+	// as it returns.
 	Ask func(left time.Duration) (question string, isAnswered bool)
 	// Mine asks whether this session holds the lock; Free frees it.
 	Mine, Free string
 }
 
-// Pinned holds what is sent on a connection that stays with one holder.
+// Pinned holds the statements for a connection that stays with one holder.
 type Pinned struct {
 	// Prepare makes the server end a connection that is silent for ttl, and, as far as
 	// the server can, a query that waits for a lock longer than wait. It returns the
@@ -101,7 +102,7 @@ type Pinned struct {
 	// Interrupt ends the query that waits on connection %d; its response then has the
 	// code Interrupted.
 	Interrupt, Interrupted string
-	// End ends connection %d and what it holds.
+	// End ends connection %d, which frees its locks.
 	End string
 	// Count raises and returns the token of a key; ByInsertID is as in Table.
 	Count      string
