@@ -57,7 +57,7 @@ type Request struct {
 	// is the key, and its user the user.
 	Ticket string
 	// Receipt requests a signed receipt. A pool that is committed to its numbers gives
-	// one; any other pool refuses the request.
+	// a receipt; any other pool refuses the request.
 	Receipt bool
 }
 
@@ -77,8 +77,8 @@ type Draw struct {
 // Receipt is a pool's signed promise that its public log has the draw. Its JSON form is
 // the input of drawsvc receipt verify.
 type Receipt struct {
-	// Note is a signed note, "" for a receipt that was signed with others: those have
-	// Text and Batch.
+	// Note is a signed note. It is "" for a receipt that was signed together with
+	// others, which has Text and Batch.
 	Note  string        `json:"note,omitempty"`
 	Text  string        `json:"text,omitempty"`
 	Batch *ReceiptBatch `json:"batch,omitempty"`
@@ -107,18 +107,19 @@ type Award struct {
 	Unit    int64     `json:"unit"`
 	Version int64     `json:"version"`
 	At      time.Time `json:"at"`
-	// Code is that of the unit, "" where the prize has no codes, and while the award has to
-	// be claimed.
+	// Code is the code of the unit. It is "" if the prize has no codes, and while the
+	// award has to be claimed.
 	Code string `json:"code"`
 	// ClaimUntil is until when the award has to be claimed, nil without a deadline and where
 	// it needs no claim.
 	ClaimUntil *time.Time `json:"claim_until"`
-	// State is won, claimed, fulfilled, expired or voided in the answers of [Client.Claim]
-	// and [Client.DrawAgain], "" where there is nothing to tell, and in those of Draw.
+	// State is won, claimed, fulfilled, expired or voided in the answers of
+	// [Client.Claim] and [Client.DrawAgain]. It is "" if the award has no state, and in
+	// the answers of [Client.Draw].
 	State string `json:"state"`
 }
 
-// Pool is what those who draw may know of a pool.
+// Pool is the part of a pool that drawing clients may read.
 type Pool struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`

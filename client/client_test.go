@@ -18,8 +18,8 @@ import (
 	"drawsvc/client"
 )
 
-// scripted is a service that answers requests one after another; the last answer
-// repeats. It records the keys.
+// scripted is a service that answers requests with the given answers in order; the last
+// answer repeats. It records the keys.
 type scripted struct {
 	mu      sync.Mutex
 	answers []http.HandlerFunc
@@ -81,7 +81,7 @@ const won = `{"draw":"k","pool":"p","user":"u","replayed":true,"new":1,"awards":
 
 func request() client.Request { return client.Request{Pool: "p", User: "u", Key: "k"} }
 
-// TestDrawSettles: whatever leaves the outcome open is sent again with the same key,
+// TestDrawSettles: a request whose outcome is open is sent again with the same key,
 // until the service has decided.
 func TestDrawSettles(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,8 @@ import (
 
 const done = `{"id":"p"}`
 
-// TestDoRetriesOnlyWhatIsSafe: what is sent again, and what the caller learns.
+// TestDoRetriesOnlyWhatIsSafe: which requests are sent again, and which error the
+// caller gets.
 func TestDoRetriesOnlyWhatIsSafe(t *testing.T) {
 	t.Parallel()
 	read := client.Call{Method: "GET", Path: "/admin/pools"}

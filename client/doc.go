@@ -7,12 +7,12 @@
 //	// store key with the order, then
 //	made, err := c.Draw(ctx, client.Request{Pool: "spring", User: "u1", Key: key})
 //
-// Draw retries with the same key until the service has decided, or ctx ends. A
-// lost connection, 500 and 504 leave the outcome unknown; the same key settles
-// it. A request that is answered 503 or 429 drew nothing, but an earlier one with the
-// key may have; Draw waits as long as Retry-After says. Waits grow and are jittered.
+// Draw retries with the same key until the service has decided, or ctx ends. A lost
+// connection, 500 and 504 leave the outcome unknown; the same key settles it. A request
+// that is answered with 503 or 429 drew nothing, but an earlier request with the key
+// may have drawn; Draw waits as long as Retry-After says. Waits grow and are jittered.
 //
-// Draw returns one of three:
+// Draw returns one of three results:
 //
 //   - a [Draw]: it is durable, and the key always gets the same draw from then on;
 //   - an [*Error]: the service has refused it, and nothing happened. Compare by code:
@@ -24,7 +24,7 @@
 // safe.
 //
 // The URL begins with https, except for a service on the same machine: a token is not
-// sent without encryption to another one ([ErrPlainHTTP]). No redirect is followed.
+// sent to another machine without encryption ([ErrPlainHTTP]). No redirect is followed.
 //
 // A Timeout of [Client.HTTP] must be longer than the service's --request-timeout
 // (5 s): a caller that disconnects early slows down its own retry.

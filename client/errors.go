@@ -89,7 +89,7 @@ const (
 // feed.
 const FeedForked Code = "feed-forked"
 
-// Outcome is what happened to a draw that is answered by a problem.
+// Outcome is the outcome of a draw that is answered with a problem.
 type Outcome string
 
 // The outcomes. After OutcomeIsUnknown the same key settles the draw.
@@ -100,7 +100,7 @@ const (
 
 // Limit is one limit of a pool's rules.
 type Limit struct {
-	// Of is draws, wins or prize; Prize is "" except for prize.
+	// Of is "draws", "wins" or "prize"; Prize is "" unless Of is "prize".
 	Of    string `json:"of"`
 	Prize string `json:"prize"`
 	Max   int64  `json:"max"`
@@ -119,7 +119,7 @@ type Error struct {
 	Code   Code   `json:"code"`
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
-	// Notice is what the operator of a paused pool tells players, "" for nothing.
+	// Notice is the message to players from the operator of a paused pool, "" for none.
 	Notice string `json:"notice"`
 	// Outcome of a draw is OutcomeIsNone if nothing has happened under its key, and
 	// OutcomeIsUnknown if an earlier request with the key may have drawn; "" for other
@@ -179,9 +179,9 @@ func (e *Error) isUnknown() bool {
 	return e.Status >= 500 && (e.Code == "" || e.Status != http.StatusServiceUnavailable || e.Outcome == OutcomeIsUnknown)
 }
 
-// decides reports whether the response also settles earlier requests with the key: the
-// service has searched for the key, or would never accept the request. A wrong token
-// and the response of a proxy settle nothing.
+// decides reports whether the response also settles earlier requests with the key. It
+// does if the service has searched for the key, or would never accept the request. The
+// response to a wrong token and the response of a proxy settle nothing.
 func (e *Error) decides() bool {
 	return e.Code != "" && e.Status != http.StatusUnauthorized && e.Status != http.StatusForbidden
 }

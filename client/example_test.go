@@ -33,7 +33,7 @@ func drawFor(ctx context.Context, c *client.Client, o *order, store func(*order)
 }
 
 func Example() {
-	// In place of a service at http://127.0.0.1:8080.
+	// This replaces a service at http://127.0.0.1:8080.
 	url, stop := demo()
 	defer stop()
 

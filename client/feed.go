@@ -35,8 +35,8 @@ type Redirect struct {
 type FeedOptions struct {
 	// Wins leaves out losing tickets.
 	Wins bool
-	// Wait is how long a request waits for an award, at most a minute. With it the feed
-	// ends only with its context.
+	// Wait is how long a request waits for an award, at most a minute. If it is set,
+	// the feed ends only when its context ends.
 	Wait time.Duration
 	// AcceptFork continues where a pool has lost versions, instead of FeedForked. Awards
 	// may then come again.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// User is where a user stands under the rules of a pool.
+// User is the standing of a user under the rules of a pool.
 type User struct {
 	Limits []UserLimit `json:"limits"`
 	// Misses is how many draws the user has made since the last win.
@@ -37,7 +37,7 @@ type Odds struct {
 	Law     string   `json:"law"`
 	Win     string   `json:"win"`
 	Chances []Chance `json:"odds"`
-	// None is the chance of getting no prize at all.
+	// None is the chance of getting no prize.
 	None string `json:"none"`
 	// Guarantee is nil without one.
 	Guarantee *Guarantee `json:"guarantee"`
@@ -52,8 +52,8 @@ type Chance struct {
 	Chance string `json:"chance"`
 }
 
-// Guarantee is the prize of a user who has missed that often. Rate is the long-run share
-// of wins of one user's draws, "" if it has no exact value.
+// Guarantee is the prize that a user gets after a number of misses. Rate is the
+// long-run share of wins of one user's draws, "" if it has no exact value.
 type Guarantee struct {
 	After int64  `json:"after"`
 	Prize string `json:"prize"`
@@ -76,8 +76,8 @@ type ReceiptProof struct {
 	Hashes     []string `json:"hashes"`
 }
 
-// User reads where a user stands. A pool whose rules count no users answers UserNotCounted.
-// Errors: *Error, *Unsettled.
+// User reads the standing of a user. A pool whose rules count no users answers
+// UserNotCounted. Errors: *Error, *Unsettled.
 func (c *Client) User(ctx context.Context, pool, user string) (*User, error) {
 	return read[User](ctx, c, userPath(pool, user))
 }

@@ -26,8 +26,9 @@ const (
 	// the maximum length of a draw and of a problem: a draw of 100 units takes a tenth
 	// of it.
 	bodyMax, shortMax = 64 << 20, 1 << 20
-	// itemsMax is the most items in the lists of a response: a pool has 100,000 prizes at
-	// most. An item of two bytes would be fifty times as long in memory.
+	// itemsMax is the maximum number of items in the lists of a response: a pool has at
+	// most 100,000 prizes. The limit is needed because an item of two bytes is fifty
+	// times as long in memory.
 	itemsMax = 500_000
 )
 
@@ -179,7 +180,7 @@ func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
 	return nil, answer
 }
 
-// readWhole reads a response of at most that many bytes. Error: ErrTooLong.
+// readWhole reads a response of at most the given number of bytes. Error: ErrTooLong.
 func readWhole(response io.Reader, lengthMax int64) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(response, lengthMax+1))
 	if err == nil && int64(len(body)) > lengthMax {

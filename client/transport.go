@@ -14,8 +14,8 @@ var (
 	// ErrPlainHTTP means that a token would have been sent without encryption to
 	// another machine. Nothing was sent. [Client.AllowPlainHTTP] allows it.
 	ErrPlainHTTP = errors.New("the token would be sent without encryption: the service's URL must begin with https://")
-	// ErrRedirect means that the response is a redirect. Redirects are not followed:
-	// another address is not the service that was named.
+	// ErrRedirect means that the response is a redirect. Redirects are not followed,
+	// because another address is not the service that the caller named.
 	ErrRedirect = errors.New("the response is a redirect, which is not followed")
 	// ErrTooLong means that a response is longer than the maximum: 1 MiB for a draw, 64
 	// MiB for any other call. The call is not repeated.

@@ -32,8 +32,8 @@ func startForger(t *testing.T) *forger {
 }
 
 // TestRedirectsAreNotFollowed: whatever status a redirect has, it is an error, and the
-// other address gets neither the token nor the draw. The double is the default client:
-// it follows, and accepts the forged draw as won.
+// other address gets neither the token nor the draw. The broken double is the default
+// client: it follows the redirect, and accepts the forged draw as won.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	f := startForger(t)

@@ -93,13 +93,13 @@ type PlannedItem struct {
 // ShowPlannedItem shows an item that was planned.
 func ShowPlannedItem(i *draw.Item) PlannedItem { return PlannedItem{ShowItem(i), i.Replayed} }
 
-// Hidden is what is shown of items of one prize that were planned together, and that
-// nobody sees before they are done.
+// Hidden is the visible form of items of one prize that were planned together and are
+// hidden until they are done.
 type Hidden struct {
 	Prize string `json:"prize"`
 	// Count is the number of units that they release.
 	Count int64 `json:"count"`
-	// From and To are the span that they were spread over, null for an import.
+	// From and To are the span over which the items were spread, null for an import.
 	From   *string `json:"from"`
 	To     *string `json:"to"`
 	SHA256 string  `json:"sha256"`
@@ -108,13 +108,14 @@ type Hidden struct {
 	Moment  bool  `json:"moment"`
 }
 
-// AgendaLine is an item of an agenda, or what is shown of hidden ones: one of the two.
+// AgendaLine is an item of an agenda, or the visible form of hidden items. Only one of
+// the two is set.
 type AgendaLine struct {
 	*Item
 	Hidden *Hidden `json:"hidden,omitzero"`
 }
 
-// ShowLine shows an item, or what stands for hidden ones.
+// ShowLine shows an item, or the visible form of hidden items.
 func ShowLine(i *draw.Item) AgendaLine {
 	if h := i.Hidden; h != nil {
 		return AgendaLine{Hidden: &Hidden{h.PrizeID, h.Count, ShowTimeOrNull(h.From), ShowTimeOrNull(h.To), h.SHA256, h.Version, h.IsMoments}}
@@ -220,7 +221,7 @@ type NewSpread struct {
 	To     string  `json:"to"`
 	Every  *string `json:"every,omitzero"`
 	Random bool    `json:"random,omitzero"`
-	// Moment makes each unit a moment, which has no reason.
+	// Moment makes each unit a moment; a moment has no reason.
 	Moment bool    `json:"moment,omitzero"`
 	Reason *string `json:"reason,omitzero"`
 }
@@ -311,7 +312,7 @@ func (c *Client) Agenda(ctx context.Context, poolID string, open bool) (all []Ag
 	}
 }
 
-// ReadItems returns the items that are shown, and what is shown of hidden ones.
+// ReadItems returns the visible items, and the visible form of hidden items.
 func ReadItems(lines []AgendaLine) (items []draw.Item, hidden []draw.Hidden, err error) {
 	for _, line := range lines {
 		if line.Hidden != nil {

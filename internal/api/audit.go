@@ -50,7 +50,7 @@ func showPrizeAudit(p *draw.PrizeAudit) PrizeAudit {
 func (a *Audit) Found() (found int64) {
 	for i := range a.Violations {
 		more := int64(1)
-		_, _ = fmt.Sscanf(a.Violations[i].Detail, "and %d more", &more) // any other detail is one
+		_, _ = fmt.Sscanf(a.Violations[i].Detail, "and %d more", &more) // any other detail is a violation
 		found += more
 	}
 	return found

@@ -55,7 +55,7 @@ func countItems(text []byte) (n int) {
 	}
 }
 
-// seeList is see for one response of a list that is kept.
+// seeList is see for one response of a list whose items the caller keeps.
 func seeList[Out any](ctx context.Context, c *Client, path string) (Out, error) {
 	call := newCall(http.MethodGet, path)
 	call.IsList = true

@@ -73,8 +73,8 @@ func readFile(file io.Reader) ([]byte, error) {
 }
 
 // CheckScheme returns an error if the service uses HTTPS, but the URL does not. It
-// makes a read, to which such a service responds in clear text; other calls may only
-// see the connection closed, as after a lost response.
+// makes a read, to which such a service responds in clear text. For other calls such a
+// service may only close the connection, which looks like a lost response.
 func (r *Remote) CheckScheme(ctx context.Context) error {
 	_, err := r.Client.Do(ctx, client.Call{Method: http.MethodGet, Path: "/livez"})
 	if errors.Is(err, client.ErrHTTPS) {

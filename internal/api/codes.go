@@ -10,7 +10,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// ImportedCodes is what an import of codes has done, or what its dry run would do.
+// ImportedCodes is the result of an import of codes, or the expected result of its dry
+// run.
 type ImportedCodes struct {
 	Pool    string `json:"pool"`
 	Prize   string `json:"prize"`
@@ -58,8 +59,8 @@ func ShowCodeCounts(poolID, prizeID string, c *draw.CodeCounts) CodeCounts {
 
 func codesPath(poolID, prizeID string) string { return poolPath(poolID, "prizes", prizeID, "codes") }
 
-// ImportCodes imports the codes of a file, under a key once. Of w it takes no actor.
-// Without a key a retry is not reported as a replay. Errors: CodeInvalidRequest,
+// ImportCodes imports the codes of a file, once for each key. It ignores the actor of
+// w. Without a key, a retry is not reported as a replay. Errors: CodeInvalidRequest,
 // CodePoolNotFound, CodePrizeNotFound, CodePrizeHasNoCodes, CodeKeyReused,
 // CodeSealKeyMissing, CodeBodyTooLarge, CodeOverloaded.
 func (c *Client) ImportCodes(ctx context.Context, w *draw.CodeImport, file io.Reader) (ImportedCodes, error) {

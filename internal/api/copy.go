@@ -49,7 +49,7 @@ type CopiedList struct {
 	Salt    string `json:"salt"`
 }
 
-// CopyPool creates a pool like another one. Errors: CodeInvalidRequest, CodePoolNotFound,
+// CopyPool creates a copy of a pool. Errors: CodeInvalidRequest, CodePoolNotFound,
 // CodePoolExists.
 func (c *Client) CopyPool(ctx context.Context, fromID string, wanted *PoolCopy) (CopiedPool, error) {
 	return send[CopiedPool](ctx, c, newCall(http.MethodPost, poolPath(fromID, "copy")), wanted)

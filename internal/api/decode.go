@@ -22,7 +22,8 @@ func ReadPool(document []byte) (draw.Pool, error) {
 	return body.Read()
 }
 
-// DecodeDetail returns one sentence that says which member of a body is wrong and why.
+// DecodeDetail returns one sentence that names the wrong member of a body and the
+// reason.
 func DecodeDetail(err error) string {
 	semantic, _ := errors.AsType[*json.SemanticError](err)
 	syntax, _ := errors.AsType[*jsontext.SyntacticError](err)

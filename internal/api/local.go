@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Local calls the handlers of a service in this process. Nothing is lost on the way, so
-// nothing is sent again, and an error is the handler's own.
+// Local calls the handlers of a service in this process. No response can be lost, so
+// Local never repeats a call, and an error is the handler's own.
 type Local struct {
 	Handler http.Handler
 	// Token is a token that the handlers accept.

@@ -2,7 +2,7 @@ package api
 
 import "drawsvc/internal/draw"
 
-// Budget is where the budget of a pool stands.
+// Budget is the current state of a pool's budget.
 type Budget struct {
 	Max string `json:"max"`
 	// Per is null for a budget without a period.
@@ -13,7 +13,7 @@ type Budget struct {
 	ResetsAt *string `json:"resets_at"`
 }
 
-// ShowBudget shows where a budget stands, nil for none.
+// ShowBudget shows the current state of a budget, nil for none.
 func ShowBudget(b *draw.BudgetStanding) *Budget {
 	if b == nil {
 		return nil
@@ -22,7 +22,7 @@ func ShowBudget(b *draw.BudgetStanding) *Budget {
 	return &Budget{show(b.Max), orNil(b.Per.String()), show(b.Spent), show(b.Left), ShowTimeOrNull(b.ResetsAt)}
 }
 
-// Nothing is why nothing can be won of an open pool.
+// Nothing is the reason why nothing can be won in an open pool.
 type Nothing struct {
 	// Why is stock, dates, budget or odds.
 	Why draw.Withheld `json:"why"`

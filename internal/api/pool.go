@@ -44,8 +44,8 @@ type Pool struct {
 	// of fairness.
 	Text string `json:"text,omitzero"`
 	Fair bool   `json:"fair,omitzero"`
-	// Budget and Nothing are only those of one pool that was read: where its budget
-	// stands, and why nothing can be won.
+	// Budget and Nothing are set only when a single pool is read: the current state of
+	// its budget, and the reason why nothing can be won.
 	Budget  *Budget  `json:"budget,omitzero"`
 	Nothing *Nothing `json:"nothing,omitzero"`
 	Prizes  []Prize  `json:"prizes"`

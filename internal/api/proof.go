@@ -114,8 +114,7 @@ func (c *Client) KeepCheckpoint(ctx context.Context, poolID string, note []byte)
 	return err
 }
 
-// Limits of an archive, so that another service, or a broken one, does not fill the
-// disk.
+// Limits of an archive, so that a wrong or broken service does not fill the disk.
 const (
 	// archiveMax is the maximum length of an archive, in bytes: three hundred million
 	// awards.
@@ -127,10 +126,10 @@ const (
 	smallMax = 1 << 20
 )
 
-// ExportProof writes each existing one of [ProofFiles] to what create returns for its
-// name. The archive is kept in a temporary file until it is complete, so that an error
-// before the first call of create has exported nothing. Errors: CodePoolNotFound,
-// CodeNotFound, CodeSeedUnavailable, CodeLogForked.
+// ExportProof writes each existing file of [ProofFiles] to the writer that create
+// returns for its name. The archive is kept in a temporary file until it is complete,
+// so that an error before the first call of create has exported nothing. Errors:
+// CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, CodeLogForked.
 func (c *Client) ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) (err error) {
 	kept, err := os.CreateTemp("", "drawsvc-proof-*.zip")
 	if err != nil {
@@ -188,7 +187,7 @@ func checkArchive(files []*zip.File) error {
 		}
 	}
 	for _, name := range missing {
-		if name != "reveal" { // a pool that is not revealed has none
+		if name != "reveal" { // a pool that is not revealed has no seed file
 			return draw.Errorf(draw.CodeStoreUnavailable, "the archive is incomplete: it has no %s", name)
 		}
 	}

@@ -25,7 +25,7 @@ func archiveOf(t *testing.T, files ...[2]string) []byte {
 	return b.Bytes()
 }
 
-// proofFiles are the files of a pool with a content, but for one.
+// proofFiles are the files of a pool with content, except one.
 func proofFiles(without string) (files [][2]string) {
 	for _, name := range archiveNames() {
 		if name != without {
@@ -35,8 +35,9 @@ func proofFiles(without string) (files [][2]string) {
 	return files
 }
 
-// TestExportProofIncomplete: an archive that lacks a file of a pool, or has it empty, gives
-// none. Only the seed may be missing. Files that are unpacked as they come are the double.
+// TestExportProofIncomplete: if an archive lacks a file of a pool, or contains it
+// empty, no file is written. Only the seed may be missing. Files that are unpacked as
+// they come are the double.
 func TestExportProofIncomplete(t *testing.T) {
 	t.Parallel()
 	var created []string

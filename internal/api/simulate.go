@@ -42,7 +42,7 @@ type SimulatedDay struct {
 	Value   string `json:"value"`
 }
 
-// SimulatedPrize is the result for one prize; null is what is unknown, or did not
+// SimulatedPrize is the result for one prize; a null member is unknown, or did not
 // happen.
 type SimulatedPrize struct {
 	Prize    string   `json:"prize"`
@@ -109,6 +109,6 @@ func isUnlikely(s *odds.Simulated) bool {
 	return slices.ContainsFunc(s.Prizes, func(p odds.SimulatedPrize) bool { return p.Z != nil && math.Abs(*p.Z) > zMax })
 }
 
-// finite limits a distance to what JSON can represent: if the mean leaves no choice,
-// any other outcome is infinitely far.
+// finite limits a distance to what JSON can represent: if only one outcome is possible,
+// every other outcome is infinitely far from it.
 func finite(z float64) float64 { return max(-math.MaxFloat64, min(z, math.MaxFloat64)) }

@@ -128,9 +128,9 @@ func (c *Client) Step(ctx context.Context, poolID string, w *draw.WantedStep) (S
 	return send[StepDone](ctx, c, call, WantedStep{w.Award, w.What, w.Reference, w.Reason, w.From, w.Return})
 }
 
-// StepAll makes the steps of a file. The same file again makes only what is missing. Errors:
-// CodeInvalidRequest, CodePoolNotFound, CodeBodyTooLarge, CodeOverloaded, and the refusals
-// of a step.
+// StepAll makes the steps of a file. If the same file is sent twice, the second call
+// makes only the missing steps. Errors: CodeInvalidRequest, CodePoolNotFound,
+// CodeBodyTooLarge, CodeOverloaded, and the refusals of a step.
 func (c *Client) StepAll(ctx context.Context, poolID string, file io.Reader, dryRun bool) (StepsDone, error) {
 	path := stepsPath(poolID)
 	if dryRun {

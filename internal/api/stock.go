@@ -32,7 +32,7 @@ type Prize struct {
 	Display *Display `json:"display,omitzero"`
 }
 
-// Display is what is only shown of a prize. What is not shown is left out.
+// Display holds the display texts of a prize. Texts that are not shown are left out.
 type Display struct {
 	Name    string `json:"name,omitzero"`
 	Text    string `json:"text,omitzero"`
@@ -136,8 +136,8 @@ type PrizeChange struct {
 	Display *DisplayChange `json:"display,omitzero"`
 }
 
-// DisplayChange changes what is only shown of a prize. A member that is null or empty is
-// not shown any more, and an absent one stays.
+// DisplayChange changes the display texts of a prize. A member that is null or empty
+// removes the text; an absent member leaves it unchanged.
 type DisplayChange struct {
 	Name    jsontext.Value `json:"name,omitzero"`
 	Text    jsontext.Value `json:"text,omitzero"`
@@ -211,20 +211,21 @@ func ShowStocked(m *draw.Move) Stocked {
 	}
 }
 
-// Imported is what an import has done, or what its dry run would do.
+// Imported is the result of an import, or the expected result of its dry run.
 type Imported struct {
 	Pool      string `json:"pool"`
 	DryRun    bool   `json:"dry_run"`
 	Added     int    `json:"added"`
 	Restocked int    `json:"restocked"`
 	Units     int64  `json:"units"`
-	// Version is the pool's after the import; a dry run says what it would be.
+	// Version is the version of the pool after the import, for a dry run the expected
+	// one.
 	Version  int64 `json:"version"`
 	Replayed bool  `json:"replayed"`
 	// Encoding is that of the file: a guess if it is windows-1252.
 	Encoding draw.Encoding `json:"encoding"`
-	// Value is what the added units are worth, StockValue what all that remain in the pool
-	// would be worth; both are only those of a dry run.
+	// Value is the value of the added units, StockValue the value of all units that
+	// would then remain in the pool. Both are set only for a dry run.
 	Value      *string `json:"value,omitzero"`
 	StockValue *string `json:"stock_value,omitzero"`
 	// Prizes are the first that a dry run would change.
@@ -274,7 +275,7 @@ func (c *Client) ChangePrize(ctx context.Context, poolID, prizeID string, change
 	return send[Prize](ctx, c, newCall(http.MethodPatch, poolPath(poolID, "prizes", prizeID)), change)
 }
 
-// Stock moves stock, under a key once. Without a key a retry is not reported as a
+// Stock moves stock, once for each key. Without a key, a retry is not reported as a
 // replay. Errors: CodePoolNotFound, CodePrizeNotFound, CodeStockBelowIssued,
 // CodeKeyReused.
 func (c *Client) Stock(ctx context.Context, poolID, prizeID, key string, s Stocking) (Stocked, error) {
@@ -296,9 +297,9 @@ func newImport(path, key string, file io.Reader) Call {
 	return call
 }
 
-// Import stocks a pool from a file, under a key once. Of w it takes no actor. Without a
-// key a retry is not reported as a replay. Errors: CodeInvalidRequest, CodePoolNotFound,
-// CodeKeyReused, CodeBodyTooLarge, CodeOverloaded.
+// Import stocks a pool from a file, once for each key. It ignores the actor of w.
+// Without a key, a retry is not reported as a replay. Errors: CodeInvalidRequest,
+// CodePoolNotFound, CodeKeyReused, CodeBodyTooLarge, CodeOverloaded.
 func (c *Client) Import(ctx context.Context, w *draw.Import, file io.Reader) (Imported, error) {
 	query := url.Values{"reason": {w.Reason}}
 	if w.DryRun {

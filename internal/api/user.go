@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// User is where a user stands in a pool.
+// User is the standing of a user in a pool.
 type User struct {
 	Limits []UserLimit `json:"limits"`
 	Misses int64       `json:"misses"`
@@ -26,7 +26,7 @@ type UserLimit struct {
 	ResetsAt *string `json:"resets_at"`
 }
 
-// ShowUser shows where a user stands.
+// ShowUser shows the standing of a user.
 func ShowUser(s *urn.Standing) User {
 	shown := User{
 		Misses: s.Misses, Blocked: s.Blocked,
@@ -40,15 +40,15 @@ func ShowUser(s *urn.Standing) User {
 	return shown
 }
 
-// Erased is the number of awards in which a user was replaced. It does not repeat whose
-// they were.
+// Erased is the number of awards in which a user was replaced. It does not repeat the
+// user.
 type Erased struct {
 	Pool   string `json:"pool"`
 	Awards int64  `json:"awards"`
 }
 
-// User returns where a user stands under the rules of a pool. Errors: CodePoolNotFound,
-// CodeUserNotCounted.
+// User returns the standing of a user under the rules of a pool. Errors:
+// CodePoolNotFound, CodeUserNotCounted.
 func (c *Client) User(ctx context.Context, poolID, userID string) (User, error) {
 	return see[User](ctx, c, pathOf("pools", poolID, "users", userID))
 }

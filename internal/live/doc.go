@@ -1,12 +1,12 @@
-// Package live sends many pages what the pools hold, from one reader. The reader
-// works only while somebody listens. It reads at most once a second, and spends at
+// Package live sends the contents of the pools from one reader to many pages. The
+// reader works only while a page listens. It reads at most once a second, and spends at
 // most a tenth of the time on reading.
 //
 // A frame is encoded once and shared by all listeners. A listener has no queue: a slow
-// one gets the newest frame when it is ready again, and misses those between. Two
-// limits keep pages from slowing draws: the number of listeners, and what all of them
-// together are sent in a second. Beyond the second limit the listeners get frames less
-// often, by turns.
+// listener gets the newest frame when it is ready again, and misses the frames between.
+// Two limits prevent pages from slowing draws: the number of listeners, and the bytes
+// that all of them together get in a second. Beyond the second limit the listeners get
+// frames less often, in rotation.
 //
 //	                  first listener                    nobody listens
 //	asleep ──────────────────────────────> reading ──────────────────────> asleep

@@ -28,8 +28,8 @@ func (l *Limits) withDefaults() Limits {
 	}
 }
 
-// restPerRead is the minimum time until the next reading, as a multiple of the
-// reading's time: many pools use a tenth of one connection, not all of it.
+// restPerRead is the minimum pause after a reading, as a multiple of the reading's
+// time, so that even many pools use only a tenth of one connection.
 const restPerRead = 9
 
 // Read returns the pools, at most PoolsMax of them.
@@ -122,7 +122,7 @@ func (l *listener) notify() {
 	l.served = true
 	select {
 	case l.wake <- struct{}{}:
-	default: // it has not taken the frame before; it will find the newest one
+	default: // the listener has not taken the previous frame; it will find the newest one
 	}
 }
 
@@ -184,8 +184,8 @@ func (f *Feed) next(ctx context.Context, past *past) []byte {
 	return encode(pools, past, now)
 }
 
-// wake wakes the listeners whose turn it is for a frame of that many bytes, and all
-// that have had none.
+// wake wakes the listeners whose turn it is for a frame of the given length, and all
+// listeners that have had no frame yet.
 func (f *Feed) wake(bytes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

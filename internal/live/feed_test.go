@@ -105,8 +105,8 @@ func TestListenerThatFailsEnds(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// TestASlowListenerHoldsNobody: it misses frames, and gets the newest when it is ready;
-// others get all meanwhile.
+// TestASlowListenerHoldsNobody: a slow listener misses frames, and gets the newest when
+// it is ready. The other listeners get all frames.
 func TestASlowListenerHoldsNobody(t *testing.T) {
 	var reads atomic.Int64
 	f := New(func(context.Context) ([]draw.Overview, error) {
@@ -164,7 +164,7 @@ func TestCloseEndsAll(t *testing.T) {
 	require.NoError(t, f.Watch(t.Context(), nil), "closed")
 }
 
-// TestFailuresAreShown: a frame says why there are no pools, and the next reading
+// TestFailuresAreShown: a frame states why there are no pools, and the next reading
 // follows nevertheless.
 func TestFailuresAreShown(t *testing.T) {
 	fails, taken := true, make(chan struct{}, 2)

@@ -88,7 +88,8 @@ func TestFrameHasLowPrizes(t *testing.T) {
 	require.Contains(t, string(encode(pools, p, at)), `"low":[{"prize":"gold","remaining":6,"below":9}]`)
 }
 
-// TestEndlessBlanks: they have no stock, and a pool with too many prizes shows none.
+// TestEndlessBlanks: endless blanks have no stock, and a pool with too many prizes
+// shows no prizes.
 func TestEndlessBlanks(t *testing.T) {
 	p := newPrize(&draw.Prize{ID: "none", Kind: draw.KindBlank, Stocked: draw.EndlessStock, Issued: 3})
 	require.Nil(t, p.Stocked)

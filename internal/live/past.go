@@ -13,7 +13,7 @@ const (
 	forecastOver = 5 * time.Minute
 )
 
-// past holds what was read within forecastOver.
+// past holds the readings of the last forecastOver.
 type past struct{ readings []reading }
 
 type reading struct {
@@ -28,8 +28,8 @@ type counts struct{ awards, issued, spent int64 }
 
 func newPast() *past { return &past{} }
 
-// add keeps a reading, and drops those that are too old. The newest one that is at
-// least forecastOver old stays, so that a rate spans the whole period.
+// add keeps a reading, and drops readings that are too old. The newest reading that is
+// at least forecastOver old stays, so that a rate spans the whole period.
 func (p *past) add(pools []draw.Overview, now time.Time) {
 	r := reading{at: now, of: make(map[string]counts, len(pools))}
 	for i := range pools {
@@ -72,8 +72,8 @@ func spentOf(o *draw.Overview) int64 {
 }
 
 // end returns when a pool's stock or its budget ends, whichever comes first, if units
-// continue to be issued as over the last forecastOver; zero if none were, or if draws no
-// longer win.
+// continue to be issued at the rate of the last forecastOver. It returns zero if no
+// units were issued, or if draws no longer win.
 func (p *past) end(o *draw.Overview, now time.Time) time.Time {
 	if p.isWinless(o.ID) || o.State != draw.StateOpen || o.Money.Nothing != nil {
 		return time.Time{}

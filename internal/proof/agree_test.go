@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// someRules returns documents with every law and every redirect; "" is no rules.
+// someRules returns documents with every law and every redirect; "" means no rules.
 func someRules() []string {
 	return []string{
 		"",

@@ -169,8 +169,8 @@ func recomputed(w *world, all []*Line) []*Line {
 }
 
 // TestAttacks: what the files alone must prove, they prove even against an operator who
-// signs everything again. What they cannot prove passes, and a checkpoint that was kept
-// earlier finds it. An outsider, who cannot sign, is found at once.
+// signs everything again. An attack that they cannot prove passes, and a checkpoint
+// that was kept earlier reveals it. An outsider, who cannot sign, is found at once.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	w := simple(t)

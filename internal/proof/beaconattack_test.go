@@ -48,7 +48,7 @@ func changedAt(all []*Line, i int, change func(*Line)) []*Line {
 }
 
 // beaconAttacks are attacks by the operator, who has the seed and signs everything
-// again. passes: the files alone do not show it.
+// again. passes means that the files alone do not show the attack.
 func beaconAttacks(w *world) []attack {
 	signed := func(round int64) string { return w.chain.Sign(round) }
 	move := func(at time.Time) Line {

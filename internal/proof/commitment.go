@@ -44,7 +44,7 @@ type Commitment struct {
 	// Beacon is mixed in at every opening, nil for none.
 	Beacon *Beacon
 	// StockWhileOpen allows moves of stock while a pool with a beacon is open. An
-	// operator who knows the seed can use them to steer.
+	// operator who knows the seed can use such moves to influence results.
 	StockWhileOpen bool
 	// Size is the number of entries before the commitment's own; Root is the root of
 	// the tree over them.

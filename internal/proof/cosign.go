@@ -64,14 +64,15 @@ func (w *Witness) Cosigned(text string, lines []byte) (at time.Time, ok bool, er
 	return at, !at.IsZero(), err
 }
 
-// Line returns the witness's own line among lines, "" if there is none. Error: that of
+// Line returns the witness's line among lines, "" if there is none. Error: that of
 // [Witness.Cosigned].
 func (w *Witness) Line(text string, lines []byte) (string, error) {
 	line, _, err := w.line(text, lines)
 	return line, err
 }
 
-// IsAmong reports whether one of the lines is the witness's, valid or not.
+// IsAmong reports whether one of the lines names the witness, whether or not it is
+// valid.
 func (w *Witness) IsAmong(lines []byte) bool {
 	for line := range bytes.Lines(lines) {
 		if w.signature(line) != nil {

@@ -101,8 +101,8 @@ func TestCosignatures(t *testing.T) {
 	require.True(t, verified(t, forged, VerifyOptions{}).OK)
 }
 
-// TestEveryByteOfCosignaturesCounts: both verifiers find a flipped bit in what a
-// witness of the folder signed, or in its key.
+// TestEveryByteOfCosignaturesCounts: both verifiers find a flipped bit in the text that
+// a witness of the folder signed, or in its key.
 func TestEveryByteOfCosignaturesCounts(t *testing.T) {
 	w := newWorld(t)
 	w.prize("silver", 9, "5.00")

@@ -5,6 +5,7 @@
 // docs/verify/format.md specifies the exact bytes.
 //
 // It keeps law 9: everything that decides a draw is in the log. The number of a version
-// is a function of the seed, the commitment and the version. So a draw gets the same at
-// a version, whatever batch, instance, mode or retry brings it there (law 3).
+// is a function of the seed, the commitment and the version. So a draw at a given
+// version always gets the same result, whatever batch, instance, mode or retry leads to
+// that version (law 3).
 package proof

@@ -91,8 +91,9 @@ func TestBrokenDoubles(t *testing.T) {
 	}
 }
 
-// TestAwardsShowOtherOrderAndUnloggedStock: a service that arranges its prizes in another order than the log,
-// or that moves stock without logging it, is found by its awards.
+// TestAwardsShowOtherOrderAndUnloggedStock: a service that arranges its prizes in
+// another order than the log, or that moves stock without logging it, is detected by
+// its awards.
 func TestAwardsShowOtherOrderAndUnloggedStock(t *testing.T) {
 	for name, double := range map[string]func(w *world){
 		"prizes in order of id": func(w *world) { // silver was added first
@@ -189,8 +190,9 @@ func TestModuloOfMany(t *testing.T) {
 	require.Greater(t, found, 30)
 }
 
-// TestUndonePlanGivesTheSameNumbers: a plan that is undone and made again for other draws gives each
-// version the same as before; an undo that kept its number would not.
+// TestUndonePlanGivesTheSameNumbers: if a plan is undone and made again for other
+// draws, each version gives the same result as before. The broken double, an undo that
+// uses up a number, does not.
 func TestUndonePlanGivesTheSameNumbers(t *testing.T) {
 	w := simple(t)
 	numbers, ok := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)

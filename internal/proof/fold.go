@@ -59,8 +59,8 @@ func (v *verifier) eachLine(fn func(b []byte) error) error {
 }
 
 // readRules reads all rules that the log puts in force, because a limit that comes
-// later counts earlier turns. It ends at the first line that is not an entry: readLog
-// reports what is wrong with it.
+// later counts earlier turns. It ends at the first line that is not an entry; readLog
+// reports the fault of that line.
 func (v *verifier) readRules() error {
 	n := int64(0)
 	err := v.eachLine(func(b []byte) error {
@@ -377,15 +377,15 @@ func redirected(r *draw.Redirect) string {
 }
 
 // RuleBeacon is broken in three ways: by an opening that was announced when its round
-// had come or was near; by an open line with another round, or with a signature that is
-// not the round's; and by changes that a pool with a beacon does not allow while it is
+// had come or was near; by an open line with another round, or with a signature of
+// another round; and by changes that a pool with a beacon does not allow while it is
 // open.
 const RuleBeacon = "beacon"
 
 // announcement is a round that a pool was announced to open with.
 type announcement struct {
-	// version is the version of the opening's entry. A witness who signed a log of that
-	// size before the round came proves that nobody knew the round.
+	// version is the version of the opening's entry. A witness's signature on a log of
+	// that size from before the round came proves that the round was unknown then.
 	version, round int64
 	comes          time.Time
 }
@@ -395,8 +395,8 @@ type openings struct {
 	announced []announcement
 	// standing means that the pool may open with the last announcement.
 	standing bool
-	// opened counts the openings. passed counts the rounds that were announced and not
-	// opened with: an operator who knows the seed could have avoided each of these
+	// opened counts the openings. passed counts the announced rounds that were not used
+	// for an opening: an operator who knows the seed could have avoided each of these
 	// decks.
 	opened, passed int64
 	// skipped counts the versions that give nothing.

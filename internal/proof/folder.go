@@ -20,8 +20,9 @@ const (
 	detailMax = 400
 )
 
-// open opens a file of the folder, which must be regular: a device may have no end, and
-// opening a FIFO waits for its writer. A link may lead to another file of the folder.
+// open opens a file of the folder. It must be a regular file: a device may have no end,
+// and opening a FIFO waits for its writer. A link may lead to another file of the
+// folder.
 func (v *verifier) open(name string) (fs.File, error) {
 	info, err := fs.Stat(v.files, name)
 	switch {

@@ -72,8 +72,8 @@ func TestFolderIsNotLeft(t *testing.T) {
 	}
 }
 
-// TestFolderCatchesALink: with links followed, the test above would find the text of
-// another file, or no finding.
+// TestFolderCatchesALink: if the verifier followed links, the test above would find the
+// text of another file in its output, or would get no finding.
 func TestFolderCatchesALink(t *testing.T) {
 	t.Parallel()
 	files := simple(t).publishAll()

@@ -39,9 +39,9 @@ func (w clockedWitness) cosign(signed []byte, at time.Time) []byte {
 	return append(append([]byte{}, signed...), fmt.Sprintf("— %s %s\n", clockedName, base64.StdEncoding.EncodeToString(b))...)
 }
 
-// TestWitnessConvictsALateAnnouncement: the files alone accept an opening whose round may have been known at
-// its announcement. Both verifiers convict it if a witness did not see the announcement
-// before the round came.
+// TestWitnessConvictsALateAnnouncement: the files alone accept an opening whose round
+// may have been known at its announcement. Both verifiers reject it if a witness did
+// not sign the announcement before the round came.
 func TestWitnessConvictsALateAnnouncement(t *testing.T) {
 	w := newWorld(t)
 	w.withBeacon()

@@ -10,8 +10,8 @@ import (
 )
 
 // Inclusion proves that consecutive lines are in the log of a checkpoint. For one line
-// it is the proof of RFC 6962. For several, it leaves out the hashes that follow from
-// the lines themselves; the other hashes keep their order.
+// it is the proof of RFC 6962. For several lines, it leaves out the hashes that follow
+// from the lines themselves; the other hashes keep their order.
 type Inclusion struct {
 	// Checkpoint is the signed note.
 	Checkpoint string `json:"checkpoint"`
@@ -41,8 +41,9 @@ type prover struct {
 	hashes     []tlog.Hash
 }
 
-// prove appends the hashes for the subtree from lo up to hi, which contains one of the
-// lines: first those of its halves that contain one, then the hash of the other half.
+// prove appends the hashes for the subtree from lo up to hi, which contains at least
+// one of the lines. It appends first the hashes for each half that contains a line, and
+// then the hash of a half without lines.
 func (p *prover) prove(lo, hi int64) error {
 	if hi-lo == 1 {
 		return nil
@@ -76,7 +77,8 @@ func (p *prover) prove(lo, hi int64) error {
 func half(n int64) int64 { return 1 << (bits.Len64(uint64(n-1)) - 1) }
 
 // Subtree returns the root over the leaves from lo up to hi. perfect returns the roots
-// that the caller has: the leaves themselves, and whatever larger ones it keeps.
+// that the caller has: the leaves, and the roots of larger perfect subtrees that the
+// caller keeps.
 func Subtree(lo, hi int64, perfect func(lo, hi int64) (h tlog.Hash, ok bool)) (tlog.Hash, error) {
 	if h, ok := perfect(lo, hi); ok {
 		return h, nil

@@ -42,8 +42,8 @@ func subtreeOf(lines [][]byte) func(lo, hi int64) (tlog.Hash, error) {
 	}
 }
 
-// TestInclusion: for one line the proof is that of RFC 6962; for several it proves each
-// of them, and nothing else.
+// TestInclusion: for one line the proof is that of RFC 6962. For several lines it
+// proves each of them, and nothing else.
 func TestInclusion(t *testing.T) {
 	lines, read := leaves(t, 70)
 	subtree := subtreeOf(lines)

@@ -150,8 +150,8 @@ func distance(values []float64) (d float64) {
 }
 
 // TestPoolsAreAsUniformAsChance: over a thousand pools, the numbers of some pools are
-// spread less evenly than those of others, exactly as chance predicts. Only this test
-// finds numbers that are too even.
+// spread less evenly than those of others, exactly as chance predicts. No other test
+// detects numbers that are spread too evenly.
 func TestPoolsAreAsUniformAsChance(t *testing.T) {
 	t.Parallel()
 	const pools, cells = 1000, 17

@@ -33,8 +33,8 @@ const (
 	KindSkip    Kind = "skip"
 )
 
-// Line is one line of a pool's public log. Which members it has depends on its kind;
-// those of other kinds are zero.
+// Line is one line of a pool's public log. Its kind determines which members it has;
+// the members of other kinds are zero.
 type Line struct {
 	Version int64
 	At      time.Time
@@ -50,12 +50,12 @@ type Line struct {
 	User    string
 	// Redirect is nil if the rules did not replace what was drawn.
 	Redirect *draw.Redirect
-	// Name is a prize's or a pool's new name. Value is a prize's, with two decimals. In
-	// stock lines, only the first line of a prize has both.
+	// Name is a prize's or a pool's new name. Value is the value of a prize, with two
+	// decimals. Among stock lines, only the first line of a prize has both members.
 	Name, Value string
 	// IsBlank and IsEndless belong to the first stock line of a blank.
 	IsBlank, IsEndless bool
-	// Delta is a stock move; an endless blank has none.
+	// Delta is a stock move; the line of an endless blank has no Delta.
 	Delta int64
 	// Reason belongs to stock, and may belong to pause and close; Salt is 16 random
 	// bytes as unpadded base64url.

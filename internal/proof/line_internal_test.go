@@ -8,8 +8,8 @@ import (
 )
 
 // TestTextIsEscapedAsTheFormatSays: the quote, the backslash and characters below the
-// space are escaped, by the short forms of RFC 8785 if there is one, and nothing else.
-// Verifiers compare bytes, so that another escape would be another log.
+// space are escaped, by RFC 8785's short form if there is one, and nothing else is.
+// Verifiers compare bytes, so a different escape would make a different log.
 func TestTextIsEscapedAsTheFormatSays(t *testing.T) {
 	short := map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
 	for r := range rune(0x3000) {

@@ -132,8 +132,8 @@ func (l *Line) checkAward() bool {
 	return isID(l.PrizeID) && l.Unit > 0 && l.Ordinal > 0 && l.Ordinal <= l.Count && l.Count <= draw.CountMax && isTag(l.Draw) && isTag(l.User)
 }
 
-// isArranged reports whether the document is none, or rules in canonical form in which
-// users are tags.
+// isArranged reports whether the document is empty, or contains rules in canonical form
+// whose users are tags.
 func (l *Line) isArranged() bool {
 	rules, err := l.Rules()
 	if err != nil || rules == nil {

@@ -33,9 +33,9 @@ func isOfMoment(l *Line) bool {
 	return l.Kind == KindAward && l.Redirect != nil && l.Redirect.Why == draw.WhyMoment
 }
 
-// TestVerifiersFoldMoments: both verifiers accept a log with moments, and refuse one in
-// which a moment that was due is not given, is given out of order or twice, or is given
-// where none was due.
+// TestVerifiersFoldMoments: both verifiers accept a log with moments, and refuse a log
+// in which a due moment is not given, is given out of order or twice, or is given
+// although none was due.
 func TestVerifiersFoldMoments(t *testing.T) {
 	t.Parallel()
 	w := momentWorld(t)

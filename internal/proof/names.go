@@ -36,7 +36,7 @@ func (s *hashes) add(h uint64) bool {
 	return false
 }
 
-// slotOf returns the slot of a hash, or the free one where it belongs. At least one
+// slotOf returns the slot of a hash, or the free slot in which it belongs. At least one
 // slot is free.
 func slotOf(slots []uint64, h uint64) uint64 {
 	last := uint64(len(slots) - 1)

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/servertest/drand"
 )
 
-// withBeacon gives the world its own chain, before it is committed.
+// withBeacon gives the world a beacon chain of its own, before the pool is committed.
 func (w *world) withBeacon() {
 	w.chain = drand.New(w.t, 1_700_000_000, 3)
 	var err error

@@ -143,7 +143,7 @@ func (v *verifier) readReceipts() error {
 	return nil
 }
 
-// promise records what a receipt promises, in addition to earlier ones.
+// promise records the promises of a receipt, in addition to those of earlier receipts.
 func (v *verifier) promise(p *Promised) error {
 	if v.promised == nil {
 		v.promised, v.promisedOf = map[int64][]byte{}, map[string]int64{}

@@ -11,9 +11,9 @@ import (
 )
 
 // Receipt promises that a pool's log has the lines of one draw. Its holder can open
-// their tags, and convict a log that lacks one of them. A receipt that is signed by
-// itself has a Note. One that is signed with others of its commit has a Text and a
-// Batch.
+// their tags, and convict a log that lacks one of them. A receipt that is signed alone
+// has a Note. A receipt that is signed together with others of its commit has a Text
+// and a Batch.
 type Receipt struct {
 	// Note is the text, signed by the pool's key.
 	Note string `json:"note,omitzero"`
@@ -21,7 +21,7 @@ type Receipt struct {
 	Text  string        `json:"text,omitzero"`
 	Batch *ReceiptBatch `json:"batch,omitzero"`
 	// Salt opens the draw's tag. UserSalt opens the tag of its user under rules that
-	// count users, and is "" under others. Both are unpadded base64url.
+	// count users, and is "" under other rules. Both are unpadded base64url.
 	Salt     string `json:"salt"`
 	UserSalt string `json:"user_salt,omitempty"`
 }
@@ -50,12 +50,12 @@ func NewReceipts(origin string, secrets *Secrets) (*Receipts, error) {
 type unsigned struct {
 	text []byte
 	salt Salt
-	// userSalt is the zero salt if the receipt has none.
+	// userSalt is the zero salt if the receipt has no UserSalt.
 	userSalt Salt
 }
 
-// Of returns the receipt of a draw whose awards have their redirects, signed by itself.
-// rules are the rules in force at its first award, nil for none.
+// Of returns the receipt of a draw, signed alone. The draw's awards must have their
+// redirects. rules are the rules in force at its first award, nil for none.
 func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
 	u := r.write(nil, r.salts.tagger(), awards, rules)
 	signed, err := r.sign(string(u.text))
@@ -99,8 +99,8 @@ func (r *Receipts) sign(text string) ([]byte, error) {
 	return signed, nil
 }
 
-// lines sets line to the lines of one draw's awards, one after another, by the salt of
-// its name, and calls each for every one until it returns false. It hashes a tag only
+// lines sets line to each line of one draw's awards in turn, with the salt of the
+// draw's name, and calls each for it until each returns false. It hashes a tag only
 // once for consecutive rows of one user. An erased user is known only by a tag.
 func (t *tagger) lines(line *Line, salt Salt, awards []draw.Award, rules *draw.Rules, each func() bool) bool {
 	*line = Line{Kind: KindAward, Draw: salt.tag("draw\n", awards[0].DrawID), Count: len(awards)}

@@ -257,8 +257,8 @@ func presents(t *testing.T, b []byte, vkey string) error {
 	return err
 }
 
-// BenchmarkReceipt measures the cost of a receipt that is signed by itself, and of one
-// of a batch.
+// BenchmarkReceipt measures the cost of a receipt that is signed alone, and of a
+// receipt of a batch.
 func BenchmarkReceipt(b *testing.B) {
 	signer, _, err := NewKey(worldOrigin)
 	require.NoError(b, err)

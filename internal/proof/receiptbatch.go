@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// ReceiptBatch is the part of a receipt that proves that its text was signed with
-// others: the text is a leaf of an RFC 6962 tree whose root the note signs.
+// ReceiptBatch is the part of a receipt that proves that its text was signed together
+// with others: the text is a leaf of an RFC 6962 tree whose root the note signs.
 type ReceiptBatch struct {
 	// Note is signed by the pool's key: HOST/POOL/receipts, the number of leaves, the root.
 	Note string `json:"note"`
@@ -29,9 +29,9 @@ const (
 	batchSuffix = "/receipts"
 	// batchLeavesMax is the maximum number of receipts under one signature.
 	batchLeavesMax = 1024
-	// batchLeavesSigned is how many of them the service signs together: with nine
-	// hashes a receipt is at most 700 bytes longer than one that is signed by itself,
-	// if the pool's origin has at most 150 bytes.
+	// batchLeavesSigned is the maximum number of receipts that the service signs
+	// together. With nine hashes a receipt is at most 700 bytes longer than a receipt
+	// that is signed alone, if the pool's origin has at most 150 bytes.
 	batchLeavesSigned = batchLeavesMax / 2
 )
 
@@ -118,12 +118,12 @@ func (r *batchReceipt) AppendTo(b []byte) []byte {
 
 // receiptTree is an RFC 6962 tree that keeps all hashes: the leaves, then level by
 // level up to the root. If the last hash of a level has no sibling, it is also the last
-// of the next level.
+// hash of the next level.
 type receiptTree []receiptLevel
 
 type receiptLevel struct {
 	hashes []tlog.Hash
-	// quoted are the hashes as JSON texts, one after another, because each is in many
+	// quoted holds the hashes as JSON texts in sequence, because each is part of many
 	// paths.
 	quoted []byte
 }

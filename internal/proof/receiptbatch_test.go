@@ -157,7 +157,7 @@ func TestBatchesAreTrees(t *testing.T) {
 }
 
 // TestBatchesStayShort: a receipt of the largest batch is at most 700 bytes longer than
-// the same receipt by itself, if the origin has 150 bytes.
+// the same receipt signed alone, if the origin has 150 bytes.
 func TestBatchesStayShort(t *testing.T) {
 	origin := strings.Repeat("a", 140) + "/" + strings.Repeat("b", 9)
 	require.Len(t, origin, 150)

@@ -39,8 +39,8 @@ type Salt [sha256.Size]byte
 
 func (s Salts) sum(label, text string) Salt { return s.tagger().sum(label, text) }
 
-// tagger creates salts one after another, and keeps their common initial state:
-// computing it again would take longer than the rest of a salt.
+// tagger creates salts in sequence, and keeps their common initial state, because
+// computing that state takes longer than the rest of a salt.
 type tagger struct {
 	mac hash.Hash
 	b   []byte

@@ -50,7 +50,7 @@ func (s *Scribe) prize(id string, version int64) (*draw.Prize, error) {
 
 // Lines yields the lines of entries. The entries must come in order of version from the
 // first, in one call or in several that each end with a complete draw. A line is valid
-// until the next. It ends after its first error: that of the entries, or
+// until the next line. The sequence ends after its first error: that of the entries, or
 // CodeRulesUnreadable for an entry that has no line.
 func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, error] {
 	return func(yield func(*Line, error) bool) {

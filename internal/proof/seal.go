@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Recipients are those that secrets are sealed to: the identity of any one of them can
-// unseal.
+// Recipients are the public keys to which secrets are sealed: the identity of each one
+// of them can unseal.
 type Recipients struct{ list []age.Recipient }
 
 // ParseRecipients reads age recipients, one on each line, including those of plugins.
@@ -44,7 +44,8 @@ func (r *Recipients) Seal(secret []byte) ([]byte, error) {
 	return sealed.Bytes(), nil
 }
 
-// Identities unseal what was sealed to one of them. Without any, they are nil.
+// Identities unseal secrets that were sealed to one of them. They are nil if there is
+// no identity.
 type Identities struct{ list []age.Identity }
 
 // ParseIdentities reads age identities, one on each line, including those of plugins.

@@ -42,8 +42,9 @@ func Key(seed Seed, c [sha256.Size]byte, epoch int64, beacon [sha256.Size]byte) 
 	return key
 }
 
-// Numbers returns the numbers of the versions of a committed pool, by the seeds of a
-// chain up to one that is known. It has one owner at a time. It implements urn.Seeds.
+// Numbers returns the numbers of the versions of a committed pool, as far as the known
+// seed of the chain determines them. It has one owner at a time. It implements
+// urn.Seeds.
 type Numbers struct {
 	commitment *Commitment
 	hash       [sha256.Size]byte

@@ -7,8 +7,8 @@ type Tail struct {
 	Lines []Numbered
 	// Ended means that there are no more.
 	Ended bool
-	// Writable means that the lines come from a server that accepts writes: what it
-	// lacks is lost, and not only late.
+	// Writable means that the lines come from a server that accepts writes: a line that
+	// is missing there is lost, and not only late.
 	Writable bool
 }
 
@@ -18,10 +18,10 @@ type Numbered struct {
 	Text    []byte
 }
 
-// Resume moves a scribe to the place after an entry, instead of before the first.
-// changes are the changes of rules and of prizes up to that entry, in order; added are
-// the prizes that were stocked by then. Error: CodeRulesUnreadable for a change that
-// has no line.
+// Resume moves a scribe to the place after a given entry, instead of before the first
+// entry. changes are the changes of rules and of prizes up to that entry, in order.
+// added are the prizes that were stocked up to it. Error: CodeRulesUnreadable for a
+// change that has no line.
 func (s *Scribe) Resume(changes []draw.Change, added []string) error {
 	for i := range changes {
 		if _, err := s.change(&changes[i]); err != nil {

@@ -30,8 +30,8 @@ func (t *Tree) Add(line []byte) { t.AddHash(LeafHash(line)) }
 // AddHash adds the next leaf by its hash.
 func (t *Tree) AddHash(h tlog.Hash) { t.Grow(h, func(tlog.Hash) {}) }
 
-// Grow is AddHash, and calls made with the hashes that the leaf makes: its own, and the
-// root of each perfect subtree that it completes.
+// Grow is AddHash, and calls made with each new hash: that of the leaf, and the root of
+// each perfect subtree that the leaf completes.
 func (t *Tree) Grow(h tlog.Hash, made func(tlog.Hash)) {
 	made(h)
 	for size := t.size; size&1 == 1; size >>= 1 {

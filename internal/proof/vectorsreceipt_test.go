@@ -15,7 +15,7 @@ import (
 // receiptVector is a presented receipt. Valid ones can be created again from the pool's
 // secrets: Signer signs the note, Secret salts the tags. Counts means that the rules
 // count users. Leaves are the hashes of its lines, Size is the size of the proof's
-// checkpoint. In a receipt of a batch, the field What names the part that is wrong.
+// checkpoint. For a receipt of a batch, the field What names the wrong part.
 type receiptVector struct {
 	What                            string
 	Key, Signer, Secret, Draw, User string

@@ -23,8 +23,8 @@ const (
 	RuleSignature = "signature"
 	// RuleCommitment is broken by a commitment that contradicts the log.
 	RuleCommitment = "commitment"
-	// RuleReveal is broken by a seed that does not lead to the anchor, and by one that
-	// is too early for the log's last draws.
+	// RuleReveal is broken by a seed that does not lead to the anchor, and by a seed
+	// that does not cover the log's last draws.
 	RuleReveal = "reveal"
 	// RuleLine is broken by a line that is not canonical.
 	RuleLine = "line"
@@ -69,8 +69,8 @@ type VerifyOptions struct {
 	Witnesses []*Witness
 	// Receipts are receipts, or answers with one, as JSON.
 	Receipts [][]byte
-	// Live accepts a pool that is not closed, awards whose seed is not revealed, and a
-	// folder with a running publisher: what is after its checkpoint is not read.
+	// Live accepts a pool that is not closed, awards whose seed is not revealed, and
+	// the folder of a running publisher: entries after its checkpoint are not read.
 	Live bool
 }
 
@@ -97,8 +97,8 @@ type Report struct {
 	// means that the commitment allows moves of stock at any time.
 	Passed         int64 `json:"-"`
 	StockWhileOpen bool  `json:"-"`
-	// Skipped is how many versions give nothing: an operator who knows the seed could
-	// skip unwanted numbers.
+	// Skipped is the number of versions that give nothing: an operator who knows the
+	// seed could skip unwanted numbers.
 	Skipped int64 `json:"-"`
 }
 
@@ -115,10 +115,10 @@ func findf(entry int64, rule, format string, args ...any) error {
 	return &finding{entry, rule, cut(fmt.Sprintf(format, args...), detailMax)}
 }
 
-// Verify checks the files of one pool: that its log is what was signed, and that every
-// award after the commitment follows from the committed seed, the stock, and the rules
-// of its version. An error is one of reading; what is wrong with the files is in the
-// report.
+// Verify checks the files of one pool: that the signatures cover its log, and that
+// every award after the commitment follows from the committed seed, the stock, and the
+// rules of its version. It returns an error only if reading fails; faults of the files
+// are in the report.
 func Verify(files fs.FS, o VerifyOptions) (Report, error) {
 	v := &verifier{files: files, options: o, folding: folding{drawn: newNames()}}
 	err := v.run()
@@ -232,7 +232,8 @@ func (v *verifier) readReveal() error {
 	return nil
 }
 
-// noLog returns the finding that there is no log, and when there will be one.
+// noLog returns the finding that the folder has no log, and when the log will be
+// published.
 func (v *verifier) noLog() error {
 	if _, err := fs.Stat(v.files, "reveal"); err != nil {
 		return findf(0, RuleFile, "there is no file log.jsonl: it comes with the reveal, or before it where the publisher runs with --publish-entries live")

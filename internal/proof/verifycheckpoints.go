@@ -12,9 +12,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// checkpoints are the checkpoints of the folder. A long campaign has one for each
-// second, so they are read twice and not kept: first all are verified, then each is
-// compared with the tree as the log grows to its size.
+// checkpoints are the checkpoints of the folder. A long campaign has one checkpoint for
+// each second, so they are read twice and not kept in memory. First all are verified.
+// Then each is compared with the tree when the log has grown to its size.
 type checkpoints struct {
 	latest []byte
 	// verified is the hash of the first reading, again that of the second: if they

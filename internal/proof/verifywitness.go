@@ -10,8 +10,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// readWitnesses reads the keys of the witnesses that the folder names, if it does. That
-// does not make them trusted; but signatures under their names must be theirs.
+// readWitnesses reads the keys of the witnesses that the folder names, if any. The
+// verifier does not trust them for that, but a signature under the name of a witness
+// must be valid under its key.
 func (v *verifier) readWitnesses() error {
 	b, err := v.readOptional("witnesses")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -60,8 +60,8 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	return tail.Ended, err
 }
 
-// agrees compares the tree, as far as it has grown, with what another signer signed of
-// it.
+// agrees compares the tree, as far as it has grown, with a checkpoint of another
+// signer.
 func (p *pool) agrees(c *signed) error {
 	if p.tiles.grown.Root() != c.Root {
 		return errOtherRoot(c.Size)
@@ -73,7 +73,7 @@ func errOtherRoot(version int64) error {
 	return &difference{version, "ends a log that was signed with another root"}
 }
 
-// others returns the checkpoints after the published ones that others have signed.
+// others returns the checkpoints of other signers that follow the published ones.
 func (p *pool) others(ctx context.Context, of *Pool) (all []*signed, err error) {
 	found, err := of.Signed(ctx, p.size())
 	for _, note := range found {
@@ -86,8 +86,8 @@ func (p *pool) others(ctx context.Context, of *Pool) (all []*signed, err error) 
 	return all, err
 }
 
-// publish publishes the log up to the last of lines, which follow what is published.
-// note is a checkpoint of it if there is one.
+// publish publishes the log up to the last of lines, which follow the published lines.
+// note is a checkpoint of that log, if one exists.
 func (p *pool) publish(ctx context.Context, of *Pool, lines [][]byte, note []byte) error {
 	size, root := p.tiles.size, p.tiles.grown.Root()
 	if err := p.tiles.save(size); err != nil {

@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// attend finds what each witness has cosigned, from the notes. Their lines were
-// verified before they were written.
+// attend finds, in the notes, the last size that each witness has cosigned. Their lines
+// were verified before they were written.
 func (p *pool) attend() error {
 	for _, w := range p.options.Witnesses {
 		a := &attendance{Witness: w}
@@ -43,8 +43,9 @@ func (p *pool) lacking() bool {
 // at once.
 const backlogMax = 500
 
-// makeUp requests what is missing from witnesses that were unavailable, in the order of
-// the sizes, because a witness only moves forward.
+// makeUp requests missing cosignatures from witnesses that were unavailable. It
+// requests them in the order of the sizes, because a witness never cosigns a smaller
+// size later.
 func (p *pool) makeUp(outer context.Context, on Source) error {
 	ctx, cancel := context.WithTimeout(outer, p.options.patience)
 	defer cancel()
@@ -136,7 +137,7 @@ func (p *pool) cosignature(ctx context.Context, a *attendance, note []byte) (str
 }
 
 // witness requests cosignatures of the new checkpoint from all witnesses that have
-// cosigned the one before, and returns it with their lines.
+// cosigned the previous one, and returns it with their lines.
 func (p *pool) witness(ctx context.Context, note []byte) []byte {
 	ctx, cancel := context.WithTimeout(ctx, p.options.patience)
 	defer cancel()

@@ -20,8 +20,8 @@ import (
 type disk struct {
 	root *os.Root // the publisher's folder
 	dir  string   // the pool's folder, in it
-	// names are the folders whose names are not on the disk yet, fresh the files whose
-	// content is not, and stale the files to remove once they are.
+	// names are the folders whose entries are not on the disk yet, fresh the files
+	// whose content is not, and stale the files to remove once the others are.
 	names        map[string]bool
 	fresh, stale []string
 	// step, in tests, is called before and after each change of a file.
@@ -204,7 +204,7 @@ func (d *disk) cut(name string, length int64) error {
 }
 
 // syncsMax is how many files are synced at once: a file system flushes concurrent syncs
-// with one write of its journal, but separate ones with one each.
+// with one write of its journal, but sequential syncs with one write each.
 const syncsMax = 64
 
 // settle returns when all files and names are on the disk.
@@ -217,7 +217,7 @@ func (d *disk) settle() error {
 				if err := d.flush(path); !d.names[path] || !errors.Is(err, fs.ErrNotExist) {
 					return err
 				}
-				return nil // a folder that was removed has no names
+				return nil // a folder that was removed has no entries to sync
 			})
 		}
 		if err := all.Wait(); err != nil {

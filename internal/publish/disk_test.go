@@ -27,8 +27,8 @@ func diskOf(tb testing.TB, dir string, step func()) *disk {
 }
 
 // TestPlantedLinks: a link that the owner of the folder planted is not followed,
-// neither for a file that is replaced nor for one that grows. The double opens a link
-// without a check, and overwrites its target.
+// neither for a file that is replaced nor for a file that grows. The broken double
+// opens a link without a check, and overwrites its target.
 func TestPlantedLinks(t *testing.T) {
 	t.Parallel()
 	precious := filepath.Join(t.TempDir(), "precious")
@@ -107,7 +107,7 @@ func (e elsewhere) isUntouched() bool {
 
 // TestPlantedFolderLinks: a link in the place of a folder is not followed out of the
 // publisher's folder, whether it existed before, leads to nothing yet, or is put there
-// between two steps. TestPlantedTopLinks has the double, plain paths.
+// between two steps. TestPlantedTopLinks has the broken double, which uses plain paths.
 func TestPlantedFolderLinks(t *testing.T) {
 	t.Parallel()
 	// Each act needs the folder tile, which is planted.

@@ -107,9 +107,10 @@ func versionOf(line []byte) (v int64, whole bool) {
 	return v, err == nil && bytes.HasSuffix(line, []byte("\n"))
 }
 
-// add appends lines, which follow the existing ones. Their complete bundles come first:
-// the length of the log says how far both are. Lines share memory with many others:
-// those of the block are copied, because they stay until it is complete.
+// add appends lines, which follow the existing ones. Their complete bundles come first,
+// so that the length of the log is the progress of both. A line shares memory with many
+// others. The lines of the block are copied, because they are kept until the block is
+// complete.
 func (e *entries) add(lines [][]byte) error {
 	for _, line := range lines {
 		e.size++

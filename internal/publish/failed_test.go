@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFailedPassTakesNothingAway: a pass that could not write a file takes nothing away that is
-// published, and keeps no later pass from its work, whatever became of the files
+// TestFailedPassTakesNothingAway: a pass that could not write a file removes no
+// published data, and does not prevent a later pass, whatever happened to the files
 // that it wrote.
 func TestFailedPassTakesNothingAway(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "public")

@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// difference is an entry whose row differs from what was signed.
+// difference is an entry whose row differs from the signed entry.
 type difference struct {
 	version int64
 	what    string
@@ -19,7 +19,7 @@ type difference struct {
 // Error implements error.
 func (d *difference) Error() string { return fmt.Sprintf("version %d %s", d.version, d.what) }
 
-// same compares lines, starting at from, with what is published of them.
+// same compares lines, starting at from, with the published lines.
 func (p *pool) same(from int64, tail *proof.Tail) error {
 	to := min(p.size(), from+int64(len(tail.Lines))-1)
 	var hashes []tlog.Hash

@@ -20,9 +20,9 @@ func forkable(t *testing.T) (*Publisher, *rows, *int) {
 	return p, r, forks
 }
 
-// TestForks: if the rows differ from what was signed, nothing more is signed, and the
-// first version that differs is named, by this publisher and the next. Rows that are
-// repaired are published again.
+// TestForks: if the rows differ from the signed log, nothing more is signed. This
+// publisher and the next one name the first version that differs. Repaired rows are
+// published again.
 func TestForks(t *testing.T) {
 	t.Parallel()
 	for name, fork := range map[string]struct {
@@ -59,8 +59,8 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// TestEditedRows: a row that others follow is found by comparing again, in a normal
-// pass or in one that compares everything.
+// TestEditedRows: an edited row that is followed by other rows is found by a repeated
+// comparison, in a normal pass or in a pass that compares everything.
 func TestEditedRows(t *testing.T) {
 	t.Parallel()
 	p, r, _ := forkable(t)
@@ -71,8 +71,8 @@ func TestEditedRows(t *testing.T) {
 	require.ErrorContains(t, q.Pass(t.Context(), s, true), "version 699 is not the one that was signed")
 }
 
-// TestLaggingStandbyIsNoFork: rows that a standby lacks are no fork, and those that it
-// has are published without a write to its database.
+// TestLaggingStandbyIsNoFork: rows that a standby lacks do not count as a fork, and the
+// rows that it has are published without a write to its database.
 func TestLaggingStandbyIsNoFork(t *testing.T) {
 	t.Parallel()
 	p, r, forks := forkable(t)
@@ -91,8 +91,8 @@ func TestLaggingStandbyIsNoFork(t *testing.T) {
 	require.ErrorContains(t, p.Pass(t.Context(), r, false), "version 695 is not the one that was signed")
 }
 
-// TestCheckpointsOfOthersAreCompared: checkpoints that were signed elsewhere are compared and
-// published; one with another root is a fork.
+// TestCheckpointsOfOthersAreCompared: checkpoints that were signed elsewhere are
+// compared and published; a checkpoint with another root is a fork.
 func TestCheckpointsOfOthersAreCompared(t *testing.T) {
 	t.Parallel()
 	p, r, _ := forkable(t)

@@ -30,8 +30,8 @@ func (r roomy) Lines(ctx context.Context, from int64, limit int) (proof.Tail, er
 	return tail, err
 }
 
-// TestPublisherHoldsLittlePerPool: what a publisher holds of a pool between two passes is a few lines
-// and hashes, whatever it has published.
+// TestPublisherHoldsLittlePerPool: between two passes a publisher holds only a few
+// lines and hashes of a pool, however much it has published.
 func TestPublisherHoldsLittlePerPool(t *testing.T) { //nolint:paralleltest // it measures the heap
 	const most = 1 << 20
 	heap := func() int64 {

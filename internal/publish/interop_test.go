@@ -83,7 +83,7 @@ func TestInterop(t *testing.T) {
 	require.EqualValues(t, size, strings.Count(string(all), "\n"))
 }
 
-// TestPages: what a publisher holds grows with its pages and not with the log, even
+// TestPages: the memory of a publisher grows with its pages and not with the log, even
 // while it catches up.
 func TestPages(t *testing.T) {
 	t.Parallel()

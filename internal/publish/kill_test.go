@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stages are the heads at which the publisher that is killed makes its passes: an open
-// pool, one whose bundles become full, and one that is revealed.
+// stages are the heads at which the killed publisher makes its passes: an open pool, a
+// pool whose bundles become full, and a revealed pool.
 func stages() []Head {
 	return []Head{
 		{PoolID: "spring", Version: 3, Mark: 3}, {PoolID: "spring", Version: 255, Mark: 255},
@@ -71,10 +71,11 @@ func killed(t *testing.T, dir string, live bool, at int) bool {
 	return true
 }
 
-// TestKilledAnywhere: a publisher that is killed at any step of its files leaves a
-// folder from which the next continues to the same tree; no checkpoint is ever smaller
-// than or different from an earlier one, and each was in the database first. What was
-// written and not signed is not binding: its rows may be lost.
+// TestKilledAnywhere: a publisher that is killed at any step of writing its files
+// leaves a folder from which the next publisher continues to the same tree. No
+// checkpoint is ever smaller than an earlier one or contradicts it, and each was in the
+// database first. Lines that were written but not signed are not binding: their rows
+// may be lost.
 func TestKilledAnywhere(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -132,7 +133,7 @@ func killedAndWell(t *testing.T, live bool, at int) bool {
 }
 
 // cutTorn returns a folder without its last checkpoint if the kill happened while that
-// was written: a reader without --live may wait for it.
+// checkpoint was written: a reader without --live may wait for it.
 func cutTorn(t *testing.T, dir string) string {
 	own := t.TempDir()
 	b, err := os.ReadFile(filepath.Join(dir, "spring", allName))

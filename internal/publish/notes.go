@@ -49,7 +49,7 @@ func (n *notes) parse(b []byte) (*signed, error) {
 const noteMax = 1 << 16
 
 // recover returns the last checkpoint, nil if there is none. It removes an incomplete
-// one: nobody has seen it.
+// checkpoint, because no reader can have used it.
 func (n *notes) recover() (*signed, error) {
 	f, err := n.disk.open(allName)
 	if errors.Is(err, fs.ErrNotExist) {

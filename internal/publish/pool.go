@@ -23,8 +23,8 @@ type Source interface {
 	// Signed returns signed checkpoints of more than after entries, in order of their
 	// sizes, a page of them.
 	Signed(ctx context.Context, after int64) ([][]byte, error)
-	// Keep stores a checkpoint before it is published, or the same one with more
-	// signatures. Error: ErrForked if another was signed for its size.
+	// Keep stores a checkpoint before it is published, or adds signatures to it. Error:
+	// ErrForked if another checkpoint was signed for its size.
 	Keep(ctx context.Context, size int64, note []byte) error
 }
 

@@ -28,8 +28,7 @@ type Options struct {
 	// Live publishes the log before the reveal.
 	Live bool
 	Log  *slog.Logger
-	// Forked is called for each pool whose rows are found to differ from what was
-	// signed.
+	// Forked is called for each pool whose rows differ from the signed log.
 	Forked func()
 	// Passed is called after each pass in which no pool failed, except for those that are
 	// forked.
@@ -55,12 +54,12 @@ type Publisher struct {
 	lock    *flock.Flock
 	client  *http.Client
 	pools   map[string]*pool
-	// turn is the index of the pool that is compared again next.
+	// turn is the index of the pool whose repeated comparison is next.
 	turn int
 }
 
-// New takes a folder exclusively for this publisher. Errors: another publisher has it;
-// those of files.
+// New locks a folder exclusively for this publisher. Errors: that of a folder which
+// another publisher has locked, and those of files.
 func New(o Options) (*Publisher, error) {
 	root, err := openRoot(o.Dir)
 	if err != nil {

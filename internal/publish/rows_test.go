@@ -35,7 +35,7 @@ type rows struct {
 	signer   note.Signer
 	key      string
 	pageSize int
-	// meanwhile, if not nil, is called once before lines are read.
+	// meanwhile, if not nil, is called once, before lines are read.
 	meanwhile func()
 }
 

@@ -75,7 +75,7 @@ func (t *tiles) leaves(from, to int64) ([]tlog.Hash, error) {
 	return t.ReadHashes(places)
 }
 
-// save writes the tiles that a tree of size has and the signed one does not have.
+// save writes the tiles of a tree of the given size that the signed tree does not have.
 func (t *tiles) save(size int64) error {
 	for _, tile := range tlog.NewTiles(tileHeight, t.signed.N, size) {
 		data, err := tlog.ReadTileData(tile, t)

@@ -57,8 +57,8 @@ type conflict struct{ size int64 }
 // Error implements error.
 func (c *conflict) Error() string { return fmt.Sprintf("the witness has cosigned %d entries", c.size) }
 
-// cosign requests the line of a cosignature. If the witness knows another size than
-// expected, it is asked once more, from that size.
+// cosign requests the line of a cosignature. If the last size of the witness differs
+// from the expected one, cosign repeats the request once, from that size.
 func (a *attendance) cosign(ctx context.Context, client *http.Client, r tlog.HashReader, c *signed) (string, error) {
 	line, err := a.ask(ctx, client, r, c)
 	if said, ok := errors.AsType[*conflict](err); ok {

@@ -66,8 +66,9 @@ func (r *rows) cosignedBy(t *testing.T, dir, key string) (with, without []int64)
 	return with, without
 }
 
-// TestWitness: checkpoints are cosigned, including earlier ones and those from while
-// the witness was unavailable; nothing waits for it. The database has the cosignatures.
+// TestWitness: checkpoints are cosigned, including earlier ones and those that were
+// made while the witness was unavailable. Publishing does not wait for the witness. The
+// database has the cosignatures.
 func TestWitness(t *testing.T) {
 	t.Parallel()
 	keys := newRows("").key
@@ -97,7 +98,8 @@ func TestWitness(t *testing.T) {
 		require.Equal(t, string(kept[c.Size]), string(c.note))
 	}
 
-	// The next publisher of the folder knows what the witness has cosigned.
+	// The next publisher of the folder continues from the last size that the witness
+	// has cosigned.
 	require.NoError(t, p.Close())
 	asked := w.Asked.Load()
 	again := open(t, p.options)
@@ -113,9 +115,9 @@ func TestWitness(t *testing.T) {
 	require.Empty(t, without)
 }
 
-// TestWitnessOfOthers: a checkpoint that somebody else signs, as a close does, is
-// cosigned like the publisher's own, even if the pool has changed by the time that its
-// rows are read.
+// TestWitnessOfOthers: a checkpoint of another signer, such as that of a close, is
+// cosigned like the publisher's own, even if the pool has changed by the time its rows
+// are read.
 func TestWitnessOfOthers(t *testing.T) {
 	t.Parallel()
 	w := witnesstest.Start(t, newRows("").key)
@@ -141,8 +143,8 @@ func TestWitnessOfOthers(t *testing.T) {
 	}
 }
 
-// TestWitnessRefusesForks: the double refuses what a real witness refuses, and the
-// publisher continues without it.
+// TestWitnessRefusesForks: the witness for tests refuses every request that a real
+// witness refuses, and the publisher continues without it.
 func TestWitnessRefusesForks(t *testing.T) {
 	t.Parallel()
 	w := witnesstest.Start(t, newRows("").key)
@@ -163,8 +165,9 @@ func TestWitnessRefusesForks(t *testing.T) {
 	require.EqualValues(t, 300, w.Size(origin))
 }
 
-// TestWitnessThatHangs: a witness that does not answer, and ones with invalid answers,
-// delay no checkpoint for longer than patience, and then not at all for a while.
+// TestWitnessThatHangs: witnesses that do not answer, or answer invalidly, delay a
+// checkpoint for at most patience. After that they are skipped for a while and delay
+// none.
 func TestWitnessThatHangs(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

@@ -21,9 +21,9 @@ type backend struct {
 	sealing sealing
 }
 
-// sealing is how pools are committed: to whom their seeds are sealed, nil for nobody,
-// who else can unseal them, and the host under which their logs are published, "" for
-// the host that a call names.
+// sealing holds the settings for committing pools: the recipients to which seeds are
+// sealed (nil for none), the identities that can unseal them, and the host under which
+// logs are published ("" for the host that a call names).
 type sealing struct {
 	To, Escrow *proof.Recipients
 	origin     string

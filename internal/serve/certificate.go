@@ -52,8 +52,8 @@ func (c *certificate) show(r prometheus.Registerer) {
 	})
 }
 
-// config returns settings that present the current certificate. Of the suites of TLS
-// 1.2 they allow those with authenticated encryption.
+// config returns settings that present the current certificate. For TLS 1.2 they allow
+// only suites with authenticated encryption.
 func (c *certificate) config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -82,9 +82,10 @@ func (a *authorities) use(texts [][]byte) error {
 	return nil
 }
 
-// ask makes a handshake with the settings request a certificate of one of the current
-// authorities from the caller. A caller without one is served as well: which calls need
-// one is decided for each call, also on a connection that is older than a change.
+// ask makes the handshake request a certificate of one of the current authorities from
+// the caller. A caller without a certificate is served as well: each call is checked
+// separately whether it needs one, even on a connection from before a change of the
+// settings.
 func (a *authorities) ask(settings *tls.Config) {
 	settings.ClientAuth = tls.RequestClientCert
 	base := settings.Clone()

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// watchCodes shows what is watched of codes, read about every watchEvery until stop is
-// called. What the database does not say stays as it was.
+// watchCodes exports the watched numbers of codes, and reads them about every
+// watchEvery until stop is called. If a read fails, the last numbers stay.
 func watchCodes(to prometheus.Registerer, store *stock.Store) (stop func()) {
 	var last atomic.Pointer[stock.Reserves]
 	last.Store(&stock.Reserves{})

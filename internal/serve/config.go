@@ -196,8 +196,8 @@ func (c *Config) Validate() error {
 	)
 }
 
-// The minimum lengths of tokens exclude those that can be guessed by trying. On
-// loopback only programs of this machine can try.
+// The minimum lengths of tokens prevent guessing by trial. On loopback only programs of
+// this machine can try.
 const (
 	tokenMin     = 8
 	tokenOpenMin = 16
@@ -290,7 +290,7 @@ func checkAddress(flag, address string) error {
 	return nil
 }
 
-// validateAddress checks what is required on an address that others can reach.
+// validateAddress checks the requirements for an address that other machines can reach.
 func (c *Config) validateAddress(loopback bool, flags *pflag.FlagSet) error {
 	if loopback {
 		return nil
@@ -320,9 +320,9 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// readConnections sets the most connections to the default, or checks what was
-// given: beyond the descriptors no connection can be accepted, not even that of
-// a health check.
+// readConnections sets the maximum number of connections to the default, or checks the
+// given number: without a free descriptor no connection can be accepted, not even that
+// of a health check.
 func (c *Config) readConnections(limit uint64) error {
 	switch {
 	case c.connections < 0 || c.connections > 1_000_000:

@@ -82,7 +82,7 @@ func demo(ctx context.Context, c *Config, w io.Writer, store *stock.Store, addr 
 }
 
 // header returns curl's option for a token. A token that came from a file is read from
-// there again and not printed: standard output may be a log. Of a token in the file of
+// there again and not printed: standard output may be a log. For a token in the file of
 // tokens, only the digest is known.
 func header(token, file, variable string) string {
 	switch {
@@ -131,9 +131,9 @@ func lockScheme(url string) string {
 	return scheme
 }
 
-// demoSeeds gives the demo an identity, and has it seal to that, where it was given
-// neither and its database is a file: a file beside that. On a server the instances
-// of a demo would each have another.
+// demoSeeds gives the demo an identity in a file beside the database file, and makes it
+// the recipient of seeds. It does so only if neither was given and the database is a
+// file: with a database server each instance of a demo would get a different identity.
 func (c *Config) demoSeeds(store *stock.Store, url string) error {
 	if c.sealTo != nil || c.unsealBy != nil || store.Dialect() != "sqlite" {
 		return nil
@@ -155,8 +155,8 @@ func (c *Config) demoSeeds(store *stock.Store, url string) error {
 	return nil
 }
 
-// ensureIdentity reads the file of an identity, and makes it where there is none. It
-// gets its name when it is whole.
+// ensureIdentity reads the file of an identity, and creates it if it does not exist.
+// The file gets its name when it is complete.
 func ensureIdentity(path string) (string, error) {
 	text, err := setting.ReadPrivate(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -172,13 +172,13 @@ func ensureIdentity(path string) (string, error) {
 	return made, os.Rename(path+".new", path)
 }
 
-// demoVerifiableMax bounds the pools of verifiable draws that demos have closed: with
-// each one that was tried to its end, the next has another name.
+// demoVerifiableMax bounds the number of demo pools for verifiable draws: once a user
+// has closed one of them, the next demo uses the next name.
 const demoVerifiableMax = 1000
 
-// verifiablePool makes a pool that is committed to its numbers, or finds the one that
-// is still open. It returns its id, "" where seeds can be sealed and unsealed by
-// nobody.
+// verifiablePool creates a pool that is committed to its numbers, or finds the one that
+// is still open. It returns the pool's id, "" if there is no key to seal and unseal
+// seeds.
 func verifiablePool(ctx context.Context, c *Config, store *stock.Store) (string, error) {
 	if c.sealTo == nil || c.unsealBy == nil {
 		return "", nil
@@ -197,9 +197,9 @@ func verifiablePool(ctx context.Context, c *Config, store *stock.Store) (string,
 	return "", errors.New("the demo has closed too many pools of verifiable draws: begin with another database")
 }
 
-// openCommitted makes, commits and opens a pool, as far as that was not done before.
-// Errors: CodePoolClosed, CodePoolOpen for one that was opened without, and
-// CodeSeedUnavailable for one of another identity.
+// openCommitted creates, commits and opens a pool, and skips steps that were done
+// before. Errors: CodePoolClosed, CodePoolOpen for a pool that was opened without a
+// commitment, and CodeSeedUnavailable for a pool of another identity.
 func openCommitted(ctx context.Context, c *Config, store *stock.Store, id string) error {
 	p := draw.Pool{ID: id, Name: "Demo of verifiable draws", State: draw.StatePaused, Prizes: demoPrizes()}
 	if _, err := store.CreatePool(ctx, p, demoActor); err != nil && draw.CodeOf(err) != draw.CodePoolExists {

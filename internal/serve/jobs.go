@@ -129,7 +129,7 @@ func startJobs(ctx context.Context, c *Config, store *stock.Store, r prometheus.
 	}
 	loading, cancel := context.WithTimeout(ctx, loadMax)
 	defer cancel()
-	// The first two are tried again: a service whose schema has no jobs can serve
+	// The first two are retried, because a service whose schema has no jobs can serve
 	// draws.
 	if err := errors.Join(store.AddJobs(loading, job.Wanted(loading, definitions)), j.memory.Load(loading), c.jobs.askForCatalogue(loading, store)); err != nil {
 		log.Warn("jobs and the catalogue could not be read yet", "error", err)
@@ -157,7 +157,7 @@ func (j *jobFlags) askForCatalogue(ctx context.Context, store *stock.Store) erro
 	}
 	_, err = store.WantJob(ctx, catalogue.JobName, "serve")
 	if draw.CodeOf(err) == draw.CodeJobRunning {
-		return nil // by another instance that was started with the same address
+		return nil // another instance that was started with the same address has requested it
 	}
 	return err
 }

@@ -32,8 +32,8 @@ type listeners struct {
 	files []*reloaded
 }
 
-// openListeners listens. Who reaches the service is judged by the resolved address: a
-// name may resolve to any.
+// openListeners listens. The resolved address decides whether other machines can reach
+// the service, because a name may resolve to any address.
 func (c *Config) openListeners(cmd *cobra.Command) (d *listeners, err error) {
 	d = &listeners{}
 	defer func() {

@@ -30,8 +30,8 @@ func (l *lockFlags) flags(f *pflag.FlagSet) {
 // lockWaitFlag is the name of the flag of the maximum wait.
 const lockWaitFlag = "lock-wait"
 
-// fit limits the wait to half of a request's time: otherwise known keys are looked up
-// in vain after other draws that have waited longer.
+// fit limits the wait for a lock to half of a request's time. Otherwise, known keys
+// that queue after draws which wait for the lock would time out before their lookup.
 func (l *lockFlags) fit(timeout time.Duration) {
 	l.asked = l.wait
 	l.wait = min(l.wait, timeout/2)

@@ -8,7 +8,7 @@ import (
 )
 
 // memoryPart is the part of the container's memory that the Go runtime may use; the
-// rest is for memory that the runtime does not count.
+// rest is for memory that the runtime does not manage.
 const memoryPart = 0.9
 
 // limitMemory makes the runtime collect garbage before the container's memory is used

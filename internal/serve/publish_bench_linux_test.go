@@ -18,10 +18,10 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// BenchmarkPublish publishes the log of a pool live, which has got 10,000 awards since
-// the pass before. Its figures are processor times of an entry: ns-self of this process,
-// ns-kernel of what the kernel does for it, which is files, and ns-server of the session
-// that reads the rows, on PostgreSQL. They hold on a busy machine, where the time that
+// BenchmarkPublish publishes the log of a pool that has got 10,000 awards since the
+// previous pass. Its figures are processor times per entry: ns-self of this process,
+// ns-kernel of the kernel's work for it on files, and ns-server of the session that
+// reads the rows, on PostgreSQL. They hold on a busy machine, where the time that
 // passes says nothing.
 //
 //	go test -run '^$' -bench Publish -benchtime 20x -count 6 ./internal/serve | tee new.txt

@@ -24,8 +24,9 @@ type awaited struct {
 	since   time.Time
 }
 
-// lag returns how long the oldest entry has had no checkpoint, by the heads that were
-// read at the moment now. It is 0 if no publisher follows any of the pools.
+// lag returns for how long the oldest unsigned entry has had no checkpoint, by the
+// heads that were read at the moment now. It is 0 if no publisher follows any of the
+// pools.
 func (u *unsigned) lag(heads []stock.SignedHead, now time.Time) (oldest time.Duration) {
 	before, isFollowed := u.pools, false
 	u.pools = map[string]awaited{}
@@ -51,8 +52,8 @@ func (u *unsigned) lag(heads []stock.SignedHead, now time.Time) (oldest time.Dur
 	return oldest
 }
 
-// watchPublishing shows the lag of the publisher, read about every watchEvery until
-// stop is called. What the database does not say stays as it was.
+// watchPublishing exports the lag of the publisher, and reads it about every watchEvery
+// until stop is called. If a read fails, the last number stays.
 func watchPublishing(to prometheus.Registerer, store *stock.Store) (stop func()) {
 	var last atomic.Int64
 	promauto.With(to).NewGaugeFunc(prometheus.GaugeOpts{

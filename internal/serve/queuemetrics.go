@@ -7,8 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// queueMetrics exports the waiting draws of the pools that have the most of them, at most
-// watchedPoolsMax pools, and of all others together. It implements prometheus.Collector.
+// queueMetrics exports the waiting draws of the pools with the longest queues, at most
+// watchedPoolsMax pools, and of all other pools together. It implements
+// prometheus.Collector.
 type queueMetrics struct {
 	// waiting returns the number of draws without an answer by pool, and that of pools
 	// that may not exist.

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestQueuesByPoolAreBounded: the longest queues have their own series, the others share
-// one, and without waiting draws there is only that one.
+// TestQueuesByPoolAreBounded: the longest queues have their own series, the others
+// share one, and without waiting draws there is only the shared series.
 func TestQueuesByPoolAreBounded(t *testing.T) {
 	t.Parallel()
 	waiting, unread := map[string]int{}, 0

@@ -30,8 +30,8 @@ func (m *standbyMetrics) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(m.required, prometheus.GaugeValue, float64(s.Required))
 }
 
-// watchStandbys shows the standbys of the database, read about every watchEvery until stop
-// is called. What the database does not say stays as it was.
+// watchStandbys exports the standbys of the database, and reads them about every
+// watchEvery until stop is called. If a read fails, the last numbers stay.
 func watchStandbys(to prometheus.Registerer, store *stock.Store) (stop func()) {
 	m := &standbyMetrics{
 		connected: prometheus.NewDesc("drawsvc_database_standbys", "Standbys, replicas or other nodes that are connected to the database's primary.", nil, nil),

@@ -32,6 +32,6 @@ func notify(state string, log *slog.Logger) {
 	}
 }
 
-// endMax bounds the end of the service, from the end of the delay on: the server takes
-// 13.5 s of it at most, and 15 are promised, on a busy machine too.
+// endMax bounds the shutdown of the service after the delay: the server takes at most
+// 13.5 s of it, and at most 15 s are promised, even on a busy machine.
 const endMax = 14 * time.Second

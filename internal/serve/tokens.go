@@ -91,8 +91,8 @@ func (t *tokens) follow(name, path string, use func(text []byte) error) {
 	t.files = append(t.files, &reloaded{name: name, paths: []string{path}, warn: t.warnOfUnread, use: func(texts [][]byte) error { return use(texts[0]) }})
 }
 
-// replace makes the tokens of a flag, together with those of the others, the valid
-// ones. Those that contradict each other change nothing.
+// replace replaces the tokens of a flag; the valid tokens are these and those of the
+// other flags. If tokens contradict each other, nothing changes.
 func (t *tokens) replace(flag string, found []access.Token, unread []string) error {
 	next := maps.Clone(t.from)
 	next[flag] = found

@@ -153,7 +153,7 @@ func (m *poolMetrics) collectBudgets(r *reading, gauge func(*prometheus.Desc, fl
 	}
 }
 
-// boundLevels keeps the first pools and adds the others up as one.
+// boundLevels keeps the first pools and adds up the others as one.
 func boundLevels(levels []draw.Level, most int) []draw.Level {
 	kept := make([]draw.Level, 0, most+1)
 	rest := draw.Level{PoolID: otherPools}
@@ -173,7 +173,7 @@ func boundLevels(levels []draw.Level, most int) []draw.Level {
 	return kept
 }
 
-// read makes the next reading. What cannot be read stays unchanged.
+// read makes the next reading. Numbers that cannot be read stay unchanged.
 func (m *poolMetrics) read(ctx context.Context, db poolReader) {
 	next := *m.last.Load()
 	if schema, err := db.Schema(ctx); err == nil {

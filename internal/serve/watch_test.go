@@ -20,7 +20,7 @@ import (
 )
 
 // TestLowPrizesAreWarnedOfOnce: a prize below the warning level of the rules causes one
-// line, and another one only after it was above.
+// log line, and a second line only after the prize was above the level.
 func TestLowPrizesAreWarnedOfOnce(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
@@ -92,7 +92,7 @@ func TestUnreadableRulesAreSaid(t *testing.T) {
 	reads(2)
 }
 
-// TestLateItemsAreMeasured: what counts is an item that is due and not done, except a moment,
+// TestLateItemsAreMeasured: an item counts if it is due and not done, except a moment,
 // which waits for a draw.
 func TestLateItemsAreMeasured(t *testing.T) {
 	t.Parallel()
@@ -112,8 +112,8 @@ func TestLateItemsAreMeasured(t *testing.T) {
 	require.Zero(t, overdue(), "it is done")
 }
 
-// TestPoolsWithMetricsAreBounded: the first have their own metrics, and the others
-// share one.
+// TestPoolsWithMetricsAreBounded: the first pools have their own metrics, and the
+// others share one.
 func TestPoolsWithMetricsAreBounded(t *testing.T) {
 	t.Parallel()
 	var levels []draw.Level

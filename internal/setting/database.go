@@ -35,8 +35,8 @@ func (d *Database) Flag(c *cobra.Command, env Environment) {
 const openMax = 10 * time.Second
 
 // Read returns the URL. A command without --server must not use the default database if
-// the environment names a service: it would work on an empty database, and seem to have
-// worked on the service's.
+// the environment names a service: it would work on an empty database, although the
+// user means the service's database.
 func (d *Database) Read(c *cobra.Command) (string, error) {
 	flags := c.Flags()
 	_, isSet := d.lookUp(Variable(ServerFlag))

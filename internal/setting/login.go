@@ -45,9 +45,9 @@ func parseLogin(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// next returns the user and password of the next connection, as the file has them now: a
-// changed password is used at once. It returns the last ones that could be used, nil for
-// those of the URL that was opened.
+// next returns the user and password of the next connection from the current file, so
+// that a changed password is used at once. If the file cannot be used, it returns the
+// last ones that could; nil means those of the opened URL.
 func (l *Login) next() *url.Userinfo {
 	if text, err := ReadPrivate(l.path); err == nil {
 		_ = l.Use(text) // whoever follows the file reports it

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Printf is fmt.Fprintf for text that people read. Texts among args, which may come
-// from a service or a database that somebody else writes, cannot move the cursor, set a
+// Printf is fmt.Fprintf for text that people read. Texts among args may come from a
+// service or a database that another party writes. They cannot move the cursor, set a
 // title or begin a line: only the format contains line ends.
 func Printf(w io.Writer, format string, args ...any) (int, error) {
 	safe := make([]any, len(args))

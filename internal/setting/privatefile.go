@@ -10,8 +10,8 @@ import (
 const PrivateMax = 1 << 20
 
 // ReadPrivate reads a file that contains a secret, tokens or a key. A link in its place
-// is followed only if nobody else can have put it there: it belongs to root, like those
-// of Kubernetes, or to the account of the process.
+// is followed only if it belongs to root, like those of Kubernetes, or to the account
+// of the process, so that no other account can have created it.
 func ReadPrivate(path string) ([]byte, error) {
 	f, err := openPrivate(path)
 	if err != nil {

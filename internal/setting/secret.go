@@ -64,7 +64,7 @@ func (s *Secret) ReadURL(flags *pflag.FlagSet) (string, error) {
 }
 
 // holdsRawPassword reports whether the password of a URL contains a character that ends
-// it. Such a URL must not be used: a part of the password would be taken for the host,
+// it. Such a URL must not be used: a part of the password would be parsed as the host,
 // and sent to the name servers.
 func holdsRawPassword(text string) bool {
 	_, rest, ok := strings.Cut(text, "://")
@@ -108,10 +108,11 @@ func (s *Secret) isSecret() bool {
 }
 
 const (
-	// OthersMayUse are the bits of a file's mode that let others read or write, or the
-	// group write: the group of a secret may be that of the service.
+	// OthersMayUse are the bits of a file's mode that allow others to read or write, or
+	// the group to write. Reading by the group is allowed, because the group of a
+	// secret may be the service's.
 	OthersMayUse os.FileMode = 0o027
-	// OthersMayWrite are the bits that let others write.
+	// OthersMayWrite are the bits that allow others to write.
 	OthersMayWrite os.FileMode = 0o022
 )
 

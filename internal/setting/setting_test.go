@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestErrorBecomesOneLine: an error of several lines is one, and what it repeats is said once.
+// TestErrorBecomesOneLine: an error of several lines becomes one line, without
+// repetitions.
 func TestErrorBecomesOneLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -1,5 +1,6 @@
 // Package witnesstest provides a witness for tests: a real server on loopback that
-// cosigns what is consistent with what it has cosigned, and refuses everything else.
+// cosigns checkpoints that are consistent with those that it has cosigned, and refuses
+// all others.
 package witnesstest
 
 import (
@@ -84,8 +85,8 @@ func (w *Witness) serve(out http.ResponseWriter, r *http.Request) {
 	_, _ = out.Write(answer)
 }
 
-// add cosigns a checkpoint, whose log must be known, and which must be consistent with
-// what was cosigned.
+// add cosigns a checkpoint. Its log must be known, and it must be consistent with the
+// last cosigned checkpoint.
 func (w *Witness) add(body []byte) (status int, answer []byte) {
 	head, signed, _ := bytes.Cut(body, []byte("\n\n"))
 	lines := strings.Split(string(head), "\n")
