@@ -48,8 +48,8 @@ func tellsOfAbsence(log []map[string]any, batches, seconds int) error {
 	return nil
 }
 
-// TestAbsenceIsFewLines: while a database is away, there is a log line at the start,
-// one a second, and one at the end; the same holds for the readiness.
+// TestAbsenceIsFewLines: while a database is unreachable, there is a log line at the
+// start, one a second, and one at the end; the same holds for the readiness.
 func TestAbsenceIsFewLines(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "postgres")

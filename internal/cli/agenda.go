@@ -173,7 +173,7 @@ func agendaListCommand(env setting.Environment) *cobra.Command {
 }
 
 // openAgenda returns the open items of a pool, in the order in which they will be
-// carried out, and what is shown of hidden ones.
+// carried out, and the visible form of hidden items.
 func openAgenda(ctx context.Context, on *api.Client, pool string) ([]draw.Item, []draw.Hidden, error) {
 	lines, err := on.Agenda(ctx, pool, true)
 	if err != nil {
@@ -296,7 +296,7 @@ func plannedBefore(replayed bool) string {
 	return "; this key was used already, and nothing was planned again"
 }
 
-// keyFlag names what is planned, so that it is planned once; "" is no key.
+// keyFlag names the planned items, so that they are planned once; "" means no key.
 type keyFlag string
 
 func (k *keyFlag) flag(c *cobra.Command) {

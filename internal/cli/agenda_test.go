@@ -32,7 +32,8 @@ func planSoon(tb testing.TB, plan func(at time.Time) outcome) time.Time {
 	return time.Time{}
 }
 
-// TestAgendaCommands: all of them on each database, and what they refuse.
+// TestAgendaCommands runs all agenda commands on each database, including arguments
+// that they refuse.
 func TestAgendaCommands(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)
@@ -98,8 +99,9 @@ func TestAgendaCommands(t *testing.T) {
 	})
 }
 
-// TestAgendaOfService: a pool follows its agenda without draws, a draw sees what is due
-// at once, and what came due while no service ran is carried out in order by the next.
+// TestAgendaOfService: a pool follows its agenda without draws, due items affect a draw
+// at once, and the next service carries out, in order, the items that became due while
+// no service ran.
 func TestAgendaOfService(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)

@@ -30,7 +30,7 @@ func arguments(n int) cobra.PositionalArgs {
 }
 
 // near is the maximum number of wrong letters with which a misspelt command is
-// recognized. Also at most half of the command's letters may be wrong.
+// recognized. In addition, at most half of the command's letters may be wrong.
 const near = 2
 
 // noArguments refuses arguments. An argument in place of a subcommand is treated as a

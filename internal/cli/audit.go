@@ -58,7 +58,7 @@ code 3 says that one is broken.`
 
 func isBroken(a api.Audit) bool { return !a.OK }
 
-// audit audits a pool, or for poolID "" all of them, one after another.
+// audit audits a pool, or for poolID "" all pools in sequence.
 func audit(ctx context.Context, poolID string, all func(context.Context) ([]string, error), one func(context.Context, string) (api.Audit, error)) ([]api.Audit, error) {
 	ids := []string{poolID}
 	if poolID == "" {

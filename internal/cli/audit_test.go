@@ -78,7 +78,7 @@ func TestAudit(t *testing.T) {
 	})
 }
 
-// testViolations breaks one rule after another by SQL, and repairs it.
+// testViolations breaks each rule in turn by SQL, and repairs it.
 func testViolations(t *testing.T, p program, url string) {
 	for _, broken := range []struct {
 		rules, change, mend string
@@ -116,8 +116,8 @@ func testViolations(t *testing.T, p program, url string) {
 		tamper(t, url, broken.mend)
 		p.ok("audit")
 	}
-	// An award is deleted, and the stock reduced below what was issued: the schema
-	// refuses a counter beyond its stock, so only the award rows show it.
+	// An award is deleted, and the stock reduced below the issued units. The schema
+	// refuses a counter beyond its stock, so only the award rows show the fault.
 	tamper(t, url, `DELETE FROM awards WHERE pool_id = 'spring' AND draw_id = 'k1'`)
 	rules, _ := audited(t, p)
 	require.ElementsMatch(t, []string{"issued-is-awards", "version-gap", "units-count-up"}, rules)
@@ -129,7 +129,7 @@ func testViolations(t *testing.T, p program, url string) {
 	require.Error(t, err, "the schema says it too")
 }
 
-// TestAuditBesideDraws reads while the service draws: each audit sees one state.
+// TestAuditBesideDraws audits while the service draws: each audit reads one state.
 func TestAuditBesideDraws(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "postgres", "mysql"} {

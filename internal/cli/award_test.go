@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// shipping is a pool whose gold needs a claim and whose card has codes: golds are the
-// versions of three won golds, card that of a card with the code AAAA-1111. AAAA-1112
-// is in the reserve.
+// shipping is a pool whose prize gold needs a claim and whose prize card has codes.
+// golds are the versions of three won golds, and card is the version of a card with the
+// code AAAA-1111. AAAA-1112 is in the reserve.
 type shipping struct {
 	program
 	keys, dir string
@@ -106,8 +106,8 @@ func TestCodesOfAwardsAreReplacedAndShown(t *testing.T) {
 	s.refused(exitFailure, "without codes", of("code", s.golds[0], "--seal-keys", s.keys)...)
 }
 
-// TestStepsOfAFile: a bad line makes no step, a dry run none, and the same file again
-// only what is missing.
+// TestStepsOfAFile: a file with a bad line makes no step, a dry run makes no step, and
+// a repeated file makes only the missing steps.
 func TestStepsOfAFile(t *testing.T) {
 	t.Parallel()
 	s := newShipping(t)

@@ -92,7 +92,7 @@ func TestBackupAndRestore(t *testing.T) {
 	require.Equal(t, -1, code)
 	c.under.Wait()
 
-	// What people do without the command.
+	// This is what people do without the command.
 	by := filepath.Join(t.TempDir(), "mixed.db")
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		copyTo(t, path+suffix, by+suffix)

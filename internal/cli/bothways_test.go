@@ -25,14 +25,14 @@ import (
 type twin struct {
 	t          *testing.T
 	local, far program
-	url        string // of the database behind far
+	url        string // the URL of the database behind far
 	server     *service
 	files      string
 	tokens     map[string]string
 }
 
-// newTwin creates two databases with the pools mono, which has issued two units, and
-// dry, which has none; the second database is served.
+// newTwin creates two equal databases with the pools mono, which has issued two units,
+// and dry, which has no units. A service runs on the second database.
 func newTwin(t *testing.T, dialect string) *twin {
 	w := &twin{t: t, files: t.TempDir(), tokens: map[string]string{}, url: stocktest.Migrated(t, dialect)}
 	w.write("rules", `{"fallback":"none","limits":[{"of":"draws","max":5,"per":"day"},{"of":"wins","max":2}]}`)
@@ -89,7 +89,7 @@ func (w *twin) as(name string) program {
 	return program{tb: w.t, vars: map[string]string{"DRAWSVC_SERVER": w.server.url, "DRAWSVC_TOKEN_FILE": w.tokens[name]}}
 }
 
-// args splits a line; two quotes are an empty word, and = is one too.
+// args splits a line into words. Two quotes are an empty word, and = is a word as well.
 func (w *twin) args(line string) []string {
 	words := strings.Fields(line)
 	for i, word := range words {
@@ -151,8 +151,8 @@ func TestBothWays(t *testing.T) {
 	}
 }
 
-// run runs a line over each transport: to the handlers of this process on a database,
-// and over the network to those of a service on an equal one. Both must give the same
+// run runs a line over each transport: in process, on the handlers with one database,
+// and over the network, on a service with an equal database. Both must give the same
 // result.
 func (w *twin) run(line string, code int, part string) {
 	w.t.Helper()
@@ -198,7 +198,7 @@ func TestBothWaysCatches(t *testing.T) {
 }
 
 // damage breaks a rule in the pool dry of both databases, more often than an audit
-// lists, and changes what was signed of the pool deal.
+// lists, and changes signed rows of the pool deal.
 func (w *twin) damage() {
 	w.run("pool create deal --state paused --prize id=gold,stock=3", exitOK, "paused")
 	w.run("pool commit deal --origin draws.example.org", exitOK, "deal")
@@ -215,7 +215,8 @@ func (w *twin) damage() {
 	}
 }
 
-// TestJobsBothWays: on one database, while it is served, both ways show the same.
+// TestJobsBothWays: on one database with a running service, both transports show the
+// same.
 func TestJobsBothWays(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t, "sqlite")
@@ -243,7 +244,7 @@ func leaves(all []*cobra.Command) (found []*cobra.Command) {
 }
 
 // TestEveryCommandBothWays: each command with --server is in the table above, and each
-// other one with a database refuses the flag.
+// other command with a database refuses the flag.
 func TestEveryCommandBothWays(t *testing.T) {
 	t.Parallel()
 	var tested []string

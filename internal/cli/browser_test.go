@@ -131,9 +131,9 @@ func eval[T any](b *browser, expression string) (value T) {
 }
 
 // awaiting settles when an expression is true. It is evaluated when the page has
-// changed, and at intervals for what is not part of the page: evaluating it all the
-// time would cost more than the page. An expression that throws names a part of the page
-// that is not there yet.
+// changed, and at intervals, because it may depend on something outside the page.
+// Evaluating it all the time would cost more than the page. An expression that throws
+// names a part of the page that is not there yet.
 const awaiting = `new Promise((resolve) => {
 	const end = () => { changed.disconnect(); clearInterval(tick); resolve(true); };
 	const check = () => { try { if (%s) end(); } catch { } };
@@ -198,7 +198,7 @@ func (b *browser) choose(content string) {
 	})()`, base64.StdEncoding.EncodeToString([]byte(content))))
 }
 
-// tick sets the box of the dialog whose label holds a part.
+// tick sets the check box of the dialog whose label contains the given text.
 func (b *browser) tick(part string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`[...document.querySelectorAll("dialog[open] label")].find((l) => l.textContent.includes(%q)).control.checked = true`, part))

@@ -11,8 +11,8 @@ import (
 )
 
 // TestDoctorWarnsOfAPlainCatalogue: the doctor warns of a catalogue that comes from
-// another machine over http, and of no other. The double is a doctor that knows only
-// the links to the database and the lock.
+// another machine over http, and of no other catalogue. The broken double is a doctor
+// that checks only the links to the database and the lock.
 func TestDoctorWarnsOfAPlainCatalogue(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.Migrated(t, "sqlite"))

@@ -89,7 +89,7 @@ func testClaimed(t *testing.T, s *service) {
 	s.drawnAs("u1", "gold-1") // its replay stays the first answer, without a state
 }
 
-// testExpired leaves a gold alone until it expires, and runs the job that returns it.
+// testExpired waits until an unclaimed gold expires, and runs the job that returns it.
 func testExpired(t *testing.T, p program, s *service) {
 	s.restock("gold")
 	body, award := s.drawnAs("u3", "gold-2")
@@ -128,8 +128,8 @@ func testCodeIsClaimed(t *testing.T, s *service, code string) {
 	require.Equal(t, code, onlyAward(t, s.admin(http.StatusOK, "GET", path, ""))["code"])
 }
 
-// TestFromWonToReceived: codes, claims, a fulfilment and an expiry, as a winner's server
-// and an operator see them, and an audit that finds a changed step.
+// TestFromWonToReceived: codes, claims, a fulfilment and an expiry, for a winner's
+// server and for an operator; and an audit that finds a changed step.
 func TestFromWonToReceived(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "sqlite")

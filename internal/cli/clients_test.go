@@ -108,7 +108,7 @@ func throughACut(t *testing.T, call caller) error {
 }
 
 // TestClientsSettleACutConnection: with each loop of docs/clients.md, and with the Go
-// client, there is one award on the demo, and the caller gets it in the end.
+// client, the demo makes exactly one award, and the caller gets it in the end.
 func TestClientsSettleACutConnection(t *testing.T) {
 	t.Parallel()
 	for language, call := range recipes(t) {
@@ -163,7 +163,7 @@ func once(ctx context.Context, address string) (string, error) {
 }
 
 // TestRecipesSettle: the recipes retry with the same key after every response that is
-// not final, and end with a final one.
+// not final, and end with a final response.
 func TestRecipesSettle(t *testing.T) {
 	t.Parallel()
 	half := func(w http.ResponseWriter, _ *http.Request) {

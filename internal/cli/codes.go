@@ -156,7 +156,7 @@ func printCodeCounts(w io.Writer, o output, c *api.CodeCounts) error {
 	return err
 }
 
-// What a code's unit has become, as an export states it.
+// The states of a code's unit in an export.
 const (
 	codeReserve = "reserve"
 	codeStocked = "stocked"
@@ -255,6 +255,6 @@ func sealKeyCommand(env setting.Environment) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&id, "id", "k"+time.Now().UTC().Format("20060102150405"), "`ID` of the key, another one for each key")
-	c.Flags().Lookup("id").DefValue = "k and the time" // as help and manual say it, whenever they are asked
+	c.Flags().Lookup("id").DefValue = "k and the time" // in the words of help and manual
 	return newGroup("seal-key", "Create keys that seal codes", c)
 }

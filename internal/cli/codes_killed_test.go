@@ -17,9 +17,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestCodesKilled: a service is killed again and again while it imports and hands out
-// codes. The same file with the same key ends as one import, and each key that drew
-// has, in the end, one award with the code of its unit.
+// TestCodesKilled: a service is killed repeatedly while it imports and hands out codes.
+// The same file with the same key ends as one import. In the end each key of a draw has
+// one award with the code of its unit.
 func TestCodesKilled(t *testing.T) {
 	servertest.Long(t)
 	each(t, func(t *testing.T, url string) {

@@ -118,9 +118,9 @@ func shownPaths(version, hook string) []string {
 		pool+"/awards?state=fulfilled", pool+"/awards?state=won", pool+"/prizes/card/codes", pool+"/changes", pool+"/users/u1", "/admin/jobs/hooks", "/admin/jobs/claims")
 }
 
-// TestSecretsLeakNowhere: no code, no webhook's secret and no seal key is in a dump, the
-// binary log, the traces, the messages of webhooks, the log, or any GET by any role, while
-// awards are claimed, fulfilled, shown and replaced.
+// TestSecretsLeakNowhere: while awards are claimed, fulfilled, shown and replaced, no
+// code, webhook secret or seal key appears in a dump, the binary log, the traces, the
+// messages of webhooks, the log, or any GET by any role.
 func TestSecretsLeakNowhere(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

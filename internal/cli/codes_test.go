@@ -57,9 +57,9 @@ func leaks(places map[string]string, codes []string) (found []string) {
 	return slices.Compact(found)
 }
 
-// TestCodesLeakNowhere: except for the answers to draws, nothing that the service and
-// its database write contains a code: logs at debug, errors, metrics, every GET by
-// every role, the files of the database, and every row of every table.
+// TestCodesLeakNowhere: apart from the answers to draws, no output of the service or
+// its database contains a code: debug logs, errors, metrics, every GET by every role,
+// the files of the database, and every row of every table.
 func TestCodesLeakNowhere(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p, dir := on(t, url), t.TempDir()

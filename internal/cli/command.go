@@ -161,7 +161,7 @@ func (t *target) readServer() (*url.URL, error) {
 	return u, nil
 }
 
-// dial returns a client of the service. Nothing is sent yet.
+// dial returns a client of the service, without sending anything.
 func (t *target) dial(flags *pflag.FlagSet) (remote *api.Remote, err error) {
 	u, err := t.readServer()
 	if err != nil {
@@ -309,8 +309,8 @@ func onlyOnDatabase(c *cobra.Command, t *target, what string, fn func(context.Co
 	return t.With(c, stock.Options{ReadOnly: true, SealKeys: t.local.SealKeys}, fn)
 }
 
-// alone returns the error of a command that cannot be run on a service; what is its
-// path.
+// alone returns the error of a command that cannot be run on a service; what is the
+// command's path.
 func alone(what string) error {
 	return setting.AsUsage(fmt.Errorf("%s works only on the database, not with --server: name the database with --database", strings.TrimPrefix(what, "drawsvc ")))
 }
@@ -324,7 +324,7 @@ func (a *actor) flag(c *cobra.Command) {
 		name += ":" + u.Username
 	}
 	c.Flags().StringVar((*string)(a), "actor", name, "`name` of the recorded author")
-	c.Flags().Lookup("actor").DefValue = "cli:USER" // as help and manual say it, whoever asks
+	c.Flags().Lookup("actor").DefValue = "cli:USER" // in the words of help and manual
 }
 
 // check refuses an actor that cannot be recorded.

@@ -90,9 +90,9 @@ func absolute(t *testing.T, path string) string {
 	return path
 }
 
-// TestDemoSealsByGivenKeys: a demo on a server seals by the given files, and reports if
-// there are none. It does not draw from a pool whose identity is lost, and does not
-// start with an unreadable identity.
+// TestDemoSealsByGivenKeys: a demo on a database server seals with the given files, and
+// reports if there are no files. It does not draw from a pool whose identity is lost,
+// and does not start with an unreadable identity.
 func TestDemoSealsByGivenKeys(t *testing.T) {
 	t.Parallel()
 	recipients, identity := keyFiles(t)

@@ -59,9 +59,8 @@ func (s *service) readiness() (status int, detail string) {
 	return status, answer.Detail
 }
 
-// tellsOfFullDisk waits until a probe returns 503 with the cause. It returns what is
-// wrong if that does not happen, or if the probe is ready again within three further
-// checks.
+// tellsOfFullDisk waits until a probe returns 503 with the cause. It returns an error
+// if that does not happen, or if the probe is ready again within three further checks.
 func tellsOfFullDisk(ready probe, longest time.Duration) error {
 	isTold := func() bool {
 		status, detail := ready()
@@ -92,8 +91,8 @@ func (s *service) drawUntil(status int, before func()) {
 	}, commandMax, 10*time.Millisecond)
 }
 
-// tellsOfChanges returns what is wrong with the log lines about a readiness that was
-// lost once: one line must have its cause, and one how long it lasted.
+// tellsOfChanges checks the log lines about one loss of readiness: one line must state
+// the cause, and one line the duration.
 func tellsOfChanges(log []map[string]any) error {
 	var lost, found []map[string]any
 	for _, line := range log {
@@ -130,7 +129,7 @@ func TestTellsOfChangesCatches(t *testing.T) {
 }
 
 // TestFullDiskIsNotReady: the service is not ready from the first failed write until
-// one of its own succeeds; and the log and the metrics show it.
+// one of its trial writes succeeds, and the log and the metrics show that.
 func TestFullDiskIsNotReady(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "postgres"} {
@@ -168,8 +167,8 @@ func TestFullDiskIsNotReady(t *testing.T) {
 	}
 }
 
-// readersAreNotTold is the double: a service that is ready as long as it can read, and
-// one that tries a write which needs no space on the disk.
+// readersAreNotTold has the broken doubles: a service that is ready as long as it can
+// read, and a service that tries a write which needs no space on the disk.
 func readersAreNotTold(t *testing.T, database string) {
 	t.Helper()
 	beside, err := stock.Open(t.Context(), database, stock.Options{})

@@ -17,8 +17,8 @@ import (
 )
 
 // TestManyPages: streams take at most half of the connections. Half of the listeners
-// never read what they are sent; draws continue as without listeners, and nothing is
-// left of the streams when they end.
+// never read. Draws continue as without listeners, and the streams leave nothing behind
+// when they end.
 func TestManyPages(t *testing.T) {
 	const most = 400
 	p := on(t, stocktest.Migrated(t, "sqlite"))
@@ -38,7 +38,7 @@ func TestManyPages(t *testing.T) {
 		require.True(t, lines.Scan())
 		require.Contains(t, lines.Text(), " 200 ")
 		if i%2 == 0 {
-			continue // this one never reads on
+			continue // this listener never reads further
 		}
 		go func() {
 			for lines.Scan() {

@@ -38,8 +38,9 @@ func hostileTexts() []string {
 	}
 }
 
-// hostileText returns one of them for a number, rotated so that it begins at any of its
-// characters, with varying length; it has no blank at its ends.
+// hostileText returns one of the texts for a number. It rotates the text, so that it
+// may begin at any of its characters, and varies its length. The result has no blank at
+// its ends.
 func hostileText(i, lengthMax int, isASCII bool) string {
 	all := hostileTexts()
 	text := []rune(strings.Repeat(all[i%len(all)], 240))
@@ -73,7 +74,7 @@ func exportedKinds() []exportedKind {
 // fetching makes an admin call and returns the body of its answer.
 type fetching func(path, accept string) (string, error)
 
-// rows reads an export of one kind in one of its forms, a text for each row.
+// rows reads an export of one kind in one form, and returns a text for each row.
 func (k *exportedKind) rows(fetch fetching, accept string) (rows []string, err error) {
 	path := "/admin/pools/hostile/" + k.name
 	switch accept {
@@ -149,8 +150,8 @@ func (k *exportedKind) row(item map[string]any) string {
 	return strings.Join(parts, " ")
 }
 
-// judgeExports returns what is wrong with the exports of a pool: each form of each kind
-// must have the rows of the database, and the audit's counts of awards.
+// judgeExports returns the faults of a pool's exports: each form of each kind must have
+// the rows of the database, and the audit's counts of awards.
 func judgeExports(fetch fetching, want map[string][]string, awards map[string]int) (faults []string) {
 	for _, k := range exportedKinds() {
 		for _, accept := range []string{k.lines, "application/json"} {
@@ -187,7 +188,7 @@ func count(rows []string, part string) (n int) {
 
 // TestExportsEqualTheAudit: whatever texts callers chose, every row of a pool is in
 // each form of its exports, over each version of HTTP, and the counts are the audit's.
-// The double is an export that drops a page.
+// The broken double is an export that drops a page.
 func TestExportsEqualTheAudit(t *testing.T) {
 	each(t, func(t *testing.T, databaseURL string) {
 		s := on(t, databaseURL).serve()

@@ -40,8 +40,8 @@ func drawsNamed(t *testing.T, s *service, n, status int) {
 	all.Wait()
 }
 
-// tells returns what is wrong with the lines about failed batches: each must name its
-// pool and some of its requests, and together only a few.
+// tells returns the faults of the lines about failed batches: each must name its pool
+// and some of its requests, and there must be few lines.
 func tells(s *service) error {
 	lines := givenUp(s)
 	if len(lines) == 0 {

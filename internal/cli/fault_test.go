@@ -22,8 +22,8 @@ func traces() []string {
 
 // buildAsTested returns the command that builds a program, with further tags and with
 // the flags of this test. So it can use the packages that other tests compiled; with
-// other flags it would compile them all again. The compiler collects no garbage, as in
-// the Makefile.
+// other flags it would compile all of them a second time. The compiler collects no
+// garbage, as in the Makefile.
 func buildAsTested(ctx context.Context, file, program string, tags ...string) *exec.Cmd {
 	args := []string{"build", "-o", file, "-toolexec=env GOGC=off GOMEMLIMIT=1500MiB"}
 	info, _ := debug.ReadBuildInfo() // a test has it
@@ -56,8 +56,8 @@ func found(t *testing.T, tags ...string) (there []string) {
 	return there
 }
 
-// TestTheReleasedProgramHasNoFaults: without the tag, the program contains none of the
-// traces.
+// TestTheReleasedProgramHasNoFaults: without the tag, the program contains no trace of
+// the faults.
 func TestTheReleasedProgramHasNoFaults(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

@@ -25,7 +25,7 @@ func openImport(name string, env setting.Environment) (io.Reader, func(), error)
 	return file, func() { _ = file.Close() }, nil // was only read
 }
 
-// readDocument reads a file of at most most bytes.
+// readDocument reads a file whose length is at most the parameter most, in bytes.
 func readDocument(name string, env setting.Environment, most int64) ([]byte, error) {
 	file, closeFile, err := openImport(name, env)
 	if err != nil {

@@ -26,13 +26,13 @@ type fleet struct {
 	// won has the answer of each key; answers counts how often each was received.
 	won     map[string]string
 	answers map[string]int
-	// faults are what no caller and no balancer may see.
+	// faults are the answers that neither a caller nor the balancer may get.
 	faults []string
 }
 
 const (
-	// fleetCallers is the number of callers, each one draw after another: a small
-	// machine is busy, but not overloaded.
+	// fleetCallers is the number of callers, each of which draws in sequence: they keep
+	// a small machine busy without overloading it.
 	fleetCallers = 6
 	drawPause    = 10 * time.Millisecond
 	// settleMax is how long a caller retries with a key.
@@ -163,7 +163,7 @@ func documented(status int, body string) string {
 
 // probe requests the readiness of an instance. If the database does not answer, it
 // retries for up to unreadyMax: on a busy machine a check may take longer than its two
-// seconds, and its result is used for one more.
+// seconds, and its result is used for one more second.
 func (f *fleet) probe(m *process) {
 	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		status, body, err := m.ask("GET", "/readyz", "")

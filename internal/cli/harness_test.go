@@ -70,7 +70,7 @@ type program struct {
 	stdin string
 	// schema is one of schemas.
 	schema string
-	// file is the program of another release; "" is this one.
+	// file is the program of another release; "" means this release.
 	file string
 	// wrap, if set, wraps the command that starts the program.
 	wrap func(*exec.Cmd) *exec.Cmd

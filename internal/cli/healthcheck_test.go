@@ -84,8 +84,8 @@ func shown(tb testing.TB, address string) int64 {
 	return c.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
 }
 
-// TestTLS: draws over HTTPS, a certificate that is replaced while callers are
-// connected, and a bad one that is not used.
+// TestTLS: draws over HTTPS work, a certificate can be replaced while callers are
+// connected, and a bad certificate is not used.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

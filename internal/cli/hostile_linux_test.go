@@ -22,8 +22,8 @@ import (
 // it.
 const hostileMemoryMax = 400 << 20
 
-// hostileLateMax is how often a command is run at most that ended by its deadline, which
-// is ten times what it needs.
+// hostileLateMax is the maximum number of runs of a command that ended by its deadline,
+// which is ten times as long as the command needs.
 const hostileLateMax = 5
 
 // hostile returns a server that answers in the way that the first part of the path
@@ -122,7 +122,7 @@ func TestHostileServerIsBounded(t *testing.T) {
 		{"still", "agenda list --pool p", "do not go on"},
 		{"pages", "pool list", "256 MiB"},
 	} {
-		t.Run(c.way+" "+c.command, func(t *testing.T) { // one after another: each takes a processor, and has a deadline
+		t.Run(c.way+" "+c.command, func(t *testing.T) { // in sequence, because each takes a processor and has a deadline
 			p := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": url + "/" + c.way}}
 			o := runWatched(t, p, c.command)
 			for n := 1; n < hostileLateMax && strings.Contains(o.stderr, context.DeadlineExceeded.Error()); n++ { // nobody gave it a processor

@@ -31,7 +31,7 @@ database is served, list, show and history work, and changes need --server.`
 	return c
 }
 
-// pinned returns the change that pins a job to a host, to every one for "".
+// pinned returns the change that pins a job to a host; "" means every host.
 func pinned(host string) (c api.JobChange) {
 	c.Pin(host)
 	return c
@@ -47,7 +47,8 @@ func jobArguments(n int) cobra.PositionalArgs {
 	}
 }
 
-// jobAndHost accepts two arguments. An empty host would let every host run the job.
+// jobAndHost accepts two arguments. An empty host would allow every host to run the
+// job.
 func jobAndHost(c *cobra.Command, args []string) error {
 	if err := jobArguments(2)(c, args); err != nil {
 		return err

@@ -54,7 +54,7 @@ func manualDate(env setting.Environment) *time.Time {
 		return nil
 	}
 	at, err := time.Parse(time.RFC3339, setting.Setting(info, "vcs.time"))
-	if err != nil { // there is none
+	if err != nil { // the build has no time
 		return nil
 	}
 	return &at

@@ -16,7 +16,7 @@ import (
 )
 
 // managed is a PostgreSQL that is set up as providers do: it requires TLS with a
-// certificate of its own authority, it gets the password in clear inside of that, and
+// certificate of its own authority, it gets the password unencrypted within TLS, and
 // the account of the service is not a superuser.
 type managed struct {
 	t     *testing.T
@@ -77,9 +77,10 @@ func tokenOf(signature string) string {
 	return "db.example.org:5432/?Action=connect&DBUser=draws&X-Amz-Security-Token=" + strings.Repeat("aB9+/%3D", 120) + "&X-Amz-Signature=" + signature
 }
 
-// TestLikeAManagedServer: what docs/managed-postgres.md says of TLS, of accounts and of
-// tokens that replace each other holds on a server that is set up like a provider's. The
-// doubles are a connection without TLS and one that trusts another authority.
+// TestLikeAManagedServer: the statements of docs/managed-postgres.md on TLS, on
+// accounts and on successive tokens hold on a server that is set up like a provider's.
+// The broken doubles are a connection without TLS and a connection that trusts another
+// authority.
 func TestLikeAManagedServer(t *testing.T) {
 	t.Parallel()
 	m := startManaged(t)

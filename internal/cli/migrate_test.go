@@ -126,7 +126,7 @@ func TestMigrateSQL(t *testing.T) {
 	})
 }
 
-// TestMigrateByTwo: one of two migrates, and the other waits.
+// TestMigrateByTwo: one of two processes migrates, and the other waits.
 func TestMigrateByTwo(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // only one process may open an SQLite file

@@ -9,9 +9,10 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestMomentsOfBeacons: while a pool is open with a round of its beacon its stock does not
-// move, so no moment is planned there, and a pool with open moments is not committed so. A
-// pool whose stock may move, or that has no beacon, has moments.
+// TestMomentsOfBeacons: while a pool is open with a round of its beacon, its stock does
+// not move. So no moment can be planned in it, and a pool with open moments cannot be
+// committed with a beacon. A pool whose stock may move, or that has no beacon, can have
+// moments.
 func TestMomentsOfBeacons(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {

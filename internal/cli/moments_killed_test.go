@@ -39,7 +39,7 @@ func TestMomentsSurviveKills(t *testing.T) {
 				require.Equal(t, -1, code)
 			}
 			time.Sleep(time.Until(from.Add(3500 * time.Millisecond)))
-			// By now all are due: each further draw takes one that is still pending.
+			// By now all moments are due: each further draw takes a pending moment.
 			for i := range moments {
 				services[2].won("spring", "u1", fmt.Sprint("the-last", i))
 			}

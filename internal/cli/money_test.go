@@ -24,8 +24,9 @@ func (s *service) keysOf(query url.Values) (keys []string) {
 	return keys
 }
 
-// TestBudgetFromOutside: a budget that is used up is shown with what was given, and why,
-// since when and until when nothing can be won; searches by wins and times find the rows.
+// TestBudgetFromOutside: for a used-up budget, the outputs show the given amount, and
+// why, since when and until when nothing can be won. Searches by wins and times find
+// the rows.
 func TestBudgetFromOutside(t *testing.T) {
 	each(t, func(t *testing.T, database string) {
 		s := on(t, database).serve()

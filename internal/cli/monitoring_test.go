@@ -164,8 +164,8 @@ func TestPoolMetrics(t *testing.T) {
 	require.Contains(t, text, "drawsvc_build_info{")
 }
 
-// TestRules: promtool accepts the rules; each alert has a test that it fires and one
-// that it is silent, and a section of the runbook that states what to do.
+// TestRules: promtool accepts the rules. Each alert has a test in which it fires, a
+// test in which it is silent, and a section of the runbook that states what to do.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, servertest.PrometheusPackages, "promtool")
@@ -406,8 +406,9 @@ func TestPrometheusScrapes(t *testing.T) {
 	}
 }
 
-// TestAlertsAreSilentWhileIdle: no alert fires or waits to fire for an idle service that
-// is healthy, and the same rules fire for it once one of its callers' tokens has expired.
+// TestAlertsAreSilentWhileIdle: no alert fires or waits to fire for an idle service
+// that is healthy, and the same rules fire for it once a token of one of its callers
+// has expired.
 func TestAlertsAreSilentWhileIdle(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "postgres"))

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// counted formats a number of things whose plural ends with s.
+// counted formats a number with a noun whose plural ends with s.
 func counted(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -30,7 +30,7 @@ func moved(units int64) string {
 	return fmt.Sprintf("%+d %s", units, do(max(units, -units), "unit", "units"))
 }
 
-// do returns the verb for n things: one is the singular.
+// do returns the verb for n subjects: n = 1 takes the singular.
 func do(n int64, one, many string) string {
 	if n == 1 {
 		return one
@@ -68,9 +68,9 @@ func (o *output) Set(s string) error {
 	return errors.New("must be table or json")
 }
 
-// table aligns columns of text on a terminal, also with letters of double width. As
-// with text/tabwriter, each cell except the last of a line ends with a tab, and a line
-// without a tab ends the columns before it.
+// table aligns columns of text on a terminal, including letters of double width. As
+// with text/tabwriter, each cell except the last one of a line ends with a tab, and a
+// line without a tab ends the columns above it.
 type table struct {
 	w io.Writer
 	// isRight aligns cells to the right; then each line has a tab at its end.
@@ -165,7 +165,7 @@ func (p *progress) at(done, total int) {
 			progressbar.OptionClearOnFinish(),
 		)
 	}
-	_ = p.bar.Set(done) // a bar that cannot be drawn is no reason to stop
+	_ = p.bar.Set(done) // the command continues if a bar cannot be drawn
 }
 
 // end removes the bar, so that later output begins on a new line.

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOwnFilesAreRegular: a file that a verification gets besides the folder must be
-// regular and finite; otherwise there is an error at once. os.ReadFile would wait, or
-// read forever.
+// TestOwnFilesAreRegular: a file that a verification reads outside the folder must be
+// regular and finite; otherwise the command fails at once. The broken double,
+// os.ReadFile, would wait, or read forever.
 func TestOwnFilesAreRegular(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

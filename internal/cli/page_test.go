@@ -28,12 +28,13 @@ import (
 type page struct {
 	name  string
 	lines []string
-	// script has the lines of all executed blocks, each at its own number; the others
-	// are empty.
+	// script has the lines of all executed blocks, each at its line number in the page;
+	// the other lines are empty.
 	script []string
 	// notRun states where a block is not executed, and why.
 	notRun []string
-	// prelude, if not empty, is executed before the page: what its reader has already.
+	// prelude, if not empty, is executed before the page. It prepares what a reader of
+	// the page already has.
 	prelude string
 }
 

@@ -243,7 +243,8 @@ func printPool(w io.Writer, o output, p *api.Pool) error {
 	return t.Flush()
 }
 
-// printMoney prints where the pool's budget stands, and why nothing can be won.
+// printMoney prints the current state of the pool's budget, and the reason if nothing
+// can be won.
 func printMoney(w io.Writer, p *api.Pool) error {
 	if b := p.Budget; b != nil {
 		period, currency := "", ""
@@ -269,7 +270,7 @@ func printMoney(w io.Writer, p *api.Pool) error {
 	return err
 }
 
-// rulesOf is what the line of a pool says of its rules.
+// rulesOf returns the part of a pool's line about its rules.
 func rulesOf(p *api.Pool) string {
 	if p.Rules == 0 {
 		return ""
@@ -294,7 +295,7 @@ func openingOf(p *api.Pool) string {
 	return fmt.Sprintf(", opens with round %d at %s", p.Opening.Round, toSeconds(p.Opening.At))
 }
 
-// shownAs returns what a prize's line shows of another name for players.
+// shownAs returns the part of a prize's line that shows another name for players.
 func shownAs(p *api.Prize) string {
 	if p.Display == nil || p.Display.Name == "" {
 		return ""

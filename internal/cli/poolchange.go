@@ -42,8 +42,7 @@ func (c *poolChange) revisions() []int64 {
 	return []int64{c.revision}
 }
 
-// patch changes the pool. The next change is made at the revision that this one
-// returned.
+// patch changes the pool. The next change uses the revision that this change returned.
 func (c *poolChange) patch(ctx context.Context, on *api.Client) (api.Pool, error) {
 	changed, err := on.ChangePool(ctx, string(c.pool), c.revisions(), &c.wanted)
 	if err == nil {
@@ -52,8 +51,8 @@ func (c *poolChange) patch(ctx context.Context, on *api.Client) (api.Pool, error
 	return changed, err
 }
 
-// says sets what the command does, and what it prints. Of the printed lines, the first
-// is about the pool.
+// says sets the action of the command and its output. The first printed line is about
+// the pool.
 func (c *poolChange) says(check func() error, do func(ctx context.Context, on *api.Client) (string, error)) *cobra.Command {
 	return c.does(func([]string) error {
 		if check == nil {

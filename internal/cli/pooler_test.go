@@ -55,7 +55,7 @@ func TestPgBouncer(t *testing.T) {
 	require.Contains(t, p.ok("audit"), "1 pool, 0 violations")
 	require.Contains(t, p.ok("pool", "show", "spring"), "gold   0.00   40       24      16 ")
 
-	// In session mode a session belongs to its client.
+	// In session mode each client has its own session.
 	whole := servertest.StartPgBouncer(t, database, servertest.Args("pool_mode=session", "default_pool_size=60"))
 	s := on(t, whole.URL()).serve("--mode", "external", "--lock", "session:")
 	s.wonByLock("spring", "u1", "whole")

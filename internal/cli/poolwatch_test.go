@@ -49,8 +49,9 @@ func (w *watched) code() int {
 	}
 }
 
-// TestPoolWatch: the pool is shown again, on a database and over HTTP, until it is
-// closed or Ctrl-C; a service that is away for a while does not end it.
+// TestPoolWatch: the pool is shown repeatedly, on a database and over HTTP, until it is
+// closed or until Ctrl-C. A service that is unreachable for a while does not end the
+// command.
 func TestPoolWatch(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))

@@ -74,8 +74,8 @@ func (s *process) signal(sig os.Signal) (code int, took time.Duration) {
 	return s.cmd.ProcessState.ExitCode(), time.Since(begun)
 }
 
-// insist sends a signal, and further ones until one ends the process: two that arrive
-// before the process has handled the first count as one.
+// insist repeats a signal until the process ends: two signals that arrive before the
+// process has handled the first count as one.
 func (s *process) insist(sig os.Signal) (code int) {
 	s.tb.Helper()
 	require.NoError(s.tb, s.cmd.Process.Signal(sig))

@@ -14,9 +14,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestVerifiableAgenda: a committed pool has an agenda. Only the seal of what was
-// planned is in the log, and what came due has its own lines. Both verifiers replay the
-// draws around it.
+// TestVerifiableAgenda: a committed pool has an agenda. The log contains only a seal of
+// the planned items, and a line for each item that came due. Both verifiers replay the
+// draws before and after such lines.
 func TestVerifiableAgenda(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, "python3", "python3")

@@ -55,7 +55,7 @@ func (s *service) statusOf(path string) int {
 
 // TestPoolsAreRoutedToDeployments: the page's nginx sends each pool's calls to the
 // deployment that has the pool, and a stopped deployment stops only its own pools. The
-// doubles are maps that do not know a pool, or take it for another one.
+// broken doubles are maps that lack a pool, or map it to the wrong deployment.
 func TestPoolsAreRoutedToDeployments(t *testing.T) {
 	t.Parallel()
 	a, b := deployment(t, "summer", "springtime"), deployment(t, "spring", "show-1")

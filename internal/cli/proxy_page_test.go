@@ -29,8 +29,8 @@ func proxyBlocks(t *testing.T) (blocks []string) {
 	return blocks
 }
 
-// TestReverseProxyPage: with the page's nginx in front of the service, its requests are
-// recognized, and only what should be public can be reached.
+// TestReverseProxyPage: with the page's nginx in front of the service, the service
+// recognizes its requests, and only the public paths can be reached.
 func TestReverseProxyPage(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))

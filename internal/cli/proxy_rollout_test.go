@@ -48,8 +48,8 @@ func answerOf(status int, body string) string {
 	return fmt.Sprint(status, code[min(1, len(code)):])
 }
 
-// TestProxyAsksAnotherInstance: if one instance answers 503, another one decides; if
-// all do, the answer is passed on unchanged.
+// TestProxyAsksAnotherInstance: if one instance answers 503, the proxy asks another
+// one; if all do, it passes the answer on unchanged.
 func TestProxyAsksAnotherInstance(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
@@ -64,7 +64,8 @@ func TestProxyAsksAnotherInstance(t *testing.T) {
 	const won, drains = "200 []", "503 [draining]"
 	require.Equal(t, map[string]int{won: 20}, answers(t, s, balancer(t, asPage, here, away), "one", 20))
 	require.Equal(t, map[string]int{drains: 20}, answers(t, s, balancer(t, asPage, away, away), "all", 20))
-	// The doubles: the page without its two words, and with only one of them.
+	// The broken doubles are the page without its two words, and the page with only one
+	// of them.
 	without := func(word string) func(string) string {
 		return func(config string) string {
 			require.Contains(t, config, word)
@@ -75,8 +76,8 @@ func TestProxyAsksAnotherInstance(t *testing.T) {
 	require.NotEqual(t, map[string]int{drains: 20}, answers(t, s, balancer(t, without(" max_fails=0"), away, away), "bare", 20))
 }
 
-// TestRolloutBehindProxy: three instances are restarted one after another under load,
-// and no caller notices.
+// TestRolloutBehindProxy: three instances are restarted in sequence under load, and no
+// caller notices.
 func TestRolloutBehindProxy(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

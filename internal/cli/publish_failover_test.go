@@ -14,8 +14,8 @@ import (
 )
 
 // TestFailoverThatLosesVersions: a publisher reads only a standby. After a failover to
-// one that lacks signed versions, it names the first of them and signs nothing more;
-// the next draw with a lost key takes the next version.
+// a standby that lacks signed versions, the publisher names the first of them and signs
+// nothing more. The next draw with a lost key takes the next version.
 func TestFailoverThatLosesVersions(t *testing.T) {
 	t.Parallel()
 	primary := servertest.Start(t, "postgres")

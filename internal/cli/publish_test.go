@@ -92,8 +92,8 @@ func TestPublish(t *testing.T) {
 }
 
 // cosigned publishes the given number of entries of the pool spring until the witness
-// has cosigned them: a checkpoint waits 2 s for it, which a busy machine may need, and
-// otherwise the next pass gets it.
+// has cosigned them. A checkpoint waits at most 2 s for the witness, which may be too
+// short on a busy machine; then the next pass gets the cosignature.
 func (p program) cosigned(witness *witnesstest.Witness, entries int64, args ...string) {
 	p.tb.Helper()
 	for begun, done := time.Now(), false; !done; {
@@ -138,7 +138,7 @@ func TestSecondPublisher(t *testing.T) {
 	stocktest.ExecAll(t, stocktest.Open(t, url, stock.Options{}), []string{`DELETE FROM awards WHERE version > 100`, `UPDATE pools SET version = 100, mark = 1`})
 	require.Eventually(t, func() bool { return strings.Contains(metricsOf(t, log), "\ndrawsvc_log_forks_total 1\n") }, commandMax, 50*time.Millisecond)
 	require.Eventually(t, func() bool { return strings.Contains(log.String(), `"pool":"spring","version":101,`) }, commandMax, 10*time.Millisecond)
-	passes(t, log) // other pools may go on
+	passes(t, log) // other pools may continue
 	require.NoError(t, first.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, first.Wait(), "it ends well")
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unhurried returns a log without the lines about an examination of an SQLite file that
-// took longer than a second: tests begin with copies, which are examined, and a busy
-// machine may need as long.
+// unhurried removes from a log the lines about slow examinations of SQLite files. Tests
+// begin with copies, which the service examines, and a busy machine may need more than
+// a second for that.
 func unhurried(log string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(log) {

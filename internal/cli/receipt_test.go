@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestReceipts: with the answer to a draw, its holder can check it offline, prove that
-// the draw is in the log, and convict a log that lacks it.
+// TestReceipts: with the answer to a draw, its holder can check the receipt offline,
+// prove that the draw is in the log, and prove the fault of a log that lacks it.
 func TestReceipts(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -76,8 +76,8 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// TestReceiptsForAll: a pool that was committed with receipts answers every draw with
-// one, over HTTP and from the database, however it was committed.
+// TestReceiptsForAll: a pool that was committed with receipts answers every draw with a
+// receipt, over HTTP and from the database, however it was committed.
 func TestReceiptsForAll(t *testing.T) {
 	t.Parallel()
 	recipients, identity := keyFiles(t)

@@ -22,8 +22,8 @@ import (
 // receiverTools is the folder of what the receiver in JavaScript needs.
 const receiverTools = "../../tools/receivers"
 
-// receiverKind is how a receiver of docs/webhooks.md runs. The page's block is put into a
-// file of testdata/receivers that has what the block does not say.
+// receiverKind is how a receiver of docs/webhooks.md runs. The page's block is put into
+// a file of testdata/receivers, which adds the parts that the block leaves out.
 type receiverKind struct {
 	language, file string
 	run            func(file, listen string) []string
@@ -125,9 +125,9 @@ func (r *pageReceiver) send(id string, at time.Time, signed, sent []byte, secret
 	return answer.StatusCode
 }
 
-// judge returns what is wrong with a receiver of messages: it takes those that are signed
-// with its secret, also while that is replaced, and stores their events. It refuses changed,
-// old and foreign ones.
+// judge returns the faults of a receiver of messages. The receiver must accept messages
+// that are signed with its secret, also while the secret is replaced, and store their
+// events. It must refuse changed, old and foreign messages.
 func (r *pageReceiver) judge(secret, other []byte) (faults []string) {
 	message := func(n int) []byte {
 		return fmt.Appendf(nil, `{"type":"pool.events","timestamp":"2026-11-23T20:46:20.230667Z","data":{"pool":"spring","events":[{"id":"e%d","type":"award.won","name":"Grüße"}]}}`, n)

@@ -30,8 +30,8 @@ func retryLoop(t *testing.T, address string) string {
 	return strings.ReplaceAll(code, "http://127.0.0.1:8080", address)
 }
 
-// draws runs a loop in Python against answers, one after another. It returns what the
-// loop printed and the keys that it used.
+// draws runs a loop in Python against the given answers in order. It returns the output
+// of the loop and the keys that it used.
 func draws(t *testing.T, loop func(address string) string, answers ...http.HandlerFunc) (printed string, keys []string) {
 	t.Helper()
 	python := interpreters(t)["python"]
@@ -40,11 +40,10 @@ func draws(t *testing.T, loop func(address string) string, answers ...http.Handl
 	})
 }
 
-// caller makes one draw on the demo through an address, and returns what it prints of
-// the answer.
+// caller makes one draw on the demo through an address, and returns its output.
 type caller func(ctx context.Context, address string) (printed string, err error)
 
-// script runs a caller against answers, one after another; the last repeats.
+// script runs a caller against the given answers in order; the last answer repeats.
 func script(t *testing.T, answers []http.HandlerFunc, call caller) (printed string, keys []string) {
 	t.Helper()
 	var mu sync.Mutex

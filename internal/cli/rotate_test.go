@@ -163,8 +163,8 @@ func TestSecretsRotateUnderLoad(t *testing.T) {
 	}
 }
 
-// TestSeedIdentitiesAreFollowed: a committed pool whose numbers no identity unseals is
-// drawn from as soon as the file has the right one, and a file of nonsense changes
+// TestSeedIdentitiesAreFollowed: draws from a committed pool whose seed no identity
+// unseals begin as soon as the file has the right identity, and an invalid file changes
 // nothing.
 func TestSeedIdentitiesAreFollowed(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rows opens a service's database, for what only another program does.
+// rows opens a service's database, for actions that only another program takes.
 func rows(tb testing.TB, databaseURL string) *sql.DB {
 	tb.Helper()
 	var db *sql.DB

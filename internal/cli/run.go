@@ -116,7 +116,7 @@ func fromEnvironment(flags *pflag.FlagSet, env setting.Environment) error {
 	return failed
 }
 
-// gcPercent uses memory to save time: a busy service keeps a few ten MB of live
+// gcPercent uses memory to save time: a busy service has only some ten MB of live
 // objects, so that the garbage of hundreds of requests per millisecond would start the
 // collector many times a second. The environment's GOGC overrides it.
 const gcPercent = 400

@@ -61,7 +61,7 @@ func TestExcludedProgramRefuses(t *testing.T) {
 		tamper(t, url, fmt.Sprintf(`UPDATE schema_admits SET binaries_from = %d`, p.knows()))
 		becomes(200, "ready")
 
-		// Without a check of readiness, draws notice by themselves.
+		// Without a readiness check, draws detect the change by themselves.
 		tamper(t, url, fmt.Sprintf(`UPDATE schema_admits SET binaries_from = %d`, next))
 		require.Eventually(t, func() bool {
 			status, _, err := s.draw("spring", "u1", "")
@@ -75,7 +75,7 @@ func TestExcludedProgramRefuses(t *testing.T) {
 }
 
 // TestNewProgramServesOnOlderSchema: a new program serves on an older schema that it
-// supports, until somebody migrates; on an unsupported one it does not start.
+// supports, until the schema is migrated. On an unsupported schema it does not start.
 func TestNewProgramServesOnOlderSchema(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file is migrated at the start
@@ -146,8 +146,8 @@ func TestMigrateKilled(t *testing.T) {
 	})
 }
 
-// TestMigrateKilledWithLock: the next migration waits for what a killed one has left,
-// reports it, and continues.
+// TestMigrateKilledWithLock: the next migration waits for the lock of a killed
+// migration, reports that, and continues.
 func TestMigrateKilledWithLock(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {

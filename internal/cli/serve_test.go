@@ -135,7 +135,8 @@ func TestLogFormats(t *testing.T) {
 	require.Contains(t, s.end().stderr, `"route":"/draw","status":200`)
 }
 
-// TestServeRefusesToStart: another process has what the service needs.
+// TestServeRefusesToStart: the service does not start while another process has the
+// file or the port that it needs.
 func TestServeRefusesToStart(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -65,7 +65,8 @@ func TestServerRefuses(t *testing.T) {
 	require.Contains(t, w.local.ok("log", "--pool", "mono"), `"reason":"near"`)
 }
 
-// TestServerWarns: a secret on the command line, and one that is sent unencrypted.
+// TestServerWarns: the command warns of a secret on the command line, and of a secret
+// that is sent unencrypted.
 func TestServerWarns(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t, "sqlite")

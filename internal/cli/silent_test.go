@@ -58,10 +58,11 @@ func fitsSilence(codes map[string]int) error {
 	return nil
 }
 
-// drawWhileSilent makes callers draw at once, again and again, until the link was
-// silent for a while, and counts the codes of the answers; a draw that wins has none.
-// One draw is in a batch, and the others wait after it. Until the first batch has failed
-// there is no reason to tell: what waits too long on a busy machine is not counted.
+// drawWhileSilent makes callers draw concurrently and repeatedly, until the link was
+// silent for a while, and counts the codes of the answers; a draw that wins has no
+// code. One draw is in a batch, and the others wait after it. Until the first batch has
+// failed the service has no reason to report, so draws that wait too long on a busy
+// machine before that are not counted.
 func drawWhileSilent(s *service, link *servertest.Proxy) map[string]int {
 	var mu sync.Mutex
 	var all sync.WaitGroup

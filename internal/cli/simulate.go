@@ -21,7 +21,7 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// errUnlikely: a simulation gave a prize in another share than it should.
+// errUnlikely means that a simulation gave a prize with an improbable share.
 var errUnlikely = errors.New("a simulated share is further from its expectation than chance explains")
 
 // configMax is the maximum size of a file of a pool to simulate, in bytes.
@@ -100,7 +100,7 @@ func (s *simulation) find(ctx context.Context, on *api.Client) (pool draw.Pool, 
 	}
 	s.run.Agenda, s.run.Hidden, err = openAgenda(ctx, on, found.ID)
 	if slices.ContainsFunc(s.run.Agenda, func(i draw.Item) bool { return i.Kind == draw.ItemState }) {
-		s.run.Pool.State = found.State // otherwise a pool that is not open yet would give nothing
+		s.run.Pool.State = found.State // otherwise a pool that is not open yet would award nothing
 	}
 	return pool, err
 }

@@ -45,8 +45,8 @@ func TestUnknownVariableEndsTheProgram(t *testing.T) {
 	require.Contains(t, p.ok("version"), "drawsvc ")
 }
 
-// TestUnencodedPasswordIsRefusedUnprinted: a password that would be taken for a host is
-// refused before any name server is asked, and no part of it is printed.
+// TestUnencodedPasswordIsRefusedUnprinted: a password that would be parsed as a host is
+// refused before any name server is queried, and no part of it is printed.
 func TestUnencodedPasswordIsRefusedUnprinted(t *testing.T) {
 	t.Parallel()
 	p := program{tb: t, vars: map[string]string{}}

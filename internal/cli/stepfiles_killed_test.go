@@ -45,8 +45,9 @@ func (s *service) sendSteps(file string) (int, string, error) {
 }
 
 // TestStepFilesKilled: a file of many steps is written whole or, with a bad last line,
-// not at all. A service is killed again and again while it writes the file; the same file
-// sent again leaves each award one step, and a further time it writes nothing.
+// not at all. A service is killed repeatedly while it writes the file. When the same
+// file is sent again, each award has one step; when it is sent once more, nothing is
+// written.
 func TestStepFilesKilled(t *testing.T) {
 	servertest.Long(t)
 	each(t, func(t *testing.T, url string) {

@@ -94,8 +94,8 @@ func (c *crowd) wins() int {
 	return len(c.won)
 }
 
-// TestStopUnderLoad: the shutdown of a service loses nothing that was acknowledged, and
-// the next one knows every key.
+// TestStopUnderLoad: the shutdown of a service loses no acknowledged draw, and the next
+// service knows every key.
 func TestStopUnderLoad(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)
@@ -116,8 +116,8 @@ func TestStopUnderLoad(t *testing.T) {
 		}
 		p.ok("audit")
 
-		// Every key that was answered gets the same answer. One whose answer was that
-		// nothing happened is new. One without an answer may be either.
+		// Every answered key gets the same answer. A key whose answer was that nothing
+		// happened makes a new draw. One without an answer may be either.
 		s = p.serve()
 		for key, body := range c.won {
 			first, _ := parseDraw(t, body)
@@ -140,7 +140,8 @@ func TestStopUnderLoad(t *testing.T) {
 	})
 }
 
-// TestStopWithASilentDatabase: the maximum time holds whatever a draw waits for.
+// TestStopWithASilentDatabase: the maximum time of a shutdown holds whatever a draw
+// waits for.
 func TestStopWithASilentDatabase(t *testing.T) {
 	t.Parallel()
 	type silenced struct {
@@ -180,7 +181,7 @@ func TestStopWithASilentDatabase(t *testing.T) {
 		if strings.HasPrefix(c.url, "postgres") { // MySQL's driver gives up at about the same time
 			require.Contains(t, c.ended.stderr, "exiting while draws still wait for the database")
 		}
-		c.proxy.Cut() // what would have ended with the process ends now
+		c.proxy.Cut() // the calls that would have ended with the process end now
 	}
 	waiting.Wait()
 	for _, c := range all {

@@ -85,9 +85,9 @@ func damages() []damage {
 	}
 }
 
-// damagesOn are those of damages that are tried on a dialect: all on SQLite, as parsing
-// does not depend on the database; on others one of each kind of stops, unless every
-// combination is wanted.
+// damagesOn returns the damages that are tried on a dialect: all on SQLite, because
+// parsing does not depend on the database. Other dialects get one of each kind of
+// stops, unless every combination is wanted.
 func damagesOn(dialect string) (some []damage) {
 	seen := map[string]bool{}
 	for _, d := range damages() {
@@ -113,8 +113,8 @@ func storedOfInstance(binary string) []string {
 	}
 }
 
-// callsOfInstance returns the calls about what storedOfInstance damages. None is
-// stopped.
+// callsOfInstance returns the calls about the rows that storedOfInstance damages. The
+// damage must not stop any of them.
 func callsOfInstance() []storedCall {
 	return []storedCall{
 		{"", "GET", "/admin/jobs", "", nil},
@@ -213,9 +213,9 @@ func storedPool(t *testing.T, s *service, pool string, chain *drand.Chain) {
 	s.won(pool, "u", "known")
 }
 
-// askStored makes the calls and returns what is wrong. These are wrong: a call that is
-// stopped by what it does not need, or with another code; an unanswered known key; and
-// a status other than that of the intact twin, if statuses has it.
+// askStored makes the calls and returns the faults. These are faults: a call that is
+// stopped by rows that it does not need, or with a wrong code; an unanswered known key;
+// and a status that differs from the intact database's, if statuses has it.
 func askStored(t *testing.T, s *service, calls []storedCall, stops map[string]string, statuses []int) (faults []string, got []int) {
 	t.Helper()
 	for i, c := range calls {
@@ -272,8 +272,8 @@ func storedService(t *testing.T, dialect string) *service {
 	return s
 }
 
-// blaming starts a proxy in front of the service, which answers like one that blames
-// its callers for what is stored: a call is wrong, or a known key is refused.
+// blaming starts a proxy in front of the service. It answers like a service that blames
+// its callers for damaged rows: it says that the call is wrong, or refuses a known key.
 func blaming(t *testing.T, s *service, edit func(r *http.Response, body string) (int, string)) *service {
 	t.Helper()
 	target, err := url.Parse(s.url)
@@ -294,9 +294,9 @@ func blaming(t *testing.T, s *service, edit func(r *http.Response, body string) 
 	return &service{tb: t, url: server.URL, token: s.token, client: s.client}
 }
 
-// TestStoredThingsStopNothingElse: if an instance cannot read something stored, no
-// caller is blamed. Known keys, pauses, replacements, removals and lists still work;
-// what needs it gets 503 with its own code.
+// TestStoredThingsStopNothingElse: if an instance cannot read a stored value, no caller
+// is blamed. Known keys, pauses, replacements, removals and lists still work. A call
+// that needs the value gets 503 with its own code.
 func TestStoredThingsStopNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -320,8 +320,8 @@ func TestStoredThingsStopNothingElse(t *testing.T) {
 	}
 }
 
-// TestStoredThingsCatches: a service that blames its callers for what is stored fails,
-// and one that refuses a known key.
+// TestStoredThingsCatches: the test fails for a service that blames its callers for
+// damaged rows, and for a service that refuses a known key.
 func TestStoredThingsCatches(t *testing.T) {
 	t.Parallel()
 	s := storedService(t, "sqlite")

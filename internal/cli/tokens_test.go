@@ -99,7 +99,7 @@ func (c *callers) more(tb testing.TB, status, n int) {
 }
 
 // turnTo makes all callers use another token, and waits until no request with the
-// earlier one is under way.
+// former token is under way.
 func (c *callers) turnTo(tb testing.TB, token *string) {
 	tb.Helper()
 	c.token.Store(token)
@@ -166,7 +166,7 @@ func TestTokenIsReplacedUnderLoad(t *testing.T) {
 	control.stop()
 	require.Equal(t, map[int]int{200: c.count(200)}, c.answers, "no caller met anything else")
 
-	// Nor does a file without tokens for draws open them.
+	// A file without tokens for draws does not open them either.
 	s.reload(used, func() { writeTokens(t, path, boss) })
 	status, _, err := s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`)
 	require.NoError(t, err)

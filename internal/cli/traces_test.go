@@ -50,7 +50,7 @@ func (c *collector) receives(t *testing.T, has func(all spans) error) {
 	require.NoError(t, lacks)
 }
 
-// wellTracedDraws returns what a test expects whose draws were all won.
+// wellTracedDraws returns the expectations of a test in which every draw has won.
 func wellTracedDraws(draws int) func(all spans) error {
 	return func(all spans) error { return wellTraced(all, draws) }
 }
@@ -58,8 +58,7 @@ func wellTracedDraws(draws int) func(all spans) error {
 // private are words that no trace may contain.
 var private = []string{"secret-user", "secret-key", "secret-token", "secret-query"}
 
-// wellTraced returns what is wrong with the traces of won draws, each in its own
-// request.
+// wellTraced returns the faults in the traces of won draws, each in its own request.
 func wellTraced(all spans, draws int) error {
 	requests := all.named("POST /draw")
 	if len(requests) != draws {
@@ -91,7 +90,7 @@ func wellTraced(all spans, draws int) error {
 	return nil
 }
 
-// wellFollowed returns what is wrong with the traces of one draw.
+// wellFollowed returns the faults in the traces of one draw.
 func wellFollowed(all spans, request *tracepb.Span) error {
 	a := attributes(request.GetAttributes())
 	for name, want := range map[string]string{
@@ -198,7 +197,7 @@ func TestTracesOfABatch(t *testing.T) {
 	require.Less(t, len(all.named("batch")), 90, "some draws were decided together")
 	require.NotContains(t, c.text(t), "secret-user")
 
-	// The doubles: traces in which one thing is wrong.
+	// The broken doubles are traces with one fault each.
 	another := []byte("another!")
 	for _, double := range []struct {
 		span  string

@@ -38,7 +38,8 @@ func TestTroubleshootingHasEveryCode(t *testing.T) {
 	require.Equal(t, []string{"sold-out"}, slices.Compact(missingCodes(string(description), without)), "a code without a row is caught")
 }
 
-// TestTroubleshootingQuotes: a service that does not start prints what the page quotes.
+// TestTroubleshootingQuotes: a service that does not start prints the text that the
+// page quotes.
 func TestTroubleshootingQuotes(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/troubleshooting.md")

@@ -68,8 +68,9 @@ func (b *browser) asks(axe, text, no string) {
 	b.await(`!document.querySelector("dialog")`)
 }
 
-// TestUIAccess: axe-core finds no violation in the views and dialogs of what follows a
-// win: in light colours on a desktop, in dark ones on a phone, which no view is wider than.
+// TestUIAccess: axe-core finds no violation in the views and dialogs for awards, in
+// light colours on a desktop and in dark colours on a phone. No view is wider than the
+// phone.
 func TestUIAccess(t *testing.T) {
 	t.Parallel()
 	source := axe(t)
@@ -99,7 +100,7 @@ func TestUIAccess(t *testing.T) {
 	}
 }
 
-// moneyAccess checks the list of pools and a pool of which nothing can be won, and its
+// moneyAccess checks the list of pools, and a pool in which nothing can be won with its
 // files and report.
 func moneyAccess(b *browser, source string) {
 	b.await(`document.querySelector("[data-pool=shop]").innerText.includes("nothing can be won")`)
@@ -167,7 +168,7 @@ func awardsAccess(b *browser, source string) {
 	require.LessOrEqual(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "wider than the window")
 }
 
-// hooksAccess checks the webhooks, one of which fails, and what is asked.
+// hooksAccess checks the view of webhooks, one of which fails, and its dialogs.
 func hooksAccess(b *browser, source string) {
 	b.visit("#/hooks", "Webhooks")
 	b.hookSays("failing")

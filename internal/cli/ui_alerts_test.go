@@ -16,7 +16,8 @@ import (
 // warned is an expression for the warnings of the banner.
 const warned = `[...document.querySelectorAll(".alerts:not([hidden]) li > span")].map((e) => e.textContent).join("\n")`
 
-// warns waits until the banner has a warning that matches a pattern, or until it has none.
+// warns waits until the banner has a warning that matches a pattern, or until it has no
+// such warning.
 func (b *browser) warns(pattern string, is bool) {
 	b.t.Helper()
 	b.await(fmt.Sprintf(`/%s/m.test(%s) === %t`, pattern, warned, is))
@@ -28,9 +29,9 @@ func (b *browser) puts(away string) {
 	eval[bool](b, fmt.Sprintf(`[...document.querySelectorAll(".alerts li")].find((li) => li.textContent.includes(%q)).querySelector("button").click() ?? true`, away))
 }
 
-// TestUIWarns: above every view a banner says what needs somebody: a spent budget, low
-// stock, a planned item that failed, an audit that found something, a late job. A warning
-// that is put away stays away while its state lasts, and comes again with the next.
+// TestUIWarns: above every view a banner shows what needs action: a spent budget, low
+// stock, a planned item that failed, an audit with findings, a late job. A dismissed
+// warning stays hidden while its cause lasts, and appears again with the next cause.
 func TestUIWarns(t *testing.T) {
 	t.Parallel()
 	source := axe(t)

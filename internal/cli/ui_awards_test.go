@@ -164,7 +164,7 @@ func TestUIAwardsByState(t *testing.T) {
 }
 
 // TestUIOfFulfil: the role fulfil sees the names of pools without the stream, and ships
-// what is claimed. Nothing else is offered, and no call of the page is refused.
+// claimed awards. The page offers nothing else, and no call of the page is refused.
 func TestUIOfFulfil(t *testing.T) {
 	t.Parallel()
 	s := shop(t)

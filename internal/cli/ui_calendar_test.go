@@ -35,7 +35,7 @@ func withAdvent(t *testing.T, flags ...string) *service {
 	return s
 }
 
-// agendaLine is a line of an answer: an item, or what stands for hidden ones.
+// agendaLine is a line of an answer: an item, or the visible form of hidden items.
 type agendaLine struct {
 	Item          int64
 	At            time.Time
@@ -130,7 +130,7 @@ func (b *browser) opens(row, prize string) {
 	b.await(`document.querySelector("dialog[open]")`)
 }
 
-// spreads fills the calendar, after it has said what that plans.
+// spreads fills the calendar, after the page has shown what will be planned.
 func (b *browser) spreads(says string, fields ...string) {
 	b.t.Helper()
 	b.press("Fill by spreading…")
@@ -147,8 +147,9 @@ func (b *browser) spreads(says string, fields ...string) {
 	b.await(`!document.querySelector("dialog")`)
 }
 
-// TestUICalendar: an Advent calendar of 24 days and three prizes is spread, evenly and at
-// random, edited by hand, and loses a day; the grid has the sums of the agenda each time.
+// TestUICalendar: an Advent calendar of 24 days and three prizes is spread evenly and
+// at random, is edited by hand, and loses a day. Each time the grid has the sums of the
+// agenda.
 func TestUICalendar(t *testing.T) {
 	t.Parallel()
 	s := withAdvent(t)
@@ -210,8 +211,8 @@ func TestUICalendar(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUICalendarFiles: a file is planned as a whole or not at all, and a moment by hand is
-// hidden from the calendar's days at once.
+// TestUICalendarFiles: a file is planned as a whole or not at all, and a moment that is
+// planned by hand is hidden from the calendar's days at once.
 func TestUICalendarFiles(t *testing.T) {
 	t.Parallel()
 	s := withAdvent(t)
@@ -335,8 +336,8 @@ func TestUICalendarHides(t *testing.T) {
 }
 
 // TestUICalendarAccess: axe-core finds no violation in the calendar and its dialogs, in
-// light colours on a desktop and in dark ones on a phone, which nothing is wider than; and
-// the grid is one place in the order of the tabulator, whose arrows go to all others.
+// light colours on a desktop and in dark colours on a phone. Nothing is wider than the
+// phone. The grid is one stop for the Tab key, and the arrow keys reach all its cells.
 func TestUICalendarAccess(t *testing.T) {
 	t.Parallel()
 	source := axe(t)

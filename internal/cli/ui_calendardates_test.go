@@ -12,9 +12,9 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// TestUICalendarOfZones: the functions of dates know the first instant of each day of a
-// zone and each hour that its clocks show, as Go's table of zones has them. What is spread
-// over such days are the units that were asked for, in the chosen hours.
+// TestUICalendarOfZones: the functions for dates return the same first instant of each
+// day of a zone, and the same hours of its clocks, as Go's table of zones. A spread
+// over such days has the requested units, in the chosen hours.
 func TestUICalendarOfZones(t *testing.T) {
 	t.Parallel()
 	b := browse(t, administered(t).url, 800, 600)
@@ -85,8 +85,8 @@ func minutesOf(t *testing.T, zone, date string) (all []time.Time) {
 	return all
 }
 
-// TestUICalendarDays: days of 23 and 25 hours have so many rows, and a time that comes
-// twice is planned in the hour that was opened.
+// TestUICalendarDays: days of 23 and 25 hours have as many rows, and an item at a time
+// that occurs twice is planned in the hour that was opened.
 func TestUICalendarDays(t *testing.T) {
 	t.Parallel()
 	s := withAdvent(t)

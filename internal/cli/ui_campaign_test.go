@@ -11,8 +11,8 @@ import (
 )
 
 // TestUIImportsWindowsFiles: a file as Excel saves it in German keeps its letters and
-// amounts, and the page states how it was read, before anything is written. The files
-// that the page offers to begin with can be imported as they are.
+// amounts, and the page states how it was read, before anything is written. The sample
+// files that the page offers can be imported unchanged.
 func TestUIImportsWindowsFiles(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -71,7 +71,8 @@ func TestUISaysThatNothingCanBeWon(t *testing.T) {
 	require.Equal(t, "100000", eval[string](b, labelled("Users")+`.value`), "so many that the limit turns few away, and at most as many as the service takes")
 	b.fill("Users", "1000")
 	b.press("Simulate")
-	// From now for a day: each user draws once before midnight, and once after it.
+	// The run lasts for a day from now: each user draws once before midnight, and once
+	// after it.
 	b.await(`/18,\d{3} of 20,000 turned away|19,000 of 20,000 turned away/.test(document.body.textContent)`)
 	b.await(`/Of 20,000 tries 1[89],\d{3} were turned away by the limit of 1 draw per day: raise the users or the days\./.test(document.body.textContent)`)
 	require.False(t, eval[bool](b, `document.body.textContent.includes("as expected")`))
@@ -97,8 +98,8 @@ func TestUISaysThatNothingCanBeWon(t *testing.T) {
 	b.quiet(0)
 }
 
-// summerDays checks a simulation that follows the agenda: what comes on the second day is
-// won from then on, and the table has each day.
+// summerDays checks a simulation that follows the agenda: units that are added on the
+// second day are won from then on, and the table has each day.
 func summerDays(b *browser, s *service) {
 	s.admin(http.StatusOK, "POST", "/admin/pools/summer/prizes/hat/stock", `{"delta":-250,"reason":"none at first"}`)
 	s.admin(http.StatusCreated, "POST", "/admin/pools/summer/agenda", `{"at":"2999-12-02T00:00:00Z","prize":"hat","delta":50,"reason":"day 2"}`)

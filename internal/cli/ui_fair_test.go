@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// receiptVectors returns the published vectors of receipts as JSON: what is presented,
-// the key, whether it is good, and the size of the log of its proof.
+// receiptVectors returns the published vectors of receipts as JSON: the presented text,
+// the key, whether the receipt is valid, and the size of the log of its proof.
 func receiptVectors(t *testing.T) string {
 	t.Helper()
 	var vectors map[string]json.RawMessage
@@ -77,10 +77,10 @@ func (b *browser) checks(answer, user string, holds bool) {
 	b.await(fmt.Sprintf(`document.querySelector("[data-ok=%v]")`, holds))
 }
 
-// TestUIFairness: the operator turns the page of fairness on; then anybody reads without a
-// token what can be won and by which rules, and checks a receipt. The check agrees with
-// all published vectors; the double accepts whatever is presented. The page asks no other
-// host, and has no violation of axe-core.
+// TestUIFairness: the operator turns the page of fairness on; then anybody can read
+// without a token what can be won and under which rules, and can check a receipt. The
+// check agrees with all published vectors; the broken double accepts every text. The
+// page makes no request to another host, and axe-core finds no violation.
 func TestUIFairness(t *testing.T) {
 	t.Parallel()
 	s := verifiable(t)

@@ -72,9 +72,9 @@ func summed(t *testing.T, lines []map[string]string, column, of, value string) s
 	return sum.StringFixed(2)
 }
 
-// TestUIFiles: the page saves winners, payout, days and proof as files. Opened and
-// summed, they are what the pool has given, less what was voided. The final report shows
-// the same, and prints without what cannot be pressed on paper.
+// TestUIFiles: the page saves winners, payout, days and proof as files. When they are
+// opened and added up, they equal the pool's awards without the voided ones. The final
+// report shows the same, and prints without buttons.
 func TestUIFiles(t *testing.T) {
 	t.Parallel()
 	recipients, identity := keyFiles(t)

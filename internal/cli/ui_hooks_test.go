@@ -99,9 +99,9 @@ func (b *browser) hookSays(part string) {
 	b.await(fmt.Sprintf(`document.querySelector("[data-hook]")?.innerText.replace(/\s+/g, " ").includes(%q)`, part))
 }
 
-// TestUIWebhooks: an admin adds a webhook, whose secret is shown once and verifies what
-// arrives. The page shows how many events wait for it and its last answer. An admin
-// tests, retries, skips, replays, rotates, switches off and removes it.
+// TestUIWebhooks: an admin adds a webhook. Its secret is shown once, and verifies the
+// messages that arrive. The page shows how many events wait for it and its last answer.
+// An admin tests, retries, skips, replays, rotates, switches off and removes it.
 func TestUIWebhooks(t *testing.T) {
 	t.Parallel()
 	r := receives(t)

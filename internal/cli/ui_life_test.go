@@ -76,8 +76,9 @@ func TestUIFindsPools(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUINamesPools: the name comes first, and the id is made of it; an id that is taken gets
-// the next number, whether or not the page knows of the pool that has it.
+// TestUINamesPools: the name is typed first, and the id is derived from it. If the id
+// is taken, the next number is appended, whether or not the page knows the pool that
+// has it.
 func TestUINamesPools(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -178,8 +179,8 @@ func TestUICopiesPools(t *testing.T) {
 	b.quiet(1) // the copy into the past
 }
 
-// TestUIManagesPools: a pool is renamed, archived, shown again and deleted, a user is
-// erased, and what is not possible says why.
+// TestUIManagesPools: a pool is renamed, archived, shown again and deleted, and a user
+// is erased. For an impossible action the page states the reason.
 func TestUIManagesPools(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

@@ -97,7 +97,7 @@ func (b *browser) takes(name string) {
 	}
 }
 
-// TestUIPicturesOfWins: the pictures of what follows a win can be created.
+// TestUIPicturesOfWins: the pictures of the views for awards can be created.
 func TestUIPicturesOfWins(t *testing.T) {
 	t.Parallel()
 	s := shop(t)

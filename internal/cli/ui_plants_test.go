@@ -87,8 +87,8 @@ func TestUIKeepsTheTokenToItself(t *testing.T) {
 	require.True(t, b.offers("Sign out"))
 }
 
-// TestUIPlantsCatches: what is planted does run if a page makes markup of it, and the
-// policy of the admin page makes the browser refuse that.
+// TestUIPlantsCatches: a planted text is executed if a page inserts it as markup, and
+// the policy of the admin page makes the browser refuse that.
 func TestUIPlantsCatches(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

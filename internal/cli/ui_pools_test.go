@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUINewPool: a pool is created on the page, gets prizes, and one of them another
-// name, as long as nobody has won it.
+// TestUINewPool: a pool is created on the page and gets prizes. A prize can be renamed
+// as long as nobody has won it.
 func TestUINewPool(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -174,7 +174,7 @@ func TestUIHistory(t *testing.T) {
 		status, body, err := s.ask("POST", "/draw", `{"pool":"summer","user":"u","count":80}`, "Authorization", "Bearer draw")
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, status, body)
-		time.Sleep(1200 * time.Millisecond) // a rate needs a second at least
+		time.Sleep(1200 * time.Millisecond) // a rate needs at least a second
 	}
 	b := browse(t, s.url, 1200, 900)
 	b.signIn("auditor")
@@ -190,9 +190,10 @@ func TestUIHistory(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUIHistoryOfBlanks: the page knows what remained although an endless blank is
-// drawn, whose awards do not reduce it. The chart's scale begins at 0 and ends at the
-// stock only if most of it is drawn: of 60 units, 60 draws win 45, give or take a few.
+// TestUIHistoryOfBlanks: the page shows the remaining stock although an endless blank
+// is drawn, whose awards do not reduce the stock. The chart's scale begins at 0 and
+// ends at the stock only if most of it is drawn: of 60 units, 60 draws win 45, give or
+// take a few.
 func TestUIHistoryOfBlanks(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

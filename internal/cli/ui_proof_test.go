@@ -177,7 +177,8 @@ func TestUIWithoutSeeds(t *testing.T) {
 	b.says("Seed in use1 of 1, 5 entries each")
 	copies := fmt.Sprintf(awaiting, `[...document.querySelectorAll("button")].some((b) => b.textContent === "Copied") || getSelection().toString().includes("drawsvc commitment v1")`)
 	b.await(`[...document.querySelectorAll("button")].some((b) => b.textContent === "Copy")`)
-	// In one step: the button shows it for two seconds.
+	// The check is made in one step, because the button shows the text for only two
+	// seconds.
 	b.do(chromedp.Evaluate(`[...document.querySelectorAll("button")].find((b) => b.textContent === "Copy").click(); `+copies, nil, awaited))
 	for range 5 {
 		s.admin(http.StatusOK, "POST", "/admin/pools/summer/prizes/hat/stock", `{"delta":1,"reason":"more"}`)

@@ -16,7 +16,8 @@ func (b *browser) stepIs(step, state string) {
 }
 
 // TestUIReady: the view of a new pool lists the steps until it is ready, with links to
-// where they are done, and follows what is done; after the first draw the list is not shown.
+// the place of each step, and marks completed steps. After the first draw the list is
+// not shown.
 func TestUIReady(t *testing.T) {
 	t.Parallel()
 	s := administeredBy(t, []string{"admin", "auditor", "draw"})
@@ -51,8 +52,8 @@ func TestUIReady(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUIReadyWithoutToken: where no token of role draw is valid any more, the page says how
-// to make one.
+// TestUIReadyWithoutToken: if no token of role draw is valid any more, the page
+// explains how to create one.
 func TestUIReadyWithoutToken(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

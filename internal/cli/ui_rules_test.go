@@ -19,8 +19,8 @@ var inBerlin = chromedp.ActionFunc(func(ctx context.Context) error {
 	return err
 })
 
-// sets types into a field of a part of the form of rules: the last one with the label,
-// which is that of a new row. It ticks a box where the text is "tick".
+// sets types a text into a field of a part of the rules form. It uses the last field
+// with the label, which belongs to a new row. The text "tick" sets a check box.
 func (b *browser) sets(part, label, text string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => {
@@ -62,10 +62,10 @@ func (b *browser) edits() {
 	b.await(`document.querySelector("dialog[open] [role=tab], dialog[open] h3")`)
 }
 
-// TestUIRulesForm: a person sets every member of the rules by a form, in their own words.
-// The form changes no member that it does not know or that nobody touched. What the rules
-// mean, and what they change, is shown before they bind. Errors name the member and its
-// place.
+// TestUIRulesForm: a person sets every member of the rules in a form, in everyday
+// words. The form changes no member that is unknown to it or untouched. The page shows
+// the meaning of the rules, and their changes, before they are in force. Errors name
+// the member and its place.
 func TestUIRulesForm(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -204,8 +204,8 @@ func TestUIRulesForm(t *testing.T) {
 	b.quiet(4) // the odds without a losing ticket, the unknown members, and the number among the users
 }
 
-// readsEntries checks how amounts and chances are read, which the form writes into the
-// rules. What may mean something else is refused.
+// readsEntries checks how the form reads amounts and chances, which it writes into the
+// rules. Ambiguous entries are refused.
 func (b *browser) readsEntries() {
 	b.t.Helper()
 	b.do(chromedp.Evaluate(`import(new URL("words.js", document.querySelector("script[src]").src)).then(({ readAmount, readChance }) => { window.read = {
@@ -219,10 +219,10 @@ func (b *browser) readsEntries() {
 	}
 }
 
-// TestUIKeepsDraftsOfRules: a draft survives Esc, a reload and a colleague's change. Then
-// the page says who was first, and when, shows what both changed, and puts the draft on
-// top: what only the colleague changed stays. The double is the draft that replaces the
-// whole document.
+// TestUIKeepsDraftsOfRules: a draft survives Esc, a reload and a colleague's change.
+// Then the page states who made the change and when, shows both sets of changes, and
+// applies the draft to the new rules: members that only the colleague changed stay. The
+// double is the draft that replaces the whole document.
 func TestUIKeepsDraftsOfRules(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

@@ -111,7 +111,7 @@ func TestUINumbers(t *testing.T) {
 	require.EqualValues(t, 8*250, awards)
 	b.await(fmt.Sprintf(`[...document.querySelectorAll("[data-label=Issued]")].reduce((sum, cell) => sum + Number(cell.dataset.value), 0) === %v`, awards))
 	shown := b.shown()
-	want["none"] = [2]float64{shown["none"][0], want["none"][1]} // an endless one shows no number of what remains
+	want["none"] = [2]float64{shown["none"][0], want["none"][1]} // an endless blank shows no remaining number
 	require.Equal(t, want, shown)
 	finite := want["gold"][0] + want["silver"][0] + want["pin"][0]
 	require.InDelta(t, finite, eval[float64](b, `Number(document.querySelector("[data-figure=remaining]").dataset.value)`), 0)

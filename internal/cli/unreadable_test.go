@@ -55,10 +55,9 @@ func buildLater(t *testing.T) string {
 	return filepath.Join(dir, "drawsvc")
 }
 
-// TestZoneThatOneInstanceKnows: of two instances on one database, one knows a time zone
-// that the other does not. The other answers known keys and makes changes, but decides
-// no new draw of that pool; the first continues to draw, and carries out what is
-// planned.
+// TestZoneThatOneInstanceKnows: one of two instances on one database lacks a time zone.
+// That instance answers known keys and makes changes, but decides no new draw of the
+// pool. The other instance continues to draw, and carries out the agenda.
 func TestZoneThatOneInstanceKnows(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "postgres"))

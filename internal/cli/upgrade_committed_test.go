@@ -21,14 +21,14 @@ import (
 const (
 	// ownDraws is the number of draws of each instance on the committed pool.
 	ownDraws = 20
-	// committedUnits is the number of units of each of two prizes. With them, an
-	// outsider's numbers agree with the seed in all draws only once in a million.
+	// committedUnits is the number of units of each of two prizes. With that many
+	// draws, random numbers agree with the seed's in all draws only once in a million.
 	committedUnits = 5000
 )
 
 // meetCommitted runs two programs on an open pool that is committed to its numbers: the
 // next one, with the seed, and an old one with the seed, with none and with another. It
-// returns what differs from the promise: awards come only from the seed, and an
+// returns the violations of this promise: awards come only from the seed, and an
 // instance without it answers 503 and draws from other pools.
 func meetCommitted(t *testing.T, old, next program, spoil ...string) (faults []string) {
 	t.Helper()
@@ -112,7 +112,8 @@ func meetCommitted(t *testing.T, old, next program, spoil ...string) (faults []s
 	return append(faults, verifiedByRelease(t, old.file, dir)...)
 }
 
-// verifiedByRelease makes both verifiers of another release check a folder of this one.
+// verifiedByRelease makes both verifiers of another release check a folder of this
+// release.
 func verifiedByRelease(t *testing.T, file, dir string) (faults []string) {
 	t.Helper()
 	if file == "" {
@@ -152,8 +153,8 @@ func lacksSeed(name string, s *process) (faults []string) {
 	return nil
 }
 
-// TestUpgradeCommitted: this program on a committed pool together with itself, and with
-// the next one, whose schema only adds.
+// TestUpgradeCommitted: this program runs on a committed pool together with itself, and
+// with the next program, whose schema only adds.
 func TestUpgradeCommitted(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		old, next := on(t, url), on(t, url)

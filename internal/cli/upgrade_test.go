@@ -26,8 +26,8 @@ func (p program) execute(args ...string) error {
 }
 
 // roll upgrades a fleet under load from one program to another, and back, as
-// docs/upgrading.md says. It returns what callers or the balancer saw and should not
-// have seen.
+// docs/upgrading.md says. It returns the answers that callers or the balancer got and
+// should not have got.
 func roll(t *testing.T, old, next program) []string {
 	t.Helper()
 	require.NoError(t, old.execute("migrate", "up"))
@@ -106,8 +106,8 @@ func (r *rolling) replaceAll(by program) bool {
 	return true
 }
 
-// migrateFirst is the upgrade to a schema that permits the old program: it works there,
-// also when it is started there, and again when the upgrade is reverted.
+// migrateFirst is the upgrade to a schema that permits the old program. The old program
+// works on that schema, also when it is started on it and when the upgrade is reverted.
 func (r *rolling) migrateFirst() bool {
 	if r.isFile {
 		r.leave()
@@ -130,9 +130,9 @@ func (r *rolling) migrateFirst() bool {
 	return r.replaceAll(r.next) && r.replaceAll(r.old)
 }
 
-// replaceFirst is the upgrade to a schema that excludes the old program: the next one
-// works on the old schema, and can be replaced back until it is migrated. A file is
-// migrated by the program that is started on it.
+// replaceFirst is the upgrade to a schema that excludes the old program: the next
+// program works on the old schema, and can be replaced by the old one until the schema
+// is migrated. A file is migrated by the program that is started on it.
 func (r *rolling) replaceFirst() bool {
 	if !r.isFile && !(r.replaceAll(r.next) && r.replaceAll(r.old)) {
 		return false
@@ -152,7 +152,7 @@ func (r *rolling) replaceFirst() bool {
 	return r.replaceAll(r.next)
 }
 
-// TestUpgrade: this program together with the next one, whose schema only adds.
+// TestUpgrade runs this program together with the next program, whose schema only adds.
 func TestUpgrade(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		old, next := on(t, url), on(t, url)
@@ -161,9 +161,9 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-// TestUpgradeFromRelease: the newest release together with this program and with the
-// next one. Before the first release there is nothing to check. Of databases, schemas
-// and kinds of pool each two are combined, and all three by make test-all.
+// TestUpgradeFromRelease runs the newest release together with this program and with
+// the next program. Before the first release there is nothing to check. The test covers
+// all pairs of databases, schemas and kinds of pools; make test-all covers all triples.
 func TestUpgradeFromRelease(t *testing.T) {
 	t.Parallel()
 	releases, err := parseReleases(readReleases(t))

@@ -189,7 +189,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestEveryFlagHasAVariable: except those whose variable means another flag.
+// TestEveryFlagHasAVariable: every flag has a variable, except flags whose variable
+// means another flag.
 func TestEveryFlagHasAVariable(t *testing.T) {
 	t.Parallel()
 	var without []string

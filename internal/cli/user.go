@@ -55,8 +55,8 @@ closed pool where limits or a guarantee have counted the user.`
 	})
 }
 
-// eraseUser replaces a user in one pool after another. If a committed pool refuses, the
-// others are still processed.
+// eraseUser replaces a user in each pool in turn. If a committed pool refuses, the
+// other pools are still processed.
 func eraseUser(ctx context.Context, env setting.Environment, on *api.Client, pools []string, user string) error {
 	var refused error
 	for _, id := range pools {
@@ -113,7 +113,7 @@ func guaranteed(s *api.User) string {
 	return ", guaranteed in " + strconv.FormatInt(*s.GuaranteedIn, 10)
 }
 
-// blocked returns what it shows of a user whom the rules block.
+// blocked returns the text about a user whom the rules block.
 func blocked(s *api.User) string {
 	if !s.Blocked {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestUserForget: nothing that the service or a command shows of the pools names the
-// user any more, while every count, version and audit stays the same.
+// TestUserForget: after the command, no output of the service or a command about the
+// pools names the user. Every count, version and audit stays the same.
 func TestUserForget(t *testing.T) {
 	t.Parallel()
 	const user = "ann@example.org"

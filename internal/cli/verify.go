@@ -54,8 +54,8 @@ that was kept, or got from somebody else, proves more.`,
 			return err
 		}
 		defer folder.Close()
-		// What is kept of a long log has no pointers: collecting garbage often costs
-		// little, and saves as much memory as is kept.
+		// The data that is kept of a long log has no pointers. So frequent garbage
+		// collection is cheap, and it saves as much memory as that data takes.
 		defer debug.SetGCPercent(debug.SetGCPercent(verifyGarbage))
 		r, err := proof.Verify(folder.FS(), o)
 		if err != nil {
@@ -135,8 +135,8 @@ func weaker(r *proof.Report) string {
 	return "weaker: the commitment lets stock move while the pool is open\n"
 }
 
-// passed states how many announced rounds the pool was not opened with: an operator who
-// knew the seed could use or avoid each of them.
+// passed states the number of announced rounds that were not used for an opening: an
+// operator who knew the seed could use or avoid each of them.
 func passed(r *proof.Report) string {
 	if r.Passed == 0 {
 		return ""

@@ -21,7 +21,7 @@ const (
 	typeZip     = "application/zip"
 )
 
-// wish is what an Accept header states about one media type.
+// wish is the statement of an Accept header about one media type.
 type wish struct {
 	// weight is positive if the caller accepts the type.
 	weight float64
@@ -30,8 +30,8 @@ type wish struct {
 	byName bool
 }
 
-// wishFor reads what a caller states about a media type. Of the ranges that contain it
-// the most precise one counts (RFC 9110): application/json before application/* before
+// wishFor reads what a caller states about a media type. The most precise range that
+// contains the type counts (RFC 9110): application/json before application/* before
 // */*. Parameters of types are not compared. Unreadable parts are ignored; a header
 // without a readable part accepts everything.
 func wishFor(mediaType string, h nethttp.Header) wish {
@@ -85,8 +85,8 @@ func prefers(mediaType string, h nethttp.Header) bool {
 }
 
 // checkAccept refuses a caller who accepts none of the media types of the route's
-// answers. Problems are sent to every caller: one who accepts only them is answered
-// too.
+// answers. Problems are sent to every caller, so a caller that accepts only problems is
+// answered too.
 func (r *route) checkAccept(h nethttp.Header) error {
 	accept := h["Accept"]
 	if len(r.answers) == 0 || len(accept) == 0 || len(accept) == 1 && (accept[0] == "*/*" || accept[0] == typeJSON && r.answers[0] == typeJSON) {

@@ -35,7 +35,7 @@ func TestWishFor(t *testing.T) {
 		{"application/json;q=x", 0, 0},
 		{"application/json;q=1.000", 1, 0},
 		{" application/json ,text/html", 1, 0},
-		{"json", 1, 1}, // no media type: as if there were none
+		{"json", 1, 1}, // not a media type: treated like a missing header
 		{";;;, /", 1, 1},
 		{"json, text/csv", 0, 1},
 	} {
@@ -48,8 +48,9 @@ func TestWishFor(t *testing.T) {
 	require.InDelta(t, 1, wishFor(typeJSON, nethttp.Header{}).weight, 1e-9)
 }
 
-// TestNotAcceptable runs over the table: a caller who accepts no type of a call's
-// answers gets 406, and the call does nothing. One who accepts some type gets that.
+// TestNotAcceptable runs over the table of calls: a caller that accepts no type of a
+// call's answers gets 406, and the call does nothing. A caller that accepts one of the
+// types gets that type.
 func TestNotAcceptable(t *testing.T) {
 	t.Parallel()
 	for i, r := range newServer(t, &fake{}).routes() {
@@ -85,7 +86,8 @@ func TestNotAcceptable(t *testing.T) {
 	}
 }
 
-// TestAcceptAfterTheToken: without a token, no caller learns what a call answers with.
+// TestAcceptAfterTheToken: without a token, a caller does not learn the media types of
+// a call's answers.
 func TestAcceptAfterTheToken(t *testing.T) {
 	t.Parallel()
 	r := request("GET", "/admin/pools", "", "Accept", "image/png")

@@ -11,8 +11,8 @@ import (
 )
 
 // visibleItems returns the items that the caller may see. Only admins see open stock
-// items: whoever knows when a unit is released knows when to draw. What stands for hidden
-// items tells no instant.
+// items, because the time at which a unit is released is the best time to draw. The
+// visible form of hidden items contains no instant.
 func (c call) visibleItems(items []draw.Item) []draw.Item {
 	if c.caller.Role == access.Admin {
 		return items
@@ -102,7 +102,7 @@ func (c call) remove(param string, begin func() (context.Context, func(), error)
 }
 
 // opening returns when the agenda opens a pool next, and when it pauses or closes it;
-// nil for never. Both are nil for a closed pool, whatever is still planned.
+// nil for never. Both are nil for a closed pool, even if items are still planned.
 func (s *Server) opening(ctx context.Context, p *draw.Pool) (opens, closes *string, err error) {
 	if p.DueAt.IsZero() || p.State == draw.StateClosed {
 		return nil, nil, nil

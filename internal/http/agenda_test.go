@@ -113,8 +113,9 @@ func TestAgendaIsPlanned(t *testing.T) {
 	}
 }
 
-// TestMomentIsPlanned: a moment is answered as an import of one item, which does not show
-// it, and takes no member of other forms.
+// TestMomentIsPlanned: the answer to planning a moment has the form of an import of one
+// item, so that it does not show the moment. The request takes no member of other
+// forms.
 func TestMomentIsPlanned(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)
@@ -181,8 +182,8 @@ func TestAgendaIsShown(t *testing.T) {
 	}
 }
 
-// TestPlannedStockIsForAdmins: other roles learn how many moves of stock are planned,
-// but not when. The admin, who reads all four items, is the double.
+// TestPlannedStockIsForAdmins: other roles read how many moves of stock are planned,
+// but not when. As a control, the admin reads all four items.
 func TestPlannedStockIsForAdmins(t *testing.T) {
 	s := newServer(t, &fake{}, withTokens(tokenOf("root", access.Admin), tokenOf("eve", access.Auditor), tokenOf("shop", access.Stock)))
 	for token, hidden := range map[string]bool{"root-admin": false, "eve-auditor": true, "shop-stock": true} {

@@ -15,7 +15,7 @@ func (c call) writeCopied(a *packed.Copy) {
 	h := c.gin.Writer.Header()
 	body, isKnown := a.Choose(c.gin.Request.Header, h)
 	if isKnown {
-		h.Del("Content-Encoding") // there is no content
+		h.Del("Content-Encoding") // the answer has no content
 		h.Del("Content-Type")
 		c.gin.Writer.WriteHeader(nethttp.StatusNotModified)
 		c.gin.Writer.WriteHeaderNow()
@@ -24,8 +24,8 @@ func (c call) writeCopied(a *packed.Copy) {
 	c.write(nethttp.StatusOK, body)
 }
 
-// writeOpenly answers with something that is not secret: callers may cache it, and ask
-// by its tag whether it has changed.
+// writeOpenly writes an answer that is not secret: callers may cache it, and check by
+// its tag whether it has changed.
 func (c call) writeOpenly(a *packed.Copy) {
 	c.gin.Writer.Header()["Cache-Control"] = []string{"no-cache"}
 	c.writeCopied(a)
@@ -61,8 +61,8 @@ func (c call) replayed(was bool) {
 // ends, in bytes: for these it computes the length itself.
 const shortMax = 2 << 10
 
-// writeShort is write for an answer that is usually short: without its length there is
-// one header less to copy, sort and write.
+// writeShort is write for an answer that is usually short. It leaves out the length,
+// which saves a header to copy, sort and write.
 func (c call) writeShort(status int, body []byte) {
 	if len(body) > shortMax {
 		c.write(status, body)

@@ -343,8 +343,8 @@ func TestPublicDrawOpensDrawing(t *testing.T) {
 	}
 }
 
-// TestEmptyTokenMatchesNobody: a header without a bearer token counts as none, even if
-// a token has the digest of the empty text. The last case shows that such a digest
+// TestEmptyTokenMatchesNobody: a header without a bearer token counts as no token, even
+// if a token has the digest of the empty text. The last case shows that such a digest
 // would be found.
 func TestEmptyTokenMatchesNobody(t *testing.T) {
 	ofNothing := access.Token{Name: "slip", Role: access.Admin, Digest: access.DigestOf("")}

@@ -16,7 +16,7 @@ import (
 )
 
 // The no-op handler: gin parses the JSON of a draw and answers with the JSON of a draw,
-// as one writes it in five minutes. It decides nothing.
+// in the simplest way. It decides nothing.
 type noopAward struct {
 	Prize   string `json:"prize"`
 	Name    string `json:"name"`

@@ -96,7 +96,8 @@ func streamed(handle handler) handler {
 	}
 }
 
-// queued is a handler of which few run at once, and the others wait for their turn.
+// queued returns a handler of which only a few calls run at once, while the others wait
+// for their turn.
 func queued(of func(*gate.Bounds) *gate.Shares, handle handler) handler {
 	return func(c call) error {
 		ctx, cancel := c.within(c.server.RequestTimeout)

@@ -42,8 +42,8 @@ func checksOf(t *testing.T, ask func(check func(context.Context) error) func(con
 	return made
 }
 
-// TestReadinessIsCheckedOnce: one check answers all who ask at the same time, and for a
-// second after. The double checks the database for each of them.
+// TestReadinessIsCheckedOnce: one check answers all callers at the same time, and for a
+// second after. The broken double checks the database for each caller.
 func TestReadinessIsCheckedOnce(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, int64(1), checksOf(t, func(check func(context.Context) error) func(context.Context) error {
@@ -52,8 +52,8 @@ func TestReadinessIsCheckedOnce(t *testing.T) {
 	require.Greater(t, checksOf(t, func(check func(context.Context) error) func(context.Context) error { return check }), int64(1))
 }
 
-// TestReadinessOutlivesItsCaller: the check continues for those who wait for it, and
-// its result is no longer used after a second.
+// TestReadinessOutlivesItsCaller: the check continues for the other callers that wait
+// for it, and its result is not used after a second.
 func TestReadinessOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, readinessOutlivesItsCaller)
@@ -83,8 +83,8 @@ func readinessOutlivesItsCaller(t *testing.T) {
 	require.ErrorIs(t, r.ask(canceled), context.Canceled)
 }
 
-// TestPoolIsShownFromMemory: one reading serves all callers of a second, and answers
-// 304 to those that have it.
+// TestPoolIsShownFromMemory: one reading serves all callers of a second, and callers
+// that already have it get 304.
 func TestPoolIsShownFromMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, poolIsShownFromMemory) // so that the time does not depend on the machine

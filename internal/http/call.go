@@ -20,8 +20,7 @@ import (
 	"drawsvc/internal/http/packed"
 )
 
-// call is one request on its way through a route. It is a handle: copies refer to the
-// same request.
+// call is one request in a route. It is a handle: copies refer to the same request.
 type call struct {
 	server *Server
 	route  *route
@@ -71,8 +70,8 @@ func (c call) actor() string { return cmp.Or(c.server.Actor, c.caller.Name) }
 func (c call) param(name string) string { return c.gin.Param(name) }
 
 // readQuery reads the query parameters. A parameter that the route does not have, or
-// that occurs twice, is rejected. The page of fairness has none, and ignores those that
-// other sites add to a link that is shared there.
+// that occurs twice, is rejected. The page of fairness has no parameters, and ignores
+// parameters that other sites add to a shared link.
 func (r *route) readQuery(raw string) (url.Values, error) {
 	if r.path == fairPath {
 		return nil, nil
@@ -105,8 +104,8 @@ func (c call) number(name string, least, most, usual int64) (int64, error) {
 	return n, nil
 }
 
-// word returns a query parameter that is one of some words, the first if the caller
-// does not give it.
+// word returns a query parameter that must be one of the given words. It returns the
+// first word if the parameter is absent.
 func (c call) word(name string, words ...string) (string, error) {
 	values := c.query[name]
 	if len(values) == 0 {
@@ -173,8 +172,8 @@ type route struct {
 	role role
 	// query names the query parameters of the call.
 	query []string
-	// answers are the media types that the call can answer with, the usual one first.
-	// Without any, it ignores Accept. Such calls are probes and scrapes, which must not
+	// answers are the media types of the call's answers, the usual one first. A call
+	// without any ignores Accept. Such calls are probes and scrapes, which must not
 	// fail because of a header; files, whose path names their format; and calls without
 	// content in the answer.
 	answers []string
@@ -182,8 +181,7 @@ type route struct {
 	handle handler
 }
 
-// draws says whether the call is a draw, so that its problems must say what
-// happened to it.
+// draws states that the call is a draw, so that its problems must state its outcome.
 func (r *route) draws() bool { return r.path == drawPath || r.path == poolDrawPath }
 
 // streams says whether the answer lasts as long as its caller listens.

@@ -57,7 +57,8 @@ func TestChangesAreRefusedByCode(t *testing.T) {
 	}
 }
 
-// TestPoolsAreSearched: the store gets what is wanted of a list; other words are refused.
+// TestPoolsAreSearched: the store gets the search parameters of a list; other
+// parameters are refused.
 func TestPoolsAreSearched(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)

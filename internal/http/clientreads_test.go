@@ -22,8 +22,9 @@ func decodeWhole[T any](body []byte) error {
 	return decoder.Decode(new(T))
 }
 
-// TestClientReadsWholeAnswers: the types of the Go client have all members of the answers
-// to those who draw, and its methods return them. The double lacks a member.
+// TestClientReadsWholeAnswers: the types of the Go client have all members of the
+// answers to drawing clients, and its methods return them. The broken double lacks a
+// member.
 func TestClientReadsWholeAnswers(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

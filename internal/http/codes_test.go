@@ -90,7 +90,7 @@ func TestCodesAreImported(t *testing.T) {
 }
 
 // TestCodesOfAnswers: the answer to a draw has the code of its award, answers of pools
-// without codes have no such member, and errors state what is known.
+// without codes have no such member, and errors state whether something was drawn.
 func TestCodesOfAnswers(t *testing.T) {
 	t.Parallel()
 	f := &fake{codesAway: true}

@@ -77,8 +77,8 @@ func (c contextual) Pool(ctx context.Context, id string) (draw.Pool, error) {
 	return somePool(id), ctx.Err()
 }
 
-// judgeWatch returns what is wrong with a habit: a draw's watch must ask for one byte
-// once, accept none, and not change the connection.
+// judgeWatch returns the faults of a server's way to watch: the watch of a draw must
+// read one byte once, accept that there is none, and not change the connection.
 func judgeWatch(t *testing.T, h habit) error {
 	f, started, letGo := held()
 	s := newServer(t, f, func(c *Config) { c.Store = contextual{fakeStore{f}} })
@@ -124,7 +124,8 @@ func TestNetHTTPWatchesByOneByte(t *testing.T) {
 	require.NoError(t, judgeWatch(t, func(read func([]byte) (int, error), one []byte) (int, error) { return read(one) }))
 }
 
-// TestWatchJudgeCatchesOtherHabits: the judge rejects servers that watch in other ways.
+// TestWatchJudgeCatchesOtherHabits: judgeWatch rejects servers that watch in other
+// ways.
 func TestWatchJudgeCatchesOtherHabits(t *testing.T) {
 	for about, h := range map[string]habit{
 		"a read waits": func(read func([]byte) (int, error), one []byte) (int, error) {

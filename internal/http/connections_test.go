@@ -61,8 +61,8 @@ func idleCallers(t *testing.T, addr string, n int) (all []*caller, dead func() i
 	}
 }
 
-// TestConnectionsAreBounded: idle connections make room for new ones, those idle
-// longest first. The double has no bound, and keeps them all.
+// TestConnectionsAreBounded: idle connections are closed to make room for new ones, the
+// longest idle ones first. The broken double has no bound, and keeps all connections.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const most, many = 8, 40

@@ -127,8 +127,8 @@ func certified(t *testing.T) (server, caller *tls.Config) {
 	return &tls.Config{Certificates: certificates.TLS.Certificates, NextProtos: []string{"http/1.1"}}, &tls.Config{InsecureSkipVerify: true}
 }
 
-// cut requests an export, reads its beginning, has it cut by fault, and returns the
-// error that ends the rest, nil if it seems complete.
+// cut requests an export, reads its beginning, calls fault to cut it, and returns the
+// error at the end of the rest, nil if the export seems complete.
 func cut(t *testing.T, address string, w wire, export [3]string, fault func()) error {
 	t.Helper()
 	a := w.begin(t, address, export[0], export[1], export[2], 64<<10)
@@ -147,7 +147,7 @@ func cut(t *testing.T, address string, w wire, export [3]string, fault func()) e
 
 // TestCutExportsLookBroken: an export that is cut ends with an error for its caller,
 // whatever cut it. Over HTTP/1.0 the end of the connection is the end of an answer, so
-// that the connection is reset there.
+// there the connection is reset.
 func TestCutExportsLookBroken(t *testing.T) {
 	t.Parallel()
 	served, calling := certified(t)

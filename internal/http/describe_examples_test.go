@@ -77,8 +77,8 @@ func TestExamplesAreTaken(t *testing.T) {
 	require.NoError(t, sendExamples(t, c))
 }
 
-// withMembers makes refusals with their own members: of a limit without end, of one
-// that ends, and of pauses.
+// withMembers makes refusals with additional members: of a limit without end, of a
+// limit that ends, and of pauses.
 func withMembers(t *testing.T) (all []error) {
 	rules, err := rules.Parse([]byte(`{"fallback":"none","limits":[{"of":"prize","prize":"gold","max":1},{"of":"draws","max":3,"per":"day"}]}`))
 	require.NoError(t, err)

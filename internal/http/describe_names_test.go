@@ -29,8 +29,8 @@ func sharedNames(c *contract.Contract) (shared []string) {
 }
 
 // TestNamesOfComponentsDiffer: component names are unique across all kinds, because
-// generators of clients make a type of each, and some refuse a description in which two
-// have the same name.
+// client generators make a type of each, and some refuse a description in which two
+// components have the same name.
 func TestNamesOfComponentsDiffer(t *testing.T) {
 	t.Parallel()
 	c, err := ownContract()

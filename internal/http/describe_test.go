@@ -176,7 +176,7 @@ func full(c *Config) {
 	campaigned(c)
 }
 
-// redirectedLog is a history whose awards differ from what was drawn.
+// redirectedLog is a history whose awards differ from the drawn units.
 type redirectedLog struct{ Store }
 
 func (l redirectedLog) Log(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error) {
@@ -189,8 +189,8 @@ func (l redirectedLog) Log(ctx context.Context, poolID string, after int64, limi
 	return all, err
 }
 
-// moneyed is a store whose pools have a currency, a budget that is used up, and all that
-// is only shown.
+// moneyed is a store whose pools have a currency, a used-up budget, and all display
+// texts.
 type moneyed struct{ Store }
 
 func (m moneyed) Pool(ctx context.Context, id string) (draw.Pool, error) {

@@ -40,8 +40,8 @@ func (s *Server) postDraw(c call) error {
 	if c.route.path == drawPath {
 		c.spanPool(request.PoolID)
 	}
-	// A draw that is under way is not its caller's to cancel, and the drawer
-	// has a deadline of its own: no context to watch, for every draw.
+	// A caller cannot cancel a draw that is under way, and the drawer has its own
+	// deadline. So no draw needs a context that is watched.
 	made, err := s.Drawer.DrawFor(context.WithoutCancel(ctx), c.id, request)
 	if err != nil {
 		c.gin.Set(reachedDrawer, true)
@@ -56,8 +56,8 @@ func (s *Server) postDraw(c call) error {
 	return nil
 }
 
-// drawRequest reads and names a draw; pool is the one in the path, "" for none. With an
-// error, Named says whether the draw may have a key.
+// drawRequest reads and names a draw; pool is the pool in the path, "" for none. With
+// an error, Named states whether the draw may have a key.
 func (s *Server) drawRequest(r *nethttp.Request, pool string) (draw.Request, error) {
 	key, err := idempotencyKey(r.Header)
 	if err != nil {
@@ -85,8 +85,8 @@ func (s *Server) drawRequest(r *nethttp.Request, pool string) (draw.Request, err
 	return request, request.Check()
 }
 
-// drawAgain answers GET /pools/{pool}/draws/{draw} as the same POST /draw
-// would be answered now.
+// drawAgain answers GET /pools/{pool}/draws/{draw} with the answer that the same POST
+// /draw would get now.
 func (s *Server) drawAgain(c call) error {
 	made, err := placed(c, func(ctx context.Context) (draw.Draw, error) {
 		return s.Store.Draw(ctx, c.param("pool"), c.param("draw"))
@@ -116,14 +116,15 @@ type prizeAnswer struct {
 	Name  string    `json:"name"`
 	Value string    `json:"value"`
 	Kind  draw.Kind `json:"kind"`
-	// From what the operator set to be shown, else from the catalogue, if either has any.
+	// The texts come from the operator's display texts, otherwise from the catalogue,
+	// if one of them has any.
 	Description string `json:"description,omitempty"`
 	Image       string `json:"image,omitempty"`
 	Link        string `json:"link,omitempty"`
 }
 
-// newPrize shows a prize with what the operator set to be shown, and else with its item
-// of the catalogue. In this answer only, their name replaces the prize's own.
+// newPrize shows a prize with the operator's display texts, otherwise with its item of
+// the catalogue. In this answer only, the name in them replaces the prize's own name.
 func newPrize(p *draw.Prize, item catalogue.Item) prizeAnswer {
 	d := draw.Display{}
 	if p.Display != nil {
@@ -170,8 +171,8 @@ func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) 
 // countAbsent is the count of a body without one: no caller can mean it.
 const countAbsent = math.MinInt
 
-// ticketRequest returns the draw that a ticket allows. What the caller also names must
-// agree with it.
+// ticketRequest returns the draw that a ticket allows. Members that the caller sends as
+// well must agree with the ticket.
 func (s *Server) ticketRequest(body *drawBody, key string) (draw.Request, error) {
 	request, err := s.Tickets.Read(body.Ticket)
 	if err != nil {
@@ -196,16 +197,16 @@ func (s *Server) ticketRequest(body *drawBody, key string) (draw.Request, error)
 }
 
 const (
-	// reachedDrawer marks a draw that failed after the drawer had it. Then the error
-	// states what the log has of its key.
+	// reachedDrawer marks a draw that failed after the drawer got it. Then the error
+	// states the result of the lookup of its key.
 	reachedDrawer = "reached-drawer"
 	// mayHaveKey marks a draw that failed earlier, although its body was requested:
 	// whether the draw may have a key.
 	mayHaveKey = "may-have-key"
 )
 
-// mayHaveKey reports whether a draw may have a key, if only its header was read: the
-// body may contain a ticket, which has one.
+// mayHaveKey reports, from the header only, whether a draw may have a key: the body may
+// contain a ticket, which has a key.
 func (s *Server) mayHaveKey(h nethttp.Header) bool {
 	return len(h[keyHeader]) > 0 || s.Tickets.AreTaken()
 }

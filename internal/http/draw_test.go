@@ -43,8 +43,8 @@ func TestDrawWithoutKeyIsNamedByTheService(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"draw":"`+asked.DrawID+`"`)
 }
 
-// TestDrawByPathIsTheSameDraw: the pool is the one of the path, and a body that names
-// another one draws nothing.
+// TestDrawByPathIsTheSameDraw: the pool is that of the path, and a body that names
+// another pool draws nothing.
 func TestDrawByPathIsTheSameDraw(t *testing.T) {
 	for _, body := range []string{`{"user":"u1","count":2}`, `{"pool":"spring","user":"u1","count":2}`} {
 		f := &fake{}

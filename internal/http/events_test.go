@@ -129,8 +129,8 @@ func TestEventsAreNoLatency(t *testing.T) {
 	require.Contains(t, shown, `drawsvc_http_requests_total{method="GET",route="/admin/events",status="200"} 1`)
 }
 
-// TestSelfNamesTheToken: the answer names the token, from which the page knows what to
-// offer.
+// TestSelfNamesTheToken: the answer names the token, so that the page can offer the
+// right actions.
 func TestSelfNamesTheToken(t *testing.T) {
 	until := at.AddDate(100, 0, 0)
 	stock := access.Token{Name: "shop", Role: access.Stock, Digest: access.DigestOf("stock"), Until: until}
@@ -140,7 +140,8 @@ func TestSelfNamesTheToken(t *testing.T) {
 	require.JSONEq(t, `{"name":"shop","role":"stock","until":"`+api.ShowTime(until)+`","draws":"anyone"}`, do(s, asStock).Body.String())
 }
 
-// TestSelfSaysWhoDraws: a token of role draw that has expired lets nobody draw.
+// TestSelfSaysWhoDraws: an expired token of role draw does not count as one that can
+// draw.
 func TestSelfSaysWhoDraws(t *testing.T) {
 	old := tokenOf("old", access.Draw)
 	old.Until = time.Unix(1, 0)

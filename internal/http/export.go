@@ -19,8 +19,8 @@ const formulas = "formulas"
 // typeCSVHeader is the media type of an export, which begins with a header.
 const typeCSVHeader = typeCSV + "; charset=utf-8; header=present"
 
-// orCSV returns a handler that answers by csv for callers who prefer it, and by json
-// for all others.
+// orCSV returns a handler that answers with csv for callers that prefer it, and with
+// json for all others.
 func orCSV(json, csv handler) handler { return or(typeCSV, csv, json) }
 
 // orNDJSON does so with ndjson.
@@ -47,8 +47,8 @@ type export[E any] struct {
 	version func(*E) int64
 	// end returns the last version, nil for the pool's.
 	end func(call) (int64, error)
-	// write adds an entry to what is sent next; it cannot fail, as it writes to
-	// memory. flush, where set, is called when a page is written.
+	// write adds an entry to the next part of the answer; it cannot fail, because it
+	// writes to memory. flush, if set, is called when a page is written.
 	write func(*E)
 	flush func()
 }
@@ -112,7 +112,7 @@ func (x export[E]) stream(c call, out *bytes.Buffer) error {
 }
 
 // pace is how long a caller may take to read a stream: an initial time, and more with
-// each page. A slower caller is cut off, because it holds a place that others need.
+// each page. A slower caller is cut off, because it uses a place that others need.
 // Reading the database does not count.
 type pace struct{ left, each time.Duration }
 

@@ -34,7 +34,7 @@ func (c call) fail(err error) {
 		h.Set("WWW-Authenticate", gate.Challenge(g.Request.Header))
 	}
 	if e.Code == draw.CodeDraining {
-		h.Set("Connection", "close") // the next attempt should meet another instance
+		h.Set("Connection", "close") // the next attempt should reach another instance
 	}
 	if e.Code == api.CodeBodyTooLarge || e.Code == problem.CodeUnsupportedMediaType || e.Code == problem.CodeRequestTimeout {
 		c.leaveBody()

@@ -16,8 +16,8 @@ const fairPath = "/fair/:pool"
 // fairPrizesMax is the maximum number of prizes on a page of fairness.
 const fairPrizesMax = 1000
 
-// fairAnswer is what anybody may know of a pool whose operator wants it to be known: no
-// counts, which would help a script to time its draws.
+// fairAnswer is the public answer about a pool whose operator has published its page of
+// fairness. It has no counts, which would help a script to time its draws.
 type fairAnswer struct {
 	ID    string     `json:"id"`
 	Name  string     `json:"name"`
@@ -49,8 +49,8 @@ type fairCommitment struct {
 	Revealed bool `json:"revealed"`
 }
 
-// encodeFair reads and encodes what the page of fairness of a pool shows. A pool that is
-// not there and one without such a page are the same to anybody.
+// encodeFair reads and encodes the answer for the page of fairness of a pool. A missing
+// pool and a pool without such a page give the same answer.
 func (s *Server) encodeFair(ctx context.Context, poolID string) ([]byte, error) {
 	p, err := s.Store.Pool(ctx, poolID)
 	if draw.CodeOf(err) == draw.CodePoolNotFound || err == nil && !p.IsFair {
@@ -122,8 +122,9 @@ func (s *Server) addRules(ctx context.Context, a *fairAnswer, p *draw.Pool, name
 	return err
 }
 
-// placeOfAnyone takes a place of the database for what anybody may read without a token:
-// first one of those that such callers share, so that they take none of the players'.
+// placeOfAnyone takes a place of the database for a read without a token. First it
+// takes one of the places that such callers share, so that they do not use those of
+// players.
 func (c call) placeOfAnyone(ctx context.Context) (done func(), err error) {
 	public := c.server.bounds.Public
 	if err := public.Acquire(ctx, 1); err != nil {

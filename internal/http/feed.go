@@ -27,7 +27,8 @@ type feedPoll struct {
 	n  int64
 }
 
-// feedWanted reads what a call wants of the feed. isNow says that it begins at its end.
+// feedWanted reads the parameters of a call of the feed. isNow means that the call
+// begins at the end of the feed.
 func (c call) feedWanted() (wanted draw.FeedQuery, isNow bool, err error) {
 	if wanted.Wins, err = c.isWanted("win"); err != nil {
 		return wanted, false, err

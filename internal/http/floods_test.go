@@ -64,8 +64,8 @@ func useUp(b *gate.Bounds, of gate.Rank) (giveBack func()) {
 	}
 }
 
-// judgeFloods returns which call of a higher role is refused, or not answered within the
-// patience, while a lower one uses up everything that it can.
+// judgeFloods returns which call of a higher role is refused, or not answered within
+// the patience, while a lower role uses up everything that it can.
 func judgeFloods(t *testing.T, s *Server, patience time.Duration) error {
 	allowed := gate.Allowed()
 	for of := gate.RankDraw; of < gate.RankAdmin; of++ {
@@ -92,8 +92,8 @@ func judgeFloods(t *testing.T, s *Server, patience time.Duration) error {
 	return nil
 }
 
-// TestNoFloodOfALowerRole: no role can use up what a call of a higher one needs. The
-// double has bounds that all roles share.
+// TestNoFloodOfALowerRole: no role can use up resources that a call of a higher role
+// needs. The broken double has bounds that all roles share.
 func TestNoFloodOfALowerRole(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{}, ofEveryRole)
@@ -132,8 +132,9 @@ func placesOfAnyone(t *testing.T, s *Server) (taken int) {
 	}
 }
 
-// TestPublicPagesLeavePlayersTheirPlaces: while callers without a token read all that
-// they can, players read. The double has no bound of its own for such callers.
+// TestPublicPagesLeavePlayersTheirPlaces: while callers without a token read as much as
+// they can, players can still read. The broken double has no separate bound for callers
+// without a token.
 func TestPublicPagesLeavePlayersTheirPlaces(t *testing.T) {
 	t.Parallel()
 	read := func(s *Server) int {
@@ -152,8 +153,8 @@ func TestPublicPagesLeavePlayersTheirPlaces(t *testing.T) {
 	require.Equal(t, 503, read(double))
 }
 
-// TestReadsWaitForTheirTurn: while all places of a rank are taken, a caller waits; it
-// is answered when one is free, and refused at its request timeout.
+// TestReadsWaitForTheirTurn: while all places of a rank are taken, a caller waits. It
+// is answered when a place is free, or refused at its request timeout.
 func TestReadsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{})

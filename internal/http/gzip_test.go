@@ -112,8 +112,8 @@ func TestGzipIsForWidePools(t *testing.T) {
 }
 
 // TestTagsAreOfOneAnswer: for every call whose answer has a tag and may be compressed,
-// the tags of both forms are strong and differ, as their bytes do, and If-Match accepts
-// both.
+// the tags of the compressed and the plain form are strong and differ, because their
+// bytes differ, and If-Match accepts both.
 func TestTagsAreOfOneAnswer(t *testing.T) {
 	f := &fake{rules: longRules(t)}
 	s := newServer(t, f, func(c *Config) { c.Store = widePool{fakeStore{f}} })

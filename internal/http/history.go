@@ -169,8 +169,8 @@ func (s *Server) log(ctx context.Context, c call) (logAnswer, error) {
 	return logAnswer{api.ShowEach(found, newEntry), end}, err
 }
 
-// readStatements reads the lines of at most limit days after one, and returns the day
-// to continue after; nil for the last page.
+// readStatements reads the lines of at most limit days after a given day. It returns
+// the last day of the page, nil for the last page.
 func (s *Server) readStatements(ctx context.Context, c call, after string, limit int64) (lines []job.Line, next *string, err error) {
 	lines, last, err := s.Store.Statements(ctx, c.param("pool"), after, int(limit))
 	if last == "" {
@@ -193,7 +193,7 @@ func (s *Server) statements(ctx context.Context, c call) (api.Statements, error)
 	return api.Statements{Statements: api.ShowEach(lines, api.ShowStatement), Next: next}, err
 }
 
-// audit answers GET /admin/pools/{pool}/audit. It reads every row of the pool and so
+// audit answers GET /admin/pools/{pool}/audit. It reads every row of the pool, so it
 // has a longer timeout than other calls.
 func (s *Server) audit(c call) error {
 	ctx, cancel := c.wholeLog()

@@ -69,7 +69,7 @@ func TestLastPageHasNoNext(t *testing.T) {
 }
 
 // TestFeedsHaveACursor: every page has the cursor that continues after it, even the
-// last or an empty one, so that a reader misses nothing that comes later.
+// last page or an empty page, so that a reader misses no later entry.
 func TestFeedsHaveACursor(t *testing.T) {
 	s := newServer(t, &fake{awards: manyAwards(4)})
 	for target, cursor := range map[string]int64{

@@ -25,8 +25,8 @@ func (s *Server) seenHook(ctx context.Context, id, secret string) (api.Hook, err
 	return api.ShowHook(&h, now, secret), err
 }
 
-// changedHook shows a hook after a change. Error: CodeOutcomeUnknown and no other: they
-// say that nothing happened.
+// changedHook shows a hook after a change. Its only error is CodeOutcomeUnknown,
+// because other codes would state that nothing happened.
 func (s *Server) changedHook(ctx context.Context, id, secret string) (api.Hook, error) {
 	answer, err := s.seenHook(ctx, id, secret)
 	if err != nil {
@@ -91,8 +91,8 @@ func (s *Server) removeHook(c call) error {
 	return nil
 }
 
-// testHook answers POST /admin/hooks/{hook}/test. It holds no place of the database while
-// it waits for the receiver.
+// testHook answers POST /admin/hooks/{hook}/test. It does not hold a place of the
+// database while it waits for the receiver.
 func (s *Server) testHook(c call) error {
 	if err := noBody(c); err != nil {
 		return err

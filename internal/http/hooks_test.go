@@ -109,7 +109,8 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestHooksRefuse what no hook may be: what the dialer would refuse is refused at once.
+// TestHooksRefuse: invalid hooks are refused. An address that the dialer would refuse
+// is refused at once.
 func TestHooksRefuse(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{

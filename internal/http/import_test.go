@@ -87,8 +87,8 @@ func (h heldImports) Import(ctx context.Context, w draw.Import, file io.Reader, 
 	return h.fakeStore.Import(ctx, w, file, progress)
 }
 
-// TestImportsAreBounded: one of each rank is at work, dry run or not. Of role stock the
-// next one is refused; that of an admin waits.
+// TestImportsAreBounded: one import of each rank is at work, including dry runs. The
+// next import of role stock is refused; the next import of an admin waits.
 func TestImportsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -163,8 +163,8 @@ func TestImportRejects(t *testing.T) {
 	require.Contains(t, w.Body.String(), "line 2: stock; nothing was imported")
 }
 
-// TestExportsEscapeFormulas: on request, callers' texts are escaped so that they are no
-// formulas; by default an export is exact.
+// TestExportsEscapeFormulas: on request, callers' texts are escaped so that they are
+// not formulas; by default an export is exact.
 func TestExportsEscapeFormulas(t *testing.T) {
 	t.Parallel()
 	a := award(`=HYPERLINK("x")`, "@user")

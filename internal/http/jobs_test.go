@@ -143,8 +143,8 @@ func (f failedJobs) JobRuns(_ context.Context, name string, _ int64, _ int) ([]j
 	return []job.Past{{Run: job.Run{Job: name, Token: 1, Host: "web-1", Began: at}, Finished: at, Result: job.ResultFailed, Error: databaseError}}, nil
 }
 
-// TestOnlyAdminsReadErrorsOfJobs: other roles learn that a run failed, but not the
-// database's text. The admin is the double: the same calls show it.
+// TestOnlyAdminsReadErrorsOfJobs: other roles read that a run failed, but not the
+// database's text. As a control, the same calls show the text to an admin.
 func TestOnlyAdminsReadErrorsOfJobs(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f, func(c *Config) {

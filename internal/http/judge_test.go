@@ -34,7 +34,7 @@ func judged(t testing.TB, s *Server) {
 	})
 }
 
-// undescribed exempts a server whose fakes answer what the service never does.
+// undescribed exempts a server whose fakes give answers that the service never gives.
 func undescribed(s *Server) *Server {
 	s.handler = s.engine
 	return s

@@ -13,8 +13,8 @@ const keyHeader = "Idempotency-Key"
 // idempotencyKey returns the Idempotency-Key, or "" if none was sent. A key may be bare
 // or quoted: "abc" with its quotes means abc, and within quotes \" and \\ mean " and \
 // (IETF draft). A key that is given twice, empty or not printable ASCII is refused. So
-// is a bare one with a comma, a blank or a quote: a proxy may join two headers with a
-// comma, and the pair would name another draw.
+// is an unquoted key with a comma, a blank or a quote: a proxy may join two headers
+// with a comma, and the joined text would name another draw.
 func idempotencyKey(h nethttp.Header) (string, error) {
 	lines := h[keyHeader]
 	switch {

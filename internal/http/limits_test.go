@@ -87,8 +87,8 @@ func TestRefusalOfALargeBodyIsRead(t *testing.T) {
 	}
 }
 
-// TestDrainIsNoLatency: no histogram contains how slowly a refused caller sends.
-// Otherwise a caller without a token could raise the alert for slow draws.
+// TestDrainIsNoLatency: no histogram contains the time for which a refused caller
+// sends. Otherwise a caller without a token could raise the alert for slow draws.
 func TestDrainIsNoLatency(t *testing.T) {
 	s := newServer(t, &fake{})
 	s.limits.read = time.Minute
@@ -136,9 +136,9 @@ func TestSlowHeadersAreNotWaitedFor(t *testing.T) {
 	require.NotContains(t, string(rest), "200 OK")
 }
 
-// TestChunksBeatTheLength: for a request with two lengths, net/http uses the chunks,
-// and the next request is what follows them. docs/reverse-proxy.md states this, because
-// a proxy that uses the other length would mix two callers' requests.
+// TestChunksBeatTheLength: for a request with both a length and chunks, net/http uses
+// the chunks, and the next request begins after them. docs/reverse-proxy.md states
+// this, because a proxy that uses the other length would mix two callers' requests.
 func TestChunksBeatTheLength(t *testing.T) {
 	conn, err := net.Dial("tcp", served(t, newServer(t, &fake{})))
 	require.NoError(t, err)

@@ -28,9 +28,9 @@ func (c call) leavesBody() bool {
 
 // linger sends the answer, and for a short time reads what still arrives of the body.
 // Otherwise a caller who sends everything before reading would get a reset connection
-// instead of the answer. A caller who waits for a request to send the body gets none,
-// and of an endless body little is read. Meanwhile the connection counts as idle: it
-// makes room for others.
+// instead of the answer. A caller that waits for "100 Continue" does not get it, and
+// only little of an endless body is read. During that time the connection counts as
+// idle, so it may be closed to make room for others.
 func (c call) linger() {
 	r, control := c.gin.Request, nethttp.NewResponseController(c.gin.Writer)
 	// A writer without deadlines belongs to no connection.

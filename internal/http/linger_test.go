@@ -92,9 +92,9 @@ func (w withoutClose) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// TestSlowBodiesMakeRoom: callers whose bodies do not arrive, and those that linger,
-// make room for new ones, also over TLS. So callers without a token cannot hold all
-// connections.
+// TestSlowBodiesMakeRoom: connections whose bodies do not arrive, and those that
+// linger, are closed to make room for new ones, also over TLS. So callers without a
+// token cannot hold all connections.
 func TestSlowBodiesMakeRoom(t *testing.T) {
 	t.Parallel()
 	serving, calling := certified(t)

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// compileGenerated compiles a Go client with what oapi-codegen made of the description,
-// in a copy of the module of the tools, which pins the generator's packages. It returns the
-// compiler's messages, "" for none.
+// compileGenerated compiles a Go client with the code that oapi-codegen generated from
+// the description, in a copy of the module of the tools, which pins the generator's
+// packages. It returns the compiler's messages, "" for none.
 func compileGenerated(t *testing.T, generated, client []byte) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -35,8 +35,8 @@ func compileGenerated(t *testing.T, generated, client []byte) string {
 	return string(output)
 }
 
-// TestGeneratedGoCompiles: a client for draws and for the feeds compiles with what
-// oapi-codegen makes of the description, and a wrong one does not.
+// TestGeneratedGoCompiles: a client for draws and for the feeds compiles with the code
+// that oapi-codegen generates from the description, and a wrong client does not.
 func TestGeneratedGoCompiles(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "api.go")

@@ -152,8 +152,8 @@ func checked(c call) error {
 	return c.route.handle(c)
 }
 
-// check makes the checks of the call's route: the token first, so that nobody learns
-// more without one, then Accept, the path and the query.
+// check makes the checks of the call's route: the token first, so that a caller without
+// a token gets no further information, then Accept, the path and the query.
 func (c *call) check() error {
 	var err error
 	if c.caller, err = c.server.gate.Admit(c.route.role, c.gin.Request); err != nil {

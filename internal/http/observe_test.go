@@ -165,8 +165,9 @@ func TestMetricsAreBounded(t *testing.T) {
 	require.Empty(t, problems)
 }
 
-// TestPlannedPausesAreNoFailures: alerts count 5xx of the routes of draws, so a draw that
-// a planned pause refuses has a status of its own there; every other 503 is counted as such.
+// TestPlannedPausesAreNoFailures: alerts count 5xx of the routes of draws, so in the
+// metrics a draw that a planned pause refuses has a separate status; every other 503 is
+// counted as 503.
 func TestPlannedPausesAreNoFailures(t *testing.T) {
 	f := &fake{err: draw.Errorf(draw.CodePaused, "the pool is paused")}
 	s := newServer(t, f)

@@ -98,9 +98,9 @@ func TestUnreadOutcomes(t *testing.T) {
 	require.Equal(t, "unknown", unread{code: draw.CodeTicketInvalid, body: body}.outcome(t, nil), "a ticket of a key that the service does not have")
 }
 
-// TestEveryCodeOfDrawsHasItsOutcome: each code that POST /draw can return comes either
-// from the wire, and TestUnreadOutcomes has a request for it, or from the drawer, which
-// states whether the log was asked for the key.
+// TestEveryCodeOfDrawsHasItsOutcome: each code that POST /draw can return comes from
+// the wire or from the drawer. For those of the wire, TestUnreadOutcomes has a request;
+// the drawer states whether the key was looked up.
 func TestEveryCodeOfDrawsHasItsOutcome(t *testing.T) {
 	t.Parallel()
 	ofWire := map[draw.Code]bool{draw.CodeTicketInvalid: true}

@@ -16,7 +16,7 @@ func readPage[E any](
 	if err != nil {
 		return nil, end, err
 	}
-	// One more than asked for says whether there is a next page.
+	// One more entry than requested is read, to find out whether there is a next page.
 	entries, err = read(ctx, c.param(of), after, int(limit)+1)
 	isLast := int64(len(entries)) <= limit
 	entries = entries[:min(int64(len(entries)), limit)]

@@ -248,9 +248,9 @@ func (s *Server) importFile(c call) error {
 	return c.writeJSON(api.ShowImported(&wanted, &done))
 }
 
-// importing reads the file of the call, and has it imported when no other one of the
-// caller's rank is at work: each takes memory for all of its lines. Errors: CodeOverloaded, those of the
-// body, and those of do.
+// importing reads the file of the call, and imports it when no other import of the
+// caller's rank is at work, because each import takes memory for all of its lines.
+// Errors: CodeOverloaded, those of the body, and those of do.
 func (c call) importing(do func(context.Context, io.Reader) error) error {
 	bounds, limits := &c.server.bounds, &c.server.limits
 	leave, err := c.take(bounds.Imports, 1, "a file is imported already, which is the most at once")
@@ -293,9 +293,9 @@ func (c call) importWanted() (draw.Import, error) {
 	return w, w.Check()
 }
 
-// readImport reads a file of at most api.FileMax, which has a longer timeout than other
-// bodies, to arrive and to be imported. If the server has no bounds, it returns the body,
-// which is read while it is used.
+// readImport reads a file of at most api.FileMax. A file has a longer timeout than
+// other bodies, for its arrival and for its import. If the server has no bounds,
+// readImport returns the body, which is read while it is used.
 func (c call) readImport() (io.Reader, error) {
 	if c.server.Unbounded {
 		return c.gin.Request.Body, nil

@@ -25,7 +25,8 @@ type problemDocument struct {
 	Status                             int
 }
 
-// problemIn reads a problem document and checks what holds for every one.
+// problemIn reads a problem document and checks the properties that every problem must
+// have.
 func problemIn(t testing.TB, r *nethttp.Response) problemDocument {
 	t.Helper()
 	body := bodyOf(t, r)

@@ -186,8 +186,8 @@ func (s *Server) exportProof(c call) error {
 // prooflogChunk is how much of a public log is sent at once, in bytes.
 const prooflogChunk = 128 << 10
 
-// proofLog answers GET /pools/{pool}/proof/log. There is none before the reveal: a log
-// would show players how much is left.
+// proofLog answers GET /pools/{pool}/proof/log. The log is not available before the
+// reveal, because it would show players how much is left.
 func (s *Server) proofLog(c call) error {
 	ctx, cancel := c.wholeLog()
 	defer cancel()
@@ -300,11 +300,10 @@ func (s *Server) keepCheckpoint(c call) error {
 	return c.writeJSON(kept)
 }
 
-// writeReceipted answers with a draw and its receipt, which is signed on this request's
-// goroutine after the draw is durable. If this instance cannot make the receipt, the
-// draw is answered without it, because a draw that was made is never refused; the
-// request's log line states why. A retry gets the receipt from an instance that can
-// make it.
+// writeReceipted answers with a draw and its receipt, which this request's goroutine
+// signs after the draw is durable. If this instance cannot make the receipt, the draw
+// is answered without it, because a draw that was made is never refused; the request's
+// log line states why. A retry gets the receipt from an instance that can make it.
 func (c call) writeReceipted(d *draw.Draw, asked bool) error {
 	ctx := c.gin.Request.Context()
 	if d.Signer == nil { // otherwise nothing is read

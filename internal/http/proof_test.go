@@ -87,8 +87,8 @@ func (f fakeStore) Commitment(_ context.Context, poolID string) (Commitment, err
 	}, f.note([2]string{poolID, "what it is committed to"})
 }
 
-// TestCommitmentAnswer: what does not exist yet is null, and the level without a beacon
-// is the lower one.
+// TestCommitmentAnswer: members that do not exist yet are null, and the level without a
+// beacon is the lower one.
 func TestCommitmentAnswer(t *testing.T) {
 	c := Commitment{Version: 5, Origin: "host/p", Note: []byte("n\n"), Key: []byte("k\n"), Epochs: 2, EpochLength: 7, Beacon: "none"}
 	got, err := json.Marshal(newCommitment(&c))
@@ -164,7 +164,7 @@ func TestCommitOverTheWire(t *testing.T) {
 	require.Equal(t, wanted, f.last())
 }
 
-// TestProofProblems: what is unavailable gets a problem with its own code.
+// TestProofProblems: each unavailable file gets a problem with its own code.
 func TestProofProblems(t *testing.T) {
 	for _, tc := range []struct {
 		method, target, body string

@@ -43,8 +43,8 @@ func proofWith(name, content string) (files []string) {
 	return files
 }
 
-// TestExportProof: the files of a pool arrive unchanged, and an archive that is
-// truncated, damaged, another pool's or too long gives none.
+// TestExportProof: the files of a pool arrive unchanged, and no file is written from an
+// archive that is truncated, damaged, another pool's or too long.
 func TestExportProof(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

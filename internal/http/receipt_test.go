@@ -15,7 +15,7 @@ import (
 const someReceipt = `{"note":"host/p/receipt\nline\n\n— host/p AAAA\n","salt":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",` +
 	`"user_salt":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`
 
-// together names a draw whose receipt was signed with others.
+// together names a draw whose receipt was signed together with others.
 const together = "together"
 
 const someBatched = `{"text":"host/p/receipt\nline\n","batch":{"note":"host/p/receipts\n2\nAAAA\n\n— host/p AAAA\n","index":0,` +
@@ -90,8 +90,8 @@ func TestReceiptAnswers(t *testing.T) {
 	require.Equal(t, s.headers.json, w.Header()["Content-Type"])
 }
 
-// TestReceiptProblems: a draw that can have no receipt is refused; one that is made
-// stays valid, and a retry with its key gets both.
+// TestReceiptProblems: a draw that cannot have a receipt is refused. A draw that was
+// made stays valid, and a retry with its key gets draw and receipt.
 func TestReceiptProblems(t *testing.T) {
 	const body = `{"pool":"p","user":"u","receipt":true}`
 	for _, tc := range []struct {

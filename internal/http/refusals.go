@@ -21,8 +21,8 @@ const (
 	addressesMax = 4
 )
 
-// refusal is what refusals are counted by: code and route, of which there are few.
-// Refused tokens are one kind, whatever the call.
+// refusal is the kind by which refusals are counted: code and route, which have few
+// values. All refused tokens are one kind, whatever the call.
 type refusal struct {
 	code  draw.Code
 	route string
@@ -86,8 +86,8 @@ func (k refusal) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// sumUp logs what was repeated since the last time. If a kind was repeated, it is still
-// counted; if it was not, its next refusal is logged again.
+// sumUp logs the repetitions since its last call. A kind that was repeated is still
+// only counted; the next refusal of any other kind is logged.
 func (r *refusals) sumUp() {
 	for kind, counted := range r.kinds.Take(func(counted *refused) bool { return counted.count > 0 }) {
 		attrs := []slog.Attr{

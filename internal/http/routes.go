@@ -79,8 +79,8 @@ func (s *Server) routes() []route {
 	}, s.otherRoutes()...)
 }
 
-// otherRoutes are those of no pool: jobs, hooks, the clock, and what the service says
-// of itself.
+// otherRoutes are the routes that concern no pool: jobs, hooks, the clock, and the
+// service itself.
 func (s *Server) otherRoutes() []route {
 	page, jsons := []string{"after", "limit"}, []string{typeJSON}
 	adminPage := uiFiles()

@@ -35,8 +35,8 @@ func (s *Server) rules(ctx context.Context, c call) (api.Rules, error) {
 	return c.showRules(&found, &pool), nil
 }
 
-// checkRules answers POST /admin/pools/{pool}/rules: what PUT would put in force. Nothing
-// is written.
+// checkRules answers POST /admin/pools/{pool}/rules with the rules that PUT would put
+// in force. Nothing is written.
 func (s *Server) checkRules(c call) error {
 	draft, document, err := s.readRules(c)
 	if err != nil {

@@ -69,7 +69,8 @@ func (f fakeStore) UserAwards(_ context.Context, poolID, userID string, after in
 // rulesJSON is the document of someRules in its canonical form.
 const rulesJSON = `{"limits":[{"of":"draws","max":3,"per":"168h"}],"disclose":true}`
 
-// uniformWords is what is said of a law without numbers, and rulesWords of someRules.
+// uniformWords are the words for a law without numbers, and rulesWords those for
+// someRules.
 const (
 	uniformWords = `"Each draw takes one unit, at random: every unit that remains is equally likely."`
 	rulesWords   = `[` + uniformWords + `,"Each user draws at most 3 times within any 7 days.","Players may read the odds."]`

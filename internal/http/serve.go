@@ -24,8 +24,8 @@ import (
 
 // Serve answers on l until ctx ends. Then /readyz answers 503; after ShutdownDelay, in
 // which draws continue, new draws are rejected and requests under way finish. It
-// returns nil within 15 s after the delay; whatever has not finished by then is cut
-// off, and that is logged. It closes l and may be called once.
+// returns nil within 15 s after the delay. Requests that have not finished by then are
+// cut off, which is logged. It closes l and may be called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	// Requests do not end with ctx: they get time to finish.
 	requests := context.WithoutCancel(ctx)

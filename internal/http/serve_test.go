@@ -50,8 +50,8 @@ func runOn(t *testing.T, s *Server, l net.Listener) running {
 	return r
 }
 
-// ownClient returns a client with its own connections, so that no idle one is left
-// elsewhere.
+// ownClient returns a client with its own connections, so that no idle connection
+// remains in a shared client.
 func ownClient(t *testing.T) *nethttp.Client {
 	t.Helper()
 	transport := &nethttp.Transport{}

@@ -43,7 +43,7 @@ type Config struct {
 	WakeJobs func()
 	// HookSender sends tests of hooks; nil allows no inner network.
 	HookSender HookSender
-	// Catalogue returns what the catalogue says of prizes, by their ids.
+	// Catalogue returns the catalogue's items, by the ids of prizes.
 	Catalogue func() map[string]catalogue.Item
 	// Progress, if it is set, is called with the progress of an import.
 	Progress func(done, total int)

@@ -94,9 +94,9 @@ func (d dated) Present(ctx context.Context, _ string, _ time.Time, _ *draw.Rules
 	return p, err
 }
 
-// TestSimulationOfACampaign: with from or to the run follows the agenda, and has a result
-// for each day. A caller who may not see planned stock has it left out, and reads how much
-// is; nobody reads when the hidden items come.
+// TestSimulationOfACampaign: with from or to the run follows the agenda, and has a
+// result for each day. A caller that may not see planned stock gets a run without it,
+// and the number of items that are left out. No caller gets the times of hidden items.
 func TestSimulationOfACampaign(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{}, ofEveryRole, func(c *Config) { c.Store = dated{Store: c.Store} })
@@ -131,8 +131,8 @@ func TestSimulationOfACampaign(t *testing.T) {
 	require.Zero(t, old.Prizes[0].Count)
 }
 
-// TestOneSimulationRuns: a second one is refused, and the run ends if its caller leaves, or
-// if a token of a higher rank wants its place.
+// TestOneSimulationRuns: a second simulation is refused. A run ends if its caller
+// disconnects, or if a token of a higher rank wants its place.
 func TestOneSimulationRuns(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(s *Server, leave func()){

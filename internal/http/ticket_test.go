@@ -32,8 +32,8 @@ func someTicket(t *testing.T, secret string, claims jwt.MapClaims) string {
 	return signed
 }
 
-// TestTicketsNameTheDraw: what the caller names besides a ticket must agree with it,
-// and what the caller leaves out comes from the ticket.
+// TestTicketsNameTheDraw: members that the caller sends besides a ticket must agree
+// with it, and members that the caller leaves out come from the ticket.
 func TestTicketsNameTheDraw(t *testing.T) {
 	end := time.Unix(4_000_000_000, 0).UTC()
 	claims := jwt.MapClaims{"pool": "p", "sub": "u1", "jti": "order, 1", "exp": end.Unix(), "count": 3}

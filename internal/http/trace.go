@@ -61,9 +61,9 @@ func protocolVersion(r *nethttp.Request) string {
 	return "1.1"
 }
 
-// traced reports whether the calls of a route have spans. Probes have none, because
-// they come every few seconds and show nothing; neither have streams, which end when
-// nobody listens any more.
+// traced reports whether the calls of a route have spans. Probes have no spans, because
+// they come every few seconds and show nothing. Streams have no spans either, because
+// they last as long as a page listens.
 func (s *Server) traced(of *route) bool { return s.Tracer != nil && !of.probes() && !of.streams() }
 
 // span returns the request's span, nil if it is not recorded.

@@ -8,9 +8,9 @@ import (
 )
 
 // whole returns a handler whose answer has no length. Over HTTP/1.0 the end of the
-// connection is then the end of the answer. So the connection is reset instead of
-// closed until everything has been passed to the kernel. An answer that was cut does
-// not seem complete then, whatever cut it: an error, a timeout, the end of the process.
+// connection is then the end of the answer. So, until everything has been passed to the
+// kernel, the connection is reset instead of closed. Then a cut answer does not seem
+// complete, whatever cut it: an error, a timeout, the end of the process.
 func whole(handle handler) handler {
 	return func(c call) (err error) {
 		conn := conns.Of(c.gin.Request.Context())

@@ -34,10 +34,10 @@ func rotated(text string, begin, n int) string {
 	return strings.Repeat(text, n/len(text)+2)[begin:][:n]
 }
 
-// hostile is a store whose texts are like answers of HTTP. Rows have the same length,
-// and each row's text begins one byte after that of the row before. So, if a write of
-// the server begins in a text, it begins at each byte of it in some export after a
-// version.
+// hostile is a store whose texts look like HTTP answers. Rows have the same length, and
+// each row's text begins one byte later than that of the previous row. So, if a write
+// of the server begins within a text, then over all exports a write begins at every
+// byte of the text.
 type hostile struct {
 	fakeStore
 	rows []draw.Award
@@ -144,8 +144,8 @@ func (w wire) begin(t *testing.T, address, method, path, accept string, buffer i
 	return a
 }
 
-// read returns what is read of an answer, and the error that ends it, nil for the end
-// of a complete one.
+// read returns the bytes of an answer that could be read, and the error at its end, nil
+// for a complete answer.
 func (a asked) read() ([]byte, error) {
 	defer a.conn.Close()
 	return io.ReadAll(a.body)
@@ -196,8 +196,8 @@ func judgeWhole(t *testing.T, written map[string][][]byte, address string, w wir
 	return differing
 }
 
-// TestExportsAreWhole: whatever texts callers chose, each export is what the handler
-// wrote, over each version of HTTP, wherever the server's writes begin.
+// TestExportsAreWhole: whatever texts callers chose, each export equals the bytes that
+// the handler wrote, over each version of HTTP, wherever the server's writes begin.
 func TestExportsAreWhole(t *testing.T) {
 	t.Parallel()
 	const rows = firstAfter + len(statusLine) + 2001 // three pages; TestExportsEqualTheAudit has more
@@ -234,7 +234,8 @@ func (r rewriter) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// TestExportsAreWholeCatches: the judge rejects the server whose connections rewrite.
+// TestExportsAreWholeCatches: the test fails for a server whose connections rewrite
+// bytes.
 func TestExportsAreWholeCatches(t *testing.T) {
 	t.Parallel()
 	s := newHostile(firstAfter + len(statusLine) + 1001).server(t)

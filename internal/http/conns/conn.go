@@ -12,9 +12,9 @@ import (
 )
 
 // Conn is a connection on which net/http does not watch for the caller's disconnection
-// while a draw is decided. For that, it would read a byte ahead, in a separate
-// goroutine, for every request that has a body; and a caller cannot cancel a draw that
-// is under way. Other calls are watched as usual.
+// while a draw is decided. To watch, net/http would read a byte ahead, in a separate
+// goroutine, for every request that has a body. That would be useless, because a caller
+// cannot cancel a draw that is under way. Other calls are watched as usual.
 type Conn struct {
 	net.Conn
 	drawing     atomic.Bool
@@ -38,9 +38,9 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Read implements net.Conn. net/http asks for one byte when it watches a connection;
-// the answer that there is none yet ends the watch. No documentation promises that
-// habit: TestNetHTTPWatchesByOneByte checks it.
+// Read implements net.Conn. net/http reads one byte when it watches a connection; the
+// result that there is no byte yet ends the watch. No documentation promises that
+// behaviour: TestNetHTTPWatchesByOneByte checks it.
 func (c *Conn) Read(b []byte) (int, error) {
 	if len(b) == 1 && c.drawing.Load() {
 		return 0, nil

@@ -25,13 +25,13 @@ const (
 // Set is the bounded set of a listener's connections. If a new one exceeds the bound,
 // the one that has been idle longest is closed; while none is idle, the new one waits.
 // Idle ones cost a descriptor and some 20 kB each, and their callers can cheaply open
-// them again. A connection whose body does not arrive counts as idle then. One address
-// may have half of the connections: beyond that its own idle ones are closed, and if
-// there is none, the new one is.
+// them again. A connection whose body does not arrive then counts as idle. One address
+// may have half of the connections. Beyond that an idle connection of the same address
+// is closed; if there is none, the new connection is.
 type Set struct {
 	most int
-	// isShared reports whether many callers have an address, which then has no bound of
-	// its own.
+	// isShared reports whether many callers share an address; such an address has no
+	// separate bound.
 	isShared  func(netip.Addr) bool
 	log       *slog.Logger
 	reclaimed prometheus.Counter
@@ -51,14 +51,14 @@ type admission int
 const (
 	admissionGiven admission = iota
 	admissionRefused
-	// admissionAwaited: there is no room for it yet.
+	// admissionAwaited means that there is no room for the connection yet.
 	admissionAwaited
 	// admissionEnded: the listener was closed first.
 	admissionEnded
 )
 
-// standing is the state of a connection. Each draw changes it twice, so it is in the
-// conn: that needs neither a lookup in a map nor a read of the clock.
+// standing is the state of a connection. Each draw changes it twice, so it is a member
+// of the conn: a change needs neither a lookup in a map nor a read of the clock.
 type standing struct {
 	state nethttp.ConnState
 	// made is when the connection was opened, turn the count at which it became idle
@@ -156,8 +156,8 @@ func (c *Set) admit(of *Conn, closed <-chan struct{}) admission {
 	}
 }
 
-// try adds a connection if it can. idle is the one whose place it gets, and which must
-// be closed.
+// try adds a connection if it can. idle is the connection that must be closed because
+// the new one gets its place.
 func (c *Set) try(of *Conn) (idle *Conn, became admission) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,9 +191,9 @@ func (c *Set) warn(now time.Time, attrs ...any) {
 	}
 }
 
-// isIdle reports whether a connection makes room for others: it has no request, or one
-// whose body does not arrive. The latter time counts from the first inspection, so that
-// no clock is read for each request. The Set's mutex is held.
+// isIdle reports whether a connection may be closed to make room for others: it has no
+// request, or a request whose body does not arrive. The latter time counts from the
+// first inspection, so that no clock is read for each request. The Set's mutex is held.
 func (c *Conn) isIdle(now time.Time) bool {
 	s := &c.standing
 	if s.state == nethttp.StateIdle {
@@ -210,8 +210,8 @@ func (c *Conn) isIdle(now time.Time) bool {
 }
 
 // longestIdle returns the connection that has been without a request longest, nil if
-// all have one. Those that wait for their first request come last. With an address it
-// returns one of that address.
+// all have one. Connections that wait for their first request come last. With an
+// address it returns a connection of that address.
 func (c *Set) longestIdle(now time.Time, from netip.Addr) (longest *Conn) {
 	var found standing
 	for of := range c.open {
@@ -219,7 +219,7 @@ func (c *Set) longestIdle(now time.Time, from netip.Addr) (longest *Conn) {
 			continue
 		}
 		s := of.standing
-		isLonger := s.turn < found.turn || s.turn == found.turn && s.made.Before(found.made) // new ones have no turn
+		isLonger := s.turn < found.turn || s.turn == found.turn && s.made.Before(found.made) // new connections are not in that order
 		if longest == nil || s.state > found.state || s.state == found.state && isLonger {
 			longest, found = of, s
 		}

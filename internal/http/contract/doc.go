@@ -2,7 +2,7 @@
 // interface. Tests of package http, the fault clients and the load proof share it; the
 // released program does not contain it.
 //
-// Callers must ignore unknown members of responses. The contract does not: an answer
-// with an undescribed member, header, code or status fails, and so does an accepted
-// request that differs from the description.
+// Callers must ignore unknown members of responses. This package does not ignore them:
+// an answer with an undescribed member, header, code or status fails, and so does an
+// accepted request that differs from the description.
 package contract

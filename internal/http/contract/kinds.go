@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// Kinds judges exchanges that are so many that judging each would slow the measurement:
-// of each kind it judges the first, and then the second, the fourth, the eighth and so
-// on.
+// Kinds checks a sample of many exchanges, because checking each would slow the
+// measurement. Of each kind it checks the first, and then the second, the fourth, the
+// eighth and so on.
 //
 // A kind is a call, its status and its problem code, the names of its headers, and the
 // members of both bodies with their types. So an undescribed member, header, code or
@@ -27,8 +27,7 @@ type Kinds struct {
 // NewKinds returns a judge by a contract.
 func NewKinds(c *Contract) *Kinds { return &Kinds{contract: c, seen: map[string]int{}} }
 
-// Check judges an exchange as [Contract.Check] does, if it is one of those that are
-// judged.
+// Check checks an exchange as [Contract.Check] does, if the exchange is in the sample.
 func (k *Kinds) Check(x Exchange) error {
 	kind := k.kindOf(&x)
 	k.mu.Lock()
@@ -115,6 +114,6 @@ func codeOf(body []byte) string {
 	var p struct {
 		Code string `json:"code"`
 	}
-	_ = json.Unmarshal(body, &p) // what is not a problem has none
+	_ = json.Unmarshal(body, &p) // an answer that is not a problem has no code
 	return p.Code
 }

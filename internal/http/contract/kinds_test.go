@@ -40,8 +40,9 @@ func problem(status int, code string) answer {
 		body: fmt.Sprintf(`{"type":"/problems/%s","title":"T","status":%d,"detail":"D","code":%q,"outcome":"none"}`, code, status, code)}
 }
 
-// TestKindsCondemn: an undescribed answer is found when it occurs, however many
-// described ones came before; and so is a request that was accepted and should not be.
+// TestKindsCondemn: an undescribed answer is found when it first occurs, however many
+// described answers came before. The same holds for a request that was wrongly
+// accepted.
 func TestKindsCondemn(t *testing.T) {
 	t.Parallel()
 	c, err := contract.Own()
@@ -103,8 +104,8 @@ func TestKindsCondemn(t *testing.T) {
 	}
 }
 
-// TestKindsAreJudgedAgain: what the members do not show, such as a text that is not a
-// time, is found in a later exchange of its kind.
+// TestKindsAreJudgedAgain: a fault that does not change the members, such as a text
+// that is not a time, is found in a later exchange of its kind.
 func TestKindsAreJudgedAgain(t *testing.T) {
 	t.Parallel()
 	c, err := contract.Own()

@@ -20,13 +20,14 @@ func (c *Call) String() string {
 	return name
 }
 
-// Roles returns the roles in the order of their rights. Those of one rank follow each
-// other.
+// Roles returns the roles in the order of their rights. Roles of the same rank are
+// adjacent.
 func Roles() []string {
 	return []string{"none", "draw", "metrics", "auditor", "fulfil", "stock", "admin"}
 }
 
-// The pools of the calls: many prizes, few prizes, and one whose seed is revealed.
+// The pools of the calls: one with many prizes, one with few prizes, and one whose seed
+// is revealed.
 const (
 	poolMany     = "spring"
 	poolFew      = "summer"

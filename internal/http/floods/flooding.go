@@ -22,9 +22,8 @@ const (
 	answersUnread = 16
 )
 
-// Flood makes each call that a role may make over and over, sends bodies and reads
-// answers slowly, and guesses tokens, until end is called. end returns how many calls
-// were answered.
+// Flood repeats each call that a role may make, sends bodies and reads answers slowly,
+// and guesses tokens, until end is called. end returns how many calls were answered.
 func (s *Service) Flood(role string) (end func() (answered int64, err error)) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: 2 * s.AnswerMax}
 	ctx, cancel := context.WithCancel(context.Background())

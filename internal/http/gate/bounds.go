@@ -5,8 +5,8 @@ import (
 )
 
 const (
-	// publicLogsMax is how many revealed logs are sent to players at once, and proofsMax
-	// how many receipts are proven for them. Whoever comes then waits.
+	// publicLogsMax is how many revealed logs are sent to players at once, and
+	// proofsMax how many receipts are proven for them. Further callers wait.
 	publicLogsMax = 8
 	proofsMax     = 1
 	// publicMax is how many callers without a token read the database at once: fewer than
@@ -14,12 +14,12 @@ const (
 	publicMax = 1
 )
 
-// Bounds are limits that calls share, so that no number of callers uses up the memory
-// or the connections to the database, and no rank uses up what a higher one needs.
+// Bounds are limits that calls share, so that callers cannot use up the memory or the
+// connections to the database, and no rank uses up the places of a higher rank.
 type Bounds struct {
 	// Reads limits the calls that read the database at once, besides the draws: the
-	// connections for reads. Changes limits those that change it: one of its
-	// connections is left for the service itself.
+	// connections for reads. Changes limits the calls that change it: one of the
+	// connections for changes is left for the service itself.
 	Reads, Changes *Shares
 	// Claims limits those of winners' servers, which change the database too: each is short.
 	Claims *Shares
@@ -35,8 +35,9 @@ type Bounds struct {
 	Waiters *Shares
 	// Simulation is the one simulation that runs at a time: it uses a processor.
 	Simulation *Turn
-	// Imports are the files that arrive or are imported. Of these one of each rank is
-	// at work: Importing. One rank does not wait for the long file of another.
+	// Imports limits the files that arrive or are imported. Importing limits the files
+	// at work to one for each rank, so that one rank does not wait for the long file of
+	// another.
 	Imports   *Shares
 	Importing [Ranks]*semaphore.Weighted
 	// Answers bounds the bytes of all long answers that are being sent: a caller that
@@ -74,8 +75,8 @@ func NewBounds(connections int) Bounds {
 	}
 }
 
-// oneMoreForEach is a bound of so many places for the lowest rank, and of one more for
-// each rank above another.
+// oneMoreForEach is a bound with the given number of places for the lowest rank, and
+// one more place for each higher rank.
 func oneMoreForEach(lowest int64) *Shares {
 	return NewShares([Ranks]int64{lowest, lowest + 1, lowest + 2, lowest + 3})
 }

@@ -1,5 +1,5 @@
-// Package gate decides who may call, and how much each may use. Tokens, their roles,
-// client certificates and what the operator opened decide who may call. How much each
-// may use is limited by rank, so that a lower role cannot use up what a higher one
-// needs.
+// Package gate decides which callers may make a call, and how much each may use.
+// Tokens, their roles, client certificates and the operator's settings decide which
+// callers may make a call. The use is limited by rank, so that a lower role cannot use
+// up resources that a higher role needs.
 package gate

@@ -76,7 +76,8 @@ func New(a *Access, refused *prometheus.CounterVec) *Gate {
 }
 
 // Admit returns the token that allows r to make a call that needs a role, or anyone if
-// none is needed. The token is checked first, so that nobody learns more without one.
+// none is needed. The token is checked first, so that a caller without a token gets no
+// further information.
 func (g *Gate) Admit(need access.Role, r *nethttp.Request) (*access.Token, error) {
 	if g.isOpen(need, r) {
 		return g.recognise(need, r), nil
@@ -97,7 +98,7 @@ func (g *Gate) Admit(need access.Role, r *nethttp.Request) (*access.Token, error
 	return token, nil
 }
 
-// Drawers say who may draw.
+// Drawers is the group of callers that may draw.
 type Drawers string
 
 // The values of Drawers.
@@ -137,8 +138,8 @@ func (g *Gate) isOpen(need access.Role, r *nethttp.Request) bool {
 }
 
 // recognise returns the valid token of r on a call that anyone may make, so that floods
-// of callers without one do not use up its bounds, else anyone. A token that is not valid
-// opens nothing here, so it does not count as a guess.
+// of callers without one do not use up its bounds, else anyone. An invalid token gives
+// no rights here, so it does not count as a guess.
 func (g *Gate) recognise(need access.Role, r *nethttp.Request) *access.Token {
 	text, given := bearer(r.Header)
 	if !given { // the usual case costs no digest
@@ -151,7 +152,7 @@ func (g *Gate) recognise(need access.Role, r *nethttp.Request) *access.Token {
 }
 
 // identify returns the token of r. Wrong tokens count as guesses from their address. A
-// right one is always accepted, whatever came before.
+// right token is always accepted, even after guesses.
 func (g *Gate) identify(r *nethttp.Request) (*access.Token, error) {
 	text, given := bearer(r.Header)
 	if !given {
@@ -176,8 +177,8 @@ func (g *Gate) refuse(reason Refused, code draw.Code, detail string) (*access.To
 	return nil, draw.Wrap(code, reason, "%s", detail)
 }
 
-// bearer returns the one bearer token in h. given is false if h has none, an empty one
-// or several: then nothing is looked up.
+// bearer returns the one bearer token in h. given is false if h has no token, an empty
+// token or several tokens; then no lookup is made.
 func bearer(h nethttp.Header) (token string, given bool) {
 	lines := h["Authorization"]
 	if len(lines) != 1 {

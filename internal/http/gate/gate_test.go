@@ -26,7 +26,7 @@ func TestGuessesAreBounded(t *testing.T) {
 }
 
 // TestRemoteIsTheLastThatNoProxyIs: the address is the last one in X-Forwarded-For that
-// is not a proxy's; earlier ones may be invented.
+// is not a proxy's; a caller may have invented the earlier ones.
 func TestRemoteIsTheLastThatNoProxyIs(t *testing.T) {
 	g := &Gate{proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 const (
 	// Burst is how many wrong tokens an address may send at once.
 	Burst = 20
-	// Every is how often it may send another one after that.
+	// Every is the interval at which it may send another one after that.
 	Every = 5 * time.Second
 	// MaxGuessers is the maximum number of addresses that are counted individually. The
 	// others share one count.
@@ -19,9 +19,9 @@ const (
 )
 
 // Guesses counts the wrong tokens of each address. A right token is never refused
-// because of them: otherwise one caller who guesses behind a proxy would exclude all
-// others there. So the count does not slow down guessing; the length of the tokens
-// does.
+// because of guesses: otherwise a caller that guesses through a proxy would exclude all
+// other callers of that proxy. So the count does not prevent guessing; the length of
+// the tokens does.
 type Guesses struct {
 	mu sync.Mutex
 	// full is when an address will have its whole burst again.

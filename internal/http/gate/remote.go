@@ -40,9 +40,9 @@ func (g *Gate) isProxy(a netip.Addr) bool {
 // unknown one, or this machine's, which may run a proxy.
 func (g *Gate) IsShared(a netip.Addr) bool { return !a.IsValid() || a.IsLoopback() || g.isProxy(a) }
 
-// isFromOtherSite reports whether a page of another site made a browser send r: under
-// its own name that was pointed at this machine, or by a call across sites. Programs
-// other than browsers do not name a site.
+// isFromOtherSite reports whether a page of another site made a browser send r. The
+// page may use its own host name that resolves to this machine, or make a cross-site
+// call. Programs other than browsers do not name a site.
 func (g *Gate) isFromOtherSite(r *nethttp.Request) bool {
 	return !g.isOwnHost(r.Host) || g.crossOrigin.Check(r) != nil
 }

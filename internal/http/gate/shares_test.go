@@ -45,8 +45,8 @@ func judgeShares(s *Shares) error {
 	return errors.New("what was given back is not free")
 }
 
-// TestSharesOfLowerRanksEnd: no rank uses up what a higher one needs. The double has
-// one bound for all.
+// TestSharesOfLowerRanksEnd: no rank uses up the places of a higher rank. The broken
+// double has one bound for all ranks.
 func TestSharesOfLowerRanksEnd(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, judgeShares(NewShares([Ranks]int64{2, 3, 4, 5})))

@@ -6,8 +6,8 @@ import (
 )
 
 // Turn is a place that one call holds at a time, for work that takes a processor. A
-// call of a higher rank ends the work of the call that holds it, so that no rank keeps
-// the place from a higher one. The zero Turn is free.
+// call of a higher rank ends the work of the call that holds the place, so that a lower
+// rank cannot block a higher one. The zero Turn is free.
 type Turn struct {
 	mu     sync.Mutex
 	holder *holder // nil while the place is free
@@ -22,7 +22,7 @@ type holder struct {
 
 // Take takes the place until done is called, which must happen once. It waits only for
 // a holder of a lower rank to leave, and only until ctx ends. It reports whether it got
-// the place. The work has to end with the context held, whose cause is outranked if a
+// the place. The work must end when the context held ends; its cause is outranked if a
 // call of a higher rank wants the place.
 func (t *Turn) Take(ctx context.Context, of Rank, outranked error) (held context.Context, done func(), ok bool) {
 	held, end := context.WithCancelCause(ctx)
@@ -46,7 +46,7 @@ func (t *Turn) Take(ctx context.Context, of Rank, outranked error) (held context
 	}
 }
 
-// try makes a call the holder of a free place, and returns who holds it then.
+// try makes a call the holder of the place if it is free, and returns the holder.
 func (t *Turn) try(self *holder) *holder {
 	t.mu.Lock()
 	defer t.mu.Unlock()

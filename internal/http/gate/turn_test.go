@@ -19,9 +19,9 @@ type taker interface {
 	Take(ctx context.Context, of Rank, outranked error) (held context.Context, done func(), ok bool)
 }
 
-// judgeTurn returns what is wrong with a place: the same rank and lower ones are refused
-// while it is held, a higher rank gets it at once after its holder has left, and never
-// beside it. It runs in a bubble of synctest.
+// judgeTurn returns the faults of a place: while it is held, callers of the same and of
+// lower ranks must be refused. A caller of a higher rank must get it at once after its
+// holder has left, and not earlier. It runs in a bubble of synctest.
 func judgeTurn(ctx context.Context, place taker) error {
 	held, done, ok := place.Take(ctx, RankStock, errWanted)
 	if !ok {
@@ -86,9 +86,10 @@ func (i *impatient) Take(ctx context.Context, of Rank, outranked error) (held co
 	return i.Turn.Take(ctx, of, outranked)
 }
 
-// TestTurnIsHeldByOneCall: one call at a time holds it, and no rank keeps it from a higher
-// one. The doubles are shares, of one place and of one for each rank, and a place that is
-// given to a higher rank before its holder has left.
+// TestTurnIsHeldByOneCall: one call at a time holds the place, and a lower rank does
+// not block a higher one. The broken doubles are shares with one place, shares with one
+// place for each rank, and a place that is given to a higher rank before its holder has
+// left.
 func TestTurnIsHeldByOneCall(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]struct {
@@ -108,8 +109,8 @@ func TestTurnIsHeldByOneCall(t *testing.T) {
 	}
 }
 
-// TestTurnIsNotWaitedForInVain: a call of a higher rank whose caller leaves stops waiting,
-// and leaves nothing behind.
+// TestTurnIsNotWaitedForInVain: a call of a higher rank whose caller disconnects stops
+// waiting, and keeps no place.
 func TestTurnIsNotWaitedForInVain(t *testing.T) {
 	t.Parallel()
 	var place Turn

@@ -36,7 +36,7 @@ type poolCopy struct {
 	turn *semaphore.Weighted
 	// answer is nil before the first reading.
 	answer *Copy
-	// err means that the pool has no such answer.
+	// err is set if the pool has no such answer.
 	err error
 	// at is the beginning of the last reading, zero before the first.
 	at time.Time
@@ -110,8 +110,8 @@ func (c *Cache) keep(poolID string, one *poolCopy, answer *Copy, err error, bega
 	c.evict(one)
 }
 
-// Drop makes the next caller read the pool again, because this instance has changed it.
-// A reading that is under way is not kept.
+// Drop drops the copy of a pool that this instance has changed, so that the next caller
+// reads the pool again. A reading that is under way is not kept.
 func (c *Cache) Drop(poolID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,8 +125,8 @@ func (c *Cache) remove(poolID string) {
 	}
 }
 
-// evict drops the copies that were read longest ago, except save, until the others fit.
-// c.mu is held.
+// evict drops the copies that were read longest ago, except the copy save, until the
+// rest fits. c.mu is held.
 func (c *Cache) evict(save *poolCopy) {
 	for len(c.kept) > 1 && (len(c.kept) > copiesMax || c.bytes > copiesBytesMax) {
 		oldest := ""

@@ -43,8 +43,9 @@ func (c *Copy) size() int {
 	return len(c.plain) + len(c.small)
 }
 
-// Choose returns what a caller with the headers asked gets, and sets its headers h.
-// isKnown is set if the caller already has the answer.
+// Choose returns the form of the answer for a caller with the request headers asked,
+// and sets the answer's headers h. isKnown means that the caller already has the
+// answer.
 func (c *Copy) Choose(asked, h nethttp.Header) (body []byte, isKnown bool) {
 	h["Etag"] = []string{c.tag}
 	body, isKnown = c.plain, matches(asked, c.tag)

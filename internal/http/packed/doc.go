@@ -1,3 +1,3 @@
-// Package packed keeps answers small: it compresses them, only once if many callers
-// share them, and keeps the shared ones for a second, with their tags.
+// Package packed compresses answers. It compresses an answer that many callers share
+// only once, and keeps it for a second, with its tag.
 package packed

@@ -1,4 +1,5 @@
-// Package shop is a caller as it would be written on what oapi-codegen makes of openapi.yaml.
+// Package shop is a typical caller that uses the code which oapi-codegen generates from
+// openapi.yaml.
 package shop
 
 import (
