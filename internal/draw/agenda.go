@@ -58,24 +58,24 @@ type Item struct {
 	Line int
 	// Replayed means that the item had already been planned under the same key.
 	Replayed bool
-	// Hidden is set for an item that stands for items which nobody sees before they are
-	// done: those of one prize and list. It has a number, and nothing else of an item.
+	// Hidden is set for an item that represents the hidden items of one prize and list.
+	// It has a number, and no other member of an item.
 	Hidden *Hidden
 	// unreadable is why the item could not be read; body is then its stored body.
 	unreadable error
 	body       string
 }
 
-// Hidden is what is shown of items of one prize that were planned together, and that
-// nobody sees before they are done.
+// Hidden is the visible form of items of one prize that were planned together and are
+// hidden until they are done.
 type Hidden struct {
 	PrizeID string
 	// Count is the number of units that they release.
 	Count int64
-	// From and To are the span that they were spread over, zero for an import.
+	// From and To are the span over which the items were spread, zero for an import.
 	From, To time.Time
-	// Version is that of the change that planned them, SHA256 the seal of all that was
-	// planned with them.
+	// Version is the version of the change that planned the items, SHA256 the seal of
+	// everything that this change planned.
 	Version int64
 	SHA256  string
 	// IsMoments means that they are moments; otherwise they are moves of stock.
@@ -176,8 +176,9 @@ func (i *Item) Body() string {
 // StateBody returns the body of an item of a state.
 func StateBody(s State) string { return `{"state":"` + string(s) + `"}` }
 
-// ReadBody sets what a body of the item's kind plans; readRules reads the rules of a
-// change. An item that this binary cannot read keeps its body: see [Item.Unreadable].
+// ReadBody sets the change or move that a body of the item's kind plans; readRules
+// reads the rules of a change. An item that this binary cannot read keeps its body: see
+// [Item.Unreadable].
 func (i *Item) ReadBody(body string, readRules func(*Change) (*Rules, bool)) {
 	var err error
 	switch i.Kind {
@@ -202,7 +203,7 @@ func (i *Item) ReadBody(body string, readRules func(*Change) (*Rules, bool)) {
 		err = errors.New("the kind is unknown")
 	}
 	if err == nil {
-		err = i.checkPlan() // a later release may plan what this one cannot
+		err = i.checkPlan() // a later release may plan items that this one cannot
 	}
 	if err != nil {
 		i.unreadable, i.body = err, body
@@ -219,7 +220,7 @@ func (i *Item) Unreadable() error {
 }
 
 // Shown returns the JSON object of an item with its time, as the history shows it;
-// mark, unless it is "", is the mark of the key that it was planned under.
+// mark, unless it is "", is the mark of the key under which the item was planned.
 func (i *Item) Shown(mark string) jsontext.Value {
 	shown := `{"item":` + strconv.FormatInt(i.Number, 10) + `,"at":"` + i.At.UTC().Format(TimeFormat) + `",` + i.Body()[1:]
 	if mark != "" {

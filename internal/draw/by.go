@@ -2,14 +2,13 @@ package draw
 
 import "time"
 
-// By is what a limit counts by: it decides whose turns a kind of turns counts.
+// By determines the subjects of a limit: whose turns a kind of turns counts.
 type By int
 
 // ByUser counts the draws of each user.
 const ByUser By = iota
 
-// String returns the word for one of those that are counted, for texts that people
-// read.
+// String returns the word for one subject, for texts that people read.
 func (b By) String() string { return "user" }
 
 // Of returns the id of the subject that a draw of the player counts for: the user.
@@ -36,20 +35,20 @@ const (
 	// CountedWin is an award of kind prize.
 	CountedWin Counted = "win"
 	// CountedMiss is a requested unit while a guarantee was in force. Only these turns
-	// have a Run. They do not count as draws: a limit of draws that comes later must
-	// not count what was drawn before it.
+	// have a Run. They do not count as draws: a later limit of draws must not count
+	// units that were drawn before it.
 	CountedMiss Counted = "miss"
 )
 
 // CountedPrize is an award of one prize.
 func CountedPrize(prizeID string) Counted { return Counted("prize:" + prizeID) }
 
-// By returns what the kind is counted by.
+// By returns the subjects of the kind.
 func (c Counted) By() By { return ByUser }
 
 // Turn is the record that a unit counts for a subject.
 type Turn struct {
-	// Subject is the one that the kind's [By] names: a user.
+	// Subject is the counted subject, which the kind's [By] determines: a user.
 	Subject string
 	Counted Counted
 	// Seq is the place among the subject's turns of the kind, from 1.

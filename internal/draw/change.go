@@ -18,8 +18,8 @@ type PoolChange struct {
 	Currency, Text *string
 	// Fair turns the public page of fairness on or off.
 	Fair *bool
-	// Pause, where not nil, is what a change to StatePaused says to those who draw. A
-	// pool that is paused already gets it as a change of its own.
+	// Pause, if not nil, is the message of a change to StatePaused for drawing callers.
+	// A pool that is already paused gets the message as a separate change.
 	Pause *Pause
 	// Round, if not nil, is the announced round that a pool with a beacon is opened
 	// with.
@@ -57,7 +57,7 @@ type Change struct {
 	At    time.Time
 }
 
-// What is what a change is about.
+// What is the subject of a change.
 type What string
 
 // The kinds of changes, and the members of their bodies.

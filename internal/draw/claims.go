@@ -12,11 +12,11 @@ const (
 	WithinMax = 8760 * time.Hour
 )
 
-// Claims are the rules of which awards have to be claimed, and until when.
+// Claims are the rules on which awards must be claimed, and until when.
 type Claims struct {
 	// Within is the time from the award to its deadline, 0 for no deadline.
 	Within time.Duration
-	// Prizes are those whose awards need a claim, nil for all of kind prize.
+	// Prizes are the prizes whose awards need a claim, nil for all of kind prize.
 	Prizes []string
 	// Return puts the units of expired awards back into stock.
 	Return bool
@@ -53,11 +53,12 @@ func ClaimsOf(r *Rules) *Claims {
 	return r.Claims
 }
 
-// NeedsClaim reports whether an award that was made under the claims needs one.
+// NeedsClaim reports whether an award that was made under the claims needs a claim.
 func (c *Claims) NeedsClaim(a *Award) bool { return a.Win() && c.Cover(a.PrizeID) }
 
-// Deadline is when an award that was made under the claims is to be claimed, the zero
-// time for never. now are the claims in force now: they may only give more time.
+// Deadline returns the time until which an award that was made under the claims can be
+// claimed, the zero time for no deadline. now are the current claims: they can only
+// extend the time.
 func (c *Claims) Deadline(a *Award, now *Claims) time.Time {
 	if c.Within == 0 {
 		return time.Time{}

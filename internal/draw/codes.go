@@ -22,7 +22,8 @@ func (i *CodeImport) Check() error {
 	return CheckActor(i.Actor)
 }
 
-// ImportedCodes is what an import of codes did, or would do.
+// ImportedCodes is the result of an import of codes, or the expected result of a dry
+// run.
 type ImportedCodes struct {
 	// Added and Skipped count the lines.
 	Added, Skipped int64

@@ -25,8 +25,8 @@ type Display struct {
 	Picture, Link string
 }
 
-// DisplayChange is a request to change what is shown of a prize. Nil members do not
-// change, and empty ones remove what was shown.
+// DisplayChange is a request to change the display texts of a prize. Nil members do not
+// change a text, and empty members remove it.
 type DisplayChange struct{ Name, Text, Picture, Link *string }
 
 // Check returns an error unless the change is valid and changes something.

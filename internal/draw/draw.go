@@ -24,7 +24,7 @@ type Request struct {
 	// request without a ticket.
 	TicketUntil time.Time
 	// Receipt means that the caller wants the draw's receipt. A pool with secret
-	// numbers has none, and refuses the draw.
+	// numbers has no receipts, and refuses the draw.
 	Receipt bool
 }
 
@@ -40,9 +40,9 @@ type Award struct {
 	// PrizeName and Value belong to the prize; they never change.
 	PrizeName string
 	Value     decimal.Decimal
-	// Blank is true for a losing ticket, HasCode for an award whose code may be shown: its
-	// prize has codes, and the award needs no claim. Code is that code, where it is handed
-	// out: after the commit, and to nobody else.
+	// Blank is true for a losing ticket, HasCode for an award whose code may be shown:
+	// its prize has codes, and the award needs no claim. Code is the unit's code. It is
+	// set only in the answer to the draw's caller, after the commit.
 	Blank, HasCode bool
 	Code           string
 	// NeedsClaim reports whether the award has to be claimed, ClaimUntil is the deadline
@@ -61,7 +61,7 @@ type Award struct {
 // Win reports whether the award is of kind prize.
 func (a *Award) Win() bool { return !a.Blank }
 
-// Redirect records that the rules gave another prize than the one that was drawn.
+// Redirect records that the rules gave a prize that differs from the drawn one.
 type Redirect struct {
 	// Drawn is the id of the prize that was drawn, "" for nothing.
 	Drawn string
@@ -72,8 +72,8 @@ type Redirect struct {
 type Why string
 
 // The reasons. A prize that was drawn may be withheld; a guarantee replaces nothing, a
-// withheld prize, or a blank of the urn. A moment replaces whatever was drawn, also the
-// same prize.
+// withheld prize, or a blank of the urn. A moment replaces any drawn unit, even one of
+// the same prize.
 const (
 	WhySoldOut   Why = "sold-out"
 	WhyLimit     Why = "limit"
@@ -89,17 +89,17 @@ type Draw struct {
 	UserID   string
 	Replayed bool
 	Awards   []Award
-	// Lives are what became of the awards, each nil where there is nothing to tell, where
-	// they were read.
+	// Lives are the lives of the awards, if they were read. A life is nil if its award
+	// has no steps and needs no claim.
 	Lives []*Life
-	// Receipt says that the answer has a receipt: the request asks for one, or the
-	// pool gives one with every draw.
+	// Receipt means that the answer has a receipt: the caller requested it, or the pool
+	// gives one with every draw.
 	Receipt bool
 	// Signed is the receipt if it was signed with those of its batch.
 	Signed Receipt
 	// Signer signs the receipt, by the commitment that the awards follow from. Rules
-	// are the rules that they were made under, nil for none. Only new draws with a
-	// receipt have both; for others the store must be asked.
+	// are the rules under which they were made, nil for none. Only new draws with a
+	// receipt have both; for other draws the store must read them.
 	Signer Signer
 	Rules  *Rules
 }
@@ -114,8 +114,8 @@ func (d *Draw) HasCodes() bool {
 	return false
 }
 
-// AsksStore reports whether the answer to the draw lacks what only the store knows: codes
-// that were not filled in, and whether awards have to be claimed.
+// AsksStore reports whether the answer to the draw still lacks data from the store:
+// codes that were not filled in, or whether awards must be claimed.
 func (d *Draw) AsksStore() bool {
 	for i := range d.Awards {
 		if a := &d.Awards[i]; a.HasCode && a.Code == "" || a.AsksClaims {

@@ -55,8 +55,8 @@ const (
 	CodeLogForked Code = "log-forked"
 	// CodeFeedForked: a pool has lost versions that were in the feed over all pools.
 	CodeFeedForked Code = "feed-forked"
-	// CodeRoundNotAnnounced: a pool with a beacon is opened with the round that
-	// was announced before it was there, and with no other.
+	// CodeRoundNotAnnounced: a pool with a beacon can be opened only with the round
+	// that was announced before the beacon published it.
 	CodeRoundNotAnnounced Code = "round-not-announced"
 	// CodeRulesUnreadable: this binary cannot read something that is stored of a pool,
 	// such as rules or a planned item. That is not the fault of a request.
@@ -97,7 +97,7 @@ type Error struct {
 	// Line is the line of a file that was refused after Written steps were written, nil for
 	// other errors.
 	Line *RefusedLine
-	// RetryAfter is how long to wait before a retry, 0 for what the code says.
+	// RetryAfter is how long to wait before a retry, 0 for the code's usual time.
 	RetryAfter time.Duration
 	// Notice is the operator's message to players, "" for none.
 	Notice string
@@ -106,8 +106,8 @@ type Error struct {
 	Member string
 	// Fork is set with CodeFeedForked.
 	Fork *Fork
-	// KeyUnasked says of a draw with a key that it was refused before the log was asked
-	// for the key: an earlier request may have drawn.
+	// KeyUnasked means that a draw with a key was refused before its key was looked up
+	// in the log: an earlier request may have drawn.
 	KeyUnasked bool
 }
 

@@ -11,7 +11,7 @@ import (
 // segment. The zero cursor is the beginning.
 type FeedCursor struct {
 	// Segment is the segment's number, Version the last version that was passed, and
-	// Mark the segment's: with another mark the order is another one.
+	// Mark the segment's mark: a different mark means a different order.
 	Segment, Version, Mark int64
 	// PoolID is the pool of the segment.
 	PoolID string

@@ -6,13 +6,14 @@ import (
 )
 
 // Head identifies the state of a pool. Version counts the entries of its history; Mark
-// is 64 random bits that were written with the last. After a failover or a restore the
-// same version may be another state: equal heads mean equal histories (law 8).
+// is 64 random bits that were written with the last version. After a failover or a
+// restore the same version may be a different state; equal heads mean equal histories
+// (law 8).
 type Head struct {
 	Version int64
 	Mark    int64
-	// Trail contains the marks before Mark, so that a reader who missed a few writes
-	// can tell whether its copy is an earlier state of this history.
+	// Trail contains the marks before Mark, so that a reader that missed a few writes
+	// can check whether its copy is an earlier state of this history.
 	Trail Trail
 }
 

@@ -7,8 +7,8 @@ type Import struct {
 	PoolID string
 	// Reason and Actor are recorded with every move of the import.
 	Reason, Actor string
-	// Key, if not empty, makes the import happen once: the same key again is answered
-	// with the first result.
+	// Key, if not empty, makes the import happen once: a second import with the same
+	// key returns the first result.
 	Key string
 	// PresentOnly refuses files with prizes that the pool does not have.
 	PresentOnly bool
@@ -29,7 +29,7 @@ func (i *Import) Check() error {
 	return CheckActor(i.Actor)
 }
 
-// Imported is what an import did, or would do.
+// Imported is the result of an import, or the expected result of a dry run.
 type Imported struct {
 	// Added and Restocked are the numbers of new prizes and of existing ones that got
 	// more stock.
@@ -40,11 +40,11 @@ type Imported struct {
 	Version int64
 	// Encoding is that of the file.
 	Encoding Encoding
-	// Value is what the added units are worth, StockValue what all remaining units of the
-	// pool are worth afterwards. Only a dry run counts them.
+	// Value is the value of the added units, StockValue the value of all remaining
+	// units of the pool after the import. Only a dry run computes them.
 	Value, StockValue decimal.Decimal
-	// Preview lists what a dry run would do, in the order of the file, at most
-	// PreviewMax prizes.
+	// Preview lists the expected results of a dry run, in the order of the file, for at
+	// most PreviewMax prizes.
 	Preview []ImportedPrize
 	// Replayed means that the import had already happened under the same key.
 	Replayed bool
@@ -53,7 +53,7 @@ type Imported struct {
 // PreviewMax is the maximum number of prizes that a dry run lists.
 const PreviewMax = 1000
 
-// ImportedPrize is what an import would do to one prize.
+// ImportedPrize is the expected effect of an import on one prize.
 type ImportedPrize struct {
 	PrizeID string
 	// Name and Value are those that the prize has or gets.
@@ -69,8 +69,8 @@ type ImportedPrize struct {
 // Encoding is how the text of a file is encoded.
 type Encoding string
 
-// The encodings that are read. Windows-1252 is guessed: it has a letter for almost every
-// byte, so whoever sends such a file should check the names.
+// The encodings that are read. Windows-1252 is only a guess, because it has a letter
+// for almost every byte. The sender of such a file should check the names.
 const (
 	EncodingUTF8        Encoding = "utf-8"
 	EncodingUTF16       Encoding = "utf-16"

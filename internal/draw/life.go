@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// AwardState is where an award stands in its life.
+// AwardState is the state of an award in its life.
 type AwardState string
 
 // The states of an award. The last two are final.
@@ -124,9 +124,10 @@ type StepFile struct {
 	MayStep func(StepKind) error
 }
 
-// SteppedFile is what a file of steps did, or would do.
+// SteppedFile is the result of a file of steps, or the expected result of a dry run.
 type SteppedFile struct {
-	// Lines counts the lines. Of them Written made a step, and Unchanged were already so.
+	// Lines counts the lines, Written the lines that made a step, and Unchanged the
+	// lines whose award was already in the wanted state.
 	Lines, Written, Unchanged int
 	DryRun                    bool
 	// Encoding is that of the file.
@@ -141,16 +142,16 @@ type LifeFacts struct {
 	// IsSame reports whether the award is fulfilled with the wanted reference, IsReopened whether
 	// its state was made by a step reopened.
 	IsSame, IsReopened bool
-	// HasCode reports whether the prize has codes, WasShown whether the award's code was shown, and
-	// HasReserve that another one is left.
+	// HasCode reports whether the prize has codes, WasShown whether the award's code
+	// was shown, and HasReserve whether a code is left in the reserve.
 	HasCode, WasShown, HasReserve bool
 	// Returns reports whether the unit is to return to stock. IsClosed and IsGuarded say that the
 	// pool's stock cannot be moved: it is closed, or open with a beacon.
 	Returns, IsClosed, IsGuarded bool
 }
 
-// StateNow is the state of an award as everybody sees it: a deadline that has passed ends
-// it, also before the step is written.
+// StateNow is the publicly visible state of an award: a passed deadline ends the award
+// even before the step is written.
 func StateNow(state AwardState, f LifeFacts) AwardState {
 	if state == AwardWon && f.NeedsClaim && f.IsPast {
 		return AwardExpired
@@ -265,10 +266,12 @@ func nextOfCode(state, now AwardState, step StepKind, f LifeFacts) (AwardState, 
 // Life is an award with what became of it.
 type Life struct {
 	Award Award
-	// State is what everybody sees now, Since when the award came to it.
+	// State is the current, publicly visible state, Since the time at which the award
+	// entered it.
 	State AwardState
 	Since time.Time
-	// NeedsClaim and Until are what its rules say; Until is the zero time for no deadline.
+	// NeedsClaim and Until follow from the award's rules; Until is the zero time for no
+	// deadline.
 	NeedsClaim bool
 	Until      time.Time
 	Reference  string

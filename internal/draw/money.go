@@ -16,7 +16,8 @@ type Spending struct {
 // Is reports whether both are the same.
 func (s Spending) Is(other Spending) bool { return s.Cents == other.Cents && s.From.Equal(other.From) }
 
-// In is what was spent in the window that holds at: nothing yet in a new one.
+// In returns the amount that was spent in the window that contains at, 0 in a new
+// window.
 func (s Spending) In(b *Budget, at time.Time, zone *time.Location) Spending {
 	if start := b.Per.Start(at, zone); s.From.Before(start) {
 		return Spending{From: start}
@@ -24,17 +25,17 @@ func (s Spending) In(b *Budget, at time.Time, zone *time.Location) Spending {
 	return s
 }
 
-// BudgetStanding is where a budget stands at a time.
+// BudgetStanding is the state of a budget at a time.
 type BudgetStanding struct {
 	Budget
-	// Spent is what was issued in the present window, in cents, Left the rest: 0 where
-	// former rules allowed more.
+	// Spent is the value that was issued in the present window, in cents. Left is the
+	// rest, 0 if former rules allowed more than the budget.
 	Spent, Left int64
 	// From is the start of the window, and ResetsAt its end, zero for never.
 	From, ResetsAt time.Time
 }
 
-// BudgetAt is where the budget of the rules stands at a time, nil without a budget.
+// BudgetAt returns the state of the rules' budget at a time, nil without a budget.
 func (r *Rules) BudgetAt(s Spending, at time.Time) *BudgetStanding {
 	if r == nil || r.Budget == nil {
 		return nil
@@ -66,7 +67,7 @@ const (
 	WithheldOdds Withheld = "odds"
 )
 
-// Nothing is why nothing can be won of a pool.
+// Nothing is the reason why nothing can be won in a pool.
 type Nothing struct {
 	Why Withheld
 	// Since is when the budget was used up, Until when it begins again; zero for
@@ -91,8 +92,8 @@ func (n *Nothing) Detail() string {
 	return "Nothing can be won: no prize has a unit left"
 }
 
-// NothingToWin is why a player without turns can win none of the prizes, nil where he can
-// win one. budget is where the rules' budget stands, nil for none.
+// NothingToWin returns the reason why a player without turns cannot win any prize, nil
+// if the player can win one. budget is the state of the rules' budget, nil for none.
 func (r *Rules) NothingToWin(prizes []Prize, budget *BudgetStanding) *Nothing {
 	n := &Nothing{Why: WithheldStock}
 	for i := range prizes {
@@ -117,7 +118,7 @@ func (r *Rules) canDraw(prizeID string) bool {
 	return r == nil || r.Odds == nil || r.Odds.ShareOf(prizeID) > 0 || r.Guarantee != nil && r.Guarantee.PrizeID == prizeID
 }
 
-// Money is what a pool's money and rules let be won at a time.
+// Money is what can be won under a pool's money and rules at a time.
 type Money struct {
 	// Budget is nil without one, Nothing while something can be won.
 	Budget  *BudgetStanding

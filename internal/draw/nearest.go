@@ -2,13 +2,13 @@ package draw
 
 import "strings"
 
-// nearestMax is the maximum length of a word that others are compared with, in bytes: the
-// cost grows with the square.
+// nearestMax is the maximum length of a word that is compared with others, in bytes:
+// the cost grows with the square of the length.
 const nearestMax = 64
 
-// Nearest returns the known word that is most like a mistyped one, "" if none is: at most
-// one letter in three is wrong, missing, too much, or changes places with the next.
-// Upper and lower case are the same.
+// Nearest returns the known word that is most like a mistyped one, "" if no word is
+// similar: at most one letter in three may be wrong, missing, added, or swapped with
+// the next. Case is ignored.
 func Nearest(word string, known []string) (nearest string) {
 	typed := []rune(strings.ToLower(word))
 	if len(word) > nearestMax {

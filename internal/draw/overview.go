@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Overview is a pool with its counts, as those who watch many pools see it.
+// Overview is a pool with its counts, for pages that watch many pools.
 type Overview struct {
 	// Pool has its prizes, unless there are more than requested.
 	Pool
@@ -29,7 +29,7 @@ type AwardFilter struct {
 	State AwardState
 	// Wins leaves out losing tickets.
 	Wins bool
-	// From and To bound the time of the award: From is in it, To is not.
+	// From and To bound the time of the award: From is included, To is not.
 	From, To time.Time
 }
 

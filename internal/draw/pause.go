@@ -8,7 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Pause is the message of a pause to those who draw meanwhile. The zero value has none.
+// Pause is the message for callers that draw during a pause. The zero value has no
+// message.
 type Pause struct {
 	// RetryAfter, if positive, means that the pool will open again: draws are refused
 	// with CodePaused, and a retry is worthwhile. Otherwise they are refused with
@@ -26,8 +27,8 @@ const (
 	// pauseWaitMax is the maximum time that a caller is asked to wait for a paused
 	// pool: it may open sooner than announced.
 	pauseWaitMax = time.Minute
-	// pauseWaitPart: one part in pauseWaitPart of the wait is fixed; the rest is
-	// random.
+	// pauseWaitPart is the divisor of the wait: one pauseWaitPart-th of it is fixed,
+	// and the rest is random.
 	pauseWaitPart = 5
 )
 

@@ -50,8 +50,8 @@ type Pool struct {
 	// Committed is the version of the change that committed the pool to its numbers, 0
 	// for a pool with secret numbers.
 	Committed int64
-	// Rules are the rules that a new pool begins with, nil for none. A pool that was
-	// read has none: see [Ruling].
+	// Rules are the initial rules of a new pool, nil for none. In a pool that was read
+	// they are nil: see [Ruling].
 	Rules *Rules
 	// Round is the announced beacon's round that the pool will open with, 0 for none;
 	// RoundAt is when it comes.
@@ -88,11 +88,11 @@ type Prize struct {
 	// Issued is the number of units drawn, 0 to Stocked.
 	Issued int64
 	// HasCodes reports whether each unit of the prize has a code; it never changes.
-	// Places is the number of codes that the prize has, at least Stocked, if it was
-	// read.
+	// Places, if it was read, is the number of codes that the prize has, which is at
+	// least Stocked.
 	HasCodes bool
 	Places   int64
-	// Display is what is only shown of a prize that was read, nil for nothing.
+	// Display holds the display texts of a prize that was read, nil for none.
 	Display *Display
 }
 
@@ -113,8 +113,8 @@ const (
 	KindBlank Kind = "blank"
 )
 
-// EndlessStock is the stock of an endless blank. Such a blank is in no urn; rules may
-// name it as the fallback of a draw that gets nothing.
+// EndlessStock is the stock of an endless blank. Such a blank is not in the urn; rules
+// may name it as the fallback for a draw that gets no unit.
 const EndlessStock = StockMax
 
 // Reserve returns the number of codes that do not yet belong to a unit.
@@ -156,8 +156,8 @@ type Stocking struct {
 	// Delta is added to the prize's stock; it may be negative, but not 0.
 	Delta  int64
 	Reason string
-	// Key, if not empty, makes the move happen once: the same key again is answered
-	// with the first move.
+	// Key, if not empty, makes the move happen once: a second move with the same key
+	// returns the first move.
 	Key string
 }
 

@@ -45,10 +45,10 @@ func (c *PoolCopy) Shift(at time.Time, zone *time.Location) time.Time {
 	return at.In(zone).AddDate(0, 0, *c.Days)
 }
 
-// CopyOf returns the pool that a copy begins as: paused, with the prizes of p and what is
-// shown of them. moved is what returned units have added to the stock of each prize, and
-// what done items of the agenda have added, which the copy's agenda will add again. A prize
-// with codes begins without stock, because each code is given once. The page of fairness is
+// CopyOf returns the initial state of a copy: paused, with the prizes of p and their
+// display texts. moved is the stock of each prize that came from returned units, and
+// from done items of the agenda, which the copy's agenda will add again. A prize with
+// codes begins without stock, because each code is given once. The page of fairness is
 // off, and no commitment is copied. Error: CodeInvalidRequest, which names a prize that
 // would begin with less than no unit or with more than StockMax.
 func (c *PoolCopy) CopyOf(p *Pool, rules *Rules, moved map[string]int64) (Pool, error) {

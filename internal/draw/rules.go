@@ -39,8 +39,8 @@ const (
 // Rules is a parsed rules document: what decides the draws of a pool in addition to its
 // stock. It never changes after parsing. No rules are a nil *Rules.
 type Rules struct {
-	// Win is the chance that the urn is asked at all, 1 if the document has none. It is
-	// 1 under the fixed law.
+	// Win is the chance that a draw takes a unit of the urn, 1 if the document does not
+	// have it. It is 1 under the fixed law.
 	Win Fraction
 	// Odds belong to the fixed law, nil under the stock law.
 	Odds *FixedOdds
@@ -63,8 +63,8 @@ type Rules struct {
 	Low      []Low
 	// Claims are which awards have to be claimed, nil for none.
 	Claims *Claims
-	// Version is the one of the change that put the rules in force, 0 for a
-	// document that is in force nowhere.
+	// Version is the version of the change that put the rules in force, 0 for a
+	// document that is not in force.
 	Version int64
 
 	document []byte
@@ -91,8 +91,8 @@ func (f Fraction) String() string {
 // Rat returns the fraction's value.
 func (f Fraction) Rat() *big.Rat { return big.NewRat(f.A, f.B) }
 
-// FixedOdds is the fixed law: there are Of equal shares; each prize has its own, and
-// the fallback has the rest. Shares are in the order of the prizes' ids.
+// FixedOdds is the fixed law: there are Of equal shares; each prize has a number of
+// them, and the fallback has the rest. Shares are in the order of the prizes' ids.
 type FixedOdds struct {
 	Of     int64
 	Prizes []FixedShare
@@ -114,7 +114,7 @@ type Guarantee struct {
 // Limit is the maximum of turns of one kind in a window.
 type Limit struct {
 	Of LimitOf
-	// By is what the limit counts by.
+	// By determines the subjects of the limit.
 	By By
 	// PrizeID is set if Of is LimitPrize.
 	PrizeID string
@@ -126,7 +126,8 @@ type Limit struct {
 // LimitOf is what a limit counts.
 type LimitOf string
 
-// What limits count: requested units, awards of kind prize, awards of one prize.
+// The things that limits count: requested units, awards of kind prize, awards of one
+// prize.
 const (
 	LimitDraws LimitOf = "draws"
 	LimitWins  LimitOf = "wins"
@@ -204,8 +205,8 @@ func (r *Rules) HasLimitBy(b By) bool {
 	return slices.ContainsFunc(r.Limits, func(l Limit) bool { return l.By == b })
 }
 
-// SameWindow reports whether what was spent under other rules still counts under r's
-// budget: both have one, over the same windows.
+// SameWindow reports whether the amount that was spent under other rules still counts
+// under r's budget: both rules have a budget, over the same windows.
 func (r *Rules) SameWindow(other *Rules) bool {
 	return other != nil && r.Budget != nil && other.Budget != nil && r.Budget.Per.Same(other.Budget.Per) &&
 		r.Zone.String() == other.Zone.String()
@@ -224,8 +225,8 @@ func NewRules(stated Rules, document []byte) *Rules {
 	return r
 }
 
-// NewUnreadableRules returns rules whose document cannot be read: why it cannot, and
-// whether it states a budget.
+// NewUnreadableRules returns rules whose document cannot be read, with the reason, and
+// whether the document states a budget.
 func NewUnreadableRules(document []byte, why error, statesBudget bool) *Rules {
 	r := NewRules(Rules{Win: Fraction{A: 1, B: 1}, Zone: time.UTC}, document)
 	r.unreadable, r.statesBudget = why, statesBudget
@@ -353,7 +354,8 @@ func Unreadable(what string, why error, args ...any) *Error {
 	return e
 }
 
-// AnyRules is, in place of a version, any rules; a pool without rules has none.
+// AnyRules, in place of a version, stands for any rules; it does not match a pool
+// without rules.
 const AnyRules int64 = -1
 
 // Ruling is the record that rules came into force in a pool.

@@ -46,7 +46,8 @@ func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 			return nil, Errorf(CodeInvalidRequest, "%d releases would be more than the %d items that can be planned at once", n, AgendaMax)
 		}
 		for i := range n {
-			// In this order, because units times releases may exceed 64 bits.
+			// The factors are multiplied in this order, because units times releases
+			// may exceed 64 bits.
 			share, rest := s.Units/n, s.Units%n
 			units := share + (i+1)*rest/n - i*rest/n
 			items = s.add(items, s.From.Add(time.Duration(i)*s.Every), units)

@@ -65,8 +65,9 @@ func CheckUser(s string) error {
 }
 
 // CheckName returns an error unless s may be the name of a pool or prize: 1 to NameMax
-// printable characters. Between two of them may be U+200C or a zero-width joiner,
-// which Persian, Hindi and some emoji need; no other invisible character is allowed.
+// printable characters. U+200C or a zero-width joiner is allowed between two of them,
+// because Persian, Hindi and some emoji need it. No other invisible character is
+// allowed.
 func CheckName(what, s string) error { return checkJoined(what, s, NameMax) }
 
 // checkJoined is checkText for a text that may have joiners between two characters.

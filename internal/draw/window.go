@@ -76,8 +76,8 @@ func (p Per) Start(at time.Time, zone *time.Location) time.Time {
 	return time.Time{}
 }
 
-// Next returns the start of the window after the one that contains at. Only windows of
-// the calendar have one: it is the zero time for all others.
+// Next returns the start of the window after the one that contains at. Only calendar
+// windows have a next window: it returns the zero time for all others.
 func (p Per) Next(at time.Time, zone *time.Location) time.Time {
 	year, month, day := at.In(zone).Date()
 	switch p.calendar {

@@ -14,9 +14,9 @@ const AlarmMax = 1e-9
 
 // Judge returns an error if the samples, of equally stocked pools, contradict the law
 // of a draw. It computes the likelihood-ratio chi-square, G = 2 Σ
-// wins·ln(wins/expected), in two ways, each with half of AlarmMax. Over the wins of all
-// samples together, it finds a prize that is favoured everywhere. Summed over the
-// samples, it finds wins that are spread otherwise than by chance.
+// wins·ln(wins/expected), in two ways, each with half of AlarmMax. The first way adds
+// up the wins of all samples, and finds a prize that is favoured in all of them. Summed
+// over the samples, it finds wins that are spread otherwise than by chance.
 func Judge(samples ...Sample) error {
 	var all Sample
 	var summed float64
@@ -52,9 +52,9 @@ func G(s Sample) float64 {
 	return g
 }
 
-// Bound returns a G that draws under the law exceed with probability alarm at most,
-// whatever the number of wins, for the given degrees of freedom d: the prizes minus
-// one, summed over independent samples.
+// Bound returns the value that G exceeds with a probability of at most alarm if draws
+// keep the law, whatever the number of wins. d are the degrees of freedom: the prizes
+// minus one, summed over independent samples.
 //
 // For wins drawn with replacement, E exp(λG/2) ≤ (1-λ)^-d for 0 ≤ λ < 1 (R. Agrawal,
 // "Finite-Sample Concentration of the Multinomial in Relative Entropy", IEEE

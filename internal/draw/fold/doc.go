@@ -1,4 +1,4 @@
-// Package fold judges a pool's log, entry by entry, by the code that decides draws:
-// [Fold] names what is unlawful in it, and [Recomputation] decides its draws again,
-// from the numbers of a committed pool.
+// Package fold checks a pool's log, entry by entry, with the code that decides draws:
+// [Fold] names the entries that break the rules, and [Recomputation] repeats the
+// decisions with the numbers of a committed pool.
 package fold

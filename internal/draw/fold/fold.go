@@ -21,8 +21,8 @@ const (
 	RuleMomentDouble     = "moment-double"
 )
 
-// Fold checks a pool's log, entry by entry, by the code that decides draws: given what
-// was drawn, every award and every redirect must follow from the rules in force. For
+// Fold checks a pool's log, entry by entry, with the code that decides draws: given the
+// drawn units, every award and every redirect must follow from the rules in force. For
 // each user and kind of turns it keeps as many turns in memory as a limit may count.
 type Fold struct {
 	urn *urn.Urn
@@ -32,9 +32,10 @@ type Fold struct {
 	moments map[int64]int64
 }
 
-// New returns a fold before the first entry. Of the pool's prizes it uses only what
-// never changes once a unit is issued. documents are all rules that the log puts in
-// force, in any order; a limit that comes later counts earlier turns.
+// New returns a fold before the first entry. It uses only those members of the pool's
+// prizes that never change once a unit is issued. documents are all rules that the log
+// puts in force, in any order; they are needed because a later limit counts earlier
+// turns.
 func New(poolID string, prizes []draw.Prize, documents []*draw.Rules) *Fold {
 	u := urn.NewUrn(poolID)
 	f := &Fold{urn: u, run: urn.NewRun(u, documents), moments: map[int64]int64{}}
@@ -68,7 +69,7 @@ func (f *Fold) Add(e draw.Entry) []draw.Violation {
 }
 
 // Moments returns the moments that the log made pending, and the versions of the awards
-// that took them: 0 for one that is pending.
+// that took them, 0 for a pending moment.
 func (f *Fold) Moments() map[int64]int64 { return f.moments }
 
 // LastTurns yields the last turn of each subject and kind that the rules have counted

@@ -111,7 +111,7 @@ func (r *Recomputation) Next(version int64, q draw.Request, ordinal int, at time
 	return r.run.Next(version, q, ordinal, at)
 }
 
-// Take applies an award as it is, whoever decided it. Errors: CodePrizeNotFound,
+// Take applies an award without checking how it was decided. Errors: CodePrizeNotFound,
 // CodeSoldOut for a unit that the prize does not have, or that is not the next.
 func (r *Recomputation) Take(a *draw.Award) error {
 	if p := r.Prize(a.PrizeID); p != nil && (a.Unit != p.Issued+1 || a.Unit > p.Stocked) {

@@ -64,7 +64,7 @@ type lowDocument struct {
 	Below *int64  `json:"below"`
 }
 
-// reading holds rules whose members are read one after another.
+// reading holds rules while their members are read in sequence.
 type reading struct{ draw.Rules }
 
 // Parse reads a rules document. An error has CodeInvalidRequest and names the member, its
@@ -120,7 +120,8 @@ func checkNoNull(b []byte) error {
 	for {
 		token, err := in.ReadToken()
 		if err != nil {
-			// At the end, and before invalid JSON, which the decoder reports.
+			// This is the case at the end, and before invalid JSON, which the decoder
+			// reports.
 			return nil //nolint:nilerr // Unmarshal meets the same error and names it
 		}
 		if token.Kind() == 'n' {
@@ -148,8 +149,9 @@ func prizeID(member string, id *string) (string, error) {
 	return *id, checkID(member, strconv.Quote(member), *id)
 }
 
-// checkID returns an error unless id may be the id of a prize; what names it in the error.
-// An id in other letters than small ones is often a name: the error proposes its id.
+// checkID returns an error unless id may be the id of a prize; what names it in the
+// error. An id with other characters than small letters is often a name, so the error
+// proposes the id that belongs to it.
 func checkID(member, what, id string) error {
 	e, refused := errors.AsType[*draw.Error](draw.CheckID(what, id))
 	if !refused {
@@ -396,8 +398,8 @@ func (r *reading) readClaims(d *rulesDocument) error {
 	return nil
 }
 
-// checkFallback refuses rules that may leave a draw with nothing, and do not
-// say what nothing is.
+// checkFallback refuses rules under which a draw may get no unit, but which name no
+// fallback.
 func (r *reading) checkFallback() error {
 	if r.Fallback != "" {
 		return nil

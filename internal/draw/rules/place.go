@@ -35,16 +35,16 @@ func Place(err error, document []byte) error {
 	return &placed
 }
 
-// findMember returns the byte at which a member begins, such as limits[0].max: its name,
-// or the value of an element. Without it, it is the byte of the nearest member around it,
-// -1 if the document has none.
+// findMember returns the byte at which a member begins, such as limits[0].max: its
+// name, or the value of an element. If the document lacks the member, it returns the
+// byte of the nearest enclosing member, -1 if there is none.
 func findMember(document []byte, member string) int {
 	in := jsontext.NewDecoder(bytes.NewReader(document))
 	best, at := "", -1
 	for {
 		start := int(in.InputOffset())
 		if _, err := in.ReadToken(); err != nil {
-			return at // the end, or what is not valid behind the last member that was found
+			return at // the end, or invalid text after the last member that was found
 		}
 		if in.StackDepth() > placeDepthMax {
 			continue
@@ -109,8 +109,8 @@ func nearestMember(p jsontext.Pointer) string {
 	return draw.OrNearest(p.LastToken(), known)
 }
 
-// Wanted returns what a member of a type must be, for the error of another value. t is
-// nil for a value that no type explains.
+// Wanted returns what a member of a type must be, for the error about a wrong value. t
+// is nil if no type describes the value.
 func Wanted(t reflect.Type) string {
 	if t == nil {
 		return "something else"

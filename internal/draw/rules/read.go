@@ -47,8 +47,7 @@ func Of(c *draw.Change) (r *draw.Rules, set bool, err error) {
 	return r, set, nil
 }
 
-// unreadableRules returns rules of which only the document is known, as far as it is
-// JSON.
+// unreadableRules returns rules that have only their document, as far as it is JSON.
 func unreadableRules(document []byte, why error) *draw.Rules {
 	canonical := jsontext.Value(bytes.Clone(document))
 	if canonical.Kind() != '{' || canonical.Canonicalize() != nil {

@@ -18,11 +18,12 @@ type Telling struct {
 	Name func(prizeID string) string
 	// Currency is that of the budget, "" for none.
 	Currency string
-	// HasMoments means that the agenda ever held a winning moment, which is no member of
-	// the rules.
+	// HasMoments means that the agenda has contained a winning moment at some time.
+	// Moments are not a member of the rules.
 	HasMoments bool
-	// ToPlayers leaves out what players may not read: the chances, the guarantee and the
-	// budget, unless the rules disclose the odds, and what only the operator uses.
+	// ToPlayers leaves out the parts that players may not read: the chances, the
+	// guarantee and the budget, unless the rules disclose the odds, and the parts that
+	// only the operator uses.
 	ToPlayers bool
 }
 
@@ -35,7 +36,7 @@ func NamesOf(prizes []draw.Prize) func(prizeID string) string {
 	return NamesIn(names)
 }
 
-// NamesIn names prizes by what is shown of them, and one that has no name by its id.
+// NamesIn names prizes by their displayed names, and a prize without a name by its id.
 func NamesIn(names map[string]string) func(prizeID string) string {
 	return func(id string) string {
 		if name := names[id]; name != "" {
@@ -45,8 +46,8 @@ func NamesIn(names map[string]string) func(prizeID string) string {
 	}
 }
 
-// Words puts rules into English sentences, nil rules too. Each says one rule, in the
-// order in which the rules decide a draw.
+// Words expresses rules, including nil rules, in English sentences. Each sentence
+// states one rule, in the order in which the rules decide a draw.
 func Words(r *draw.Rules, t Telling) []string {
 	w := &words{Telling: t, rules: r}
 	if r == nil {
@@ -86,8 +87,8 @@ type words struct {
 
 func (w *words) say(format string, args ...any) { w.all = append(w.all, fmt.Sprintf(format, args...)) }
 
-// named returns the name of a prize in quotes. One that is written from right to left is
-// isolated: a number after it would stand before it.
+// named returns the name of a prize in quotes. A name that is written from right to
+// left is isolated, because a number after it would otherwise be shown before it.
 func (w *words) named(prizeID string) string {
 	name := w.Name(prizeID)
 	if strings.ContainsFunc(name, isRightToLeft) {
@@ -213,7 +214,8 @@ func (w *words) budget() {
 	}
 }
 
-// withheld adds which wins are not given. What such a draw gets instead, other sentences say.
+// withheld adds which wins are not given. Other sentences state what such a draw gets
+// instead.
 func (w *words) withheld() {
 	var bounds []string
 	if slices.ContainsFunc(w.rules.Limits, func(l draw.Limit) bool { return l.Of != draw.LimitDraws }) {
@@ -268,7 +270,7 @@ func (w *words) claims() {
 	}
 }
 
-// forOperators adds what players need not know.
+// forOperators adds the sentences that are only for operators.
 func (w *words) forOperators() {
 	if w.ToPlayers {
 		return

@@ -86,7 +86,8 @@ func readArchive(name string) ([]byte, error) {
 	return nil, nil
 }
 
-// errZone refuses a name, and proposes the zone that is most like it, or whose city is.
+// errZone refuses a name, and proposes the zone whose name or city is most similar to
+// it.
 func errZone(name string) error {
 	zones := zoneNames()
 	nearest := draw.Nearest(name, zones)

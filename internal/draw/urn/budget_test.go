@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// overspent returns a pool whose budget was lowered below what was spent, with a prize
-// that has a value and one that has none.
+// overspent returns a pool whose budget was lowered below the spent amount. It has a
+// prize with a value and a prize without one.
 func overspent(t *testing.T) urn.Snapshot {
 	rules := drawtest.Rules(t, `{"fallback":"none","budget":{"max":"0.00"}}`)
 	none := drawtest.Campaign()[4]

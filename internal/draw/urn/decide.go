@@ -105,8 +105,8 @@ func (p *Plan) gateBlocked(a *Ask) error {
 	return nil
 }
 
-// gateLimits refuses a draw that exceeds a limit of draws. Of several it names the one
-// that allows the draw last.
+// gateLimits refuses a draw that exceeds a limit of draws. If several limits refuse it,
+// the error names the one that allows the draw last.
 func (p *Plan) gateLimits(a *Ask) error {
 	t := p.urn.terms
 	if t == nil || len(t.counted) == 0 {
@@ -218,9 +218,9 @@ func (u *Urn) pick(n Numbers) int {
 	return u.units.find(n.Below(u.remaining))
 }
 
-// outcome returns what moments and rules make of what was drawn, and why if they changed
-// it. It takes no unit and no moment. A moment comes before everything else: neither the
-// chance to win nor fixed odds bind it.
+// outcome returns the result of a drawn unit under moments and rules, and the reason if
+// they changed it. It takes no unit and no moment. A moment comes before everything
+// else: neither the chance to win nor fixed odds apply to it.
 func (p *Plan) outcome(drawn int, counts []*tally) (int, draw.Why) {
 	if place := p.dueMoment(counts); place != none {
 		return place, draw.WhyMoment
@@ -306,7 +306,7 @@ func (l *placedLimit) counts(place int, prize *urnPrize) bool {
 }
 
 // count records an award of the prize at place for its player: the turns, the run of
-// misses, and what was spent.
+// misses, and the spent amount.
 func (p *Plan) count(version int64, counts []*tally, place int) {
 	t, prize := p.urn.terms, &p.urn.prizes[place]
 	if t.Budget != nil {

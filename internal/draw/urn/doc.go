@@ -6,6 +6,6 @@
 // units are returned to the urn.
 //
 // The rules of a campaign apply in between: decide.go has the gates and the redirects
-// in order; [Urn.Needs] and [Facts] are what they must know of users. [Run] makes the
-// same decisions in memory, for simulations and for package fold.
+// in order; [Urn.Needs] and [Facts] are the data about users that they need. [Run]
+// makes the same decisions in memory, for simulations and for package fold.
 package urn

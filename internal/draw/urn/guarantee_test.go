@@ -59,8 +59,8 @@ func winsOf(p float64, after int, n float64) (mean, variance float64) {
 	return n / length, n * (square - length*length) / (length * length * length)
 }
 
-// TestGuarantee: after nine misses the tenth draw wins, so the rate is 10.93 %. A count
-// that is off by one, or that starts again with each redirect, fails.
+// TestGuarantee: after nine misses the tenth draw wins, so the rate is 10.93 %. The
+// test fails for a count that is off by one, or that restarts at each redirect.
 func TestGuarantee(t *testing.T) {
 	const n = 200_000
 	const document = `{"win":"1/50","fallback":"none","guarantee":{"after":9,"prize":"bronze"}}`

@@ -17,8 +17,8 @@ const (
 	hitsMin  = 2
 )
 
-// TestHeadFollows: a later state follows an earlier one of its history as far as the
-// trail reaches, and no state of another history.
+// TestHeadFollows: a later state follows an earlier state of the same history as far as
+// the trail reaches. It does not follow a state of another history.
 func TestHeadFollows(t *testing.T) {
 	states := []draw.Head{draw.NewHead()}
 	for range 20 {
@@ -49,8 +49,8 @@ func read(h draw.Head, stock ...int64) urn.Snapshot {
 	return s
 }
 
-// TestUrnSeen: an urn applies what follows its copy, and drops the copy if the pool has
-// another history.
+// TestUrnSeen: an urn applies writes that follow its copy, and drops the copy if the
+// pool has another history.
 func TestUrnSeen(t *testing.T) {
 	first := draw.NewHead().Next(2)
 	u := urn.NewUrn("p")

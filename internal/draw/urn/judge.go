@@ -27,7 +27,7 @@ type Verdict struct {
 	Moment int64
 }
 
-// Judge compares an award with what the rules in force give for what was drawn, and
+// Judge compares an award with the result of the rules in force for the drawn unit, and
 // applies it. Errors: CodePrizeNotFound for a prize that the urn does not have;
 // CodeInternal.
 func (r *Run) Judge(a *draw.Award) (v Verdict, err error) {
@@ -161,7 +161,7 @@ func withTicket(q draw.Request, at time.Time) draw.Request {
 	return q
 }
 
-// Take applies an award as it is, whoever decided it. Errors: CodePrizeNotFound,
+// Take applies an award without checking how it was decided. Errors: CodePrizeNotFound,
 // CodeInternal.
 func (r *Run) Take(a *draw.Award) error {
 	place := r.urn.placeOf(a.PrizeID)

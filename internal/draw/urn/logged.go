@@ -21,8 +21,8 @@ type LogState int32
 const (
 	// LogUnasked means that the log has not been asked for the draw.
 	LogUnasked LogState = iota
-	// LogAsking means that it has been asked and has not answered, or that a write met
-	// a name of the batch without identifying it.
+	// LogAsking means that a lookup in the log has no answer yet, or that a write met a
+	// name of the batch without identifying which.
 	LogAsking
 	// LogAbsent means that the log did not have the draw. A later question that gets no
 	// answer does not change that: up to the first answer, nothing had happened.
@@ -38,8 +38,8 @@ type LogAnswer struct {
 	known *draw.Draw
 	// isCurrent reports whether the log answered after the pool was read for this plan.
 	isCurrent bool
-	// tried are the writes of this draw that may have been committed: a known draw that
-	// one of them made is not a replay.
+	// tried are the writes of this draw that may have been committed. If one of them
+	// made the known draw, the draw is not a replay.
 	tried []try
 }
 
@@ -56,7 +56,8 @@ func (l *LogAnswer) State() LogState { return LogState(l.state.Load()) }
 // valid.
 func (l *LogAnswer) Ask() { l.state.CompareAndSwap(int32(LogUnasked), int32(LogAsking)) }
 
-// Meet records that a write met a name that the log has, which may be this one.
+// Meet records that a write met a name that the log has. It may be the name of this
+// draw.
 func (l *LogAnswer) Meet() {
 	if l.State() != LogKnown {
 		l.state.Store(int32(LogAsking))
@@ -84,8 +85,8 @@ func (l *LogAnswer) Try(from draw.Head, first draw.Award) {
 func (l *LogAnswer) IsTried() bool { return len(l.tried) > 0 }
 
 // mayLandOn reports whether one of the writes that were tried may still be committed
-// while the pool is at a head. Each of them moves the head on from where its plan found
-// it, so none of them can be committed once another change has done that.
+// while the pool is at a head. Each of these writes starts from the head of its plan,
+// so none of them can be committed after another change has moved the head.
 func (l *LogAnswer) mayLandOn(head draw.Head) bool {
 	return slices.ContainsFunc(l.tried, func(t try) bool {
 		return t.from.Version == head.Version && t.from.Mark == head.Mark

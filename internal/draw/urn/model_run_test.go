@@ -70,8 +70,8 @@ type bench struct {
 	names int
 	log   []draw.Entry
 	rules []*draw.Rules
-	// spoil, unless it is nil, breaks the pool, or what was read of users, after a plan
-	// that is undone.
+	// spoil, unless it is nil, breaks the pool, or the turns that were read, after a
+	// plan that is undone.
 	spoil func(*bench, *urn.Plan, []*urn.Ask, *urn.Facts)
 }
 

@@ -65,7 +65,7 @@ func (all moments) of(place int) *momentQueue {
 	return nil
 }
 
-// move takes the first moment of a prize, or puts the last one that was taken back.
+// move takes the first moment of a prize, or puts back the moment that was taken last.
 func (all moments) move(place, by int) {
 	if q := all.of(place); q != nil && q.next+by >= 0 && q.next+by <= len(q.all) {
 		q.next += by
@@ -73,8 +73,8 @@ func (all moments) move(place, by int) {
 	}
 }
 
-// add adds a moment after the others of its prize. A prize that the urn does not have
-// has no moments.
+// add adds a moment after the others of its prize. It ignores a moment of a prize that
+// the urn does not have.
 func (u *Urn) addMoment(m Moment) {
 	place := u.placeOf(m.PrizeID)
 	if place == none {
@@ -135,8 +135,8 @@ func (r *Run) HasMoment(prizeID string) bool {
 	return q != nil && q.first() != nil
 }
 
-// giveMoment applies an award that was redirected for a moment, whether or not that was
-// lawful. It returns the item of the moment, 0 if none of the prize was pending.
+// giveMoment applies an award that was redirected for a moment, without checking the
+// redirect. It returns the item of the moment, 0 if no moment of the prize was pending.
 func (r *Run) giveMoment(a *draw.Award, place int) (item int64) {
 	if a.Redirect == nil || a.Redirect.Why != draw.WhyMoment {
 		return 0

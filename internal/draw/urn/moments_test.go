@@ -45,7 +45,8 @@ func asksOf(users ...string) (asks []*Ask) {
 	return asks
 }
 
-// planMoments plans draws of users, and returns what they got and which moments they took.
+// planMoments plans draws of users, and returns their awards and the moments that they
+// took.
 func planMoments(t *testing.T, u *Urn, users ...string) (p *Plan, got []string) {
 	t.Helper()
 	asks := asksOf(users...)
@@ -65,8 +66,9 @@ func planMoments(t *testing.T, u *Urn, users ...string) (p *Plan, got []string) 
 	return p, got
 }
 
-// TestMomentsAreTakenInOrder: in a batch the first draws get them, neither win nor odds
-// bind them, and a plan that is undone takes none.
+// TestMomentsAreTakenInOrder: in a batch the first draws get the moments, neither the
+// chance to win nor fixed odds apply to them, and a plan that is undone takes no
+// moment.
 func TestMomentsAreTakenInOrder(t *testing.T) {
 	t.Parallel()
 	for _, document := range []string{`{"fallback":"none","win":"1/1000000000"}`, `{"fallback":"none","odds":{"of":1000,"prizes":{"gold":0,"silver":0}}}`} {
@@ -95,8 +97,9 @@ func TestMomentsAreTakenInOrder(t *testing.T) {
 	require.Equal(t, "gold", p.Awards[0].Redirect.Drawn)
 }
 
-// TestMomentsAreWithheld: a moment waits where a limit, the budget or the stock withholds
-// its prize; the one of the next prize is judged, and the guarantee comes after it.
+// TestMomentsAreWithheld: a moment waits while a limit, the budget or the stock
+// withholds its prize. Then the moment of the next prize is checked, and the guarantee
+// comes after it.
 func TestMomentsAreWithheld(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 // Numbers is the randomness of one version of a pool. The order in which it is used is
 // a contract. Without rules: one number, for the unit. Under the stock law: one for the
 // win if the rules have a chance below 1, then one for the unit. Under the fixed law:
-// one number. Nothing else uses any.
+// one number. Nothing else uses a number.
 type Numbers interface {
 	// Below returns a number from 0 to limit-1, each equally likely. limit is at
 	// least 1.
@@ -47,11 +47,11 @@ type Secrets struct {
 
 // deck gives every version of a pool its random numbers: the numbers of a version are a
 // function of the key and the version, whatever batch or attempt uses them. A write
-// that failed is planned again with the same numbers, so a failure that depends on what
-// was picked cannot bias the odds (law 3).
+// that failed is planned again with the same numbers, so a failure that depends on the
+// picks cannot bias the odds (law 3).
 //
-// The key is secret, and a new one is made for each history that is read: after a
-// restore the versions of the lost history occur again, and what they gave is known.
+// The key is secret, and each history that is read gets a new key: after a restore the
+// versions of the lost history occur again, and their results are known.
 type deck struct {
 	// block is the input of the hash: a counter, the key and the version.
 	block [4 + keySize + 8]byte
@@ -89,9 +89,9 @@ func (k *Keyed) Of(version int64) Numbers {
 	return &k.stream
 }
 
-// stream is the numbers of one version: SHA-256(counter, key, version) for the
-// counters 1, 2, …, four words of 64 bits each. This is the one-step key
-// derivation of NIST SP 800-56C, with inputs of fixed length.
+// stream yields the numbers of one version: SHA-256(counter, key, version) for the
+// counters 1, 2, …, four words of 64 bits each. This is the one-step key derivation of
+// NIST SP 800-56C, with inputs of fixed length.
 type stream struct {
 	block [4 + keySize + 8]byte
 	words [sha256.Size]byte
@@ -112,7 +112,7 @@ func (n *stream) next() uint64 {
 func (n *stream) Below(limit int64) int64 { return Below(limit, n.next) }
 
 // Below returns a number from 0 to limit-1, each equally likely if the words are. It
-// masks words to the bits that limit-1 needs, and rejects those that are too large: a
+// masks words to the bits that limit-1 needs, and rejects words that are too large: a
 // modulo would favour the small numbers. On average it needs fewer than two words.
 // limit is at least 1.
 func Below(limit int64, next func() uint64) int64 {

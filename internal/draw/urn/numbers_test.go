@@ -14,7 +14,7 @@ import (
 // source returns a source of the given words only.
 func source(words ...uint64) func() uint64 {
 	return func() uint64 {
-		word := words[0] // panics if there are no more
+		word := words[0] // panics if there are no more numbers
 		words = words[1:]
 		return word
 	}

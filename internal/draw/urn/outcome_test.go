@@ -52,8 +52,9 @@ func judged(won map[string]int64, cells []string, weights []int64) error {
 }
 
 // TestLimitMovesNoOdds: a user who has reached the limit of gold draws silver with the
-// usual chance, is never refused, and each gold that was drawn is recorded. Drawing
-// again until the result is allowed, or refusing after the draw, fails.
+// usual chance, is never refused, and each gold that was drawn is recorded. The test
+// fails for an urn that repeats a draw until the result is allowed, or that refuses
+// after the draw.
 func TestLimitMovesNoOdds(t *testing.T) {
 	prizes := drawtest.Campaign()
 	prizes[2].Stocked = 0
@@ -187,7 +188,8 @@ func TestOrderOfNumbers(t *testing.T) {
 }
 
 // TestBudgetToTheCent: the issued value never exceeds the budget, and everything that
-// was withheld would have exceeded it. Floats, and a budget per instance, fail.
+// was withheld would have exceeded it. The test fails for sums in floating point, and
+// for a budget per instance.
 func TestBudgetToTheCent(t *testing.T) {
 	const limit = 10_000
 	var prizes []draw.Prize

@@ -7,22 +7,22 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Plan is what requests lead to: awards made from the pool at From, each of which makes
-// one version. Its units are out of the urn until [Plan.Undo] returns them.
+// Plan is the result of requests: awards that are made from the pool at From, each of
+// which makes one version. Its units are out of the urn until [Plan.Undo] returns them.
 type Plan struct {
 	PoolID string
-	// From is the head that the plan was made from, To the one that its write makes.
+	// From is the head on which the plan is based, To the head that its write makes.
 	From, To draw.Head
 	// Awards are in order of version, From.Version+1 onwards.
 	Awards []draw.Award
 	// Raises sums the awards by prize, each prize once.
 	Raises []Raise
-	// At is the time of its awards: never before that of the pool's last entry.
+	// At is the time of its awards, which is never before the pool's last entry.
 	At time.Time
 	// Turns are the turns of its awards, of every kind that the rules count, in order
 	// of version.
 	Turns []draw.Turn
-	// Spending is what will be spent of the budget once the plan is written; it has no
+	// Spending is the spent amount of the budget once the plan is written; it has no
 	// meaning if the rules have no budget.
 	Spending Spending
 	// Takes are the moments that its awards take, in order of version.
@@ -72,9 +72,9 @@ type outcome struct {
 	repeats bool
 }
 
-// Plan decides every request against the urn, one after another: a known name gets its
-// first awards, a draw that the urn covers gets units of it, any other is refused.
-// Nothing is written. Two requests with one name are one draw.
+// Plan decides every request against the urn, in order: a known name gets its first
+// awards, a draw for which the urn has enough units gets them, and any other draw is
+// refused. Nothing is written. Two requests with one name are one draw.
 //
 // Under rules that count, it plans only replays: see [Urn.PlanWith].
 func (u *Urn) Plan(asks []*Ask, now time.Time) *Plan { return u.PlanWith(asks, nil, now) }
@@ -336,8 +336,8 @@ func (u *Urn) IsDue() bool { return u.due }
 
 // timeOf returns the time of a plan that is made now, and whether an item of the agenda
 // comes before it. The time is never before that of the last entry, and always before
-// that of the next item. If the read found that item not to be due, but the estimate of
-// the clock says that it is, the plan is near the edge. The write then reads the clock
+// that of the next item. If the item was not due at the read, but is due by the
+// estimate of the clock, the plan is near the edge. The write then reads the clock
 // itself.
 func (u *Urn) timeOf(now time.Time) (at time.Time, due, edge bool) {
 	if at = now.UTC().Truncate(draw.TimeStep); at.Before(u.At) {
@@ -394,8 +394,9 @@ func (p *Plan) Unasked() []string {
 	return slices.Compact(names)
 }
 
-// Learn records what the log has of the names that were unasked. A draw that it has is
-// replayed: it was refused, so that no other draw depends on its units.
+// Learn records the result of the lookup of names that were not looked up before the
+// plan. A draw that the log has is replayed. That is safe because the plan refused it,
+// so no other draw depends on its units.
 func (p *Plan) Learn(known map[string]draw.Draw) {
 	for i, a := range p.asks {
 		if !p.isUnasked(i) {

@@ -43,8 +43,9 @@ func code(t *testing.T, want draw.Code, err error) {
 	require.Equal(t, want, draw.CodeOf(err), "%v", err)
 }
 
-// TestPlanInOrder: draws are decided one after another, each from what the earlier ones
-// have left; after one that needs too many units, a smaller one may still win.
+// TestPlanInOrder: draws are decided in order, each from the units that the earlier
+// draws have left. After a draw that needs too many units, a smaller draw may still
+// win.
 func TestPlanInOrder(t *testing.T) {
 	u := urnOf(draw.StateOpen, 4, 2)
 	p := u.Plan([]*urn.Ask{asking("a", 3), asking("b", 4), asking("c", 2), asking("d", 1), asking("e", 1)}, time.Now())
@@ -151,8 +152,8 @@ func TestPlanReplays(t *testing.T) {
 	require.NoError(t, p.Err(4))
 }
 
-// TestPlanLearns: a draw that was refused unasked becomes a replay if the log has it;
-// what was granted, and what the log had already been asked about, does not change.
+// TestPlanLearns: a draw that was refused without a lookup becomes a replay if the log
+// has it. Granted draws, and draws that were already looked up, do not change.
 func TestPlanLearns(t *testing.T) {
 	u := urnOf(draw.StateOpen, 1)
 	asked := asking("asked", 1)

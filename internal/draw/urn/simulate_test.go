@@ -138,8 +138,8 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// TestDeviationsFollowTheChanceOfTheCount: a rare prize that is drawn is no alarm, and a count that
-// chance does not explain is one.
+// TestDeviationsFollowTheChanceOfTheCount: a win of a rare prize raises no alarm, and a
+// count that chance does not explain raises one.
 func TestDeviationsFollowTheChanceOfTheCount(t *testing.T) {
 	prizes := []draw.Prize{{ID: "gold", Stocked: 10}, {ID: "none", Kind: draw.KindBlank, Stocked: draw.EndlessStock}}
 	rare := simulation(t, `{"fallback":"none","odds":{"of":1000000,"prizes":{"gold":1}}}`, prizes)

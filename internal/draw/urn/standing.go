@@ -36,7 +36,8 @@ func (u *Urn) NeedsOf(p draw.Player) []Need {
 	return needs
 }
 
-// Outlook is what the next draw of one unit would get. It uses no random number.
+// Outlook holds the possible results of the next draw of one unit. It uses no random
+// number.
 type Outlook struct {
 	plan   *Plan
 	counts []*tally

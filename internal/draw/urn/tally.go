@@ -50,7 +50,8 @@ func (u *Urn) Needs(asks []*Ask) []Need {
 	return needs
 }
 
-// subject identifies whose draws are counted together, such as those of one user.
+// subject identifies a group of draws that are counted together, such as those of one
+// user.
 type subject struct {
 	by draw.By
 	id string
@@ -81,8 +82,8 @@ func subjectsOf(asks []*Ask, counted []draw.Counted) (all []subject, units map[s
 	return all, units
 }
 
-// Facts are what was read of subjects. If a subject and a kind were not read, that does
-// not mean that they have no turns: no draw is planned from them.
+// Facts are the turns that were read for subjects. A subject and kind that were not
+// read may still have turns, so no draw is planned from them.
 type Facts struct{ turns map[who]*turns }
 
 type who struct {
@@ -90,10 +91,10 @@ type who struct {
 	counted draw.Counted
 }
 
-// whoOf returns whose turns of a kind the draws of a player are.
+// whoOf returns the subject for which a player's draws count as turns of a kind.
 func whoOf(p draw.Player, c draw.Counted) who { return who{c.By().Of(p), c} }
 
-// turns are the turns of one subject and kind, as far as they were read.
+// turns holds the turns of one subject and kind, as far as they were read.
 type turns struct {
 	// last is the seq of the last turn, 0 for none; run is its run.
 	last, run int64
@@ -124,8 +125,8 @@ func (f *Facts) begin(of who) *turns {
 	return t
 }
 
-// Add adds a turn that was read. Turns come in any order, and more than once; the one
-// with the highest seq is the last.
+// Add adds a turn that was read. Turns may come in any order and repeatedly; the turn
+// with the highest seq is the last one.
 func (f *Facts) Add(t draw.Turn) { f.begin(who{t.Subject, t.Counted}).add(t) }
 
 // Last returns the seq of the last turn that was read of a subject and kind, 0 for
@@ -192,7 +193,8 @@ func (t *tally) allows(k, maximum int64, start time.Time) bool {
 	return known && at.Before(start)
 }
 
-// oldest returns the seq of the turn that must leave the window for k further ones.
+// oldest returns the seq of the turn that must leave the window before k further turns
+// are allowed.
 //
 //double:checks-each t.last + t.fresh + k => t.last + k
 func (t *tally) oldest(k, maximum int64) int64 { return t.last + t.fresh + k - maximum }

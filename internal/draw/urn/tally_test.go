@@ -17,7 +17,7 @@ import (
 // histories is the number of random histories in the test of limits.
 var histories = flag.Int("histories", 20_000, "random histories of TestLimitsAgainstCounting")
 
-// history is what a user did before a batch: the times of the turns, and a limit.
+// history is a user's history before a batch: the times of the turns, and a limit.
 type history struct {
 	limit draw.Limit
 	zone  *time.Location
@@ -66,8 +66,8 @@ func (h history) counted(k int64, now time.Time) bool {
 	return used <= h.limit.Max
 }
 
-// facts returns the turns that a need names, and no others, made earlier by the given
-// time.
+// facts returns only the turns that a need names, with times that are earlier by the
+// given duration.
 func (h history) facts(n urn.Need, earlier time.Duration) *urn.Facts {
 	f := urn.NewFacts([]urn.Need{n})
 	last := int64(len(h.times))
@@ -95,8 +95,8 @@ func (p pools) under(t *testing.T, h history) *urn.Urn {
 	return p[document]
 }
 
-// refusal returns how the pool decides a draw of k units after the history, with turns
-// that were read as earlier than they were by the given time.
+// refusal returns the pool's decision on a draw of k units after the history. The times
+// of the turns are earlier by the given duration.
 func (h history) refusal(u *urn.Urn, k int64, earlier time.Duration) error {
 	needs := u.Needs([]*urn.Ask{asking("d", int(h.units))})
 	p := u.PlanWith([]*urn.Ask{asking("d", int(k))}, h.facts(needs[0], earlier), h.now)
@@ -169,8 +169,8 @@ func TestRetryAt(t *testing.T) {
 	require.Positive(t, refusals)
 }
 
-// TestFactsKeepTheLastTurnAndAllTimes: turns come in any order and twice. The last is the one with the highest
-// seq, and each keeps its time.
+// TestFactsKeepTheLastTurnAndAllTimes: turns come in any order and twice. The last turn
+// is the one with the highest seq, and each turn keeps its time.
 func TestFactsKeepTheLastTurnAndAllTimes(t *testing.T) {
 	u := under(t, `{"fallback":"none","guarantee":{"after":90,"prize":"gold"},"limits":[{"of":"draws","max":4,"per":"1h"}]}`, drawtest.Campaign())
 	at := func(seq int64) time.Time { return noon().Add(time.Duration(seq-10) * time.Minute) }

@@ -13,8 +13,8 @@ import (
 // Urn is the cached copy of a pool: its prizes, their counts, and the head at which all
 // of it was read. It may refuse a draw, but never grant one: it only makes a plan,
 // which the guarded write accepts only while the pool is at the same head. It has one
-// owner at a time and two ways to change: [Urn.Seen] updates it to what was read,
-// [Urn.Invalidate] drops it.
+// owner at a time and two ways to change: [Urn.Seen] updates it to the state that was
+// read, [Urn.Invalidate] drops it.
 type Urn struct {
 	PoolID string
 	State  draw.State
@@ -46,7 +46,7 @@ type Urn struct {
 	stocked, remaining int64
 	units              fenwick
 	// deck belongs to the history of last. Invalidate changes neither, so that a copy
-	// that is dropped and read again gives the same picks.
+	// which is dropped and read again gives the same picks.
 	deck *deck
 	last draw.Head
 	// source, unless it is nil, gives the numbers instead of the deck. In a committed
@@ -54,7 +54,7 @@ type Urn struct {
 	source Source
 	// committed is the version of the pool's commitment, opened that of the change that
 	// opened the pool with a round of its beacon; 0 for none. secrets belong to both,
-	// and are empty before the urn was given any; asked reports whether it was.
+	// and are empty until the urn gets secrets; asked means that SetSecrets was called.
 	committed, opened int64
 	// claimsFrom is the version of the first rules with claims, 0 for none.
 	claimsFrom int64
@@ -117,13 +117,13 @@ type Snapshot struct {
 	Opened int64
 	// ClaimsFrom is the version of the first rules that had claims, 0 for none.
 	ClaimsFrom int64
-	// Pause is what a pool that is paused says to those who draw.
+	// Pause is the message of a paused pool to drawing callers.
 	Pause draw.Pause
 	// Prizes are those that changed since the version of the urn; all of them for an
 	// urn at version 0.
 	Prizes []draw.Prize
-	// Moments are those that are pending, in the order of (Done, Item), if they were
-	// read. Otherwise those of the urn are still pending.
+	// Moments are the pending moments, in the order of (Done, Item), if they were read.
+	// Otherwise the urn's moments are still pending.
 	Moments        []Moment
 	HasReadMoments bool
 	// Rules are the rules in force, nil for none.
@@ -158,9 +158,10 @@ func (u *Urn) Invalidate() {
 // HasCodes reports whether some prize of the pool has codes.
 func (u *Urn) HasCodes() bool { return u.coded > 0 }
 
-// Seen updates the urn to what was read. It returns false, and invalidates the urn, if
-// the pool does not follow from the cached copy: another history replaced it, or more
-// was written than the trail shows. Then the pool must be read again completely.
+// Seen updates the urn to the state that was read. It returns false, and invalidates
+// the urn, if the pool does not follow from the cached copy: another history replaced
+// it, or more was written than the trail shows. Then the pool must be read again
+// completely.
 func (u *Urn) Seen(s Snapshot) bool {
 	if u.Version > 0 && !s.Head.Follows(u.Head) {
 		u.Invalidate()
@@ -232,7 +233,7 @@ func (u *Urn) SetSecrets(s Secrets) {
 // Seeds returns the numbers of a committed pool, nil if they are unavailable.
 func (u *Urn) Seeds() Seeds { return u.secrets.Seeds }
 
-// Pause returns the pool's message to those who draw, the zero value unless it is
+// Pause returns the pool's message to drawing callers, the zero value unless it is
 // paused.
 func (u *Urn) Pause() draw.Pause { return u.pause }
 
@@ -270,7 +271,8 @@ func (u *Urn) EachPrize() iter.Seq[draw.Prize] {
 	}
 }
 
-// put sets one prize to what was read; a new prize is added after the others.
+// put sets one prize to the values that were read; a new prize is added after the
+// others.
 func (u *Urn) put(p draw.Prize) {
 	put := urnPrize{
 		id: p.ID, name: p.Name, value: p.Value, stocked: p.Stocked, issued: p.Issued,
@@ -350,7 +352,7 @@ func (u *Urn) placeOf(id string) int {
 	return none
 }
 
-// fenwick stores counts and finds the count that a running number falls into, both in
+// fenwick stores counts and finds the count that contains a running number, both in
 // O(log n), so that a pool of 100,000 prizes draws as fast as one of ten. After P. M.
 // Fenwick, "A New Data Structure for Cumulative Frequency Tables", Software: Practice
 // and Experience 24(3), 1994.
@@ -391,7 +393,7 @@ func (f *fenwick) push(count int64) {
 	f.sums = append(f.sums, count)
 }
 
-// find returns the index of the count that unit falls into: the smallest i whose counts
+// find returns the index of the count that contains unit: the smallest i whose counts
 // up to and including i sum to more than unit. unit must be from 0 to the total minus
 // one.
 func (f *fenwick) find(unit int64) int {

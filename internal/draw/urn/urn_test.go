@@ -41,7 +41,7 @@ func (a *aimed) at(u *urn.Urn, unit int64) draw.Award {
 }
 
 // TestUrnIsUniform: each of the remaining units is equally likely, so a prize's chance
-// is its share of them, whatever is empty around it.
+// is its share of them, even if other prizes around it are empty.
 func TestUrnIsUniform(t *testing.T) {
 	stock := []int64{0, 90, 0, 9, 1, 0, 400, 500}
 	u := urnOf(draw.StateOpen, stock...)
@@ -182,7 +182,8 @@ func (m *stockMap) issue(id string, units int64) {
 	m.prizes[id] = p
 }
 
-// TestUrnAgainstMap: whatever is put, taken and put back, the urn has what a map has.
+// TestUrnAgainstMap: after any sequence of puts, takes and returns, the urn has the
+// same counts as a map.
 func TestUrnAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		aim, model := &aimed{}, &stockMap{prizes: map[string]draw.Prize{}}
