@@ -186,8 +186,8 @@ type published struct {
 // rowsAll is the number of rows if none was left out.
 const rowsAll = 6
 
-// grown has the bytes that a row's awards take in a database, and those that it wrote
-// to its log meanwhile. A zero is unknown.
+// grown has the bytes that a row's awards take in a database, and the bytes that the
+// database wrote to its log for them. Zero means unknown.
 type grown struct {
 	Name    string `json:"name"`
 	Table   int64  `json:"table"`
@@ -220,7 +220,7 @@ func (p published) disk() string {
 	return fmt.Sprintf("Published on %s: %d awards were drawn from one pool for each row. The figures are of a million:\n\n%s", report.Day(p.At), p.Awards, p.table())
 }
 
-// named returns a row, empty if there is none of that name.
+// named returns the row with a name, an empty row if there is none.
 func (p published) named(name string) grown {
 	for _, r := range p.Rows {
 		if r.Name == name {

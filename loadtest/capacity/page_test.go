@@ -15,7 +15,8 @@ import (
 
 const root = "../.."
 
-// pageOf is a page with its text, what is computed for it, and what it must say.
+// pageOf is a page with its text, the computed values, and the values that the page
+// must state.
 type pageOf struct {
 	text     string
 	sections func(*benchmark, published) []report.Section
@@ -104,8 +105,8 @@ func TestAPageOfOtherResultsIsFound(t *testing.T) {
 	}
 }
 
-// TestScaleUsesTheRulesOfCapacity: the arithmetic of docs/scale.md begins with what
-// docs/capacity.md says of an instance and of a core.
+// TestScaleUsesTheRulesOfCapacity: the arithmetic of docs/scale.md begins with the
+// figures of docs/capacity.md for an instance and for a core.
 func TestScaleUsesTheRulesOfCapacity(t *testing.T) {
 	t.Parallel()
 	said := strings.Join(strings.Fields(textOf(t, pageFile)), " ")

@@ -32,7 +32,7 @@ type need struct {
 
 func (n need) rate() float64 { return n.draws / n.seconds }
 
-// part returns what one of several equal databases gets.
+// part returns the share of one of several equal databases.
 func (n need) part(databases int) need {
 	n.draws /= float64(databases)
 	return n

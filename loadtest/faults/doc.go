@@ -1,7 +1,7 @@
 // Command faults breaks the service, its database, its lock service and its clients in
-// every way that it knows, under load. Then it compares the answers with the rows of
-// the database: nothing acknowledged is lost, nothing is issued twice, and the service
-// recovers by itself.
+// many ways, under load. Then it compares the answers with the rows of the database: no
+// acknowledged change is lost, no unit is issued twice, and the service recovers by
+// itself.
 //
 // It is a black box test: it starts the released program, speaks HTTP to it and reads
 // the rows by its own SQL. Only the faults at named points inside the service need a

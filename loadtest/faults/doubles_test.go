@@ -19,8 +19,8 @@ func takesLong(folder string) bool {
 	return slices.Contains([]string{"internal/cli", "internal/http", "internal/lockmode", "internal/stock"}, folder)
 }
 
-// TestTestsCondemnDoubles: the test that is named for a double passes on the unchanged
-// source (there it runs with all others), and fails on the double.
+// TestTestsCondemnDoubles: the test that a double names passes on the unchanged source
+// (it runs there with all other tests), and fails on the double.
 func TestTestsCondemnDoubles(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 )
 
 // TestJobTableTellsWhatDidNotHold: the table shows runs that failed and locks that were
-// not tried; it leaves out controls, other faults and what was skipped.
+// not tried. It leaves out controls, other faults and skipped cells.
 func TestJobTableTellsWhatDidNotHold(t *testing.T) {
 	t.Parallel()
 	on := func(fault, database, lock string, passed bool) result {

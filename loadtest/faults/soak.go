@@ -25,8 +25,8 @@ const (
 	// roundTime is how long one trial of a soak lasts; then its history is judged and a
 	// new one begins.
 	roundTime = 20 * time.Second
-	// roundsEach is how many trials run on a world before the soak goes on to the next
-	// mode.
+	// roundsEach is the number of trials on a world before the soak continues with the
+	// next mode.
 	roundsEach = 3
 )
 
@@ -95,7 +95,7 @@ func soakAt(ctx context.Context, own *harness.Site, g *stage.Ground, c experimen
 	return w.End()
 }
 
-// round runs one trial: load, and faults one after another.
+// round runs one trial: load, and faults in sequence.
 func (s *soaked) round(t *client.Trial) error {
 	if err := t.MakeSmall(); err != nil {
 		return err

@@ -73,7 +73,7 @@ func Operate(ctx context.Context, method, at, body string, want int) ([]byte, er
 	return text, err
 }
 
-// Unwanted is the error of a call that was answered with another status.
+// Unwanted is the error of a call that was answered with an unexpected status.
 type Unwanted struct {
 	Status int
 	said   string

@@ -49,8 +49,8 @@ type speed struct {
 	Callers        int     `json:",omitzero"`
 }
 
-// speeds measures every lock of the registry on every server that it can use, one after
-// another, and passes each result to add. It names servers that are not installed.
+// speeds measures every lock of the registry on every server that it can use, in
+// sequence, and passes each result to add. It names servers that are not installed.
 func speeds(ctx context.Context, only *regexp.Regexp, out io.Writer, add func(any) error) error {
 	return harness.On("locks", func(whole *harness.Site) error {
 		for _, subject := range lockertest.Registered(whole) {

@@ -12,7 +12,7 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// measured is what the suite and this program measured of one lock.
+// measured holds the measurements of one lock by the suite and by this program.
 type measured struct {
 	lockertest.Result
 	speed

@@ -13,11 +13,11 @@ import (
 // service is the program under test; the others are the textbook's.
 const service = "drawsvc"
 
-// cell is one combination and what it must show.
+// cell is one combination with its expected result.
 type cell struct {
 	script      string
 	program     string
-	place.Place          // its database is empty if the program has none
+	place.Place          // its database is empty if the program has no database
 	options     []string // NAME=VALUE for the script
 	// crossed is the one metric whose threshold must be crossed, "" for a run that must
 	// pass.

@@ -11,8 +11,8 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// counted is one prize as counted by one of three: the script in the award log, the
-// service in its audit, or SQL in the rows.
+// counted holds the counts of one prize from one of three sources: the script in the
+// award log, the service in its audit, or SQL in the rows.
 type counted struct {
 	Prize      string `json:"prize"`
 	Stocked    int64  `json:"stocked"`

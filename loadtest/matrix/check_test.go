@@ -14,8 +14,8 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// The tables without their constraints: the judgement must find what those would
-// reject.
+// The tables have no constraints here: the check must find the faults that the
+// constraints would reject.
 const bareTables = `
 CREATE TABLE pools (id TEXT, version INTEGER);
 CREATE TABLE prizes (pool_id TEXT, id TEXT, stocked INTEGER, issued INTEGER);
@@ -115,7 +115,7 @@ func TestAgreeNamesThePrize(t *testing.T) {
 	assert.Equal(t, []string{"audit, log and SQL know 1, 1 and 0 prizes", "gold: audit 2 of 2, log 2 of 2, SQL 0 of 0"}, agree(gold(2), gold(2), nil))
 }
 
-// TestSummary: the summary adds up sell-outs, and names the one that is wrong.
+// TestSummary: the summary adds up sell-outs, and names the wrong one.
 func TestSummary(t *testing.T) {
 	ok := result{Script: "oversell", Program: service, Database: "SQLite", Mode: "external", Instances: 3, Stocked: 10, LogAwards: 10, Won: 10, SoldOut: 90, Outcome: report.Outcome{Passed: true}}
 	table, redis, spike, bad := ok, ok, ok, ok

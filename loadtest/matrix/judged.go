@@ -22,7 +22,8 @@ func judged() []cell {
 		draws("spike", site{"sqlite", 1}, "for-update", "", append(unhurried(), "RATE=20", "TIMES=3", "CALM=1", "PEAK=2")...),
 		draws("evening", site{"sqlite", 1}, "for-update", "", "RATE=20", "PEAK_RATE=40", "RAMP_SECONDS=4", "PEAK_SECONDS=4",
 			"FAILOVER_SECONDS=4", "ROLLOUT_SECONDS=4", "RESTOCK_SECONDS=6", "CLOSE_SECONDS=4"),
-		// No more callers than at the start: later ones would open connections.
+		// The number of callers does not rise after the start, because later callers
+		// would open connections.
 		draws("soak", site{"sqlite", 1}, "for-update", "", "RATE=50", "VUS_MAX=40", "SECONDS=8", "EVERY=1", "DROPPED_PERCENT=50"),
 	}
 	for i := range list {

@@ -14,7 +14,7 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// result is what one cell showed. It is published unchanged.
+// result is the result of one cell. It is published unchanged.
 type result struct {
 	report.Outcome
 	Script    string `json:"script"`

@@ -117,8 +117,8 @@ func expected(c cell, run loadRun) []string {
 // thresholdCode is k6's exit code when a threshold is crossed.
 const thresholdCode = 99
 
-// compare reads the rows without the program, compares them with what the program and
-// the script report, and judges them by the laws.
+// compare reads the rows without the program, compares them with the reports of the
+// program and of the script, and checks them against the laws.
 func (r *result) compare(ctx context.Context, c cell, database, base string, s *summary) error {
 	var audit struct {
 		Prizes []counted `json:"prizes"`

@@ -1,4 +1,4 @@
-// Package place is where a load test takes place: how the programs are built, how the
-// databases and the lock services are started and opened, and which names and
-// statements each database needs, so that no load test contains these differences.
+// Package place prepares the place of a load test: it builds the programs, and starts
+// and opens the databases and the lock services. It has the names and statements that
+// each database needs, so that no load test contains these differences.
 package place

@@ -77,7 +77,7 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 	return errors.Join(broken...)
 }
 
-// fill writes the files if the folder has none.
+// fill writes the files if the folder is empty.
 func (s *settings) fill(out io.Writer) error {
 	if _, err := os.Stat(filepath.Join(s.folder, "reveal")); err == nil {
 		return nil
@@ -138,12 +138,12 @@ func (v *verifier) run(ctx context.Context, folder string) (m measured, err erro
 // started the verifier.
 const readEvery = 50 * time.Millisecond
 
-// judge returns what is wrong with a verification.
+// judge returns the faults of a verification.
 func (v *verifier) judge(m measured) error {
 	switch {
 	case m.code != 0:
 		return fmt.Errorf("%s ended with code %d: %s", v.name, m.code, m.says)
-	case min(m.took, m.computing) > v.longest: // on a machine that does other things besides, it computes for less than it takes
+	case min(m.took, m.computing) > v.longest: // on a machine with other work, its processor time is shorter than its duration
 		return fmt.Errorf("%s took %v, of which it computed for %v, and may take %v", v.name, m.took, m.computing, v.longest)
 	case v.most > 0 && m.memory > v.most:
 		return fmt.Errorf("%s took %d MB of memory, and may take %d", v.name, m.memory>>20, v.most>>20)

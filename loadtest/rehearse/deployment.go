@@ -197,7 +197,7 @@ func (d *deployment) fetch(ctx context.Context, path string, headers ...string) 
 	return text, err
 }
 
-// gather reads what the deployment says about the pool after the evening.
+// gather reads the deployment's data about the pool after the evening.
 func (d *deployment) gather(ctx context.Context, s *harness.Site, pool string) (*evidence, error) {
 	e := &evidence{}
 	var state struct {

@@ -12,12 +12,13 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// evidence is what callers saw of an evening, and what the deployment says about it.
+// evidence holds the observations of callers during an evening, and the deployment's
+// data about it.
 type evidence struct {
 	ops   []history.Op
 	audit audit
-	// rows are the pool's log as an operator reads it, sql the same by SQL, nil if only
-	// the operator can read it.
+	// rows are the pool's log as an operator reads it, sql the same log read by SQL,
+	// nil if SQL cannot reach the database.
 	rows history.Rows
 	sql  *history.Rows
 	// closed is the version that closed the pool, 0 if it was not closed.

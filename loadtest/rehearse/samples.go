@@ -19,7 +19,7 @@ func stepNames() []string {
 	return []string{"ramp", "peak", "failover", "rollout", "restock", "close"}
 }
 
-// step is what callers noticed in one step of an evening.
+// step holds the observations of callers in one step of an evening.
 type step struct {
 	Name string `json:"name"`
 	// Seconds is how long new draws arrived, Act how long the step's command took, 0 for
@@ -200,7 +200,8 @@ func (s *samples) sum(name string, begin, end time.Time) step {
 	if slices.Sort(times); len(times) > 0 {
 		st.P99 = times[len(times)*99/100]
 	}
-	// A gap counts where it begins; the step's end is one, as the load goes on.
+	// A gap counts in the step in which it begins. The end of a step ends a gap,
+	// because the load continues.
 	slices.SortFunc(decided, time.Time.Compare)
 	for n, from := range decided {
 		until := end

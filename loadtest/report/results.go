@@ -76,7 +76,7 @@ func Count[R outcome](results []R) (failed, skipped int) {
 	return failed, skipped
 }
 
-// Verdict returns nil if every one of the results showed what it had to.
+// Verdict returns nil if every result is as expected.
 func Verdict[R outcome](what string, results []R) error {
 	failed, _ := Count(results)
 	switch {

@@ -4,8 +4,8 @@ import "time"
 
 // Floods is what an experiment measured while the service was flooded.
 type Floods struct {
-	// Peak is the most memory that the service used, Limit the limit of its container,
-	// both in MiB.
+	// Peak is the maximum memory that the service used, Limit the limit of its
+	// container, both in MiB.
 	Peak  int64 `json:"peak_mib"`
 	Limit int64 `json:"limit_mib"`
 	// Calls are the honest calls.
@@ -30,8 +30,8 @@ func (c *FloodedCall) Worst() (took float64, role string) {
 	return took, role
 }
 
-// The bounds of a call during a flood: its median is at most slower by a factor, or
-// short.
+// The bounds of a call during a flood: its median may be slower by at most a factor, or
+// must be short.
 const (
 	floodedTimes = 10
 	floodedShort = 500 * time.Millisecond

@@ -24,7 +24,8 @@ func (t *Trial) Judge() error {
 	return t.check()
 }
 
-// leftovers searches the instances and the database for what the trial left behind.
+// leftovers searches the instances and the database for things that the trial left
+// behind.
 func (t *Trial) leftovers() {
 	t.Client.CloseIdleConnections()
 	for _, left := range t.Leftovers() {

@@ -136,8 +136,8 @@ func (w *Worker) Move(pool string, delta int64) history.Op {
 	return history.Op{Kind: history.Stock, Pool: pool, Key: w.t.Key(), Prize: prizes[w.Rand.IntN(len(prizes))].ID, Delta: delta}
 }
 
-// WatchLag measures how late this program itself is, until stop is called: what it
-// measures of others may be wrong by as much.
+// WatchLag measures the lag of this program itself, until stop is called: its
+// measurements of other programs may be wrong by as much.
 func (t *Trial) WatchLag() (stop func()) {
 	ctx, stop := context.WithCancel(t.Ctx)
 	go func() {

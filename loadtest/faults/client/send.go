@@ -43,7 +43,7 @@ func (t *Trial) judged(next http.RoundTripper) http.RoundTripper {
 			return // the exchange is with a lock service or a Prometheus
 		}
 		if t.kinds == nil || t.Program == stage.Textbook {
-			return // the textbook's programs have no description
+			return // the textbook's programs have no OpenAPI description
 		}
 		if err := t.kinds.Check(x); err != nil {
 			t.Verdict.Say(history.Undocumented, "%v", err)

@@ -99,7 +99,7 @@ func TestProxiesNameThemselves(t *testing.T) {
 }
 
 // TestEachRequestIsWrittenDown: package drawsvc/client retries, and the history has
-// every request; a caller who gives up makes one.
+// each of its requests; a caller that gives up makes one request.
 func TestEachRequestIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

@@ -149,9 +149,9 @@ func (t *Trial) Admin(method, path string, content any, want int) error {
 	return err
 }
 
-// Operate makes an operator's call until it is settled: a paused machine delays
-// answers, and late ones are 503 or 504. What already exists was created by a call
-// whose answer was lost.
+// Operate repeats an operator's call until it is settled: a paused machine delays
+// answers, and late answers are 503 or 504. If the object already exists, an earlier
+// call whose answer was lost has created it.
 func (t *Trial) Operate(method, path string, content any, want int) error {
 	lost := false
 	var last error
@@ -171,8 +171,7 @@ func (t *Trial) Operate(method, path string, content any, want int) error {
 	return cmp.Or(err, last)
 }
 
-// UnderLoad runs a fault under load, waits for the recovery,
-// and lets the load end.
+// UnderLoad runs a fault under load, waits for the recovery, and ends the load.
 func (t *Trial) UnderLoad(fault func() error) error { return t.UnderLoadOf(WorkersUsual, fault) }
 
 // UnderLoadOf is UnderLoad with a given number of clients.
@@ -293,8 +292,8 @@ func (t *Trial) settleMax() time.Duration {
 	return SettleMax
 }
 
-// settle retries everything that is in doubt until it is settled; then once more on
-// another instance, which must answer the same.
+// settle retries every request that is in doubt until it is settled. Then it repeats
+// the request on another instance, which must give the same answer.
 func (t *Trial) settle() {
 	t.settled = t.History.Now()
 	doubts := t.History.Doubtful(t.settled)
@@ -319,8 +318,8 @@ func (t *Trial) AskAgain(ops []history.Op, shift int) {
 	t.each(ops, shift, func(o history.Op) { t.Send(t.Ctx, o) })
 }
 
-// each makes the same request as each of ops, on the instance that is shift numbers
-// further.
+// each repeats the request of each of ops, on the instance whose number is higher by
+// shift.
 func (t *Trial) each(ops []history.Op, shift int, ask func(o history.Op)) {
 	const atOnce = 16
 	Parallel(atOnce, func(n int) {

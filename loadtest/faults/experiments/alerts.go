@@ -71,7 +71,7 @@ func alertFaults() []alertFault {
 	}
 }
 
-// alerts causes one fault after another under load, while a real Prometheus scrapes the
+// alerts causes each fault in turn under load, while a real Prometheus scrapes the
 // instances: each alert must fire.
 func alerts() Experiment {
 	return Experiment{
@@ -223,7 +223,7 @@ func firing(alert, labels string) string {
 	return fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing"%s}`, alert, labels)
 }
 
-// await waits until an expression has at least so many series.
+// await waits until an expression has at least the given number of series.
 func (a *alarm) await(expr string, least int) error {
 	for until := time.Now().Add(firesMax); ; time.Sleep(200 * time.Millisecond) {
 		n, err := a.query(expr)
@@ -238,7 +238,8 @@ func (a *alarm) await(expr string, least int) error {
 
 func nothing() error { return nil }
 
-// drawDown leaves one unit of twenty in a pool, and none in another.
+// drawDown draws from two pools until one of twenty units is left in the first, and
+// none in the second.
 func (a *alarm) drawDown() (func() error, error) {
 	for pool, draws := range map[string]int{a.Pool("alert-low"): 19, a.Pool("alert-out"): 20} {
 		a.Must(a.MakePool(pool, 20))
@@ -269,7 +270,7 @@ func (a *alarm) runAhead() (func() error, error) {
 }
 
 // writeLaterRules puts rules in force that have a member which no release knows, and
-// starts an instance that reports so. At the end it restores the rules by SQL: 0.1.0
+// starts an instance that reports that. At the end it restores the rules by SQL: 0.1.0
 // cannot replace them.
 func (a *alarm) writeLaterRules() (func() error, error) {
 	pool := a.Pool("alert-later")

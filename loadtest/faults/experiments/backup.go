@@ -35,8 +35,8 @@ func backupRestored() Experiment {
 const (
 	pageDatabase = "drawsvc"
 	pagePool     = "spring"
-	// pageCallers is the number of callers that draw from that pool, each one draw
-	// after another.
+	// pageCallers is the number of callers that draw from that pool, each of them in
+	// sequence.
 	pageCallers = 3
 )
 
@@ -181,8 +181,8 @@ func (r *restore) judgeLost(promised map[string]history.Op, found []string) {
 	}
 }
 
-// sortOut counts the promised draws that are kept. It returns which of them had to be
-// lost, and which of the lost ones had to be kept.
+// sortOut counts the promised draws that the backup kept. It returns the kept draws
+// that should have been lost, and the lost draws that should have been kept.
 func sortOut(promised map[string]history.Op, lost []string, before, after time.Duration) (kept int, wrong []string) {
 	for _, key := range lost {
 		switch o, ok := promised[key]; {

@@ -9,8 +9,8 @@ import (
 	"drawsvc/loadtest/faults/history"
 )
 
-// TestSortOut: a draw that was won before the backup is kept, one after it is lost, and
-// one that was under way during it may be either.
+// TestSortOut: a draw that was won before the backup is kept, a draw after it is lost,
+// and a draw that was under way during it may be kept or lost.
 func TestSortOut(t *testing.T) {
 	t.Parallel()
 	at := func(call, answer time.Duration) history.Op {

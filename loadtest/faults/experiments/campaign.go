@@ -26,8 +26,8 @@ const (
 	// campaignWorkers is the number of clients that draw from a campaign's pool at
 	// once.
 	campaignWorkers = 12
-	// campaignLead is how far ahead the first item of a burst is planned. In the
-	// meantime the others are planned, even on a busy machine.
+	// campaignLead is how far ahead the first item of a burst is planned. That is long
+	// enough to plan the other items, even on a busy machine.
 	campaignLead = 1500 * time.Millisecond
 	// campaignUsers is the number of users who draw at a time; each second, campaignNew
 	// of them are new.
@@ -130,7 +130,7 @@ func (c *campaign) plan(at time.Time, item map[string]any) error {
 	return c.Admin(http.MethodPost, "/admin/pools/"+c.pool+"/agenda", item, http.StatusCreated)
 }
 
-// burst plans stock, a pause and new rules, one after another, from a given time. It
+// burst plans stock, a pause and new rules, in this order, from a given time. It
 // returns the time of the last item.
 func (c *campaign) burst(from time.Time, step time.Duration) (time.Time, error) {
 	c.bursts++
@@ -209,7 +209,7 @@ func (c *campaign) judge() error {
 	return c.auditDeep()
 }
 
-// tally counts what happened in a campaign: one that reached no limit proves nothing.
+// tally counts events of a campaign: a campaign that reached no limit proves nothing.
 func (c *campaign) tally(log []history.Entry) {
 	why := map[string]int{}
 	for _, e := range log {
@@ -331,8 +331,8 @@ func (c *campaign) await(at time.Time) error {
 	return c.Ctx.Err()
 }
 
-// askAgain repeats a draw that won nothing, and one that is in doubt, a hundred times
-// at once on all instances: the judgement demands one answer for each.
+// askAgain repeats a draw that won nothing, and a draw that is in doubt, a hundred
+// times at once on all instances: the check requires the same answer each time.
 func (c *campaign) askAgain(from time.Duration) {
 	var lost, doubt *history.Op
 	for _, o := range c.History.Ops() {

@@ -155,7 +155,7 @@ const dayRules = `{"fallback":"none","win":"1/50","zone":"Europe/Berlin","ticket
 	"limits":[{"of":"draws","max":3,"per":"day"},{"of":"prize","prize":"gold","max":1,"per":"week"}]}`
 
 // campaignDay is a campaign from its simulation to the hour before its end, by the
-// database's clock, with three instances if that is a server.
+// database's clock. It has three instances if the database is a server.
 func campaignDay() Experiment {
 	return Experiment{
 		Name: "campaign of one day, with tickets", places: everywhere(3), clock: stage.ClockOfDatabase, points: true, own: true, flags: followsLeaps(),

@@ -31,8 +31,8 @@ func Cells(s harness.Selection) []Cell {
 	return chosen
 }
 
-// controls returns cells of broken programs: if they passed, no other verdict would
-// mean anything. The first program over-issues; the second is the service without the
+// controls returns cells of broken programs: if they passed, the other verdicts would
+// be worthless. The first program over-issues; the second is the service without the
 // check of the pool's version in the guarded write.
 func controls() []Cell { return slices.Concat(ofDraws(), ofCampaigns(), ofWins(), ofOperations()) }
 
@@ -57,7 +57,7 @@ func ofDraws() []Cell {
 	}
 }
 
-// ofOperations returns the controls for what operators of the service see.
+// ofOperations returns the controls for the outputs that operators of the service see.
 func ofOperations() []Cell {
 	return []Cell{
 		jobFailedOver(history.NoTakeover),

@@ -51,8 +51,8 @@ func clientsGone(t *trial) error {
 	return nil
 }
 
-// badAmongGood sends draws at once, some of which can never succeed: each gets its own
-// answer, and the good ones win.
+// badAmongGood sends draws at once. Some of them can never succeed. Each draw gets its
+// own answer, and the good draws win.
 func badAmongGood(t *trial) error {
 	pool := t.edge(9, 101)
 	first := t.atOnce(t.asking(pool, 20))
@@ -66,8 +66,8 @@ func badAmongGood(t *trial) error {
 		others = append(others, o)
 		greedy[k].Count, greedy[k].Client = 100, 5000+k
 	}
-	// The remaining units suffice for the good draws and for none of the greedy ones,
-	// in any order.
+	// In any order, the remaining units suffice for the good draws and for none of the
+	// draws that request too many.
 	all := slices.Concat(greedy, good, known, others)
 	t.Rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return t.mustAnswer(t.atOnce(all), map[string]int{"won": 60, "replayed": 20, "idempotency-key-reused": 20, "sold-out": 20})
@@ -352,8 +352,8 @@ func linger(address string) (net.Conn, error) {
 }
 
 const (
-	// crowdedCallers is the number of callers that draw at once, each one unit after
-	// another, until there are crowdedDraws draws.
+	// crowdedCallers is the number of callers that draw at once, each of them unit by
+	// unit, until there are crowdedDraws draws.
 	crowdedCallers = 64
 	crowdedDraws   = 8000
 	// crowdedKnown keys are known before; one of them is repeated in place of every

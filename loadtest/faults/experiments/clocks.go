@@ -25,7 +25,7 @@ func clockFaults() []Experiment {
 	}}
 }
 
-// clockMoved moves the clock ahead, back to normal, behind, and back to normal.
+// clockMoved sets the clock forward, back to normal, backward, and back to normal.
 func clockMoved(t *trial) error {
 	for _, seconds := range []int64{3600, 0, -3600, 0} {
 		t.setClock(seconds)
@@ -130,7 +130,7 @@ func (t *trial) setLeap(by time.Duration) {
 	t.setClock(int64(by.Seconds()))
 }
 
-// drawUntil draws for a user, on one instance after another.
+// drawUntil draws for a user, on each instance in rotation.
 func (t *trial) drawUntil(end <-chan struct{}, pool string, user int) {
 	for n := user; ; n++ {
 		select {

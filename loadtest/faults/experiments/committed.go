@@ -123,7 +123,7 @@ func (r *committedRun) work(n int) {
 }
 
 // committedRules returns limits, blanks and a fallback, fixed odds, a budget, and a
-// guarantee, one after another. Fixed odds name all prizes that exist by then.
+// guarantee, in this order. Fixed odds name all prizes that exist at that time.
 func committedRules() []string {
 	return []string{
 		`{"fallback":"none","win":"3/4","limits":[{"of":"prize","prize":"gold","max":5},{"of":"draws","max":50000,"per":"day"}],"zone":"Europe/Berlin"}`,
@@ -182,8 +182,8 @@ func (r *committedRun) kill() error {
 	return i.Again(r.Ctx)
 }
 
-// callUntil makes an operator's call until an instance answers with the wanted status
-// or another final one.
+// callUntil repeats an operator's call until an instance answers with the wanted status
+// or another final status.
 func (t *trial) callUntil(method, path, body string, want int) error {
 	for n := 0; ; n++ {
 		text, status, err := t.callAt(t.Instances[n%len(t.Instances)].URL(), harness.AdminToken, method, path, body)

@@ -123,9 +123,9 @@ func (r *committedRestore) skip() error {
 	return r.execute(strings.Replace(line, "4711", fmt.Sprint(highest), 1))
 }
 
-// judge demands that no draw after the restore gives what a lost draw has disclosed,
-// that receipts are signed by the key of the commitment in force, and that both
-// verifiers accept.
+// judge requires that no draw after the restore repeats a result that a lost draw has
+// disclosed, that receipts are signed with the key of the commitment in force, and that
+// both verifiers accept the files.
 func (r *committedRestore) judge() error {
 	stands, _, err := r.standing(pagePool)
 	r.Must(err)

@@ -54,7 +54,7 @@ func databaseHalted(t *trial) error {
 
 func databaseSlow(t *trial) error { return t.slow(t.Server) }
 
-// slow lets servers run only a small part of the time.
+// slow pauses servers for most of the time.
 func (t *trial) slow(all ...*servertest.Server) error {
 	each := func(do func(*servertest.Server)) {
 		for _, server := range all {
@@ -210,9 +210,8 @@ func lockedFor(d time.Duration) func(*trial) error {
 }
 
 // onlyBusy demands that draws made and answered within a time are refused as contended,
-// if they are on the main pool. If the write itself is what waits, a draw that came
-// late may end in doubt. In a file, everything waits for its one writer, even the table
-// of locks.
+// if they are on the main pool. If the write itself waits, a late draw may end in
+// doubt. In a file, everything waits for its one writer, even the table of locks.
 func (t *trial) onlyBusy(from, to time.Duration) error {
 	busy, doubts, cut := 0, 0, 0
 	for _, o := range t.History.Ops() {
@@ -226,7 +225,7 @@ func (t *trial) onlyBusy(from, to time.Duration) error {
 		case answer == "outcome-unknown" && t.Mode != lockmode.ForUpdate:
 			doubts++
 		case answer == "store-unavailable" && o.Return-o.Call > t.Limit()*3/4:
-			cut++ // its time ended in the first wait: that is like a database that does not answer
+			cut++ // its time ended in the first wait, which is like a database that does not answer
 		default:
 			t.Verdict.Say(history.Fault, "under a lock that another session held: %s", &o)
 		}

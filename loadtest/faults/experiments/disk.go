@@ -206,9 +206,9 @@ func (t *trial) watchReadiness() *readinessWatch {
 	return w
 }
 
-// judge demands two things of each instance whose write fails on the full disk: it soon
-// reports that it is not ready, for as long as the disk is full; and it is ready soon
-// after a write that works.
+// judge requires two things of each instance whose write fails on the full disk. It
+// soon reports that it is not ready, as long as the disk is full. It is ready soon
+// after a write that succeeds.
 func (w *readinessWatch) judge(t *trial) {
 	grace := readyWithin + stage.Grace + time.Duration(t.Lag.Load())
 	refused := 0
@@ -238,7 +238,7 @@ func (w *readinessWatch) judge(t *trial) {
 }
 
 // writes returns when an instance first refused a write for the full disk, and when the
-// first one worked after there was room again; 0 for never.
+// first write succeeded after the disk had space again; 0 means never.
 func (w *readinessWatch) writes(ops []history.Op, instance int) (full, works time.Duration) {
 	for _, o := range ops {
 		switch {

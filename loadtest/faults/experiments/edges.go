@@ -170,16 +170,16 @@ func kills(fn func(t *trial, i *stage.Instance) error) func(*trial) error {
 }
 
 const (
-	// hedgedPools is how many pools are sold out, one after another. Each has so few
-	// units that the first batch of an instance needs more.
+	// hedgedPools is the number of pools that are sold out, in sequence. Each has fewer
+	// units than the first batch of an instance needs.
 	hedgedPools = 24
 	hedgedUnits = 16
 	hedgedKeys  = 60
 )
 
 // hedged sends each key to two of the instances at once, as a retrying proxy does,
-// while a pool is sold out. Both answers to a key are the same: 200 with its unit, or
-// sold out.
+// while a pool is sold out. Both answers to a key must be the same: 200 with its unit,
+// or sold out.
 func hedged() Experiment {
 	return Experiment{Name: "each key to two instances at once, at the edge of a sell-out", Number: 3, places: everywhere(3), own: true, timeout: edgeTimeout, run: func(t *trial) error {
 		contradicted := 0

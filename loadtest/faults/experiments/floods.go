@@ -22,7 +22,7 @@ const (
 	// guessesRead is how many wrong tokens from one address an instance may check in
 	// that time: twice the promised number, for a busy machine.
 	guessesRead = 2 * (20 + int(guessFor/(5*time.Second)))
-	// wonLeast is the minimum number of draws that must win meanwhile.
+	// wonLeast is the minimum number of draws that must win during a flood.
 	wonLeast = 50
 )
 

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// floodFor is how long each role floods; floodRounds is how often, at least, all
-	// honest calls are made meanwhile.
+	// floodFor is how long each role floods; floodRounds is the minimum number of times
+	// that all honest calls are made during it.
 	floodFor    = 6 * time.Second
 	floodRounds = 9
 	// floodAnswerMax is the maximum time of an honest call.
@@ -169,7 +169,7 @@ func parseChartMemory(text []byte) (int64, error) {
 	return strconv.ParseInt(number, 10, 64)
 }
 
-// peakMemory returns the most memory that the instance has used since its start, in
+// peakMemory returns the maximum memory that the instance has used since its start, in
 // MiB.
 func (t *trial) peakMemory() int64 {
 	process, err := procfs.NewProc(t.Instances[0].Process.PID())

@@ -43,8 +43,8 @@ func galeraFaults() []Experiment {
 	return list
 }
 
-// nodeLocks returns locks that exclude only callers of the same node: between the
-// others, the write must decide.
+// nodeLocks returns locks that exclude only callers on the same node. Between callers
+// on different nodes, the write must decide.
 func nodeLocks() []place {
 	var all []place
 	for _, lock := range []string{"row", "session"} {
@@ -131,8 +131,8 @@ func (t *trial) awaitStatus(node *sql.DB, name, want string) {
 	}))
 }
 
-// askedElsewhere repeats on every other instance a request that one has just answered:
-// it must know the draw.
+// askedElsewhere repeats on every other instance a request that one instance has just
+// answered: each of them must know the draw.
 func askedElsewhere(t *trial) error {
 	pool, name := t.Pool(client.MainPool), t.Pool("scarce")
 	t.Must(t.MakePool(name, 1))
@@ -185,8 +185,9 @@ func (t *trial) restockedElsewhere(pool string, first int) {
 	}
 }
 
-// fromBehind bootstraps the cluster from a node that had left before the others went
-// on, as an operator does by mistake. The others then copy its state.
+// fromBehind bootstraps the cluster from a node that had left before the other nodes
+// continued, as an operator may do by mistake. The other nodes then copy its outdated
+// state.
 func fromBehind(t *trial) error {
 	p := t.part()
 	behind, others := t.Cluster[stage.GaleraNodes-1], t.Cluster[:stage.GaleraNodes-1]

@@ -14,8 +14,8 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// heldPrizes are the faults of a prize whose row another session holds: what is picked
-// must not depend on whether it can be written.
+// heldPrizes are the faults of a prize whose row another session locks: the picks must
+// not depend on whether they can be written.
 func heldPrizes() []Experiment {
 	return []Experiment{
 		heldPrize(),
@@ -36,8 +36,8 @@ const (
 	// heldRounds how often.
 	heldPools  = 4
 	heldRounds = 3
-	// heldFirst is the minimum number of draws of a pool in each round: the one that is
-	// stuck, and some after it.
+	// heldFirst is the minimum number of draws of a pool in each round: the stuck draw,
+	// and some after it.
 	heldFirst = 4
 	// stuckMax is a number of draws in a row that cannot all get the prize with a
 	// quarter of the units.
@@ -98,9 +98,9 @@ func (h *held) wantBusy(o history.Op) {
 	}
 }
 
-// heldAlone holds the row of a prize until a draw takes a unit of it: the pool stops
-// there, replays and other pools go on, and the same unit comes first when the row is
-// free.
+// heldAlone locks the row of a prize until a draw takes a unit of it. The pool stops at
+// that draw, replays and other pools continue, and the same unit comes first when the
+// row is free.
 func heldAlone(t *trial) error {
 	from := t.History.Now()
 	pools := t.hold(heldPools, []int64{3000, 1000}, func(h *held) error {
@@ -115,7 +115,7 @@ func heldAlone(t *trial) error {
 	return t.judgeOdds(pools, heldRounds*heldFirst)
 }
 
-// round is one hold of a pool that one instance draws from, one draw after another.
+// round is one hold, in a pool from which one instance draws in sequence.
 func (h *held) round() error {
 	if err := h.lock(); err != nil {
 		return err

@@ -23,13 +23,14 @@ const (
 	jobMax = 90 * time.Second
 )
 
-// jobKinds returns the jobs whose runs each fault of jobs disturbs: one only reads, one
-// writes lines once a day, one fetches.
+// jobKinds returns the jobs whose runs each fault of jobs disturbs: one job only reads,
+// one writes lines once a day, and one fetches.
 func jobKinds() []string { return []string{"audit", "catalogue", "statement"} }
 
-// jobFaults are the faults of an instance that runs jobs, and of what it needs. Each
-// disturbs a run of every kind, on one runner at one time. The source of the catalogue
-// sends different content each time, so that a run which writes late is noticed.
+// jobFaults are the faults of an instance that runs jobs, and of the services that it
+// needs. Each fault disturbs a run of every kind, on one runner at one time. The source
+// of the catalogue sends different content each time, so that a run which writes late
+// is noticed.
 func jobFaults() []Experiment {
 	table := []place{{"sqlite", lockmode.ForUpdate, "table", 1}}
 	inDatabase := slices.Concat(jobsOn("postgres", "table", "row", "session"), jobsOn("mysql", "table", "row", "session"))
@@ -101,7 +102,7 @@ func runnerStopped(j *jobTrial, runner *stage.Instance) error {
 	j.Source.StandsStill(runner.Number, true)
 	runner.Halt()
 	taken := j.awaitTakeover(runner)
-	j.changeBut(runner, "catalogue", `{"enabled":false}`) // otherwise a later run would hide what it writes late
+	j.changeBut(runner, "catalogue", `{"enabled":false}`) // otherwise a later run would hide its late writes
 	time.Sleep(copiedMax)
 	runner.Signal(syscall.SIGCONT)
 	runner.Answers()
@@ -153,8 +154,8 @@ func hostGone(t *trial) error {
 	})
 }
 
-// badSource gives the source one flaw after another: the runs fail, and the earlier
-// content is still served completely.
+// badSource gives the source each flaw in turn: the runs fail, and the earlier content
+// is still served completely.
 func badSource(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
 		for _, flaw := range []string{stage.Hangs, stage.Drips, stage.Lies} {
@@ -200,7 +201,7 @@ func (c *patroni) jobFailedOver(t *trial) error {
 	})
 }
 
-// endedAs demands that the run that was under way has ended with one of the results.
+// endedAs requires that the disturbed run has ended with one of the results.
 func (j *jobTrial) endedAs(kind string, results ...string) {
 	token, said := j.under[kind].Token, ""
 	for until := time.Now().Add(jobMax); said == "" && j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {

@@ -215,7 +215,7 @@ func (j *jobTrial) judgeRuns(kind string) {
 }
 
 const (
-	// statedPool has days that are over and have no statement's lines yet.
+	// statedPool has past days without lines of a statement.
 	statedPool = "stated"
 	statedDays = 3
 )
@@ -266,15 +266,15 @@ func (j *jobTrial) pin(host string) {
 	}
 }
 
-// unpin lets all instances run the jobs. It waits, because a runner that has not
-// noticed the change may be silent for a minute.
+// unpin lets all instances run the jobs. It waits for that, because a runner that has
+// not read the change may be silent for a minute.
 func (j *jobTrial) unpin() {
 	j.pin("null")
 	time.Sleep(jobStale / 3)
 }
 
 // caught returns an instance that has just begun a run of every job. The jobs are
-// pinned to it: otherwise three instances would share them.
+// pinned to it, because otherwise three instances would share them.
 func (j *jobTrial) caught() *stage.Instance {
 	for _, i := range j.Instances {
 		j.Must(i.Arm(fault.InRun, "slow "+stage.RunLasts.String()))
@@ -347,8 +347,8 @@ func (j *jobTrial) awaitTakeover(from *stage.Instance) (taken int) {
 	return taken
 }
 
-// judgeStated demands exactly one line for each prize of the pool and each day that is
-// over: the lost run left either nothing or all of its lines.
+// judgeStated requires exactly one line for each prize of the pool and each past day:
+// the lost run left either no lines or all of its lines.
 func (j *jobTrial) judgeStated() {
 	var page struct {
 		Statements []struct {

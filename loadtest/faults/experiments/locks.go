@@ -14,8 +14,8 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// lockFaults are the faults of the lock service of external mode. Whatever it does, the
-// guarded write decides.
+// lockFaults are the faults of the lock service of external mode. Whatever the lock
+// service does, the guarded write decides.
 func lockFaults() []Experiment {
 	all := lockedBy("redis", "redis×3", "zookeeper", "etcd")
 	redis := lockedBy("redis")
@@ -159,8 +159,8 @@ func (t *trial) tellRedis(addr string, args ...any) {
 	t.Must(err)
 }
 
-// oneLockServer: a majority goes on, although slowly: contenders who split the rest of
-// the votes must wait for the silent server.
+// oneLockServer: with one silent server a majority continues, but slowly: contenders
+// that split the other votes must wait for the silent server.
 func oneLockServer(t *trial) error {
 	server := t.LockServers[t.Rand.IntN(len(t.LockServers))]
 	for _, away := range []struct {
@@ -190,7 +190,7 @@ func oneLockServer(t *trial) error {
 }
 
 // holderStopped pauses a holder for longer than its lease while another instance draws;
-// then the holder goes on with its write.
+// then the holder continues with its write.
 func holderStopped(t *trial) error {
 	stale := func() (n float64) {
 		for _, i := range t.Instances {

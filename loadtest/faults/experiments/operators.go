@@ -61,7 +61,7 @@ func modeSwitched(t *trial) error {
 }
 
 // poolPaused pauses the main pool: after the answer no new draw wins on any instance,
-// and known ones are still answered.
+// and known draws are still answered.
 func poolPaused(t *trial) error {
 	state := func(state string) error {
 		return t.Operate(http.MethodPatch, "/admin/pools/"+t.Pool(client.MainPool), map[string]any{"state": state}, http.StatusOK)

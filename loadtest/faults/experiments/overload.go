@@ -24,8 +24,8 @@ const (
 	// overloadFor is how long each number of callers draws; overloadWarms is how long
 	// they draw before draws are counted.
 	overloadFor, overloadWarms = 4 * time.Second, 4 * time.Second
-	// overloadRounds are made with each number, and the median is judged: one round in
-	// which the machine has other work, or none, proves little.
+	// overloadRounds is the number of rounds with each number of callers. The median is
+	// judged, because a single round may be disturbed by other work of the machine.
 	overloadRounds = 3
 	// overloadLeast is the part of the best goodput that must be left under overload.
 	overloadLeast = 0.8
@@ -104,7 +104,7 @@ func (t *trial) underOverload(pool string) error {
 		got[callers] = draws[overloadRounds/2]
 	}
 	best := slices.Max(slices.Collect(maps.Values(got)))
-	for _, callers := range counts[2:] { // fewer are no overload
+	for _, callers := range counts[2:] { // fewer do not overload the service
 		if got[callers] < overloadLeast*best {
 			t.Verdict.Say(history.Fault, "%d callers: %.0f draws/s, %.2f of the best", callers, got[callers], got[callers]/best)
 		}
@@ -112,7 +112,7 @@ func (t *trial) underOverload(pool string) error {
 	return nil
 }
 
-// overloading is a load of callers who draw from a pool, each for its own user.
+// overloading is a load of callers that draw from a pool, each for a different user.
 type overloading struct {
 	*trial
 	pool   string

@@ -124,9 +124,9 @@ func (c *patroni) killed(t *trial) error {
 	return c.takenOver(t, old, old.Start)
 }
 
-// hangs pauses the primary until it is replaced; its watchdog ends it before it can go
-// on. Without a watchdog, Patroni 3.0 could make it primary again, and lose what the
-// new primary has acknowledged meanwhile.
+// hangs pauses the primary until it is replaced; its watchdog ends it before it can
+// continue. Without a watchdog, Patroni 3.0 could make it primary again, and lose
+// changes that the new primary has acknowledged in between.
 func (c *patroni) hangs(t *trial) error {
 	old := c.Leader(t.Ctx)
 	old.Pause()

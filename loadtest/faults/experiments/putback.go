@@ -118,7 +118,7 @@ func promotedTwice() Experiment {
 	return Experiment{Name: "two standbys promoted to the same timeline", Number: 9, places: places, base: f.base, loses: true, run: f.promoted}
 }
 
-// fork is a primary and two standbys of it that do not know each other.
+// fork is a primary and two of its standbys that do not know each other.
 type fork struct{ nodes []*servertest.Server }
 
 func (f *fork) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
@@ -180,8 +180,8 @@ func fileReplaced() Experiment {
 }
 
 // filesPutBack copies the files of an embedded database like a snapshot of the volume,
-// lets the instance go on, and replaces the files by the copy. From then on the
-// instance must not acknowledge anything, until it is started again.
+// waits while the instance continues, and replaces the files by the copy. From then on
+// the instance must not acknowledge anything, until it is started again.
 func filesPutBack(t *trial) error {
 	p := t.part()
 	i, kept := t.Instances[0], filepath.Join(filepath.Dir(t.File), "kept")
@@ -250,8 +250,8 @@ func (t *trial) reopen() error {
 }
 
 // parted are pools that the first instance knows in a lost state. The version of that
-// state also occurs in the history that stays. A draw from the lost state would draw
-// from other units than there are.
+// state also occurs in the history that stays. A draw from the lost state would use
+// units that differ from the remaining ones.
 type parted struct {
 	t     *trial
 	pools []string
@@ -265,8 +265,8 @@ const (
 	partedBefore = 10
 	partedLost   = 20
 	partedAfter  = 40
-	// withdrawn is most of the units of the first prize: the lost history has other
-	// odds than the one that stays.
+	// withdrawn is most of the units of the first prize, so that the odds of the lost
+	// history differ from those of the one that stays.
 	withdrawn = 370
 )
 
@@ -292,8 +292,8 @@ func (p *parted) lose() error {
 	})
 }
 
-// goOn makes the history that stays: another instance draws up to the version that the
-// first one knows, or some versions fewer; then the first one draws.
+// goOn makes the history that stays: a second instance draws up to the version of the
+// first instance's copy, or some versions fewer; then the first instance draws.
 func (p *parted) goOn() error {
 	other := 1 % len(p.t.Instances)
 	return p.each(func(n int, pool string) error {

@@ -101,7 +101,7 @@ func (p *pair) handOver(t *trial) error {
 }
 
 // laggingFaults are the faults of an instance whose address leads to a read-only server
-// that lags: what that server lacks may be elsewhere.
+// that lags: rows that this server lacks may be on another one.
 func laggingFaults() []Experiment {
 	replica := &replicated{}
 	return []Experiment{
@@ -128,7 +128,7 @@ const (
 	misled          = behindInstances - 1
 )
 
-// misled returns the pair with one instance that knows only the standby.
+// misled returns the pair with one instance that is connected only to the standby.
 func (p *pair) misled(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	b := p.Base(g, s, kind)
 	migrateUp(s, b.URL)
@@ -181,8 +181,8 @@ func (t *trial) setState(pool, state string) error {
 	return t.Admin(http.MethodPatch, "/admin/pools/"+pool, map[string]any{"state": state}, http.StatusOK)
 }
 
-// askBehind changes the pools, and requests from the misled instance what it cannot
-// know: from begin on, it must answer every request 503.
+// askBehind changes the pools, and sends the misled instance requests that depend on
+// the changes: from begin on, it must answer every request with 503.
 func (t *trial) askBehind(begin time.Duration, b behindPools) {
 	move := history.Op{Kind: history.Stock, Pool: b.sold, Key: t.Key(), Prize: stage.PrizeNames()[0], Delta: 10}
 	t.Must(t.insist(move))

@@ -146,12 +146,12 @@ func (f *tokenFile) handOver(old, next named, hangUp bool) {
 	}
 	f.Must(errors.Join(change(old, next), f.await(next.token, http.StatusOK)))
 	f.Present(next.token)
-	time.Sleep(f.Limit() + stage.Grace) // requests under way have the old one
+	time.Sleep(f.Limit() + stage.Grace) // requests under way have the old token
 	f.Must(change(next))
 	f.Must(f.await(old.token, http.StatusUnauthorized))
 }
 
-// swap leaves callers with a token that is no longer valid, until they get the new one.
+// swap invalidates the token of callers until they get the new one.
 func (f *tokenFile) swap(next named) {
 	f.Must(f.write(next))
 	for _, i := range f.Instances {

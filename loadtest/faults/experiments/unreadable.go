@@ -15,8 +15,8 @@ import (
 )
 
 // rulesUnreadable replaces an instance by a later release, which puts rules in force
-// that the others cannot read. There new draws of that pool are delayed, and nothing
-// else is. If there is only one instance, it is replaced back.
+// that the others cannot read. On the others new draws of that pool are delayed, and
+// nothing else is. If there is only one instance, it is replaced back.
 func rulesUnreadable() Experiment {
 	return Experiment{
 		Name: "unreadable rules", codes: []string{"rules-unreadable"}, tries: history.Later, begins: stage.Released,

@@ -15,9 +15,9 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// rollingUpgrade upgrades to the next release and back, one instance after another, as
-// docs/upgrading.md says. Every instance in service is ready all the time, and draws. A
-// file belongs to one process, and is migrated between two.
+// rollingUpgrade upgrades to the next release and back, instance by instance, as
+// docs/upgrading.md describes. Every instance in service is ready all the time, and
+// draws. A file belongs to one process, and is migrated between two.
 func rollingUpgrade() Experiment {
 	return Experiment{
 		Name: "rolling upgrade to the next release, and back", places: everywhere(3), tries: history.Ahead, begins: stage.Released,
@@ -164,8 +164,8 @@ const updateDelay = "3s"
 // updateWorkers is how many clients draw: few, because it lasts a minute.
 const updateWorkers = 4
 
-// rollingUpdate updates to the next release and back behind a balancer that notices
-// late. With a longer delay, no client notices.
+// rollingUpdate updates to the next release and back, with a balancer that notices
+// late. With a longer shutdown delay, no client notices.
 func rollingUpdate(flags ...string) Experiment {
 	return Experiment{
 		Name: "rolling update behind a balancer, there and back", tries: history.Ahead, begins: stage.Released, flags: flags,
@@ -224,7 +224,7 @@ func (t *trial) nobodySaw(isBad func(o *history.Op) bool) (n int) {
 // nginxFaults happen while all calls go through the nginx of docs/reverse-proxy.md.
 func nginxFaults() []Experiment { return []Experiment{nginxRollout(""), nginxOutage("")} }
 
-// nginxRollout restarts one instance after another. No caller notices. It uses the
+// nginxRollout restarts the instances in sequence. No caller notices. It uses the
 // configuration of the page without the given words.
 func nginxRollout(without string) Experiment {
 	return Experiment{

@@ -20,8 +20,8 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// winFaults are the faults of what comes after a win: codes, claims, steps and hooks. Draws
-// are written before all of that, so that one mode stands for the others.
+// winFaults are the faults after a win: of codes, claims, steps and hooks. Draws are
+// written before all of these, so that one mode represents the others.
 func winFaults() []Experiment {
 	return []Experiment{winsKilled(winKills()...), twoRelays(), deadReceivers(), restoredBehind(), deadlinesApart(), keysRotated(true)}
 }
@@ -166,8 +166,8 @@ func (w *wins) claimNothing(*stage.Instance) func() error {
 	return func() error { w.isUnclaimed.Store(false); return nil }
 }
 
-// twoRelays pauses the instance whose relay sends, until another one sends, and wakes it
-// in the middle of its messages.
+// twoRelays pauses the instance whose relay sends, until another relay sends, and wakes
+// it in the middle of that relay's messages.
 func twoRelays() Experiment {
 	return ofWin("relay stopped until another one sends, then woken", winServers(), false, func(w *wins) error {
 		j := &jobTrial{trial: w.trial}
@@ -188,7 +188,7 @@ func twoRelays() Experiment {
 				}
 				return err
 			})
-			w.Wait(time.Second) // the other one has begun
+			w.Wait(time.Second) // the other instance has begun
 			runner.Signal(syscall.SIGCONT)
 			runner.Answers()
 			w.Must(err)
@@ -205,8 +205,8 @@ const (
 	winLag = 5 * time.Second
 )
 
-// deadReceivers puts hooks whose receivers never answer beside the one that works: its
-// events arrive in time, and memory does not grow.
+// deadReceivers adds hooks whose receivers never answer to a hook whose receiver works:
+// the events of the latter arrive in time, and memory does not grow.
 func deadReceivers() Experiment {
 	return ofWin("19 receivers that hang beside one that works", winPlaces(), true, func(w *wins) error {
 		ended := make(chan struct{})
@@ -263,8 +263,8 @@ func (w *wins) judgeLag() {
 
 const winLost, winAfter = 20, 30
 
-// restoredBehind puts the rows of a pool back to an earlier state whose events were sent,
-// and draws until the pool has more versions than before.
+// restoredBehind resets the rows of a pool to an earlier state, after events of later
+// versions were sent, and draws until the pool has more versions than before.
 func restoredBehind() Experiment {
 	e := ofWin("rows put back to before the cursor of a hook", winPlaces(), false, func(w *wins) error {
 		w.Wait(winWithin)
@@ -361,9 +361,10 @@ func deadlinesApart() Experiment {
 	return e
 }
 
-// keysRotated follows the page on codes: a new key seals on every instance, all codes are
-// sealed again by a command that is killed once, and the former key is removed. isInOrder is
-// false for the operator who removes it too early. Then one instance gets wrong bytes.
+// keysRotated follows the page on codes: a new key seals on every instance, a command
+// that is killed once reseals all codes, and the former key is removed. isInOrder is
+// false for an operator who removes that key too early. Then one instance gets wrong
+// bytes.
 func keysRotated(isInOrder bool) Experiment {
 	e := ofWin("seal keys rotated under load", winServers(), false, func(w *wins) error {
 		spare := w.Pool("spare")
@@ -415,7 +416,8 @@ func (w *wins) useKeys(i *stage.Instance, spare, keys string) error {
 	})
 }
 
-// reseal seals all codes again, by a command that is killed, and then by another.
+// reseal reseals all codes, with a command that is killed, and then with a second
+// command.
 func (w *wins) reseal() error {
 	args := []string{"codes", "reseal", "--seal-keys", w.Instances[0].Keys, "--database", w.URL}
 	killed := exec.CommandContext(w.Ctx, filepath.Join(stage.Bin, stage.Released), args...)
@@ -437,8 +439,9 @@ func (w *wins) countKeyless(since time.Duration) (n int) {
 	return n
 }
 
-// wrongBytes gives one instance other bytes under the id of the key, until its draws are
-// refused. Nothing may happen by them, and the other instances draw on.
+// wrongBytes gives one instance other bytes under the id of the key, until its draws
+// are refused. The refused draws must have no effect, and the other instances continue
+// to draw.
 func (w *wins) wrongBytes(keys string) error {
 	i, since := w.Instances[0], w.History.Now()
 	wrong := "k2 " + strings.Fields(stocktest.SealKeyLine("wrong"))[1] + "\n"

@@ -107,8 +107,8 @@ func (w *wins) judgeClaim(c *winClaim, first string, until time.Time) {
 	}
 }
 
-// judgeCodes demands that unit k has the code of line k, that a code is shown for one
-// award only, and that each imported code is at one place.
+// judgeCodes requires that unit k has the code of line k, that a code is shown for only
+// one award, and that each imported code is at one place.
 func (w *wins) judgeCodes(pool string) error {
 	shown := map[string]int64{}
 	show := func(prize, code string, unit, version int64, o *history.Op) {

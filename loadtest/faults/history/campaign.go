@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // time zones, for machines that have none
+	_ "time/tzdata" // time zones, for machines without them
 )
 
 // The rules of campaigns. They are judged only from the log, by code of this package:
@@ -18,7 +18,7 @@ const (
 	DuePassed    = "due-passed"        // an award or a move at or after the time of an item that is not done
 	ItemOnce     = "item-once"         // an item without exactly one entry, out of order, or with an entry before its time
 	ItemUndone   = "item-undone"       // an item that has been due for longer than itemUndoneMax
-	TimeFell     = "time-fell"         // an entry that is earlier than the one before it
+	TimeFell     = "time-fell"         // an entry that is earlier than the previous entry
 	DrewClosed   = "drew-while-closed" // an award of a pool that is not open
 )
 
@@ -71,8 +71,8 @@ type campaign struct {
 	// what was awarded.
 	turns map[string][]time.Time
 	spent []spending
-	// items are in the order in which they are due; next is the first that has no entry
-	// yet.
+	// items are in the order in which they are due; next is the first item without an
+	// entry.
 	items   []Item
 	next    int
 	entries map[int64]Entry

@@ -1,8 +1,7 @@
-// Package history records what clients asked and were answered, and judges it: by the
-// words of the contract, by the rows of the database, and, for small pools, by a model
-// of the urn that a checker of linearizability uses.
+// Package history records the requests of clients and their answers, and checks them:
+// against the contract, against the rows of the database, and, for small pools, with a
+// linearizability checker and a model of the urn.
 //
-// It follows the first law of an experiment: nothing is left out. Every request is
-// recorded with its answer or the lack of one, and a judgement names the rule that is
-// broken.
+// It leaves nothing out: every request is recorded with its answer or the lack of one,
+// and every finding names the broken rule.
 package history

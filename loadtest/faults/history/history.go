@@ -87,7 +87,7 @@ func (h *History) Write(file string) error {
 	return errors.Join(err, w.Flush(), f.Close())
 }
 
-// Kind is what an operation asks for.
+// Kind is the kind of an operation.
 type Kind string
 
 // The kinds of operations.

@@ -69,7 +69,7 @@ func good() []Op {
 	}
 }
 
-// rows returns what the database holds after good.
+// rows returns the rows of the database after the history good.
 func rows() Rows {
 	r := Rows{Pool: pool, Version: 9, Prizes: []PrizeRow{{"gold", 2, 2}, {"tin", 4, 4}}}
 	for _, o := range good() {
@@ -139,7 +139,7 @@ func TestEveryRuleCanBeBroken(t *testing.T) {
 }
 
 // TestAgainIsTheSameRequestMadeLater: Again leaves out a request that overlaps the
-// first, and one of another user under the same key.
+// first, and a request of another user under the same key.
 func TestAgainIsTheSameRequestMadeLater(t *testing.T) {
 	same := draw(2, "a", unit(3, "tin", 1))
 	other := with(draw(3, "a"), func(o *Op) { o.User, o.Status, o.Code = "another", 422, "idempotency-key-reused" })

@@ -37,7 +37,7 @@ const (
 // The rules that this package cannot judge: the client and the experiments judge them.
 const (
 	NotRecovered = "not-recovered" // an instance that does not draw again
-	LeftOver     = "left-over"     // something that the load left behind
+	LeftOver     = "left-over"     // a thing that the load left behind
 	AuditDiffers = "audit-differs" // an audit that contradicts the rows
 	EndedBadly   = "ended-badly"   // a program that exits by itself, or with an error
 	NodesDiffer  = "nodes-differ"  // a node with other rows than the other nodes

@@ -14,14 +14,15 @@ import (
 )
 
 // TestBalancerLearnsLate: an instance that is no longer ready gets requests until the
-// next request of /readyz; one that has exited counts as a refused connection.
+// balancer's next request of /readyz. An instance that has exited counts as a refused
+// connection.
 func TestBalancerLearnsLate(t *testing.T) {
 	t.Parallel()
 	var ready atomic.Bool
 	ready.Store(true)
 	var served atomic.Int64
 	one := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Connection", "close") // a cut keep-alive connection would not count as a refused one
+		w.Header().Set("Connection", "close") // a cut keep-alive connection would not count as a refused connection
 		if r.URL.Path == "/readyz" && !ready.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}

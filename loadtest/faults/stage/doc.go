@@ -3,5 +3,5 @@
 // instances of the service, which can be killed, halted and started again. It also
 // finds what the load left behind there.
 //
-// It knows neither the requests to the service nor the faults.
+// It depends neither on the requests to the service nor on the faults.
 package stage

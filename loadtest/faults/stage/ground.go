@@ -17,8 +17,8 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// Ground has the servers that cells share, one after another. A cell may kill them, but
-// must leave them running.
+// Ground has the servers that cells use in sequence. A cell may kill them, but must
+// leave them running.
 type Ground struct {
 	Whole   *harness.Site
 	servers map[string]*servertest.Server
@@ -73,7 +73,7 @@ type Base struct {
 	URL string
 	// HogURL is the account of another program, without rights.
 	HogURL string
-	// Admin reads the rows, and does what operators and other programs do. An SQLite
+	// Admin reads the rows, and acts like an operator or another program. An SQLite
 	// file is opened read-only.
 	Admin *sql.DB
 	// Server is nil for a file.

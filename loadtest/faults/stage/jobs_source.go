@@ -20,8 +20,7 @@ type source struct {
 	Met atomic.Int64
 	// Down makes it answer only 503.
 	Down atomic.Bool
-	// isQuick makes it answer at once: then runs no longer follow one another without a
-	// pause.
+	// isQuick makes it answer at once, so that there are pauses between runs.
 	isQuick atomic.Bool
 	// flaw is the flaw that is being tried, "" for none.
 	flaw atomic.Value

@@ -77,7 +77,7 @@ func TestLeftTransactionIsFound(t *testing.T) {
 	}
 }
 
-// TestLeftLockIsFound: a key, a place in a queue and a node that stay behind are
+// TestLeftLockIsFound: a key, a place in a queue and a node that were left behind are
 // found.
 func TestLeftLockIsFound(t *testing.T) {
 	t.Parallel()
@@ -126,8 +126,8 @@ func TestLeftLockIsFound(t *testing.T) {
 	}
 }
 
-// TestBadEndOfAProgramIsFound: a program that exits by itself is found, and one that does not
-// exit cleanly on SIGTERM.
+// TestBadEndOfAProgramIsFound: a program that exits by itself is found, and so is a
+// program that does not exit cleanly on SIGTERM.
 func TestBadEndOfAProgramIsFound(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")

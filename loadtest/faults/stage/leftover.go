@@ -26,9 +26,10 @@ const (
 	jobsLockTTL = 10 * time.Second
 )
 
-// Leftovers finds what stays behind in the instances, in the database and in the lock
-// service after the time that each of them may take to clear it. It makes runs of the
-// catalogue short: the lock of a run that goes on is not left over.
+// Leftovers finds things that are left behind in the instances, in the database and in
+// the lock service after the time that each of them may take to clear them. It makes
+// runs of the catalogue short, because the lock of a run that is under way is not a
+// leftover.
 func (w *World) Leftovers() (all []error) {
 	if w.Source != nil {
 		w.Source.isQuick.Store(true)

@@ -43,7 +43,7 @@ func (p *Pair) Base(g *Ground, s *harness.Site, kind string) *Base {
 	return b
 }
 
-// HandOver kills the primary, discards what its link holds, and promotes the standby.
+// HandOver kills the primary, discards the bytes on its link, and promotes the standby.
 func (p *Pair) HandOver(b *Base) error {
 	p.Primary.Kill()
 	p.Link.Cut()

@@ -218,7 +218,8 @@ type Scene struct {
 	// Jobs means that the instances fetch a catalogue, and use the cell's lock for
 	// jobs.
 	Jobs bool
-	// SealKeys is what each instance's own file of seal keys says at first, "" for no file.
+	// SealKeys is the initial text of each instance's own file of seal keys, "" for no
+	// file.
 	SealKeys string
 	// NewBase creates the database in a special way; nil is the usual way.
 	NewBase func(g *Ground, s *harness.Site, kind string) *Base
@@ -240,7 +241,7 @@ func (w *World) Metrics(i *Instance) map[string]float64 {
 
 // Within waits until wanting returns nil, or returns its last error after the limit.
 func Within(ctx context.Context, limit time.Duration, wanting func() error) error {
-	// To queries less than 100 ms apart, MariaDB shows the same transactions.
+	// MariaDB shows the same transactions to queries that are less than 100 ms apart.
 	for until := time.Now().Add(limit); ; time.Sleep(150 * time.Millisecond) {
 		err := wanting()
 		if err == nil || time.Now().After(until) || ctx.Err() != nil {

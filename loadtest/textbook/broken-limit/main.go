@@ -1,5 +1,5 @@
 // Command broken-limit allows each user to draw three times: it counts the user's
-// awards, then locks the pool's row and draws, as shops limit a coupon.
+// awards, then locks the pool's row and draws, as shops do to limit a coupon.
 //
 // WRONG: it counts before it holds the lock. Requests of one user at the same moment
 // all count before any of them has inserted, so all of them pass. The stock is right,

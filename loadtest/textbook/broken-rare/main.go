@@ -1,5 +1,5 @@
-// Command broken-rare guards each prize with a version of its own and picks again when
-// another draw was faster.
+// Command broken-rare guards each prize with its own version, and picks a second time
+// when another draw was faster.
 //
 // WRONG: the totals are right and no unit is ever issued twice, but the odds are wrong.
 // A common prize changes all the time, so a draw that picked it is often rejected and
@@ -64,7 +64,7 @@ func try(ctx context.Context, tx pgx.Tx, r wire.Request) (answer wire.Answer, er
 	slices.Sort(picks) // the same order for all: otherwise two draws of ten units deadlock
 	for i, prize := range picks {
 		var unit int64
-		// The version belongs to the prize, and that is what is wrong.
+		// The fault is that the version belongs to the prize.
 		err := tx.QueryRow(ctx, `UPDATE prizes SET issued = issued + 1, version = version + 1
 			WHERE pool_id = $1 AND id = $2 AND version = $3 RETURNING issued`, r.Pool, prize, seen[prize]).Scan(&unit)
 		if errors.Is(err, pgx.ErrNoRows) {

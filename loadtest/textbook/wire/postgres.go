@@ -188,7 +188,8 @@ func ReadAndWrite(ctx context.Context, tx pgx.Tx, r Request) (answer Answer, err
 		}
 		prize := &prizes[chosen]
 		prize.Issued++
-		// The count that was read, plus one, whatever was written since.
+		// The new count is the count that was read plus one, whatever was written
+		// since.
 		_, err = tx.Exec(ctx, `UPDATE prizes SET issued = $3 WHERE pool_id = $1 AND id = $2`, r.Pool, prize.ID, prize.Issued)
 		if err != nil {
 			return answer, Busy(err)
