@@ -22,7 +22,7 @@ type Client struct {
 	// Token is the bearer token, "" for none.
 	Token string
 	// AllowPlainHTTP allows sending the token without encryption to another machine, as
-	// in a cluster with a trusted network. Anyone who sees the token can use it.
+	// in a cluster with a trusted network. Anyone who gets the token can use it.
 	AllowPlainHTTP bool
 	// ByPath sends draws to /pools/{pool}/draws instead of /draw, so that a proxy can
 	// route pools to deployments. Services of 0.1.0 do not have that call.

@@ -9,7 +9,8 @@ import (
 	"drawsvc/client"
 )
 
-// order is what a shop draws for. Its key is stored with it.
+// order is an order of a shop, for which the shop makes a draw. Its key is stored with
+// it.
 type order struct{ id, user, drawKey string }
 
 // drawFor draws for an order, and can be called again after a crash.

@@ -19,13 +19,13 @@ type LoggedAward struct {
 	User    string `json:"user"`
 	// Kind is prize, or blank for a losing ticket.
 	Kind string `json:"kind"`
-	// Redirect is nil if the rules gave what was drawn.
+	// Redirect is nil if the rules gave the drawn unit.
 	Redirect *Redirect `json:"redirect"`
 	// Cursor continues [Client.Feed] after this award.
 	Cursor string `json:"cursor"`
 }
 
-// Redirect is what the rules replaced; Drawn is nil if no prize was drawn.
+// Redirect describes the replacement by the rules; Drawn is nil if no prize was drawn.
 type Redirect struct {
 	Drawn *string `json:"drawn"`
 	Why   string  `json:"why"`

@@ -10,8 +10,8 @@ import (
 	"drawsvc/client"
 )
 
-// TestReceipt: a receipt is requested only on demand. The draw has it as it was sent,
-// also after a lost response.
+// TestReceipt: a receipt is requested only on demand. The draw has the receipt's bytes
+// unchanged, also after a lost response.
 func TestReceipt(t *testing.T) {
 	t.Parallel()
 	with := strings.TrimSuffix(won, "}") + `,"receipt":{"note":"h/p/receipt\nline <é>\n\n— h/p AAAA\n","salt":"s","user_salt":"t"}}`

@@ -64,7 +64,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	require.Positive(t, f.requests.Load())
 }
 
-// TestRedirectAfterALostAnswer: a redirect does not settle what was sent before.
+// TestRedirectAfterALostAnswer: a redirect does not settle earlier requests.
 func TestRedirectAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	_, c := start(t, cut, answer(302, "", "Location", "http://127.0.0.1:1/"))

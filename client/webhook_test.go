@@ -12,7 +12,8 @@ import (
 	"drawsvc/client"
 )
 
-// TestVerifyWebhook: only what was signed with the secret, now, is genuine.
+// TestVerifyWebhook: a message is genuine only if it was signed with the secret, within
+// the last minutes.
 func TestVerifyWebhook(t *testing.T) {
 	t.Parallel()
 	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Role is what a token allows.
+// Role is the set of calls that a token allows.
 type Role string
 
 // The roles of tokens.
@@ -33,7 +33,8 @@ const (
 	Metrics Role = "metrics"
 )
 
-// Reader is what a call needs that the role fulfil may make beside auditors. No token has it.
+// Reader is the need of a call that auditors and the role fulfil may make. No token has
+// it.
 const Reader Role = "auditor or fulfil"
 
 // Roles returns all roles of tokens.

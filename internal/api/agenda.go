@@ -123,7 +123,7 @@ func ShowLine(i *draw.Item) AgendaLine {
 	return AgendaLine{Item: new(ShowItem(i))}
 }
 
-// Read returns what is shown.
+// Read returns the visible form.
 func (h *Hidden) Read() (draw.Hidden, error) {
 	read := draw.Hidden{PrizeID: h.Prize, Count: h.Count, SHA256: h.SHA256, Version: h.Version, IsMoments: h.Moment}
 	if h.From == nil || h.To == nil {

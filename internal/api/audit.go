@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Audit is what an audit of a pool has found.
+// Audit is the result of an audit of a pool.
 type Audit struct {
 	OK         bool         `json:"ok"`
 	Pool       string       `json:"pool"`
@@ -18,7 +18,7 @@ type Audit struct {
 	Violations []Violation  `json:"violations"`
 }
 
-// PrizeAudit is what the audit has counted for a prize.
+// PrizeAudit has the counts of a prize in an audit.
 type PrizeAudit struct {
 	Prize      string `json:"prize"`
 	Stocked    *int64 `json:"stocked"` // null: endless

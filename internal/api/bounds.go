@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Limits of what a command reads from a service, which may be hostile. The client
-// bounds the length of a response.
+// Limits of a command's reads from a service, which may be hostile. The client bounds
+// the length of a response.
 const (
 	// itemsMax is the maximum number of items in the lists of a response: at 64 MiB,
 	// each item has 134 bytes. Items of two bytes would take a hundred times as much

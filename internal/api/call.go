@@ -14,7 +14,7 @@ import (
 // [client.Call.Into]; any other response is an error.
 type Caller interface {
 	Do(ctx context.Context, c Call) ([]byte, error)
-	// Close releases what the calls have used.
+	// Close releases the resources of the calls.
 	Close() error
 }
 

@@ -35,11 +35,12 @@ func (b *PoolCopy) Read() (c draw.PoolCopy, err error) {
 // CopiedPool is the answer to a copy.
 type CopiedPool struct {
 	Pool Pool `json:"pool"`
-	// Planned is what was planned together.
+	// Planned are the lists of items, each planned by one request.
 	Planned []CopiedList `json:"planned"`
 }
 
-// CopiedList is what a copy planned together, with its seal. The salt is stored nowhere.
+// CopiedList is one list of items that a copy planned, with its seal. The salt is
+// stored nowhere.
 type CopiedList struct {
 	// Item is the number of the first item, Version that of the change.
 	Item    int64  `json:"item"`

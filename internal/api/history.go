@@ -18,7 +18,7 @@ import (
 
 // End is how a caller continues after a page.
 type End struct {
-	// Cursor is the after of what follows, also where nothing does yet.
+	// Cursor is the after of the next page, even if that page is still empty.
 	Cursor int64 `json:"cursor"`
 	// Next is the after of the next page, null when this is the last.
 	Next *int64 `json:"next"`
@@ -44,11 +44,12 @@ type Award struct {
 	Unit    int64  `json:"unit"`
 	// Kind is prize, or blank for a losing ticket.
 	Kind draw.Kind `json:"kind"`
-	// Redirect is left out where the rules gave what was drawn.
+	// Redirect is left out if the rules gave the drawn unit.
 	Redirect *Redirect `json:"redirect,omitempty"`
 }
 
-// Redirect is what the rules gave an award in place of; Drawn is null for nothing.
+// Redirect describes the unit that the award replaces under the rules; Drawn is null
+// for nothing.
 type Redirect struct {
 	Drawn *string  `json:"drawn"`
 	Why   draw.Why `json:"why"`

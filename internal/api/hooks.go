@@ -39,8 +39,8 @@ type Hook struct {
 	Secret string `json:"secret,omitzero"`
 }
 
-// HookLag is what a hook has not been sent yet: entries of the history, and the age of
-// the oldest.
+// HookLag is the backlog of a hook: the number of entries of the history that were not
+// sent yet, and the age of the oldest.
 type HookLag struct {
 	Events  int64   `json:"events"`
 	Seconds float64 `json:"seconds"`

@@ -95,7 +95,7 @@ func KeepFailure(r *http.Request, err error) {
 	}
 }
 
-// answer is what a handler writes.
+// answer receives the output of a handler.
 type answer struct {
 	header http.Header
 	status int

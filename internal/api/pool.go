@@ -72,7 +72,7 @@ func ShowPool(p *draw.Pool) Pool {
 	return shown
 }
 
-// PoolName is what the role fulfil reads of a pool.
+// PoolName is the part of a pool that the role fulfil may read.
 type PoolName struct {
 	ID    string     `json:"id"`
 	Name  string     `json:"name"`
@@ -86,7 +86,7 @@ type PoolNames struct {
 	Next *string `json:"next"`
 }
 
-// ShowPoolName shows what the role fulfil reads of a pool.
+// ShowPoolName shows the part of a pool that the role fulfil may read.
 func ShowPoolName(p *draw.Pool) PoolName { return PoolName{p.ID, p.Name, p.State} }
 
 // NewPool is the body of POST /admin/pools.

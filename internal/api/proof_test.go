@@ -36,8 +36,8 @@ func proofFiles(without string) (files [][2]string) {
 }
 
 // TestExportProofIncomplete: if an archive lacks a file of a pool, or contains it
-// empty, no file is written. Only the seed may be missing. Files that are unpacked as
-// they come are the double.
+// empty, no file is written. Only the seed may be missing. The broken double unpacks
+// each file as soon as it arrives.
 func TestExportProofIncomplete(t *testing.T) {
 	t.Parallel()
 	var created []string

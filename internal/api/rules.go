@@ -144,7 +144,7 @@ type Refused struct {
 	RetryAt *string `json:"retry_at"`
 }
 
-// gates returns the codes of what may refuse a draw.
+// gates returns the codes with which the rules may refuse a draw.
 func gates() []draw.Code {
 	return []draw.Code{draw.CodePoolNotOpen, draw.CodePaused, draw.CodeTicketRequired, draw.CodeTicketExpired, draw.CodeUserBlocked, draw.CodeLimitReached, draw.CodeSoldOut}
 }

@@ -33,7 +33,7 @@ type Simulated struct {
 }
 
 // SimulatedDay is the result of a day such as 2026-12-01: draws that got a unit, wins
-// among them, draws that were refused, and the value of what was given.
+// among them, draws that were refused, and the value of the awards.
 type SimulatedDay struct {
 	Day     string `json:"day"`
 	Draws   int64  `json:"draws"`
@@ -109,6 +109,6 @@ func isUnlikely(s *odds.Simulated) bool {
 	return slices.ContainsFunc(s.Prizes, func(p odds.SimulatedPrize) bool { return p.Z != nil && math.Abs(*p.Z) > zMax })
 }
 
-// finite limits a distance to what JSON can represent: if only one outcome is possible,
-// every other outcome is infinitely far from it.
+// finite limits a distance to numbers that JSON can represent: if only one outcome is
+// possible, every other outcome is infinitely far from it.
 func finite(z float64) float64 { return max(-math.MaxFloat64, min(z, math.MaxFloat64)) }

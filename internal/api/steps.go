@@ -67,7 +67,7 @@ type StepsDone struct {
 	Encoding draw.Encoding `json:"encoding"`
 }
 
-// ShowStepsDone shows what a file of steps did.
+// ShowStepsDone shows the result of a file of steps.
 func ShowStepsDone(d *draw.SteppedFile) StepsDone {
 	return StepsDone{d.Lines, d.Written, d.Unchanged, d.DryRun, d.Encoding}
 }
@@ -75,11 +75,11 @@ func ShowStepsDone(d *draw.SteppedFile) StepsDone {
 // Steps is a page of steps.
 type Steps struct {
 	Steps []Step `json:"steps"`
-	// Next is the after of what follows, also where nothing does yet.
+	// Next is the after of the next page, even if that page is still empty.
 	Next int64 `json:"next"`
 }
 
-// Life is an award with what became of it.
+// Life is an award with its later steps and state.
 type Life struct {
 	Award
 	State draw.AwardState `json:"state"`

@@ -28,7 +28,7 @@ type Prize struct {
 	Codes   bool   `json:"codes,omitzero"`
 	Places  *int64 `json:"places,omitzero"`
 	Reserve *int64 `json:"reserve,omitzero"`
-	// Display is what is only shown, left out for nothing.
+	// Display holds the display texts, and is left out if there are none.
 	Display *Display `json:"display,omitzero"`
 }
 
@@ -268,9 +268,8 @@ func (c *Client) Prizes(ctx context.Context, poolID string) ([]Prize, error) {
 	return found.Prizes, err
 }
 
-// ChangePrize corrects a prize that has issued nothing, or changes what is shown of it.
-// Errors: CodePoolNotFound,
-// CodePrizeNotFound, CodeAlreadyIssued.
+// ChangePrize corrects a prize that has issued nothing, or changes its display texts.
+// Errors: CodePoolNotFound, CodePrizeNotFound, CodeAlreadyIssued.
 func (c *Client) ChangePrize(ctx context.Context, poolID, prizeID string, change *PrizeChange) (Prize, error) {
 	return send[Prize](ctx, c, newCall(http.MethodPatch, poolPath(poolID, "prizes", prizeID)), change)
 }

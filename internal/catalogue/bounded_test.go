@@ -14,8 +14,8 @@ import (
 )
 
 // TestParseIsBounded: a catalogue of the maximum length takes little memory, whatever
-// its items are. The double decodes the whole list before counting it, which takes a
-// hundred times its length.
+// its items are. The broken double decodes the whole list before counting it, which
+// takes a hundred times its length in memory.
 func TestParseIsBounded(t *testing.T) { //nolint:paralleltest // it measures the heap
 	filled := func(item string) []byte {
 		list := strings.Repeat(item+",", (catalogue.BodyMax-30)/(len(item)+1))

@@ -40,7 +40,7 @@ type Stored struct {
 	// Source is a digest of the address of the source: the address itself may contain a
 	// secret.
 	Source string
-	// Body is what the source sent, Digest its SHA-256 in hex.
+	// Body is the source's response, Digest its SHA-256 in hex.
 	Body   []byte
 	Digest string
 	// ETag and LastModified are the source's headers; "" for none.

@@ -104,7 +104,7 @@ func sends(text string) nethttp.HandlerFunc {
 }
 
 // TestFailedFetchChangesNothing: on every database, a source that misbehaves changes
-// nothing, and what was fetched before stays.
+// nothing, and the catalogue that was fetched before stays.
 func TestFailedFetchChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -177,7 +177,7 @@ func sendZipped(w nethttp.ResponseWriter, packed []byte) {
 	_, _ = w.Write(packed)
 }
 
-// misbehaviour returns what a source may do wrong.
+// misbehaviour returns the faults that a source may have.
 func misbehaviour() map[string]nethttp.HandlerFunc {
 	return map[string]nethttp.HandlerFunc{
 		"500":     func(w nethttp.ResponseWriter, _ *nethttp.Request) { w.WriteHeader(nethttp.StatusInternalServerError) },

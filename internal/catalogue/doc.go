@@ -6,5 +6,5 @@
 // One instance fetches, under the lock of the job. A fetched catalogue is stored
 // completely or not at all, and stays until a later fetch succeeds. Every instance
 // copies it from the database: before it serves, and within seconds of a new one. The
-// catalogue says nothing of odds, stock or awards.
+// catalogue does not affect odds, stock or awards.
 package catalogue

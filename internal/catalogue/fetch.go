@@ -24,7 +24,7 @@ const retryAfter = 5 * time.Minute
 // JobName is the name of the job that fetches the catalogue.
 const JobName = "catalogue"
 
-// Saver is what the job writes to the database. The run fences the writes.
+// Saver writes the job's results to the database. The run fences the writes.
 type Saver interface {
 	// Catalogue returns the stored catalogue, nil for none. If its digest is the
 	// caller's, Body is left out.
@@ -143,8 +143,8 @@ func (f *fetcher) fetch(ctx context.Context, before *Stored) (Stored, error) {
 	return got, nil
 }
 
-// isConditional reports whether a request may be answered with 304: it names what is
-// stored.
+// isConditional reports whether a request may be answered with 304: it names the stored
+// version.
 func isConditional(h nethttp.Header) bool {
 	return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != ""
 }

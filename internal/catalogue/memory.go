@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Loader is what the memory reads of the database.
+// Loader reads the catalogue from the database.
 type Loader interface {
 	// Catalogue is as in [Saver].
 	Catalogue(ctx context.Context, digest string) (*Stored, error)

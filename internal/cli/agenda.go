@@ -125,7 +125,7 @@ are printed.`
 	})
 }
 
-// whatOf returns what a table shows that an item plans.
+// whatOf returns the cell of a table that shows the plan of an item.
 func whatOf(i *api.Item) string {
 	switch {
 	case i.State != "":
@@ -192,7 +192,7 @@ func spanOf(h *api.Hidden) string {
 	return *h.From + " to " + *h.To
 }
 
-// hiddenOf returns what a table shows of hidden items.
+// hiddenOf returns the cell of a table that shows hidden items.
 func hiddenOf(h *api.Hidden) string {
 	what := moved(h.Count) + " of " + h.Prize
 	if h.Moment {
@@ -278,7 +278,7 @@ file again plans again.`
 	})
 }
 
-// printPlanned prints what was planned together, and its seal.
+// printPlanned prints the items that one request planned, and their seal.
 func printPlanned(w io.Writer, o output, pool string, p *api.Planned) error {
 	if o == outputJSON {
 		return api.WriteLine(w, p)
@@ -288,7 +288,7 @@ func printPlanned(w io.Writer, o output, pool string, p *api.Planned) error {
 	return cmp.Or(err, printEncoding(w, p.Encoding))
 }
 
-// plannedBefore returns the text for what was already planned under the key.
+// plannedBefore returns the text for items that were already planned under the key.
 func plannedBefore(replayed bool) string {
 	if !replayed {
 		return ""

@@ -58,8 +58,8 @@ func of(name, award string, more ...string) []string {
 	return append([]string{"award", name, award, "--pool", "spring"}, more...)
 }
 
-// TestAwardsAreFulfilledAndVoided: each step is made once, and printed again; what the
-// life of an award forbids is refused.
+// TestAwardsAreFulfilledAndVoided: each step is made once, and a repetition prints it
+// again. Steps that the life of an award forbids are refused.
 func TestAwardsAreFulfilledAndVoided(t *testing.T) {
 	t.Parallel()
 	s := newShipping(t)

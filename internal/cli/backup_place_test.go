@@ -36,7 +36,8 @@ type place struct {
 	instances []*process
 	count     int // of instances
 	keys      int
-	// asked receives what a block requests of the machine; the test itself does it.
+	// asked receives the actions that a block requests of the machine; the test itself
+	// carries them out.
 	asked chan systemctl
 }
 
@@ -86,7 +87,7 @@ func newPlace(t *testing.T, executed *sync.Map, databaseURL string, server *serv
 	return w
 }
 
-// obey does what a block requests of the machine.
+// obey carries out the actions that a block requests of the machine.
 func (w *place) obey(path string) error {
 	switch path {
 	case "/stop/drawsvc":
@@ -141,7 +142,7 @@ func (w *place) shell(ctx context.Context, name string) *exec.Cmd {
 	return cmd
 }
 
-// try executes a block, and returns what it printed.
+// try executes a block, and returns its output.
 func (w *place) try(name string) (string, error) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.TB.Context(), blockMax)

@@ -95,7 +95,7 @@ func (b *browser) note(event any) {
 		case e.Entry.Source == cdplog.SourceNetwork && strings.Contains(e.Entry.Text, "the server responded with a status of"):
 			refusal := e.Entry.Text + " " + e.Entry.URL
 			if again := strings.Contains(refusal, "404") && slices.Contains(b.refusals, refusal); !again {
-				b.refusals = append(b.refusals, refusal) // a view may read what was removed several times
+				b.refusals = append(b.refusals, refusal) // a view may read a removed thing several times
 			}
 		default:
 			b.errors = append(b.errors, e.Entry.Text)

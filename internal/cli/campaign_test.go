@@ -133,7 +133,7 @@ func (p program) written(name, text string) string {
 	return path
 }
 
-// TestRulesOverHTTP: versions, tags, and what is refused.
+// TestRulesOverHTTP tests versions, tags, and refusals.
 func TestRulesOverHTTP(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.Migrated(t, "sqlite"))

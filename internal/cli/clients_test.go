@@ -58,7 +58,8 @@ func goClient(ctx context.Context, address string) (string, error) {
 }
 
 // throughACut makes a caller draw on the demo and cuts its connection when the draw is
-// durable and its response on the way. It judges what the caller and the database have.
+// durable and its response on the way. It compares the result of the caller with the
+// database.
 func throughACut(t *testing.T, call caller) error {
 	t.Helper()
 	s := on(t, "sqlite:"+filepath.Join(t.TempDir(), "demo.db")).serve("--demo")

@@ -51,7 +51,7 @@ func (o *overheard) text() string {
 	return o.all.String()
 }
 
-// dumps are what the tools of a database write of it: a dump, and MariaDB's binary log.
+// dumps are the outputs of a database's tools: a dump, and MariaDB's binary log.
 func dumps(t *testing.T, databaseURL, folder string) map[string]string {
 	t.Helper()
 	run := func(argv ...string) string {

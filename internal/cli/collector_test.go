@@ -46,7 +46,7 @@ func startCollector(t *testing.T) *collector {
 	return c
 }
 
-// ServeHTTP receives what an exporter sends.
+// ServeHTTP receives the spans of an exporter.
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var sent collect.ExportTraceServiceRequest

@@ -70,8 +70,8 @@ func newCommand(env setting.Environment, use, short string, parts ...part) *comm
 	return c
 }
 
-// does sets what the command does: check validates the command line before anything is
-// opened, and may be nil; do makes the calls.
+// does sets the action of the command: check validates the command line before anything
+// is opened, and may be nil; do makes the calls.
 func (c *command) does(check func(args []string) error, do func(ctx context.Context, on *api.Client, args []string) error) *cobra.Command {
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		defer func() {
@@ -108,7 +108,7 @@ func newGroup(use, short string, below ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// target is what an admin command works on: a database, or a service over HTTP.
+// target is the database, or the service over HTTP, on which an admin command works.
 type target struct {
 	setting.Database
 	server string
@@ -240,7 +240,7 @@ func (t *target) takeSealKeys(from *setting.SealKeysFlag) error {
 	return err
 }
 
-// changeOn is working for what an actor changes.
+// changeOn is working for a change by an actor.
 func changeOn(c *cobra.Command, t *target, by actor, fn func(context.Context, *api.Client) error) error {
 	if err := by.check(); err != nil {
 		return err

@@ -192,7 +192,7 @@ func (p *proofFolder) keep() error {
 	return nil
 }
 
-// drop removes what was not kept, and the folder if it is empty.
+// drop removes the files that were not kept, and the folder if it is empty.
 func (p *proofFolder) drop() (err error) {
 	hasFailed := len(p.files) > 0
 	for _, f := range p.files {

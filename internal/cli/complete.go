@@ -28,7 +28,8 @@ func withCompletion(root *cobra.Command, env setting.Environment) {
 	}
 }
 
-// complete adds what a shell may suggest: the ids of pools, and the forms of output.
+// complete adds the words that a shell may suggest: the ids of pools, and the forms of
+// output.
 func complete(c *cobra.Command, env setting.Environment) {
 	for _, sub := range c.Commands() {
 		complete(sub, env)

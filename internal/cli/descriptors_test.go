@@ -18,7 +18,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// withDescriptors limits the descriptors of a command, and of what it starts.
+// withDescriptors limits the descriptors of a command, and of its child processes.
 func withDescriptors(cmd *exec.Cmd, limit int) *exec.Cmd {
 	limited := exec.Command("sh", append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, limit), "sh"}, cmd.Args...)...)
 	limited.Env = cmd.Env

@@ -9,8 +9,8 @@ import (
 )
 
 // TestDoctorCountsInstances: the doctor compares the connections that the server allows
-// with those of the connected processes. The double is a server, or a pool size, with
-// room for all.
+// with those of the connected processes. The control is a server, or a pool size, with
+// room for all connections.
 func TestDoctorCountsInstances(t *testing.T) {
 	t.Parallel()
 	for kind, c := range map[string]struct {

@@ -94,7 +94,7 @@ func TestFailedBatchNamesItsDraws(t *testing.T) {
 		drawsNamed(t, s, 5, 503)
 		require.NoError(t, tells(s))
 	})
-	// The doubles: a line without requests, and one with too much.
+	// The broken doubles are a line without requests, and a line with too much.
 	for _, double := range []string{
 		`{"msg":"batch given up","mode":"for-update","draws":3}`,
 		`{"msg":"batch given up","pool":"spring","requests":["secret-key-1"]}`,

@@ -15,7 +15,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// traces returns what the points of package fault leave in a program that has them.
+// traces returns the texts that the points of package fault leave in a program that has
+// them.
 func traces() []string {
 	return []string{"drawsvc/internal/fault.", ".writeInSteps", "DRAWSVC_FAULTS", "DRAWSVC_UNGUARDED", "DRAWSVC_CLOCK"}
 }

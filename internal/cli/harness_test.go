@@ -89,7 +89,7 @@ type outcome struct {
 
 const (
 	// commandMax is the timeout of a command in these tests, and of waiting for an
-	// event: only what hangs takes as long.
+	// event: only a hanging command takes as long.
 	commandMax = 2 * time.Minute
 	// answerMax is the timeout of a caller.
 	answerMax = time.Minute
@@ -194,8 +194,8 @@ func (s *service) printedToken(role string) string {
 	return token
 }
 
-// stop does what a signal does and waits for the end. It is called once, by end, which
-// returns how the service ended.
+// stop has the effect of a signal, and waits for the end. It is called once, by end,
+// which returns how the service ended.
 func (s *service) stop() outcome {
 	s.cancel()
 	var err error
@@ -212,8 +212,8 @@ func (s *service) stop() outcome {
 	return o
 }
 
-// address matches where the service listens in what it logged or, for the demo,
-// printed.
+// address matches the address of the service in its log or, for the demo, in its
+// output.
 var address = regexp.MustCompile(`(?:"address":"|address=|http://)(127\.0\.0\.1:\d+)`)
 
 // awaitListening waits until the service has reported where it listens; one with a demo
@@ -279,7 +279,7 @@ func (s *service) admin(status int, method, path, body string) string {
 	return answer
 }
 
-// metrics returns what a scraper with a token reads.
+// metrics returns the metrics that a scraper with a token reads.
 func (s *service) metrics() (string, error) {
 	_, body, err := s.ask("GET", "/metrics", "", "Authorization", "Bearer "+s.token)
 	return body, err

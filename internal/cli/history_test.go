@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPoolHistory: what commands do to a pool is in its log, with their actor, and
-// closed is final.
+// TestPoolHistory: the changes of a pool by commands are in its log, with their actor,
+// and "closed" is final.
 func TestPoolHistory(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)

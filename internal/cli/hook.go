@@ -29,7 +29,8 @@ of --hook-allow are the service's: a hook to such an address is added with --ser
 	return c
 }
 
-// sealing gives the command the flag of seal keys, and returns what reads it.
+// sealing gives the command the flag of seal keys, and returns a function that reads
+// it.
 func sealing(c *command) func() error {
 	keys := &setting.SealKeysFlag{}
 	keys.Flag(c.Flags())

@@ -60,7 +60,7 @@ var hostileWays = map[string]http.HandlerFunc{
 	"many": func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"prizes":[{}`+strings.Repeat(",{}", 21_000_000)+`],"entries":[]}`)
 	},
-	// Endless pages: the same one again and again, and new ones.
+	// Endless pages: the same page repeatedly, and always new pages.
 	"still": func(w http.ResponseWriter, r *http.Request) { answerPage(w, r, func(int) int { return 0 }) },
 	"pages": func(w http.ResponseWriter, r *http.Request) {
 		answerPage(w, r, func(after int) int { return after + 1 })
@@ -101,8 +101,8 @@ func answerPage(w http.ResponseWriter, r *http.Request, first func(after int) in
 }
 
 // TestHostileServerIsBounded: whatever a server answers, a command that calls it uses
-// bounded memory and ends with an error. The double is a program that reads the answer
-// to its end.
+// bounded memory and ends with an error. The broken double is a program that reads the
+// answer to its end.
 func TestHostileServerIsBounded(t *testing.T) {
 	t.Parallel()
 	url := hostile(t)

@@ -33,7 +33,7 @@ func manCommand(env setting.Environment) *cobra.Command {
 			return err
 		}
 		root := c.Root()
-		root.DisableAutoGenTag = true // a page does not name what made it
+		root.DisableAutoGenTag = true // a page does not name the program that made it
 		header := doc.GenManHeader{Section: "1", Source: "drawsvc " + setting.ReadVersion(env).Version, Manual: "drawsvc", Date: manualDate(env)}
 		if err := doc.GenManTree(root, &header, folder); err != nil {
 			return err

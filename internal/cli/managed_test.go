@@ -72,7 +72,8 @@ func (m *managed) setToken(token, mode, bundle string) string {
 	return with.String()
 }
 
-// tokenOf returns a token as long as those of providers, with what a URL has to encode.
+// tokenOf returns a token as long as those of providers, with characters that a URL
+// must encode.
 func tokenOf(signature string) string {
 	return "db.example.org:5432/?Action=connect&DBUser=draws&X-Amz-Security-Token=" + strings.Repeat("aB9+/%3D", 120) + "&X-Amz-Signature=" + signature
 }

@@ -30,7 +30,7 @@ func migrateUpCommand(env setting.Environment) *cobra.Command {
 	}
 	db.Flag(c, env)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		o := stock.Options{Log: slog.New(slog.NewTextHandler(env.Stderr, nil))} // logs what it waits for
+		o := stock.Options{Log: slog.New(slog.NewTextHandler(env.Stderr, nil))} // logs the cause of a wait
 		return db.Opened(c, o, func(ctx context.Context, store *stock.Store) error {
 			if err := store.Migrate(ctx); err != nil {
 				return err

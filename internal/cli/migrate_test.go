@@ -17,7 +17,7 @@ import (
 // knows returns the version that a program migrates a schema to.
 func (p program) knows() int64 { return stocktest.Target(schemas[p.schema]()) }
 
-// standsAt returns what `migrate` prints about a schema at a version.
+// standsAt returns the output of `migrate` for a schema at a version.
 func (p program) standsAt(version int64, is string) string {
 	return fmt.Sprintf("schema version %d, this drawsvc knows %d: %s\n", version, p.knows(), is)
 }
@@ -33,7 +33,7 @@ func (p program) migrateUp() {
 	require.Equal(p.tb, outcome{stdout: p.standsAt(p.knows(), "up to date")}, o)
 }
 
-// pending is what `migrate status` prints before a migration.
+// pending is the output of `migrate status` before a migration.
 const pending = "a migration is pending: run `drawsvc migrate up`"
 
 func TestMigrate(t *testing.T) {
@@ -58,8 +58,8 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
-// TestMigrateStatus: what scripts and init containers read, before and after a
-// migration.
+// TestMigrateStatus tests the output that scripts and init containers read, before and
+// after a migration.
 func TestMigrateStatus(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, url string) {
 		status := func(schema string, code int) (says map[string]any) {
@@ -96,7 +96,7 @@ func TestMigrateStatus(t *testing.T) {
 	})
 }
 
-// TestMigrateSQL: what it prints does what `migrate up` does.
+// TestMigrateSQL: the printed statements have the effect of `migrate up`.
 func TestMigrateSQL(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, url string) {
 		p := on(t, url)

@@ -36,7 +36,7 @@ const (
 	alertmanagerFile = "../../deploy/prometheus/alertmanager.yml"
 )
 
-// runbookPrelude starts what the reader of the runbook has.
+// runbookPrelude starts the services that a reader of the runbook has.
 //
 //go:embed testdata/runbook.sh
 var runbookPrelude string
@@ -121,7 +121,7 @@ func TestMetricsAreThoseThatAreNamed(t *testing.T) {
 	for name := range live {
 		require.Contains(t, documented, name, "docs/monitoring.md does not explain it")
 	}
-	// The double: names that no service has are found.
+	// The broken double has names that no service has; the test finds them.
 	require.Equal(t, []string{"drawsvc_draws", "drawsvc_ready_count"},
 		unknownMetrics(live, "rate(drawsvc_draws{}[5m]) drawsvc_batch_draws_sum drawsvc_ready_count drawsvc_ready drawsvc_draws"))
 }
@@ -205,7 +205,7 @@ func TestRules(t *testing.T) {
 		require.NoError(t, checkSection(section), name)
 	}
 
-	// The double: a rule with another bound fails its test.
+	// The broken double is a rule with another bound, which fails its test.
 	dir := t.TempDir()
 	broken := strings.Replace(string(rules), "> 0.25", "> 0.75", 1)
 	require.NotEqual(t, string(rules), broken)
@@ -216,7 +216,8 @@ func TestRules(t *testing.T) {
 	require.Contains(t, out, "DrawsvcLatency")
 }
 
-// checkSection reports what a section of the runbook lacks. TestPages executes its blocks.
+// checkSection reports the parts that a section of the runbook lacks. TestPages
+// executes its blocks.
 func checkSection(section string) error {
 	for _, part := range []string{"**See:** ", "**Mean:** ", "**Do:**\n\n1. ", "\n```sh\n"} {
 		if !strings.Contains(section, part) {
@@ -440,7 +441,7 @@ func TestAlertsAreSilentWhileIdle(t *testing.T) {
 		require.Empty(t, alerts())
 		time.Sleep(200 * time.Millisecond)
 	}
-	// The double: the same rules find a fault.
+	// The control: the same rules find a fault.
 	require.Eventually(t, func() bool {
 		status, _, err := s.ask("GET", "/pools/spring", "", "Authorization", "Bearer "+expired)
 		return err == nil && status == http.StatusUnauthorized && slices.Equal(alerts(), []string{"DrawsvcTokensRefused"})

@@ -38,7 +38,7 @@ type page struct {
 	prelude string
 }
 
-// pythonEnd ends what the shell passes on to the interpreter.
+// pythonEnd ends the text that the shell passes to the interpreter.
 const pythonEnd = "END OF THE BLOCK"
 
 // fence begins or ends a block.

@@ -80,7 +80,7 @@ func TestPausedPoolIsAnswered503(t *testing.T) {
 			code := func() string { _, _, problem := s.refusalOfDraw("new"); return fmt.Sprint(problem["code"]) }
 			require.NoError(t, staysPaused(code))
 			opened := time.Now().Add(time.Second)
-			require.Error(t, staysPaused(func() string { // the double: a pause that opens at its time
+			require.Error(t, staysPaused(func() string { // the broken double: a pause that ends at its time
 				if time.Now().After(opened) {
 					return "won"
 				}

@@ -154,7 +154,7 @@ func unitsOf(p *api.Pool) (u units) {
 	return u
 }
 
-// ownMode returns what a table shows for a pool without a mode.
+// ownMode returns the text of a table for a pool without a mode.
 func ownMode(p *api.Pool) string {
 	if p.Mode == nil {
 		return "(service's)"
@@ -162,7 +162,7 @@ func ownMode(p *api.Pool) string {
 	return *p.Mode
 }
 
-// archived returns what a pool's line shows after its state.
+// archived returns the part of a pool's line after its state.
 func archived(p *api.Pool) string {
 	if p.Archived {
 		return " and archived"
@@ -278,7 +278,7 @@ func rulesOf(p *api.Pool) string {
 	return fmt.Sprintf(", rules of version %d", p.Rules)
 }
 
-// committedOf returns what the line of a pool shows of its commitment.
+// committedOf returns the part of a pool's line about its commitment.
 func committedOf(p *api.Pool) string {
 	if p.Committed == 0 {
 		return ""
@@ -286,8 +286,8 @@ func committedOf(p *api.Pool) string {
 	return fmt.Sprintf(", committed at version %d", p.Committed)
 }
 
-// openingOf returns what the line of a pool shows of the round that it is announced to
-// open with.
+// openingOf returns the part of a pool's line about the announced round for its
+// opening.
 func openingOf(p *api.Pool) string {
 	if p.Opening == nil {
 		return ""
@@ -303,7 +303,7 @@ func shownAs(p *api.Prize) string {
 	return fmt.Sprintf(", shown as %q", p.Display.Name)
 }
 
-// fairOf returns what the line of a pool shows of its page of fairness.
+// fairOf returns the part of a pool's line about its page of fairness.
 func fairOf(p *api.Pool) string {
 	if !p.Fair {
 		return ""
@@ -311,7 +311,7 @@ func fairOf(p *api.Pool) string {
 	return ", page of fairness at /fair/" + p.ID
 }
 
-// blank returns what a prize's line shows after its name.
+// blank returns the part of a prize's line after its name.
 func blank(p *api.Prize) string {
 	if p.Kind != draw.KindBlank {
 		return ""
@@ -359,7 +359,7 @@ func (w *watchInterval) Set(text string) error {
 // clearScreen moves a terminal to its first line and clears everything below.
 const clearScreen = "\x1b[H\x1b[J"
 
-// watchPool shows a pool again and again, until it is closed or ctx ends.
+// watchPool shows a pool repeatedly, until it is closed or ctx ends.
 func watchPool(ctx context.Context, env setting.Environment, pools *api.Client, id string, o output, every time.Duration) error {
 	isTerminal := setting.IsTerminal(env.Stdout)
 	var last *api.Pool
@@ -391,7 +391,7 @@ func isAway(err error) bool {
 		slices.Contains([]draw.Code{draw.CodeStoreUnavailable, draw.CodeOverloaded, draw.CodeContended, draw.CodeDraining}, draw.CodeOf(err))
 }
 
-// showWatched shows a pool, and what was issued since it was last shown.
+// showWatched shows a pool, and the units that were issued since the last time.
 func showWatched(env setting.Environment, o output, p, last *api.Pool, isTerminal bool) error {
 	if o == outputTable {
 		switch {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestTerminalIsSafe: names of pools and errors from a hostile service can neither move
-// the cursor, set a title nor begin a line. fmt.Fprintf is the double.
+// the cursor, set a title nor begin a line. The broken double is fmt.Fprintf.
 func TestTerminalIsSafe(t *testing.T) {
 	t.Parallel()
 	const hostile = "\x1b[2J\x1b]0;title\x07\nFAKE\tLINE\u009b\u2028\u202e\xff"

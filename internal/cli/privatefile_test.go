@@ -26,7 +26,7 @@ func linkOf(t *testing.T, target string, owner int) string {
 }
 
 // TestPrivateFilesAndLinks: a link of this account or of root is followed, one of
-// another account is not. The double, os.ReadFile, follows both.
+// another account is not. The broken double, os.ReadFile, follows both.
 func TestPrivateFilesAndLinks(t *testing.T) {
 	t.Parallel()
 	const other = 65534

@@ -118,7 +118,7 @@ func TestSignals(t *testing.T) {
 	require.Equal(t, -1, s.insist(syscall.SIGTERM), "a further one ended it")
 }
 
-// TestMainPrintsMessages: what main prints, and where.
+// TestMainPrintsMessages tests the messages of main, and where they are printed.
 func TestMainPrintsMessages(t *testing.T) {
 	t.Parallel()
 	p := program{tb: t}

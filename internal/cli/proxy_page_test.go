@@ -78,8 +78,8 @@ func TestReverseProxyPageForOperators(t *testing.T) {
 	s.url = direct
 }
 
-// TestPlainProxyOpensNothing: a proxy that says nothing of itself, as nginx does by
-// default, gives nobody the rights of a program on the machine. The control is a
+// TestPlainProxyOpensNothing: a proxy that sends no headers about itself, like nginx by
+// default, gives no caller the rights of a program on the machine. The control is a
 // service that is open to everybody.
 func TestPlainProxyOpensNothing(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// receiverTools is the folder of what the receiver in JavaScript needs.
+// receiverTools is the folder of the packages that the receiver in JavaScript needs.
 const receiverTools = "../../tools/receivers"
 
 // receiverKind is how a receiver of docs/webhooks.md runs. The page's block is put into
@@ -27,8 +27,8 @@ const receiverTools = "../../tools/receivers"
 type receiverKind struct {
 	language, file string
 	run            func(file, listen string) []string
-	// verifies is what the block verifies a message by, blind what a broken double has
-	// instead.
+	// verifies is the code with which the block verifies a message, blind the code of
+	// the broken double.
 	verifies, blind string
 }
 

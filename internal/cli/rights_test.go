@@ -64,7 +64,7 @@ func TestRightsOfTheInstallPage(t *testing.T) {
 	require.NotContains(t, on(t, u.String()).run("doctor").stdout, "privileges:")
 	s := on(t, u.String()).serve("--seal-keys", keys)
 	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"spring","name":"Spring","prizes":[{"id":"gold","name":"Gold","stock":1}]}`)
-	for _, currency := range []string{`"EUR"`, `"USD"`, `null`} { // what is only shown is replaced without DELETE
+	for _, currency := range []string{`"EUR"`, `"USD"`, `null`} { // display texts are replaced without DELETE
 		s.admin(http.StatusOK, "PATCH", "/admin/pools/spring", `{"currency":`+currency+`,"text":"Each day a coin.","fair":true}`)
 		s.admin(http.StatusOK, "PATCH", "/admin/pools/spring/prizes/gold", `{"display":{"name":"Coin","text":`+currency+`}}`)
 	}

@@ -133,7 +133,7 @@ func TestMigrateKilled(t *testing.T) {
 			} else {
 				killed++
 			}
-			if dialect != "sqlite" && round < rounds-1 { // what it left expires by itself, in 10 s
+			if dialect != "sqlite" && round < rounds-1 { // its lock expires by itself, in 10 s
 				_, _ = rows(t, url).ExecContext(t.Context(), `UPDATE goose_lock SET locked = false`)
 			}
 			p.migrateUp()

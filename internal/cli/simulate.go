@@ -81,7 +81,7 @@ a |z| is above 5.`
 	return c.Command
 }
 
-// find reads the pool, and what the run needs of its agenda and its state.
+// find reads the pool, and the parts of its agenda and state that the run needs.
 func (s *simulation) find(ctx context.Context, on *api.Client) (pool draw.Pool, err error) {
 	found, err := on.Pool(ctx, string(s.pool))
 	if err != nil {

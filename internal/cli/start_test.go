@@ -61,7 +61,8 @@ func TestUnencodedPasswordIsRefusedUnprinted(t *testing.T) {
 	p.refused(exitUsage, "--lock: the password", "serve", "--listen", "127.0.0.1:0", "--lock", "redis://:p@ss@127.0.0.1:1/0")
 }
 
-// TestOpenSecretsAreWarnedOf: the warning names what is exposed, and never the secret.
+// TestOpenSecretsAreWarnedOf: the warning names the exposed flag or file, and never the
+// secret.
 func TestOpenSecretsAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -18,7 +18,7 @@ import (
 const stopMax = 15 * time.Second
 
 // standstill sums up how long this process was paused, or waited for a processor, until
-// end is called: meanwhile no timeout can be kept.
+// end is called: no timeout can be kept during such times.
 func standstill() (end func() time.Duration) {
 	const tick = 10 * time.Millisecond
 	ended, stood := make(chan struct{}), make(chan time.Duration, 1)

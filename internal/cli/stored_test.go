@@ -36,7 +36,8 @@ type storedCall struct {
 type damage struct {
 	// pool is the pool's name; BEACON in it means a pool with a beacon.
 	pool, sql string
-	// stops has the code of a call's 503 answer, by what the call needs.
+	// stops has the code of a call's 503 answer, by the stored thing that the call
+	// needs.
 	stops map[string]string
 }
 
@@ -102,8 +103,8 @@ func damagesOn(dialect string) (some []damage) {
 
 func (d damage) isBeacon() bool { return strings.HasSuffix(d.pool, "-beacon") }
 
-// storedOfInstance damages what belongs to no pool. binary is how the database writes
-// the byte x.
+// storedOfInstance damages rows that belong to no pool. binary is how the database
+// writes the byte x.
 func storedOfInstance(binary string) []string {
 	return []string{
 		"INSERT INTO jobs (name, enabled, schedule, per, stale_after, status, due_at, changed_at, report) " +

@@ -119,8 +119,8 @@ func moneyAccess(b *browser, source string) {
 	require.LessOrEqual(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "wider than the window")
 }
 
-// rulesAccess checks rules, their form and JSON, what they change, a colleague's change, and
-// a simulation.
+// rulesAccess checks rules, their form and JSON, their differences, a colleague's
+// change, and a simulation.
 func rulesAccess(b *browser, s *service, source string) {
 	b.visit("#/pools/spring/rules", "Spring draw")
 	b.accessible(source, "rules")
@@ -148,7 +148,7 @@ func rulesAccess(b *browser, s *service, source string) {
 	require.LessOrEqual(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "wider than the window")
 }
 
-// awardsAccess checks the awards of a pool by state, and what is asked before a step.
+// awardsAccess checks the awards of a pool by state, and the dialogs before a step.
 func awardsAccess(b *browser, source string) {
 	b.visit("#/pools/shop/awards", "Shop win")
 	b.await(`document.querySelector(".body tbody tr")`)

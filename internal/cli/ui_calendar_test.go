@@ -18,8 +18,8 @@ import (
 // released are the units that a place of the calendar shows.
 type released struct{ Planned, Done int64 }
 
-// calendar is what the page shows: rows by their names and prizes by their ids; "" is the
-// sum of a row, and the row "sum" that of all.
+// calendar is the displayed calendar: rows by their names and prizes by their ids; ""
+// is the sum of a row, and the row "sum" that of all.
 type calendar map[string]map[string]released
 
 // withAdvent returns a service with a paused pool of an Advent calendar, which opens and
@@ -65,7 +65,8 @@ func agendaOf(t *testing.T, s *service, pool string) (lines []agendaLine) {
 	}
 }
 
-// calendarOf returns what a calendar of days has to show of an agenda, without empty places.
+// calendarOf returns the calendar of days that the page must show for an agenda,
+// without empty places.
 func calendarOf(t *testing.T, zone string, lines []agendaLine) calendar {
 	t.Helper()
 	place, err := rules.ParseZone(zone)
@@ -104,13 +105,13 @@ func calendarOf(t *testing.T, zone string, lines []agendaLine) calendar {
 	return want
 }
 
-// grid is an expression for what the page shows, without empty places.
+// grid is an expression for the displayed calendar, without empty places.
 const grid = `Object.fromEntries([...document.querySelectorAll(".calendar tbody tr")].map((row) => [row.dataset.row,
 	Object.fromEntries([...row.querySelectorAll("[data-planned]")].map((cell) => [cell.dataset.prize ?? "", { Planned: Number(cell.dataset.planned), Done: Number(cell.dataset.done) }])
 		.filter(([, { Planned, Done }]) => Planned || Done))]).filter(([, cells]) => Object.keys(cells).length > 0))`
 
-// agrees waits until the calendar of days shows what the agenda has, and checks that the
-// sums are in it.
+// agrees waits until the calendar of days equals the agenda, and checks that it has the
+// sums.
 func (b *browser) agrees(s *service, pool string) calendar {
 	b.t.Helper()
 	want := calendarOf(b.t, "Europe/Berlin", agendaOf(b.t, s, pool))
@@ -138,7 +139,7 @@ func (b *browser) spreads(says string, fields ...string) {
 	for i := 0; i < len(fields); i += 2 {
 		b.fill(fields[i], fields[i+1])
 	}
-	b.press("Fill") // what is planned is shown first
+	b.press("Fill") // the plan is shown first
 	b.await(`document.querySelector("dialog .preview").textContent.includes("Nothing is planned yet.")`)
 	require.Contains(b.t, eval[string](b, `document.querySelector("dialog .preview").innerText`), says)
 	b.press("Fill")

@@ -51,9 +51,9 @@ func TestUIImportsWindowsFiles(t *testing.T) {
 }
 
 // TestUISaysThatNothingCanBeWon: once the budget is used up, the page mentions no
-// chance. A simulation whose draws are refused is not reported as expected. It is preset
-// to the campaign's agenda and limits, and says when a prize is used up and how often some is
-// left.
+// chance. A simulation whose draws are refused is not reported as expected. It is
+// preset to the campaign's agenda and limits, and states when a prize is used up, and
+// in how many runs units are left.
 func TestUISaysThatNothingCanBeWon(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

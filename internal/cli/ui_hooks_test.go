@@ -15,7 +15,7 @@ import (
 	"drawsvc/client"
 )
 
-// hookTick is how often a test reads what has arrived.
+// hookTick is the interval at which a test reads the messages that have arrived.
 const hookTick = 50 * time.Millisecond
 
 // receiver is where the webhooks of a test arrive.
@@ -56,7 +56,7 @@ func receives(t *testing.T) *receiver {
 	return r
 }
 
-// answers sets the answer to what follows.
+// answers sets the answer to the next messages.
 func (r *receiver) answers(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,8 +21,8 @@ func (b *browser) given(text string) {
 	b.await(fmt.Sprintf(`%s === %q`, figure("budget"), text))
 }
 
-// alarmed waits until the page says in red why nothing can be won, in the form of a
-// pattern.
+// alarmed waits until the page states in red, in a text that matches a pattern, why
+// nothing can be won.
 func (b *browser) alarmed(pattern string) {
 	b.t.Helper()
 	b.await(fmt.Sprintf(`!document.querySelector(".nothing").hidden && /%s/.test(document.querySelector(".nothing").textContent)`, pattern))

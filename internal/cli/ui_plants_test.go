@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// planted is what callers may send as a name, a user or a reason, in order to execute
-// it.
+// planted are texts that callers may send as a name, a user or a reason in order to
+// execute them.
 const planted = `<script>window.planted=1</script><img src=x onerror="window.planted=1">`
 
-// TestUIPlants: what callers send is shown unchanged, and never executed.
+// TestUIPlants: texts of callers are shown unchanged, and never executed.
 func TestUIPlants(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -67,8 +67,8 @@ func TestUIAddresses(t *testing.T) {
 }
 
 // TestUIKeepsTheTokenToItself: an error of drawing a view does not sign the user out,
-// and the browser is not asked to store the token. The double is an error of the
-// program, in what shows a view.
+// and the browser is not asked to store the token. The broken double is an error of the
+// program, in the code that shows a view.
 func TestUIKeepsTheTokenToItself(t *testing.T) {
 	t.Parallel()
 	b := browse(t, administered(t).url, 800, 600)

@@ -160,7 +160,7 @@ func TestUIDraftRules(t *testing.T) {
 	b.press("Remove the rules")
 	b.said("The campaign has no rules.")
 	b.says("No rules: each draw takes one unit")
-	b.quiet(3) // the page itself finds what is not JSON
+	b.quiet(3) // the page itself finds invalid JSON
 }
 
 // TestUIHistory: the charts begin before the page was opened, with the draws of that

@@ -151,7 +151,7 @@ func verifiableToAuditors(t *testing.T, s *service) {
 }
 
 // TestUIWithoutSeeds: an instance without an identity reports that next to the pool,
-// and nobody commits a pool under another name than the dialog shows.
+// and a pool is committed only under the name that the dialog shows.
 func TestUIWithoutSeeds(t *testing.T) {
 	t.Parallel()
 	recipients, _ := keyFiles(t)

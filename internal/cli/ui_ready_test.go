@@ -94,8 +94,8 @@ func TestUIZone(t *testing.T) {
 	b.quiet(0)
 }
 
-// lifeAccess checks the search, the dialogs of a pool's life, its steps, and what is not
-// possible any more.
+// lifeAccess checks the search, the dialogs of a pool's life, its steps, and the
+// actions that are no longer possible.
 func lifeAccess(b *browser, source string) {
 	b.visit("#/", "Campaigns")
 	b.searches("shop", "")

@@ -39,7 +39,7 @@ func (b *browser) sets(part, label, text string) {
 // typedRules is an expression for the document of the dialog of rules.
 const typedRules = `document.querySelector("dialog textarea.code").value`
 
-// markedJSON is an expression for what is selected in the JSON.
+// markedJSON is an expression for the selected part of the JSON.
 const markedJSON = `(() => { const text = document.querySelector("dialog textarea.code"); return text.value.slice(text.selectionStart, text.selectionEnd); })()`
 
 // differs returns the lines of the differences that are shown.
@@ -222,7 +222,7 @@ func (b *browser) readsEntries() {
 // TestUIKeepsDraftsOfRules: a draft survives Esc, a reload and a colleague's change.
 // Then the page states who made the change and when, shows both sets of changes, and
 // applies the draft to the new rules: members that only the colleague changed stay. The
-// double is the draft that replaces the whole document.
+// broken double is a draft that replaces the whole document.
 func TestUIKeepsDraftsOfRules(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

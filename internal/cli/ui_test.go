@@ -133,8 +133,8 @@ func TestUINumbers(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUIRoles: each role is offered what it may do. The service refuses what is not
-// offered, too.
+// TestUIRoles: the page offers each role the actions that the role allows. The service
+// refuses all other actions, too.
 func TestUIRoles(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

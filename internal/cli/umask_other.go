@@ -2,5 +2,5 @@
 
 package cli
 
-// keepFilesPrivate does nothing: there is no umask here.
+// keepFilesPrivate does nothing: this system has no umask.
 func keepFilesPrivate() {}

@@ -69,7 +69,7 @@ func roll(t *testing.T, old, next program) []string {
 // one, and the next program works on this one's schema.
 func (p program) isReplacedFirst(t *testing.T, next program) bool {
 	t.Helper()
-	said, _ := p.command("migrate", "status", "--output", "json").Output() // its exit code states what is pending
+	said, _ := p.command("migrate", "status", "--output", "json").Output() // its exit code states whether migrations are pending
 	var status struct{ Known int }
 	require.NoError(t, json.Unmarshal(said, &status))
 	set := schemas[next.schema]()

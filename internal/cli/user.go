@@ -105,7 +105,7 @@ func printStanding(w io.Writer, pool, user string, s *api.User) error {
 	return t.Flush()
 }
 
-// guaranteed returns what the line of a user shows of a guarantee.
+// guaranteed returns the part of a user's line about a guarantee.
 func guaranteed(s *api.User) string {
 	if s.GuaranteedIn == nil {
 		return ""

@@ -127,7 +127,7 @@ func verifierFlag(key string) (note.Verifier, error) {
 	return v, nil
 }
 
-// weaker states what a commitment allows that weakens the proof.
+// weaker states which permissions of a commitment weaken the proof.
 func weaker(r *proof.Report) string {
 	if !r.StockWhileOpen {
 		return ""
@@ -182,7 +182,7 @@ func receiptCommand(env setting.Environment) *cobra.Command {
 	return newGroup("receipt", "Work on receipts of verifiable draws", receiptVerifyCommand(env))
 }
 
-// receiptChecks are what a receipt is checked for.
+// receiptChecks are the checks of a receipt.
 type receiptChecks struct{ key, drawID, user, checkpoint string }
 
 func receiptVerifyCommand(env setting.Environment) *cobra.Command {

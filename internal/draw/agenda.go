@@ -26,7 +26,7 @@ const (
 // does not block the pool permanently.
 const ItemLeftMax = time.Minute
 
-// ItemKind is what an item of an agenda plans.
+// ItemKind is the kind of change that an item of an agenda plans.
 type ItemKind string
 
 // The kinds of items.
@@ -95,8 +95,8 @@ type Planned struct {
 	Encoding Encoding
 }
 
-// Seal commits to a schedule before it runs. The service does not keep Salt: whoever
-// has it and the schedule can prove that the schedule was sealed.
+// Seal commits to a schedule before it runs. The service does not keep Salt: its holder
+// can prove, together with the schedule, that the schedule was sealed.
 type Seal struct{ Salt, SHA256 string }
 
 // ItemDone is the body of the change that records an item that failed.
@@ -116,7 +116,7 @@ func (i *Item) Check() error {
 	return i.checkPlan()
 }
 
-// checkPlan is Check for what the item plans.
+// checkPlan is Check for the planned change or move.
 func (i *Item) checkPlan() error {
 	switch i.Kind {
 	case ItemState:
@@ -154,7 +154,7 @@ func MomentOf(prizeID string) Stocking {
 	return Stocking{PrizeID: prizeID, Delta: 1, Reason: MomentReason}
 }
 
-// Body returns the JSON object of what the item plans.
+// Body returns the JSON object of the planned change or move.
 func (i *Item) Body() string {
 	if i.unreadable != nil {
 		return i.body
@@ -276,7 +276,7 @@ func numberAfter(prefix, key string) int64 {
 	if !isItem {
 		return 0
 	}
-	n, _ := strconv.ParseInt(number, 10, 64) // what is not a number belongs to no item
+	n, _ := strconv.ParseInt(number, 10, 64) // a text that is not a number belongs to no item
 	return n
 }
 

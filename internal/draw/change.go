@@ -50,7 +50,7 @@ type Change struct {
 	Version int64
 	PoolID  string
 	What    What
-	// Body is the JSON object of what the change has set.
+	// Body is the JSON object of the values that the change has set.
 	Body string
 	// Actor is who made the change.
 	Actor string
@@ -175,7 +175,7 @@ func (c *PoolChange) Check() error {
 	return nil
 }
 
-// ChangesDisplay reports whether the change is also of what is only shown.
+// ChangesDisplay reports whether the change also changes display texts.
 func (c *PoolChange) ChangesDisplay() bool {
 	return c.Currency != nil || c.Text != nil || c.Fair != nil
 }

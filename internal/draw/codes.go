@@ -43,7 +43,7 @@ type CodeCounts struct {
 	Keys map[string]int64
 }
 
-// GivenCode is a code and what became of its unit.
+// GivenCode is a code and the award and state of its unit.
 type GivenCode struct {
 	PrizeID string
 	Place   int64

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what is only shown.
+// Limits of display texts.
 const (
 	// TextMax is the maximum length of a text for players, in characters.
 	TextMax = 2000
@@ -15,8 +15,8 @@ const (
 	AddressMax = 2000
 )
 
-// Display is what is only shown of a prize: it decides nothing, makes no version and is
-// in no log. An empty member is not shown.
+// Display holds the display texts of a prize: they affect no draw, create no version,
+// and are in no log. An empty member is not shown.
 type Display struct {
 	// Name is shown to players in place of the prize's own.
 	Name string

@@ -54,7 +54,7 @@ type Award struct {
 	Unit int64
 	// At is the time of the decision, UTC, to the microsecond.
 	At time.Time
-	// Redirect is nil if the rules did not replace what was drawn.
+	// Redirect is nil if the rules did not replace the drawn unit.
 	Redirect *Redirect
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// erasedPrefix and a tag are what is left of an erased user.
+	// erasedPrefix and a tag replace an erased user.
 	erasedPrefix = "erased:"
 	// tagSize is the size of a tag, in bytes.
 	tagSize = 16

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Code names what went wrong, as in the table of HTTP errors. Errors are distinguished
-// only by code, never by their text.
+// Code names the error, as in the table of HTTP errors. Errors are distinguished only
+// by code, never by their text.
 type Code string
 
 // The codes. Each is one row of the table in package http.

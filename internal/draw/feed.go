@@ -23,7 +23,8 @@ func (c FeedCursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
-// ParseFeedCursor reads what [FeedCursor.String] returns. Error: CodeInvalidRequest.
+// ParseFeedCursor reads the text that [FeedCursor.String] returns. Error:
+// CodeInvalidRequest.
 func ParseFeedCursor(s string) (c FeedCursor, err error) {
 	text, err := base64.RawURLEncoding.DecodeString(s)
 	parts := strings.SplitN(string(text), ".", 4)

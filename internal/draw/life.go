@@ -25,7 +25,7 @@ func AwardStates() []AwardState {
 // HasEnded reports whether the state is final.
 func (s AwardState) HasEnded() bool { return s == AwardExpired || s == AwardVoided }
 
-// StepKind is what a step of an award does.
+// StepKind is the kind of a step of an award.
 type StepKind string
 
 // The kinds of steps. Replaced and shown leave the state as it is.
@@ -134,7 +134,8 @@ type SteppedFile struct {
 	Encoding Encoding
 }
 
-// LifeFacts are what decides besides the state whether an award can take a step.
+// LifeFacts are the facts that, together with the state, decide whether an award can
+// take a step.
 type LifeFacts struct {
 	// IsBlank reports whether the award is a blank, NeedsClaim that it has to be claimed, and
 	// IsPast that its deadline has passed.
@@ -263,7 +264,7 @@ func nextOfCode(state, now AwardState, step StepKind, f LifeFacts) (AwardState, 
 	return now, ""
 }
 
-// Life is an award with what became of it.
+// Life is an award with its later steps and state.
 type Life struct {
 	Award Award
 	// State is the current, publicly visible state, Since the time at which the award

@@ -29,7 +29,8 @@ func checkJoiners(check func(what, s string) error) error {
 	return nil
 }
 
-// TestNamesMayHaveJoiners: the doubles allow none, and each of them everywhere.
+// TestNamesMayHaveJoiners: one broken double allows no joiner, and the others allow one
+// of them everywhere.
 func TestNamesMayHaveJoiners(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, checkJoiners(draw.CheckName))

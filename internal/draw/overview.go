@@ -9,7 +9,7 @@ import (
 type Overview struct {
 	// Pool has its prizes, unless there are more than requested.
 	Pool
-	// Money is what can be won now.
+	// Money holds the prizes that can be won now.
 	Money Money
 	// PrizeCount is the number of its prizes.
 	PrizeCount int64

@@ -65,7 +65,7 @@ type Pool struct {
 	Text string
 	// IsFair means that the pool has a public page of fairness.
 	IsFair bool
-	// Spent is what was spent of the budget of the rules in force.
+	// Spent is the spent amount of the budget of the rules in force.
 	Spent Spending
 	// DueAt is when the next item of the pool's agenda is due, the zero time for
 	// none.

@@ -26,8 +26,8 @@ func (r EncodedReceipt) AppendTo(b []byte) []byte { return append(b, r...) }
 func (d *Draw) HasReceiptToSign() bool { return d.Signer != nil && d.Signed == nil && !d.Replayed }
 
 // SignReceipts signs the receipts of draws of one plan, in order of their versions. It
-// must not be called before the plan is written: a receipt of awards that were undone
-// would convict the log.
+// must not be called before the plan is written: a receipt of undone awards would be
+// evidence against the log.
 func SignReceipts(draws []*Draw) error {
 	awards := make([][]Award, len(draws))
 	for i, d := range draws {

@@ -36,7 +36,7 @@ const (
 	AfterMax = 100_000
 )
 
-// Rules is a parsed rules document: what decides the draws of a pool in addition to its
+// Rules is a parsed rules document, which decides the draws of a pool together with its
 // stock. It never changes after parsing. No rules are a nil *Rules.
 type Rules struct {
 	// Win is the chance that a draw takes a unit of the urn, 1 if the document does not
@@ -123,7 +123,7 @@ type Limit struct {
 	Per Per
 }
 
-// LimitOf is what a limit counts.
+// LimitOf is the kind of turns that a limit counts.
 type LimitOf string
 
 // The things that limits count: requested units, awards of kind prize, awards of one

@@ -63,8 +63,8 @@ func TestSpread(t *testing.T) {
 	require.Len(t, items, 1)
 }
 
-// TestItemBodies: what an item plans can be read from its body, and a seal depends only
-// on the schedule.
+// TestItemBodies: the plan of an item can be read from its body, and a seal depends
+// only on the schedule.
 func TestItemBodies(t *testing.T) {
 	parsed, err := rules.Parse([]byte(`{"fallback":"none"}`))
 	require.NoError(t, err)

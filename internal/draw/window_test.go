@@ -59,7 +59,7 @@ func TestWindows(t *testing.T) {
 	require.True(t, draw.Per{}.Next(at, time.UTC).IsZero())
 }
 
-// clock returns what all instants of a calendar window have in common.
+// clock returns the part of a local time that all instants of a calendar window share.
 func clock(window string, local time.Time) [4]int {
 	year, month, day := local.Date()
 	_, offset := local.Zone()
@@ -75,8 +75,8 @@ func clock(window string, local time.Time) [4]int {
 	return [4]int{year, int(month), day}
 }
 
-// boundsOf finds a window by going through time minute by minute. It uses only what the
-// clock shows.
+// boundsOf finds a window by going through time minute by minute. It uses only the
+// local time.
 func boundsOf(window string, at time.Time, z *time.Location) (start, next time.Time) {
 	const step = time.Minute
 	same := func(t time.Time) bool { return clock(window, t.In(z)) == clock(window, at.In(z)) }

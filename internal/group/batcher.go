@@ -56,7 +56,7 @@ const (
 	// batchUnitsMax bounds the rows of one transaction: no draw joins a batch that
 	// already asks for this many units.
 	batchUnitsMax = 8192
-	// queuesMax and cachedPrizesMax bound what is cached of idle pools, so that the
+	// queuesMax and cachedPrizesMax bound the cached copies of idle pools, so that the
 	// next draw need not read a whole pool.
 	queuesMax       = 4096
 	cachedPrizesMax = 2_000_000

@@ -93,8 +93,8 @@ func TestBatcherSellsOutExactly(t *testing.T) {
 	}
 }
 
-// TestBatcherGathers: what waits while a batch is written is the next batch, within the
-// limits and in order of arrival.
+// TestBatcherGathers: the draws that wait while a batch is written are the next batch,
+// within the limits and in order of arrival.
 func TestBatcherGathers(t *testing.T) {
 	for _, goesOn := range []bool{false, true} {
 		l, stop := newLedger(poolOf("p", 1_000_000)), newDoor()
@@ -127,7 +127,7 @@ func TestBatcherGathers(t *testing.T) {
 	}
 }
 
-// TestBatcherOverload: a full queue refuses at once, and only what exceeds it.
+// TestBatcherOverload: a full queue refuses further draws at once, and no others.
 func TestBatcherOverload(t *testing.T) {
 	l, stop := newLedger(poolOf("p", 100), poolOf("q", 1)), newDoor()
 	l.before = stop.before
@@ -266,7 +266,7 @@ func TestSoldOutIsAsOldAsItsRead(t *testing.T) {
 	require.NoError(t, receive(t, ask(t.Context(), b, unnamed)).err)
 }
 
-// TestBatcherForgetsWhatItReadBefore: what was read before a restock is not
+// TestBatcherForgetsWhatItReadBefore: a state that was read before a restock is not
 // cached after it.
 func TestBatcherForgetsWhatItReadBefore(t *testing.T) {
 	for moved, restock := range map[bool]func(*Batcher){

@@ -58,8 +58,8 @@ func (b *Batcher) handOut(coded []*waiter) {
 }
 
 // withoutCode is the error of a draw that is committed and cannot be answered. The
-// caller of a known key hears of a missing key; of any new draw, that it may have
-// happened.
+// caller of a known draw gets the error of a missing seal key; the caller of a new draw
+// gets an error that says the draw may have happened.
 func (w *waiter) withoutCode(err error) error {
 	if w.draw.Replayed && draw.CodeOf(err) == draw.CodeSealKeyMissing {
 		missing := draw.Errorf(draw.CodeSealKeyMissing, "%s", draw.DetailOf(err))

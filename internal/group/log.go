@@ -120,7 +120,7 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		}
 		if w.Learn(known); w.Log.Known() != nil {
 			b.queue.asksFirst = askedFirstFor
-			w.state.CompareAndSwap(waiting, planned) // nobody may report any more that nothing happened
+			w.state.CompareAndSwap(waiting, planned) // from now on no answer may say that nothing happened
 		}
 	}
 	return nil

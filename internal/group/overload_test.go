@@ -18,7 +18,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// cost is what a store takes for a batch: up to varies times less or more.
+// cost is the time that a store takes for a batch, up to a factor of varies less or
+// more.
 type cost struct {
 	batch, each time.Duration
 	varies      float64

@@ -168,8 +168,8 @@ func (l *turnsRead) Turns(_ context.Context, _ *urn.Urn, needs []urn.Need) (*urn
 	return urn.NewFacts(needs), nil
 }
 
-// TestWaitingDrawsGetTheFailureReason: what waits after a batch that failed, and is never taken, has
-// that batch's reason, until a batch is decided.
+// TestWaitingDrawsGetTheFailureReason: draws that wait after a failed batch, and are
+// never taken, get that batch's reason, until a batch is decided.
 func TestWaitingDrawsGetTheFailureReason(t *testing.T) {
 	lost := &draw.Error{Code: draw.CodeOutcomeUnknown, Err: errors.New("the answer to a COMMIT")}
 	for _, c := range []struct {

@@ -41,7 +41,7 @@ func plan(t *testing.T, b *Batch, log Log) (*urn.Plan, error) {
 	return p, learn(t.Context(), p, log)
 }
 
-// learn is the part of a write that asks the log.
+// learn is the part of a write that reads the log.
 func learn(ctx context.Context, p *urn.Plan, log Log) error {
 	names := p.Unasked()
 	if len(names) == 0 {

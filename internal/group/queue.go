@@ -246,7 +246,7 @@ const (
 	askedFirstFor = 8
 )
 
-// take fills b with those who wait; false when nobody does.
+// take fills b with waiting draws, and returns false if there are none.
 func (q *queue) take(b *Batch) bool {
 	if len(q.held) > 0 {
 		b.fill(q.held[:1])

@@ -118,8 +118,8 @@ func (s *slowIssuer) Issue(ctx context.Context, b *Batch) error {
 	return err
 }
 
-// TestBatchHasOneWorker: while an issuer is on its way back from a batch, nobody else
-// touches that batch, although nobody waits for it any more.
+// TestBatchHasOneWorker: while an issuer returns from a batch, no other goroutine
+// touches that batch, although no caller waits for it any more.
 func TestBatchHasOneWorker(t *testing.T) {
 	l := newLedger(poolOf("p", 10))
 	l.goesOn = true

@@ -16,7 +16,7 @@ import (
 )
 
 // TestUntracedIsFree: without a tracer no step of a draw allocates for traces. The
-// double has a tracer.
+// control has a tracer.
 func TestUntracedIsFree(t *testing.T) {
 	provider := sdktrace.NewTracerProvider()
 	ctx, span := provider.Tracer("").Start(t.Context(), "request")

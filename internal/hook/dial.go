@@ -160,7 +160,8 @@ func (c *clients) close() {
 	c.secure.CloseIdleConnections()
 }
 
-// describe returns what is shown of an error: no byte of an answer, and no address.
+// describe returns the displayed text of an error. It contains no byte of an answer,
+// and no address.
 func describe(err error) string {
 	var network net.Error
 	var certificate *tls.CertificateVerificationError

@@ -48,7 +48,7 @@ func Types() []Type {
 // a step.
 type Place struct{ Version, Step int64 }
 
-// Event is what happened in a pool.
+// Event is an event in a pool.
 type Event struct {
 	Type Type
 	// At is the place that is reached when all events of this event's entry, or step,
@@ -139,8 +139,8 @@ type Deriver struct {
 // Start is the state of a pool before the first entry.
 type Start struct {
 	PoolID string
-	// Prizes have the stock of that version; IssuedAll is what all of them had issued. A
-	// prize that is added later has stock 0.
+	// Prizes have the stock of that version; IssuedAll is the number of units that all
+	// of them had issued. A prize that is added later has stock 0.
 	Prizes    []draw.Prize
 	IssuedAll int64
 	// Rules are those in force, nil for none; ReadRules reads those of a change.
@@ -260,7 +260,8 @@ func (d *Deriver) deriveMove(m *draw.Move) {
 	d.deriveLevel(p, left-m.Delta, left, m.Version, "", m.At)
 }
 
-// deriveLevel adds what follows from the level of a prize, which an entry has changed.
+// deriveLevel adds the events that follow from the level of a prize, which an entry has
+// changed.
 func (d *Deriver) deriveLevel(p *draw.Prize, before, after, version int64, drawID string, at time.Time) {
 	if p.IsEndless() || after >= before {
 		return

@@ -50,7 +50,7 @@ const (
 	WhyExhausted Why = "exhausted"
 )
 
-// Filter is what a hook wants to be sent.
+// Filter selects the events that are sent to a hook.
 type Filter struct {
 	// Types are the types of events; nil means all but award.lost.
 	Types []Type
@@ -64,7 +64,7 @@ type Hook struct {
 	ID  string
 	URL string
 	Filter
-	// IsOff and Why are what is stored of the state.
+	// IsOff and Why are the stored parts of the state.
 	IsOff bool
 	Why   Why
 	// Revision counts the changes of the hook. A relay that has read an older revision
@@ -76,7 +76,7 @@ type Hook struct {
 	FormerUntil    time.Time
 }
 
-// Status is what is shown of a hook besides its settings.
+// Status is the displayed state of a hook besides its settings.
 type Status struct {
 	State State
 	// Why is the reason of StateOff, and the place of StateForked.
@@ -88,7 +88,7 @@ type Status struct {
 	NextAt time.Time
 }
 
-// Lag is what a hook has not been sent yet.
+// Lag is the backlog of a hook: the events that were not sent yet.
 type Lag struct {
 	// Events is the number of entries of the history that have not been passed.
 	Events int64

@@ -92,7 +92,8 @@ func TestInnerAddressesAreNotDialled(t *testing.T) {
 	require.Zero(t, reached.Load())
 	require.Equal(t, "address refused", strict.Test(t.Context(), &Hook{URL: "https://localhost:" + port + "/", Secret: NewSecret()}, time.Now()).Error)
 
-	// The double judges the URL only, which is what a name and a redirect get past.
+	// The broken double checks only the URL, so that a name or a redirect evades the
+	// check.
 	loose := &http.Client{}
 	response, err := loose.Get("http://localhost:" + port + "/")
 	require.NoError(t, err)

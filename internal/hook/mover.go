@@ -120,9 +120,8 @@ func (m *mover) prepare(ctx context.Context, c Cursor) (next Cursor, hasMore boo
 	return c.Begun(NewMessageID(), to, id), hasMore, nil
 }
 
-// isForked reports whether what is at a cursor is not in the history, or in the steps, any
-// more.
-// A cursor that has sent nothing yet knows no entry.
+// isForked reports whether the entry or the step at a cursor is no longer in the
+// history or among the steps. A cursor that has sent nothing yet names no entry.
 func isForked(c *Cursor, p *Page) bool {
 	//double:passes-forks p.Head.Version < c.At.Version || p.Head.Step < c.At.Step || c.Last != "" && c.Last != p.Last => p == nil && c == nil
 	return p.Head.Version < c.At.Version || p.Head.Step < c.At.Step || c.Last != "" && c.Last != p.Last

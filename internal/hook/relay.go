@@ -31,7 +31,7 @@ const (
 	readMax = 10 * time.Second
 )
 
-// Feed is what the relay reads and writes of the database.
+// Feed has the reads and writes of the relay in the database.
 type Feed interface {
 	Senders
 	Source
@@ -59,7 +59,7 @@ type Source interface {
 	ReadPage(ctx context.Context, poolID string, after, upTo Place) (Page, error)
 }
 
-// Observer is notified of what the relay does.
+// Observer is notified of the relay's actions.
 type Observer interface {
 	// Attempted is called after each attempt.
 	Attempted(hookID string, a *Answer)
@@ -142,7 +142,7 @@ func (s *sending) pause(ctx context.Context, isLeft bool) error {
 	}
 }
 
-// poll begins what is due. isLeft reports whether pools wait for a free place.
+// poll begins the due pools. isLeft reports whether pools wait for a free place.
 func (s *sending) poll(ctx context.Context) (isLeft, isOn bool, err error) {
 	bounded, end := context.WithTimeout(ctx, readMax)
 	defer end()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// retryAfterMax bounds what a receiver may ask for.
+// retryAfterMax bounds the wait that a receiver may request.
 const retryAfterMax = 24 * time.Hour
 
 // waits returns the times between the attempts of a message, after the first.
@@ -33,7 +33,7 @@ func WaitAfter(failed int, asked time.Duration, part float64) (wait time.Duratio
 	return max(wait, min(asked, retryAfterMax)), true
 }
 
-// readRetryAfter returns what an answer asks for, 0 for nothing.
+// readRetryAfter returns the wait that an answer requests, 0 for none.
 func readRetryAfter(status int, h http.Header, now time.Time) time.Duration {
 	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
 		return 0

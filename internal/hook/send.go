@@ -16,7 +16,7 @@ type Answer struct {
 	Status int
 	Error  string
 	Took   time.Duration
-	// RetryAfter is what the receiver asks for.
+	// RetryAfter is the wait that the receiver requests.
 	RetryAfter time.Duration
 }
 

@@ -30,7 +30,7 @@ type wish struct {
 	byName bool
 }
 
-// wishFor reads what a caller states about a media type. The most precise range that
+// wishFor reads a caller's statement about a media type. The most precise range that
 // contains the type counts (RFC 9110): application/json before application/* before
 // */*. Parameters of types are not compared. Unreadable parts are ignored; a header
 // without a readable part accepts everything.

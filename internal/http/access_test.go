@@ -123,7 +123,7 @@ func judgeGuesses(s *Server) error {
 }
 
 // TestRightTokensAreNeverRefused: guesses of other callers do not affect a right token.
-// The double refuses everything from an address after too many guesses.
+// The broken double refuses everything from an address after too many guesses.
 func TestRightTokensAreNeverRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{}, withDrawToken)
@@ -236,7 +236,7 @@ func TestDemoRefusesPagesOfOtherSites(t *testing.T) {
 
 // TestFulfilReadsOnlyNamesOfPools: the role fulfil gets exactly id, name and state of
 // pools, and no tag, which is the revision; rules, agenda, changes and commitments are
-// refused. The doubles are the answers to an auditor.
+// refused. The controls are the answers to an auditor.
 func TestFulfilReadsOnlyNamesOfPools(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{}, withTokens(tokenOf("depot", access.Fulfil), tokenOf("eye", access.Auditor)))

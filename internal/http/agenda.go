@@ -83,7 +83,7 @@ func (s *Server) removeItem(c call) error {
 	})
 }
 
-// remove removes what a number in the path names.
+// remove removes the item that a number in the path names.
 func (c call) remove(param string, begin func() (context.Context, func(), error), remove func(ctx context.Context, number int64) error) error {
 	number, err := strconv.ParseInt(c.param(param), 10, 64)
 	if err != nil {
@@ -137,10 +137,10 @@ func (s *Server) importAgenda(c call) error {
 	return c.scheduled(&p)
 }
 
-// scheduled answers with what was planned.
+// scheduled answers with the planned items.
 func (c call) scheduled(p *draw.Planned) error { return c.writeJSON(c.planned(p)) }
 
-// planned sets the head of an answer that shows what was planned, and returns its body.
+// planned sets the head of an answer that shows planned items, and returns its body.
 func (c call) planned(p *draw.Planned) api.Planned {
 	c.replayed(p.Replayed)
 	c.createdItems(p.First)

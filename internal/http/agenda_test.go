@@ -141,7 +141,7 @@ func TestMomentIsPlanned(t *testing.T) {
 }
 
 // TestHiddenItemsAreOneLine: in every role, hidden items are a line for each prize and
-// list, without an instant. The done moment, which is shown whole, is the double.
+// list, without an instant. The control is the done moment, which is shown completely.
 func TestHiddenItemsAreOneLine(t *testing.T) {
 	s := newServer(t, &fake{}, withTokens(tokenOf("root", access.Admin), tokenOf("eve", access.Auditor)))
 	for _, token := range []string{"root-admin", "eve-auditor"} {

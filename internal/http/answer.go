@@ -38,7 +38,7 @@ func (s *Server) dropCopies(poolID string) {
 	s.fair.Drop(poolID)
 }
 
-// created sets the status 201 and the Location of what was created.
+// created sets the status 201 and the Location of the created object.
 func (c call) created(location string) {
 	c.gin.Writer.Header().Set("Location", location)
 	c.gin.Writer.WriteHeader(nethttp.StatusCreated)

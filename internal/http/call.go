@@ -135,12 +135,12 @@ func (c call) version() int64 {
 	return n
 }
 
-// isRead says whether the call changes nothing.
+// isRead means that the call changes nothing.
 func (c call) isRead() bool {
 	return c.route.method == nethttp.MethodGet || c.route.method == nethttp.MethodHead
 }
 
-// role is what a call needs of the caller's token, and what a token allows.
+// role is the role that a call requires, and the role of a token.
 type role = access.Role
 
 const (
@@ -150,7 +150,7 @@ const (
 	roleAuditor = access.Auditor
 	roleStock   = access.Stock
 	roleFulfil  = access.Fulfil
-	// roleReader is that of what auditors and fulfil read.
+	// roleReader is required by the calls that auditors and fulfil may make to read.
 	roleReader = access.Reader
 	roleAdmin  = access.Admin
 )

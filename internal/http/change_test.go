@@ -76,7 +76,8 @@ func TestPoolsAreSearched(t *testing.T) {
 	}
 }
 
-// TestCopyReachesTheStore: the answer has the new pool and the seals of what was planned.
+// TestCopyReachesTheStore: the answer has the new pool and the seals of the planned
+// items.
 func TestCopyReachesTheStore(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)

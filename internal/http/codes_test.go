@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// codesAsked is what a fake store was asked to do with codes.
+// codesAsked is the request about codes that a fake store got.
 type codesAsked struct {
 	draw.CodeImport
 	file    string

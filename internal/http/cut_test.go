@@ -215,7 +215,7 @@ func TestCutExportsLookBrokenThroughNginx(t *testing.T) {
 		s := undescribed(newServer(t, e.fake, func(c *Config) { c.Store = e }))
 		require.Error(t, cut(t, behindNginx(t, served(t, s)), wires()[1], export, func() { close(e.away) }), export[2])
 
-		// The double is a server that closes its connections as usual.
+		// The broken double is a server that closes its connections as usual.
 		e.away = make(chan struct{})
 		s = undescribed(newServer(t, e.fake, func(c *Config) { c.Store = e }))
 		usual := httptest.NewServer(s.Handler())

@@ -126,8 +126,8 @@ func isTimeout(err error) bool {
 	return ok && e.Timeout()
 }
 
-// noBody rejects a body, except an empty object. Clients that do not know that they
-// send nothing use chunks.
+// noBody rejects a body, except an empty object. Clients that do not know in advance
+// that the body is empty use chunks.
 func noBody(c call) error {
 	if c.gin.Request.ContentLength == 0 {
 		return nil

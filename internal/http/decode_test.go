@@ -216,7 +216,7 @@ func FuzzAdminBodies(f *testing.F) {
 	})
 }
 
-// requireGood checks that what reached the store may be stored.
+// requireGood checks that the values that reached the store may be stored.
 func requireGood(t *testing.T, asked any) {
 	t.Helper()
 	a, _ := asked.(acted)

@@ -163,7 +163,7 @@ func TestDescriptionIsWhole(t *testing.T) {
 	require.NoError(t, compare(c, newServer(t, &fake{}).routes(), problem.Table()))
 }
 
-// full makes answers show what they rarely have.
+// full makes answers show members that they rarely have.
 func full(c *Config) {
 	c.Catalogue = func() map[string]catalogue.Item {
 		said := catalogue.Item{Name: "N", Description: "D", Image: "https://x/i", Link: "https://x/l"}

@@ -26,7 +26,7 @@ type drawBody struct {
 	Receipt bool `json:"receipt"`
 }
 
-// postDraw is the hot path: every draw pays for what it does.
+// postDraw is the hot path: every draw pays for its costs.
 func (s *Server) postDraw(c call) error {
 	ctx := c.gin.Request.Context()
 	conn := conns.Of(ctx)

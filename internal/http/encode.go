@@ -65,7 +65,7 @@ func appendAward(b []byte, a *draw.Award, l *draw.Life) []byte {
 	return append(b, '}')
 }
 
-// appendLife writes what became of an award.
+// appendLife writes the life of an award.
 func appendLife(b []byte, l *draw.Life) []byte {
 	b = strconv.AppendBool(append(b, `,"needs_claim":`...), l.NeedsClaim)
 	b = appendTimeOrNull(append(b, `,"claim_until":`...), l.Until)

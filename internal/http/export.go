@@ -179,7 +179,7 @@ func (s *Server) poolVersion(c call) (int64, error) {
 	return pool.Version, err
 }
 
-// send sends what is in out and empties it.
+// send sends the content of out and empties it.
 func (c call) send(contentType string, out *bytes.Buffer) error {
 	if !c.gin.Writer.Written() {
 		c.gin.Writer.Header().Set("Content-Type", contentType)

@@ -57,7 +57,7 @@ func TestExportSearches(t *testing.T) {
 	require.Equal(t, asked, f.asked, "the fake's search goes through three versions")
 }
 
-// TestExportsOverHTTP: what the service's client reads is what the store has.
+// TestExportsOverHTTP: the service's client reads exactly the rows of the store.
 func TestExportsOverHTTP(t *testing.T) {
 	t.Parallel()
 	f := &fake{awards: []draw.Award{award("d1", "u1")}}

@@ -49,7 +49,7 @@ func (c call) fail(err error) {
 	c.writeShort(p.Status, *out)
 }
 
-// outcome returns what is known about a refused draw. The outcome none is a statement
+// outcome returns the known outcome of a refused draw. The outcome none is a statement
 // about the log: if a draw with a key is refused before the log was asked, an earlier
 // request may have made it. It is empty for calls that do not draw.
 func (c call) outcome(p problem.Problem, e *draw.Error) string {

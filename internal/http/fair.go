@@ -40,7 +40,7 @@ type fairAnswer struct {
 	Commitment *fairCommitment `json:"commitment"`
 }
 
-// fairCommitment is what a pool is committed to.
+// fairCommitment is the commitment of a pool.
 type fairCommitment struct {
 	Level string `json:"level"`
 	Note  string `json:"note"`

@@ -22,8 +22,9 @@ func (r ruled) Pool(ctx context.Context, id string) (draw.Pool, error) {
 // HadMoments makes the agenda of each pool one that has contained a moment.
 func (ruled) HadMoments(context.Context, string) (bool, error) { return true, nil }
 
-// TestFairFactsAreWhatPlayersMayKnow: chances, guarantee and budget only if the rules
-// disclose the odds, never counts, and nothing of a pool that is not turned on.
+// TestFairFactsAreWhatPlayersMayKnow: chances, guarantee and budget are shown only if
+// the rules disclose the odds, counts are never shown, and a pool whose page is off
+// shows nothing.
 func TestFairFactsAreWhatPlayersMayKnow(t *testing.T) {
 	t.Parallel()
 	const secrets = `1 in 20|777|After 13|"chance"|stock|remain"|issued|mallory`

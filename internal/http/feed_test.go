@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestFeedAnswers pins the forms of the feed, and what reaches the store.
+// TestFeedAnswers pins the forms of the feed, and the requests that reach the store.
 func TestFeedAnswers(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

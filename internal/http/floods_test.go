@@ -172,8 +172,9 @@ func TestReadsWaitForTheirTurn(t *testing.T) {
 	}
 }
 
-// TestTokensRankOnOpenCalls: on calls that anyone may make, a valid token has the bounds
-// of its role. The double reads no token there, so the call waits with all others.
+// TestTokensRankOnOpenCalls: on calls that anyone may make, a valid token has the
+// bounds of its role. The broken double reads no token there, so the call waits with
+// all others.
 func TestTokensRankOnOpenCalls(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{})

@@ -174,8 +174,8 @@ func TestGzipIsNotForAll(t *testing.T) {
 	}
 }
 
-// TestGzipOfBrokenStream: a stream that fails in its middle is cut, and what arrived is
-// not a complete gzip file. The service continues.
+// TestGzipOfBrokenStream: a stream that fails in its middle is cut, and the bytes that
+// arrived are not a complete gzip file. The service continues.
 func TestGzipOfBrokenStream(t *testing.T) {
 	g, s := newGrowing(t, 2500)
 	g.failAt = 2

@@ -20,7 +20,7 @@ import (
 	"drawsvc/internal/prizefile"
 )
 
-// importAsked is what a fake store was asked to import.
+// importAsked is the import that a fake store was requested to make.
 type importAsked struct {
 	draw.Import
 	file string
@@ -186,8 +186,8 @@ func TestExportsEscapeFormulas(t *testing.T) {
 	require.Contains(t, w.Body.String(), "formulas must be one of exact, escaped")
 }
 
-// TestPrizesAreAFile: the prizes as CSV are a file that an import reads, with what
-// remains as its stock.
+// TestPrizesAreAFile: the prizes as CSV are a file that an import reads, with the
+// remaining units as its stock.
 func TestPrizesAreAFile(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{})

@@ -55,7 +55,7 @@ func judgeRefusals(t *testing.T, addr string) error {
 }
 
 // TestRefusalsDoNotWaitForTheBody: refusals are sent at once, and the connection is
-// closed. The double answers as net/http does by default: after the body.
+// closed. The broken double answers as net/http does by default: after the body.
 func TestRefusalsDoNotWaitForTheBody(t *testing.T) {
 	t.Parallel()
 	s := undescribed(newServer(t, &fake{}, ofEveryRole))

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMalformedHTTPIsRefused: net/http itself answers what it cannot read as a request,
-// and closes the connection; no handler is called.
+// TestMalformedHTTPIsRefused: net/http itself answers bytes that are not a request, and
+// closes the connection; no handler is called.
 func TestMalformedHTTPIsRefused(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

@@ -18,7 +18,7 @@ import (
 	"drawsvc/internal/http/problem"
 )
 
-// observed is what is known of a route before any request.
+// observed holds the facts about a route that are known before any request.
 type observed struct {
 	route
 	requests *prometheus.CounterVec // by status, or by method and status if unmatched

@@ -253,7 +253,7 @@ func (w *logSender) Write(line []byte) (int, error) {
 	return n, err
 }
 
-// send sends what was written.
+// send sends the written bytes.
 func (w *logSender) send() error {
 	return w.pace.of(w.call, func() error {
 		_, err := w.chunk.WriteTo(w.call.gin.Writer)

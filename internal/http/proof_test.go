@@ -97,8 +97,8 @@ func TestCommitmentAnswer(t *testing.T) {
 		"stock_while_open":false,"receipts":false,"opened":null,"checkpoint":null,"reveal":null,"salts_erased":false,"seeds":"available"}`, string(got))
 }
 
-// TestProofAnswers pins the bytes of every call about proofs, and what reaches the
-// store.
+// TestProofAnswers pins the bytes of every call about proofs, and the requests that
+// reach the store.
 func TestProofAnswers(t *testing.T) {
 	for _, tc := range []struct {
 		method, target, body, contentType, answer string

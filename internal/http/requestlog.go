@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
-// admitted is what the log states about an admitted call: its actor, "" for anyone, and
-// its pool. The path of a caller without a token is not logged: it may contain
-// anything.
+// admitted holds the members of the log line of an admitted call: its actor, "" for
+// anyone, and its pool. The path of a caller without a token is not logged: it may
+// contain anything.
 type admitted struct{ actor, pool string }
 
 // admittedKey is the key of admitted in gin's context.

@@ -30,7 +30,7 @@ func (f fakeStore) Rules(_ context.Context, poolID string, version int64) (draw.
 	return r, f.note([2]any{poolID, version})
 }
 
-// setRules is what the store was asked to set.
+// setRules is the request to set rules that the store got.
 type setRules struct {
 	pool, document, actor string
 	versions              []int64
@@ -76,7 +76,8 @@ const (
 	rulesWords   = `[` + uniformWords + `,"Each user draws at most 3 times within any 7 days.","Players may read the odds."]`
 )
 
-// TestRulesAnswers pins the JSON of every call about rules, and what reaches the store.
+// TestRulesAnswers pins the JSON of every call about rules, and the requests that reach
+// the store.
 func TestRulesAnswers(t *testing.T) {
 	rules := someRules(t)
 	ruling := `{"pool":"p","version":9,"sha256":"` + rules.SHA256() + `","actor":"WHO","at":"2026-03-04T04:06:07.000890Z","rules":` + rulesJSON + `,"words":` + rulesWords + `}`

@@ -108,7 +108,8 @@ func (s *Server) delay() {
 }
 
 // drain keeps the listener open until the last draw is decided, so that new callers and
-// load balancers learn why they are rejected. Shutdown then waits for the answers.
+// load balancers get the reason why they are rejected. Shutdown then waits for the
+// answers.
 func (s *Server) drain(ctx context.Context, server *nethttp.Server) {
 	s.Log.Info("draining: draws under way finish, new ones are rejected")
 	draws, cancel := context.WithTimeout(ctx, s.limits.draws)

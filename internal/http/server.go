@@ -28,9 +28,9 @@ import (
 // ConnectionsUsual is the maximum number of connections if the Config has none.
 const ConnectionsUsual = 4096
 
-// Config is what a Server needs. Store, Drawer, all interfaces and functions, Tokens,
-// Request, Log, Registerer and Gatherer must be set, except Progress and those that
-// document a meaning of nil.
+// Config holds the settings and dependencies of a Server. Store, Drawer, all interfaces
+// and functions, Tokens, Request, Log, Registerer and Gatherer must be set, except
+// Progress and those that document a meaning of nil.
 type Config struct {
 	gate.Access
 	Limits
@@ -59,8 +59,8 @@ type Config struct {
 	// the headers; both are nil while tracing is off.
 	Tracer     trace.Tracer
 	Propagator propagation.TextMapPropagator
-	// Registerer registers the metrics of this package; Gatherer is what /metrics
-	// shows.
+	// Registerer registers the metrics of this package; Gatherer is the source of
+	// /metrics.
 	Registerer prometheus.Registerer
 	Gatherer   prometheus.Gatherer
 }
@@ -101,7 +101,7 @@ func (c *Config) check() error {
 type Server struct {
 	Config
 	engine *gin.Engine
-	// handler is the engine, or in tests what checks its answers.
+	// handler is the engine, or in tests a handler that checks its answers.
 	handler  nethttp.Handler
 	gate     *gate.Gate
 	refusals *refusals
@@ -110,7 +110,7 @@ type Server struct {
 	metrics  metrics
 	limits   limits
 	bounds   gate.Bounds
-	// feedPoll is what the calls that wait for awards share.
+	// feedPoll is the read that all calls which wait for awards share.
 	feedPoll feedPoll
 	// copies are of pools, odds of their odds, fair of their pages of fairness.
 	copies, odds, fair *packed.Cache

@@ -44,18 +44,18 @@ func heldBy(t *testing.T, addr string, callers int, headers string) (megabytes u
 		require.NoError(t, err)
 	}
 	runtime.GC()
-	runtime.GC() // what a pool keeps outlives the first
+	runtime.GC() // the data that a pool keeps outlives the first
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc >> 20, conns
 }
 
 // TestSlowReadersShareMemory: the callers of a pool of 10 MB hold only a few copies of
-// it. The double encodes it for each of them.
+// it. The broken double encodes it for each of them.
 func TestSlowReadersShareMemory(t *testing.T) { //nolint:paralleltest // measures the heap of the process
 	const callers, mostMB = 8, 45
 	f := &fake{}
-	s := undescribed(newServer(t, f, func(c *Config) { c.Store, c.RequestTimeout = bigStore{fakeStore{f}}, 30*time.Second })) // nothing else keeps what is sent
+	s := undescribed(newServer(t, f, func(c *Config) { c.Store, c.RequestTimeout = bigStore{fakeStore{f}}, 30*time.Second })) // nothing else keeps the sent bytes
 	s.bounds.Answers = gate.NewShares([gate.Ranks]int64{4 << 20, 8 << 20, 12 << 20, 16 << 20})
 	addr := served(t, s)
 	public, conns := heldBy(t, addr, callers, "/pools/big HTTP/1.1\r\nHost: localhost")

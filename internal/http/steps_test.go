@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// stepAsked is what a fake store was asked to do with steps.
+// stepAsked is the request about steps that a fake store got.
 type stepAsked struct {
 	draw.WantedStep
 	pool, actor, file string

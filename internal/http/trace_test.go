@@ -137,7 +137,7 @@ func TestExemplars(t *testing.T) {
 }
 
 // TestUntracedDrawsAllocateNothingMore: without a tracer, the allocations of a draw do
-// not depend on the headers of traces. The double is a service with a tracer.
+// not depend on the headers of traces. The control is a service with a tracer.
 func TestUntracedDrawsAllocateNothingMore(t *testing.T) {
 	allocated := func(changes setup, headers ...string) float64 {
 		s := newServer(t, &fake{}, func(c *Config) { c.Drawer = instant{} }, changes)

@@ -20,7 +20,7 @@ func whole(handle handler) handler {
 		conn.ResetOnClose(true)
 		defer func() {
 			switch {
-			case !c.gin.Writer.Written(): // what comes is a problem, with its length
+			case !c.gin.Writer.Written(): // the answer is a problem, with its length
 				conn.ResetOnClose(false)
 			case err != nil:
 				conn.Cut()
@@ -48,7 +48,7 @@ func flush(w nethttp.ResponseWriter) error {
 
 // gzipped compresses a handler's answers 200 for callers who accept gzip. Problems are
 // never compressed. A stream that fails in its middle gets no end of gzip either: the
-// connection is cut, and no caller takes it for complete.
+// connection is cut, and no caller can mistake the answer for a complete one.
 func (s *Server) gzipped(handle handler) handler {
 	return whole(func(c call) error {
 		plain := c.gin.Writer

@@ -151,8 +151,8 @@ func (a asked) read() ([]byte, error) {
 	return io.ReadAll(a.body)
 }
 
-// exports returns the exports of a pool: the path of each, and what its callers accept.
-// Those of JSON are pages.
+// exports returns the exports of a pool: the path of each, and its Accept header. Those
+// of JSON are pages.
 func exports() map[string]string {
 	return map[string]string{
 		"/admin/pools/p/awards?after=":              typeCSV,
@@ -165,8 +165,8 @@ func exports() map[string]string {
 	}
 }
 
-// writtenBodies returns what the handler writes for each export, after as many versions
-// as the text has bytes, by path and number.
+// writtenBodies returns the output of the handler for each export, by path and number,
+// after as many versions as the text has bytes.
 func writtenBodies(t *testing.T, s *Server) map[string][][]byte {
 	t.Helper()
 	bodies := map[string][][]byte{}
@@ -180,8 +180,8 @@ func writtenBodies(t *testing.T, s *Server) map[string][][]byte {
 	return bodies
 }
 
-// judgeWhole returns the exports that differ, over a wire, from what the handler
-// writes.
+// judgeWhole returns the exports whose bytes over the wire differ from the output of
+// the handler.
 func judgeWhole(t *testing.T, written map[string][][]byte, address string, w wire) (differing map[string]int) {
 	t.Helper()
 	differing = map[string]int{}

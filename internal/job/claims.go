@@ -12,7 +12,7 @@ import (
 // ClaimsName is the name of the job that ends awards which nobody has claimed in time.
 const ClaimsName = "claims"
 
-// Claimed is what the job ends awards of.
+// Claimed has the pools whose awards the job ends.
 type Claimed interface {
 	// PoolsWithClaims returns the pools whose rules have, or had, claims.
 	PoolsWithClaims(ctx context.Context) ([]string, error)

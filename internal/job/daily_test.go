@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// TestPinnedJobRunsOnItsHost: only its host runs the job. While the host is away nobody does, and
-// the row says since when.
+// TestPinnedJobRunsOnItsHost: only its host runs the job. While the host is down no
+// instance does, and the row states since when.
 func TestPinnedJobRunsOnItsHost(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what must happen.
+	// patience is how long a test waits for an expected event.
 	patience = 2 * time.Minute
 	poll     = 50 * time.Millisecond
 	// stale is how soon a run is taken over in tests. A working run gives up if it
@@ -190,8 +190,8 @@ func (u unguarded) BeginJob(_ context.Context, name, host string) (job.Run, bool
 	return job.Run{Job: name, Host: host, StaleAfter: time.Minute}, true, nil
 }
 
-// TestOneAtATimeWithoutALock: the row is enough to keep runs apart. The double that
-// does not read it is detected.
+// TestOneAtATimeWithoutALock: the row is enough to keep runs apart. The broken double
+// that does not read it is detected.
 func TestOneAtATimeWithoutALock(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}

@@ -114,8 +114,8 @@ type Row struct {
 	ChangedAt time.Time
 }
 
-// Run identifies a run: Token is its number in the job's history, and fences what the
-// run writes.
+// Run identifies a run: Token is its number in the job's history, and fences the writes
+// of the run.
 type Run struct {
 	Job   string
 	Token int64

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Rows is what the runner reads of the database.
+// Rows has the runner's reads of the database.
 type Rows interface {
 	// AddJobs adds the missing rows. Rows that no operator has changed get the schedule
 	// of the definition.
@@ -23,7 +23,7 @@ type Rows interface {
 	Jobs(ctx context.Context) (rows []Row, now time.Time, err error)
 }
 
-// Runs is what a run writes to the database.
+// Runs has the writes of a run to the database.
 type Runs interface {
 	// BeginJob begins a run for host if the row's Verdict is Due at that moment. An
 	// earlier run that has not ended is lost. begun is false if no run has begun.

@@ -98,7 +98,7 @@ func (s Schedule) nextOnWall(t time.Time) time.Time {
 	}
 }
 
-// asUTC returns the instant at which a clock in UTC shows what t shows.
+// asUTC returns the instant at which a UTC clock shows the local time of t.
 func asUTC(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }

@@ -48,8 +48,8 @@ func TestSchedulesOfASecondAreKept(t *testing.T) {
 }
 
 // TestATakenLockIsNotTriedWithoutPause: the runner that its run wakes finds that
-// another instance has the lock, and tries it again only at its next poll. The double,
-// which wakes after every try, is detected.
+// another instance has the lock, and tries it again only at its next poll. The broken
+// double, which wakes after every try, is detected.
 func TestATakenLockIsNotTriedWithoutPause(t *testing.T) {
 	t.Parallel()
 	for _, double := range []bool{false, true} {

@@ -86,7 +86,7 @@ type (
 		Stocked   *int64 `json:"stocked"`
 		Issued    int64  `json:"issued"`
 		Remaining *int64 `json:"remaining"`
-		// Given is the value of what was issued.
+		// Given is the value of the issued units.
 		Given string `json:"given"`
 	}
 )

@@ -14,8 +14,8 @@ import (
 // at is when these tests begin.
 var at = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// TestFrameEstimatesRateAndEndOfStock: awards per second over ten seconds, and the end of the stock at
-// what was issued over five minutes.
+// TestFrameEstimatesRateAndEndOfStock: awards per second over ten seconds, and the end
+// of the stock by the units that were issued over five minutes.
 func TestFrameEstimatesRateAndEndOfStock(t *testing.T) {
 	p, o := newPast(), some()[0]
 	o.Stocked, o.Issued, o.Awards = 10_000, 0, 0

@@ -8,7 +8,7 @@ import (
 
 const (
 	// rateOver is the period of a rate, forecastOver that of a forecast: the rate
-	// follows what happens, the forecast does not jump.
+	// follows short changes, and the forecast does not jump.
 	rateOver     = 10 * time.Second
 	forecastOver = 5 * time.Minute
 )
@@ -23,7 +23,7 @@ type reading struct {
 
 // counts are those of one pool.
 //
-// spent is what was spent of the budget, in cents.
+// spent is the spent amount of the budget, in cents.
 type counts struct{ awards, issued, spent int64 }
 
 func newPast() *past { return &past{} }

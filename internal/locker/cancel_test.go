@@ -63,7 +63,7 @@ func TestCallerGoneAtAnyMoment(t *testing.T) {
 					err = next.WithLock(t.Context(), key, nothing)
 				}
 				if draw.CodeOf(err) == draw.CodeLockUnavailable && silent < silentMax {
-					silent++ // a busy machine: the service may have granted what it did not answer in time
+					silent++ // a busy machine: the service may have granted a request that it did not answer in time
 					n, key = n-1, fmt.Sprint("late, ", silent)
 					continue
 				}

@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// guard is what all locks share: the queue in this process, re-entrance by context, the
-// watch over the lease, and the release.
+// guard is the part that all locks share: the queue in this process, re-entrance by
+// context, the watch over the lease, and the release.
 type guard struct {
 	backend backend
 	options Options

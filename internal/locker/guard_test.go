@@ -98,8 +98,8 @@ func TestFailedRenewalIsRepeated(t *testing.T) {
 	})
 }
 
-// The end of the caller's context does not end the lease while the work continues: what
-// was begun is committed under the lock.
+// The end of the caller's context does not end the lease while the work continues: work
+// that has begun is committed under the lock.
 func TestCallerGoneLeaseStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}

@@ -55,8 +55,8 @@ func (l *lease) term(o *Options) time.Duration {
 	return o.TTL
 }
 
-// driftOf returns what is subtracted from every term, because two clocks may run at
-// rates that differ by 1 %.
+// driftOf returns the time that is subtracted from every term, because the rates of two
+// clocks may differ by 1 %.
 func driftOf(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
 // detachContext returns a context for one request to a lock service. It outlives the caller's

@@ -15,7 +15,7 @@ const queueMax = 4096
 // connection or session would be mistaken for one owner.
 type queue struct {
 	mu sync.Mutex
-	// lines has an entry for each key that a caller holds or asks for: the turns of the
+	// lines has an entry for each key that a caller holds or requests: the turns of the
 	// callers that wait after it.
 	lines map[string][]chan struct{}
 }

@@ -92,7 +92,7 @@ func (r *redisLock) close() error {
 }
 
 // redisScripts are the scripts that a server runs atomically. KEYS are the lock and the
-// counter of tokens, ARGV the owner and what else is named.
+// counter of tokens, ARGV the owner and the other named values.
 type redisScripts struct {
 	// take returns {1, token}, or {0, rest of the holder's term in ms}.
 	take *redis.Script // ms

@@ -18,8 +18,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// lead is how far ahead the first item of an agenda is planned: the items after it are
-// planned meanwhile, even on a busy machine.
+// lead is how far ahead the first item of an agenda is planned: that is long enough to
+// plan the items after it, even on a busy machine.
 const lead = 2500 * time.Millisecond
 
 // drawnBefore is how long before the first item draws begin. Each of them is refused,

@@ -55,8 +55,8 @@ func cells() []cell {
 // instances is the number of services that share one database.
 const instances = 3
 
-// arena is one database and what several services need to share it. They have separate
-// stores and locks; an SQLite file has one store, because it has one process.
+// arena is one database with the data that several services need to share it. They have
+// separate stores and locks; an SQLite file has one store, because it has one process.
 type arena struct {
 	cell
 	url    string
@@ -118,7 +118,7 @@ func (a *arena) pool(t *testing.T, stocked ...int64) string {
 	return id
 }
 
-// settings are those of one service; a test edits what it needs.
+// settings are the settings of one service, which a test may change.
 type settings struct {
 	lockmode.Options
 	group.Limits
@@ -184,8 +184,8 @@ func (l *noLock) WithLock(ctx context.Context, _ string, fn func(context.Context
 	return fn(ctx, l.token.Add(1))
 }
 
-// TestImpossibleLockIsRefusedAtStart: what a dialect cannot give is refused at the start, not at
-// the first draw.
+// TestImpossibleLockIsRefusedAtStart: a lock that a dialect does not have is refused at
+// the start, not at the first draw.
 func TestImpossibleLockIsRefusedAtStart(t *testing.T) {
 	found := 0
 	for _, dialect := range stock.Dialects() {

@@ -266,7 +266,7 @@ func planShared(b *group.Batch, now time.Time, cached bool) *urn.Plan {
 	switch {
 	case plan == nil:
 		return nil
-	case !plan.IsPlain(): // what rules count is written in a separate transaction
+	case !plan.IsPlain(): // the turns that rules count are written in a separate transaction
 		b.Undo(plan)
 		return nil
 	case len(plan.Awards) == 0:

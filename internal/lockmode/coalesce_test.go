@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// sharing counts what shared transactions did, and may break them.
+// sharing counts the results of shared transactions, and may break them.
 type sharing struct {
 	lockmode.Sharer
 	applied *atomic.Int64
@@ -43,7 +43,7 @@ func (tx *sharingTx) Write(ctx context.Context, plans []*urn.Plan) ([]bool, erro
 	return tx.store.spoil(n, plans, apply)
 }
 
-// spoils are what may become of a shared transaction.
+// spoils are the failures that a shared transaction may have.
 func spoils() map[string]func(int64, []*urn.Plan, func() ([]bool, error)) ([]bool, error) {
 	lost := &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}
 	return map[string]func(int64, []*urn.Plan, func() ([]bool, error)) ([]bool, error){

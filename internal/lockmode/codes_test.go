@@ -158,7 +158,7 @@ func (s *shown) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) 
 }
 
 // testCodesUncommitted: writes that the database refuses, and draws that are refused,
-// read no code: what was read is an award's.
+// read no code: every code that was read belongs to an award.
 func testCodesUncommitted(t *testing.T, a *arena) {
 	pool, lines := a.coded(t, 3)
 	seen := &shown{Store: a.store(0), codes: map[string]bool{}}
@@ -294,7 +294,7 @@ type silent struct{}
 
 func (silent) HandOut(context.Context, string, []*draw.Draw) error { return nil }
 
-// TestCodesCondemnSilence: an answer without its code is condemned.
+// TestCodesCondemnSilence: the test fails for an answer without its code.
 func TestCodesCondemnSilence(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})

@@ -39,7 +39,8 @@ func (a *arena) committed(t *testing.T, epochs, length int64) string {
 }
 
 // testCommitted: three instances draw from one committed pool while stock and rules
-// change. Every version gives what the seed determines, according to both verifiers.
+// change. According to both verifiers, every version gives the result that the seed
+// determines.
 func testCommitted(t *testing.T, a *arena) {
 	pool := a.committed(t, 40, 50)
 	services := a.three(t)

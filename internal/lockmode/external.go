@@ -75,7 +75,7 @@ func (m *external) issue(ctx context.Context, b *group.Batch) error {
 // decideHeld decides batches under one hold of the lock.
 func (m *external) decideHeld(ctx context.Context, b *group.Batch, reset bool) error {
 	return m.locker.WithLock(ctx, b.Urn.PoolID, func(ctx context.Context, token int64) error {
-		b.TopUp() // what has arrived while this waited for the lock
+		b.TopUp() // the draws that have arrived while this batch waited for the lock
 		for n := 1; ; n++ {
 			fence := stock.Fence{Lock: m.name, Token: token, Reset: reset}
 			err := m.decider.decide(ctx, b, stock.TxOptions{Fence: fence}, true)

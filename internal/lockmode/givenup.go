@@ -96,7 +96,7 @@ func (g *givenUp) tick() {
 	}
 }
 
-// sumUp logs what was counted since the last sum, or the end of the series.
+// sumUp logs the counts since the last sum, or the end of the series.
 func (g *givenUp) sumUp() {
 	var all gaveUp
 	pools, reasons := map[string]bool{}, map[string]int{}

@@ -122,8 +122,8 @@ func obstacles(dialect string) map[string]obstacle {
 	return map[string]obstacle{"a held row": heldRow, "a rule of the schema": rule}
 }
 
-// TestFailedWritesDoNotChangePicks: whether a pick can be written does not
-// change what is picked (law 3).
+// TestFailedWritesDoNotChangePicks: whether a pick can be written does not change the
+// picks (law 3).
 func TestFailedWritesDoNotChangePicks(t *testing.T) {
 	t.Parallel()
 	for _, c := range cells() {

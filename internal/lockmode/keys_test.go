@@ -96,7 +96,7 @@ func testTens(t *testing.T, a *arena) {
 func testShut(t *testing.T, a *arena) {
 	pool := a.pool(t, 2)
 	s := a.serve(t, 0)
-	fresh := a.serve(t, 1) // knows nothing of the pool yet
+	fresh := a.serve(t, 1) // has not read the pool yet
 	first := receive(t, ask(t, s, named(pool, "k")))
 	require.NoError(t, first.err)
 	require.NoError(t, receive(t, ask(t, s, named(pool, "last"))).err)

@@ -38,8 +38,8 @@ func lockedLog(t *testing.T, a *arena) (clear func()) {
 	}
 }
 
-// TestTheLogCannotBeAsked: while the log is locked for everybody, a known key is in
-// doubt or the database unavailable, and the answer is not that the pool is busy.
+// TestTheLogCannotBeAsked: while another session locks the whole log, the answer to a
+// known key is "in doubt" or "database unavailable", and not that the pool is busy.
 func TestTheLogCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {

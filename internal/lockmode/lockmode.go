@@ -46,7 +46,7 @@ type Store interface {
 	Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) error
 }
 
-// Agendas carries out what was planned for pools.
+// Agendas carries out the agendas of pools.
 type Agendas interface {
 	// RunDue carries out the due items of a pool's agenda. Errors: a *draw.Error, or a
 	// *stock.Error with its class.

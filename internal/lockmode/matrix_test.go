@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// promise is what every mode keeps, with every lock, on every dialect.
+// promise is a promise that every mode keeps, with every lock, on every dialect.
 type promise struct {
 	name string
 	test func(*testing.T, *arena)

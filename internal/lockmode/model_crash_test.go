@@ -45,7 +45,7 @@ func (w *world) crash(rt *rapid.T) {
 	w.won(rt, r, d)
 }
 
-// modelSettle is how long a dying instance tries to settle what it lost.
+// modelSettle is how long a dying instance tries to settle draws whose result it lost.
 const modelSettle = 50 * time.Millisecond
 
 // dying is a store that is down after its first write, which it commits or not.

@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// model is what a pool must contain, in maps.
+// model is the expected content of a pool, in maps.
 type model struct {
 	state           draw.State
 	mode            string

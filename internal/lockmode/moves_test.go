@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestDrawsBesideMoves: an operator's tool that moves stock without a pause, and takes
-// no external lock, does not keep draws from their turn.
+// TestDrawsBesideMoves: an operator's tool that moves stock continuously, without an
+// external lock, does not starve draws.
 func TestDrawsBesideMoves(t *testing.T) {
 	for _, c := range []cell{
 		{mode: lockmode.Optimistic, dialect: "sqlite"}, {lockmode.External, "sqlite", "table"},

@@ -36,7 +36,7 @@ const (
 	duesMax = 200
 )
 
-// spent is what a batch has used so far.
+// spent holds the attempts and the time that a batch has used so far.
 type spent struct {
 	// attempts counts the attempts, except those that met a known key, because the next
 	// attempt finds that key, and those that carried out items of the agenda.
@@ -66,13 +66,14 @@ func (s *spent) add(class stock.Class) {
 	s.attempts++
 }
 
-// verdict is what to do after an attempt.
+// verdict is the next action after an attempt.
 type verdict int
 
 const (
 	// giveUp means that the batch cannot be decided.
 	giveUp verdict = iota
-	// retryNow means that what the last attempt needed is available at once.
+	// retryNow means that the resource that the last attempt lacked is available at
+	// once.
 	retryNow
 	// retryLater means to wait, so that attempts that collided do not meet again.
 	retryLater
@@ -80,7 +81,7 @@ const (
 	retryLocked
 )
 
-// next returns what follows an attempt that ended with the class.
+// next returns the next action after an attempt that ended with the class.
 func (p policy) next(class stock.Class, s spent) verdict {
 	switch class {
 	case stock.ClassConflict, stock.ClassUnavailable, stock.ClassKnownKey:

@@ -9,7 +9,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// TestPolicy: what follows an attempt, depending on how it ended and what was spent.
+// TestPolicy tests the next action after an attempt, depending on its result and on the
+// attempts and the time used.
 func TestPolicy(t *testing.T) {
 	const budget = 500 * time.Millisecond
 	locking := policy{attempts: attemptsMax, budget: budget}

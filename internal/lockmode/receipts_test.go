@@ -102,7 +102,7 @@ func testReceipts(t *testing.T, a *arena) {
 		require.Nil(t, again.draw.Signer)
 		require.Equal(t, string(lines[d.ID]), string(promised(a.store(i+2), &again.draw)))
 		redirects += bytes.Count(lines[d.ID], []byte(`"why":`))
-		// The double: a receipt under the current rules.
+		// The broken double is a receipt under the current rules.
 		again.draw.Signer, again.draw.Awards = signer, d.Awards
 		require.Nil(t, again.draw.Signed, "a replay is signed by itself")
 		if r := receiptOf(t, a.store(i), &again.draw); !strings.Contains(r.Note, string(lines[d.ID])) {

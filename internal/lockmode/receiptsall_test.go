@@ -19,8 +19,8 @@ import (
 // testReceiptsForAll: a pool that gives receipts gives one with every draw and every
 // replay, from every instance, also if the draw shares a transaction with draws of
 // other pools. An instance that cannot sign does not draw, and replays without one. The
-// log contains what they all promise. Draws of one commit are signed together, in order
-// of their versions, and replays by themselves.
+// log contains the lines that all receipts promise. Draws of one commit are signed
+// together, in order of their versions, and replays by themselves.
 func testReceiptsForAll(t *testing.T, a *arena) {
 	pool, plain := a.pool(t, 100, 200), a.pool(t, 300)
 	a.setState(t, 0, pool, draw.StatePaused)

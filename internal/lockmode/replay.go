@@ -86,7 +86,7 @@ func (r replayer) replay(ctx context.Context, b *group.Batch, failed error, sett
 	if err != nil || plan == nil {
 		return
 	}
-	if tx.Write(ctx, plan) != nil { // what was found may be less safe than what is acknowledged
+	if tx.Write(ctx, plan) != nil { // a found draw may be less safe than an acknowledged one
 		b.Undo(plan)
 		return
 	}

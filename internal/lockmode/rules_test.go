@@ -134,8 +134,8 @@ func testLimits(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// testRedirects: what a limit or the budget withholds becomes the fallback, and the
-// draw is granted.
+// testRedirects: if a limit or the budget withholds a prize, the draw is granted with
+// the fallback.
 func testRedirects(t *testing.T, a *arena) {
 	pool := a.ruled(t, 60, 60, `{"fallback":"none","limits":[{"of":"prize","prize":"gold","max":2}],"budget":{"max":"40.00"}}`)
 	services := a.three(t)

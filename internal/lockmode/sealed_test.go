@@ -22,7 +22,7 @@ import (
 )
 
 // deckCommitment is the commitment of all sealed decks: with its seed, it determines
-// what each version gives. Epochs end within the script's draws.
+// the result of each version. Epochs end within the script's draws.
 var deckCommitment = func() *proof.Commitment {
 	return &proof.Commitment{Origin: "draws.example.org/deck", Anchor: deckSeed().Before(30), Epochs: 30, EpochLength: 37, Size: deckVersion - 1}
 }()

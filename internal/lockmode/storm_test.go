@@ -106,7 +106,7 @@ func insist(ctx context.Context, services []*service, r draw.Request, busy func(
 	}
 }
 
-// units counts what was won, by prize.
+// units counts the won units, by prize.
 func (y *tally) units() map[string]int64 {
 	units := map[string]int64{}
 	for _, d := range y.won {

@@ -85,7 +85,7 @@ func answerLost(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 	return &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}
 }
 
-// commitLost commits nothing and does not say so.
+// commitLost commits nothing and reports no error.
 func commitLost(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	tx.Rollback()
 	return &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}

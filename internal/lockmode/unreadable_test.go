@@ -105,8 +105,8 @@ func (s blamingStore) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions)
 	return nil, draw.Wrap(draw.CodeInternal, draw.Errorf(draw.CodeInvalidRequest, "unknown member"), "the rules cannot be read")
 }
 
-// TestUnreadableCondemns: an instance that blames the caller for what is stored is
-// detected.
+// TestUnreadableCondemns: the test detects an instance that blames the caller for
+// stored data.
 func TestUnreadableCondemns(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})

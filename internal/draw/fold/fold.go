@@ -136,7 +136,7 @@ func ofMoments(a *draw.Award, v *urn.Verdict) []draw.Violation {
 	return nil
 }
 
-// underRules compares an award with what follows from the rules and what was drawn.
+// underRules compares an award with the result of the rules for the drawn unit.
 func underRules(a *draw.Award, v *urn.Verdict) []draw.Violation {
 	recorded := draw.Why("")
 	if a.Redirect != nil {

@@ -12,7 +12,7 @@ import (
 
 // Recomputation decides a pool's draws again, from the entries of its log in order, and
 // from the numbers of its versions. It uses the code that decides draws: the result of
-// [Recomputation.Next] is what the service must have given.
+// [Recomputation.Next] is the award that the service must have made.
 type Recomputation struct {
 	urn *urn.Urn
 	run *urn.Run

@@ -67,8 +67,8 @@ type lowDocument struct {
 // reading holds rules while their members are read in sequence.
 type reading struct{ draw.Rules }
 
-// Parse reads a rules document. An error has CodeInvalidRequest and names the member, its
-// line and its column. [draw.Rules.Check] checks what depends on the pool.
+// Parse reads a rules document. An error has CodeInvalidRequest and names the member,
+// its line and its column. [draw.Rules.Check] makes the checks that depend on the pool.
 func Parse(b []byte) (*draw.Rules, error) {
 	r, err := parseRules(b, draw.RulesMax)
 	return r, Place(err, b)

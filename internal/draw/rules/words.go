@@ -101,7 +101,7 @@ func isRightToLeft(r rune) bool {
 	return unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam)
 }
 
-// law adds what decides a draw.
+// law adds the law by which a draw is decided.
 func (w *words) law() {
 	r := w.rules
 	switch isStated := !w.ToPlayers || r.Disclose; {
@@ -118,7 +118,7 @@ func (w *words) law() {
 	}
 }
 
-// moments adds what a winning moment does.
+// moments adds the effect of a winning moment.
 func (w *words) moments() {
 	if w.HasMoments {
 		w.say("At winning moments, which nobody knows before, the next draw gets a prize, whatever the chances.")

@@ -11,10 +11,10 @@ import (
 
 // A draw whose name is not known passes gates, the urn and redirects, in this order.
 // Gates may refuse it and use no random number. The urn gives a unit or nothing.
-// Redirects never refuse: what may not be given is replaced by the guaranteed prize or
-// the fallback. A new rule is a function in one of the two lists below.
+// Redirects never refuse: a unit that may not be given is replaced by the guaranteed
+// prize or the fallback. A new rule is a function in one of the two lists below.
 
-// gates lists what may refuse a draw, in order.
+// gates lists the checks that may refuse a draw, in order.
 func gates() [9]func(*Plan, *Ask) error {
 	return [...]func(*Plan, *Ask) error{
 		(*Plan).gateOpen, (*Plan).gateClock, (*Plan).gateReadable, (*Plan).gateCodes, (*Plan).gateFilled, (*Plan).gateTicket, (*Plan).gateBlocked, (*Plan).gateLimits, (*Plan).gateStock,

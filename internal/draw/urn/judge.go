@@ -17,10 +17,10 @@ type Verdict struct {
 	IsFallback bool
 	// Passed is a limit that the award exceeds, nil for none.
 	Passed *draw.Limit
-	// IsPossible reports whether the urn can have given what was drawn.
+	// IsPossible reports whether the urn can have given the drawn unit.
 	IsPossible bool
-	// PrizeID is what the rules give for what was drawn, "" for nothing; Why is their
-	// reason.
+	// PrizeID is the prize that the rules give for the drawn unit, "" for none; Why is
+	// their reason.
 	PrizeID string
 	Why     draw.Why
 	// Moment is the item of the moment that the award took, 0 for none.
@@ -78,8 +78,8 @@ func (r *Run) passed(place int, counts []*tally) *draw.Limit {
 	return nil
 }
 
-// drawnOf returns the place of what the urn gave for an award, none for nothing, and
-// whether the urn could have given it.
+// drawnOf returns the place of the prize that the urn gave for an award, none if it
+// gave no unit, and whether the urn could have given it.
 func (r *Run) drawnOf(a *draw.Award, place int) (drawn int, lawful bool) {
 	t := r.urn.terms
 	drawn = place

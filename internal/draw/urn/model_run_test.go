@@ -102,7 +102,7 @@ func (b *bench) see(versions int) {
 	require.True(b, b.urn.Seen(b.snapshot(b.urn.Next(versions))))
 }
 
-// snapshot returns what a store would read at a head.
+// snapshot returns the data that a store would read at a head.
 func (b *bench) snapshot(h draw.Head) urn.Snapshot {
 	s := urn.Snapshot{State: draw.StateOpen, Head: h, At: b.model.at, Prizes: b.model.prizes, Rules: b.model.rules}
 	if r := b.model.rules; r != nil && r.Budget != nil {

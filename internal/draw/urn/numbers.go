@@ -32,8 +32,8 @@ type Seeds interface {
 	Last() int64
 }
 
-// Secrets are what a service has unsealed of one commitment. Numbers and signatures
-// belong to the same commitment.
+// Secrets are the unsealed secrets of one commitment. Numbers and signatures belong to
+// the same commitment.
 type Secrets struct {
 	// Seeds are the numbers, nil if they are unavailable.
 	Seeds Seeds
@@ -41,7 +41,7 @@ type Secrets struct {
 	Signer draw.Signer
 	// GivesReceipts reports whether every draw is answered with a receipt.
 	GivesReceipts bool
-	// AskedOf is what unsealed them, or could not.
+	// AskedOf identifies the keys that unsealed them, or could not.
 	AskedOf any
 }
 

@@ -121,8 +121,8 @@ func TestOddsOfAUser(t *testing.T) {
 	require.Equal(t, int64(3), s.GuaranteedIn)
 }
 
-// TestOddsAddUp: under any rules the sum of the chances is 1, and what the next draw
-// gets has a chance.
+// TestOddsAddUp: under any rules the sum of the chances is 1, and every possible result
+// of the next draw has a chance.
 func TestOddsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := newBench(t)

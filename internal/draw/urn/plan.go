@@ -60,7 +60,7 @@ type Raise struct {
 	Issued  int64
 }
 
-// outcome is what a plan decided for the request at the same index.
+// outcome is the decision of a plan on the request at the same index.
 type outcome struct {
 	// first and end delimit the draw's awards in Plan.Awards.
 	first, end int
@@ -244,7 +244,7 @@ func (p *Plan) Settle() {
 	}
 }
 
-// Spends reports whether the plan, once it is written, changes what was spent of a
+// Spends reports whether the plan, once it is written, changes the spent amount of a
 // budget.
 func (p *Plan) Spends() bool { return p.spends }
 

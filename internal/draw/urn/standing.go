@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Standing is what a user has used of the rules in force.
+// Standing is a user's use of the limits of the rules in force.
 type Standing struct {
 	Limits []LimitStanding
 	// Misses is the user's run of misses; GuaranteedIn is after how many draws one is
@@ -16,7 +16,7 @@ type Standing struct {
 	Blocked              bool
 }
 
-// LimitStanding is what a user has used of a limit.
+// LimitStanding is a user's use of one limit.
 type LimitStanding struct {
 	draw.Limit
 	// Used is 0 to Max even if a limit was lowered; Left is the rest.
@@ -26,8 +26,8 @@ type LimitStanding struct {
 	ResetsAt time.Time
 }
 
-// NeedsOf lists what [Urn.OutlookOf] and [Urn.Standing] need of a player: for each
-// limit with a window up to Max turns.
+// NeedsOf lists the turns of a player that [Urn.OutlookOf] and [Urn.Standing] need: for
+// each limit with a window up to Max turns.
 func (u *Urn) NeedsOf(p draw.Player) []Need {
 	needs := u.Needs([]*Ask{{Request: requestOf(p, u.PoolID)}})
 	for i := range needs {

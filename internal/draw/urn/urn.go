@@ -63,8 +63,8 @@ type Urn struct {
 	asked   bool
 
 	stream stream
-	// terms are the rules in force, nil for none; spending is what was spent under
-	// them.
+	// terms are the rules in force, nil for none; spending is the amount that was spent
+	// under them.
 	terms    *terms
 	spending Spending
 	// moments are those that are pending.
@@ -99,7 +99,7 @@ func (p *urnPrize) stock() int64 {
 	return p.stocked
 }
 
-// Snapshot is what a store read of a pool.
+// Snapshot is the state of a pool as a store read it.
 type Snapshot struct {
 	State draw.State
 	Mode  string
@@ -128,7 +128,7 @@ type Snapshot struct {
 	HasReadMoments bool
 	// Rules are the rules in force, nil for none.
 	Rules *draw.Rules
-	// Spending is what was spent of their budget.
+	// Spending is the spent amount of their budget.
 	Spending Spending
 }
 
@@ -413,7 +413,7 @@ func (f *fenwick) find(unit int64) int {
 // none is the place of no prize: nothing was drawn.
 const none = -1
 
-// Spending is what was spent of a budget. It is written with the plan that makes it.
+// Spending is the spent amount of a budget. It is written with the plan that makes it.
 type Spending = draw.Spending
 
 // rules returns the rules in force, nil for none.

@@ -50,7 +50,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// CloseIdleConnections is what http.Client expects of its transport.
+// CloseIdleConnections is the method that http.Client calls on its transport.
 func (t *Transport) CloseIdleConnections() {
 	if own, is := t.Next.(interface{ CloseIdleConnections() }); is {
 		own.CloseIdleConnections()

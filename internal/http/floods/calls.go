@@ -97,7 +97,7 @@ func probes() []Call {
 	return []Call{{"none", "GET", "/livez", "", ""}, {"none", "GET", "/readyz", "", ""}}
 }
 
-// honestDraw returns a draw of a user who floods nothing.
+// honestDraw returns a draw of a user outside the flood.
 func honestDraw() Call {
 	return Call{"draw", "POST", "/draw", "", `{"pool":"` + poolMany + `","user":"honest"}`}
 }

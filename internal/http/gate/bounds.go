@@ -43,10 +43,10 @@ type Bounds struct {
 	// Answers bounds the bytes of all long answers that are being sent: a caller that
 	// reads slowly holds its answer until the write timeout.
 	Answers *Shares
-	// PublicLogs and Proofs are what players may call: those of publicLogsMax and
-	// proofsMax. Each rank above has one more.
+	// PublicLogs and Proofs limit calls of players, to publicLogsMax and proofsMax.
+	// Each rank above has one more.
 	PublicLogs, Proofs *Shares
-	// Public limits what anybody reads from the database without a token.
+	// Public limits the reads from the database without a token.
 	Public *semaphore.Weighted
 }
 

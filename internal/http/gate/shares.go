@@ -8,7 +8,7 @@ import (
 	"drawsvc/internal/access"
 )
 
-// Rank orders callers by what their tokens allow.
+// Rank orders callers by the rights of their tokens.
 type Rank int
 
 // The ranks, from the lowest one. Ranks is their number.

@@ -14,7 +14,7 @@ import (
 
 var errWanted = errors.New("a higher rank wants the place")
 
-// taker is what is judged: a place that calls take.
+// taker is the tested thing: a place that calls take.
 type taker interface {
 	Take(ctx context.Context, of Rank, outranked error) (held context.Context, done func(), ok bool)
 }

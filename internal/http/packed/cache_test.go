@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestCacheReadsOnceAndEvicts: what is read at a time, kept, and dropped.
+// TestCacheReadsOnceAndEvicts tests which answers are read, kept and dropped.
 func TestCacheReadsOnceAndEvicts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, copiesAreKept)

@@ -117,7 +117,7 @@ func (w *Writer) Write(b []byte) (int, error) {
 // WriteString implements io.StringWriter.
 func (w *Writer) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
-// FlushError sends what was written, for http.ResponseController.
+// FlushError sends the written bytes, for http.ResponseController.
 func (w *Writer) FlushError() error {
 	if w.to != nil {
 		if err := w.to.Flush(); err != nil {

@@ -7,8 +7,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Explanation is what GET /problems/{code} returns for a code besides the table of
-// problems: what it means, and what to do.
+// Explanation is the part of the answer to GET /problems/{code} that is not in the
+// table of problems: the meaning of the code, and what to do.
 type Explanation struct{ Meaning, Remedy string }
 
 // The remedies that several codes share.
@@ -91,7 +91,7 @@ func Explanations() map[draw.Code]Explanation {
 	return all
 }
 
-// explanationsOfLives returns the lines of what becomes of awards.
+// explanationsOfLives returns the lines about the life of awards.
 func explanationsOfLives() map[draw.Code]Explanation {
 	return map[draw.Code]Explanation{
 		draw.CodeAwardNotFound: {"The pool has no award of this version, or the draw has no such award.", "Read the awards of the pool."},

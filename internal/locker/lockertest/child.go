@@ -40,7 +40,7 @@ func Main(m *testing.M) int {
 	return 0
 }
 
-// command is what the suite sends a process.
+// command is a command of the suite to a process.
 type command struct {
 	ID int
 	// Do is "hold", or for a requested hold, "release" or "cancel".
@@ -51,7 +51,7 @@ type command struct {
 	Wait time.Duration
 }
 
-// report is what the process reports about a hold.
+// report is a report of the process about a hold.
 type report struct {
 	ID int
 	// What is first "held", then "lost" if the context ended, and finally "done".

@@ -89,7 +89,7 @@ func (f *flawed) acquire(ctx context.Context, key, owner string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		ok, err := f.client.SetNX(context.Background(), key, owner, f.o.TTL).Result() // what the articles use
+		ok, err := f.client.SetNX(context.Background(), key, owner, f.o.TTL).Result() // the code of the articles
 		if err != nil {
 			return err
 		}

@@ -63,8 +63,8 @@ const (
 	pollsMin = 10
 )
 
-// wakeUps measures what waiters do: how often they ask the lock service while nothing
-// happens, and how many of them a release wakes.
+// wakeUps measures the requests of waiters: how often they query the lock service while
+// nothing happens, and how many of them a release wakes.
 func wakeUps(b *bench) error {
 	long := b.Subject
 	long.TTL = 20 * time.Second // so that no renewal counts as a wake-up

@@ -152,7 +152,7 @@ func (s Subject) Private(tb testing.TB) (url string, servers []*servertest.Serve
 	return kind + "://" + strings.Join(hosts, ",") + "/0", servers
 }
 
-// opened is a lock with what it needs to be closed.
+// opened is a lock with the resources to close after use.
 type opened struct {
 	locker.Lock
 	database database

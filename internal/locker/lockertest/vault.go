@@ -12,7 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// vault is what locks protect: a pool in a separate store, written with tokens.
+// vault is the resource that locks protect: a pool in a separate store, written with
+// tokens.
 type vault struct {
 	mu     sync.Mutex
 	store  *stock.Store

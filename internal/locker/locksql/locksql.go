@@ -64,8 +64,8 @@ type Row struct {
 	Seed      string // creates the row unless it is there
 }
 
-// NewRow returns the statements for a database with NOWAIT; they differ only in what an
-// INSERT does if the row exists.
+// NewRow returns the statements for a database with NOWAIT; they differ only in the
+// action of an INSERT if the row exists.
 func NewRow(p Pinned, isThere string) Row {
 	const wait = `SELECT 1 FROM lock_rows WHERE key_id = ? FOR UPDATE`
 	return Row{Pinned: p, Wait: wait, Try: wait + ` NOWAIT`, Seed: `INSERT INTO lock_rows (key_id, token) VALUES (?, 0) ON ` + isThere}

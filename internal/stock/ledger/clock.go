@@ -15,7 +15,7 @@ import (
 )
 
 // Clock estimates the database's clock. A fleet uses one clock, so that an award of one
-// instance does not look older than an earlier award of another instance. Clock does
+// instance does not appear older than an earlier award of another instance. Clock does
 // not follow a reading that leapt, compared with the time since this machine started.
 type Clock struct {
 	engine *engine.Engine

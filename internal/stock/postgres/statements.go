@@ -157,8 +157,8 @@ ORDER BY prizes.pool_id, prizes.added`
 	// and only if its log has none of the keys; a key that another session adds at the
 	// same time fails the insert. A row that another session is writing will not be at
 	// the planned version, so the statement does not wait for it, and two such
-	// statements never wait for each other. IS TRUE makes the planner look rows up in a
-	// hash: without statistics, joins of two lists would be nested loops.
+	// statements never wait for each other. IS TRUE makes the planner use a hash:
+	// without statistics, joins of two lists would be nested loops.
 	//double:versions-only AND pools.mark = planned.mark =>
 	sqlWriteShared = `WITH known AS (
 	SELECT k.pool_id FROM unnest($13::text[], $14::text[]) AS k (pool_id, draw_id)
