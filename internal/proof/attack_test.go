@@ -144,7 +144,7 @@ func attacks(w *world) []attack {
 	}
 }
 
-// recomputed replaces every award by what the seed gives at its present place.
+// recomputed replaces every award by the result of the seed at its present place.
 func recomputed(w *world, all []*Line) []*Line {
 	numbers, _ := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
 	v := &verifier{folding: folding{recompute: fold.NewRecomputation("spring", numbers, nil)}, commitment: w.commitment}
@@ -168,7 +168,7 @@ func recomputed(w *world, all []*Line) []*Line {
 	return all
 }
 
-// TestAttacks: what the files alone must prove, they prove even against an operator who
+// TestAttacks: the files prove all that they must prove, even against an operator who
 // signs everything again. An attack that they cannot prove passes, and a checkpoint
 // that was kept earlier reveals it. An outsider, who cannot sign, is found at once.
 func TestAttacks(t *testing.T) {

@@ -136,8 +136,8 @@ func (b *Beacon) Announces(round int64, at time.Time) bool {
 	return !b.At(round).Before(at.Add(time.Duration(announcedPeriods*b.Period) * time.Second))
 }
 
-// Mixed returns what the signature of a round mixes into the keys of a pool: its
-// SHA-256. It refuses a signature that is not the round's with CodeInvalidRequest.
+// Mixed returns the value that the signature of a round mixes into the keys of a pool:
+// its SHA-256. It refuses a signature that is not the round's with CodeInvalidRequest.
 func (b *Beacon) Mixed(r draw.Round) (mixed [sha256.Size]byte, err error) {
 	if !isSignature(r.Signature) {
 		return mixed, draw.Errorf(draw.CodeInvalidRequest, "the signature of a round must be %d lower-case hexadecimal digits", 2*signatureSize)

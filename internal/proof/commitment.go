@@ -74,8 +74,8 @@ func (c *Commitment) hex() string {
 	return hex.EncodeToString(hash[:])
 }
 
-// ParseCommitment reads the text of a commitment. It refuses a text that is not exactly
-// what [Commitment.Text] writes with CodeInvalidRequest.
+// ParseCommitment reads the text of a commitment. It refuses a text that differs from
+// the output of [Commitment.Text] with CodeInvalidRequest.
 func ParseCommitment(text string) (*Commitment, error) {
 	c := &Commitment{StockWhileOpen: strings.Contains(text, "\n"+stockWhileOpen)}
 	lines := strings.Split(strings.Replace(text, stockWhileOpen, "", 1), "\n") // its place is compared below

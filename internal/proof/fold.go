@@ -189,7 +189,7 @@ func (v *verifier) entry(l *Line) error {
 	return nil
 }
 
-// changed applies a line that changes what draws may get.
+// changed applies a line that changes the possible results of draws.
 func (v *verifier) changed(l *Line) error {
 	if err := v.steers(l); err != nil {
 		return err
@@ -460,8 +460,9 @@ func (v *verifier) opens(l *Line) error {
 	return nil
 }
 
-// steers checks an entry that changes what the numbers of later versions give. A pool
-// with a beacon accepts it while it is paused, and must then announce a round after it.
+// steers checks an entry that changes the results of the numbers of later versions. A
+// pool with a beacon accepts it while it is paused, and must then announce a round
+// after it.
 func (v *verifier) steers(l *Line) error {
 	c := v.commitment
 	if c.Beacon == nil || !v.isCommitted() || c.StockWhileOpen && l.Kind == KindStock || l.Kind == KindPrize && !v.revalues(l) {

@@ -20,7 +20,7 @@ import (
 // secret is the content of a file outside the folder.
 const secret = "root:secret:20780::::::"
 
-// misshapen returns, by name, what replaces a file of the folder.
+// misshapen returns, by name, the things that replace a file of the folder.
 func misshapen(t *testing.T) map[string]func(path string) error {
 	outside := filepath.Join(t.TempDir(), "shadow")
 	require.NoError(t, os.WriteFile(outside, []byte(secret+"\n"), 0o600))
@@ -160,7 +160,7 @@ func TestEqualCheckpointsAreVerifiedOnce(t *testing.T) {
 	}
 	require.LessOrEqual(t, counted.verified, 4, "the commitment, the checkpoint, the latest, and what was kept")
 
-	for signed, err := range SplitNotes(bytes.NewReader(files["checkpoints"].Data)) { // the double: each is opened
+	for signed, err := range SplitNotes(bytes.NewReader(files["checkpoints"].Data)) { // the broken double: each is opened
 		require.NoError(t, err)
 		if _, err := OpenCheckpoint(signed, counted); err != nil || counted.verified > 100 {
 			break
@@ -208,13 +208,13 @@ func TestNothingIsReadAfterTheLog(t *testing.T) {
 	require.Equal(t, int64(bytes.Count(log, []byte("\n")))+1, r.Entry)
 	require.LessOrEqual(t, folder.bytes, int64(2*(len(log)+LineMax)))
 
-	v := &verifier{files: folder} // the double: every line is read
+	v := &verifier{files: folder} // the broken double: every line is read
 	require.NoError(t, v.eachLine(func([]byte) error { return nil }))
 	require.Greater(t, folder.bytes, int64(32<<20))
 }
 
 // TestKeptCopyOfCheckpoints: a kept file may be a copy of the folder's checkpoints.
-// Each of them counts: the first or last one that contradicts the log convicts it.
+// Each of them counts: the first or last one that contradicts the log is a finding.
 func TestKeptCopyOfCheckpoints(t *testing.T) {
 	t.Parallel()
 	w := simple(t)

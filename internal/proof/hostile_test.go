@@ -185,8 +185,8 @@ func filesOf(t *testing.T, dir string) fstest.MapFS {
 	return files
 }
 
-// TestPackedLog: a packed log is verified as it is; a log that is cut off is a finding,
-// after what could be read.
+// TestPackedLog: a packed log is verified directly. A log that is cut off is a finding,
+// after the lines that could be read.
 func TestPackedLog(t *testing.T) {
 	t.Parallel()
 	files := simple(t).publishAll()

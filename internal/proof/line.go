@@ -48,7 +48,7 @@ type Line struct {
 	Ordinal int
 	Count   int
 	User    string
-	// Redirect is nil if the rules did not replace what was drawn.
+	// Redirect is nil if the rules did not replace the drawn unit.
 	Redirect *draw.Redirect
 	// Name is a prize's or a pool's new name. Value is the value of a prize, with two
 	// decimals. Among stock lines, only the first line of a prize has both members.

@@ -48,8 +48,8 @@ type members struct {
 // LineMax is the maximum length of a line, in bytes: rules are the longest.
 const LineMax = 4 * draw.RulesMax
 
-// ParseLine reads one line with its end. It refuses a line that is not exactly what
-// [Line.Append] writes with CodeInvalidRequest.
+// ParseLine reads one line with its end. It refuses a line that differs from the output
+// of [Line.Append] with CodeInvalidRequest.
 func ParseLine(b []byte) (*Line, error) {
 	var m members
 	if err := json.Unmarshal(b, &m, json.RejectUnknownMembers(true)); err != nil {

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestHashesAreASet: the set contains what was added, and nothing else, however small
-// and however many the hashes are.
+// TestHashesAreASet: the set contains the added hashes and no others, however small and
+// however many they are.
 func TestHashesAreASet(t *testing.T) {
 	for _, span := range []uint64{50, 5000, 1 << 40} {
 		var s hashes

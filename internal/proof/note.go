@@ -36,8 +36,8 @@ func (c *Checkpoint) Text() string {
 	return fmt.Sprintf("%s\n%d\n%s\n", c.Origin, c.Size, base64.StdEncoding.EncodeToString(c.Root[:]))
 }
 
-// ParseCheckpoint reads the text of a checkpoint. It refuses a text that is not exactly
-// what [Checkpoint.Text] writes with CodeInvalidRequest.
+// ParseCheckpoint reads the text of a checkpoint. It refuses a text that differs from
+// the output of [Checkpoint.Text] with CodeInvalidRequest.
 func ParseCheckpoint(text string) (*Checkpoint, error) {
 	c := &Checkpoint{}
 	var root string
@@ -127,10 +127,10 @@ func Verifier(key string) (note.Verifier, error) {
 // JoinNotes joins signed notes by one empty line.
 func JoinNotes(notes [][]byte) []byte { return bytes.Join(notes, []byte("\n")) }
 
-// SplitNotes yields the notes that [JoinNotes] has joined, one after another, because a
-// long campaign has a checkpoint for each second. It ends after its first error: that
-// of reading, or CodeInvalidRequest, also for a note of more than NoteMax bytes. A note
-// is valid until the next.
+// SplitNotes yields the notes that [JoinNotes] has joined. It yields them one by one,
+// because a long campaign has a checkpoint for each second. It ends after its first
+// error: that of reading, or CodeInvalidRequest, also for a note of more than NoteMax
+// bytes. A note is valid until the next.
 func SplitNotes(joined io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReader(joined)

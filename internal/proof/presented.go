@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Presented is what a caller presents of a draw: a receipt, or an answer with a receipt
-// to POST /draw or GET /pools/{pool}/draws/{draw}/receipt.
+// Presented is the evidence of a draw that a caller presents: a receipt, or an answer
+// with a receipt to POST /draw or GET /pools/{pool}/draws/{draw}/receipt.
 type Presented struct {
 	Receipt Receipt
 	// Proof is nil if there is none.
@@ -31,7 +31,7 @@ type presentedAward struct {
 	At      time.Time `json:"at"`
 }
 
-// ParsePresented reads what a caller presents. Error: CodeInvalidRequest.
+// ParsePresented reads the evidence that a caller presents. Error: CodeInvalidRequest.
 func ParsePresented(b []byte) (*Presented, error) {
 	var answer struct {
 		Draw    string           `json:"draw"`

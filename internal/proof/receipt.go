@@ -11,7 +11,7 @@ import (
 )
 
 // Receipt promises that a pool's log has the lines of one draw. Its holder can open
-// their tags, and convict a log that lacks one of them. A receipt that is signed alone
+// their tags, and prove that a log lacks one of them. A receipt that is signed alone
 // has a Note. A receipt that is signed together with others of its commit has a Text
 // and a Batch.
 type Receipt struct {

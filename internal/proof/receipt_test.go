@@ -103,7 +103,8 @@ func TestReceiptsAreTheLog(t *testing.T) {
 }
 
 // TestReceiptsCatch: the files do not show swapped owners, dropped draws or cut-off
-// draws; a receipt of a user who lost by it does. Another user's receipt finds nothing.
+// draws. The receipt of an affected user shows them. Another user's receipt finds
+// nothing.
 func TestReceiptsCatch(t *testing.T) {
 	w := simple(t)
 	honest := w.publishAll()
@@ -132,8 +133,8 @@ func TestReceiptsCatch(t *testing.T) {
 	}
 }
 
-// TestProofsAreKept: a receipt with its proof, reformatted over several lines, convicts
-// a log that contradicts the proof's checkpoint, even after the draw.
+// TestProofsAreKept: a receipt with its proof, reformatted over several lines, shows
+// that a log contradicts the proof's checkpoint, even after the draw.
 func TestProofsAreKept(t *testing.T) {
 	w := simple(t)
 	honest := w.publishAll()

@@ -178,8 +178,9 @@ func TestBatchesStayShort(t *testing.T) {
 	require.Greater(t, longest, 600)
 }
 
-// TestTwoTextsOfOneDraw: two receipts of one draw with different texts convict the key,
-// even if the log agrees with one of them. The same text in both forms does not.
+// TestTwoTextsOfOneDraw: two receipts of one draw with different texts show that the
+// key was misused, even if the log agrees with one of them. The same text in both forms
+// does not.
 func TestTwoTextsOfOneDraw(t *testing.T) {
 	w := simple(t)
 	files := w.publishAll()

@@ -13,7 +13,7 @@ func Reveal(seed Seed, place int64) string {
 	return fmt.Sprintf("%d %s\n", place, hex.EncodeToString(seed[:]))
 }
 
-// ParseReveal reads what [Reveal] wrote. Error: CodeInvalidRequest.
+// ParseReveal reads the output of [Reveal]. Error: CodeInvalidRequest.
 func ParseReveal(text string) (seed Seed, place int64, err error) {
 	var encoded string
 	_, err = fmt.Sscanf(text, "%d %s\n", &place, &encoded)

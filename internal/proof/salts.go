@@ -80,7 +80,7 @@ func (s Salts) Seal(version int64, body string) string {
 
 // tag: neither a draw's name nor a user contains a line's end.
 func (s Salt) tag(label, name string) string {
-	const room = 256 // so that most of what is hashed needs no allocation
+	const room = 256 // so that most hashed texts need no allocation
 	sum := sha256.Sum256(append(append(append(make([]byte, 0, room), s[:]...), label...), name...))
 	var text [tagTextSize]byte
 	base64.RawURLEncoding.Encode(text[:], sum[:tagSize])

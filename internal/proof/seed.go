@@ -27,7 +27,7 @@ func (s Seed) Before(steps int64) Seed {
 	return s
 }
 
-// drawKeyLabel begins what the key of an epoch is derived from.
+// drawKeyLabel begins the input from which the key of an epoch is derived.
 const drawKeyLabel = "drawsvc draw key v1\n"
 
 // Key returns the key of the numbers of an epoch, from 0: seed is the chain's seed
@@ -54,7 +54,7 @@ type Numbers struct {
 	seeds []Seed
 	keyed urn.Keyed
 	epoch int64
-	// beacon is what the latest opening mixes in.
+	// beacon is the value that the latest opening mixes in.
 	beacon [sha256.Size]byte
 }
 

@@ -44,8 +44,8 @@ const (
 	RuleMoment = "moment"
 	// RuleRefused is broken by an award of a draw that had to be refused.
 	RuleRefused = "refused"
-	// RuleAward is broken by an award that differs from what the seed and the rules
-	// give.
+	// RuleAward is broken by an award that differs from the result of the seed and the
+	// rules.
 	RuleAward = "award"
 	// RuleCheckpoint is broken by a root that the log does not have.
 	RuleCheckpoint = "checkpoint"
@@ -57,7 +57,7 @@ const (
 	RuleReceipt = "receipt"
 )
 
-// VerifyOptions are what a verification uses besides the folder.
+// VerifyOptions are the inputs of a verification besides the folder.
 type VerifyOptions struct {
 	// Key is the pool's verifier key; "" trusts the key in the folder.
 	Key string
@@ -80,7 +80,7 @@ type Report struct {
 	// Entries is the number of valid lines.
 	Entries int64 `json:"entries"`
 	// Entry is the first line that is invalid, 0 if none was read; Rule and Detail
-	// state what it breaks.
+	// state the broken rule.
 	Entry  int64  `json:"entry"`
 	Rule   string `json:"rule"`
 	Detail string `json:"detail"`
@@ -143,8 +143,8 @@ type verifier struct {
 	key        note.Verifier
 	commitment *Commitment
 	numbers    *Numbers // nil before the reveal
-	// witnesses are the witnesses that the folder names; sightings is what the
-	// witnesses of the options saw.
+	// witnesses are the witnesses that the folder names; sightings are the checkpoints
+	// that the witnesses of the options have signed.
 	witnesses []*Witness
 	sightings map[*Witness][]sighting
 	checkpoints

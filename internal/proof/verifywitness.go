@@ -58,7 +58,7 @@ func (v *verifier) cosigned(signed []byte, c *Checkpoint) error {
 // sighting is a log of some size that a witness saw, at a time of whole seconds.
 type sighting struct{ size, at int64 }
 
-// foreseen checks that each witness saw the announcement of a round before the round
+// foreseen checks that each witness signed the announcement of a round before the round
 // came: otherwise the operator may have chosen a known round.
 func (v *verifier) foreseen(a announcement) error {
 	for _, w := range v.options.Witnesses {
@@ -69,8 +69,8 @@ func (v *verifier) foreseen(a announcement) error {
 	return nil
 }
 
-// readKept reads what the caller kept. An invalid note proves nothing, so it is a
-// finding too.
+// readKept reads the checkpoints that the caller kept. An invalid note proves nothing,
+// so it is a finding too.
 func (v *verifier) readKept() error {
 	own, err := v.read("commitment")
 	if err != nil {

@@ -41,7 +41,7 @@ type world struct {
 	numbers    *Numbers
 	beacon     *Beacon  // nil for none
 	latest     int64    // the round that was announced last
-	old        [32]byte // what an earlier opening has mixed in
+	old        [32]byte // the value that an earlier opening has mixed in
 	chain      *drand.Chain
 	whileOpen  bool
 	checks     [][]byte
@@ -99,7 +99,7 @@ func (w *world) move(id string, delta, stocked int64) {
 	w.entries = append(w.entries, draw.Entry{Move: &draw.Move{Version: v, PrizeID: id, Delta: delta, Stocked: stocked, Reason: "re\"stock", At: w.at}})
 }
 
-// restock moves a prize's stock, not below what was issued.
+// restock moves a prize's stock, but not below the issued units.
 func (w *world) restock(id string, delta int64) {
 	for i := range w.pool.Prizes {
 		if p := &w.pool.Prizes[i]; p.ID == id && p.Stocked+delta >= p.Issued && delta != 0 {
@@ -237,7 +237,7 @@ func (w *world) check() []byte {
 	return signed
 }
 
-// files returns what the operator publishes, signed for the given log.
+// files returns the files that the operator publishes, signed for the given log.
 func (w *world) files(log []byte, checks [][]byte) fstest.MapFS {
 	tree := treeOf(log)
 	last, err := Sign((&Checkpoint{Origin: worldOrigin, Size: tree.Size(), Root: tree.Root()}).Text(), w.signer)

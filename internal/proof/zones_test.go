@@ -14,8 +14,8 @@ import (
 )
 
 // TestVerifiersSayTheirZones: both verifiers report which time zones they use and which
-// the folder names, whatever its file contains. No finding depends on it: the double, a
-// verifier that judges the folder by that file, refuses folders without it.
+// the folder names, whatever its file contains. No finding depends on it. The broken
+// double, a verifier that depends on that file, refuses folders without it.
 func TestVerifiersSayTheirZones(t *testing.T) {
 	t.Parallel()
 	files := lived(t, 20, 3).publishAll()

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// disk is the folder of one pool. Everybody may read what it writes. No link leads out
-// of the publisher's folder: otherwise the owner of a web server's folder could direct
-// a publisher to files of others.
+// disk is the folder of one pool. Everybody may read the files that it writes. No link
+// leads out of the publisher's folder: otherwise the owner of a web server's folder
+// could direct a publisher to files of others.
 type disk struct {
 	root *os.Root // the publisher's folder
 	dir  string   // the pool's folder, in it
@@ -99,7 +99,7 @@ func (d *disk) write(name string, content []byte) error {
 // after settle.
 func (d *disk) replace(name string, content []byte) error { return d.replaceBy(name, whole(content)) }
 
-// replaceBy is replace with what write writes.
+// replaceBy is replace with the output of write.
 func (d *disk) replaceBy(name string, write func(io.Writer) error) error {
 	return d.put(name, write, (*os.File).Sync)
 }
@@ -112,7 +112,7 @@ func whole(content []byte) func(io.Writer) error {
 	}
 }
 
-// put creates a file with what write writes, and renames it after end has succeeded.
+// put creates a file with the output of write, and renames it after end has succeeded.
 func (d *disk) put(name string, write func(io.Writer) error, end func(*os.File) error) error {
 	path := d.path(name)
 	if err := d.folder(filepath.Dir(path)); err != nil {
@@ -236,8 +236,9 @@ func (d *disk) settle() error {
 	return nil
 }
 
-// giveUp drops what was written and not settled: the next pass writes it again, or
-// something else. Files to be removed stay, because their replacement may not exist.
+// giveUp drops files that were written and not settled: the next pass writes them
+// again, or writes other content. Files to be removed stay, because their replacement
+// may not exist.
 func (d *disk) giveUp() {
 	d.fresh, d.stale = d.fresh[:0], d.stale[:0]
 }

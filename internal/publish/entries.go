@@ -31,8 +31,8 @@ type entries struct {
 // exist reports whether lines were already published.
 func (e *entries) exist() bool { return e.disk.has(logName) }
 
-// open counts the lines of the file, and removes what follows the first most lines, and
-// an incomplete line.
+// open counts the lines of the file. It removes an incomplete line, and all lines after
+// the first most.
 func (e *entries) open(most int64) error {
 	e.isOpen, e.size, e.block = true, 0, nil
 	f, err := e.disk.open(logName)

@@ -99,7 +99,7 @@ func killedAndWell(t *testing.T, live bool, at int) bool {
 	for size := range kept {
 		last = max(last, size)
 	}
-	if at%2 == 0 { // a failover lost what was not signed
+	if at%2 == 0 { // a failover lost the unsigned entries
 		r.from = last + 1
 	}
 	before := map[int64]string{}

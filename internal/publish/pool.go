@@ -47,7 +47,7 @@ type Head struct {
 	Reveal                  []byte
 }
 
-// ErrForked means that the rows differ from what was signed.
+// ErrForked means that the rows differ from the signed log.
 var ErrForked = errors.New("publish: the rows of a pool are not those that were signed")
 
 // batchMax is how many entries are read, and signed, at once.
@@ -75,7 +75,7 @@ type pool struct {
 	checked int64
 	// writable means that the rows come from a server that could have been written to.
 	writable bool
-	// forked is not nil once the rows differ from what was signed.
+	// forked is not nil once the rows differ from the signed log.
 	forked error
 }
 
@@ -165,13 +165,13 @@ func (p *pool) due(head *Head) bool {
 	return isNew && (time.Since(p.at) >= p.options.Every || head.Revision > p.size())
 }
 
-// follow publishes what was added to a pool since it was published. Errors: ErrForked,
-// and those of the source and of files.
+// follow publishes the entries that were added to a pool since it was last published.
+// Errors: ErrForked, and those of the source and of files.
 func (p *pool) follow(ctx context.Context, of *Pool, head *Head) (err error) {
 	defer func() {
 		if err != nil {
 			p.disk.giveUp()
-			p.entries.isOpen = false // lines and bundles may be among what the next pass writes again
+			p.entries.isOpen = false // the next pass may write lines and bundles again
 		}
 	}()
 	p.tiles.reset(p.tiles.signed)

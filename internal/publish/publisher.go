@@ -43,7 +43,7 @@ type Options struct {
 type Database interface {
 	// Heads returns the heads of all pools that are published.
 	Heads(ctx context.Context) ([]Head, error)
-	// Pool returns what the log of a pool is made from.
+	// Pool returns the source of a pool's log.
 	Pool(ctx context.Context, id string) (*Pool, error)
 }
 
@@ -110,9 +110,9 @@ const tickMax = time.Second
 // Tick returns the time between two passes.
 func (p *Publisher) Tick() time.Duration { return min(tickMax, p.options.Every) }
 
-// Pass publishes what was added to the pools since the last pass. A pool that fails
-// does not stop the others. If all is set, it also compares everything that is
-// published with its rows. Errors: ErrForked, in every pass, for pools for which
+// Pass publishes the entries that were added to the pools since the last pass. A pool
+// that fails does not stop the others. If all is set, it also compares everything that
+// is published with its rows. Errors: ErrForked, in every pass, for pools for which
 // nothing more is signed, and those of the database and of files.
 func (p *Publisher) Pass(ctx context.Context, db Database, all bool) error {
 	heads, err := db.Heads(ctx)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// agendaEvery is how often an instance looks for due items in pools from which
-	// nobody draws: it is the maximum delay of those items.
+	// agendaEvery is the interval at which an instance looks for due items in pools
+	// without draws: it is the maximum delay of those items.
 	agendaEvery = time.Second
 	// agendaMax bounds one round: after a downtime many items may be due.
 	agendaMax = time.Minute

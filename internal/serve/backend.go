@@ -117,7 +117,7 @@ func (b backend) ExportProof(ctx context.Context, poolID string, create func(nam
 		api.ZonesFile: proof.Zones(),
 	}
 	for _, name := range api.ProofFiles() {
-		if len(content[name]) == 0 { // the log, and what is not revealed yet
+		if len(content[name]) == 0 { // the log, and the parts that are not revealed yet
 			continue
 		}
 		w, err := create(name)

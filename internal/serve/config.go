@@ -307,7 +307,7 @@ func (c *Config) validateAddress(loopback bool, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// needsDrawToken reports whether nothing determines yet who may draw.
+// needsDrawToken reports whether no setting determines yet which callers may draw.
 func (c *Config) needsDrawToken() bool { return !c.tokens.keeper.Closed() && !c.publicDraw }
 
 // isLoopback reports whether only this machine reaches host. The empty host is every

@@ -23,7 +23,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// demoActor is recorded with what the demo creates.
+// demoActor is the actor of the demo's changes.
 const demoActor = "serve --demo"
 
 // demoPrizes returns the prizes of the demo's pools.

@@ -117,7 +117,7 @@ func (m *hookMetrics) watch(store *stock.Store) (stop func()) {
 	})
 }
 
-// newRelay returns what sends events.
+// newRelay returns the relay that sends events.
 func newRelay(sender *hook.Sender, store *stock.Store, m *hookMetrics, log *slog.Logger) *hook.Relay {
 	return &hook.Relay{Feed: store, Sender: sender, Observer: m, Log: log, Now: store.Now, HasHooks: store.HasHooks}
 }

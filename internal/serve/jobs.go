@@ -142,7 +142,8 @@ func startJobs(ctx context.Context, c *Config, store *stock.Store, r prometheus.
 }
 
 // askForCatalogue requests a run if the stored catalogue came from another address,
-// unless the job is off: an operator who has switched it off wants no fetch.
+// unless the job is off, because an operator who has switched it off does not want a
+// fetch.
 func (j *jobFlags) askForCatalogue(ctx context.Context, store *stock.Store) error {
 	if j.catalogueURL == "" {
 		return nil

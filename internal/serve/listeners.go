@@ -91,7 +91,7 @@ func isLoopbackAddr(a net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// close closes what serve has not closed.
+// close closes the listeners that serve has not closed.
 func (d *listeners) close() {
 	for _, l := range []net.Listener{d.main, d.metrics} {
 		if l != nil {

@@ -16,7 +16,7 @@ import (
 type lockFlags struct {
 	secret    setting.Secret
 	ttl, wait time.Duration
-	asked     time.Duration // the requested wait; wait is what a request's time leaves of it
+	asked     time.Duration // the requested wait; wait is the part of it that fits into a request's time
 	// url is read from the secret.
 	url string
 }

@@ -15,9 +15,10 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// metrics counts what draws do. It implements group.Observer and lockmode.Observer. No
-// label here contains a pool, a prize or a user: such sets of labels grow without bound
-// and reveal who plays. poolMetrics shows a bounded number of pools.
+// metrics counts draws and their results. It implements group.Observer and
+// lockmode.Observer. No label here contains a pool, a prize or a user: such sets of
+// labels grow without bound and reveal who plays. poolMetrics shows a bounded number of
+// pools.
 type metrics struct {
 	draws   *prometheus.CounterVec
 	batch   prometheus.Histogram

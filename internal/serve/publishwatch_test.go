@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// TestPublisherBehind: what counts is the oldest entry without a checkpoint, and nothing
-// counts where no publisher writes checkpoints.
+// TestPublisherBehind: the oldest entry without a checkpoint counts. If no publisher
+// writes checkpoints, no entry counts.
 func TestPublisherBehind(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

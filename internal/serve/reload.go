@@ -60,7 +60,7 @@ func (c *Config) followed(store *stock.Store) (all []*reloaded) {
 		}})
 	}
 	for _, r := range all {
-		_, _ = r.readAll() // what is in use; an error is logged when the file is read again
+		_, _ = r.readAll() // the content in use; an error is logged when the file is read again
 	}
 	return all
 }

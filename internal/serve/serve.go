@@ -113,8 +113,9 @@ func hangups() (asked chan os.Signal, stop func()) {
 	return asked, func() { signal.Stop(asked) }
 }
 
-// follow shows in the metrics what changes while the service runs, and does what is due.
-// It returns the readiness and the metrics of hooks; each of stops ends a part of it.
+// follow exports changing values in the metrics while the service runs, and does due
+// work. It returns the readiness and the metrics of hooks; each of stops ends a part of
+// it.
 func (c *Config) follow(store *stock.Store, lock locker.Lock, registry *prometheus.Registry, log *slog.Logger) (ready *readiness, sent *hookMetrics, stops []func()) {
 	ready, sent = newReadiness(store, lock, c.lock.url, log), newHookMetrics(registry)
 	ready.show(registry)

@@ -13,11 +13,11 @@ import (
 // delay: the promised time of the end, and a second for a busy machine.
 const stoppingMax = endMax + 2*time.Second
 
-// notifyManager tells the service manager that started the process, if it asked
-// (Type=notify of systemd, which sets NOTIFY_SOCKET), that the service is ready. When
-// ctx ends it reports that the service stops, and the maximum time for that: a
-// --shutdown-delay then needs no change of the unit's TimeoutStopSec. The returned
-// function ends this second part.
+// notifyManager notifies the service manager that started the process that the service
+// is ready, if the manager requests that (Type=notify of systemd, which sets
+// NOTIFY_SOCKET). When ctx ends it reports that the service stops, and the maximum time
+// for that: a --shutdown-delay then needs no change of the unit's TimeoutStopSec. The
+// returned function ends this second part.
 func notifyManager(ctx context.Context, delay time.Duration, log *slog.Logger) func() bool {
 	notify(daemon.SdNotifyReady, log)
 	return context.AfterFunc(ctx, func() {

@@ -26,20 +26,20 @@ const (
 	otherPools = "other"
 )
 
-// poolReader is what the metrics of pools read of the database.
+// poolReader has the reads of the metrics of pools.
 type poolReader interface {
 	levelReader
 	rulesReader
 	Schema(ctx context.Context) (stock.Schema, error)
 }
 
-// levelReader is what the metrics of stock and budgets read of the database.
+// levelReader has the reads of the metrics of stock and budgets.
 type levelReader interface {
 	Levels(ctx context.Context) ([]draw.Level, error)
 	Budgets(ctx context.Context) ([]stock.PoolBudget, error)
 }
 
-// rulesReader is what the metrics of rules read of the database.
+// rulesReader has the reads of the metrics of rules.
 type rulesReader interface {
 	ReadWatched(ctx context.Context) (stock.Watched, error)
 	PoolsAhead(ctx context.Context, by time.Duration) ([]string, error)
@@ -139,8 +139,8 @@ func (m *poolMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// collectBudgets exports what is left of the budgets of the pools that have metrics of
-// their own.
+// collectBudgets exports the rest of the budgets of the pools that have their own
+// metrics.
 func (m *poolMetrics) collectBudgets(r *reading, gauge func(*prometheus.Desc, float64, ...string)) {
 	own := map[string]bool{}
 	for _, l := range boundLevels(r.levels, watchedPoolsMax) {
@@ -196,7 +196,7 @@ func (m *poolMetrics) read(ctx context.Context, db poolReader) {
 	m.last.Store(&next)
 }
 
-// warnUnreadable is warn for what this instance cannot read.
+// warnUnreadable is warn for data that this instance cannot read.
 func (m *poolMetrics) warnUnreadable(before map[unreadablePart]bool, parts []stock.UnreadablePart) map[unreadablePart]bool {
 	now := make(map[unreadablePart]bool, len(parts))
 	for _, p := range parts {

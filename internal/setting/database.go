@@ -46,7 +46,8 @@ func (d *Database) Read(c *cobra.Command) (string, error) {
 	return d.URL.ReadURL(flags)
 }
 
-// Check refuses what cannot be a database, before anything is printed or created.
+// Check refuses a URL that cannot be a database's, before anything is printed or
+// created.
 func (d *Database) Check(c *cobra.Command) error {
 	url, err := d.Read(c)
 	if err != nil {

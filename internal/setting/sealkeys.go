@@ -11,8 +11,8 @@ import (
 // SealKeysName is the name of the flag.
 const SealKeysName = "seal-keys"
 
-// SealKeysFlag is --seal-keys: the keys that seal and open what the database must not
-// show.
+// SealKeysFlag is --seal-keys: the keys that seal and open values that the database
+// must not show.
 type SealKeysFlag struct {
 	Path  string
 	Flags *pflag.FlagSet

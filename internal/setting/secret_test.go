@@ -6,8 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEncodedPasswordsAreNotRaw: what follows an @, a colon or a slash is not a
-// password.
+// TestEncodedPasswordsAreNotRaw: text after an @, a colon or a slash is not a password.
 func TestEncodedPasswordsAreNotRaw(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{

@@ -110,7 +110,8 @@ const (
 	PlainHTTPFlag = "allow-plain-http"
 )
 
-// Source is what set a flag, in order of precedence; the strongest is last.
+// Source is the source of a flag's value, in order of precedence; the strongest is
+// last.
 type Source int
 
 // The sources of flags.

@@ -34,7 +34,7 @@ type (
 	Schema = schema.Schema
 	// Error is an error of the database with its meaning.
 	Error = engine.Error
-	// Class is what an error of a database means for the current draws.
+	// Class is the meaning of a database's error for the current draws.
 	Class = engine.Class
 )
 
@@ -88,5 +88,5 @@ func ClassOf(err error) Class { return engine.ClassOf(err) }
 // happened.
 func ErrorUnavailable(err error) *draw.Error { return engine.ErrorUnavailable(err) }
 
-// WriteRefusals lists what [Store.WriteRefusal] may return.
+// WriteRefusals lists the possible results of [Store.WriteRefusal].
 func WriteRefusals() []string { return engine.WriteRefusals() }

@@ -10,12 +10,12 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Read begins an attempt at deciding a batch on the urn's pool. It reads the
-// pool row, and the prizes that have changed since the urn's version, into the
-// urn; with o.Lock the row stays locked until the attempt ends. Where the pool
-// does not follow from the cached copy, it is read again, whole. Errors:
-// CodePoolNotFound, CodeStoreUnavailable when the schema does not admit this
-// binary, or an *Error with its class.
+// Read begins an attempt at deciding a batch on the urn's pool. It reads the pool row,
+// and the prizes that have changed since the urn's version, into the urn; with o.Lock
+// the row stays locked until the attempt ends. If the pool's state does not follow from
+// the cached copy, the whole pool is read again. Errors: CodePoolNotFound,
+// CodeStoreUnavailable when the schema does not admit this binary, or an *Error with
+// its class.
 func (s *Store) Read(ctx context.Context, urn *urn.Urn, o TxOptions) (Tx, error) {
 	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err

@@ -53,14 +53,15 @@ func (s *Store) CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, ac
 	return copied, planned, nil
 }
 
-// poolCopying is what a copy is made of. The agenda and its shift are set if it is copied.
+// poolCopying is the data from which a copy is made. The agenda and its shift are set
+// if it is copied.
 type poolCopying struct {
 	to     draw.Pool
 	agenda *agenda.Source
 	shift  func(time.Time) time.Time
 }
 
-// readCopy reads what the copy of a pool is made of.
+// readCopy reads the data from which the copy of a pool is made.
 func (s *Store) readCopy(ctx context.Context, tx *sql.Tx, from *draw.Pool, c *draw.PoolCopy) (made poolCopying, err error) {
 	version := from.RulesVersion
 	if c.Days != nil {

@@ -247,7 +247,8 @@ func TestClaimedOrExpired(t *testing.T) {
 	}
 }
 
-// expireFor has an instance expire what is due; isCut cuts it off after some milliseconds.
+// expireFor runs the expiry of due awards on an instance; isCut interrupts it after
+// some milliseconds.
 func (d deadlines) expireFor(t *testing.T, i int, isCut bool) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())

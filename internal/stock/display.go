@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// readShown sets what is only shown of pools, which are in order of their ids.
+// readShown sets the display texts of pools, which are in order of their ids.
 func (s *Store) readShown(ctx context.Context, q engine.Querier, pools []*draw.Pool) error {
 	if s.engine.Lacks(engine.PartFeed) || len(pools) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func rowsOf(pools []*draw.Pool) squirrel.Sqlizer {
 	return squirrel.And{squirrel.GtOrEq{"pool_id": pools[0].ID}, squirrel.LtOrEq{"pool_id": pools[len(pools)-1].ID}}
 }
 
-// readDisplays sets what is only shown of the prizes of pools, which are in order of
+// readDisplays sets the display texts of the prizes of pools, which are in order of
 // their ids.
 func (s *Store) readDisplays(ctx context.Context, q engine.Querier, pools []*draw.Pool) error {
 	if s.engine.Lacks(engine.PartDisplays) || len(pools) == 0 {
@@ -86,7 +86,7 @@ func errNoDisplays() error {
 	return draw.Errorf(draw.CodeStoreUnavailable, "the database's schema has no place for what is only shown: run `drawsvc migrate up`")
 }
 
-// changeShown changes what is only shown of a locked pool: it makes no version.
+// changeShown changes the display texts of a locked pool, without creating a version.
 func (s *Store) changeShown(ctx context.Context, tx *sql.Tx, poolID string, c *draw.PoolChange) error {
 	if !c.ChangesDisplay() {
 		return nil
@@ -107,7 +107,7 @@ func (s *Store) changeShown(ctx context.Context, tx *sql.Tx, poolID string, c *d
 	return s.writeShown(ctx, tx, &p)
 }
 
-// writeShown writes what is only shown of a locked pool.
+// writeShown writes the display texts of a locked pool.
 func (s *Store) writeShown(ctx context.Context, tx *sql.Tx, p *draw.Pool) error {
 	values := map[string]any{"currency": p.Currency}
 	switch {
@@ -137,8 +137,8 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, table string, key squirrel.
 	return err
 }
 
-// changeDisplay changes what is only shown of a prize of a locked pool, and sets what is
-// then shown. A nil change only reads.
+// changeDisplay changes the display texts of a prize of a locked pool, and sets the
+// resulting texts. A nil change only reads.
 func (s *Store) changeDisplay(ctx context.Context, tx *sql.Tx, poolID string, prize *draw.Prize, c *draw.DisplayChange) error {
 	pool := draw.Pool{ID: poolID, Prizes: []draw.Prize{*prize}}
 	if err := s.readDisplays(ctx, tx, []*draw.Pool{&pool}); err != nil {
@@ -160,13 +160,13 @@ func (s *Store) changeDisplay(ctx context.Context, tx *sql.Tx, poolID string, pr
 	return s.writeDisplay(ctx, tx, poolID, prize.ID, d)
 }
 
-// writeDisplay writes what is only shown of a prize.
+// writeDisplay writes the display texts of a prize.
 func (s *Store) writeDisplay(ctx context.Context, tx *sql.Tx, poolID, prizeID string, d draw.Display) error {
 	return s.put(ctx, tx, "prize_display", squirrel.Eq{"pool_id": poolID, "prize_id": prizeID},
 		map[string]any{"name": d.Name, "text": d.Text, "picture": d.Picture, "link": d.Link})
 }
 
-// logShown logs a change of what is only shown, which is in no log of the pool.
+// logShown logs a change of display texts, which is in no log of the pool.
 func (s *Store) logShown(poolID, prizeID, actor string, values ...any) {
 	of := []any{"pool", poolID}
 	if prizeID != "" {
@@ -175,7 +175,7 @@ func (s *Store) logShown(poolID, prizeID, actor string, values ...any) {
 	s.options.Log.Info("what is only shown was changed", append(append(of, values...), "actor", actor)...)
 }
 
-// logChangeOfPool logs what a change of a pool changes of what is only shown.
+// logChangeOfPool logs the changes of display texts in a change of a pool.
 func (s *Store) logChangeOfPool(poolID string, c *draw.PoolChange, actor string) {
 	var values []any
 	if c.Currency != nil {

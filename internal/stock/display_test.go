@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestDisplaysOfPrizes: what is only shown can change after the first award and after the
-// close, makes no version, and ends with the pool.
+// TestDisplaysOfPrizes: display texts can change after the first award and after the
+// close, create no version, and are deleted with the pool.
 func TestDisplaysOfPrizes(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

@@ -59,7 +59,7 @@ type movedPool struct {
 // ExtendFeed adds a segment to the feed over all pools for each pool whose head has
 // moved, at most segmentsMax. Draws write nothing for the feed: this call makes the
 // order. It is one transaction that changes one row, and takes no lock before it has
-// read what it adds. It returns the number of the last segment. Errors:
+// read the new entries. It returns the number of the last segment. Errors:
 // CodeStoreUnavailable for a schema without a feed, and those of the store.
 func (s *Store) ExtendFeed(ctx context.Context) (n int64, err error) {
 	if s.engine.Lacks(engine.PartFeed) {

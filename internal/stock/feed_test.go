@@ -36,7 +36,7 @@ func readFeed(ctx context.Context, s *stock.Store, after draw.FeedCursor, wanted
 	}
 }
 
-// places are what identifies awards: their pools and versions.
+// places identify awards by their pools and versions.
 func places(all []draw.FeedAward) (found []string) {
 	for i := range all {
 		found = append(found, fmt.Sprint(all[i].PoolID, " ", all[i].Version))

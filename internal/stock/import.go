@@ -177,7 +177,7 @@ func preview(moves []ledger.Stocking) []draw.ImportedPrize {
 	return list
 }
 
-// valueOf returns what the units of moves are worth together.
+// valueOf returns the total value of the units of moves.
 func valueOf(moves []ledger.Stocking) (sum decimal.Decimal) {
 	for i := range moves {
 		sum = sum.Add(moves[i].Prize.Value.Mul(decimal.NewFromInt(moves[i].Delta)))
@@ -185,7 +185,7 @@ func valueOf(moves []ledger.Stocking) (sum decimal.Decimal) {
 	return sum
 }
 
-// remainingWorth returns what the remaining units of a pool are worth.
+// remainingWorth returns the value of the remaining units of a pool.
 func (s *Store) remainingWorth(ctx context.Context, tx *sql.Tx, poolID string) (sum decimal.Decimal, err error) {
 	prizes, err := s.ledger.Prizes(ctx, tx, poolID)
 	for i := range prizes {

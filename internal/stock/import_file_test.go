@@ -110,7 +110,7 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// TestImportQuotes: what a spreadsheet writes is read back.
+// TestImportQuotes: the output of a spreadsheet is read back.
 func TestImportQuotes(t *testing.T) {
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "p")

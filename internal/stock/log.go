@@ -39,8 +39,8 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 	return found[drawID], s.confirm(ctx)
 }
 
-// DrawWithCodes returns Draw with what became of its awards, and with the codes that may be
-// shown. Errors: CodeSealKeyMissing, and those of Draw.
+// DrawWithCodes returns Draw with the lives of its awards, and with the codes that may
+// be shown. Errors: CodeSealKeyMissing, and those of Draw.
 func (s *Store) DrawWithCodes(ctx context.Context, poolID, drawID string) (draw.Draw, error) {
 	d, err := s.Draw(ctx, poolID, drawID)
 	if err != nil {
@@ -94,8 +94,9 @@ func (s *Store) DrawReceipt(ctx context.Context, poolID, drawID string) (proof.R
 	return receipt, included, err
 }
 
-// confirm returns when all that could be read before is as safe as what is
-// acknowledged. Error: CodeStoreUnavailable, because a read leaves nothing in doubt.
+// confirm waits until everything that could be read before is as safe as an
+// acknowledged commit. Error: CodeStoreUnavailable, because a read leaves nothing in
+// doubt.
 func (s *Store) confirm(ctx context.Context) error {
 	if s.engine.Confirm == nil || s.options.ReadOnly {
 		return nil

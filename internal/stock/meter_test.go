@@ -81,7 +81,7 @@ func (m metered) empty(t *testing.T, name string) metered {
 	return m
 }
 
-// open opens the database for what is to be counted.
+// open opens the database for the statements to be counted.
 func (m metered) open(t *testing.T) *stock.Store {
 	location := m.url
 	if m.dialect == "postgres" {
@@ -96,7 +96,7 @@ func (m metered) open(t *testing.T) *stock.Store {
 	return s
 }
 
-// count returns what work reads.
+// count returns how much work reads.
 func (m metered) count(t *testing.T, s *stock.Store, work func()) int64 {
 	before := m.read(t, s)
 	work()

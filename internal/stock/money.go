@@ -62,7 +62,8 @@ func (s *Store) Money(ctx context.Context, p *draw.Pool) (m draw.Money, err erro
 	return m, err
 }
 
-// moneyOf reads what Money returns. Rules that this instance cannot read withhold nothing.
+// moneyOf reads the result of Money. Rules that this instance cannot read withhold
+// nothing.
 func (s *Store) moneyOf(ctx context.Context, q engine.Querier, p *draw.Pool, now time.Time) (m draw.Money, err error) {
 	kept := s.money.get(p.ID)
 	if p.RulesVersion != kept.version {

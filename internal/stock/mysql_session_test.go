@@ -19,7 +19,7 @@ import (
 // caller's deadline, in doubt, even on connections that may be silent for long.
 func TestCommitKeepsToItsTime(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "mysql") // what follows stops every commit on it
+	server := servertest.Start(t, "mysql") // the next steps stop every commit on it
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.Pool(t, s, "p", 10)
 	other, err := s.LockDB().Conn(t.Context())
@@ -83,7 +83,7 @@ func TestUnendedTransactionsEndTheirConnection(t *testing.T) {
 	require.NotEmpty(t, report.Violations, "a connection that is used again is found")
 }
 
-// aPart is a part of what a draw writes.
+// aPart is a part of the writes of a draw.
 const aPart = `UPDATE prizes SET issued = issued + 1`
 
 // standsStill begins a transaction with the given limit, writes one of two rows that

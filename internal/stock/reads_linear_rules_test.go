@@ -112,7 +112,7 @@ func usersOfBatch(t *testing.T, m metered, s *stock.Store) {
 	}
 }
 
-// userPage bounds what the last page of a user's awards reads.
+// userPage bounds the reads for the last page of a user's awards.
 func userPage(t *testing.T, m metered, s *stock.Store) {
 	rules, err := rules.Parse([]byte(`{"limits":[{"of":"draws","max":1000000}]}`))
 	require.NoError(t, err)

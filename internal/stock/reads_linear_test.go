@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	smallPrizes = 500 // enough prizes of a pool to show what is not linear
+	smallPrizes = 500 // enough prizes of a pool to show reads that are not linear
 	pageRows    = 400
 	batchDraws  = 500
 )
@@ -113,8 +113,8 @@ type work struct {
 	do   func()
 }
 
-// linearWork returns what is done with the pool "fresh", which has a move and an award
-// for each prize.
+// linearWork returns the work on the pool "fresh", which has a move and an award for
+// each prize.
 func linearWork(t *testing.T, s *stock.Store, fresh int) []work {
 	ctx := t.Context()
 	var keys []string

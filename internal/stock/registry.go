@@ -44,7 +44,7 @@ func recognize(ctx context.Context, e *engine.Engine) (*engine.Dialect, error) {
 	return variantOf(all, variables), nil
 }
 
-// versionVariable is what VERSION() returns.
+// versionVariable is the result of VERSION().
 const versionVariable = "version"
 
 // readSigns returns the values of the system variables that tell the variants apart. A

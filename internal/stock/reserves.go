@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Reserves are what an instance watches of codes.
+// Reserves are the numbers of codes that an instance watches.
 type Reserves struct {
 	// Codes is the number of codes without a unit, of all open pools.
 	Codes int64

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestRoundTrips counts what a batch costs on the wire, at a proxy between the store
-// and PostgreSQL: two round trips, one for the read and one for the write, and only the
+// TestRoundTrips counts the round trips of a batch, at a proxy between the store and
+// PostgreSQL: two round trips, one for the read and one for the write, and only the
 // write for a plan from the cached copy. Where rules count users, the read of their
 // turns replaces the read of the pool.
 func TestRoundTrips(t *testing.T) {

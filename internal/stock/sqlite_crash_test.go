@@ -21,7 +21,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// copyFile copies what can be read of a file, as cp does.
+// copyFile copies the readable part of a file, as cp does.
 func copyFile(tb testing.TB, from, to string) {
 	tb.Helper()
 	source, err := os.Open(from)

@@ -67,7 +67,7 @@ func content(t *testing.T, path string) map[string]string {
 }
 
 // TestFileReplacedWhileItIsServed: the store stops at its next write at the latest, and
-// does not change what has replaced its file.
+// does not change the file that has replaced its own.
 func TestFileReplacedWhileItIsServed(t *testing.T) {
 	t.Parallel()
 	moveAway := func(t *testing.T, path string) {

@@ -25,7 +25,7 @@ func hold(t *testing.T, db *sql.DB, n int) {
 }
 
 // TestReadsStarveNobody: while every connection for reads is taken, the readiness check
-// and changes continue. The double reads through the same connections.
+// and changes continue. The broken double reads through the same connections.
 func TestReadsStarveNobody(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {

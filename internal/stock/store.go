@@ -66,7 +66,7 @@ type Options struct {
 	Identities *proof.Identities
 	// SealKeys seal and open the codes of prizes; nil means none.
 	SealKeys *seal.Keeper
-	// Log records what no caller receives; nil means slog.Default.
+	// Log gets the events that no caller receives as an error; nil means slog.Default.
 	Log *slog.Logger
 	// Login, if set, returns the user and password of the next connection to a server,
 	// so that a password can be changed while the process runs; nil means the user and

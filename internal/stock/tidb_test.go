@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/stock/tidb"
 )
 
-// overIssue is what the schema has to refuse.
+// overIssue is a statement that the schema must refuse.
 const overIssue = `UPDATE prizes SET issued = stocked + 1`
 
 // TestTiDBIsMigratedOnlyWithItsChecks: a server that drops CHECK constraints is refused

@@ -20,7 +20,7 @@ func TestReadNeverMixesTwoStates(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "postgres")
 	stocktest.Pool(t, s, "p", 1)
-	warm := readUrn(t, s, urn.NewUrn("p")) // what is prepared once waits for nobody later
+	warm := readUrn(t, s, urn.NewUrn("p")) // a statement that is prepared once does not wait later
 	require.Equal(t, int64(2), warm.Version)
 	holder, err := s.LockDB().Conn(t.Context())
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestReadNeverMixesTwoStates(t *testing.T) {
 	require.Zero(t, urn.Remaining())
 }
 
-// readUrn brings the urn up to what is read without a lock.
+// readUrn updates the urn to a read without a lock.
 func readUrn(t *testing.T, s *stock.Store, urn *urn.Urn) *urn.Urn {
 	tx, err := s.Read(context.Background(), urn, stock.TxOptions{})
 	if err == nil {

@@ -18,14 +18,15 @@ type UnreadablePart struct {
 	Why error
 }
 
-// Watched is what an instance watches of rules in force and planned items.
+// Watched are the numbers of rules in force and of planned items that an instance
+// watches.
 type Watched struct {
 	// Low are the prizes of open pools with fewer units left than the warning level of
 	// the rules, ordered by pool and prize.
 	Low []draw.LowPrize
-	// Unreadable is what this binary cannot read of pools that are not closed and of
-	// the 1,000 planned items that are due next. Those pools give no new draws here, or
-	// will not once the item is due.
+	// Unreadable lists the data that this binary cannot read, of pools that are not
+	// closed and of the 1,000 planned items that are due next. Those pools give no new
+	// draws here, or will not once the item is due.
 	Unreadable []UnreadablePart
 	// Overdue is how long the first planned item, except moments, has been due; 0 if none
 	// is due.

@@ -41,7 +41,7 @@ func migrateBehind(t *testing.T, dialect string, set migrations.Set) (drawn int)
 	}, waitMax, tick/10)
 
 	for i := range 20 {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // a third of what a migration without a bound takes
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // a third of the time of a migration without a bound
 		err := errors.New("not tried")
 		for err != nil && ctx.Err() == nil {
 			err = drawOnce(ctx, s, stocktest.Plan("p", int64(2+drawn), "a", int64(drawn), fmt.Sprint("k", i)))

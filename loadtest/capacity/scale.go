@@ -98,7 +98,7 @@ func (b *benchmark) measured() string {
 	return fmt.Sprintf("Published on %s, on %d cores of an %s.\n\n%s", report.Day(b.At), b.CPUs, b.CPU, t)
 }
 
-// needs is the table of what the two needs take.
+// needs is the table of the resources for the two needs.
 func (b *benchmark) needs(p published) string {
 	v := b.volumes(p)
 	t := report.NewTable("draws | " + evening().name + " | " + minute().name)

@@ -14,7 +14,7 @@ import (
 )
 
 // takesLong reports whether a double of a package takes minutes to build: most of the
-// service depends on what it edits.
+// service depends on the package that it edits.
 func takesLong(folder string) bool {
 	return slices.Contains([]string{"internal/cli", "internal/http", "internal/lockmode", "internal/stock"}, folder)
 }

@@ -239,7 +239,7 @@ func (s *soaked) publish(to settings, out io.Writer) error {
 	return nil
 }
 
-// readSoaks reads what publish wrote; the file may not exist yet.
+// readSoaks reads the file that publish wrote; it may not exist yet.
 func readSoaks(file string) ([]*soaked, error) {
 	all, err := report.Read[[]*soaked](file)
 	if errors.Is(err, os.ErrNotExist) {

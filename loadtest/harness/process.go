@@ -212,7 +212,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept.
+// String returns the kept text.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// Site provides what package servertest expects of a test: cleaning up, failing and
-// skipping. Each measurement or trial has a site, and so has the whole run. The
-// embedded interface is nil; only the methods below are called.
+// Site provides the parts of a test that package servertest expects: cleaning up,
+// failing and skipping. Each measurement or trial has a site, and so has the whole run.
+// The embedded interface is nil; only the methods below are called.
 type Site struct {
 	testing.TB
 	name     string

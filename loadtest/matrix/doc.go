@@ -4,7 +4,7 @@
 // service.
 //
 // It must be able to fail: the first run is against a textbook program that
-// over-issues, and the matrix goes on only if that run fails for that reason.
+// over-issues, and the matrix continues only if that run fails for that reason.
 //
 // Run it at the root of the repository.
 package main

@@ -33,7 +33,7 @@ func TestEveryScriptIsJudged(t *testing.T) {
 }
 
 // TestAnUndescribedExchangeFailsItsCell: the proxy passes on the service's answers, and
-// names what openapi.yaml does not describe.
+// names the parts that openapi.yaml does not describe.
 func TestAnUndescribedExchangeFailsItsCell(t *testing.T) {
 	const right = `{"draw":"k","pool":"p","user":"u","replayed":false,"awards":[` +
 		`{"prize":"gold","name":"Gold","value":"1.50","win":true,"unit":1,"version":2,"at":"2026-11-11T11:11:11Z"}]}`

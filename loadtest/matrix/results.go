@@ -243,7 +243,7 @@ func (g *group) add(r result) {
 	}
 }
 
-// summary states how many cells showed what they had to, and sums up the sell-outs.
+// summary states how many cells gave the expected result, and adds up the sell-outs.
 func (p published) summary() string {
 	failed, skipped := report.Count(p.Cells)
 	t := report.NewTable("program | database | mode | instances | runs | answers | stocked | issued | over-issued | verdict")

@@ -22,7 +22,7 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// deployment is what is rehearsed.
+// deployment is the rehearsed deployment.
 type deployment struct {
 	name, base            string
 	admins                []string

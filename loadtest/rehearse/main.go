@@ -138,7 +138,7 @@ func (p *published) play(ctx context.Context, s *harness.Site, d *deployment, ou
 	return nil
 }
 
-// k6Summary is what the script reports.
+// k6Summary is the report of the script.
 type k6Summary struct {
 	Pool   string   `json:"pool"`
 	Failed []string `json:"failed"`

@@ -114,7 +114,8 @@ func TestEveryBrokenPromiseIsNamed(t *testing.T) {
 	}
 }
 
-// TestAnUnfinishedEveningFails: no draws, and draws that the log has and nobody saw.
+// TestAnUnfinishedEveningFails: an evening fails without draws, and with draws that
+// only the log has.
 func TestAnUnfinishedEveningFails(t *testing.T) {
 	t.Parallel()
 	e := goodEvidence(t)

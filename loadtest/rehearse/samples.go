@@ -53,7 +53,7 @@ type answer struct {
 // decides reports whether the caller knows the outcome of its draw.
 func (a answer) decides() bool { return a.status[0] == '2' || a.status[0] == '4' }
 
-// samples are what k6 recorded of an evening.
+// samples are k6's records of an evening.
 type samples struct {
 	answers []answer
 	ops     []history.Op

@@ -43,7 +43,7 @@ func Day(at string) string {
 // Milliseconds returns a duration in the format of results.
 func Milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// Outcome is what every result of a cell has.
+// Outcome is the part that every result of a cell has.
 type Outcome struct {
 	Name   string `json:"name"`
 	Passed bool   `json:"passed"`
@@ -51,7 +51,7 @@ type Outcome struct {
 	Skipped string `json:"skipped"`
 }
 
-// HasFailed reports whether the cell was run, and did not show what it had to.
+// HasFailed reports whether the cell was run without the expected result.
 func (o Outcome) HasFailed() bool { return !o.Passed && !o.IsSkipped() }
 
 // IsSkipped reports whether the cell was not run.

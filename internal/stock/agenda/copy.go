@@ -56,8 +56,8 @@ func (p *Planner) ReadSource(ctx context.Context, tx *sql.Tx, poolID string) (*S
 // CopyIn plans for a new pool, which the transaction has created, the items of a source
 // at shifted times. Items that are or were hidden are spread again, at random over
 // their shifted span, so that the old instants reveal nothing about the new ones. It
-// returns what was planned together, with its seals. Errors: CodeInvalidRequest, also
-// for a time in the past, and those of the store.
+// returns the planned lists, with their seals. Errors: CodeInvalidRequest, also for a
+// time in the past, and those of the store.
 func (p *Planner) CopyIn(ctx context.Context, tx *sql.Tx, from *Source, of *ledger.LockedPool, shift func(time.Time) time.Time) (planned []draw.Planned, err error) {
 	c := copying{hidden: from.hidden, shift: shift}
 	for _, item := range from.items {
@@ -122,7 +122,7 @@ type copying struct {
 	shift  func(time.Time) time.Time
 	// single are states and rules, moves the moves that were never hidden.
 	single, moves []draw.Item
-	// spreads are what is spread again, in the order of its first items.
+	// spreads are the items that are spread again, in the order of their first items.
 	spreads []spreadAgain
 	// opens is the first opening, ends the last pause or close, in the old times.
 	opens, ends time.Time

@@ -63,7 +63,7 @@ func (p *Planner) runDue(ctx context.Context, poolID string, which which) (int, 
 	case len(ran) == 0 && left != nil:
 		return 0, left
 	case len(ran) == 0:
-		_ = p.ledger.ReadClock(ctx) // the caller who saw a due item may have used an estimate
+		_ = p.ledger.ReadClock(ctx) // the caller that found a due item may have used an estimate
 		return 0, p.ledger.ClockLeapt()
 	}
 	p.ledger.Changed(poolID)

@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// isHidden is the condition for items that nobody sees yet. The names of the ranges'
+// isHidden is the condition for items that are still hidden. The names of the ranges'
 // columns are those of no item.
 const isHidden = `done = 0 AND EXISTS (SELECT 1 FROM hidden_items AS h WHERE h.pool_id = agenda.pool_id AND agenda.item BETWEEN h.first_item AND h.last_item)`
 
@@ -169,7 +169,7 @@ func (p *Planner) RemovePlanned(ctx context.Context, poolID string, version int6
 	return removed, err
 }
 
-// removedBody is the body of the change that removes what was planned together.
+// removedBody is the body of the change that removes the items of one list.
 type removedBody struct {
 	// Import is the version of the change that planned the items.
 	Import  int64 `json:"import"`
@@ -177,7 +177,8 @@ type removedBody struct {
 	Count   int64 `json:"count"`
 }
 
-// plannedAt returns what the change of a version planned together. Error: CodeNotFound.
+// plannedAt returns the items that the change of a version planned. Error:
+// CodeNotFound.
 func (p *Planner) plannedAt(ctx context.Context, tx *sql.Tx, poolID string, version int64) (planned plannedBody, err error) {
 	change, err := p.ledger.ChangeAt(ctx, tx, poolID, version)
 	if err != nil {

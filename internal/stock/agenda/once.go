@@ -110,9 +110,9 @@ func (k planKey) salt(poolID string) string {
 	return base32.StdEncoding.EncodeToString(sum.Sum(nil))[:saltLength]
 }
 
-// mark returns what the change keeps of the key, KEY:WANTED; "" without a key. The
-// first is a digest. The second is a digest under the key, so that a reader of the
-// change cannot find the hidden content by trial.
+// mark returns the mark of the key that the change stores, KEY:WANTED; "" without a
+// key. The first is a digest. The second is a digest under the key, so that a reader of
+// the change cannot find the hidden content by trial.
 func (k planKey) mark() string {
 	if k.key == "" {
 		return ""

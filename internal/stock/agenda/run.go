@@ -17,9 +17,9 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// agendaRun carries out items of an agenda one after another, on a pool whose row is
-// locked. Successive entries of one kind and actor are written together: each still
-// makes one version.
+// agendaRun carries out items of an agenda in order, on a pool whose row is locked.
+// Successive entries of one kind and actor are written together: each still makes one
+// version.
 type agendaRun struct {
 	planner *Planner
 	tx      *sql.Tx
@@ -85,7 +85,7 @@ func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
 	return nil
 }
 
-// try carries out what the item plans. If that is refused, only this item fails. err is
+// try carries out the plan of an item. If that is refused, only this item fails. err is
 // an error of reads or writes. It may concern the items before this one, so it ends the
 // run, whatever its code.
 func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err error) {

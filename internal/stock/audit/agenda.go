@@ -25,7 +25,7 @@ const (
 // may be left, and ten seconds.
 const undoneMax = draw.ItemLeftMax + 10*time.Second
 
-// auditedItem is an item with what its entry must be.
+// auditedItem is an item with its expected entry.
 type auditedItem struct {
 	number, done int64
 	at           time.Time

@@ -157,7 +157,7 @@ func (r *Auditor) newFolding(ctx context.Context, q engine.Querier, poolID strin
 	}
 	var documents []*draw.Rules
 	for i := range changes {
-		if r := ledger.RulingOf(&changes[i]).Rules; r != nil && r.Unreadable() == nil { // the fold reports what cannot be read
+		if r := ledger.RulingOf(&changes[i]).Rules; r != nil && r.Unreadable() == nil { // the fold reports unreadable entries
 			documents = append(documents, r)
 		}
 	}

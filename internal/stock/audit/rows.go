@@ -24,7 +24,7 @@ const (
 	ruleTurnGap         = "turn-gap"          // the turns of a user and kind are 1, 2, 3 … at rising versions
 	ruleTurnStray       = "turn-stray"        // a turn belongs to an award of its user, has its time, and the misses up to it
 	ruleTurnMissing     = "turn-missing"      // the last turns of a user are those that follow from the log
-	ruleSpentIsAwards   = "spent-is-awards"   // what was spent of a budget is the value of the awards
+	ruleSpentIsAwards   = "spent-is-awards"   // the spent amount of a budget is the value of the awards
 	ruleBudgetPassed    = "budget-passed"     // no award is beyond the budget of its time
 	ruleDrawWhole       = "draw-whole"        // a draw has ordinals 1, 2, 3 … of one user at consecutive versions
 )
@@ -199,7 +199,7 @@ func (p *auditedPrize) take(w *draw.Award) {
 	p.unit = w.Unit
 }
 
-// end checks what only the whole history shows, of a pool at version.
+// end makes the checks that need the whole history, for a pool at version.
 func (a *rowAuditor) end(version int64) {
 	if a.version <= version {
 		a.missing(version)

@@ -28,10 +28,10 @@ const (
 	LevelNote    = engine.LevelNote
 )
 
-// Run reads the database's settings and returns what endangers the service's promises
-// there, or may surprise, the worst first. It writes nothing to the database; on SQLite
-// it creates and removes a file beside it. Errors: CodeStoreUnavailable if the database
-// does not answer.
+// Run reads the database's settings and returns findings that endanger the service's
+// promises, or may surprise, the worst first. It writes nothing to the database; on
+// SQLite it creates and removes a file beside it. Errors: CodeStoreUnavailable if the
+// database does not answer.
 func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 	e := s.Engine()
 	v, err := e.Doctor.Vitals(ctx, e, stock.Tables())
@@ -119,7 +119,7 @@ func aheadOrBehind(off time.Duration) string {
 	return "behind"
 }
 
-// checkSchema compares the schema with what this binary needs.
+// checkSchema compares the schema with the one that this binary needs.
 func checkSchema(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	schema, err := s.Schema(ctx)
 	if err != nil {

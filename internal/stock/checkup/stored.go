@@ -14,8 +14,8 @@ import (
 // AheadMin is by how much a pool's last entry must be ahead of the clock to be counted.
 const AheadMin = time.Minute
 
-// checkStored finds what is stored and cannot be used. A schema that does not fit is
-// left to checkSchema.
+// checkStored finds stored data that cannot be used. A schema that does not fit is left
+// to checkSchema.
 func checkStored(ctx context.Context, s *stock.Store) (found []Finding, err error) {
 	schema, err := s.Schema(ctx)
 	if err != nil || schema.Check() != nil {

@@ -27,7 +27,7 @@ func ringOf(t *testing.T, n int) *seal.Ring {
 	return ring
 }
 
-// audited is an audit of codes without a database, which notes what it finds.
+// audited is an audit of codes without a database, which collects its findings.
 func audited(ring *seal.Ring, inUse ...string) (a *audit, found *[]string) {
 	found = &[]string{}
 	a = &audit{

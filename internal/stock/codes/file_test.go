@@ -11,7 +11,7 @@ import (
 )
 
 // TestRepeatedLinesTakeLittleMemory: the memory for a file grows with its lines and its
-// codes. The double, a map with room for a code in each line, is too large by itself.
+// codes. The broken double, a map with room for a code in each line, exceeds the limit.
 func TestRepeatedLinesTakeLittleMemory(t *testing.T) {
 	const lines, most = 4 << 20, 140 << 20
 	file := strings.Repeat("a\n", lines)
@@ -30,7 +30,7 @@ func TestRepeatedLinesTakeLittleMemory(t *testing.T) {
 }
 
 // TestCodesTakeLittleMemory: reading a million codes takes a few times their text. The
-// double, a map that keeps each code, is too large by itself.
+// broken double, a map that keeps each code, exceeds the limit.
 func TestCodesTakeLittleMemory(t *testing.T) {
 	const lines, most = 1 << 20, 110 << 20
 	var text []byte

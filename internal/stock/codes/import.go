@@ -35,9 +35,10 @@ type importing struct {
 	draw.CodeImport
 	ring *seal.Ring
 	key  *seal.Key
-	// keyMark and fileMark are what the database keeps of the key, and of the file.
+	// keyMark and fileMark are the marks of the key and of the file that the database
+	// stores.
 	keyMark, fileMark string
-	// file is what is imported, salt that of its seal.
+	// file is the imported file, salt the salt of its seal.
 	file *codeFile
 	salt string
 	// state is how far the import has come.
@@ -142,7 +143,8 @@ func (i *importing) digest(of string, lines ...line) []byte {
 	return sum.Sum(nil)
 }
 
-// mark is what the database keeps of the key, and of what was asked for under it.
+// mark returns the marks of the key, and of the request under it, that the database
+// stores.
 func (i *importing) mark() (key, file string) {
 	of := sha256.Sum256([]byte(i.Key))
 	wanted := i.digest(fmt.Sprintf("drawsvc codes file v1\nreserve %t\nskip %t", i.Reserve, i.Skip), i.file.lines...)
@@ -206,8 +208,9 @@ func (i *importing) check(ctx context.Context) (duplicates int64, err error) {
 // lookUpMax is how many digests one statement finds.
 const lookUpMax = 1000
 
-// owners finds for each line of a part who has its code, "" for nobody. It searches under each
-// key of the file: rows may be sealed under several while keys are replaced.
+// owners finds the prize that has the code of each line of a part, "" for none. It
+// searches under each key of the file: rows may be sealed under several while keys are
+// replaced.
 func (i *importing) owners(ctx context.Context, tx *sql.Tx, part []line) ([]string, error) {
 	owners := make([]string, len(part))
 	for _, key := range i.ring.Keys() {
@@ -346,7 +349,7 @@ func (i *importing) write(ctx context.Context, tx *sql.Tx, part []line, places i
 			bad.add(l.number, owners[n])
 		}
 	}
-	if err := bad.err(); err != nil { // somebody else imported it meanwhile
+	if err := bad.err(); err != nil { // another request has imported it since
 		return 0, draw.Errorf(draw.CodeInvalidRequest, "another import wrote codes of the file meanwhile: %s", draw.DetailOf(err))
 	}
 	to.added += int64(len(fresh))

@@ -18,7 +18,7 @@ import (
 // An import with a key has a row. The sealed state of its SHA-256 holds the last codes of
 // a part, and the id of its key before it.
 
-// stateName is what that state is sealed for.
+// stateName is the name for which that state is sealed.
 func (i *importing) stateName() string {
 	return "drawsvc code import v1\n" + i.PoolID + "\n" + i.PrizeID
 }

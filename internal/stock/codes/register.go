@@ -19,7 +19,7 @@ type Register struct {
 	ledger *ledger.Ledger
 	keys   *seal.Keeper
 	log    *slog.Logger
-	// opens is what the last check of the keys found; nil before the first.
+	// opens is the result of the last check of the keys; nil before the first.
 	opens atomic.Pointer[opens]
 }
 
@@ -42,7 +42,7 @@ type opens struct {
 	foreign map[string]bool
 }
 
-// proofName is the name that proofs of keys are sealed for, proofText what they seal.
+// proofName is the name for which proofs of keys are sealed, proofText the sealed text.
 const (
 	proofName = "drawsvc seal key v1"
 	proofText = "drawsvc"
@@ -237,7 +237,7 @@ func (r *Register) lockWriters(ctx context.Context, tx *sql.Tx, key *seal.Key) e
 	return checkKey(key, proof)
 }
 
-// codeName is what a code of a prize is sealed for.
+// codeName is the name for which a code of a prize is sealed.
 func codeName(poolID, prizeID string) string { return "drawsvc code v1\n" + poolID + "\n" + prizeID }
 
 // head is the row that numbers the places of a prize.

@@ -135,7 +135,7 @@ func (r *Register) removeKeys(ctx context.Context, key *seal.Key) error {
 	})
 }
 
-// ForgetCodes removes what a pool that never issued has of codes.
+// ForgetCodes removes the codes of a pool that has never issued a unit.
 func (r *Register) ForgetCodes(ctx context.Context, tx *sql.Tx, poolID string) error {
 	if r.ledger.Engine.Lacks(engine.PartCodes) {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/locker/locksql"
 )
 
-// Dialect is what differs between kinds of database.
+// Dialect holds the differences between kinds of databases.
 type Dialect struct {
 	Name string
 	// VersionPart is a part of the servers' version, and Variable a system variable
@@ -107,7 +107,8 @@ const (
 	partsEnd
 )
 
-// Features are what an older schema lacks. The check of the schema notes it.
+// Features are the parts that an older schema may lack. The check of the schema notes
+// it.
 type Features struct{ lacks [partsEnd]atomic.Bool }
 
 // SetLacks notes whether the schema is from before a part.

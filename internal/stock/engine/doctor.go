@@ -27,7 +27,7 @@ type Finding struct {
 	Level Level
 	// Rule is a short, stable word, such as "fsync".
 	Rule string
-	// Detail is what was found, Why what that endangers, Remedy what to do.
+	// Detail is the finding, Why the endangered promise, Remedy the advice.
 	Detail, Why, Remedy string
 }
 
@@ -55,8 +55,8 @@ func (v Vitals) Has(name string, values ...string) bool {
 	return slices.ContainsFunc(values, func(bad string) bool { return strings.EqualFold(v[name], bad) })
 }
 
-// Shorter returns what is wrong with a time limit that ends what may take longer than
-// than, "" if nothing is. The setting's unit is unit, and 0 means no limit.
+// Shorter returns a finding if the time limit is shorter than than, the time that a
+// statement may take, otherwise "". The setting's unit is unit, and 0 means no limit.
 func (v Vitals) Shorter(name string, unit, than time.Duration) string {
 	limit, err := time.ParseDuration(v[name] + "s")
 	if err != nil {

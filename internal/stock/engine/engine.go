@@ -26,7 +26,7 @@ type Options struct {
 	// WALPages is how many pages of 4 KiB the write-ahead log of a file collects before
 	// they are copied to the file.
 	WALPages int
-	// Log records what no caller receives.
+	// Log gets the events that no caller receives as an error.
 	Log *slog.Logger
 	// Login, if set, returns the user and password of the next connection to a server,
 	// nil for those of the URL.

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Class is what an error of a database means for the current draws.
+// Class is the meaning of a database's error for the current draws.
 type Class int
 
 // The classes, starting with the most harmless one.
@@ -230,8 +230,8 @@ func Public(err error) error {
 	}
 }
 
-// PublicRead is Public for a read: a read cannot conflict, and what makes it wait keeps
-// the database from answering.
+// PublicRead is Public for a read: a read cannot conflict, so anything that makes it
+// wait means that the database does not answer.
 func PublicRead(err error) error {
 	if class := ClassOf(err); class == ClassConflict || class == ClassDue {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database keeps readers waiting; nothing happened")

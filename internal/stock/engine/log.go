@@ -116,7 +116,7 @@ func Turns() Log[draw.Turn] {
 	}, func(t *turn) *time.Time { return &t.At }}
 }
 
-// Redirected is what the rules replaced by an award.
+// Redirected is the unit that the rules replaced by an award.
 type Redirected struct {
 	Version int64
 	draw.Redirect

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Row is what an attempt reads of a pool.
+// Row is the data of a pool that an attempt reads.
 type Row struct {
 	state, mode   string
 	version, mark int64
@@ -168,9 +168,10 @@ func (r *Row) Clone() *Row {
 	return &one
 }
 
-// Merge brings the urn up to what was read. It rejects a stale token and a server that
-// cannot be written. If the pool's state does not follow from the cached copy, the pool
-// must be read again. rules are the rules that LacksRules names, nil for none.
+// Merge updates the urn to the state that was read. It rejects a stale token and a
+// server that cannot be written. If the pool's state does not follow from the cached
+// copy, the pool must be read again. rules are the rules that LacksRules names, nil for
+// none.
 func (r *Row) Merge(u *urn.Urn, prizes []draw.Prize, rules *draw.Rules, o TxOptions) error {
 	if !r.writable {
 		return ReadOnlyServer()
@@ -209,7 +210,7 @@ const (
 	prizeColumnsBefore = `id, name, value, stocked, issued, kind, FALSE`
 )
 
-// PrizeColumns are what ScanPrize reads.
+// PrizeColumns are the columns that ScanPrize reads.
 func (d *Dialect) PrizeColumns() string {
 	if d.Lacks(PartCodes) {
 		return prizeColumnsBefore

@@ -27,8 +27,7 @@ type timestamp struct {
 	text string
 }
 
-// ScanTime returns a scanner that reads a time from what any of the databases
-// returns.
+// ScanTime returns a scanner that reads a time in the form of any of the databases.
 func ScanTime(to *time.Time) sql.Scanner { return &timestamp{to: to} }
 
 // Time returns the place to scan the time into, for drivers that support times.

@@ -56,12 +56,12 @@ type Past interface {
 type Tx interface {
 	Past
 	// Write is the guarded write (law 1): it commits the plan if the pool is open and
-	// still at the head that the plan was made from. The pool's head moves on, the
-	// prizes' issued are raised and the rows of awards, turns and redirects inserted,
-	// all or nothing. A plan without awards writes nothing: Write then makes sure that
-	// the draws that Draws has found are as safe as what is acknowledged. Callers of an
-	// engine have looked up the draws that the plan refuses without a lookup (law 4).
-	// Errors: ErrConflict, ErrStaleToken, or an *Error with its class.
+	// still at the head that the plan was made from. It moves the pool's head, raises
+	// the issued counts of the prizes, and inserts the rows of awards, turns and
+	// redirects, all or nothing. A plan without awards writes nothing: Write then makes
+	// sure that the draws that Draws has found are as safe as what is acknowledged.
+	// Callers of an engine have looked up the draws that the plan refuses without a
+	// lookup (law 4). Errors: ErrConflict, ErrStaleToken, or an *Error with its class.
 	Write(ctx context.Context, p *urn.Plan) error
 	// Rollback ends the attempt and gives the lock back. After Write it does
 	// nothing.

@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// secretName is what a secret of a hook is sealed for.
+// secretName is the name for which a secret of a hook is sealed.
 func secretName(hookID string) string { return "drawsvc hook v1\n" + hookID }
 
 // open returns the hook with its secrets. Error: CodeSealKeyMissing.

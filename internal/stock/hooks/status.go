@@ -94,7 +94,7 @@ func (h *Hooks) seeCursors(ctx context.Context, tx *sql.Tx, r *row, s *hook.Stat
 	return err
 }
 
-// lag reads what a hook has not passed yet: entries of the history, and steps.
+// lag reads the backlog of a hook: entries of the history, and steps.
 func (h *Hooks) lag(ctx context.Context, tx *sql.Tx, r *row) (l hook.Lag, err error) {
 	left := func(head, at string) string {
 		return "CASE WHEN COALESCE(" + head + ", 0) > COALESCE(" + at + ", 0) THEN " + head + " - COALESCE(" + at + ", 0) ELSE 0 END"

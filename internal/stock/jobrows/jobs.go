@@ -1,6 +1,6 @@
-// Package jobrows stores what the service's jobs need in a database: their rows, their
-// runs, the lines of statements and the catalogue. It implements interfaces of packages
-// job and catalogue.
+// Package jobrows stores the data of the service's jobs in a database: their rows,
+// their runs, the lines of statements and the catalogue. It implements interfaces of
+// packages job and catalogue.
 package jobrows
 
 import (

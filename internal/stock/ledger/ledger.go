@@ -42,7 +42,7 @@ type Options struct {
 	Machine func() time.Time
 	// Admits returns why nothing may be written now, nil if it may.
 	Admits func() error
-	// Log records what no caller receives.
+	// Log gets the events that no caller receives as an error.
 	Log *slog.Logger
 }
 

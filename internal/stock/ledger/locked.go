@@ -26,7 +26,7 @@ type LockedPool struct {
 	Opened, Round int64
 }
 
-// NewChange is a change to record, and what it sets in the pool's row.
+// NewChange is a change to record, and the columns that it sets in the pool's row.
 type NewChange struct {
 	What draw.What
 	Body any

@@ -78,7 +78,7 @@ func FirstFrom(query squirrel.SelectBuilder, column, value string) squirrel.Sele
 // parameters.
 const RowsMax = 500
 
-// StockAll makes moves one after another on a pool whose row is locked.
+// StockAll makes moves in order on a pool whose row is locked.
 func (l *Ledger) StockAll(ctx context.Context, tx *sql.Tx, of *LockedPool, all []Stocking) error {
 	for n := 0; n < len(all); n += RowsMax {
 		if err := l.InsertStock(ctx, tx, of, n, all[n:min(len(all), n+RowsMax)]); err != nil {

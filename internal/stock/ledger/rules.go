@@ -158,6 +158,6 @@ func (l *Ledger) SpentBetween(ctx context.Context, q engine.Querier, poolID stri
 	return cents, nil
 }
 
-// IsUnreadable reports whether an error means that this instance cannot read what is
-// stored of a pool.
+// IsUnreadable reports whether an error means that this instance cannot read stored
+// data of a pool.
 func IsUnreadable(err error) bool { return draw.CodeOf(err) == draw.CodeRulesUnreadable }

@@ -256,7 +256,7 @@ func limitsRules() []engine.Rule {
 	}
 }
 
-// archiving is the rule on what a restore to a point in time needs.
+// archiving is the rule on the settings that a restore to a point in time needs.
 func archiving() engine.Rule {
 	return engine.NewRule(
 		"archiving", engine.LevelNote, rulebook.SetTo("log_bin", "OFF", "0"), rulebook.WhyArchive,

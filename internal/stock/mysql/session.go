@@ -20,7 +20,7 @@ type session struct {
 	left bool
 }
 
-// driverConn is what database/sql needs of the driver's connection.
+// driverConn has the methods of the driver's connection that database/sql needs.
 type driverConn interface { //nolint:interfacebloat // a wrapper that lacks one changes what database/sql does
 	driver.Conn
 	driver.ConnBeginTx

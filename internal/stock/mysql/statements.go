@@ -42,8 +42,8 @@ func settle() engine.Statement {
 	}
 }
 
-// CommitBy returns the commit of a change, whose errors byCode classifies. A change that
-// had nothing to write settles what it read.
+// CommitBy returns the commit of a change, whose errors byCode classifies. A change
+// that had nothing to write settles the rows that it read.
 func CommitBy(byCode func(error) *engine.Error) func(*sql.Conn, *sql.Tx) error {
 	return func(_ *sql.Conn, tx *sql.Tx) error {
 		return sqltx.CommitSettled(context.Background(), tx, settle(), byCode) // the transaction has the change's context

@@ -42,7 +42,7 @@ UNION ALL SELECT 'instances', CAST(count(DISTINCT application_name) AS text) FRO
 UNION ALL SELECT 'in recovery', CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END
 UNION ALL SELECT 'standbys', CAST(count(*) AS text) FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup'`
 
-// privilegesQuery returns what the account may not do with the tables.
+// privilegesQuery returns the privileges on the tables that the account lacks.
 const privilegesQuery = `SELECT 'missing privileges', COALESCE(string_agg(p || ' on ' || t.tablename, ', ' ORDER BY t.tablename, p), '')
 	FROM pg_tables t, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p
 	WHERE t.schemaname = current_schema() AND t.tablename IN ('%s') AND (p = 'SELECT' OR t.tablename <> 'schema_admits')
@@ -185,7 +185,7 @@ func serviceRules() []engine.Rule {
 	}
 }
 
-// archiving is the rule on what a restore to a point in time needs.
+// archiving is the rule on the settings that a restore to a point in time needs.
 func archiving() engine.Rule {
 	return engine.NewRule(
 		"archiving", engine.LevelNote,

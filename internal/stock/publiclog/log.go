@@ -137,8 +137,8 @@ func (s *Store) withLog(ctx context.Context, begin func() *publicLog, fn func(*s
 	return err
 }
 
-// compared writes the lines of a log to w, and calls agrees to compare the tree with
-// what was signed as the lines come.
+// compared writes the lines of a log to w, and calls agrees, while lines are added, to
+// compare the tree with the signed checkpoints.
 func (l *publicLog) compared(w io.Writer, agrees func(*proof.Tree) error) {
 	l.took = func(line []byte) error {
 		if err := agrees(&l.tree); err != nil {

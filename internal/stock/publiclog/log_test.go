@@ -49,7 +49,7 @@ func TestLogIsOfOneTime(t *testing.T) {
 		names[i] = fmt.Sprint("d", i)
 	}
 	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, names...)))
-	stocktest.ExecAll(t, s, []string{`UPDATE awards SET user_id = 'v' WHERE version > 1002`}) // what is read last stays
+	stocktest.ExecAll(t, s, []string{`UPDATE awards SET user_id = 'v' WHERE version > 1002`}) // the last lines that were read stay
 	salts := proof.NewSalts()
 	before, stood, err := s.ReadWhile(t.Context(), "p", salts, 0, nil)
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ type Published struct {
 	Reveal []byte
 }
 
-// Proof returns what is published of a committed pool. Errors: CodePoolNotFound,
+// Proof returns the published files of a committed pool. Errors: CodePoolNotFound,
 // CodeNotFound, and those of the store.
 func (s *Store) Proof(ctx context.Context, poolID string) (p Published, err error) {
 	return s.proof(ctx, poolID, 0)
@@ -167,7 +167,7 @@ func (s *Store) writeLog(ctx context.Context, poolID string, w io.Writer, last u
 	begin(files)
 	out := bufio.NewWriter(w)
 	err = s.writeSigned(ctx, by, out, slices.Max(slices.Collect(maps.Keys(signed))), last == 0)
-	if err = cmp.Or(err, out.Flush()); err != nil && !errors.Is(err, ErrForked) { // what has begun is not begun again
+	if err = cmp.Or(err, out.Flush()); err != nil && !errors.Is(err, ErrForked) { // a file that was begun is not begun again
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the log of pool %q could not be read to its end", poolID)
 	}
 	return err

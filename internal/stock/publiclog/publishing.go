@@ -82,8 +82,8 @@ type Publishing struct {
 	store *Store
 }
 
-// Publishing unseals what is needed to make the log of a committed pool. Errors:
-// CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the store.
+// Publishing unseals the secrets that are needed to make the log of a committed pool.
+// Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the store.
 func (s *Store) Publishing(ctx context.Context, poolID string) (p *Publishing, err error) {
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		by, err := s.unsealAll(ctx, tx, poolID)

@@ -57,7 +57,7 @@ func (s *Store) Supply(ctx context.Context, u *urn.Urn) error {
 
 // numbersOf returns the numbers of a commitment after an opening with a round, the zero
 // round for none. They are nil for a pool that waits for its first round. Error:
-// CodeSeedUnavailable, also for what is not a round of the pool's beacon.
+// CodeSeedUnavailable, also if the change has no valid round of the pool's beacon.
 func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*proof.Numbers, error) {
 	known := s.unsealed.find(poolID, c.note)
 	if known.numbers == nil {

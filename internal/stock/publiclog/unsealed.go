@@ -11,8 +11,8 @@ import (
 // than a millisecond.
 const unsealedMax = 256
 
-// unsealed is what this process has unsealed of a commitment; each part is nil until it
-// is needed. All of it belongs to the commitment that the note signs.
+// unsealed holds the unsealed parts of a commitment; each part is nil until it is
+// needed. All of it belongs to the commitment that the note signs.
 type unsealed struct {
 	note    string
 	numbers *proof.Numbers
@@ -25,8 +25,8 @@ type signing struct {
 	salts proof.Salts
 }
 
-// unsealedCache keeps what was unsealed, and records which pools' secrets could not be.
-// It is safe for concurrent use.
+// unsealedCache keeps unsealed secrets, and records the pools whose secrets could not
+// be unsealed. It is safe for concurrent use.
 type unsealedCache struct {
 	mu     sync.Mutex
 	byPool map[string]unsealed
@@ -63,7 +63,7 @@ func (c *unsealedCache) keep(poolID string, u unsealed) {
 	c.byPool[poolID] = u
 }
 
-// drop drops what was unsealed.
+// drop drops all unsealed secrets.
 func (c *unsealedCache) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -122,8 +122,8 @@ func Instances() engine.Rule {
 // is only for `pool delete` and `codes reseal`.
 func TablesWithDeletes() []string { return []string{"catalogue", "codes", "job_runs", "lock_tokens"} }
 
-// Privileges is the rule on what the account may not do with the service's
-// tables.
+// Privileges is the rule on the privileges on the service's tables that the account
+// lacks.
 func Privileges() engine.Rule {
 	return engine.NewRule(
 		"privileges", engine.LevelDanger,

@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// admission is what the service last learned about its schema. Draws, changes and the
-// readiness check share it, so that they agree.
+// admission is the result of the service's last read of its schema. Draws, changes and
+// the readiness check share it, so that they agree.
 type admission struct {
 	// refusal is why the schema excludes this binary; nil if it does not, and before
 	// the first reading.

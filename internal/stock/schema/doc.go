@@ -1,4 +1,4 @@
 // Package schema manages a database's schema: its version, whether it admits this
-// binary (law 10), and its migration by one of several processes. It knows nothing of
+// binary (law 10), and its migration by one of several processes. It does not depend on
 // pools.
 package schema

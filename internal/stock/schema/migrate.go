@@ -46,8 +46,8 @@ func (k *Keeper) Migrate(ctx context.Context) error {
 	return schema.Check() // a newer binary may have migrated meanwhile
 }
 
-// upgrade applies what is pending, and waits for binaries that may no longer draw. If
-// it is killed before that, its lock makes the next process wait longer.
+// upgrade applies pending migrations, and waits for binaries that may no longer draw.
+// If it is killed before that, its lock makes the next process wait longer.
 func (k *Keeper) upgrade(ctx context.Context) error {
 	before, err := k.Schema(ctx)
 	if err != nil {
@@ -80,8 +80,8 @@ func (k *Keeper) awaitExcluded(ctx context.Context, before Schema) error {
 	}
 }
 
-// migrateUp applies what is pending. A migration waits for a table's lock only as long
-// as draws can wait for the migration; then it is retried shortly afterwards.
+// migrateUp applies pending migrations. A migration waits for a table's lock only as
+// long as draws can wait for the migration; then it is retried shortly afterwards.
 func (k *Keeper) migrateUp(ctx context.Context) error {
 	for begun := time.Now(); ; {
 		err := k.tryMigrateUp(ctx)

@@ -22,7 +22,7 @@ type Schema struct {
 	// Current is the version of the database, 0 for none.
 	Current int64
 	// AdmitsFrom is the lowest version that a binary must know to work on the
-	// database's schema, 0 if the database does not say.
+	// database's schema, 0 if the database does not state it.
 	AdmitsFrom int64
 	// Target is the version that this binary knows and migrates to, Oldest the lowest
 	// version that it can work on.

@@ -58,7 +58,7 @@ var goosed = regexp.MustCompile(`(?m)^-- \+goose .*\n`)
 // database.DBTxConn that package goose uses to write.
 type script struct{ strings.Builder }
 
-// add adds what the parts write, in a transaction if inTransaction is set.
+// add adds the output of the parts, in a transaction if inTransaction is set.
 func (s *script) add(title string, inTransaction bool, parts ...func() error) (err error) {
 	s.WriteString("-- " + title + "\n")
 	if inTransaction {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// turnWait separates turns that cannot end, because somebody reads an old state of the
-// database for long.
+// turnWait is the pause between turns that cannot end because a reader uses an old
+// state of the database for long.
 const turnWait = 200 * time.Millisecond
 
 // turnWhenFull turns whenever the WAL has grown enough, until ctx ends.

@@ -10,11 +10,11 @@
 //
 // # Generations
 //
-// A WAL grows until all of it is copied to the file; the next write restarts it. What
-// is written from one restart to the next is a generation, and the file at the
-// beginning of the generation is its base. Pages of the base that the generation did
-// not change exist only there. So a WAL belongs to a file if the file is the base of
-// the WAL's generation, or that base with some pages of the generation.
+// A WAL grows until all of it is copied to the file; the next write restarts it. The
+// frames that are written from one restart to the next are a generation, and the file
+// at the beginning of the generation is its base. Pages of the base that the generation
+// did not change exist only there. So a WAL belongs to a file if the file is the base
+// of the WAL's generation, or that base with some pages of the generation.
 //
 // An id, SQLite's user_version, distinguishes the bases. Only the service begins
 // generations, and it changes the id around each beginning:

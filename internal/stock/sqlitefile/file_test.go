@@ -127,7 +127,8 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestSealedFileBelongsToNoWAL: what is sealed belongs to no WAL, also to that of its source.
+// TestSealedFileBelongsToNoWAL: a sealed file belongs to no WAL, not even to that of
+// its source.
 func TestSealedFileBelongsToNoWAL(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "d.db")

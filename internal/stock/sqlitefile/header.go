@@ -31,7 +31,7 @@ func (h *header) follows(base *header) bool {
 	return h.id() == base.id()+1 && h.withoutID() == base.withoutID()
 }
 
-// withoutID returns h without what every change of the id changes.
+// withoutID returns h without the bytes that every change of the id changes.
 func (h *header) withoutID() header {
 	rest := *h
 	clear(rest[changesAt : changesAt+4])

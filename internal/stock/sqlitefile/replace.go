@@ -16,8 +16,8 @@ const (
 	readySuffix = "-restore-ready"
 )
 
-// Part creates an empty file, only for its owner, and returns its path: what is written
-// there will replace the database.
+// Part creates an empty file, only for its owner, and returns its path: the content of
+// that file will replace the database.
 func (f *File) Part() (string, error) {
 	if err := f.removePart(); err != nil {
 		return "", err

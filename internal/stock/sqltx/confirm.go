@@ -20,8 +20,8 @@ func (tx *attempt) confirm(ctx context.Context) error {
 	return err
 }
 
-// Confirm returns when all that could be read before is as safe as what is
-// acknowledged. Error: an *Error with its class.
+// Confirm waits until everything that could be read before is as safe as an
+// acknowledged commit. Error: an *Error with its class.
 func Confirm(ctx context.Context, db *sql.DB, d *engine.Dialect, w Words) error {
 	tx, err := db.BeginTx(ctx, &d.Change)
 	if err != nil {

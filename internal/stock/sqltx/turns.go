@@ -124,8 +124,8 @@ func (tx *attempt) count(ctx context.Context, p *urn.Plan) error {
 	return nil
 }
 
-// counted writes what the rules count of a plan; nothing for a pool without
-// rules.
+// counted writes the turns of a plan that the rules count; for a pool without rules it
+// writes nothing.
 func (t *Attempts) counted(p *urn.Plan) (all []engine.Statement) {
 	if p.IsPlain() {
 		return nil

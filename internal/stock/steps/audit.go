@@ -69,14 +69,14 @@ type audit struct {
 	returned map[int64]*returned
 }
 
-// returned holds what the steps of a move record about it.
+// returned holds the records of the steps about a move.
 type returned struct {
 	prize string
 	what  draw.StepKind
 	units int64
 }
 
-// stepRow is what the audit reads of a step.
+// stepRow is the data of a step that the audit reads.
 type stepRow struct {
 	n, award, seq       int64
 	what, state, stands engine.Word

@@ -60,7 +60,8 @@ func (e *lineError) Error() string { return e.err.Error() }
 // Unwrap returns the refusal.
 func (e *lineError) Unwrap() error { return e.err }
 
-// endedAt adds to the error of a part which line it is of, and what was written before.
+// endedAt adds the line, and the number of steps that were written before, to the error
+// of a part.
 func endedAt(err error, written int) error {
 	e, isNamed := errors.AsType[*draw.Error](err)
 	if !isNamed {

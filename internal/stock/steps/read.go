@@ -230,7 +230,7 @@ func take(l *draw.Life, s *draw.Step) {
 	}
 }
 
-// advance sets what a step makes of the state of an award.
+// advance sets the state of an award after a step.
 func advance(l *draw.Life, what draw.StepKind, state draw.AwardState) {
 	switch what {
 	case draw.StepClaimed, draw.StepFulfilled, draw.StepShown:
@@ -263,7 +263,7 @@ func showNow(l *draw.Life, now time.Time) {
 	}
 }
 
-// ReadLives reads what became of awards of a pool, in a snapshot, by their versions.
+// ReadLives reads the lives of awards of a pool, in a snapshot, by their versions.
 func (b *Book) ReadLives(ctx context.Context, q engine.Querier, poolID string, versions []int64) (map[int64]*draw.Life, error) {
 	lives, _, err := b.readAwards(ctx, q, poolID, versions)
 	if err != nil {
@@ -284,7 +284,7 @@ func (b *Book) bringUp(ctx context.Context, q engine.Querier, poolID string, liv
 	return err
 }
 
-// Life returns an award with what became of it. Errors: CodePoolNotFound,
+// Life returns an award with its later steps and state. Errors: CodePoolNotFound,
 // CodeAwardNotFound, and those of the store.
 func (b *Book) Life(ctx context.Context, poolID string, version int64) (l draw.Life, err error) {
 	err = b.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -330,7 +330,7 @@ func (b *Book) LivesOf(ctx context.Context, q engine.Querier, poolID string, awa
 	return tell(lives, awards), nil
 }
 
-// tell returns the lives of awards, nil where there is nothing to tell.
+// tell returns the lives of awards, nil for an award without steps that needs no claim.
 func tell(lives map[int64]*draw.Life, awards []draw.Award) []*draw.Life {
 	all := make([]*draw.Life, len(awards))
 	for i := range awards {

@@ -81,7 +81,7 @@ func (w *writing) lock(ctx context.Context) (err error) {
 // needsPool reports whether a step needs the pool's row locked.
 func needsPool(s *draw.WantedStep) bool { return s.Return || s.What == draw.StepReplaced }
 
-// facts are what decides a step of an award.
+// facts returns the facts that decide whether an award can take a step.
 func (w *writing) facts(ctx context.Context, l *draw.Life, s *draw.WantedStep) (draw.LifeFacts, error) {
 	f := draw.LifeFacts{
 		IsBlank: l.Award.Blank, NeedsClaim: l.NeedsClaim, IsPast: isPast(l, w.at), HasCode: l.HasCode, WasShown: l.WasShown,

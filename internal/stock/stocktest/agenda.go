@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testAgendaPlan: what may be planned, what is shown of it, and what planning and
-// removing leave in the history.
+// testAgendaPlan tests which items may be planned, their visible form, and the entries
+// of planning and removing in the history.
 func testAgendaPlan(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -84,7 +84,7 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM agenda`))
 }
 
-// refusesItems checks what cannot be planned at noon in the pool p.
+// refusesItems checks the items that cannot be planned at noon in the pool p.
 func refusesItems(t *testing.T, s *stock.Store, noon time.Time) {
 	t.Helper()
 	ctx := t.Context()

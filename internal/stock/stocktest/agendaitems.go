@@ -33,7 +33,7 @@ func MomentAt(at time.Time, prizeID string) draw.Item {
 	return draw.Item{At: at, Kind: draw.ItemMoment, Stock: draw.MomentOf(prizeID)}
 }
 
-// PlanAll plans items one after another, and returns their numbers.
+// PlanAll plans items one by one, and returns their numbers.
 func PlanAll(tb testing.TB, s *stock.Store, poolID string, items ...draw.Item) []int64 {
 	tb.Helper()
 	numbers := make([]int64, len(items))
@@ -67,14 +67,14 @@ func inTime(t *testing.T, s *stock.Store, poolID string, lead time.Duration, pre
 	}
 }
 
-// planSoon is InTime for items that are planned one after another.
+// planSoon is InTime for items that are planned one by one.
 func planSoon(t *testing.T, s *stock.Store, poolID string, items func(at time.Time) []draw.Item) time.Time {
 	t.Helper()
 	return PlanInTime(t, s, poolID, soon, items)
 }
 
-// PlanInTime is InTime for items that are planned one after another, with an initial
-// lead time.
+// PlanInTime is InTime for items that are planned one by one, with an initial lead
+// time.
 func PlanInTime(t *testing.T, s *stock.Store, poolID string, lead time.Duration, items func(at time.Time) []draw.Item) time.Time {
 	t.Helper()
 	return inTime(t, s, poolID, lead, func(at time.Time) error { return plan(t, s, poolID, items(at)) })

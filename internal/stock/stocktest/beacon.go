@@ -95,8 +95,8 @@ func unchanged(t *testing.T, s *stock.Store, between func()) {
 	require.Equal(t, before, after)
 }
 
-// testOpening: a pool with a beacon opens only with the announced round; what is
-// refused changes nothing.
+// testOpening: a pool with a beacon opens only with the announced round; a refused
+// opening changes nothing.
 func testOpening(t *testing.T, s *stock.Store) {
 	chain := blindPool(t, s, false)
 	open := func(round *draw.Round) error {

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testBudgetPassed: the audit adds up what was awarded under budgets, and reports each
-// award beyond the budget in force.
+// testBudgetPassed: the audit adds up the value of awards under budgets, and reports
+// each award beyond the budget in force.
 func testBudgetPassed(t *testing.T, s *stock.Store) {
 	const fallback = `{"fallback":"none","budget":`
 	campaign(t, s, "p", fallback+`{"max":"5.00","per":"day"}}`)

@@ -131,8 +131,8 @@ func testRevisions(t *testing.T, s *stock.Store) {
 	require.NoError(t, err, "a move is no change")
 }
 
-// testPoolLife: closed is final, archived is hidden, and what never issued can
-// be deleted.
+// testPoolLife: "closed" is final, "archived" hides a pool, and a pool that never
+// issued a unit can be deleted.
 func testPoolLife(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	for _, id := range []string{"p", "q", "r"} {

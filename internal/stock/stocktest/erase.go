@@ -78,7 +78,7 @@ func testErase(t *testing.T, s *stock.Store) {
 	entries, err := s.Log(ctx, "p", 0, 100)
 	require.NoError(t, err)
 	require.NoError(t, leftOf(entries, user))
-	entries[3].Award.UserID = user // the double
+	entries[3].Award.UserID = user // the broken double
 	require.Error(t, leftOf(entries, user))
 	d, err := s.Draw(ctx, "p", "d2")
 	require.NoError(t, err)

@@ -173,7 +173,7 @@ func JudgeSending(t *testing.T, s *stock.Store, feed hook.Feed) (faults []string
 	return []string{"not all events arrived"}
 }
 
-// Clear drops what the receiver got.
+// Clear drops the received messages.
 func (r *Receiver) Clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testMomentsHidden: what may be planned, what is shown of moments and of random
-// spreads, and how they are removed.
+// testMomentsHidden tests which moments may be planned, the visible form of moments and
+// of random spreads, and their removal.
 func testMomentsHidden(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -77,7 +77,7 @@ func testMomentsHidden(t *testing.T, s *stock.Store) {
 	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM hidden_items`))
 }
 
-// showsHidden checks the listing, and that nothing in the history tells an instant.
+// showsHidden checks the listing, and that no entry of the history contains an instant.
 func showsHidden(t *testing.T, s *stock.Store, noon time.Time, one, many, random, hourly draw.Planned) {
 	t.Helper()
 	items, err := s.Agenda(t.Context(), "p", 0, 100, true)

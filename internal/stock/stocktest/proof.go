@@ -16,11 +16,11 @@ import (
 const (
 	// Recipient is the recipient to whom tests seal.
 	Recipient = "age1rrdjwypxy2pny5kuzrfdc8nvqv0ge9hzhqca37nz9j3qa4uxz9hqut86tf"
-	// Identity unseals what is sealed to Recipient.
+	// Identity unseals secrets that are sealed to Recipient.
 	Identity = "AGE-SECRET-KEY-10FKJMCR5CH5WSAL52UM9CFJDRZ33ZS62580P9TEPAQ8GJTTY653SQSX4PP"
 )
 
-// Identities unseal what is sealed to Recipient.
+// Identities unseal secrets that are sealed to Recipient.
 func Identities(tb testing.TB) *proof.Identities {
 	tb.Helper()
 	by, err := proof.ParseIdentities(Identity)

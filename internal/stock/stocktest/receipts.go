@@ -188,7 +188,7 @@ func testEraseCommitted(t *testing.T, s *stock.Store) {
 	require.True(t, erased, d.UserID)
 	require.Error(t, (&draw.Request{PoolID: "p", UserID: d.UserID, DrawID: "x", Count: 1}).Check(), "nobody draws under a tag")
 
-	ExecAll(t, s, []string{`UPDATE awards SET user_id = '` + pseudonym + `' WHERE draw_id = 'ann7'`}) // the double
+	ExecAll(t, s, []string{`UPDATE awards SET user_id = '` + pseudonym + `' WHERE draw_id = 'ann7'`}) // the broken double
 	var b strings.Builder
 	_, err = s.ExportProof(ctx, "p", &b)
 	require.ErrorIs(t, err, stock.ErrForked)

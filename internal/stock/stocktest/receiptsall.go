@@ -103,7 +103,7 @@ func testReceiptsOfRestored(t *testing.T, s *stock.Store) {
 			before.PutBack(t, s)
 			continue
 		}
-		// The double: signers are cached by the pool's name.
+		// The broken double caches signers by the pool's name.
 		wrong, err := lost.Sign([][]draw.Award{made.Awards}, made.Rules)
 		require.NoError(t, err)
 		require.Error(t, opens(wrong[0].AppendTo(nil)))

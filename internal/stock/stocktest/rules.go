@@ -107,8 +107,8 @@ func testRules(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "p")
 }
 
-// testTurns: what rules count is written with the award, read by the next plan, and
-// found wrong if a row is changed.
+// testTurns: the turns that rules count are written with the award and read by the next
+// plan, and the audit reports a changed row.
 func testTurns(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name

@@ -68,7 +68,7 @@ func testSkip(t *testing.T, s *stock.Store) {
 	require.EqualValues(t, 6, r.Recomputed)
 }
 
-// testSkipRefused: what cannot be skipped changes nothing.
+// testSkipRefused: a refused skip changes nothing.
 func testSkipRefused(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	head := skippablePool(t, s)

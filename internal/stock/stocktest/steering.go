@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// steering returns the acts that change what the numbers of a pool give.
+// steering returns the acts that change the results of a pool's numbers.
 func steering(t *testing.T, s *stock.Store) map[string]func() error {
 	ctx := t.Context()
 	value := decimal.NewFromInt(77)
@@ -109,7 +109,7 @@ func testAgendaBeacon(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	chain := NewChain(t)
 	at := InTime(t, s, "p", func(at time.Time) error {
-		ExecAll(t, s, []string{`DELETE FROM checkpoints`, `DELETE FROM commitments`}) // of what came too late
+		ExecAll(t, s, []string{`DELETE FROM checkpoints`, `DELETE FROM commitments`}) // the error of an item that came too late
 		if err := plan(t, s, "p", []draw.Item{StateAt(at, draw.StateOpen)}); err != nil {
 			return err
 		}

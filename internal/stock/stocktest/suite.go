@@ -42,7 +42,7 @@ func RunShare(t *testing.T, way, ways int, empty func(*testing.T) *stock.Store) 
 // part is a part of the contract: its tests, by their names.
 type part map[string]func(*testing.T, *stock.Store)
 
-// contract returns what a store must do.
+// contract returns the promises that a store must keep.
 func contract() part {
 	all := part{}
 	for _, tests := range []part{poolTests(), drawTests(), agendaTests(), committedTests(), codeTests()} {

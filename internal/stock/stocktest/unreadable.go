@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// allGoes makes each change of a pool that needs nothing of its rules, and reads what
-// is shown of it.
+// allGoes makes each change of a pool that does not need its rules, and makes each read
+// of the pool.
 func allGoes(t *testing.T, s *stock.Store, poolID, key string) {
 	t.Helper()
 	ctx := t.Context()
@@ -38,8 +38,8 @@ func allGoes(t *testing.T, s *stock.Store, poolID, key string) {
 	require.NoError(t, err)
 }
 
-// testUnreadableRules: rules that this binary cannot read restrict no operator, and
-// what depends on them returns a separate code.
+// testUnreadableRules: rules that this binary cannot read do not restrict operators,
+// and calls that depend on the rules return a separate code.
 func testUnreadableRules(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	for _, id := range []string{"p", "q"} {

@@ -2,7 +2,7 @@ package client
 
 import "time"
 
-// Floods is what an experiment measured while the service was flooded.
+// Floods holds the measurements of an experiment while the service was flooded.
 type Floods struct {
 	// Peak is the maximum memory that the service used, Limit the limit of its
 	// container, both in MiB.

@@ -38,7 +38,7 @@ type Trial struct {
 	Small []*SmallPool
 	// settled is when the last round of retries began.
 	settled time.Duration
-	// Unknown counts what was in doubt at that time.
+	// Unknown counts the requests that were in doubt at that time.
 	Unknown int
 	// Ended is when the fault ended, if that is not when its function returns.
 	Ended time.Time
@@ -61,7 +61,8 @@ type Trial struct {
 	presents atomic.Pointer[string]
 }
 
-// Expected is what the experiment itself causes, and what is therefore not judged.
+// Expected are the effects that the experiment itself causes, and that are therefore
+// not judged.
 type Expected struct {
 	// Internal allows responses 500, because the experiment causes a panic.
 	Internal bool

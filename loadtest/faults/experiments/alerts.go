@@ -407,7 +407,7 @@ func (a *alarm) setReadOnly() (func() error, error) {
 	}, nil
 }
 
-// emptyRedis deletes the lock again and again, so that several holders enter.
+// emptyRedis deletes the lock repeatedly, so that several processes hold it at once.
 func (a *alarm) emptyRedis() (func() error, error) {
 	return a.meanwhile(func(ctx context.Context) {
 		_, _ = stage.RedisDo(ctx, a.LockServers[0].Addr(), "FLUSHALL") // the next one follows

@@ -117,7 +117,7 @@ func (a *alarm) useExpired() (func() error, error) {
 	return a.keepCalling(), nil
 }
 
-// useWrong has somebody call the bystander with a token that it does not know.
+// useWrong calls the bystander with an unknown token.
 func (a *alarm) useWrong() (func() error, error) {
 	a.Must(a.bystander.write(time.Now().AddDate(1, 0, 0), time.Time{}))
 	a.bystander.token = "wrong"

@@ -180,8 +180,8 @@ type day struct {
 	users atomic.Int64
 }
 
-// prepare does what an operator does before the campaign: it creates, simulates and
-// plans the campaign by commands, and starts the instances with the tickets' keys.
+// prepare makes the preparations of an operator for the campaign: it creates, simulates
+// and plans the campaign by commands, and starts the instances with the tickets' keys.
 func (d *day) prepare() error {
 	berlin, err := rules.ParseZone("Europe/Berlin")
 	d.Must(err)

@@ -279,7 +279,7 @@ type Cell struct {
 	Flaw string
 }
 
-// Scene returns what the cell needs on the stage.
+// Scene returns the needs of the cell on the stage.
 func (c Cell) Scene() stage.Scene {
 	return stage.Scene{
 		Place: words.Place(c.place), Program: c.Program, Begins: c.begins, Flags: c.flags, Env: c.env, Linked: c.links,
@@ -287,7 +287,7 @@ func (c Cell) Scene() stage.Scene {
 	}
 }
 
-// Expected returns what the cell itself causes.
+// Expected returns the effects that the cell itself causes.
 func (c Cell) Expected() client.Expected {
 	codes := c.codes
 	if c.clock == stage.ClockOfDatabase {

@@ -174,7 +174,7 @@ func badSource(t *trial) error {
 }
 
 // jobFailedOver is the control of the failover, on a cluster of its own. A program
-// without fences cannot serve as a control: what its run writes is lost with the old
+// without fences cannot serve as a control: the writes of its run are lost with the old
 // primary.
 func jobFailedOver(program string) Cell {
 	all := patroniFaults()

@@ -266,8 +266,8 @@ func (j *jobTrial) pin(host string) {
 	}
 }
 
-// unpin lets all instances run the jobs. It waits for that, because a runner that has
-// not read the change may be silent for a minute.
+// unpin allows all instances to run the jobs. It waits for that, because a runner that
+// has not read the change may be silent for a minute.
 func (j *jobTrial) unpin() {
 	j.pin("null")
 	time.Sleep(jobStale / 3)

@@ -114,7 +114,7 @@ func (t *trial) onlyLockedOut(d time.Duration) error {
 	return nil
 }
 
-// redisEmptied deletes the lock while it is held, again and again.
+// redisEmptied repeatedly deletes the lock while it is held.
 func redisEmptied(t *trial) error {
 	for range 20 {
 		for _, server := range t.LockServers {
@@ -132,7 +132,7 @@ func redisFailedOver(t *trial) error {
 	addr := t.LockServers[0].Addr()
 	for range 3 {
 		t.copyRedis(replica, addr)
-		t.Sleep(200, 600) // what the replica misses
+		t.Sleep(200, 600) // the writes that the replica misses
 		t.copyRedis(addr, replica)
 		t.Sleep(100, 300)
 	}

@@ -349,7 +349,7 @@ func (t *trial) insist(o history.Op) error {
 }
 
 // judgeOdds compares the first awards of equally stocked pools with the law of a draw.
-// The number of counted awards must not depend on what was won.
+// The number of counted awards must not depend on the won prizes.
 func (t *trial) judgeOdds(pools []string, first int) error {
 	var samples []drawtest.Sample
 	for _, pool := range pools {

@@ -120,8 +120,8 @@ func (r *unreadableRun) call() (stop func()) {
 	return func() { end(); callers.Wait() }
 }
 
-// judge compares the answers of the pool, and those of all others, with what the
-// instances could read.
+// judge compares the answers of the pool, and those of all other pools, with the data
+// that the instances could read.
 func (r *unreadableRun) judge() {
 	refused, known, drawn := 0, 0, 0
 	again := map[string]bool{}

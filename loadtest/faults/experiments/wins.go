@@ -309,7 +309,7 @@ func (w *wins) await() {
 	}
 }
 
-// outstanding returns what a pool waits for, or what is wrong with its events.
+// outstanding returns the condition for which a pool waits, or the fault in its events.
 func (w *wins) outstanding(pool string) error {
 	rows, err := w.Rows(pool)
 	if err != nil {

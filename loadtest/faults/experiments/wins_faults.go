@@ -64,8 +64,8 @@ type winKill struct {
 	point fault.Point
 	// isOfJob means that only the instance that runs a job comes to the point.
 	isOfJob bool
-	// begin, if not nil, leads an instance there, once it is armed. It returns what
-	// follows the restart.
+	// begin, if not nil, leads an instance there, once it is armed. It returns the
+	// actions after the restart.
 	begin func(w *wins, i *stage.Instance) (end func() error)
 }
 

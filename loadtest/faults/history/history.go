@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// History is what clients saw, in the order in which their requests ended. It
-// is only appended to, and safe for concurrent use.
+// History holds the requests and answers of clients, in the order in which the requests
+// ended. It is only appended to, and safe for concurrent use.
 type History struct {
 	begin time.Time
 	mu    sync.Mutex

@@ -203,8 +203,8 @@ func TestChangesTakeVersions(t *testing.T) {
 	}
 }
 
-// TestAMoveThatIsRefused: a move is refused if, and only if, it would leave less than
-// what is issued.
+// TestAMoveThatIsRefused: a move is refused if, and only if, the stock would be less
+// than the issued units.
 func TestAMoveThatIsRefused(t *testing.T) {
 	refused := func(delta int64) Op {
 		return with(stocked(20, "w", delta, 0, 0, 0), func(o *Op) { o.Status, o.Code = 409, "stock-below-issued" })

@@ -158,7 +158,7 @@ func (b *Base) make(s *harness.Site, name string) error {
 	return nil
 }
 
-// ExecAll runs statements one after another.
+// ExecAll runs statements in order.
 func ExecAll(db *sql.DB, statements ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), statementMax)
 	defer cancel()

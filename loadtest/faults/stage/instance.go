@@ -147,7 +147,7 @@ func (i *Instance) Arm(p fault.Point, action string) error {
 	return Replace(i.control, string(p)+" "+action+"\n", 0o600)
 }
 
-// Disarm removes what Arm set, unless it was triggered.
+// Disarm removes the fault that Arm set, unless it was triggered.
 func (i *Instance) Disarm() { _ = os.Remove(i.control) }
 
 // IsTaken reports whether the armed action was triggered.

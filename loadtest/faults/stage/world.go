@@ -181,7 +181,7 @@ const Bin = place.Bin + "/faults"
 
 // The programs besides the doubles.
 const (
-	Released = "drawsvc"        // what users run
+	Released = "drawsvc"        // the program that users run
 	Faulty   = "drawsvc-faults" // the same with fault points
 	Textbook = "broken"         // over-issues
 )
@@ -199,7 +199,7 @@ func Command(ctx context.Context, program string, args ...string) (string, error
 // PrizeNames returns the names of the prizes of all pools.
 func PrizeNames() []string { return []string{"gold", "silver", "tin"} }
 
-// Scene is what a cell needs on the stage.
+// Scene holds the needs of a cell on the stage.
 type Scene struct {
 	place.Place
 	// Program is the program under test. Begins is the program that the instances start

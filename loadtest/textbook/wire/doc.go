@@ -2,6 +2,6 @@
 // that each of them has only the code that it demonstrates: how two draws on one pool
 // exclude each other, or do not.
 //
-// It covers what the oversell script needs: draws, pools, stock, the log and an audit
-// that counts it. It checks no tokens; nothing here is meant to be deployed.
+// It covers the calls that the oversell script needs: draws, pools, stock, the log and
+// an audit that counts it. It checks no tokens; nothing here is meant to be deployed.
 package wire

@@ -47,7 +47,7 @@ type Award struct {
 	Unit int64
 }
 
-// Answer is what a draw won; Replayed means that it was already known.
+// Answer is the won prize of a draw; Replayed means that it was already known.
 type Answer struct {
 	Awards   []Award
 	Replayed bool
