@@ -106,6 +106,11 @@ func (s *Selection) Settle(folder string, merged bool) {
 	}
 }
 
+// Chosen returns the cells whose name the selection's expression matches.
+func Chosen[T any](s Selection, cells []T, name func(T) string) []T {
+	return slices.DeleteFunc(cells, func(c T) bool { return !s.Only.MatchString(name(c)) })
+}
+
 // Go runs the go command in a folder, "" for the working directory.
 func Go(ctx context.Context, folder string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)

@@ -7,6 +7,7 @@ import (
 
 	"drawsvc/internal/locker"
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/harness"
 	"drawsvc/loadtest/place"
 )
 
@@ -84,13 +85,7 @@ func cells(s settings) []cell {
 	if s.Quick {
 		all = quickCells()
 	}
-	var chosen []cell
-	for _, c := range all {
-		if s.Only.MatchString(c.name()) {
-			chosen = append(chosen, c)
-		}
-	}
-	return chosen
+	return harness.Chosen(s.Selection, all, cell.name)
 }
 
 func draws(script string, p site, mode, lock string, options ...string) cell {

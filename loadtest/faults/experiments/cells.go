@@ -22,13 +22,7 @@ func Cells(s harness.Selection) []Cell {
 	if s.Quick {
 		list = quick()
 	}
-	var chosen []Cell
-	for _, c := range list {
-		if s.Only.MatchString(c.Name()) {
-			chosen = append(chosen, c)
-		}
-	}
-	return chosen
+	return harness.Chosen(s, list, Cell.Name)
 }
 
 // controls returns cells of broken programs: if they passed, the other verdicts would
