@@ -50,7 +50,7 @@ func TestExcludedProgramRefuses(t *testing.T) {
 		require.NotContains(t, s.stderr.String(), refuses, "one that is newer and admits the program changes nothing")
 
 		tamper(t, url, fmt.Sprintf(`UPDATE schema_admits SET binaries_from = %d`, next))
-		// Readiness reads the schema, and draws know at once.
+		// The readiness check reads the schema, and draws follow its result at once.
 		becomes(503, fmt.Sprintf("the database's schema has version %d and does not admit this drawsvc, which knows %d", next, p.knows()))
 		becomes(503, `"code":"store-unavailable"`)
 		status, body, err := s.ask("POST", "/admin/pools", `{"id":"other","name":"Other","prizes":[]}`, "Authorization", "Bearer "+s.token)

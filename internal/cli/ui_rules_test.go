@@ -300,7 +300,7 @@ func TestUIKeepsDraftsOfRules(t *testing.T) {
 	b.differs()
 	s.admin(http.StatusOK, "PUT", "/admin/pools/spring/rules", `{"fallback":"none","win":"1/2"}`)
 	b.press("Put in force")
-	b.says("Both of you changed win.") // which odds exclude
+	b.says("Both of you changed win.") // the rules cannot have both win and odds
 	b.press("Compare and keep mine")
 	b.await(`document.querySelector("dialog button[type=submit]").textContent === "Put in force"`)
 	require.Contains(t, b.differs(), "removed win a win has the chance 1 in 2")

@@ -291,7 +291,7 @@ func (q *queue) move(b *Batch, now time.Time) {
 	for _, w := range b.waiters {
 		units += w.Count
 	}
-	lastCome := now.Add(q.pace.next(&q.batcher.limits) - q.batcher.limits.Timeout) // who came before has too little time
+	lastCome := now.Add(q.pace.next(&q.batcher.limits) - q.batcher.limits.Timeout) // a draw that came earlier has too little time
 	var late []*waiter
 	n := 0
 	for n < len(q.waiting) && len(b.waiters) < q.pace.sizeMax && units < batchUnitsMax {

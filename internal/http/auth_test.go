@@ -256,7 +256,7 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 				body, headers = "award,to\n7,fulfilled\n", []string{"Content-Type", "text/csv"}
 			}
 			s := newServer(t, f)
-			if r.path == fairPath { // which takes those that other sites add to a link
+			if r.path == fairPath { // this page accepts parameters that other sites add to a link
 				s = undescribed(s)
 			}
 			w := do(s, asAdmin(r.method, target(r.path)+"?"+name+"="+value, body, headers...))

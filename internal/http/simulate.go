@@ -36,8 +36,8 @@ var errOutranked = draw.Errorf(draw.CodeOverloaded, "a simulation of a token of 
 // pool's present state. Nothing is written.
 func (s *Server) simulation(c call) error { return s.simulate(c, nil, nil) }
 
-// simulateDraft answers POST /admin/pools/{pool}/simulation: the same under the rules
-// of the body, which are not put in force.
+// simulateDraft answers POST /admin/pools/{pool}/simulation: a simulation under the
+// rules of the body, which are not put in force.
 func (s *Server) simulateDraft(c call) error {
 	draft, document, err := s.readRules(c)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/job"
 )
 
-// TestLocalDayBeginsOnce: each local day begins once, in order, and on itself, also where a
-// change of clocks skips midnight or repeats it.
+// TestLocalDayBeginsOnce: each local day begins once, in order, at an instant of that
+// day, even if a change of clocks skips midnight or repeats it.
 func TestLocalDayBeginsOnce(t *testing.T) {
 	for _, name := range []string{
 		"UTC", "Europe/Berlin", "Africa/Cairo", "America/Havana", "America/Santiago", "America/Sao_Paulo", "America/Asuncion",

@@ -112,7 +112,7 @@ func attacks(w *world) []attack {
 		}},
 		{name: "a stock move changed", edit: func(all []*Line, n int) []*Line {
 			own := *all[1]
-			own.Delta += 200 + int64(n) // of few units, no later number may show it
+			own.Delta += 200 + int64(n) // with few added units, perhaps no later number would show it
 			all[1] = &own
 			return all
 		}},

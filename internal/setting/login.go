@@ -50,7 +50,7 @@ func parseLogin(text string) (*url.URL, error) {
 // last ones that could; nil means those of the opened URL.
 func (l *Login) next() *url.Userinfo {
 	if text, err := ReadPrivate(l.path); err == nil {
-		_ = l.Use(text) // whoever follows the file reports it
+		_ = l.Use(text) // the watcher of the file reports the error
 	}
 	return l.last.Load()
 }

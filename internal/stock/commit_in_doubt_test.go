@@ -34,7 +34,7 @@ func TestAnswerToCommitIsCut(t *testing.T) {
 	link.Cut()
 	link.Pass()
 	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(<-done))
-	commits.Await(0, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`) // a repeat would be running
+	commits.Await(0, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`) // a repeated change would be running by now
 	p, err := s.Pool(t.Context(), "p")
 	require.NoError(t, err)
 	require.Equal(t, int64(15), p.Prizes[0].Stocked)

@@ -54,8 +54,8 @@ func TestOverviews(t *testing.T) {
 	}
 }
 
-// TestFindAwards: by user, prize and draw, in order, with the version up to which was
-// searched.
+// TestFindAwards: awards are found by user, prize and draw, in order, together with the
+// version up to which they were searched.
 func TestFindAwards(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

@@ -67,7 +67,8 @@ func (l *LogAnswer) Meet() {
 // Age ends the plan that the answer was given for: no later plan uses it (law 4).
 func (l *LogAnswer) Age() { l.isCurrent = false }
 
-// Known returns the draw that the log has, if the log answered so for this plan, else nil.
+// Known returns the draw that the log has, if the log was read for this plan, otherwise
+// nil.
 func (l *LogAnswer) Known() *draw.Draw {
 	if l.isCurrent {
 		return l.known

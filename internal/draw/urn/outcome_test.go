@@ -91,9 +91,10 @@ func TestLimitMovesNoOdds(t *testing.T) {
 	require.Equal(t, "1/100", stated.None.String())
 }
 
-// TestWinAndFixedLaw: the urn is asked with the chance of win, and the fixed law gives
-// the share of a sold-out prize to the fallback. Redistribution, the fallback as a
-// weight of the urn, and shares in floats fail.
+// TestWinAndFixedLaw: a draw takes a unit of the urn with the chance of win, and the
+// fixed law gives the share of a sold-out prize to the fallback. The test fails for
+// redistribution, for the fallback as a weight of the urn, and for shares in floating
+// point.
 func TestWinAndFixedLaw(t *testing.T) {
 	const n = 200_000
 	prizes := drawtest.Campaign()

@@ -253,7 +253,7 @@ func serverKilled(r *rig) error {
 func deadHost(r *rig) error {
 	s := r.Subject
 	s.Lock = strings.Replace(s.Lock, "://", "://127.0.0.1:1,", 1)
-	for range 4 { // whichever the client tries first
+	for range 4 { // any of them may be the first that the client tries
 		if _, err := r.warm(s, 0); err != nil {
 			return err
 		}

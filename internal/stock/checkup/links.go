@@ -38,7 +38,8 @@ func plainLink(raw string) string {
 	switch scheme {
 	case "postgres", "postgresql":
 		mode := values.Get("sslmode")
-		// The driver takes require as verify-ca if there is an authority, and else any certificate.
+		// The driver treats "require" as "verify-ca" if an authority is given.
+		// Otherwise it accepts any certificate.
 		if isVerified := strings.HasPrefix(mode, "verify-") || mode == "require" && values.Get("sslrootcert") != ""; !isVerified {
 			return "write sslmode=verify-full (with sslrootcert)"
 		}

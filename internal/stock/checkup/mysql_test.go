@@ -110,7 +110,7 @@ func TestDoctorOfGalera(t *testing.T) {
 	require.Equal(t, []string{"danger galera-quorum: pc.ignore_quorum = true", writers}, checkUp(t, url, usual("table")))
 	stocktest.ExecAll(t, s, []string{`SET GLOBAL wsrep_provider_options = 'pc.ignore_quorum=false'`})
 
-	nodes[1].Kill() // and the other node has no majority
+	nodes[1].Kill() // without it the other node has no majority
 	awaitFindings(t, url, []string{
 		"danger galera-not-primary: wsrep_cluster_status = non-Primary", "warning galera-not-synced: wsrep_local_state_comment = Initialized",
 	})

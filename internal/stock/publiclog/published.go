@@ -82,7 +82,7 @@ func (s *Store) published(ctx context.Context, q engine.Querier, poolID string, 
 // of the store.
 func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err error) {
 	if err := s.glance(ctx, poolID, checkReveal); draw.CodeOf(err) == draw.CodePoolOpen {
-		return nil, cmp.Or(s.CheckSeeds(ctx, poolID), err) // a pool that could never be revealed must not be closed for that
+		return nil, cmp.Or(s.CheckSeeds(ctx, poolID), err) // a pool whose seed cannot be unsealed must not be closed in order to reveal it
 	} else if err != nil {
 		return nil, err
 	}
@@ -145,8 +145,8 @@ func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, b
 	return s.writeLog(ctx, poolID, w, 1, func(Published) { begin() })
 }
 
-// writeLog is WriteProofLog, and passes begin the other files with only the last
-// checkpoints, with all if last is 0.
+// writeLog is WriteProofLog, except that it passes begin the other files with only the
+// last checkpoints; if last is 0, with all checkpoints.
 func (s *Store) writeLog(ctx context.Context, poolID string, w io.Writer, last uint64, begin func(Published)) error {
 	var by *signer
 	var files Published

@@ -18,8 +18,8 @@ func TestUnwritableFolderIsReported(t *testing.T) {
 	require.NotEmpty(t, unwritable(t.TempDir()+"/missing"))
 }
 
-// TestUnwritableFileIsReported: on a file system that is mounted read-only, as for an
-// account without the right to write.
+// TestUnwritableFileIsReported: the doctor reports a file on a file system that is
+// mounted read-only, like a file of an account without the right to write.
 func TestUnwritableFileIsReported(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return // is checked nowhere else

@@ -220,7 +220,7 @@ func (w *writing) readErasAgain(ctx context.Context) (err error) {
 	return nil
 }
 
-// settle notes how far no award of a pool can expire any more.
+// settle stores the version up to which no award of a pool can expire any more.
 func (b *Book) settle(ctx context.Context, poolID string, s *sweep) error {
 	if s.settled <= s.began {
 		return nil
