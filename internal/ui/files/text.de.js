@@ -466,6 +466,7 @@ export const texts = {
     twice: "Ein Eintrag steht zweimal da: das Formular kann nicht beide zeigen.",
     otherNumber: "Eine Zahl ist anders geschrieben, als das Formular sie schreiben würde.",
     onlyJSON: "Das zeigt nur das JSON",
+  },
   agenda: {
     title: "Termine",
     add: "Ergänzen…",
@@ -895,6 +896,7 @@ export const texts = {
     releases: "Mehr als {n} Freigaben lassen sich nicht auf einmal planen.",
     spreads: "Das sind {n} Verteilungen, höchstens {most} sind möglich. Bitte weniger Tage oder Gewinne auf einmal wählen.",
     moments: "Höchstens {n} Gewinnmomente lassen sich auf einmal planen.",
+  },
   award: {
     "is-won": "gewonnen",
     "is-claimed": "eingelöst",

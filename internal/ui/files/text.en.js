@@ -454,6 +454,7 @@ export const texts = {
     twice: "A member is there twice: the form cannot show both.",
     otherNumber: "A number is not written as the form would write it.",
     onlyJSON: "Only the JSON shows this",
+  },
   agenda: {
     title: "Agenda",
     add: "Add to it…",
@@ -883,6 +884,7 @@ export const texts = {
     releases: "More than {n} releases cannot be planned at once.",
     spreads: "These are {n} spreads, of at most {most}. Take fewer days or prizes at once.",
     moments: "At most {n} winning moments can be planned at once.",
+  },
   award: {
     "is-won": "won",
     "is-claimed": "claimed",
