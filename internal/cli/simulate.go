@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/api"
@@ -98,11 +99,31 @@ func (s *simulation) find(ctx context.Context, on *api.Client) (pool draw.Pool, 
 		}
 		pool.Rules = ruling.Read()
 	}
+	if err := s.readSpent(found.Budget, pool.Rules); err != nil {
+		return pool, err
+	}
 	s.run.Agenda, s.run.Hidden, err = openAgenda(ctx, on, found.ID)
 	if slices.ContainsFunc(s.run.Agenda, func(i draw.Item) bool { return i.Kind == draw.ItemState }) {
 		s.run.Pool.State = found.State // otherwise a pool that is not open yet would award nothing
 	}
 	return pool, err
+}
+
+// readSpent begins the run with what the budget has given, if the run begins in the
+// present window of the budget.
+func (s *simulation) readSpent(b *api.Budget, r *draw.Rules) error {
+	if b == nil || r == nil || r.Budget == nil || s.asStocked {
+		return nil
+	}
+	spent, err := decimal.NewFromString(b.Spent)
+	if err != nil {
+		return fmt.Errorf("read what the budget has given: %w", err)
+	}
+	start := r.Budget.Per.Start(s.run.From, r.Zone)
+	if start.Equal(r.Budget.Per.Start(time.Now(), r.Zone)) {
+		s.run.SpentBefore = []draw.Spending{{From: start, Cents: draw.Cents(spent)}}
+	}
+	return nil
 }
 
 func (s *simulation) flags() {

@@ -79,11 +79,12 @@ func (r *Receipts) signBatch(signed []draw.Receipt, draws [][]draw.Award, rules 
 	batch := &signedBatch{}
 	receipts := make([]batchReceipt, len(draws))
 	leaves := make([]tlog.Hash, len(draws))
-	var texts []byte // one after another
+	room := 0
+	for _, awards := range draws {
+		room += r.room(awards)
+	}
+	texts := make([]byte, 0, room) // one after another
 	for i, awards := range draws {
-		if i == 0 {
-			texts = make([]byte, 0, r.room(awards)*len(draws))
-		}
 		u := r.write(texts[len(texts):], by, awards, rules)
 		texts = texts[:min(len(texts)+len(u.text), cap(texts))]
 		receipts[i] = batchReceipt{u, batch, i}

@@ -52,10 +52,14 @@ func (s *Store) readSpent(ctx context.Context, q engine.Querier, p *odds.Present
 		if slices.ContainsFunc(p.SpentBefore, func(other draw.Spending) bool { return other.From.Equal(spent.From) }) {
 			continue
 		}
-		if r.SameWindow(inForce) {
+		switch next := r.Budget.Per.Next(at, r.Zone); {
+		case !next.IsZero() && !next.After(s.Now()): // the window ended before now: nothing of later ones counts
+		case r.SameWindow(inForce):
 			spent.Cents = p.Pool.Spent.In(r.Budget, at, r.Zone).Cents
-		} else if spent.Cents, err = s.ledger.SpentSince(ctx, q, p.Pool.ID, spent.From); err != nil {
-			return err
+		default:
+			if spent.Cents, err = s.ledger.SpentSince(ctx, q, p.Pool.ID, spent.From); err != nil {
+				return err
+			}
 		}
 		p.SpentBefore = append(p.SpentBefore, spent)
 	}

@@ -115,6 +115,10 @@ func TestPresentHasWhatWasSpent(t *testing.T) {
 			require.Equal(t, map[time.Time]int64{today: 10_000, {}: 10_000}, read(now, nil, 100))
 			require.Equal(t, map[time.Time]int64{{}: 10_000}, read(now, ever, 100))
 			require.Equal(t, map[time.Time]int64{today.AddDate(0, 0, 1): 0}, read(now.AddDate(0, 0, 1), nil, 0))
+			require.Equal(t, map[time.Time]int64{today.AddDate(0, 0, -1): 0}, read(now.AddDate(0, 0, -1), nil, 0), "its window has ended")
+			hourly := drawtest.Rules(t, `{"fallback":"none","budget":{"max":"900.00","per":"hour"}}`)
+			anHour := hourly.Budget.Per.Start(now.Add(-25*time.Hour), hourly.Zone).UTC()
+			require.Equal(t, map[time.Time]int64{anHour: 0}, read(now.Add(-25*time.Hour), hourly, 0))
 			require.Empty(t, read(now, drawtest.Rules(t, `{"fallback":"none"}`), 0))
 		})
 	}

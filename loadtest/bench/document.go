@@ -271,14 +271,18 @@ func (d document) fallen(published document) []string {
 	return names
 }
 
-// addLimits adds entries that are not published, with their limits in place of ratios:
-// until its publication an entry is compared with its limit.
+// unpublishedShare is the share of its limit that an entry must reach until it is
+// published: a limit is an aim, which the first measurements need not reach.
+const unpublishedShare = 0.75
+
+// addLimits adds entries that are not published, with a share of their limits in place
+// of ratios.
 func (d *document) addLimits(list []entry) {
 	before := d.byName()
 	for _, e := range list {
 		if _, ok := before[e.name]; !ok && e.limits != (limits{}) {
-			limit := e.least + e.most // one of them is 0
-			d.Entries = append(d.Entries, judged{Name: e.name, Least: e.least, Most: e.most, spread: spread{limit, limit, limit}})
+			least := e.least*unpublishedShare + e.most/unpublishedShare // one of them is 0
+			d.Entries = append(d.Entries, judged{Name: e.name, Least: e.least, Most: e.most, spread: spread{least, least, least}})
 		}
 	}
 }

@@ -102,8 +102,8 @@ func TestUnpublishedRatioFailsTheRun(t *testing.T) {
 
 }
 
-// TestLimitsStandForUnpublishedRatios: an entry is compared with its limit before it is published, with the
-// published ratio afterwards, and with nothing if it has neither.
+// TestLimitsStandForUnpublishedRatios: an entry is compared with three quarters of its limit before it is published,
+// with the published ratio afterwards, and with nothing if it has neither.
 func TestLimitsStandForUnpublishedRatios(t *testing.T) {
 	ratio := func(median float64) judged { return judged{spread: spread{Median: median, Low: median, High: median}} }
 	list := []entry{{name: "least", limits: atLeast(0.9)}, {name: "most", limits: atMost(1.5)}, {name: "known", limits: atLeast(0.9)}, {name: "free"}}
@@ -113,9 +113,9 @@ func TestLimitsStandForUnpublishedRatios(t *testing.T) {
 	published.addLimits(list)
 	limit := published.byName()
 	require.Len(t, published.Entries, 3)
-	assert.False(t, ratio(0.73).worse(limit["least"]))
-	assert.True(t, ratio(0.71).worse(limit["least"]))
-	least, most := ratio(1.86), ratio(1.89)
+	assert.False(t, ratio(0.55).worse(limit["least"]))
+	assert.True(t, ratio(0.53).worse(limit["least"]))
+	least, most := ratio(2.49), ratio(2.51)
 	least.Most, most.Most = 1.5, 1.5
 	assert.False(t, least.worse(limit["most"]))
 	assert.True(t, most.worse(limit["most"]))

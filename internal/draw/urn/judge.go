@@ -41,7 +41,7 @@ func (r *Run) Judge(a *draw.Award) (v Verdict, err error) {
 	var counts []*tally
 	if t != nil {
 		if counts, err = r.plan.countsOf(a.Player()); err != nil {
-			return v, err // unreachable: begin knows every player
+			return v, err // unreachable: the plan of a run has turns for every player
 		}
 		v.IsFallback = place == t.fallback
 		v.Passed = r.passed(place, counts)

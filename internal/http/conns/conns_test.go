@@ -79,6 +79,17 @@ func (c *counting) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
+// signalling signals that a read begins.
+type signalling struct {
+	net.Conn
+	reading chan struct{}
+}
+
+func (s signalling) Read(b []byte) (int, error) {
+	s.reading <- struct{}{}
+	return s.Conn.Read(b)
+}
+
 // TestDeadlinesSaveTimers: later deadlines cost no timer, and the one that was set last
 // holds, for what waits and for what begins then.
 func TestDeadlinesSaveTimers(t *testing.T) {
@@ -128,12 +139,14 @@ func TestDeadlinesEndWhatWaits(t *testing.T) {
 	t.Parallel()
 	caller, accepted := net.Pipe()
 	defer caller.Close()
-	c := &Conn{Conn: accepted}
+	reading := make(chan struct{})
+	c := &Conn{Conn: signalling{accepted, reading}}
 	ended := make(chan error, 1)
 	go func() {
 		_, err := c.Read(make([]byte, 1))
 		ended <- err
 	}()
+	<-reading
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(-time.Hour)))
 	require.ErrorIs(t, <-ended, os.ErrDeadlineExceeded)
 
