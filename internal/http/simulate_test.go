@@ -20,13 +20,32 @@ import (
 // guaranteed is a pool with rules that guarantee a prize.
 type guaranteed struct{ Store }
 
+func (g guaranteed) Pool(ctx context.Context, poolID string) (draw.Pool, error) {
+	p, err := g.Store.Pool(ctx, poolID)
+	p.RulesVersion = 9
+	p.Prizes[1].Stocked = 1_000_000
+	p.Prizes = append(p.Prizes, draw.Prize{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock})
+	return p, err
+}
+
+func (g guaranteed) Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error) {
+	r, err := g.Store.Rules(ctx, poolID, version)
+	if err == nil {
+		r.Rules, err = rules.Parse([]byte(`{"fallback":"none","win":"1/4","disclose":true,"guarantee":{"after":3,"prize":"pin"}}`))
+	}
+	return r, err
+}
+
 func (g guaranteed) Present(ctx context.Context, poolID string, at time.Time, draft *draw.Rules, itemsMax int) (odds.Present, error) {
 	p, err := g.Store.Present(ctx, poolID, at, draft, itemsMax)
-	p.Pool.Prizes[1].Stocked = 1_000_000
-	p.Pool.Prizes = append(p.Pool.Prizes, draw.Prize{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock})
-	if err == nil && draft == nil {
-		p.Rules, err = rules.Parse([]byte(`{"fallback":"none","win":"1/4","disclose":true,"guarantee":{"after":3,"prize":"pin"}}`))
+	if err != nil {
+		return p, err
 	}
+	if p.Pool, err = g.Pool(ctx, poolID); err != nil || draft != nil {
+		return p, err
+	}
+	r, err := g.Rules(ctx, poolID, p.Pool.RulesVersion)
+	p.Rules = r.Rules
 	return p, err
 }
 
