@@ -42,18 +42,23 @@ func holes(text string) []string {
 func readTexts(file string) (texts map[string]textForms, wrong []string) {
 	texts = map[string]textForms{}
 	_, body, _ := strings.Cut(file, "export const texts = {\n")
-	group := ""
+	group := "" // the one that is open
 	for line := range strings.Lines(strings.TrimSuffix(body, "};\n")) {
 		line = strings.TrimSuffix(line, "\n")
 		if m := textGroup.FindStringSubmatch(line); m != nil {
+			if group != "" {
+				wrong = append(wrong, "not closed: "+group)
+			}
 			group = m[1]
 			continue
 		}
 		m := textEntry.FindStringSubmatch(line)
-		if line == "  }," || m == nil {
-			if m == nil && line != "  }," {
-				wrong = append(wrong, "not a text: "+line)
-			}
+		switch {
+		case line == "  }," && group != "":
+			group = ""
+			continue
+		case m == nil || group == "":
+			wrong = append(wrong, "not a text: "+line)
 			continue
 		}
 		name, forms := group+"."+m[1], textForms{}
@@ -67,6 +72,9 @@ func readTexts(file string) (texts map[string]textForms, wrong []string) {
 			wrong = append(wrong, "twice: "+name)
 		}
 		texts[name] = forms
+	}
+	if group != "" {
+		wrong = append(wrong, "not closed: "+group)
 	}
 	return texts, wrong
 }
@@ -254,6 +262,15 @@ func TestTextsOfAllLanguagesAgreeCatches(t *testing.T) {
 	}
 	_, wrong = readTexts(head + "    b: \"x\",\n    b: \"y\",\n  },\n};\n")
 	require.Equal(t, []string{"twice: a.b"}, wrong)
+	for body, want := range map[string]string{
+		"    b: \"x\",\n  c: {\n    d: \"y\",\n  },\n": "not closed: a",
+		"  },\n  c: {\n    d: \"y\",\n":                "not closed: c",
+		"  },\n    b: \"x\",\n":                        "not a text:     b: \"x\",",
+		"  },\n  },\n":                                 "not a text:   },",
+	} {
+		_, wrong := readTexts(head + body + "};\n")
+		require.Equal(t, []string{want}, wrong, body)
+	}
 }
 
 // TestTextsAreUsed: each name in a script has a text, each text has a use, and each call
