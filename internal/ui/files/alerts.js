@@ -3,10 +3,11 @@
 
 import { get, part } from "./api.js";
 import { button, duration, h, moment } from "./dom.js";
+import { called } from "./jobs.js";
 import { last } from "./log.js";
 import { nothingToWin } from "./money.js";
 import { live, readsPools, watch } from "./state.js";
-import { t } from "./text.js";
+import { sentenceOf, t } from "./text.js";
 
 const jobsEvery = 60_000; // while the page is visible
 const lateAfter = 600; // seconds, as the alarm of the metrics
@@ -47,7 +48,7 @@ export async function readFailedItems(pool, signal) {
   const { entries } = await last({ id: pool.id, signal }, true, pool.version);
   const failed = entries.filter((entry) => entry.what === "agenda" && entry.body.failed && Date.parse(entry.at) > since).slice(0, failedMax);
   known.agenda.set(pool.id, failed.map((entry) => ({
-    key: `agenda ${pool.id} ${entry.version}`, pool, text: t("alerts.failed", { at: moment(entry.at), why: entry.body.detail || entry.body.failed }), href: `${ofPool(pool.id)}/agenda`,
+    key: `agenda ${pool.id} ${entry.version}`, pool, text: t("alerts.failed", { at: moment(entry.at), why: sentenceOf({ code: entry.body.failed, message: entry.body.detail || entry.body.failed }).replace(/\.$/, "") }), href: `${ofPool(pool.id)}/agenda`,
   })));
   changed.dispatchEvent(new Event("change"));
 }
@@ -56,7 +57,7 @@ export async function readFailedItems(pool, signal) {
 async function readJobs(seen, signal) {
   const { jobs } = await get("admin/jobs", { signal });
   const warnings = jobs.filter((job) => job.enabled && job.overdue_seconds > lateAfter)
-    .map((job) => ({ key: `late ${job.name} ${job.due_at}`, text: t("alerts.late", { job: job.name, by: duration(job.overdue_seconds) }), href: "#/jobs" }));
+    .map((job) => ({ key: `late ${job.name} ${job.due_at}`, text: t("alerts.late", { job: called(job), by: duration(job.overdue_seconds) }), href: "#/jobs" }));
   const audit = jobs.find((job) => job.name === "audit");
   if (audit && audit.status !== "running" && seen.token !== audit.token) Object.assign(seen, { token: audit.token, report: (await get("admin/jobs/audit", { signal })).report });
   if (audit?.last_error) warnings.push({ key: `audit failed ${audit.token}`, text: t("alerts.noAudit", { why: audit.last_error }), href: "#/jobs" });

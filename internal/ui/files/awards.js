@@ -2,13 +2,13 @@
 
 import { get, pages, part } from "./api.js";
 import { showAward } from "./award.js";
-import { complain } from "./dialog.js";
+import { complain, problemText } from "./dialog.js";
 import { button, count, field, h, pill, say, table, time } from "./dom.js";
 import { livesList, states } from "./lives.js";
 import { showReceipt } from "./proof.js";
 import { mayShip, readsPools, self } from "./state.js";
 import { uploadSteps } from "./steps.js";
-import { nodes, sentenceOf, t } from "./text.js";
+import { nodes, t } from "./text.js";
 
 const lastMax = 25, pagesMax = 200, foundMax = 1000;
 
@@ -74,7 +74,7 @@ function lastAwards(at) {
 /** Searches page by page, because awards have no index on users. */
 async function search(at, by, word, place, stop) {
   if (!word) return place.replaceChildren();
-  const progress = h("p", { class: "quiet", role: "status" }, t("awards.searching"));
+  const progress = h("div", { class: "quiet", role: "status" }, t("awards.searching"));
   const list = h("div");
   const end = button(t("awards.stop"), () => stop.abort(), "small");
   place.replaceChildren(h("h2", {}, nodes(`awards.of-${by}`, { word: h("q", {}, word) })), progress, end, list);
@@ -87,7 +87,7 @@ async function search(at, by, word, place, stop) {
       if (found.length >= foundMax) break;
     }
   } catch (problem) {
-    if (!stop.signal.aborted) say(progress, sentenceOf(problem));
+    if (!stop.signal.aborted) progress.replaceChildren(...problemText(problem));
     else say(progress, t("awards.stopped", { n: found.length }));
   } finally {
     end.remove();

@@ -7,7 +7,7 @@ import { count, field, h, table } from "./dom.js";
 import { box, shown } from "./rulesfields.js";
 import { mayAct } from "./state.js";
 import { t } from "./text.js";
-import { clockOf, dayOf, instantsOf, instantWords } from "./zone.js";
+import { clockOf, dayOf, dayWords, instantsOf, instantWords } from "./zone.js";
 
 const shownMax = 100, unitsMax = 1_000_000_000_000, ahead = 300_000;
 
@@ -60,7 +60,7 @@ function adding(own, { row = null, date = null }) {
       const range = row ?? dayOf(own.zone, date.value);
       const day = row?.date ?? date.value;
       const instant = instantsOf(own.zone, day, time.value).find((ms) => ms >= range.from && ms < range.to);
-      if (instant === undefined) throw Object.assign(new Error(row ? t("calendarcell.noTimeIn", { zone: own.zone, time: time.value, row: row.name }) : t("calendarcell.noTimeOn", { zone: own.zone, time: time.value, day })), { title: t("calendarcell.noTimeTitle") });
+      if (instant === undefined) throw Object.assign(new Error(row ? t("calendarcell.noTimeIn", { zone: own.zone, time: time.value, row: row.name }) : t("calendarcell.noTimeOn", { zone: own.zone, time: time.value, day: dayWords(day) })), { title: t("calendarcell.noTimeTitle") });
       return [{ instant, zone: own.zone, prize, units: Number(units.value), reason: reason.value, isMoment: moment.value() }];
     },
   };

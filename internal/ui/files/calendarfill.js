@@ -1,6 +1,6 @@
 // Filling the calendar: by spreading units over days and hours, or by a file.
 
-import { call, newKey, once, part, send } from "./api.js";
+import { newKey, once, part, send } from "./api.js";
 import { save, write } from "./csv.js";
 import { ask } from "./dialog.js";
 import { button, count, field, h, table } from "./dom.js";

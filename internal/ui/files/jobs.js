@@ -7,7 +7,7 @@ import { mayAct } from "./state.js";
 import { isText, nodes, t } from "./text.js";
 
 /** A job in words. */
-const called = ({ name }) => (isText(`jobs.name-${name}`) ? t(`jobs.name-${name}`) : name);
+export const called = ({ name }) => (isText(`jobs.name-${name}`) ? t(`jobs.name-${name}`) : name);
 
 export async function jobsView(signal) {
   const list = h("div");

@@ -5,7 +5,7 @@ import { ask } from "./dialog.js";
 import { copied, field, h, say } from "./dom.js";
 import { namedFields } from "./newpool.js";
 import { t } from "./text.js";
-import { dateAfter, dateOf, daysBetween } from "./zone.js";
+import { dateAfter, dateOf, daysBetween, dayWords } from "./zone.js";
 
 /** The first instant of an agenda that can be seen, null for none. */
 const beginning = (agenda) => agenda.map((item) => (item.hidden ? item.hidden.from : item.at)).filter(Boolean).sort((a, b) => Date.parse(a) - Date.parse(b))[0] ?? null;
@@ -16,7 +16,7 @@ export function askCopy(at) {
   const begins = first && dateOf(at.zone, Date.parse(first)), tomorrow = dateAfter(dateOf(at.zone, Date.now()));
   const takes = h("input", { type: "checkbox" }), day = h("input", { type: "date", min: tomorrow, required: true, value: begins > tomorrow ? begins : tomorrow });
   takes.checked = Boolean(first);
-  const dates = h("div", {}, field(t("poolcopy.day"), day, t("poolcopy.dayHint", { day: begins, zone: at.zone })));
+  const dates = h("div", {}, field(t("poolcopy.day"), day, t("poolcopy.dayHint", { day: begins && dayWords(begins), zone: at.zone })));
   const shift = h("p", { class: "quiet", role: "status" });
   const days = () => daysBetween(begins, day.value);
   const show = () => {

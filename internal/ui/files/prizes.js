@@ -24,10 +24,11 @@ export function prizesTable(at) {
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head.map((text, i) => h("th", { scope: "col", role: "columnheader", class: i > 1 && "number" }, text)), mayStock() && h("th", { scope: "col", role: "columnheader" }, h("span", { class: "unseen" }, t("prizes.acts"))))), body)));
   const rows = new Map();
   const set = (all) => {
-    const word = find.value.trim().toLowerCase(), found = word ? all.filter((p) => `${p.id} ${p.name}`.toLowerCase().includes(word)) : all;
+    const word = all.length > shownMax ? find.value.trim().toLowerCase() : ""; // without the field nothing is searched
+    const found = word ? all.filter((p) => `${p.id} ${p.name} ${shownName(p)}`.toLowerCase().includes(word)) : all;
     const prizes = found.slice(0, shownMax);
     filter.hidden = all.length <= shownMax;
-    say(note, found.length > prizes.length ? t("prizes.first", { n: prizes.length, all: found.length }) : "");
+    say(note, found.length > prizes.length ? t("prizes.first", { n: prizes.length, all: found.length }) : word && found.length === 0 ? t("prizes.none") : "");
     for (const [id, row] of rows) if (!prizes.some((p) => p.id === id)) { row.element.remove(); rows.delete(id); }
     for (const prize of prizes) {
       if (!rows.has(prize.id)) rows.set(prize.id, newRow(at, prize.id));

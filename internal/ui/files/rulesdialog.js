@@ -91,7 +91,7 @@ export function editRules(at, path, own, done) {
     const theirs = await presentRules(at, path), mine = panels.read();
     const { document, both } = onTop(state.base, mine, theirs.document);
     to(t("rulesdialog.keep"), [
-      heading(t("rulesdialog.conflict", { actor: theirs.actor, at: moment(theirs.at).replace(/^(\d\d:\d\d):\d\d /, "$1 ") })),
+      heading(t("rulesdialog.conflict", { actor: theirs.actor, at: moment(theirs.at).replace(/^(\d{1,2}:\d\d):\d\d/, "$1") })),
       h("h3", {}, t("rulesdialog.theirs", { actor: theirs.actor })), differenceList(state.base, theirs.document, at),
       h("h3", {}, t("rulesdialog.mine")), differenceList(theirs.document, document, at),
       both.length > 0 && h("p", { class: "warning" }, t("rulesdialog.both", { members: both.map(memberWords).join(", ") })),

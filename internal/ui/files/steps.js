@@ -107,7 +107,7 @@ export function uploadSteps(at, after) {
   const preview = previewed(async () => {
     const body = await chosen(file, t("steps.tooLarge"));
     const { data } = await post(body, true);
-    return { seen: body, shows: [h("p", {}, t("steps.wouldChange", { n: data.lines, written: data.written, unchanged: data.unchanged }))] };
+    return { seen: body, shows: [h("p", {}, t("steps.wouldChange", { n: data.lines, written: t("steps.awards", { n: data.written }), unchanged: data.unchanged }))] };
   });
   file.addEventListener("change", preview.clear);
   ask({
@@ -124,7 +124,7 @@ export function uploadSteps(at, after) {
       }
       const { data } = await post(preview.seen(), false);
       await Promise.all([at.refresh(), after()]);
-      return t("steps.uploaded", { written: data.written, unchanged: data.unchanged });
+      return t("steps.uploaded", { written: t("steps.awards", { n: data.written }), unchanged: data.unchanged });
     },
   });
 }
