@@ -50,7 +50,7 @@ func TestUIActs(t *testing.T) {
 	b.press("Preview")
 	b.await(`document.querySelectorAll("dialog .lines li").length >= 2`)
 	require.Regexp(t, `line 2: stock must be .*line 3: prize id`, eval[string](b, `document.querySelector("dialog .lines").textContent`))
-	b.says("prize: a short id in small letters, such as mug-red. stock: give a number,")
+	b.says("prize: a short id in small letters, such as mug-red; NEW has capitals. stock: give a number,")
 	b.fill("Or its text", "prize,name,value,stock\ngold,,,10\ncup,Tin cup,1.00,5\n")
 	b.press("Preview")
 	b.await(`document.querySelector("dialog .preview").textContent.includes("15 units; 1 new prize, 1 restocked")`)

@@ -100,8 +100,8 @@ func TestUINamesPools(t *testing.T) {
 		require.Equal(t, id, eval[string](b, `document.querySelector("dialog summary code").textContent`), name)
 	}
 	b.fill("Name", "Spring")
-	b.press("Make the campaign")
-	b.said("Campaign spring-2 was made.")
+	b.press("Create the campaign")
+	b.said("Campaign spring-2 was created.")
 	b.await(`document.querySelector("h1").textContent === "Spring"`)
 
 	b.visit("#/", "Campaigns")
@@ -109,19 +109,19 @@ func TestUINamesPools(t *testing.T) {
 	b.fill("Name", "Wintér")
 	require.Equal(t, "winter", eval[string](b, labelled("Id")+`.value`))
 	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"winter","name":"A colleague's","prizes":[]}`) // meanwhile
-	b.press("Make the campaign")
-	b.said("Campaign winter-2 was made.")
+	b.press("Create the campaign")
+	b.said("Campaign winter-2 was created.")
 	b.await(`document.querySelector("h1").textContent === "Wintér"`)
 
 	b.visit("#/", "Campaigns")
 	b.press("New campaign…")
 	b.fill("Name", "Mine")
 	b.fill("Id", "winter")
-	b.press("Make the campaign")
+	b.press("Create the campaign")
 	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("winter")`)
 	b.fill("Id", "mine.2")
-	b.press("Make the campaign")
-	b.said("Campaign mine.2 was made.")
+	b.press("Create the campaign")
+	b.said("Campaign mine.2 was created.")
 	b.quiet(2) // the ids that are taken
 }
 
@@ -146,13 +146,13 @@ func TestUICopiesPools(t *testing.T) {
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
 	b.visit("#/pools/summer/manage", "Summer party")
 	b.press("Copy…")
-	b.says("begins on 2999-03-20")
+	b.says("begins on Wed, 20 Mar 2999.")
 	require.Equal(t, "summer-party-copy", eval[string](b, labelled("Id")+`.value`))
 	b.fill("Name", "Summer party 3000")
 	b.fill("First day of the copy", "2999-04-03")
 	b.says("Everything is 14 days later.")
 	b.press("Copy")
-	b.said("Campaign summer-party-3000 was made.")
+	b.said("Campaign summer-party-3000 was created.")
 	b.says("Keep the seals of the agenda")
 	b.await(`/"salt": "[A-Z2-7]+"/.test(document.querySelector("dialog pre").textContent)`)
 	b.press("Close")

@@ -80,7 +80,7 @@ func TestUIRulesForm(t *testing.T) {
 	b.edits()
 	b.sets("Chances", "A draw", "odds")
 	b.sets("Chances", "Cap (cap-l)", "5 %")
-	b.says("These rules let a draw get no prize. Choose under Chances which losing ticket it gives then.")
+	b.says("By these rules a draw can get no prize. Choose under Chances which losing ticket it gives then.")
 	b.press("Cancel")
 	b.await(`!document.querySelector("dialog")`)
 	b.visit("#/pools/summer/rules", "Summer party")

@@ -46,7 +46,7 @@ func CheckID(what, s string) error {
 		c := s[i]
 		alnum := 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
 		if !alnum && (i == 0 || !strings.ContainsRune("._-", rune(c))) {
-			return Errorf(CodeInvalidRequest, "%s must match [a-z0-9][a-z0-9._-]{0,63}", what)
+			return Errorf(CodeInvalidRequest, "%s must match [a-z0-9][a-z0-9._-]{0,63}, not %q", what, s)
 		}
 	}
 	return nil

@@ -60,7 +60,7 @@ func TestMalformedDrawsNameTheMember(t *testing.T) {
 		{"receipt text", `{"pool":"p","user":"u","receipt":"true"}`, `"receipt" must be true or false`},
 		{"pool missing", `{"user":"u"}`, "pool is missing"},
 		{"pool null", `{"pool":null,"user":"u"}`, "pool is missing"},
-		{"pool upper", `{"pool":"Spring","user":"u"}`, "pool must match [a-z0-9][a-z0-9._-]{0,63}"},
+		{"pool upper", `{"pool":"Spring","user":"u"}`, `pool must match [a-z0-9][a-z0-9._-]{0,63}, not "Spring"`},
 		{"pool too long", `{"pool":"` + strings.Repeat("a", 65) + `","user":"u"}`, "pool is longer than 64 characters"},
 		{"deep", strings.Repeat(`{"a":`, 9000), `unknown member "a"`},
 	}

@@ -166,7 +166,7 @@ func TestAllErrorsAreNamedAtOnce(t *testing.T) {
 	require.EqualError(t, err, "invalid-request: "+`line 2: kind must be prize, blank or empty, not "code"; `+
 		`line 2: value must be an amount such as "19.90", 0 to 999999999999.99, with a point before the cents and no other mark, not "x"; `+
 		"line 2: stock is missing: give a number of units, 0 for none, or the kind blank for a losing ticket without end; "+
-		"line 2: prize id must match [a-z0-9][a-z0-9._-]{0,63}; line 3: has 4 columns instead of 5; quote a field that holds the separator; nothing was imported")
+		"line 2: prize id must match [a-z0-9][a-z0-9._-]{0,63}, not \"Gold\"; line 3: has 4 columns instead of 5; quote a field that holds the separator; nothing was imported")
 	_, err = readAll("prize,name,value,stock\n" + strings.Repeat("x\n", 500))
 	require.ErrorContains(t, err, "line 11: has 1 columns instead of 4; quote a field that holds the separator; and 490 more; nothing was imported")
 	file := strings.NewReader("prize,name,value,stock\n" + strings.Repeat("x\n", 1<<19))

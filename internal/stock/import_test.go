@@ -139,7 +139,7 @@ func TestImportRefusesBadFiles(t *testing.T) {
 		header + "b,B\rc,1,1":                       "line 2: prize name holds a character that is not printable; nothing was imported",
 		header + "b,\"B\nc\",1,1":                   "line 2: prize name holds a character that is not printable; nothing was imported",
 		header + ",B,1,1":                           "line 2: prize id is missing; nothing was imported",
-		header + "B,B,1,1":                          "line 2: prize id must match [a-z0-9][a-z0-9._-]{0,63}; nothing was imported",
+		header + "B,B,1,1":                          `line 2: prize id must match [a-z0-9][a-z0-9._-]{0,63}, not "B"; nothing was imported`,
 		header + "b,B,-1,1":                         badValue + `"-1"; nothing was imported`,
 		header + "b,B,1.999,1":                      badValue + `"1.999"; nothing was imported`,
 		"stock;value;name;prize\n1;19,9x;B;b":       strings.Replace(badValue, "a point", "a comma or a point", 1) + `"19,9x"; nothing was imported`,

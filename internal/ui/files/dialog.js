@@ -48,12 +48,13 @@ export function problemText(problem, headed = (text) => h("p", {}, h("strong", {
   return [sentence, h("details", { class: "technical", dataset: { code: problem.code }, open: problem.code === "invalid-request" }, h("summary", {}, t("dialog.technical")), h("p", {}, `${problem.title} (${problem.code})`), said)];
 }
 
-/** Says something that was done, for a while: a text, or nodes. */
+/** Says something that was done, for a while: a text, or nodes. What a click has unfolded stays until it is folded again. */
 export function message(text, kind = "") {
-  const place = document.getElementById("messages");
-  const note = h("div", { class: kind }, text);
-  place.append(note);
-  setTimeout(() => note.remove(), 8000);
+  let isRead = false;
+  const note = h("div", { class: kind, onclick: () => { isRead = true; } }, text);
+  const end = () => (isRead && note.querySelector("details[open]") ? setTimeout(end, 1000) : note.remove());
+  document.getElementById("messages").append(note);
+  setTimeout(end, 8000);
 }
 
 /** Says a problem of something that nobody asked for by a dialog. */

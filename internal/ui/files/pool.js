@@ -75,7 +75,9 @@ async function readZone(at) {
   useZone(at.zone);
 }
 
-/** Keeps at.pool as it is now: from the stream, or read every few seconds where the stream does not show it whole. */
+const readEvery = 60_000; // while the page is visible: what is only shown moves neither version nor revision
+
+/** Keeps at.pool as it is now: from the stream, or read every few seconds where the stream does not show it whole, and once a minute for what it never shows. */
 function follow(at, update) {
   let asked = Date.now(), read = at.pool.version; // read is the version whose prizes are shown
   at.refresh = async () => {
@@ -100,7 +102,8 @@ function follow(at, update) {
     else if (now) at.pool = { ...at.pool, ...now, prizes: at.pool.prizes };
     // Whether a round is announced, and what a pool is committed to, is not in the stream.
     const isCommitted = now?.committed && (now.revision !== before.revision || now.state === "paused" && now.version !== before.version);
-    if (isCommitted || now?.prizes?.length > before.prizes.length || (!now?.prizes && now?.version !== read && Date.now() - asked > 5000)) at.refresh();
+    const isOld = now && document.visibilityState === "visible" && Date.now() - asked > readEvery;
+    if (isOld || isCommitted || now?.prizes?.length > before.prizes.length || (!now?.prizes && now?.version !== read && Date.now() - asked > 5000)) at.refresh();
     update();
   }, at.signal);
 }

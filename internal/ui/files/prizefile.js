@@ -25,9 +25,11 @@ const sample = [
 const saved = (label, name, read) => button(label, async () => save(name, fileOf(await read())), "small");
 
 /** A problem of a file, with what its lines lack in words. */
-const explained = (problem) => Object.assign(problem, {
-  note: [/\bprize id must match\b/.test(problem.message) && t("prizefile.ids"), /\bstock must be\b/.test(problem.message) && t("prizefile.numbers")].filter(Boolean).join(" "),
-});
+function explained(problem) {
+  const [wrong, id = ""] = problem.message.match(/\bprize id must match [^ ]+(?:, not "([^"]*)")?/) ?? [];
+  const ids = wrong && (/[A-Z]/.test(id) ? t("prizefile.capitals", { id }) : t("prizefile.ids"));
+  return Object.assign(problem, { note: [ids, /\bstock must be\b/.test(problem.message) && t("prizefile.numbers")].filter(Boolean).join(" ") });
+}
 
 /** Imports a file: first what it would do, then, of the same content, once. The service reads its bytes. */
 export function importFile(at) {

@@ -1,21 +1,43 @@
 // What rules mean, in sentences: the service's own in English, and those of the document in
-// another language.
+// another language, which say the same.
 
 import { h } from "./dom.js";
 import { differences } from "./rulesdiff.js";
+import { prizeWords } from "./rulesfields.js";
 import { language, t } from "./text.js";
-import { isCalendar } from "./words.js";
+import { chanceWords, isCalendar } from "./words.js";
 
-/** The sentences that a document means. said are those of the service. */
-export const meaning = (said, document, at) => h("ul", { class: "meaning" }, (language === "en" ? said : sentences(document, at)).map((sentence) => h("li", {}, sentence)));
+/** Whether the agenda has had winning moments, which are not a member of the rules. */
+export const hasMoments = (at) => (at.agenda ?? []).some((item) => item.moment || item.hidden?.moment);
+
+/** The sentences that a document means, and what moments add. said are those of the service. */
+export function meaning(said, document, at) {
+  const all = language === "en" ? [...said] : sentences(document, at);
+  if (hasMoments(at)) all.push(`${t("rulesmeaning.moments")}${language === "en" ? "." : ""}`);
+  return h("ul", { class: "meaning" }, all.map((sentence) => h("li", {}, sentence)));
+}
 
 /** What each member says, and what a document means by leaving a member out. */
 function sentences(document, at) {
-  const { budget, blocked = [] } = document, limits = Array.isArray(document.limits) ? document.limits : [], pers = [...limits, budget].map((of) => of?.per);
-  const whole = { disclose: false, ...(pers.some(isCalendar) && { zone: "UTC" }), ...document };
-  const said = differences({}, { ...whole, blocked: undefined }, at).map(([, , text]) => text);
-  if (!document.win && !document.odds) said.unshift(t("rulesmeaning.uniform"));
+  const { budget, blocked = [], claims, guarantee, odds, tickets, win } = document;
+  const limits = Array.isArray(document.limits) ? document.limits : [], pers = [...limits, budget].map((of) => of?.per);
+  const own = { blocked: undefined, guarantee: undefined, tickets: undefined, win: undefined }; // what a difference says shorter
+  const whole = { disclose: false, ...(pers.some(isCalendar) && { zone: "UTC" }), ...document, ...own };
+  const said = differences({}, whole, at).map(([, , text]) => text);
+  if (tickets) said.unshift(t("rulesmeaning.tickets"));
+  if (odds) said.push(t(Object.values(odds.prizes ?? {}).some((share) => share > 0) ? "rulesmeaning.usedUp" : "rulesmeaning.noChance"));
+  else said.unshift(isCertain(win) ? t("rulesmeaning.uniform") : t("rulesmeaning.win", { chance: chanceWords(win) }));
+  if (guarantee) said.push(guaranteeWords(guarantee, at));
   if (blocked.length) said.push(t("rulesmeaning.blocked", { n: blocked.length }));
   if (budget || limits.some((limit) => limit.of !== "draws")) said.push(t("rulesmeaning.beyond"));
+  if (claims?.within && claims.return !== false) said.push(t("rulesmeaning.returns"));
   return said;
+}
+
+/** Whether a fraction is 1, as that of a document without one is. */
+const isCertain = (win) => typeof win !== "string" || new Set(win.split("/").map(Number)).size === 1;
+
+function guaranteeWords({ after, prize }, at) {
+  const name = prizeWords(at)[prize] ?? prize;
+  return after === 0 ? t("rulesmeaning.consolation", { prize: name }) : t("rulesmeaning.guarantee", { n: after, prize: name });
 }

@@ -20,7 +20,10 @@ export const language = wanted.map((tag) => tag.toLowerCase().split("-")[0]).fin
 /** The locale of numbers, dates and money: the browser's own, which may be of another language than the texts. */
 export const locale = wanted.find(isLocale);
 
-const texts = language === "en" ? english : await import(`./text.${language}.js`).then((file) => file.texts, () => english);
+const fileWithin = 5000; // of another language, in ms: after it the page is English
+const late = (ms) => new Promise((resolve) => setTimeout(resolve, ms, { texts: english }));
+
+const texts = language === "en" ? english : await Promise.race([import(`./text.${language}.js`), late(fileWithin)]).then((file) => file.texts, () => english);
 const plurals = new Intl.PluralRules(language);
 const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
 document.documentElement.lang = texts === english ? "en" : language;
