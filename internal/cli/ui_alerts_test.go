@@ -52,21 +52,21 @@ func TestUIWarns(t *testing.T) {
 	b.signIn("auditor")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
 	for _, pattern := range []string{
-		"^Spring draw: Nothing can be won: budget used up", "^Spring draw: Few of Gold coin are left: 100\\.$", "^Summer party: The audit found ", "^The job Daily statement is late by ",
+		"^Spring draw: Nothing can be won: budget used up", "^Spring draw: Few of Gold coin are left: 100\\.$", "^Summer party: The audit found ", "^The job statement is late by ",
 	} {
 		b.warns(pattern, true)
 	}
 	require.True(t, eval[bool](b, `document.querySelector(".alerts").closest("[role=status][aria-live=polite]") !== null`))
 	b.accessible(source, "the banner")
 	b.visit("#/pools/spring", "Spring draw")
-	b.warns("^Spring draw: What was planned for .* was not possible: [^.]+\\.( [^.]+\\.)*$", true)
+	b.warns("^Spring draw: What was planned for .* was not possible: So many units cannot be withdrawn: some of them were drawn\\.$", true)
 	b.warns("budget used up", false) // which the pool's own view says
 	b.alarmed("budget used up")
-	b.puts("The job Daily statement")
-	b.warns("The job Daily statement", false)
+	b.puts("The job statement")
+	b.warns("The job statement", false)
 	b.do(chromedp.Reload())
 	b.warns("The audit found", true)
-	b.warns("The job Daily statement", false)
+	b.warns("The job statement", false)
 
 	moves := func(delta int) {
 		t.Helper()
@@ -84,4 +84,12 @@ func TestUIWarns(t *testing.T) {
 	moves(-50)
 	b.warns("Few of Gold coin are left: 85\\.", true)
 	b.quiet(0)
+
+	german := browse(t, s.url, 1200, 900, speaks("de-DE,de"))
+	german.signIn("auditor")
+	german.await(`document.querySelectorAll(".pools li").length === 2`)
+	german.warns("^Die Aufgabe Tagesbericht ist um .* verspätet\\.$", true)
+	german.visit("#/pools/spring", "Spring draw")
+	german.warns("^Spring draw: Was für .* geplant war, ging nicht: So viel lässt sich nicht entnehmen: ein Teil davon wurde gezogen\\.$", true)
+	german.quiet(0)
 }

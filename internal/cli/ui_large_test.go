@@ -74,8 +74,15 @@ func TestUILargePool(t *testing.T) {
 	b.visit("#/pools/large", "Large")
 	require.Equal(t, 100, eval[int](b, `document.querySelectorAll("tr[data-prize]").length`))
 	b.says("The first 100 of 1,000.")
-	eval[bool](b, `(() => { const find = document.querySelector("[aria-label='Find a prize']"); find.value = "prize 998"; return find.dispatchEvent(new Event("input")); })()`)
+	find := func(word string) {
+		b.t.Helper()
+		eval[bool](b, fmt.Sprintf(`(() => { const find = document.querySelector("[aria-label='Find a prize']"); find.value = %q; return find.dispatchEvent(new Event("input")); })()`, word))
+	}
+	find("prize 998")
 	b.await(`[...document.querySelectorAll("tr[data-prize]")].map((row) => row.dataset.prize).join() === "prize-998"`)
+	find("no such prize")
+	b.await(`!document.querySelector("tr[data-prize]") && document.body.innerText.includes("No prize is found.")`)
+	find("")
 
 	b.await(`document.querySelector(".chart.stock .line")?.getAttribute("d")`) // the charts are read
 	time.Sleep(2 * time.Second)
@@ -88,5 +95,12 @@ func TestUILargePool(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, body)
 	b.await(fmt.Sprintf(`Number(document.querySelector("[data-figure=issued]").dataset.value) === %v`, before+1))
+
+	const shown = `[...document.querySelectorAll("tr[data-prize] b")].map((name) => name.textContent).join()`
+	s.admin(http.StatusOK, "PATCH", "/admin/pools/large/prizes/prize-998", `{"display":{"name":"Silver spoon"}}`)
+	find("silver spoon")
+	require.Empty(t, eval[string](b, shown), "it moves no version")
+	eval[bool](b, `(() => { const now = Date.now; Date.now = () => now() + 61_000; return true; })()`)
+	b.await(shown + ` === "Silver spoon"`)
 	b.quiet(0)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -117,6 +118,50 @@ func TestUIRulesInGerman(t *testing.T) {
 		{"14 Tage", "336h"}, {"1 Tag", "24h"}, {"7 Tg.", "168h"}, {"36 Std.", "36h"}, {"2 Stunden", "2h"}, {"5 Min.", "5m"}, {"90 Sekunden", "90s"}, {"14 days", "336h"}, {"1 d", "24h"}, {"2 Monate", "none"},
 	} {
 		require.Equal(t, row[1], evalModule(b, "words.js", fmt.Sprintf(`m.readLength(%q) ?? "none"`, row[0])), row[0])
+	}
+	b.quiet(0)
+}
+
+// TestUIRulesMeanTheSameInGerman: in German rules say what the service's English sentences
+// say, under the same conditions.
+func TestUIRulesMeanTheSameInGerman(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	b := browse(t, s.url, 1200, 900, speaks("de-DE,de"))
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	means := func(document, agenda string) []string {
+		t.Helper()
+		const at = `{ pool: { currency: "EUR", prizes: [{ id: "gold", name: "Gold", kind: "prize" }, { id: "none", name: "Niete", kind: "blank" }] }, agenda: %s }`
+		return strings.Split(evalModule(b, "rulesmeaning.js", fmt.Sprintf(`[...m.meaning(["English"], %s, `+at+`).children].map((li) => li.textContent).join("\n")`, document, agenda)), "\n")
+	}
+	const (
+		uniform = "Jede Ziehung nimmt zufällig ein Stück, und jedes Stück, das übrig ist, ist gleich wahrscheinlich"
+		usedUp  = "Die Chance eines aufgebrauchten Gewinns geht auf keinen anderen Gewinn über"
+		moments = "Zu Gewinnmomenten, die vorher niemand kennt, erhält die nächste Ziehung einen Gewinn, unabhängig von den Chancen"
+		returns = "Was nicht rechtzeitig eingelöst wird, kommt in den Bestand zurück"
+	)
+	for document, want := range map[string]string{
+		`{}`:                                    uniform,
+		`{ "win": "3/3" }`:                      uniform,
+		`{ "win": "1/20", "fallback": "none" }`: "Eine Ziehung nimmt mit einer Chance von 1 von 20 ein Stück, und jedes Stück, das übrig ist, ist dann gleich wahrscheinlich",
+		`{ "odds": { "of": 2, "prizes": { "gold": 1 } }, "fallback": "none" }`:    usedUp,
+		`{ "odds": { "of": 2, "prizes": { "gold": 0 } }, "fallback": "none" }`:    "Kein Gewinn hat eine eigene Chance",
+		`{ "guarantee": { "after": 0, "prize": "gold" }, "fallback": "none" }`:    "Eine Ziehung ohne Gewinn erhält Gold, solange der Bestand reicht",
+		`{ "guarantee": { "after": 1, "prize": "gold" }, "fallback": "none" }`:    "Nach 1 Ziehung ohne Gewinn erhält die nächste Ziehung des Teilnehmers Gold, wenn sie sonst nichts gewinnt und solange der Bestand reicht",
+		`{ "guarantee": { "after": 1000, "prize": "gold" }, "fallback": "none" }`: "Nach 1.000 Ziehungen in Folge ohne Gewinn erhält die nächste Ziehung des Teilnehmers Gold, wenn sie sonst nichts gewinnt und solange der Bestand reicht",
+		`{ "tickets": true }`:              "Eine Ziehung braucht ein Los, und jedes Los erlaubt eine Ziehung",
+		`{ "claims": { "within": "24h" }}`: returns,
+	} {
+		require.Contains(t, means(document, "[]"), want, document)
+	}
+	require.Equal(t, []string{uniform, "Teilnehmer dürfen die Chancen nicht lesen"}, means(`{}`, `[{ "at": "2999-01-01", "prize": "gold", "delta": 5 }]`))
+	require.NotContains(t, means(`{ "odds": { "of": 2, "prizes": { "gold": 1 } } }`, "[]"), uniform)
+	require.NotContains(t, means(`{ "odds": { "of": 2, "prizes": { "gold": 0 } } }`, "[]"), usedUp)
+	require.NotContains(t, means(`{ "claims": {} }`, "[]"), returns)
+	require.NotContains(t, means(`{ "claims": { "within": "24h", "return": false } }`, "[]"), returns)
+	for _, agenda := range []string{`[{ "at": "2999-01-01", "moment": "gold" }]`, `[{ "hidden": { "moment": true, "count": 3 } }]`} {
+		require.Contains(t, means(`{}`, agenda), moments)
 	}
 	b.quiet(0)
 }

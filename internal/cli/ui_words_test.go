@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
 	"github.com/stretchr/testify/require"
 )
@@ -52,4 +54,34 @@ func TestUISpeaksGerman(t *testing.T) {
 		other := browse(t, s.url, 1200, 900, speaks(languages), network.SetBlockedURLs(blocked))
 		other.await(fmt.Sprintf(`document.documentElement.lang === %q && document.querySelector(".sign-in label").textContent === %q`, want[0], want[1]))
 	}
+	hangs := fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: "*/text.de.js"}}) // nobody continues it
+	other := browse(t, s.url, 1200, 900, speaks("de-DE"), hangs)
+	other.await(`document.documentElement.lang === "en" && document.querySelector(".sign-in label").textContent === "Access key"`)
+}
+
+// TestUIKeepsWhatIsUnfolded: a message of a problem goes after a while, but not while
+// somebody reads what it folds.
+func TestUIKeepsWhatIsUnfolded(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	b := browse(t, s.url, 1200, 900)
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	eval[bool](b, `(() => { const after = setTimeout; window.setTimeout = (act, ms, ...more) => after(act, ms / 10, ...more); return true; })()`)
+	const notes = `document.querySelectorAll("#messages > div").length`
+	complain := func(code string) {
+		t.Helper()
+		evalModule(b, "dialog.js", fmt.Sprintf(`m.complain(Object.assign(new Error("detail"), { code: %q, title: "Title" })) ?? ""`, code))
+		b.await(notes + ` === 1`)
+	}
+	for _, code := range []string{"internal", "invalid-request"} { // folded, and unfolded by itself
+		complain(code)
+		b.await(notes + ` === 0`)
+	}
+	complain("internal")
+	eval[bool](b, `document.querySelector("#messages summary").click() ?? true`)
+	time.Sleep(2 * time.Second)
+	require.Equal(t, 1, eval[int](b, notes))
+	eval[bool](b, `document.querySelector("#messages summary").click() ?? true`)
+	b.await(notes + ` === 0`)
 }

@@ -26,7 +26,7 @@ const saved = (label, name, read) => button(label, async () => save(name, fileOf
 
 /** A problem of a file, with what its lines lack in words. */
 function explained(problem) {
-  const [wrong, id = ""] = problem.message.match(/\bprize id must match [^ ]+(?:, not "([^"]*)")?/) ?? [];
+  const [wrong, id = ""] = problem.message.match(/\bprize id must match \S+(?: not "([^"]*)")?/) ?? [];
   const ids = wrong && (/[A-Z]/.test(id) ? t("prizefile.capitals", { id }) : t("prizefile.ids"));
   return Object.assign(problem, { note: [ids, /\bstock must be\b/.test(problem.message) && t("prizefile.numbers")].filter(Boolean).join(" ") });
 }
