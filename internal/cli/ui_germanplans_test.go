@@ -138,7 +138,7 @@ func TestUISpeaksGermanOfPrizes(t *testing.T) {
 	b.await(`document.querySelector("dialog h2").textContent === "Bestand einlesen"`)
 	b.fill("Oder ihr Inhalt", "prize,name,value,stock\nNEW,New,1.00,5\n")
 	b.press("Vorschau")
-	b.says("prize: eine kurze Kennung in Kleinbuchstaben, etwa mug-red.")
+	b.says("prize: eine kurze Kennung in Kleinbuchstaben, etwa mug-red; NEW hat Großbuchstaben.")
 	b.fill("Oder ihr Inhalt", "prize,name,value,stock\ncup,Tin cup,1.00,5\n")
 	b.press("Vorschau")
 	b.says("5 Stück; 1 neuer Gewinn, 0 aufgefüllt. Noch ist nichts geschrieben.")

@@ -187,7 +187,11 @@ func TestUIHistory(t *testing.T) {
 	require.Equal(t, "0", eval[string](b, `document.querySelector("[data-figure=rate]").textContent`))
 	asked := eval[int](b, `performance.getEntriesByType("resource").filter((r) => r.name.includes("/log?")).length`)
 	require.LessOrEqual(t, asked, 12+24+30+1)
-	b.quiet(0)
+
+	b.visit("#/pools/summer/awards", "Summer party")
+	eval[bool](b, `(() => { const q = document.querySelector(".search input"); q.form.querySelector("select").value = "user"; q.value = "a\u200bb"; q.form.requestSubmit(); return true; })()`)
+	b.await(`document.querySelector(".body [role=status] .technical[open]")?.textContent.includes("user")`)
+	b.quiet(1) // the search that is not possible
 }
 
 // TestUIHistoryOfBlanks: the page shows the remaining stock although an endless blank
