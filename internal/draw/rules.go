@@ -354,8 +354,8 @@ func Unreadable(what string, why error, args ...any) *Error {
 	return e
 }
 
-// AnyRules, in place of a version, stands for any rules; it does not match a pool
-// without rules.
+// AnyRules stands for any rules in place of a version; it does not match a pool without
+// rules.
 const AnyRules int64 = -1
 
 // Ruling is the record that rules came into force in a pool.

@@ -98,7 +98,7 @@ func (c call) once(ctx context.Context, at string) (time.Duration, int64, error)
 		return 0, 0, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	var sink io.Writer = io.Discard
+	sink := io.Discard
 	var said strings.Builder
 	if response.StatusCode != http.StatusOK {
 		sink = &said
