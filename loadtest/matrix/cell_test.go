@@ -49,7 +49,7 @@ func TestARunMustCrossWhatItHasToAndNothingElse(t *testing.T) {
 // with the locks that TiDB has.
 func TestTiDBIsThereIfItIsNamed(t *testing.T) {
 	only := func() (names []string) {
-		for _, c := range cells(settings{Selection: harness.Selection{Only: regexp.MustCompile(`TiDB.*×3`)}}) {
+		for _, c := range cells(settings{Selection: harness.Selection{Only: regexp.MustCompile(`TiDB.* ×3`)}}) {
 			names = append(names, c.name())
 		}
 		return names
