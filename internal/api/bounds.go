@@ -41,10 +41,11 @@ func (r *Remote) bound(body []byte, isList bool) error {
 	return nil
 }
 
-// countItems counts the items of all lists in a JSON text, as far as it can be read.
+// countItems counts the items of all lists in a JSON text, as far as it can be read, and
+// ends when there are more than itemsMax.
 func countItems(text []byte) (n int) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
-	for {
+	for n <= itemsMax {
 		kind, length := d.StackIndex(d.StackDepth())
 		if _, err := d.ReadToken(); err != nil {
 			return n
@@ -53,6 +54,7 @@ func countItems(text []byte) (n int) {
 			n++
 		}
 	}
+	return n
 }
 
 // seeList is see for one response of a list whose items the caller keeps.

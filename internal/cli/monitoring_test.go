@@ -205,12 +205,18 @@ func TestRules(t *testing.T) {
 		require.NoError(t, checkSection(section), name)
 	}
 
-	// The broken double is a rule with another bound, which fails its test.
+	// The broken double is a rule with another bound, which fails its test; only that is
+	// run, because all take ten seconds of processor time.
+	const begin = "  - name: DrawsvcLatency, fires\n"
+	head, _, _ := strings.Cut(string(tests), "  - name: ")
+	_, test, found := strings.Cut(string(tests), begin)
+	require.True(t, found)
+	test, _, _ = strings.Cut(test, "  - name: ")
 	dir := t.TempDir()
 	broken := strings.Replace(string(rules), "> 0.25", "> 0.75", 1)
 	require.NotEqual(t, string(rules), broken)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), []byte(broken), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules_test.yml"), tests, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules_test.yml"), []byte(head+begin+test), 0o600))
 	out, err = promtool(dir, "test", "rules", "rules_test.yml")
 	require.Error(t, err)
 	require.Contains(t, out, "DrawsvcLatency")
