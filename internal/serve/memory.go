@@ -1,10 +1,17 @@
 package serve
 
 import (
+	"context"
 	"log/slog"
 	"math"
+	"os"
+	"runtime/debug"
+	gauges "runtime/metrics"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"drawsvc/internal/periodic"
 )
 
 // memoryPart is the part of the container's memory that the Go runtime may use; the
@@ -22,4 +29,36 @@ func limitMemory(log *slog.Logger, limit memlimit.Provider) {
 	case bytes < math.MaxInt64:
 		log.Info("the Go runtime has a memory limit", "bytes", bytes)
 	}
+}
+
+// garbageEvery is how often the collector is adapted to the live memory.
+const garbageEvery = time.Second
+
+// garbageMax is how much garbage the collector waits for beside much live memory, in
+// bytes. A service with small pools stays below it.
+const garbageMax = 48 << 20
+
+// boundGarbage makes the collector start earlier while much memory is live, such as a
+// pool of 100,000 prizes: a multiple of that would be more than draws gain from. GOGC in
+// the environment takes precedence.
+func boundGarbage() (stop func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	samples := []gauges.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/gogc:percent"}}
+	gauges.Read(samples)
+	percentMax := samples[1].Value.Uint64()
+	return periodic.Start(garbageEvery, func(context.Context) {
+		gauges.Read(samples)
+		percent := garbagePercent(samples[0].Value.Uint64(), percentMax)
+		if percent != samples[1].Value.Uint64() {
+			debug.SetGCPercent(int(percent))
+		}
+	})
+}
+
+// garbagePercent is the ratio of garbage to live bytes at which the collector starts, in
+// percent: that of garbageMax, at least Go's default, and at most percentMax.
+func garbagePercent(live, percentMax uint64) uint64 {
+	return min(max(garbageMax*100/max(live, 1), 100), percentMax)
 }

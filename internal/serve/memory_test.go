@@ -5,8 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"runtime"
 	"runtime/debug"
+	gauges "runtime/metrics"
 	"testing"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/stretchr/testify/require"
@@ -30,4 +33,37 @@ func TestMemoryLimit(t *testing.T) { //nolint:paralleltest // sets what the proc
 	limitMemory(slog.New(slog.DiscardHandler), memlimit.Limit(1<<20))
 	require.Equal(t, int64(900<<20), debug.SetMemoryLimit(-1), "it was read at the start of the process")
 	require.Less(t, debug.SetMemoryLimit(-1), int64(math.MaxInt64))
+}
+
+// TestGarbageIsBounded: beside much live memory the collector starts earlier than its
+// percentage says, and beside little it does not.
+func TestGarbageIsBounded(t *testing.T) { //nolint:paralleltest // sets what the process has once
+	const percentMax = 400
+	for live, percent := range map[uint64]uint64{0: percentMax, 12 << 20: percentMax, 24 << 20: 200, 48 << 20: 100, 1 << 30: 100} {
+		require.Equal(t, percent, garbagePercent(live, percentMax), "%d bytes", live)
+	}
+	require.EqualValues(t, 50, garbagePercent(1<<30, 50), "less was asked for")
+
+	before := debug.SetGCPercent(percentMax)
+	defer debug.SetGCPercent(before)
+	percent := func() uint64 {
+		sample := []gauges.Sample{{Name: "/gc/gogc:percent"}}
+		gauges.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	becomes := func(want uint64) {
+		runtime.GC()
+		require.Eventually(t, func() bool { return percent() == want }, time.Minute, 10*time.Millisecond)
+	}
+	t.Setenv("GOGC", "400")
+	boundGarbage()()
+	t.Setenv("GOGC", "")
+	kept := make([]byte, 2*garbageMax)
+	runtime.GC()
+	require.EqualValues(t, percentMax, percent(), "the environment takes precedence")
+	defer boundGarbage()()
+	becomes(100)
+	runtime.KeepAlive(kept)
+	kept = nil
+	becomes(percentMax)
 }

@@ -123,7 +123,7 @@ func (c *Config) follow(store *stock.Store, lock locker.Lock, registry *promethe
 	c.tokens.show(registry)
 	return ready, sent, []func(){
 		ready.watch(), watchPools(registry, store, log), watchCodes(registry, store), watchClaims(registry, store), sent.watch(store), followAgendas(store, log),
-		watchPublishing(registry, store), watchStandbys(registry, store),
+		watchPublishing(registry, store), watchStandbys(registry, store), boundGarbage(),
 	}
 }
 
