@@ -957,7 +957,7 @@ def salt(text):
 
 
 def tag(by, label, name):
-    return base64.urlsafe_b64encode(sha(by + label + name.encode())[:16]).decode().rstrip("=")
+    return base64.urlsafe_b64encode(sha(by + label + encoded(name))[:16]).decode().rstrip("=")
 
 
 def encoded(text):
@@ -1008,7 +1008,7 @@ class Receipt:
 
     def __init__(self, b, key):
         try:
-            answer = json.loads(b.decode("utf-8"), object_pairs_hook=no_repeats)
+            answer = json.loads(b.decode("utf-8"), object_pairs_hook=no_repeats, parse_constant=no_number)
         except Bad:
             raise
         except (ValueError, RecursionError):
@@ -1035,10 +1035,12 @@ class Receipt:
                 raise Bad(f"line {i + 1} is not the next of one draw")
         if inner is not answer:
             self.answer(answer)
-        self.proof = members(answer["proof"], {"checkpoint": str, "index": int, "hashes": list}) if answer.get("proof") is not None and inner is not answer else None
+        self.proof = members(answer["proof"], {"checkpoint": str, "index": int, "hashes": list}) if "proof" in answer else None
 
     def answer(self, answer):
         """Compares the answer around the receipt with it."""
+        if not all(isinstance(answer.get(name), (str, type(None))) for name in ("draw", "user")):
+            raise Bad("the draw or the user of the answer is no text")
         self.opens(answer.get("draw"), answer.get("user"))
         shown = answer.get("awards")
         if shown is not None and [(a["prize"], a["unit"], a["version"], a["at"]) for a in shown] != \
@@ -1053,7 +1055,7 @@ class Receipt:
 
     def included(self, key, kept=None):
         """Checks that the lines are in the log of the proof's checkpoint, and of one that was kept. Says its size and root."""
-        notes = [self.proof["checkpoint"].encode()] + ([kept] if kept is not None else [])
+        notes = [encoded(self.proof["checkpoint"])] + ([kept] if kept is not None else [])
         for note in notes:
             origin, size, root = checkpoint(key.open(note))
             if origin != key.name:

@@ -219,6 +219,11 @@ func TestPresentedReceiptsAreCheckedInEveryPart(t *testing.T) {
 		"another user":               {map[string]any{"draw": "d7", "user": "bob", "receipt": receipt}, false},
 		"another draw":               {map[string]any{"draw": "d8", "user": "ann <é>", "receipt": receipt}, false},
 		"no receipt":                 {map[string]any{"draw": "d7"}, false},
+		"a draw of no text":          {map[string]any{"draw": 7, "receipt": receipt}, false},
+		"a user of no text":          {map[string]any{"user": []string{}, "receipt": receipt}, false},
+		"a draw of half a character": {map[string]any{"draw": json.RawMessage(`"\ud800"`), "receipt": receipt}, false},
+		"half a checkpoint":          {map[string]any{"receipt": receipt, "proof": map[string]any{"checkpoint": json.RawMessage(`"\ud800"`), "index": 1, "hashes": []string{}}}, false},
+		"a proof of null":            {map[string]any{"receipt": receipt, "proof": nil}, false},
 		"a member too many":          {map[string]any{"receipt": map[string]any{"note": receipt.Note, "salt": receipt.Salt, "more": 1}}, false},
 		"a line changed":             {of(func(r *Receipt, _ *Inclusion) { r.Note = strings.Replace(r.Note, `"unit":`, `"unit":1`, 1) }), false},
 		"a line missing": {of(func(r *Receipt, _ *Inclusion) {
