@@ -180,7 +180,7 @@ func (c *copying) lists() (all []list, err error) {
 		if s.From.IsZero() {
 			s.From, s.To = c.opens, c.ends
 		}
-		if !s.From.Before(s.To) {
+		if s.From.IsZero() || !s.From.Before(s.To) {
 			return nil, draw.Errorf(draw.CodeInvalidRequest, "the moments of a file are spread again between the opening and the close of the agenda, which has none")
 		}
 		s.From, s.To = c.shift(s.From), c.shift(s.To)

@@ -148,6 +148,14 @@ func testCopyOfRun(t *testing.T, s *stock.Store) {
 	items, err = s.Agenda(ctx, "now", 0, 100, false)
 	require.NoError(t, err)
 	require.Empty(t, items)
+
+	campaign(t, s, "open", `{"fallback":"none"}`)
+	PlanAll(t, s, "open", StateAt(at.Add(time.Hour), draw.StateClosed))
+	_, err = s.PlanMoment(ctx, "open", MomentAt(at.Add(time.Minute), "gold"), "", "anna")
+	require.NoError(t, err)
+	_, _, err = s.CopyPool(ctx, "open", draw.PoolCopy{ID: "later", Name: "Later", Days: new(1)}, "anna")
+	code(t, draw.CodeInvalidRequest, err)
+	require.ErrorContains(t, err, "between the opening and the close of the agenda")
 }
 
 // testCopyOfReturns: a unit that returned after an award is one unit, whether it expired or
