@@ -292,21 +292,21 @@ func (c *Client) RemoveItem(ctx context.Context, poolID string, item int64) erro
 	return err
 }
 
-// Agenda returns the lines of a pool's agenda, in order of their numbers; open excludes
-// items that are done. Error: CodePoolNotFound.
-func (c *Client) Agenda(ctx context.Context, poolID string, open bool) (all []AgendaLine, err error) {
+// Agenda returns the whole agenda of a pool, in order of its numbers; open excludes items
+// that are done. Error: CodePoolNotFound.
+func (c *Client) Agenda(ctx context.Context, poolID string, open bool) (all Agenda, err error) {
 	for after := int64(0); ; {
 		query := pageOf(after)
 		query.Set("open", strconv.FormatBool(open))
 		page, err := seeList[Agenda](ctx, c, poolPath(poolID, "agenda")+"?"+query.Encode())
 		if err != nil {
-			return nil, err
+			return Agenda{}, err
 		}
-		if all = append(all, page.Items...); page.Next == nil {
+		if all = (Agenda{append(all.Items, page.Items...), all.Hidden + page.Hidden, page.End}); page.Next == nil {
 			return all, nil
 		}
 		if err := checkNext(after, *page.Next); err != nil {
-			return nil, err
+			return Agenda{}, err
 		}
 		after = *page.Next
 	}

@@ -145,23 +145,17 @@ func agendaListCommand(env setting.Environment) *cobra.Command {
 	var open bool
 	c.Flags().BoolVar(&open, "open", false, "leave out the items that are done")
 	return c.does(nil, func(ctx context.Context, on *api.Client, _ []string) error {
-		items, err := on.Agenda(ctx, string(c.pool), open)
+		all, err := on.Agenda(ctx, string(c.pool), open)
 		if err != nil {
 			return err
 		}
 		if c.output == outputJSON {
-			all := api.Agenda{Items: append([]api.AgendaLine{}, items...)}
-			for _, line := range items {
-				if line.Item != nil {
-					all.Cursor = line.Item.Item
-				}
-			}
 			return api.WriteLine(env.Stdout, all)
 		}
 		t := newTable(env.Stdout)
 		fmt.Fprintln(t, "item\tat\tdone\tactor\twhat")
-		for i := range items {
-			switch line := &items[i]; {
+		for i := range all.Items {
+			switch line := &all.Items[i]; {
 			case line.Hidden != nil:
 				_, _ = setting.Printf(t, "-\t%s\t-\t-\t%s\n", spanOf(line.Hidden), hiddenOf(line.Hidden))
 			case line.Item != nil:
@@ -175,11 +169,11 @@ func agendaListCommand(env setting.Environment) *cobra.Command {
 // openAgenda returns the open items of a pool, in the order in which they will be
 // carried out, and the visible form of hidden items.
 func openAgenda(ctx context.Context, on *api.Client, pool string) ([]draw.Item, []draw.Hidden, error) {
-	lines, err := on.Agenda(ctx, pool, true)
+	agenda, err := on.Agenda(ctx, pool, true)
 	if err != nil {
 		return nil, nil, err
 	}
-	all, hidden, err := api.ReadItems(lines)
+	all, hidden, err := api.ReadItems(agenda.Items)
 	slices.SortFunc(all, func(a, b draw.Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Number, b.Number)) })
 	return all, hidden, err
 }

@@ -85,6 +85,8 @@ func TestAgendaCommands(t *testing.T) {
 		simulated := p.ok("simulate", "--pool", "spring", "--draws", "20", "--rate", "1/m", "--from", rfc(noon.Add(-10*time.Minute)), "--output", "json")
 		require.Equal(t, float64(9), members(t, simulated)["draws"], "by its clock the pool is paused before the stock comes")
 		require.Equal(t, map[string]any{"pool-not-open": 10.0, "sold-out": 1.0}, members(t, simulated)["refusals"])
+		moment := members(t, p.ok("agenda", "add", "--pool", "spring", "--at", rfc(noon), "--moment", "gold", "--output", "json"))
+		require.Equal(t, moment["item"], members(t, p.ok("agenda", "list", "--pool", "spring", "--output", "json"))["cursor"], "it is after the hidden items too")
 		for args, says := range map[string]string{
 			"agenda":                   "a subcommand is missing",
 			"agenda add --pool spring": "--at must be a time",
