@@ -637,8 +637,12 @@ def length(text):
     ns = 0
     for number, unit in parts:  # each part in whole nanoseconds, rounded down
         whole, _, decimals = number.partition(".")
-        decimals = decimals[:18]
-        ns += int(whole.lstrip("0")[:20] or 0) * UNITS[unit] + int(int(decimals or 0) * (UNITS[unit] / 10 ** len(decimals)))
+        part, of = 0, 1
+        for digit in decimals:
+            if part > (2**63 - 1) // 10 or part * 10 + int(digit) > 2**63:
+                break
+            part, of = part * 10 + int(digit), of * 10
+        ns += int(whole.lstrip("0")[:20] or 0) * UNITS[unit] + int(part * (UNITS[unit] / of))
     need(ns % 1000 == 0, "duration in whole microseconds")
     return ns // 1000
 
