@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -100,6 +101,11 @@ func (d *Dialer) CheckURL(text string) error {
 	}
 	if u.User != nil || u.Fragment != "" || strings.Contains(text, "#") {
 		return draw.Errorf(draw.CodeInvalidRequest, "url must have no user info and no fragment")
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return draw.Errorf(draw.CodeInvalidRequest, "url must have a port from 1 to 65535, or none")
+		}
 	}
 	isPlain := u.Scheme == "http"
 	if isPlain && len(d.allowed) == 0 {

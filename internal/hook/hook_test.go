@@ -128,6 +128,8 @@ func TestURLsOfHooks(t *testing.T) {
 	for url, want := range map[string][2]bool{
 		"https://shop.example/in":      {true, true},
 		"https://shop.example:8443/in": {true, true},
+		"https://shop.example:65536/":  {false, false},
+		"https://shop.example:0/":      {false, false},
 		"http://shop.example/in":       {false, true},
 		"https://10.1.2.3/":            {false, true},
 		"http://10.1.2.3:8080/":        {false, true},
@@ -170,6 +172,10 @@ func TestWaitsOfAMessage(t *testing.T) {
 	require.Zero(t, readRetryAfter(500, header, now))
 	header.Set("Retry-After", "999999999")
 	require.Equal(t, 24*time.Hour, readRetryAfter(503, header, now))
+	header.Set("Retry-After", strings.Repeat("9", 30))
+	require.Equal(t, 24*time.Hour, readRetryAfter(503, header, now), "a number too long to read is the maximum")
+	header.Set("Retry-After", "-1")
+	require.Zero(t, readRetryAfter(503, header, now))
 	c, isLast := Cursor{Attempts: 9}.Failed(now, Answer{}, 0.5)
 	require.True(t, isLast)
 	require.Equal(t, 10, c.Attempts)

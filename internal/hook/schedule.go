@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -39,8 +40,8 @@ func readRetryAfter(status int, h http.Header, now time.Time) time.Duration {
 		return 0
 	}
 	text := h.Get("Retry-After")
-	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
-		return min(max(0, time.Duration(seconds)*time.Second), retryAfterMax)
+	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil || errors.Is(err, strconv.ErrRange) {
+		return min(time.Duration(seconds)*time.Second, retryAfterMax) //nolint:gosec // 32 bits
 	}
 	if at, err := http.ParseTime(text); err == nil {
 		return min(max(0, at.Sub(now)), retryAfterMax)
