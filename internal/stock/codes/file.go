@@ -124,7 +124,8 @@ func readFile(file io.Reader, skip bool) (*codeFile, error) {
 		from := int32(len(f.text) - len(text)) //nolint:gosec // at most bytesMax
 		code, text, _ = bytes.Cut(text, []byte("\n"))
 		code = bytes.TrimSuffix(code, []byte("\r"))
-		if number == 1 && string(code) == "code" {
+		isHeader, isEmptyEnd := number == 1 && string(code) == "code", len(code)+len(text) == 0
+		if isHeader || isEmptyEnd {
 			continue
 		}
 		if what := faultOf(code); what != "" {

@@ -136,8 +136,11 @@ func (w *writing) plan(l *draw.Life, s *draw.WantedStep, next draw.AwardState) d
 		N: w.head.n + int64(len(w.made)) + 1, Award: s.Award, Seq: int64(len(l.Steps)) + 1, PoolID: w.poolID, What: s.What, State: next, Since: w.at,
 		DrawID: l.Award.DrawID, Ordinal: l.Award.Ordinal, PrizeID: l.Award.PrizeID, Reference: s.Reference, Reason: s.Reason, Actor: w.actor, At: w.at,
 	}
-	if next == l.State {
+	switch {
+	case next == l.State:
 		made.Since = l.Since
+	case s.What == draw.StepExpired: // as it was shown before the step
+		made.Since = l.Until
 	}
 	switch {
 	case next == draw.AwardClaimed && l.State != draw.AwardClaimed:

@@ -122,6 +122,8 @@ func badFiles() map[string]string {
 		"a1\na2;x\n":             "line 2: a semicolon; give one column",
 		"\"a1\"\n":               "line 1: a quote; give the code without quotes",
 		"a1\n\na2\n":             "line 2: empty",
+		"a1\n\n\n":               "line 2: empty",
+		"\r\n":                   "the file has no code",
 		" a1\n":                  "line 1: a blank at an end",
 		"a1 \n":                  "line 1: a blank at an end",
 		"a\t1\n":                 "line 1: a character that is not printable ASCII",
@@ -147,7 +149,7 @@ func testCodesAreWhole(t *testing.T, s *stock.Store) {
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "TAKEN")
 	}
-	for _, file := range []string{"\ufeffcode\r\nPIN 0042 17\r\nok\r\n", "PIN 0042 17\nok"} { // each is the same list
+	for _, file := range []string{"\ufeffcode\r\nPIN 0042 17\r\nok\r\n", "PIN 0042 17\nok", "PIN 0042 17\nok\n\n", "PIN 0042 17\r\nok\r\n\r\n"} { // each is the same list
 		dry := wanted
 		dry.DryRun = true
 		done, err := s.ImportCodes(t.Context(), dry, strings.NewReader(file), nil)

@@ -173,6 +173,8 @@ func testStepsExpire(t *testing.T, s *stock.Store) {
 	l, err := s.Life(t.Context(), "p", awards[2].Version)
 	require.NoError(t, err)
 	require.Equal(t, draw.AwardExpired, l.State)
+	require.Equal(t, l.Until, l.Since)
+	before := l
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
@@ -186,6 +188,7 @@ func testStepsExpire(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	require.Len(t, l.Steps, 1)
 	require.NotZero(t, l.Steps[0].Returned)
+	require.True(t, l.Since.Equal(before.Since), "the job does not change since when it is expired")
 	p, err := s.Pool(t.Context(), "p")
 	require.NoError(t, err)
 	require.Equal(t, int64(1), p.Prizes[0].Remaining())
