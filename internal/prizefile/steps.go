@@ -37,6 +37,12 @@ type stepReading struct {
 
 // row reads a row of the file.
 func (f *stepReading) row(number int, fields []string) bool {
+	if len(fields) > f.columns.count { // a shorter row only lacks optional texts
+		if err := f.columns.check(fields); err != nil {
+			f.bad.Add(number, "%s", err)
+			return !f.bad.IsFull()
+		}
+	}
 	of := func(name string) string { return f.of(fields, name) }
 	s := draw.WantedStep{
 		What: draw.StepKind(strings.ToLower(of("to"))), Reference: of("reference"), Reason: of("reason"), Line: number,
