@@ -194,9 +194,10 @@ func (h *Hooks) ChangeHook(ctx context.Context, id string, c hook.Change) (chang
 		if err := ledger.ExecOne(ctx, tx, update); err != nil {
 			return err
 		}
-		if !changed.IsLike(&before.Filter) || before.IsOff && !changed.IsOff {
-			// A message under way has the events of the filter before.
-			if err := h.dropMessages(ctx, tx, squirrel.Eq{"hook_id": id}); err != nil {
+		// A message under way has the events of the filter before.
+		isDropped := !changed.IsLike(&before.Filter)
+		if isDropped || before.IsOff && !changed.IsOff {
+			if err := h.restartMessages(ctx, tx, id, isDropped); err != nil {
 				return err
 			}
 		}
@@ -205,10 +206,14 @@ func (h *Hooks) ChangeHook(ctx context.Context, id string, c hook.Change) (chang
 	return changed, err
 }
 
-// dropMessages makes cursors begin their messages again.
-func (h *Hooks) dropMessages(ctx context.Context, tx *sql.Tx, where squirrel.Sqlizer) error {
-	update := h.ledger.Builder().Update("hook_cursors").Set("message", "").Set("to_version", 0).Set("to_step", 0).Set("to_entry", "").
-		Set("attempts", 0).Set("next_at", h.ledger.Engine.Time(engine.Epoch(time.Time{}))).Where(where)
+// restartMessages makes the messages of a hook due now, with all their attempts. Unless
+// they are dropped, they keep their ids and events.
+func (h *Hooks) restartMessages(ctx context.Context, tx *sql.Tx, hookID string, isDropped bool) error {
+	update := h.ledger.Builder().Update("hook_cursors").
+		Set("attempts", 0).Set("next_at", h.ledger.Engine.Time(engine.Epoch(time.Time{}))).Where(squirrel.Eq{"hook_id": hookID})
+	if isDropped {
+		update = update.Set("message", "").Set("to_version", 0).Set("to_step", 0).Set("to_entry", "")
+	}
 	_, err := update.RunWith(tx).ExecContext(ctx)
 	return err
 }
