@@ -192,8 +192,9 @@ type HookSkip struct {
 // HookReplay is the body of POST /admin/hooks/{hook}/replay: events after a version, and
 // after a step, are sent again.
 type HookReplay struct {
-	Pool      string `json:"pool"`
-	After     int64  `json:"after"`
+	Pool string `json:"pool"`
+	// After has no default: 0 sends all events of the pool again.
+	After     *int64 `json:"after"`
 	AfterStep int64  `json:"after_step,omitzero"`
 }
 

@@ -234,9 +234,9 @@ func hookSkipCommand(env setting.Environment) *cobra.Command {
 }
 
 func hookReplayCommand(env setting.Environment) *cobra.Command {
-	var replay api.HookReplay
+	replay := api.HookReplay{After: new(int64)}
 	check := func() error {
-		if replay.After < 0 || replay.AfterStep < 0 {
+		if *replay.After < 0 || replay.AfterStep < 0 {
 			return setting.AsUsage(errors.New("--after and --after-step must be 0 or more"))
 		}
 		return asUsageIf(draw.CheckID("the pool's id", replay.Pool))
@@ -247,7 +247,7 @@ func hookReplayCommand(env setting.Environment) *cobra.Command {
 			return err
 		}, func(c *command) {
 			c.Flags().StringVar(&replay.Pool, "pool", "", "`ID` of the pool")
-			c.Flags().Int64Var(&replay.After, "after", 0, "`VERSION` after which events are sent again")
+			c.Flags().Int64Var(replay.After, "after", 0, "`VERSION` after which events are sent again")
 			c.Flags().Int64Var(&replay.AfterStep, "after-step", 0, "`STEP` of awards after which events are sent again")
 		})
 }

@@ -158,12 +158,15 @@ func (s *Server) replayHook(ctx context.Context, c call, body *api.HookReplay) (
 	if err := draw.CheckID("pool", body.Pool); err != nil {
 		return api.Hook{}, err
 	}
-	if body.After < 0 || body.AfterStep < 0 {
+	if body.After == nil {
+		return api.Hook{}, draw.Errorf(draw.CodeInvalidRequest, "after is missing: the version after which events are sent again")
+	}
+	if *body.After < 0 || body.AfterStep < 0 {
 		return api.Hook{}, draw.Errorf(draw.CodeInvalidRequest, "after and after_step must be 0 or more")
 	}
-	if err := s.Store.ReplayHook(ctx, c.param("hook"), body.Pool, hook.Place{Version: body.After, Step: body.AfterStep}); err != nil {
+	if err := s.Store.ReplayHook(ctx, c.param("hook"), body.Pool, hook.Place{Version: *body.After, Step: body.AfterStep}); err != nil {
 		return api.Hook{}, err
 	}
-	s.Log.Info("events of a hook are sent again", "hook", c.param("hook"), "pool", body.Pool, "after", body.After, "actor", c.actor())
+	s.Log.Info("events of a hook are sent again", "hook", c.param("hook"), "pool", body.Pool, "after", *body.After, "actor", c.actor())
 	return s.acceptedHook(ctx, c)
 }

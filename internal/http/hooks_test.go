@@ -127,7 +127,9 @@ func TestHooksRefuse(t *testing.T) {
 		w := do(newServer(t, &fake{}), asAdmin("PATCH", "/admin/hooks/h", body))
 		require.Equal(t, 400, w.Code, body)
 	}
-	require.Equal(t, 400, do(newServer(t, &fake{}), asAdmin("POST", "/admin/hooks/h/replay", `{"pool":"p","after":-1}`)).Code)
+	for _, body := range []string{`{"pool":"p","after":-1}`, `{"pool":"p"}`, `{"pool":"p","after":null}`, `{"after":7}`, `{"pool":"p","after":7,"after_step":-1}`} {
+		require.Equal(t, 400, do(newServer(t, &fake{}), asAdmin("POST", "/admin/hooks/h/replay", body)).Code, body)
+	}
 	require.Equal(t, 400, do(newServer(t, &fake{}), asAdmin("POST", "/admin/hooks/h/skip", `{"pool":"P"}`)).Code)
 	require.Equal(t, 400, do(newServer(t, &fake{}), asAdmin("POST", "/admin/hooks", `{"url":"https://shop.example/`+strings.Repeat("a", 1000)+`"}`)).Code)
 }
