@@ -101,6 +101,8 @@ func TestCodesOfAwardsAreReplacedAndShown(t *testing.T) {
 	require.Contains(t, s.ok(of("replace", s.card, "--reason", "used")...), "is replaced (step 2)")
 	require.Equal(t, `{"award":`+s.card+`,"code":"AAAA-1112"}`+"\n", s.ok(of("code", s.card, "--seal-keys", s.keys, "--output", "json")...))
 	require.NotContains(t, s.ok(of("show", s.card)...)+s.ok("award", "steps", "--pool", "spring"), "AAAA")
+	require.Equal(t, "prize,place,state,version,code\ncard,-2,replaced,,AAAA-1111\ncard,1,won,"+s.card+",AAAA-1112\n",
+		s.ok("codes", "export", "--pool", "spring", "--seal-keys", s.keys))
 	s.refused(exitFailure, "code", of("void", s.card, "--reason", "fraud", "--return")...)
 	s.refused(exitFailure, "reserve", of("replace", s.card, "--from", "won", "--reason", "again")...)
 	s.refused(exitFailure, "without codes", of("code", s.golds[0], "--seal-keys", s.keys)...)

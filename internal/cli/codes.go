@@ -158,9 +158,10 @@ func printCodeCounts(w io.Writer, o output, c *api.CodeCounts) error {
 
 // The states of a code's unit in an export.
 const (
-	codeReserve = "reserve"
-	codeStocked = "stocked"
-	codeWon     = "won"
+	codeReserve  = "reserve"
+	codeStocked  = "stocked"
+	codeWon      = "won"
+	codeReplaced = "replaced"
 )
 
 // onCodes is a command on the codes of the database only.
@@ -189,8 +190,8 @@ func (c *onCodes) with(readOnly bool, fn func(context.Context, *stock.Store) err
 func codesExportCommand(env setting.Environment) *cobra.Command {
 	c := newOnCodes(env, "export --pool ID [--issued]", "Print the codes of a pool as CSV, on the database only")
 	c.Long = `Print the codes of a pool as CSV, on the database only: prize, place, state,
-version, code. The state is reserve, stocked or won; version is that of the award.
-Whoever has the output has the codes.`
+version, code. The state is reserve, stocked, won or replaced; version is that of
+the award. Whoever has the output has the codes.`
 	var pool poolName
 	var issued bool
 	pool.declare(c.Command, false)
@@ -212,6 +213,8 @@ Whoever has the output has the codes.`
 func givenRow(g *draw.GivenCode) []string {
 	state, version := codeReserve, ""
 	switch {
+	case g.IsReplaced():
+		state = codeReplaced
 	case g.Version != 0:
 		state, version = codeWon, strconv.FormatInt(g.Version, 10)
 	case g.IsStocked:

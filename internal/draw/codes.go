@@ -54,6 +54,10 @@ type GivenCode struct {
 	Code      string
 }
 
+// IsReplaced reports whether the code is no longer its award's: such codes stay known, at
+// places below 1.
+func (g *GivenCode) IsReplaced() bool { return g.Place < 1 }
+
 // CodeMax is the maximum length of a code, in characters of ASCII.
 const CodeMax = 256
 
