@@ -193,7 +193,7 @@ func (b *PoolChange) Read(checkMode func(mode string) error) (draw.PoolChange, e
 // readPause reads the members of a pause, nil if none was sent.
 func (b *PoolChange) readPause() (*draw.Pause, error) {
 	if b.RetryAfter == nil && b.Notice == nil && b.Reason == nil {
-		return nil, nil //nolint:nilnil // most changes are no pause
+		return nil, nil //nolint:nilnil // most changes do not pause
 	}
 	p := &draw.Pause{Notice: orEmpty(b.Notice), Reason: orEmpty(b.Reason)}
 	if b.RetryAfter != nil {

@@ -112,6 +112,9 @@ func (b *NewPrize) Read() (draw.Prize, error) {
 	}
 	switch {
 	case b.Stock != nil:
+		if err := p.CheckCounted(*b.Stock); err != nil {
+			return p, err
+		}
 		p.Stocked = *b.Stock
 	case p.Kind == draw.KindBlank:
 		p.Stocked = draw.EndlessStock

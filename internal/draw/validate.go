@@ -248,7 +248,13 @@ func (s *Stocking) Admit(p *Prize) error {
 	if p.IsEndless() {
 		return Errorf(CodeInvalidRequest, "prize %q is an endless blank, whose stock does not change", p.ID)
 	}
-	if p.Kind == KindBlank && p.Stocked+s.Delta >= EndlessStock {
+	return p.CheckCounted(p.Stocked + s.Delta)
+}
+
+// CheckCounted returns an error if the prize is a blank for which a number of units would
+// mean no end. Error: CodeInvalidRequest.
+func (p *Prize) CheckCounted(units int64) error {
+	if p.Kind == KindBlank && units >= EndlessStock {
 		return Errorf(CodeInvalidRequest, "blank %q would be endless; its stock must stay below %d", p.ID, EndlessStock)
 	}
 	return nil

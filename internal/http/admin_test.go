@@ -157,6 +157,8 @@ func TestBadAdminBodiesNameTheMember(t *testing.T) {
 		{"pools", pool(`[{"id":"a","name":"A","stock":1,"stock":2}]`), `member "prizes[0].stock" is there twice`},
 		{"pools/p/prizes", `{"id":"a","name":"A","stock":-1}`, `stock of prize "a" must be 0 to`},
 		{"pools/p/prizes", `{"id":"a","name":"A","stock":1000000000001}`, `stock of prize "a" must be 0 to`},
+		{"pools/p/prizes", `{"id":"a","name":"A","kind":"blank","stock":1000000000000}`, `blank "a" would be endless; its stock must stay below`},
+		{"pools", pool(`[{"id":"a","name":"A","kind":"blank","stock":1000000000000}]`), `blank "a" would be endless`},
 		{"pools/p/prizes", `{"id":"a","name":"A","stock":9223372036854775808}`, `"stock" must be a whole number`},
 		{"pools/p/prizes", `{"id":"a","stock":1}`, "prize name is missing"},
 		{"pools/p/prizes", `{"name":"A","stock":1}`, "prize id is missing"},

@@ -103,6 +103,8 @@ func (f *reading) line(number int, fields []string) (line Line, errs []error) {
 		line.Prize.Stocked = draw.EndlessStock
 	} else if line.Prize.Stocked, err = parseStock(stock); err != nil {
 		errs = append(errs, err)
+	} else if err := line.Prize.CheckCounted(line.Prize.Stocked); err != nil {
+		errs = append(errs, err)
 	}
 	checked := line.Prize
 	if checked.Name == "" {

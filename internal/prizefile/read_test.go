@@ -137,6 +137,8 @@ func TestColumnsHaveNamesOfFourLanguages(t *testing.T) {
 	f, err := readAll("Gewinn;Art;Name;Wert;Bestand\nniete;blank;Niete;;\n")
 	require.NoError(t, err)
 	require.True(t, f.Lines[0].Prize.IsEndless())
+	_, err = readAll("prize,name,value,stock,kind\nnone,None,,1000000000000,blank\n")
+	require.ErrorContains(t, err, `line 2: blank "none" would be endless; its stock must stay below 1000000000000`, "a number does not mean endless")
 }
 
 // TestDecimalCommas: a comma stands before the cents only where it separates no fields,
