@@ -20,10 +20,8 @@ import (
 )
 
 func agendaCommand(env setting.Environment) *cobra.Command {
-	c := newGroup("agenda", "Plan what a pool does at an instant",
+	return newGroup("agenda", "Plan what a pool does at an instant",
 		agendaAddCommand(env), agendaImportCommand(env), agendaSpreadCommand(env), agendaListCommand(env), agendaRemoveCommand(env))
-	c.Args = cobra.NoArgs
-	return c
 }
 
 // newAgendaItem is an item as the flags of agenda add describe it.

@@ -17,15 +17,28 @@ import (
 // completeMax is how long a shell waits for the ids of pools.
 const completeMax = 2 * time.Second
 
-// withCompletion adds cobra's completion command, with our errors.
-func withCompletion(root *cobra.Command, env setting.Environment) {
+// withDefaults adds cobra's completion and help commands, with our errors.
+func withDefaults(root *cobra.Command, env setting.Environment) {
 	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
 	complete(root, env)
 	for _, c := range root.Commands() {
-		if c.Name() == "completion" {
+		switch c.Name() {
+		case "completion":
 			c.Args, c.RunE = noArguments, needsSubcommand
+		case "help":
+			c.Args = knownCommand
 		}
 	}
+}
+
+// knownCommand refuses arguments that name no command. It is cobra's check of arguments.
+func knownCommand(help *cobra.Command, args []string) error {
+	found, rest, err := help.Root().Find(args)
+	if err != nil {
+		return err
+	}
+	return noArguments(found, rest)
 }
 
 // complete adds the words that a shell may suggest: the ids of pools, and the forms of

@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, env setting.Environment) error {
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.AddCommand(commands(env)...)
-	withCompletion(root, env)
+	withDefaults(root, env)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !started {
 		return setting.AsUsage(err)

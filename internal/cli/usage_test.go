@@ -36,6 +36,9 @@ func TestUsage(t *testing.T) {
 		"migrate up 3":       `unexpected argument "3"`,
 		"pool":               "a subcommand is missing",
 		"pool frob":          `unknown command "frob"`,
+		"agenda lst":         `unknown command "lst" for "drawsvc agenda"; the nearest is list`,
+		"help frob":          `unknown command "frob" for "drawsvc"`,
+		"help pool lst":      `unknown command "lst" for "drawsvc pool"; the nearest is list`,
 		"stock":              "a subcommand is missing",
 		"version --output=x": "must be table or json",
 		"version please":     `unexpected argument "please"`,
@@ -210,6 +213,10 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	}
 	slices.Sort(without)
 	require.Equal(t, []string{"man --dir", "pool create --mode", "receipt verify --key", "verify --key", "verify --receipts", "verify --witness"}, without)
+	page, err := os.ReadFile("../../docs/configure.md")
+	require.NoError(t, err)
+	require.Contains(t, strings.ReplaceAll(string(page), "\n", " "), "Six flags have no variable, because another flag has the variable's name: "+
+		"`--mode` of `pool create`, `--dir` of `man`, `--key` of `receipt verify`, and `--key`, `--witness` and `--receipts` of `verify`.")
 	p := program{tb: t, vars: map[string]string{"DRAWSVC_URL": "http://" + servertest.ClosedAddr(t), "DRAWSVC_NAME": "ci", "DRAWSVC_ROLE": "stock"}}
 	p.refused(exitFailure, "refused", "healthcheck")
 	require.Contains(t, p.ok("token", "new"), `{"name":"ci","role":"stock"`)

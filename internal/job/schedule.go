@@ -64,7 +64,7 @@ func Parse(text string) (Schedule, error) {
 	}
 	if err != nil {
 		return Schedule{}, draw.Wrap(draw.CodeInvalidRequest, err,
-			"schedule must be \"every 6h\" or cron with a time zone, such as \"CRON_TZ=Europe/Berlin 0 1,2,3 * * *\"")
+			"schedule must be \"every 6h\" or five cron fields, such as \"CRON_TZ=Europe/Berlin 0 1,2,3 * * *\"")
 	}
 	if s.Next(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
 		return Schedule{}, draw.Errorf(draw.CodeInvalidRequest, "schedule %q never fires", text)
