@@ -47,7 +47,7 @@ func bothWays() []struct {
 		{"pool show summer", exitFailure, `there is no pool "summer"`},
 
 		{"prize add --pool spring --prize id=tin,name=Tin,value=0.50,stock=40", exitOK, "40 stocked"},
-		{"prize add --pool spring --prize id=dud,kind=blank", exitOK, "endless stocked"},
+		{"prize add --pool spring --prize id=dud,kind=blank,name==dud", exitOK, "endless stocked"},
 		{"prize add --pool spring --prize id=tin,stock=1", exitFailure, "tin"},
 		{"prize add --pool nowhere --prize id=tin,stock=1", exitFailure, "nowhere"},
 		{"prize rename --pool spring --prize tin --name Zinn --value 0.75", exitOK, `name "Zinn", value 0.75`},
@@ -258,7 +258,8 @@ func bothWays() []struct {
 		{"export moves --pool spring", exitOK, ",dud,endless,created,"},
 		{"export moves --pool spring --formulas escaped --after 5", exitOK, ",delivery,"},
 		{"export moves --pool nowhere", exitFailure, "nowhere"},
-		{"export prizes --pool spring", exitOK, "dud,dud,0.00,,blank\n"},
+		{"export prizes --pool spring", exitOK, "dud,=dud,0.00,,blank\n"},
+		{"export prizes --pool spring --formulas escaped", exitOK, "dud,'=dud,0.00,,blank\n"},
 		{"export prizes --pool nowhere", exitFailure, "nowhere"},
 		{"export statements --pool mono", exitOK, "day,prize,issued,remaining,value,to_version\n"},
 		{"export statements --pool mono --after yesterday", exitUsage, "--after must be a day"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
@@ -19,7 +20,7 @@ import (
 func logCommand(env setting.Environment) *cobra.Command {
 	c := newCommand(env, "log --pool ID", "Print the history of a pool, a line of JSON for each award, move and change", ofPool)
 	var after int64
-	c.Flags().Int64Var(&after, "after", 0, "begin behind this `VERSION`")
+	c.Flags().Int64Var(&after, "after", 0, "begin after this `VERSION`")
 	return c.does(func([]string) error {
 		if after < 0 {
 			return setting.AsUsage(errors.New("--after must be 0 or above"))
@@ -43,10 +44,9 @@ type exported struct {
 }
 
 func newExported(env setting.Environment, use, short string) *exported {
-	x := &exported{command: newCommand(env, use, short, ofPool), formulas: api.FormulasExact}
-	f := x.Flags()
-	f.Int64Var(&x.after, "after", 0, "begin behind this `VERSION`")
-	f.Var(&x.formulas, "formulas", "escaped puts an apostrophe before what a spreadsheet takes for a formula; exact changes nothing")
+	x := &exported{command: newCommand(env, use, short, ofPool)}
+	x.Flags().Int64Var(&x.after, "after", 0, "begin after this `VERSION`")
+	x.formulas.flag(x.Flags())
 	return x
 }
 
@@ -57,11 +57,16 @@ func (x *exported) check([]string) error {
 	return nil
 }
 
-func (x *exported) escaped() bool { return x.formulas == api.FormulasEscaped }
-
 // formulas is how fields are written that a spreadsheet would take for formulas. It
 // implements pflag.Value.
 type formulas string
+
+func (f *formulas) flag(flags *pflag.FlagSet) {
+	*f = api.FormulasExact
+	flags.Var(f, "formulas", "escaped puts an apostrophe before what a spreadsheet takes for a formula; exact changes nothing")
+}
+
+func (f *formulas) areEscaped() bool { return *f == api.FormulasEscaped }
 
 // String implements pflag.Value.
 func (f *formulas) String() string { return string(*f) }
@@ -107,7 +112,7 @@ draw is found at once, all else is searched for in the whole pool.`
 		}
 		return wanted.Check()
 	}, func(ctx context.Context, on *api.Client, _ []string) error {
-		rows := api.NewAwardRows(env.Stdout, x.escaped())
+		rows := api.NewAwardRows(env.Stdout, x.formulas.areEscaped())
 		return writeRows(ctx, on, x, rows, func(a *api.Award) int64 { return a.Version }, func(after int64) ([]api.Award, *int64, error) {
 			page, err := on.Awards(ctx, string(x.pool), &wanted, after)
 			return page.Awards, page.Next, err
@@ -130,7 +135,7 @@ func exportMovesCommand(env setting.Environment) *cobra.Command {
 	x := newExported(env, "moves --pool ID", "Write the stock moves of a pool as CSV, in order")
 	x.Example = `  drawsvc export moves --pool spring >moves.csv`
 	return x.does(x.check, func(ctx context.Context, on *api.Client, _ []string) error {
-		rows := api.NewMoveRows(env.Stdout, x.escaped())
+		rows := api.NewMoveRows(env.Stdout, x.formulas.areEscaped())
 		return writeRows(ctx, on, x, rows, func(m *api.Move) int64 { return m.Version }, func(after int64) ([]api.Move, *int64, error) {
 			page, err := on.Moves(ctx, string(x.pool), after)
 			return page.Moves, page.Next, err
@@ -144,12 +149,14 @@ func exportPrizesCommand(env setting.Environment) *cobra.Command {
 a prize is what remains of it, and empty for an endless blank. An import adds it: into
 the same pool, change the stock to what is to be added.`
 	c.Example = `  drawsvc export prizes --pool spring >prizes.csv`
-	return c.does(func([]string) error { return nil }, func(ctx context.Context, on *api.Client, _ []string) error {
+	var style formulas
+	style.flag(c.Flags())
+	return c.does(nil, func(ctx context.Context, on *api.Client, _ []string) error {
 		found, err := on.Prizes(ctx, string(c.pool))
 		if err != nil {
 			return err
 		}
-		rows := api.NewPrizeRows(env.Stdout, false)
+		rows := api.NewPrizeRows(env.Stdout, style.areEscaped())
 		for i := range found {
 			rows.Write(&found[i])
 		}
@@ -189,7 +196,7 @@ func exportStatementsCommand(env setting.Environment) *cobra.Command {
 	c := newCommand(env, "statements --pool ID", "Write the daily statements of a pool as CSV, in order", ofPool)
 	c.Example = `  drawsvc export statements --pool spring --after 2026-11-30 >december.csv`
 	var after string
-	c.Flags().StringVar(&after, "after", "", "begin behind this `DAY`, such as 2026-11-30")
+	c.Flags().StringVar(&after, "after", "", "begin after this `DAY`, such as 2026-11-30")
 	return c.does(func([]string) error {
 		if after == "" {
 			return nil
