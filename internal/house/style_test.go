@@ -29,7 +29,7 @@ func turns() []turn {
 	return []turn{
 		{instead: "only", pattern: find(`\balone\b`), left: 105},
 		{instead: "again", pattern: find(`\banew\b`), left: 18},
-		{instead: "after", pattern: find(`\bbehind\b`), left: 160},
+		{instead: "after", pattern: find(`\bbehind\b`), left: 145},
 		{instead: "reports whether (a boolean), or a verb that the actor does", pattern: regexp.MustCompile(`(?m)^\s*// \w+ says\b`), left: 18},
 		{instead: "is not", pattern: find(`\b(?:is|are|was|were) (?:no|none)\b`), left: 298},
 		{instead: "a sentence of its own", pattern: find(`\bof which\b`), left: 32},

@@ -39,7 +39,7 @@ func Explanations() map[draw.Code]Explanation {
 		draw.CodeAgendaDone:   {"The item was done: it is in the history of the pool.", "Make the opposite change, which is an entry of its own."},
 		draw.CodeTicketRequired: {"The rules of the pool ask for a ticket, and the draw came without one.",
 			"Get a ticket from its issuer, and send it as the member ticket."},
-		draw.CodeTicketInvalid: {"The ticket is not genuine, or of a key that the service does not know.",
+		draw.CodeTicketInvalid: {"The ticket is not genuine, its key is unknown to the service, it is not valid yet, or a claim is wrong.",
 			"Send the ticket as it was issued. The issuer's keys must be in --ticket-keys."},
 		draw.CodeTicketExpired: {"The ticket has expired. A draw that it has made before is still answered.", "Get a new ticket."},
 		draw.CodeLimitReached: {"The user has drawn as often as the rules grant. limit says which, retry_at from when on he may draw.",
