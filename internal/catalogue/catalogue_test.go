@@ -59,6 +59,8 @@ type fetching struct {
 	address string
 	source  atomic.Pointer[nethttp.HandlerFunc]
 	asked   atomic.Int64
+	// report is that of the last run.
+	report []byte
 }
 
 func newFetching(t *testing.T, dialect string) *fetching {
@@ -86,7 +88,7 @@ func (f *fetching) run(ctx context.Context, t *testing.T) error {
 	run, begun, err := f.store.BeginJob(t.Context(), catalogue.JobName, "host")
 	require.NoError(t, err)
 	require.True(t, begun)
-	_, err = f.job.Do(ctx, run)
+	f.report, err = f.job.Do(ctx, run)
 	o := job.Outcome{Result: job.ResultOK}
 	if err != nil {
 		o = job.Outcome{Result: job.ResultFailed, Error: err.Error()}
@@ -122,6 +124,8 @@ func TestFailedFetchChangesNothing(t *testing.T) {
 			first, err := f.store.Catalogue(t.Context(), "")
 			require.NoError(t, err)
 			require.Equal(t, body, string(first.Body))
+			const report = `{"changed":%t,"prizes":%d,"bytes":%d,"digest":"%s"}`
+			require.JSONEq(t, fmt.Sprintf(report, true, len(memory.Items()), len(body), first.Digest), string(f.report))
 
 			for about, h := range misbehaviour() {
 				f.answers(h)
@@ -150,6 +154,7 @@ func TestFailedFetchChangesNothing(t *testing.T) {
 			require.Nil(t, checked.Body, "the caller has it")
 			require.True(t, checked.CheckedAt.After(first.CheckedAt))
 			require.Equal(t, first.FetchedAt, checked.FetchedAt)
+			require.JSONEq(t, fmt.Sprintf(report, false, 0, 0, first.Digest), string(f.report))
 
 			big := `{"prizes":[{"id":"pin","name":"New"}]}`
 			big += strings.Repeat(" ", catalogue.BodyMax-len(big))

@@ -36,7 +36,7 @@ func (f fakeStore) Jobs(context.Context) ([]job.Row, time.Time, error) {
 
 func (f fakeStore) Job(_ context.Context, name string) (job.Row, time.Time, error) {
 	r := someJob(name)
-	r.Report = []byte(`{"ok":false,"pools":2,"violations":1,"broken":[{"pool":"p","version":9,"violations":1,"first":"gap: 8 is missing"}],"days":1,"expired":3,"returned":2}`)
+	r.Report = []byte(`{"ok":false,"pools":2,"violations":1,"broken":[{"pool":"p","version":9,"violations":1,"first":"gap: 8 is missing"}],"days":1,"expired":3,"returned":2,"changed":true,"prizes":2,"bytes":112,"digest":"bce7"}`)
 	if name == "new" {
 		r.Report = []byte{} // as the database has it
 	}
