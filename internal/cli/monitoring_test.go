@@ -164,9 +164,9 @@ func TestPoolMetrics(t *testing.T) {
 	require.Contains(t, text, "drawsvc_build_info{")
 }
 
-// TestRules: promtool accepts the rules. Each alert has a test in which it fires, a
+// TestAlertRules: promtool accepts the rules. Each alert has a test in which it fires, a
 // test in which it is silent, and a section of the runbook that states what to do.
-func TestRules(t *testing.T) {
+func TestAlertRules(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, servertest.PrometheusPackages, "promtool")
 	promtool := func(dir string, args ...string) (string, error) {
