@@ -58,11 +58,7 @@ func TestPausedPoolIsAnswered503(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			recipients, identity := keyFiles(t)
-			p := on(t, stocktest.Migrated(t, dialect))
-			p.ok("pool", "create", "spring", "--state=paused", "--prize", "id=gold,stock=50")
-			p.ok("pool", "commit", "spring", "--origin=draws.example.org", "--seed-recipients", recipients)
-			p.ok("pool", "open", "spring", "--seed-identity-file", identity)
+			p, identity := openCommitted(t, stocktest.Migrated(t, dialect))
 			s := p.serve("--seed-identity-file", identity)
 			far := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": s.url, "DRAWSVC_TOKEN": s.token}}
 			first, _ := s.won("spring", "u", "known")

@@ -53,7 +53,7 @@ func (c *cheater) finish() {
 func TestWitnessCatches(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "sqlite")
-	p, identity := committed(t, url)
+	p, identity := openCommitted(t, url)
 	dir := filepath.Join(t.TempDir(), "public")
 	c := &cheater{program: p, t: t, url: url, identity: identity}
 	require.Equal(t, exitOK, c.run("publish", "--once", "--dir", dir, "--seed-identity-file", identity).code)

@@ -21,7 +21,7 @@ func TestFailoverThatLosesVersions(t *testing.T) {
 	primary := servertest.Start(t, "postgres")
 	link := servertest.StartProxy(t, primary.Addr())
 	standby := servertest.StartStandby(t, primary, link.Addr(), "standby")
-	p, identity := committed(t, primary.URL())
+	p, identity := openCommitted(t, primary.URL())
 	draws := func(on program, from, to int) {
 		s := on.serve("--seed-identity-file", identity)
 		for i := from; i < to; i++ {

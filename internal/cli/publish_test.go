@@ -22,9 +22,10 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// committed returns a program on a database with the committed and open pool spring,
+// openCommitted returns a program on a database with the committed and open pool spring,
 // and the file of the identity.
-func committed(t *testing.T, url string) (program, string) {
+func openCommitted(t *testing.T, url string) (program, string) {
+	t.Helper()
 	recipients, identity := keyFiles(t)
 	p := on(t, url)
 	p.ok("migrate", "up")
@@ -48,7 +49,7 @@ func TestPublish(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			p, identity := committed(t, stocktest.Migrated(t, dialect))
+			p, identity := openCommitted(t, stocktest.Migrated(t, dialect))
 			dir := filepath.Join(t.TempDir(), "public")
 			folder := filepath.Join(dir, "spring")
 			publish := []string{"publish", "--once", "--dir", dir, "--seed-identity-file", identity}
@@ -111,7 +112,7 @@ func (p program) cosigned(witness *witnesstest.Witness, entries int64, args ...s
 func TestSecondPublisher(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "postgres")
-	p, identity := committed(t, url)
+	p, identity := openCommitted(t, url)
 	dir := filepath.Join(t.TempDir(), "public")
 	first, log := p.publisher("--dir", dir, "--every", "100ms", "--publish-entries", "live", "--seed-identity-file", identity)
 	require.Eventually(t, func() bool {

@@ -20,13 +20,8 @@ func TestReceipts(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			recipients, identity := keyFiles(t)
-			p := on(t, stocktest.Migrated(t, dialect))
-			p.ok("migrate", "up")
-			p.ok("pool", "create", "spring", "--state=paused", "--prize", "id=gold,stock=5,value=19.90", "--prize", "id=silver,stock=95")
+			p, identity := openCommitted(t, stocktest.Migrated(t, dialect))
 			p.ok("pool", "create", "secret", "--prize", "id=gold,stock=5")
-			p.ok("pool", "commit", "spring", "--origin=draws.example.org", "--seed-recipients", recipients)
-			p.ok("pool", "open", "spring", "--seed-identity-file", identity)
 			s := p.serve("--seed-identity-file", identity)
 			body := `{"pool":"spring","user":"ann","count":3,"receipt":true}`
 			ask := func(body, key string) string {

@@ -171,11 +171,7 @@ func TestSeedIdentitiesAreFollowed(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			recipients, identity := keyFiles(t)
-			p := on(t, stocktest.Migrated(t, dialect))
-			p.ok("pool", "create", "spring", "--state=paused", "--prize", "id=gold,stock=50")
-			p.ok("pool", "commit", "spring", "--origin=draws.example.org", "--seed-recipients", recipients)
-			p.ok("pool", "open", "spring", "--seed-identity-file", identity)
+			p, _ := openCommitted(t, stocktest.Migrated(t, dialect))
 			other, err := age.GenerateX25519Identity()
 			require.NoError(t, err)
 			path := filepath.Join(t.TempDir(), "identities")
