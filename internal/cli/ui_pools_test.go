@@ -10,6 +10,51 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// namesPools creates pools: the name is typed first, and the id is derived from it. If the
+// id is taken, the next number is appended, whether or not the page knows the pool that has
+// it. The last pool is named Mine.
+func namesPools(b *browser, s *service) {
+	b.t.Helper()
+	b.press("New campaign…")
+	require.Equal(b.t, "Name", eval[string](b, `document.querySelector("dialog label").textContent`))
+	for name, id := range map[string]string{
+		"Advent 2026": "advent-2026", "Größe & Übermut": "groesse-and-uebermut", "Fête d’été": "fete-dete", "Łódź Øre İstanbul": "lodz-ore-istanbul",
+		"  --  ": "campaign", "抽選会": "campaign", "…": "campaign", "Spring": "spring-2", "": "",
+		"A very long name of a campaign that goes on and on, beyond what an id may be": "a-very-long-name-of-a-campaign-that-goes-on-and-on-beyond-what-a",
+	} {
+		b.fill("Name", name)
+		if name == "  --  " {
+			id = "campaign"
+		}
+		require.Equal(b.t, id, eval[string](b, labelled("Id")+`.value`), name)
+		require.Equal(b.t, id, eval[string](b, `document.querySelector("dialog summary code").textContent`), name)
+	}
+	b.fill("Name", "Spring")
+	b.press("Create the campaign")
+	b.said("Campaign spring-2 was created.")
+	b.await(`document.querySelector("h1").textContent === "Spring"`)
+
+	b.visit("#/", "Campaigns")
+	b.press("New campaign…")
+	b.fill("Name", "Wintér")
+	require.Equal(b.t, "winter", eval[string](b, labelled("Id")+`.value`))
+	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"winter","name":"A colleague's","prizes":[]}`) // meanwhile
+	b.press("Create the campaign")
+	b.said("Campaign winter-2 was created.")
+	b.await(`document.querySelector("h1").textContent === "Wintér"`)
+
+	b.visit("#/", "Campaigns")
+	b.press("New campaign…")
+	b.fill("Name", "Mine")
+	b.fill("Id", "winter")
+	b.press("Create the campaign")
+	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("winter")`)
+	b.fill("Id", "mine.2")
+	b.press("Create the campaign")
+	b.said("Campaign mine.2 was created.")
+	b.await(`document.querySelector("h1").textContent === "Mine"`)
+}
+
 // TestUINewPool: a pool is created on the page and gets prizes. A prize can be renamed
 // as long as nobody has won it.
 func TestUINewPool(t *testing.T) {
@@ -18,15 +63,7 @@ func TestUINewPool(t *testing.T) {
 	b := browse(t, s.url, 1200, 900)
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
-	b.press("New campaign…")
-	b.fill("Name", "Winter draw")
-	b.fill("Id", "spring")
-	b.press("Create the campaign")
-	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("spring")`)
-	b.fill("Id", "winter")
-	b.press("Create the campaign")
-	b.said("Campaign winter was created.")
-	b.await(`document.querySelector("h1").textContent === "Winter draw"`)
+	namesPools(b, s)
 
 	b.press("Add a prize…")
 	b.fill("Id", "sled")
@@ -47,11 +84,11 @@ func TestUINewPool(t *testing.T) {
 	b.press("Change the prize")
 	b.said("The prize was changed.")
 	b.says("Wooden sledge")
-	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/winter", ""), `{"id":"sled","name":"Wooden sledge","value":"59.90","kind":"prize","stocked":3,"issued":0,"remaining":3,"given":"0.00"}`)
+	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/mine.2", ""), `{"id":"sled","name":"Wooden sledge","value":"59.90","kind":"prize","stocked":3,"issued":0,"remaining":3,"given":"0.00"}`)
 	b.press("Open…")
 	b.press("Open")
 	b.said("The campaign is open.")
-	status, body, err := s.ask("POST", "/draw", `{"pool":"winter","user":"u"}`, "Authorization", "Bearer draw")
+	status, body, err := s.ask("POST", "/draw", `{"pool":"mine.2","user":"u"}`, "Authorization", "Bearer draw")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, body)
 	b.await(`document.querySelector("[data-prize=sled] [data-label=Issued]").dataset.value === "1"`)
@@ -71,20 +108,20 @@ func TestUINewPool(t *testing.T) {
 	b.fill("Text", "Jeden Tag")
 	b.press("Show this")
 	b.await(`document.querySelector("[data-figure=text]").textContent === "Jeden Tag"`)
-	status, body, err = s.ask("POST", "/draw", `{"pool":"winter","user":"u"}`, "Authorization", "Bearer draw")
+	status, body, err = s.ask("POST", "/draw", `{"pool":"mine.2","user":"u"}`, "Authorization", "Bearer draw")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, body)
 	require.Contains(t, body, `"name":"Wooden sledge"`, "the name in the log")
 	b.await(`document.querySelector("[data-prize=sled] [data-label=Issued]").dataset.value === "2"`)
 	require.Equal(t, "Rodel", eval[string](b, `document.querySelector("[data-prize=sled] b").textContent`), "the stream keeps what is shown")
-	_, body, err = s.ask("GET", "/pools/winter", "", "Authorization", "Bearer draw")
+	_, body, err = s.ask("GET", "/pools/mine.2", "", "Authorization", "Bearer draw")
 	require.NoError(t, err)
 	for _, part := range []string{`"text":"Jeden Tag"`, `"name":"Rodel"`, `"link":"https://shop.example/rodel"`} {
 		require.Contains(t, body, part)
 	}
-	require.Contains(t, s.stderr.String(), `"msg":"what is only shown was changed","pool":"winter","prize":"sled","display":{"Name":"Rodel"`)
-	require.NotContains(t, s.admin(http.StatusOK, "GET", "/admin/pools/winter/log", ""), "Rodel")
-	b.quiet(1) // the id that is taken
+	require.Contains(t, s.stderr.String(), `"msg":"what is only shown was changed","pool":"mine.2","prize":"sled","display":{"Name":"Rodel"`)
+	require.NotContains(t, s.admin(http.StatusOK, "GET", "/admin/pools/mine.2/log", ""), "Rodel")
+	b.quiet(2) // the ids that are taken
 }
 
 // TestUIJobs: a job is switched off and on, gets another schedule, and runs.
