@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +29,8 @@ func TestImpossibleValuesAreUsageErrors(t *testing.T) {
 		{"jobs-lock", "redis://user:hunter2@a:1/x", "--jobs-lock: lock \"a:1\" is not a Redis host"},
 		{"origin", "a/b", "--origin: the origin must be a host"},
 		{"origin", "https://draws.example.org", "--origin: the origin must be a host"},
+		{"operator-name", strings.Repeat("ä", 61), "--operator-name is longer than 60 characters"},
+		{"operator-name", "Two\nlines", "--operator-name holds a character that is not printable"},
 		{"origin", "draws example", "--origin: the origin must be a host"},
 		{"origin", "draws.example.org:http", "--origin: the origin must be a host"},
 		{"jobs-lock", "x", "--jobs-lock: lock must be one of"},

@@ -154,6 +154,13 @@ func TestUIFairness(t *testing.T) {
 		}
 		b.quiet(0)
 	}
+	german := browse(t, s.url, 1200, 800, speaks("de-DE,de"))
+	german.do(chromedp.Navigate(s.url + "/fair/advent"))
+	for _, sentence := range []string{"Höchstens 5 Ziehungen je Teilnehmer pro Tag.", "Eine Ziehung ohne Gewinn gibt No luck.", "Chance auf Pin: 1 von 1.000.000.000.", "Tage beginnen nach der Uhr von Europe/Berlin.", "Gesperrte Teilnehmer können nicht ziehen."} {
+		german.says(sentence)
+	}
+	german.isGerman(source, "[data-rules]", "the rules in German")
+	german.quiet(0)
 	s.admin(http.StatusOK, "PATCH", "/admin/pools/advent", `{"fair":false}`)
 	absent("advent")
 }

@@ -34,6 +34,18 @@ func administeredBy(t *testing.T, roles []string, flags ...string) *service {
 // administeredOn returns one on a database that the test may change.
 func administeredOn(t *testing.T, databaseURL string, roles []string, flags ...string) *service {
 	t.Helper()
+	s := servedOn(t, databaseURL, roles, flags...)
+	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"spring","name":"Spring draw","prizes":[
+		{"id":"gold","name":"Gold coin","value":"19.90","stock":100},{"id":"silver","name":"Silver spoon","value":"2.50","stock":2000},
+		{"id":"pin","name":"Enamel pin","value":"0.50","stock":30000},{"id":"none","name":"No luck today","kind":"blank"}],
+		"rules":{"fallback":"none","win":"1/4","disclose":true}}`)
+	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"summer","name":"Summer party","state":"paused","prizes":[{"id":"hat","name":"Straw hat","value":"12.00","stock":250}]}`)
+	return s
+}
+
+// servedOn returns a service without pools on a database, with tokens of some roles.
+func servedOn(t *testing.T, databaseURL string, roles []string, flags ...string) *service {
+	t.Helper()
 	servertest.Chromium(t)
 	p := on(t, databaseURL)
 	var entries []string
@@ -43,11 +55,6 @@ func administeredOn(t *testing.T, databaseURL string, roles []string, flags ...s
 	}
 	s := p.serve(append(flags, "--tokens", p.written("tokens.json", `{"tokens":[`+strings.Join(entries, ",")+`]}`))...)
 	s.token = "admin"
-	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"spring","name":"Spring draw","prizes":[
-		{"id":"gold","name":"Gold coin","value":"19.90","stock":100},{"id":"silver","name":"Silver spoon","value":"2.50","stock":2000},
-		{"id":"pin","name":"Enamel pin","value":"0.50","stock":30000},{"id":"none","name":"No luck today","kind":"blank"}],
-		"rules":{"fallback":"none","win":"1/4","disclose":true}}`)
-	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"summer","name":"Summer party","state":"paused","prizes":[{"id":"hat","name":"Straw hat","value":"12.00","stock":250}]}`)
 	return s
 }
 

@@ -1,7 +1,9 @@
 package http
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"drawsvc/internal/api"
@@ -34,6 +36,12 @@ type fairAnswer struct {
 	More   int           `json:"more"`
 	// Words are the rules as players may know them.
 	Words []string `json:"words"`
+	// Rules is the document as players may know it, null if it cannot be read. A member
+	// whose content they may not read is true. Names are those of the prizes in it that
+	// Prizes does not have, and Moments means that Words tell of moments.
+	Rules   json.RawMessage   `json:"rules"`
+	Names   map[string]string `json:"names"`
+	Moments bool              `json:"moments"`
 	// Odds are null unless the rules disclose them and there are some now.
 	Odds *api.Odds `json:"odds"`
 	// Commitment is null for a pool with secret numbers.
@@ -108,7 +116,18 @@ func (s *Server) addRules(ctx context.Context, a *fairAnswer, p *draw.Pool, name
 	if err != nil {
 		return err
 	}
+	a.Moments = hadMoments
 	a.Words = rules.Words(inForce, rules.Telling{Name: rules.NamesIn(names), Currency: p.Currency, HasMoments: hadMoments, ToPlayers: true})
+	if a.Rules, err = rules.ForPlayers(inForce); err != nil {
+		return err
+	}
+	a.Names = map[string]string{}
+	for id, name := range names {
+		isShown := slices.ContainsFunc(a.Prizes, func(shown prizeAnswer) bool { return shown.ID == id })
+		if !isShown && bytes.Contains(a.Rules, []byte(`"`+id+`"`)) {
+			a.Names[id] = name
+		}
+	}
 	if inForce == nil || !inForce.Disclose || len(p.Prizes) > fairPrizesMax {
 		return nil
 	}
@@ -153,12 +172,12 @@ func (s *Server) fairFacts(c call) error {
 
 // fairFiles returns the handler of GET /fair/-/{file}: no pool has the name "-".
 func fairFiles() handler {
-	return uiFile(func(c call) (string, bool) { return c.param("file"), slices.Contains(ui.FairFiles(), c.param("file")) })
+	return uiFile("", func(c call) (string, bool) { return c.param("file"), slices.Contains(ui.FairFiles(), c.param("file")) })
 }
 
 // fairPage returns the handler of GET /fair/{pool}: the page, if the pool has one.
 func (s *Server) fairPage() handler {
-	show := uiFile(func(call) (string, bool) { return "fair.html", true })
+	show := uiFile(s.OperatorName, func(call) (string, bool) { return "fair.html", true })
 	return func(c call) error {
 		ctx, cancel := c.within(s.RequestTimeout)
 		defer cancel()

@@ -27,7 +27,7 @@ func (ruled) HadMoments(context.Context, string) (bool, error) { return true, ni
 // shows nothing.
 func TestFairFactsAreWhatPlayersMayKnow(t *testing.T) {
 	t.Parallel()
-	const secrets = `1 in 20|777|After 13|"chance"|stock|remain"|issued|mallory`
+	const secrets = `1/20|1 in 20|777|After 13|"chance"|stock|remain"|issued|mallory`
 	for disclosed, check := range map[string]func(require.TestingT, any, any, ...any){"false": require.NotRegexp, "true": require.Regexp} {
 		r, err := rules.Parse([]byte(`{"fallback":"none","win":"1/20","guarantee":{"after":13,"prize":"pin"},"budget":{"max":"777.00"},"blocked":["mallory"],"disclose":` + disclosed + `}`))
 		require.NoError(t, err)
@@ -37,6 +37,9 @@ func TestFairFactsAreWhatPlayersMayKnow(t *testing.T) {
 		require.Equal(t, 200, w.Code, w.Body)
 		check(t, secrets, w.Body.String())
 		require.Contains(t, w.Body.String(), "At winning moments", "also where the odds are not disclosed")
+		require.Contains(t, w.Body.String(), `"fallback":"none"`)
+		require.Contains(t, w.Body.String(), `"blocked":true`)
+		require.Contains(t, w.Body.String(), `"moments":true`)
 		require.NotRegexp(t, `"stocked"|"remaining"|"issued"|mallory`, w.Body.String())
 		require.Contains(t, w.Body.String(), `{"id":"gold","name":"Gold coin","value":"19.90","kind":"prize"}`)
 		asked := len(f.asked)

@@ -83,7 +83,7 @@ func (s *Server) routes() []route {
 // service itself.
 func (s *Server) otherRoutes() []route {
 	page, jsons := []string{"after", "limit"}, []string{typeJSON}
-	adminPage := uiFiles()
+	adminPage := uiFiles(s.OperatorName)
 	return []route{
 		{"GET", "/admin/jobs", roleAuditor, nil, jsons, s.gzipped(reads(s.jobs))},
 		{"GET", "/admin/jobs/:job", roleAuditor, nil, jsons, reads(s.job)},

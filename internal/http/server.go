@@ -47,6 +47,8 @@ type Config struct {
 	Catalogue func() map[string]catalogue.Item
 	// Progress, if it is set, is called with the progress of an import.
 	Progress func(done, total int)
+	// OperatorName stands in place of drawsvc on the pages; "" for none.
+	OperatorName string
 	// Modes are the lock modes that a pool may name.
 	Modes []string
 	// TLS, if it is set, makes the service use HTTPS.

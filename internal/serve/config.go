@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/draw"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/setting"
@@ -42,6 +44,8 @@ type Config struct {
 	recipients  setting.RecipientsFlag
 	identity    setting.IdentityFlag
 	origin      string
+	// operator is the name in place of drawsvc on the pages.
+	operator    string
 	tlsCert     string
 	tlsKey      string
 	tlsClientCA string
@@ -101,6 +105,7 @@ func (c *Config) Flags(cmd *cobra.Command, env setting.Environment) {
 	c.recipients.Flag(f)
 	c.identity.Flag(f)
 	f.StringVar(&c.origin, "origin", "", "`HOST` under which the logs of committed pools are published (default the Host of the call that commits)")
+	f.StringVar(&c.operator, "operator-name", "", "`name` at the top of the admin page and of pages of fairness, in place of drawsvc")
 	f.StringVar(&c.tlsCert, "tls-cert", "", "`file` of the certificate chain, for HTTPS; read again when it changes")
 	f.StringVar(&c.tlsKey, "tls-key", "", "`file` of the certificate's key")
 	f.StringVar(&c.tlsClientCA, "tls-client-ca", "", "`file` of the authorities whose client certificates admin calls need; read again when it changes")
@@ -257,6 +262,9 @@ func (c *Config) validateNetwork() (err error) {
 			return err
 		}
 	}
+	if err := c.validateOperator(); err != nil {
+		return err
+	}
 	for i, host := range c.hosts {
 		if host == "" || strings.ContainsAny(host, ":/*, ") {
 			return fmt.Errorf("--allowed-hosts: %q must be a name without port, such as draws.example.org", host)
@@ -275,6 +283,21 @@ func (c *Config) validateNetwork() (err error) {
 		c.trusted = append(c.trusted, network.Masked())
 	}
 	return nil
+}
+
+// operatorMax is the maximum number of characters of an operator's name, so that it fits
+// the top of a page.
+const operatorMax = 60
+
+// validateOperator refuses an operator's name that no page could show.
+func (c *Config) validateOperator() error {
+	switch {
+	case c.operator == "":
+		return nil
+	case utf8.RuneCountInString(c.operator) > operatorMax:
+		return fmt.Errorf("--operator-name is longer than %d characters", operatorMax)
+	}
+	return draw.CheckName("--operator-name", c.operator)
 }
 
 // checkAddress refuses an address on which no machine can listen.

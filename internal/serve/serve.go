@@ -235,7 +235,7 @@ func httpConfig(c *Config, d *listeners, store *stock.Store, feed *live.Feed, re
 		},
 		Limits: http.Limits{RequestTimeout: c.timeout, ShutdownDelay: c.delay, ConnectionsMax: c.connections},
 		Store:  backend{store, sealing{To: c.sealTo, origin: c.origin}}, Drawer: countRedirects(b, r), Watcher: feed, Tickets: c.tickets.keeper,
-		WakeJobs: j.runner.Wake, HookSender: sender, Catalogue: j.memory.Items, Modes: lockmode.Names(), TLS: d.tls,
+		WakeJobs: j.runner.Wake, HookSender: sender, Catalogue: j.memory.Items, Modes: lockmode.Names(), OperatorName: c.operator, TLS: d.tls,
 		Ready: ready, Log: log, Registerer: r, Gatherer: r, Tracer: t.Tracer(), Propagator: t.Propagator(),
 	}
 }

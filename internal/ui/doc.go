@@ -8,6 +8,9 @@
 // cannot do without it. If the page hides something from a role, that is not a
 // protection.
 //
+// The server changes only one word: the operator's name, which the entrance shows before
+// anybody signs in.
+//
 // The token is kept in the tab's sessionStorage: it ends with the tab, and after
 // an hour without a key or a click. No script but ours can read it, because
 // Policy lets in no other. The page writes text, never markup: Policy makes the browser

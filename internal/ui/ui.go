@@ -2,8 +2,10 @@ package ui
 
 import (
 	"embed"
+	"html"
 	"io/fs"
 	"path"
+	"strings"
 
 	"drawsvc/docs/verify"
 )
@@ -16,6 +18,8 @@ var files embed.FS
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
+const pageType = "text/html; charset=utf-8"
+
 // File is a file of the page.
 type File struct {
 	// Type is its Content-Type.
@@ -26,7 +30,21 @@ type File struct {
 // FairFiles returns the names of the files that the page of fairness uses. They have a
 // path of their own, so that an operator can keep the admin page from players.
 func FairFiles() []string {
-	return []string{"fair.js", "receipt.js", "dom.js", "text.js", "text.en.js", "text.de.js", "style.css", "icon.svg", "verify.py", "bls.py"}
+	return []string{
+		"fair.js", "receipt.js", "rulesmeaning.js", "rulesdiff.js", "rulesfields.js", "words.js", "dom.js",
+		"text.js", "text.en.js", "text.de.js", "style.css", "icon.svg", "verify.py", "bls.py",
+	}
+}
+
+// Named returns the file with the operator's name in place of drawsvc, if it is a page;
+// "" keeps drawsvc.
+func (f File) Named(operator string) File {
+	if operator == "" || f.Type != pageType {
+		return f
+	}
+	name := html.EscapeString(operator)
+	put := strings.NewReplacer(`content="drawsvc"`, `content="`+name+`"`, "<title>drawsvc</title>", "<title>"+name+"</title>")
+	return File{Type: f.Type, Body: []byte(put.Replace(string(f.Body)))}
 }
 
 // Open returns a file of the pages by its name, such as index.html: one of theirs, or of
@@ -40,7 +58,7 @@ func Open(name string) (f File, found bool) {
 		return File{}, false
 	}
 	kinds := map[string]string{
-		".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
+		".html": pageType, ".css": "text/css; charset=utf-8",
 		".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".py": "text/x-python; charset=utf-8",
 	}
 	return File{Type: kinds[path.Ext(name)], Body: body}, true

@@ -84,6 +84,34 @@ func TestOpenFindsFilesOfThePage(t *testing.T) {
 	require.Equal(t, "text/javascript; charset=utf-8", f.Type)
 }
 
+// TestFairFilesImportEachOther: the page of fairness needs no script that only operators
+// may be allowed to read.
+func TestFairFilesImportEachOther(t *testing.T) {
+	t.Parallel()
+	page := all(t)
+	for _, name := range FairFiles() {
+		for _, other := range regexp.MustCompile(`from "\./([^"]+)"`).FindAllStringSubmatch(page[name], -1) {
+			require.Contains(t, FairFiles(), other[1], name)
+		}
+	}
+}
+
+// TestNamedWritesTheNameAsText: the operator's name is in the title and the meta element of
+// both pages, whatever characters it has; other files and a service without a name are
+// unchanged.
+func TestNamedWritesTheNameAsText(t *testing.T) {
+	t.Parallel()
+	for name, title := range map[string]string{"index.html": `<title>A&amp;B &#34;&lt;b&gt;</title>`, "fair.html": "<title>Fairness</title>"} {
+		file, _ := Open(name)
+		require.Equal(t, file, file.Named(""))
+		named := string(file.Named(`A&B "<b>`).Body)
+		require.Contains(t, named, title)
+		require.Contains(t, named, `<meta name="application-name" content="A&amp;B &#34;&lt;b&gt;">`)
+	}
+	script, _ := Open("app.js")
+	require.Equal(t, script, script.Named("A"))
+}
+
 // TestPolicyForbidsInlineCode: nothing inline, nothing from elsewhere, no markup from strings.
 func TestPolicyForbidsInlineCode(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,7 @@
 import { banner } from "./alerts.js";
 import { get, session, token } from "./api.js";
 import { complain, problemText } from "./dialog.js";
-import { button, field, h, moment, say, useZone } from "./dom.js";
+import { button, field, h, moment, operator, say, useZone } from "./dom.js";
 import { hooksView } from "./hooks.js";
 import { jobsView } from "./jobs.js";
 import { poolView } from "./pool.js";
@@ -28,7 +28,7 @@ function signIn(why = "") {
   const input = h("input", { type: "text", class: "secret", autocomplete: "off", required: true, spellcheck: "false", autocapitalize: "off" });
   const error = h("div", { class: "error", role: "alert" }, why);
   const form = h("form", { class: "sign-in", method: "post" },
-    h("h1", {}, "drawsvc"), h("p", { class: "quiet" }, t("app.intro")),
+    h("h1", {}, operator), h("p", { class: "quiet" }, t("app.intro")),
     field(t("app.key"), input, nodes("app.keyHint", { command: h("code", {}, "drawsvc token new") })),
     error, h("p", {}, h("button", { type: "submit", class: "strong" }, t("app.signIn"))));
   form.addEventListener("submit", async (event) => {
@@ -49,7 +49,7 @@ function signIn(why = "") {
     }
   });
   root.replaceChildren(h("main", { class: "entrance" }, form));
-  document.title = "drawsvc";
+  document.title = operator;
   input.focus();
 }
 
@@ -76,7 +76,7 @@ function frame() {
   return [
     h("a", { class: "skip", href: "#main", onclick: (event) => { event.preventDefault(); document.querySelector("main").focus(); } }, t("app.skip")),
     h("header", { class: "top" },
-      h("a", { class: "mark", href: "#/" }, "drawsvc"),
+      h("a", { class: "mark", href: "#/" }, operator),
       h("nav", { "aria-label": t("app.views") }, h("a", { href: "#/" }, t("app.campaigns")), readsPools() && [h("a", { href: "#/hooks" }, t("app.hooks")), h("a", { href: "#/jobs" }, t("app.maintenance"))]),
       status,
       h("span", { class: "who", id: "who" }, h("b", {}, self.name), ` · ${t(`roles.${self.role}`)}`),
@@ -125,7 +125,7 @@ async function show() {
     main.replaceChildren(...content);
     main.dataset.shown = location.hash;
     const title = main.querySelector("h1");
-    document.title = `${title.textContent} – drawsvc`;
+    document.title = `${title.textContent} – ${operator}`;
     main.querySelector(".sections [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); // on a phone they scroll
     title.tabIndex = -1;
     title.focus({ preventScroll: Boolean(section) });

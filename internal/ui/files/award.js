@@ -3,10 +3,10 @@
 import { get, part } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, count, fact, h, pill, table, time } from "./dom.js";
-import { money } from "./money.js";
 import { mayAct, mayShip, readsPools } from "./state.js";
 import { claim, fulfil, named, reopen, replaceCode, showCode, voidAwards } from "./steps.js";
 import { nodes, t } from "./text.js";
+import { money } from "./words.js";
 
 const colours = { won: "closed", claimed: "paused", fulfilled: "open", expired: "closed", voided: "bad" };
 

@@ -4,10 +4,11 @@ import { addByHand, openCell, removePlan } from "./calendarcell.js";
 import { agendaPath, fill, fillByFile } from "./calendarfill.js";
 import { datesOf, daysOf, daysShown, gridOf, hoursOfDay, pageOf, readItems, worthOf } from "./calendargrid.js";
 import { button, count, h, say } from "./dom.js";
-import { amountOf, money } from "./money.js";
+import { amountOf } from "./money.js";
 import { shownName } from "./shown.js";
 import { mayAct } from "./state.js";
 import { t } from "./text.js";
+import { money } from "./words.js";
 import { clockOf, dateAfter, dateOf, dayOf, dayWords } from "./zone.js";
 
 const columnsMax = 12;

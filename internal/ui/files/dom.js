@@ -3,6 +3,9 @@
 
 import { locale, t } from "./text.js";
 
+/** The name at the top of the page: the operator's, where the service has one. */
+export const operator = document.querySelector("meta[name=application-name]").content;
+
 const svgNS = "http://www.w3.org/2000/svg";
 
 /** Makes an element. Of its attributes, on… are listeners, and dataset is an object. */

@@ -1,8 +1,10 @@
 // The public page of fairness of a pool: what can be won, by which rules, and a check of receipts. It needs no token.
 
-import { bar, copied, field, h, outside, pill, table } from "./dom.js";
+import { bar, copied, field, h, operator, outside, pill, table } from "./dom.js";
 import { checkReceipt } from "./receipt.js";
-import { language, locale, nodes, sentenceOf, t } from "./text.js";
+import { meaning } from "./rulesmeaning.js";
+import { locale, nodes, sentenceOf, t } from "./text.js";
+import { money } from "./words.js";
 
 const root = document.getElementById("fair");
 const answerMax = 1 << 20; // characters of a pasted answer
@@ -26,11 +28,6 @@ function percent(fraction) {
   return Number((BigInt(above) * 10n ** 12n) / BigInt(below)) / 1e10;
 }
 const shownPercent = (fraction) => new Intl.NumberFormat(locale, { style: "percent", maximumSignificantDigits: 4 }).format(percent(fraction) / 100);
-
-function money(amount, currency) {
-  const style = currency ? { style: "currency", currency } : {};
-  return new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2, ...style }).format(amount);
-}
 
 function dates(facts) {
   const at = (moment) => ({ at: zoned(moment, facts.zone) });
@@ -119,14 +116,22 @@ function verifiers({ commitment: c, id }) {
   ];
 }
 
+/** The rules in words: the service's in English, and those of the document in another language. */
+function rules(facts) {
+  const named = facts.prizes.concat(Object.entries(facts.names).map(([id, name]) => ({ id, name })));
+  const at = { pool: { prizes: named, currency: facts.currency }, agenda: facts.moments ? [{ moment: true }] : [] };
+  return h("div", { dataset: { rules: true } }, meaning(facts.words, facts.rules, at, true));
+}
+
 async function show() {
   const answer = await fetch(new URL(`${location.pathname.split("/").pop()}/facts`, location.href), { credentials: "omit", redirect: "error" }).catch(() => null);
   const facts = await answer?.json().catch(() => null);
   if (!answer?.ok || !facts) throw Object.assign(new Error(facts?.detail ?? ""), { code: facts?.code ?? "no-answer" });
-  document.title = t("fair.titleOf", { name: facts.name });
+  const own = operator !== "drawsvc";
+  document.title = t("fair.titleOf", { name: facts.name }) + (own ? ` – ${operator}` : "");
   root.replaceChildren(...[
-    h("h1", {}, facts.name), facts.text && h("p", {}, facts.text), dates(facts), ...prizes(facts),
-    h("h2", {}, t("fair.rules")), h("ul", { class: "lines", lang: language !== "en" && "en", dataset: { rules: true } }, facts.words.map((words) => h("li", {}, words))),
+    own && h("p", { class: "mark" }, operator), h("h1", {}, facts.name), facts.text && h("p", {}, facts.text), dates(facts), ...prizes(facts),
+    h("h2", {}, t("fair.rules")), rules(facts),
     ...odds(facts), ...commitment(facts), ...receipts(facts), ...verifiers(facts),
   ].filter(Boolean));
 }

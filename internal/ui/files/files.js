@@ -4,10 +4,11 @@ import { bytes, part } from "./api.js";
 import { hasDecimalComma, save, write } from "./csv.js";
 import { complain } from "./dialog.js";
 import { button, count, fact, field, h, moment, say, table } from "./dom.js";
-import { amountOf, budgetGiven, cents, givenInAll, money } from "./money.js";
+import { amountOf, budgetGiven, cents, givenInAll } from "./money.js";
 import { readsPools, self } from "./state.js";
 import { t } from "./text.js";
 import { daily, hasEnded, payout, winners } from "./winners.js";
+import { money } from "./words.js";
 
 const winColumns = ["award", "at", "draw", "ordinal", "user", "prize", "name", "value", "unit", "state", "since", "reference"];
 const payColumns = ["user", "wins", "value", "sent", "open"];

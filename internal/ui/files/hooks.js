@@ -62,7 +62,8 @@ function card(hook, read) {
 
 /** How a receiver answered, in words. */
 function answered({ status, error, ms }) {
-  if (!status) return t("hooks.noAnswer", { error, ms });
+  const name = `hooks.error-${(error ?? "").replaceAll(" ", "-")}`;
+  if (!status) return t("hooks.noAnswer", { error: isText(name) ? t(name) : error, ms });
   const holes = { status: String(status), ms };
   return status >= 200 && status < 300 ? t("hooks.taken", holes) : t("hooks.notTaken", holes);
 }

@@ -5,16 +5,8 @@ import { ask } from "./dialog.js";
 import { bar, button, field, h, moment, say } from "./dom.js";
 import { forPlayers } from "./shown.js";
 import { mayAct } from "./state.js";
-import { isText, locale, t } from "./text.js";
-
-const formats = new Map();
-
-/** An amount such as "19.90", written as the browser's language does, to the cent. */
-export function money(amount, currency) {
-  const key = currency || "";
-  if (!formats.has(key)) formats.set(key, new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2, ...(key && { style: "currency", currency: key }) }));
-  return formats.get(key).format(amount); // of the text: a number would round large amounts
-}
+import { isText, t } from "./text.js";
+import { money } from "./words.js";
 
 /** An amount in cents, which sums stay exact in. */
 export const cents = (amount) => BigInt(amount.replace(".", ""));

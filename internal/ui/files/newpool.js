@@ -66,15 +66,15 @@ export function namedFields(first = "") {
   };
 }
 
-/** Asks for a new pool and creates it. */
-export function newPool() {
-  const fields = namedFields();
+/** Asks for a new pool and creates it, with the members that are shown. */
+export function newPool({ title = t("newpool.title"), intro = "", name = "", members = { prizes: [] }, shown = [] } = {}) {
+  const fields = namedFields(name);
   const state = h("select", {}, h("option", { value: "paused" }, t("states.paused")), h("option", { value: "open" }, t("states.open")));
   ask({
-    title: t("newpool.title"), yes: t("newpool.make"),
-    body: [...fields.elements, field(t("newpool.state"), state)],
+    title, yes: t("newpool.make"),
+    body: [intro && h("p", {}, intro), ...fields.elements, field(t("newpool.state"), state), ...shown].filter(Boolean),
     async act() {
-      const id = await fields.create((as) => send("POST", "admin/pools", { id: as, name: fields.name(), state: state.value, prizes: [] }));
+      const id = await fields.create((as) => send("POST", "admin/pools", { ...members, id: as, name: fields.name(), state: state.value }));
       location.hash = `#/pools/${part(id)}`;
       return t("newpool.made", { id });
     },

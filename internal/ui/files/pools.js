@@ -2,6 +2,7 @@
 
 import { part } from "./api.js";
 import { bar, button, duration, h, moment, pill, rate, say, sayNumber } from "./dom.js";
+import { showExample } from "./example.js";
 import { budgetGiven } from "./money.js";
 import { newPool } from "./newpool.js";
 import { poolSearch } from "./poolsearch.js";
@@ -11,7 +12,7 @@ import { nodes, t } from "./text.js";
 export async function poolsView(signal) {
   const list = h("ul", { class: "pools" });
   const note = h("p", { class: "quiet" });
-  const first = h("p", { hidden: true }, nodes("pools.noneNext", { make: button(t("pools.makeOne"), newPool, "strong") }));
+  const first = h("p", { hidden: true }, nodes("pools.noneNext", { make: button(t("pools.makeOne"), () => newPool(), "strong"), example: button(t("pools.example"), showExample) }));
   const rows = new Map();
   const update = () => {
     const found = search.found();
@@ -31,7 +32,7 @@ export async function poolsView(signal) {
   watch(update, signal);
   update();
   return [
-    h("div", { class: "title" }, h("h1", {}, t("pools.title")), h("div", { class: "actions" }, search.form, mayAct() && button(t("pools.new"), newPool))),
+    h("div", { class: "title" }, h("h1", {}, t("pools.title")), h("div", { class: "actions" }, search.form, mayAct() && button(t("pools.new"), () => newPool()))),
     search.note, note, first, list, h("p", {}, search.more),
   ];
 }

@@ -4,10 +4,9 @@ import { call, get, newKey, once, part } from "./api.js";
 import { hasDecimalComma, save, write } from "./csv.js";
 import { ask } from "./dialog.js";
 import { button, count, field, h, table } from "./dom.js";
-import { money } from "./money.js";
 import { previewed } from "./preview.js";
 import { nodes, t } from "./text.js";
-import { perWords } from "./words.js";
+import { money, perWords } from "./words.js";
 
 /** A file of prizes as the spreadsheet of this computer reads it. */
 function fileOf(prizes) {

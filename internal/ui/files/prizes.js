@@ -5,10 +5,10 @@ import { showCodes } from "./codes.js";
 import { ask, complain } from "./dialog.js";
 import { bar, button, count, field, h, say, sayNumber } from "./dom.js";
 import { closedWhy, impossible } from "./impossible.js";
-import { money } from "./money.js";
 import { describe, shownName, shownParts } from "./shown.js";
 import { mayAct, mayStock } from "./state.js";
 import { t } from "./text.js";
+import { money } from "./words.js";
 
 export { importFile } from "./prizefile.js";
 

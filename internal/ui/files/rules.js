@@ -21,7 +21,7 @@ export async function rulesSection(at) {
     current.replaceChildren(...(rules?.rules
       ? [h("p", { class: "quiet" }, nodes("rules.by", { actor: rules.actor, at: time(rules.at) })), rules.words && meaning(rules.words, rules.rules, at),
         h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t("rules.version", { version: rules.version })), h("pre", { tabindex: "0" }, JSON.stringify(rules.rules, null, 2)))].filter(Boolean)
-      : [h("p", {}, [t("rules.none"), hasMoments(at) && `${t("rulesmeaning.moments")}.`].filter(Boolean).join(" "))]));
+      : [h("p", {}, [t("rules.none"), hasMoments(at) && t("rulesmeaning.moments")].filter(Boolean).join(" "))]));
     offer();
     simulated.preset();
     odds.replaceChildren(...oddsOf(await get(`admin/pools/${part(at.id)}/odds`, { signal: at.signal }), at.pool, own));

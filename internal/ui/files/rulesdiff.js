@@ -1,10 +1,9 @@
 // The difference of two rules documents, in words, and one's changes on top of another's.
 
 import { h, pill } from "./dom.js";
-import { money } from "./money.js";
 import { prizeWords } from "./rulesfields.js";
 import { isText, t } from "./text.js";
-import { chanceWords, lowest, perWords, shareWords, withinWords } from "./words.js";
+import { chanceWords, grouped, lowest, money, perWords, shareWords, withinWords } from "./words.js";
 
 const same = (a, b) => canonical(a) === canonical(b);
 
@@ -19,7 +18,7 @@ function canonical(value) {
 function says(at) {
   const names = prizeWords(at), name = (id) => names[id] ?? id;
   return {
-    win: (v) => t("rulesdiff.win", { chance: chanceWords(v) }),
+    win: (v) => t("rulesdiff.win", { chance: chanceWords(v, grouped) }),
     fallback: (v) => t("rulesdiff.fallback", { prize: name(v) }),
     guarantee: (v) => t("rulesdiff.guarantee", { prize: name(v.prize), n: v.after }),
     budget: (v) => t("rulesdiff.budget", { amount: money(v.max, at.pool.currency), per: perWords(v.per) }),
@@ -34,7 +33,7 @@ function says(at) {
     limits: (l) => t(limitTexts[l.of] ?? "rulesdiff.limitWins", { n: l.max, prize: name(l.prize), per: perWords(l.per) }),
     low: (l) => t("rulesdiff.low", { n: l.below, prize: name(l.prize) }),
     blocked: (user) => user,
-    odds: ([id, share, of]) => t("rulesdiff.chance", { prize: name(id), chance: shareWords(share, of) }),
+    odds: ([id, share, of]) => t("rulesdiff.chance", { prize: name(id), chance: shareWords(share, of, grouped) }),
   };
 }
 

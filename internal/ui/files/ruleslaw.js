@@ -1,10 +1,9 @@
 // The parts of the form of rules about what a draw gives: chances, guarantee, limits, budget.
 
 import { h, say } from "./dom.js";
-import { money } from "./money.js";
 import { choice, entry, list, number, prizeWords, shown, withMembers, withOrWithout } from "./rulesfields.js";
 import { t } from "./text.js";
-import { chanceWords, denominatorMax, isCalendar, lengthWords, lowest, multiple, percentWords, readAmount, readChance, readLength, shareWords } from "./words.js";
+import { chanceWords, denominatorMax, isCalendar, lengthWords, lowest, money, multiple, percentWords, readAmount, readChance, readLength, shareWords } from "./words.js";
 
 const isWin = (prize) => prize.kind !== "blank";
 const isEndlessBlank = (prize) => prize.kind === "blank" && prize.stocked === null;

@@ -3,9 +3,9 @@
 import { call, get, part } from "./api.js";
 import { problemText } from "./dialog.js";
 import { bar, count, field, h, moment, pill, table } from "./dom.js";
-import { amountOf, cents, money } from "./money.js";
+import { amountOf, cents } from "./money.js";
 import { isText, locale, sentenceOf, t } from "./text.js";
-import { perWords } from "./words.js";
+import { money, perWords } from "./words.js";
 import { clockOf, dateOf, instantOf } from "./zone.js";
 
 const drawsMax = 1_000_000, usersMax = 300_000; // of the service

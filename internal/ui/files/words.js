@@ -37,8 +37,11 @@ export function readChance(text) {
   return a === null || b === null || b === 0n || a > b || b > denominatorMax ? null : { a, b };
 }
 
-/** A fraction of a document in words. */
-export const chanceWords = (fraction) => fraction.replace(/^(.*)\/(.*)$/, (_, a, b) => t("words.chance", { a, b }));
+/** A whole number of a document as t writes numbers: with the marks of thousands, which not every field would read. */
+export const grouped = (n) => (/^\d{1,15}$/.test(n) ? Number(n) : n);
+
+/** A fraction of a document in words, which readChance takes; in sentences its numbers are grouped. */
+export const chanceWords = (fraction, written = (n) => n) => fraction.replace(/^(.*)\/(.*)$/, (_, a, b) => t("words.chance", { a: written(a), b: written(b) }));
 
 const percents = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4, useGrouping: false }); // never 1e-7
 
@@ -46,13 +49,22 @@ const percents = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4, us
 export const percentWords = (n) => t("words.percent", { n: percents.format(n) });
 
 /** A share of a whole in lowest terms, in words. */
-export function shareWords(share, of) {
+export function shareWords(share, of, written) {
   const common = divisor(BigInt(of), BigInt(share)) || 1n;
-  return Number(share) === 0 ? "0" : chanceWords(`${BigInt(share) / common}/${BigInt(of) / common}`);
+  return Number(share) === 0 ? "0" : chanceWords(`${BigInt(share) / common}/${BigInt(of) / common}`, written);
 }
 
 /** The least number that both divide. */
 export const multiple = (a, b) => (a / divisor(a, b)) * b;
+
+const formats = new Map();
+
+/** An amount such as "19.90", written as the browser's language does, to the cent. */
+export function money(amount, currency) {
+  const key = currency || "";
+  if (!formats.has(key)) formats.set(key, new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2, ...(key && { style: "currency", currency: key }) }));
+  return formats.get(key).format(amount); // of the text: a number would round large amounts
+}
 
 const codes = new Set(Intl.supportedValuesOf?.("currency") ?? ["EUR", "USD", "GBP", "CHF"]);
 
