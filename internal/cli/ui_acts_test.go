@@ -128,7 +128,7 @@ func TestUIAgenda(t *testing.T) {
 	b.fill("Units", "25")
 	b.fill("Reason", "second batch")
 	b.press("Add")
-	b.await(`document.querySelector(".line").textContent.includes("+25 of hat, second batch")`)
+	b.await(`document.querySelector(".line").textContent.includes("+25 of Straw hat, second batch")`)
 	b.press("Add to it…")
 	b.fill("When", "2999-12-24T08:00:00")
 	b.fill("What", "rules")

@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestUIExample: people without a campaign can look at one, in their language, and nothing
+// TestUIExample: people without a campaign can see one, in their language, and nothing
 // is created. On request it is created as it is shown, and paused.
 func TestUIExample(t *testing.T) {
 	t.Parallel()
@@ -28,8 +28,8 @@ func TestUIExample(t *testing.T) {
 
 	b := browse(t, s.url, 1200, 900)
 	b.signIn("admin")
-	b.says("Create one, or look at an example.")
-	b.press("look at an example")
+	b.says("Create one, or see an example.")
+	b.press("see an example")
 	b.says("A draw takes a unit with a chance of 1 in 20; every unit that remains is then equally likely.")
 	b.says("At most 1 draw of a user per day.")
 	require.Contains(t, b.english("dialog"), "Weekend for two", "the check of the German one finds English")
@@ -38,7 +38,7 @@ func TestUIExample(t *testing.T) {
 	b.press("Cancel")
 	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools", ""), `"pools":[]`, "nothing is created")
 
-	b.press("look at an example")
+	b.press("see an example")
 	b.press("Create the campaign")
 	b.said("Campaign example-campaign was created.")
 	b.await(`document.querySelector("h1").textContent === "Example campaign"`)

@@ -68,7 +68,7 @@ const reads = `[...document.querySelectorAll(%q)].flatMap((place) => {
 	place.querySelectorAll("details").forEach((e) => { e.open = true; });
 	const all = [], texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
 	while (texts.nextNode()) if (texts.currentNode.parentElement.checkVisibility() && !texts.currentNode.parentElement.closest("code, pre, q, time, .break")) all.push(texts.currentNode.data);
-	place.querySelectorAll("*").forEach((e) => all.push(...["aria-label", "placeholder", "data-label", "title"].map((name) => e.getAttribute(name) ?? "")));
+	place.querySelectorAll(":not(.code)").forEach((e) => all.push(...["aria-label", "placeholder", "data-label", "title"].map((name) => e.getAttribute(name) ?? "")));
 	return all;
 }).join("\n")`
 

@@ -62,7 +62,7 @@ func TestUISpeaksGermanOfPlans(t *testing.T) {
 	b.says("4 Stück, noch nicht erledigt: 1 Freigabe und 0 verborgene Listen.")
 	b.speaksGerman(source, "a day's plan", "dialog")
 	b.visit("#/pools/advent/agenda", "Advent")
-	b.says("+4 von mug, eve")
+	b.says("+4 von Mug, eve")
 	b.speaksGerman(source, "the agenda", ".body > *")
 	b.press("Ergänzen…")
 	b.fill("Was", "stock")
@@ -77,7 +77,7 @@ func TestUISpeaksGermanOfPlans(t *testing.T) {
 	english.signIn("admin")
 	english.await(`document.querySelectorAll(".pools li").length === 3`)
 	english.visit("#/pools/advent/calendar", "Advent")
-	require.Subset(t, english.english(".body"), []string{"Calendar", "Fill by spreading", "Units that the agenda releases, by the day. Times are those of", "At hidden times"}, "the check finds English")
+	require.Subset(t, english.english(".body"), []string{"Calendar", "Fill by spreading", "Units that the agenda releases, by the day", "At hidden times"}, "the check finds English")
 }
 
 // TestUISpeaksGermanOfPrizes: the prizes, their stock, a pause and what ends a campaign are

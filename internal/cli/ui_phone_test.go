@@ -37,6 +37,16 @@ func TestUIOnAPhone(t *testing.T) {
 	b.press("Import…")
 	narrow("dialog")
 	b.quiet(0)
+
+	b = browse(t, s.url, 360, 740, speaks("de-DE,de")) // German words are longer
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	narrow("the German list")
+	for _, section := range []string{"", "/awards", "/rules", "/calendar", "/agenda", "/proof", "/log", "/files", "/manage"} {
+		b.visit("#/pools/spring"+section, "Spring draw")
+		narrow("German " + section)
+	}
+	b.quiet(0)
 }
 
 // contrast lists the texts whose contrast is below 4.5, which WCAG AA requires.

@@ -23,9 +23,9 @@ func TestForPlayersHidesWhatWordsHide(t *testing.T) {
 	} {
 		r, err := Parse([]byte(document))
 		require.NoError(t, err)
-		told, err := ForPlayers(r)
+		shown, err := ForPlayers(r)
 		require.NoError(t, err)
-		require.Equal(t, want, string(told), document)
+		require.Equal(t, want, string(shown), document)
 	}
 	none, err := ForPlayers(nil)
 	require.NoError(t, err)

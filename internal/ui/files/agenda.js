@@ -3,6 +3,7 @@
 import { call, get, part, send } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, count, field, h, moment, pill, time } from "./dom.js";
+import { prizeWords } from "./rulesfields.js";
 import { mayAct } from "./state.js";
 import { nodes, t } from "./text.js";
 import { readDocument } from "./words.js";
@@ -23,10 +24,10 @@ export async function agendaSection(at, first) {
     const done = known.filter(isDone), open = known.filter((i) => !isDone(i));
     const more = (n, words) => n > 0 && h("li", { class: "quiet" }, words);
     line.replaceChildren(...[
-      more(done.length - doneMax, t("agenda.before", { n: done.length - doneMax })), ...done.slice(-doneMax).map((i) => entry(path, i, read)),
+      more(done.length - doneMax, t("agenda.before", { n: done.length - doneMax })), ...done.slice(-doneMax).map((i) => entry(at, path, i, read)),
       h("li", { class: "now" }, h("span", {}, t("agenda.now"))),
-      ...open.slice(0, openMax).map((i) => entry(path, i, read)), more(open.length - openMax, t("agenda.after", { n: open.length - openMax })),
-      ...secret.map((line) => hiddenEntry(path, line, read)),
+      ...open.slice(0, openMax).map((i) => entry(at, path, i, read)), more(open.length - openMax, t("agenda.after", { n: open.length - openMax })),
+      ...secret.map((line) => hiddenEntry(at, path, line, read)),
       more(hidden, t("agenda.secret", { n: hidden })),
     ].filter(Boolean));
   };
@@ -43,6 +44,8 @@ export async function agendaSection(at, first) {
   };
 }
 
+const nameOf = (at, id) => prizeWords(at)[id] ?? id;
+
 const isDone = (item) => !item.hidden && item.done !== null;
 
 /** The items of an agenda: those of its first page, and of a longer one those that are open. */
@@ -53,8 +56,8 @@ async function itemsOf(path, page, signal) {
 }
 
 /** Items that nobody sees before they are done: their number, their span and their seal. */
-function hiddenEntry(path, line, read) {
-  const what = t(line.moment ? "agenda.hiddenMoments" : "agenda.hiddenUnits", { n: line.count, prize: line.prize });
+function hiddenEntry(at, path, line, read) {
+  const what = t(line.moment ? "agenda.hiddenMoments" : "agenda.hiddenUnits", { n: line.count, prize: nameOf(at, line.prize) });
   return h("li", {}, line.from ? h("span", {}, nodes("agenda.span", { from: time(line.from), to: time(line.to) })) : h("span", { class: "quiet" }, t("agenda.hiddenTimes")),
     h("span", {}, what, " ", h("span", { class: "quiet" }, t("agenda.seal", { seal: line.sha256.slice(0, 12) }))),
     mayAct() && button(t("agenda.remove"), () => ask({
@@ -72,16 +75,17 @@ function hiddenEntry(path, line, read) {
 }
 
 /** What an item does, in words. */
-function wordsOf(item) {
+function wordsOf(at, item) {
   if (item.state) return t(`agenda.becomes-${item.state}`);
-  if (item.moment) return t("agenda.moment", { prize: item.moment });
+  if (item.moment) return t("agenda.moment", { prize: nameOf(at, item.moment) });
   if (!item.prize) return t(item.rules === null ? "agenda.rulesGone" : "agenda.rules");
   const delta = `${item.delta > 0 ? "+" : ""}${count(item.delta)}`;
-  return item.reason ? t("agenda.moveFor", { delta, prize: item.prize, reason: item.reason }) : t("agenda.move", { delta, prize: item.prize });
+  const prize = nameOf(at, item.prize);
+  return item.reason ? t("agenda.moveFor", { delta, prize, reason: item.reason }) : t("agenda.move", { delta, prize });
 }
 
-function entry(path, item, read) {
-  const what = wordsOf(item);
+function entry(at, path, item, read) {
+  const what = wordsOf(at, item);
   return h("li", { class: isDone(item) && "done" }, time(item.at), h("span", {}, what), isDone(item) ? pill(t("agenda.done"), "open") : mayAct() && button(t("agenda.remove"), () => ask({
     title: t("agenda.removeOne"), yes: t("agenda.removeYes"), kind: "danger", body: h("p", {}, t("agenda.removeWhat", { what, at: moment(item.at) })),
     async act() {

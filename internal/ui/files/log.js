@@ -73,7 +73,7 @@ function drawn(e) {
 }
 
 function moved(e) {
-  const holes = { units: e.delta === null ? t("log.endless") : signed(e.delta), prize: h("code", {}, e.prize), reason: h("span", { class: "break" }, e.reason) };
+  const holes = { units: e.delta === null ? t("log.endless") : signed(e.delta), prize: h("code", {}, e.prize), reason: h("span", { class: "break" }, isText(`log.reason-${e.reason}`) ? t(`log.reason-${e.reason}`) : e.reason) };
   if (e.stocked !== null) holes.stocked = e.stocked;
   return nodes(e.stocked === null ? "log.moved" : "log.movedTo", holes);
 }

@@ -52,7 +52,7 @@ export function simulationForm(at, own, place) {
   const preset = () => { if (!isTyped) users.value = usersFor(Number(draws.value), own.document, chosen()); };
   for (const input of [draws, begin, end]) input.addEventListener("input", preset);
   const run = h("button", { type: "submit" }, t("simulation.simulate"));
-  const form = h("form", { class: "fields simulation" }, field(t("simulation.from"), begin, t("simulation.zone", { zone: at.zone })), field(t("simulation.to"), end), field(t("simulation.draws"), draws), field(t("simulation.users"), users), h("p", {}, run));
+  const form = h("form", { class: "fields simulation" }, field(t("simulation.from"), begin), field(t("simulation.to"), end), field(t("simulation.draws"), draws), field(t("simulation.users"), users), h("p", {}, run));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     run.disabled = true;
@@ -67,7 +67,7 @@ export function simulationForm(at, own, place) {
       run.disabled = false;
     }
   });
-  return { element: form, preset };
+  return { element: h("div", {}, form, h("p", { class: "quiet" }, t("simulation.zone", { zone: at.zone }))), preset };
 }
 
 /** The address of a run: its draws come evenly from one time to another. */

@@ -107,7 +107,7 @@ export const texts = {
   },
   example: {
     title: "Beispiel einer Kampagne",
-    intro: "Zum Ansehen: angelegt wird erst etwas mit dem Knopf unten. Dann ist es eine eigene Kampagne, die sich ändern und löschen lässt.",
+    intro: "Angelegt wird erst etwas mit dem Knopf unten. Dann ist es eine eigene Kampagne, die sich ändern und löschen lässt.",
     name: "Beispielkampagne",
     prizes: "Gewinne",
     prize: "Gewinn",
@@ -1334,6 +1334,8 @@ export const texts = {
     what: "Was",
     entry: "Eintrag",
     award: "Gewinnfall",
+    "reason-created": "angelegt",
+    "reason-codes": "Codes",
     drawn: "Stück {unit} von {name}, Ziehung {draw}",
     redirected: "Stück {unit} von {name}, Ziehung {draw} anstelle von {prize}: {why}",
     noPrize: "nichts",
