@@ -24,13 +24,17 @@ type playersDocument struct {
 // whose content they may not read is true. It is null if this instance cannot read the
 // rules, and has no members if there are no rules.
 func ForPlayers(r *draw.Rules) (json.RawMessage, error) {
-	var d playersDocument
 	switch {
 	case r == nil:
 		return json.RawMessage("{}"), nil
-	case r.Unreadable() != nil:
-		return json.RawMessage("null"), nil
+	case r.Unreadable() == nil:
+		return documentForPlayers(r)
 	}
+	return json.RawMessage("null"), nil
+}
+
+func documentForPlayers(r *draw.Rules) (json.RawMessage, error) {
+	var d playersDocument
 	if err := json.Unmarshal([]byte(r.Document()), &d); err != nil {
 		return nil, err
 	}
