@@ -89,7 +89,7 @@ func TestUIRulesForm(t *testing.T) {
 	require.JSONEq(t, `{"zone":"Europe/Berlin"}`, eval[string](b, typedRules), "the first rules begin in the zone of the browser")
 	b.press("Cancel")
 	b.await(`!document.querySelector("dialog")`)
-	require.False(t, eval[bool](b, `document.querySelector(".changes .danger").checkVisibility()`), "there are no rules to remove")
+	require.False(t, eval[bool](b, `document.querySelector(".changes .danger").checkVisibility()`), "without rules")
 	s.admin(http.StatusOK, "PATCH", "/admin/pools/summer", `{"state":"closed"}`)
 	b.says("The campaign is closed: its rules stay as they are.")
 	b.says("The campaign is closed: nobody can draw.")

@@ -22,7 +22,7 @@ type playersDocument struct {
 
 // ForPlayers returns the document as players may know it: what Words tells them. A member
 // whose content they may not read is true. It is null if this instance cannot read the
-// rules, and has no members if there are no rules.
+// rules, and has no members without rules.
 func ForPlayers(r *draw.Rules) (json.RawMessage, error) {
 	switch {
 	case r == nil:

@@ -60,7 +60,7 @@ async function start() {
   session.end = () => signIn(t("app.keyEnded"));
   root.replaceChildren(...frame());
   begin(signedIn.signal);
-  show(); // what fails there is no failure to sign in
+  show(); // a failure there does not end the session
 }
 
 /** What is around every view. */
