@@ -3,10 +3,9 @@ GO ?= go
 LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 # A mark for each test that has ended, and at last each failure whole, and each skip with its reason. The linter vets.
 GOTESTSUM = $(GO) tool -modfile=tools/go.mod gotestsum --format dots --format-hide-empty-pkg
-# The packages $(1), with the flags $(2) of gotestsum. Tests collect garbage a fourth as often as by default, which is
-# up to half of their work: their heaps are small. On a busy machine a test may be late: at most a dozen that failed run
-# once more, alone, and both runs are printed.
-TEST = GOGC=400 $(GOTESTSUM) $(2) --rerun-fails=1 --rerun-fails-max-failures=12 --rerun-fails-run-root-test --packages='$(1)' -- -vet=off
+# The packages $(1), with the flags $(2) of go test and $(3) of gotestsum. Tests collect garbage a fourth as often as by
+# default, which is up to half of their work: their heaps are small. What failed runs once more, alone, and is printed.
+TEST = export GOGC=400; $(GOTESTSUM) $(3) --jsonfile bin/tests.json -- -vet=off $(2) $(1) || .ci/rerun bin/tests.json -vet=off $(2)
 # SQLite is C in the words of Go. Its memory is not Go's, so the race detector sees nothing of it, at five times the cost.
 RACE = -race -gcflags=modernc.org/...lib...=-race=false
 # Compiles the packages of others, and names each: SQLite first, as nothing takes longer and much waits for it.
@@ -38,15 +37,15 @@ test: ## Installs the servers that the tests need, and runs the service's tests,
 	@echo "a choice of mode and lock × database × promise: make test-all runs all"
 	@echo "without the tests of .ci/slow, and those of the load tools: make test-rest runs them"
 	@echo "without TiDB, whose server takes a quarter of an hour to build: make tidb runs the tests on it"
-	$(call TEST,$(PACKAGES) ./loadtest/faults/history) -timeout 25m -p 3 -skip '$(SLOW)'
+	$(call TEST,$(PACKAGES) ./loadtest/faults/history,-timeout 25m -p 3 -skip '$(SLOW)')
 
 .PHONY: test-rest
 test-rest: ## The tests that make test leaves out: the slow ones, which .ci/slow names, and those of the load tools
 	.ci/packages
 	@echo "a choice of ways to PostgreSQL × contract, points to kill a migration, upgrades, long agendas, doubles: make test-all runs all"
 	@echo "without the tests that .ci/slow keeps for a release: make test-all runs them"
-	$(call TEST,$(RESTIN)) -timeout 25m -p 3 -run '$(REST)'
-	$(call TEST,./loadtest/...) -timeout 25m -p 3
+	$(call TEST,$(RESTIN),-timeout 25m -p 3 -run '$(REST)')
+	$(call TEST,./loadtest/...,-timeout 25m -p 3)
 
 .PHONY: test-all
 test-all: ## Before a release: every test with the race detector, and every combination of what it ranges over
@@ -54,14 +53,14 @@ test-all: ## Before a release: every test with the race detector, and every comb
 	@echo "the packages of others, named as they are compiled: two or three minutes on a new machine"
 	@$(call COMPILE,$(RACE))
 	@echo "without TiDB: make tidb runs the tests on it"
-	DRAWSVC_TEST_EVERY=true $(call TEST,$(PACKAGES) ./...) $(RACE) -timeout 25m
+	export DRAWSVC_TEST_EVERY=true; $(call TEST,$(PACKAGES) ./...,$(RACE) -timeout 25m)
 
 .PHONY: tidb
 tidb: bin/tidb-server ## The tests of MySQL on TiDB, and TiDB's own: contract, modes and locks, kills, upgrade; its server takes a quarter of an hour to build
-	$(call TEST,./internal/stock) $(TIDB) -timeout 60m -run '^(TestTiDB.*|TestContract|TestSchemaRefuses|TestReadsAreLinear|TestMigrateAtOnce)$$/^(mysql.*)?$$'
-	$(call TEST,./internal/lockmode) $(TIDB) -timeout 60m -run '^TestMatrix$$/^(for-update|optimistic|external_(table|redis|zookeeper|etcd|nobody))_on_mysql$$'
-	$(call TEST,./internal/locker) $(TIDB) -timeout 30m -run '^(TestLocks|TestFaults)$$/^table:_on_mysql$$'
-	$(call TEST,./internal/cli) $(TIDB) -timeout 30m -run '^(TestTiDB.*|TestUpgrade)$$/^(mysql)?$$'
+	$(call TEST,./internal/stock,$(TIDB) -timeout 60m -run '^(TestTiDB.*|TestContract|TestSchemaRefuses|TestReadsAreLinear|TestMigrateAtOnce)$$/^(mysql.*)?$$')
+	$(call TEST,./internal/lockmode,$(TIDB) -timeout 60m -run '^TestMatrix$$/^(for-update|optimistic|external_(table|redis|zookeeper|etcd|nobody))_on_mysql$$')
+	$(call TEST,./internal/locker,$(TIDB) -timeout 30m -run '^(TestLocks|TestFaults)$$/^table:_on_mysql$$')
+	$(call TEST,./internal/cli,$(TIDB) -timeout 30m -run '^(TestTiDB.*|TestUpgrade)$$/^(mysql)?$$')
 
 # With the tag, the throwaway server of MySQL is TiDB.
 TIDB = -tags=nomsgpack,tidb -p 1
@@ -76,11 +75,11 @@ matrix: ## The load proof's cells and controls on a server of TiDB that runs: DA
 
 .PHONY: race
 race: ## The packages whose goroutines share most, with the race detector; on SQLite, as make test has the servers
-	CI=false $(call TEST,$(RACED),--hide-summary=skipped) $(RACE) -short -timeout 15m
+	export CI=false; $(call TEST,$(RACED),$(RACE) -short -timeout 15m,--hide-summary=skipped)
 
 .PHONY: check
 check: ## The packages' tests that need no server, on SQLite where they need a database, but for the slow ones: in half a minute
-	$(call TEST,$(filter-out ./cmd/%,$(PACKAGES)),--hide-summary=skipped) -short -skip '$(SLOW)' -p 6
+	$(call TEST,$(filter-out ./cmd/%,$(PACKAGES)),-short -skip '$(SLOW)' -p 6,--hide-summary=skipped)
 
 .PHONY: lint
 lint: ## The house rules
