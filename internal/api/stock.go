@@ -112,7 +112,7 @@ func (b *NewPrize) Read() (draw.Prize, error) {
 	}
 	switch {
 	case b.Stock != nil:
-		if err := p.CheckCounted(*b.Stock); err != nil {
+		if err := p.CheckFinite(*b.Stock); err != nil {
 			return p, err
 		}
 		p.Stocked = *b.Stock

@@ -30,6 +30,7 @@ func TestImpossibleValuesAreUsageErrors(t *testing.T) {
 		{"origin", "a/b", "--origin: the origin must be a host"},
 		{"origin", "https://draws.example.org", "--origin: the origin must be a host"},
 		{"operator-name", strings.Repeat("ä", 61), "--operator-name is longer than 60 characters"},
+		{"operator-name", " ", "--operator-name has a blank at an end"},
 		{"operator-name", "Two\nlines", "--operator-name holds a character that is not printable"},
 		{"origin", "draws example", "--origin: the origin must be a host"},
 		{"origin", "draws.example.org:http", "--origin: the origin must be a host"},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,7 +64,7 @@ func TestUIRulesInGerman(t *testing.T) {
 		"neu Grenzen Höchstens 3 Ziehungen je Teilnehmer innerhalb von 36h", "neu Budget Gewinne kosten höchstens 50.000,50 pro Tag",
 		"neu Zeitzone Tage beginnen nach der Uhr von Europe/Berlin", "neu gesperrt 1 Teilnehmer: u7", "neu Einlösen Gewinne müssen innerhalb von 14 Tagen eingelöst werden",
 	}, b.differs())
-	for _, sentence := range []string{"1 Teilnehmer ist gesperrt.", "Teilnehmer dürfen die Chancen lesen.", "Ein Gewinn über eine Grenze oder das Budget hinaus wird nicht vergeben, und alle anderen Chancen bleiben gleich."} {
+	for _, sentence := range []string{"1 Teilnehmer ist gesperrt.", "Teilnehmer dürfen die Chancen lesen.", "Ein Gewinn über das Budget hinaus wird nicht vergeben, und alle anderen Chancen bleiben gleich."} {
 		require.Contains(t, eval[[]string](b, `[...document.querySelectorAll("dialog .meaning li")].map((li) => li.textContent)`), sentence)
 	}
 	require.Empty(t, b.english("dialog"))
@@ -101,12 +102,19 @@ func TestUIRulesMeanTheSameInGerman(t *testing.T) {
 	b := browse(t, s.url, 1200, 900, speaks("de-DE,de"))
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
-	at := func(document, agenda, forPlayers string) []string {
+	sentences := func(call string) []string {
 		t.Helper()
-		const pool = `{ pool: { currency: "EUR", prizes: [{ id: "gold", name: "Gold", kind: "prize" }, { id: "none", name: "Niete", kind: "blank" }] }, agenda: %s }`
-		return strings.Split(evalModule(b, "rulesmeaning.js", fmt.Sprintf(`[...m.meaning(["English"], %s, `+pool+`, %s).children].map((li) => li.textContent).join("\n")`, document, agenda, forPlayers)), "\n")
+		return strings.Split(evalModule(b, "rulesmeaning.js", fmt.Sprintf(`[...m.%s.children].map((li) => li.textContent).join("\n")`, call)), "\n")
 	}
-	means := func(document, agenda string) []string { return at(document, agenda, "false") }
+	const pool = `pool: { currency: "EUR", prizes: [{ id: "gold", name: "Gold", kind: "prize" }, { id: "none", name: "Niete", kind: "blank" }] }`
+	means := func(document, agenda string) []string {
+		t.Helper()
+		return sentences(fmt.Sprintf(`meaning(["English"], %s, { %s, agenda: %s })`, document, pool, agenda))
+	}
+	toPlayers := func(rules, moments string) []string {
+		t.Helper()
+		return sentences(fmt.Sprintf(`meaningForPlayers({ words: ["English"], rules: %s, moments: %s }, { %s })`, rules, moments, pool))
+	}
 	const (
 		uniform = "Jede Ziehung nimmt zufällig ein Stück, und jedes Stück, das übrig ist, ist gleich wahrscheinlich."
 		usedUp  = "Die Chance eines aufgebrauchten Gewinns geht auf keinen anderen Gewinn über."
@@ -138,9 +146,12 @@ func TestUIRulesMeanTheSameInGerman(t *testing.T) {
 	require.Equal(t, []string{
 		"Eine Ziehung nimmt mit einer festen Chance ein Stück, und jedes Stück, das übrig ist, ist dann gleich wahrscheinlich.", "Eine Ziehung ohne Gewinn gibt Niete.",
 		"Gewinne werden vergeben, solange das Budget des Veranstalters reicht.", "Gesperrte Teilnehmer können nicht ziehen.",
-		"Ein Gewinn über eine Grenze oder das Budget hinaus wird nicht vergeben, und alle anderen Chancen bleiben gleich.", moments,
-	}, at(`{ "win": true, "fallback": "none", "budget": true, "blocked": true }`, `[{ "moment": true }]`, "true"))
-	require.Equal(t, []string{"Jeder Gewinn hat eine feste Chance, unabhängig vom Bestand."}, at(`{ "odds": true }`, "[]", "true"))
-	require.Equal(t, []string{"English"}, at("null", "[]", "true"), "rules that the instance cannot read")
+		"Ein Gewinn über das Budget hinaus wird nicht vergeben, und alle anderen Chancen bleiben gleich.", moments,
+	}, toPlayers(`{ "win": true, "fallback": "none", "budget": true, "blocked": true }`, "true"))
+	require.Equal(t, []string{"Jeder Gewinn hat eine feste Chance, unabhängig vom Bestand."}, toPlayers(`{ "odds": true }`, "false"))
+	require.Equal(t, []string{uniform, "Ein Gewinn über eine Grenze hinaus wird nicht vergeben, und alle anderen Chancen bleiben gleich."},
+		slices.DeleteFunc(toPlayers(`{ "limits": [{ "of": "wins", "max": 1 }] }`, "false"), func(s string) bool { return strings.HasPrefix(s, "Höchstens") }))
+	require.Equal(t, []string{uniform}, toPlayers(`{ "limits": [] }`, "false"), "no sentence of an empty list")
+	require.Equal(t, []string{"English"}, toPlayers("null", "false"), "rules that the instance cannot read")
 	b.quiet(0)
 }

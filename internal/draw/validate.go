@@ -248,12 +248,12 @@ func (s *Stocking) Admit(p *Prize) error {
 	if p.IsEndless() {
 		return Errorf(CodeInvalidRequest, "prize %q is an endless blank, whose stock does not change", p.ID)
 	}
-	return p.CheckCounted(p.Stocked + s.Delta)
+	return p.CheckFinite(p.Stocked + s.Delta)
 }
 
-// CheckCounted returns an error if the prize is a blank for which a number of units would
-// mean no end. Error: CodeInvalidRequest.
-func (p *Prize) CheckCounted(units int64) error {
+// CheckFinite returns an error if the prize is a blank that would be endless with so many
+// units. Error: CodeInvalidRequest.
+func (p *Prize) CheckFinite(units int64) error {
 	if p.Kind == KindBlank && units >= EndlessStock {
 		return Errorf(CodeInvalidRequest, "blank %q would be endless; its stock must stay below %d", p.ID, EndlessStock)
 	}

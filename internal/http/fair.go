@@ -1,9 +1,9 @@
 package http
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
 
 	"drawsvc/internal/api"
@@ -98,6 +98,10 @@ func (s *Server) encodeFair(ctx context.Context, poolID string) ([]byte, error) 
 	return encodeJSON(&a)
 }
 
+// quotedID finds what may be the id of a prize in a document: also names of members. A
+// search for each prize would take seconds in a large pool.
+var quotedID = regexp.MustCompile(`"([a-z0-9][a-z0-9._-]*)"`)
+
 // addRules adds the rules of a pool in words, and the odds if they disclose them.
 func (s *Server) addRules(ctx context.Context, a *fairAnswer, p *draw.Pool, names map[string]string) error {
 	var inForce *draw.Rules
@@ -122,11 +126,13 @@ func (s *Server) addRules(ctx context.Context, a *fairAnswer, p *draw.Pool, name
 		return err
 	}
 	a.Names = map[string]string{}
-	for id, name := range names {
-		isShown := slices.ContainsFunc(a.Prizes, func(shown prizeAnswer) bool { return shown.ID == id })
-		if !isShown && bytes.Contains(a.Rules, []byte(`"`+id+`"`)) {
-			a.Names[id] = name
+	for _, found := range quotedID.FindAllSubmatch(a.Rules, -1) {
+		if name, isPrize := names[string(found[1])]; isPrize {
+			a.Names[string(found[1])] = name
 		}
+	}
+	for i := range a.Prizes {
+		delete(a.Names, a.Prizes[i].ID)
 	}
 	if inForce == nil || !inForce.Disclose || len(p.Prizes) > fairPrizesMax {
 		return nil

@@ -103,7 +103,7 @@ func (f *reading) line(number int, fields []string) (line Line, errs []error) {
 		line.Prize.Stocked = draw.EndlessStock
 	} else if line.Prize.Stocked, err = parseStock(stock); err != nil {
 		errs = append(errs, err)
-	} else if err := line.Prize.CheckCounted(line.Prize.Stocked); err != nil {
+	} else if err := line.Prize.CheckFinite(line.Prize.Stocked); err != nil {
 		errs = append(errs, err)
 	}
 	checked := line.Prize

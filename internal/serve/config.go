@@ -296,6 +296,8 @@ func (c *Config) validateOperator() error {
 		return nil
 	case utf8.RuneCountInString(c.operator) > operatorMax:
 		return fmt.Errorf("--operator-name is longer than %d characters", operatorMax)
+	case strings.TrimSpace(c.operator) != c.operator:
+		return errors.New("--operator-name has a blank at an end")
 	}
 	return draw.CheckName("--operator-name", c.operator)
 }

@@ -231,7 +231,7 @@ func (w *words) withheld() {
 
 // zone adds where the windows of the calendar begin, if there are any.
 func (w *words) zone() {
-	follows := w.rules.Budget != nil && isCalendar(w.rules.Budget.Per)
+	follows := w.rules.Budget != nil && (!w.ToPlayers || w.rules.Disclose) && isCalendar(w.rules.Budget.Per)
 	for i := range w.rules.Limits {
 		follows = follows || isCalendar(w.rules.Limits[i].Per)
 	}

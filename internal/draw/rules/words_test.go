@@ -84,6 +84,9 @@ func TestWordsSayEveryRule(t *testing.T) {
 	require.NotRegexp(t, `[0-9]|blocked user|u1`, hidden)
 	require.NotRegexp(t, `wins nothing|becomes`, hidden, "the guarantee that players may not know may give a prize")
 	require.Contains(t, hidden, "with a fixed chance")
+	const daily = `"budget":{"max":"777.00","per":"day"},"fallback":"none"`
+	require.NotContains(t, strings.Join(stated(t, `{`+daily+`}`, players), " "), "time zone", "the window of a budget that players may not know")
+	require.Contains(t, strings.Join(stated(t, `{`+daily+`,"disclose":true}`, players), " "), "time zone")
 	require.Regexp(t, `1 in 20.*777`, strings.Join(stated(t, `{`+secret+`}`, shop()), " "), "the operator's words would not pass")
 	disclosed := strings.Join(stated(t, `{`+secret+`,"disclose":true}`, players), " ")
 	for _, number := range []string{"1 in 20", "777.00 EUR", "After 19 draws"} {

@@ -22,12 +22,13 @@ export async function agendaSection(at, first) {
     const secret = items.filter((i) => i.hidden).map((i) => i.hidden);
     const known = items.filter((i) => !i.hidden).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
     const done = known.filter(isDone), open = known.filter((i) => !isDone(i));
+    const names = prizeWords(at), name = (id) => names[id] ?? id;
     const more = (n, words) => n > 0 && h("li", { class: "quiet" }, words);
     line.replaceChildren(...[
-      more(done.length - doneMax, t("agenda.before", { n: done.length - doneMax })), ...done.slice(-doneMax).map((i) => entry(at, path, i, read)),
+      more(done.length - doneMax, t("agenda.before", { n: done.length - doneMax })), ...done.slice(-doneMax).map((i) => entry(name, path, i, read)),
       h("li", { class: "now" }, h("span", {}, t("agenda.now"))),
-      ...open.slice(0, openMax).map((i) => entry(at, path, i, read)), more(open.length - openMax, t("agenda.after", { n: open.length - openMax })),
-      ...secret.map((line) => hiddenEntry(at, path, line, read)),
+      ...open.slice(0, openMax).map((i) => entry(name, path, i, read)), more(open.length - openMax, t("agenda.after", { n: open.length - openMax })),
+      ...secret.map((line) => hiddenEntry(name, path, line, read)),
       more(hidden, t("agenda.secret", { n: hidden })),
     ].filter(Boolean));
   };
@@ -44,8 +45,6 @@ export async function agendaSection(at, first) {
   };
 }
 
-const nameOf = (at, id) => prizeWords(at)[id] ?? id;
-
 const isDone = (item) => !item.hidden && item.done !== null;
 
 /** The items of an agenda: those of its first page, and of a longer one those that are open. */
@@ -56,8 +55,8 @@ async function itemsOf(path, page, signal) {
 }
 
 /** Items that nobody sees before they are done: their number, their span and their seal. */
-function hiddenEntry(at, path, line, read) {
-  const what = t(line.moment ? "agenda.hiddenMoments" : "agenda.hiddenUnits", { n: line.count, prize: nameOf(at, line.prize) });
+function hiddenEntry(name, path, line, read) {
+  const what = t(line.moment ? "agenda.hiddenMoments" : "agenda.hiddenUnits", { n: line.count, prize: name(line.prize) });
   return h("li", {}, line.from ? h("span", {}, nodes("agenda.span", { from: time(line.from), to: time(line.to) })) : h("span", { class: "quiet" }, t("agenda.hiddenTimes")),
     h("span", {}, what, " ", h("span", { class: "quiet" }, t("agenda.seal", { seal: line.sha256.slice(0, 12) }))),
     mayAct() && button(t("agenda.remove"), () => ask({
@@ -75,17 +74,17 @@ function hiddenEntry(at, path, line, read) {
 }
 
 /** What an item does, in words. */
-function wordsOf(at, item) {
+function wordsOf(name, item) {
   if (item.state) return t(`agenda.becomes-${item.state}`);
-  if (item.moment) return t("agenda.moment", { prize: nameOf(at, item.moment) });
+  if (item.moment) return t("agenda.moment", { prize: name(item.moment) });
   if (!item.prize) return t(item.rules === null ? "agenda.rulesGone" : "agenda.rules");
   const delta = `${item.delta > 0 ? "+" : ""}${count(item.delta)}`;
-  const prize = nameOf(at, item.prize);
+  const prize = name(item.prize);
   return item.reason ? t("agenda.moveFor", { delta, prize, reason: item.reason }) : t("agenda.move", { delta, prize });
 }
 
-function entry(at, path, item, read) {
-  const what = wordsOf(at, item);
+function entry(name, path, item, read) {
+  const what = wordsOf(name, item);
   return h("li", { class: isDone(item) && "done" }, time(item.at), h("span", {}, what), isDone(item) ? pill(t("agenda.done"), "open") : mayAct() && button(t("agenda.remove"), () => ask({
     title: t("agenda.removeOne"), yes: t("agenda.removeYes"), kind: "danger", body: h("p", {}, t("agenda.removeWhat", { what, at: moment(item.at) })),
     async act() {

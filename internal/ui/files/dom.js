@@ -3,8 +3,8 @@
 
 import { locale, t } from "./text.js";
 
-/** The name at the top of the page: the operator's, where the service has one. */
-export const operator = document.querySelector("meta[name=application-name]").content;
+/** The name at the top of the page: the operator's, where the service has one. A page of release 0.1.0 names none. */
+export const operator = document.querySelector("meta[name=application-name]")?.content ?? "drawsvc";
 
 const svgNS = "http://www.w3.org/2000/svg";
 

@@ -2,7 +2,7 @@
 
 import { bar, copied, field, h, operator, outside, pill, table } from "./dom.js";
 import { checkReceipt } from "./receipt.js";
-import { meaning } from "./rulesmeaning.js";
+import { meaningForPlayers } from "./rulesmeaning.js";
 import { locale, nodes, sentenceOf, t } from "./text.js";
 import { money } from "./words.js";
 
@@ -119,8 +119,7 @@ function verifiers({ commitment: c, id }) {
 /** The rules in words: the service's in English, and those of the document in another language. */
 function rules(facts) {
   const named = facts.prizes.concat(Object.entries(facts.names).map(([id, name]) => ({ id, name })));
-  const at = { pool: { prizes: named, currency: facts.currency }, agenda: facts.moments ? [{ moment: true }] : [] };
-  return h("div", { dataset: { rules: true } }, meaning(facts.words, facts.rules, at, true));
+  return h("div", { dataset: { rules: true } }, meaningForPlayers(facts, { pool: { prizes: named, currency: facts.currency } }));
 }
 
 async function show() {

@@ -150,8 +150,8 @@ export async function checkReceipt(text, keyText, { draw = "", user = "" } = {})
   const isShown = (award, i) => award.prize === read[i]?.prize && award.unit === read[i].unit && award.version === read[i].v && award.at === read[i].at;
   need(!answer.awards || (answer.awards.length === read.length && answer.awards.every(isShown)), "receipt.otherAwards");
   const { proof } = answer;
-  if (!proof) return { lines: read, size: 0 };
-  need(hasOnly(proof, ["checkpoint", "index", "hashes"]), "receipt.proof");
+  if (proof === undefined) return { lines: read, size: 0 };
+  need(proof && hasOnly(proof, ["checkpoint", "index", "hashes"]), "receipt.proof");
   const { size, root } = await openedTree(proof.checkpoint, key, key.name), otherwise = "receipt.notInLog";
   need(proof.index === first.v - 1 && same(root, await rootOf(size, proof.index, proof.hashes, lines.map((line) => `${line}\n`), otherwise)), otherwise);
   return { lines: read, size };

@@ -88,7 +88,7 @@ function listDifferences(member, before, after, say) {
     else lines.push(["changed", member, `${say(member, left.splice(at, 1)[0])} → ${say(member, now)}`]);
   }
   lines.push(...left.map((old) => ["removed", member, say(member, old)]));
-  if (lines.length === 0) lines.push(["changed", member, t(member === "odds" ? "rulesdiff.wholeOnly" : "rulesdiff.order")]);
+  if (lines.length === 0 && before.length > 0) lines.push(["changed", member, t(member === "odds" ? "rulesdiff.wholeOnly" : "rulesdiff.order")]);
   return lines;
 }
 

@@ -43,7 +43,8 @@ export function choice({ label, words, first = "", changed, attributes = {}, isL
 /** The names of prizes by their ids, those that are; two of one name are shown with their ids. none is the word for no prize. */
 export function prizeWords(at, is = () => true, none = null) {
   const words = none === null ? {} : { "": none };
-  const names = at.pool.prizes.map((prize) => prize.name), twice = new Set(names.filter((name, i) => names.indexOf(name) !== i));
+  const once = new Set(), twice = new Set();
+  for (const { name } of at.pool.prizes) (once.has(name) ? twice : once).add(name);
   for (const { id, name } of at.pool.prizes.filter(is)) words[id] = twice.has(name) ? `${name} (${id})` : name;
   return words;
 }

@@ -10,24 +10,29 @@ import { chanceWords, grouped, isCalendar } from "./words.js";
 /** Whether the agenda has had winning moments, which are not a member of the rules. */
 export const hasMoments = (at) => (at.agenda ?? []).some((item) => item.moment || item.hidden?.moment);
 
-/**
- * The sentences that a document means, and what moments add. said are those of the service, in
- * English. For players the document is as a page of fairness has it, and said with moments.
- */
-export function meaning(said, document, at, forPlayers = false) {
-  const isSaid = said && (language === "en" || !document);
-  const all = isSaid ? [...said] : sentences(document, at, forPlayers);
-  if (hasMoments(at) && !(isSaid && forPlayers)) all.push(t("rulesmeaning.moments"));
-  return h("ul", { class: "meaning", lang: isSaid && "en" }, all.map((sentence) => h("li", {}, sentence)));
+const list = (all, lang) => h("ul", { class: "meaning", lang }, all.map((sentence) => h("li", {}, sentence)));
+
+/** The sentences that a document means, and what moments add. said are those of the service, in English; null for none. */
+export function meaning(said, document, at) {
+  const isSaid = said && language === "en";
+  const all = isSaid ? [...said] : sentences({ ...document, disclose: document.disclose ?? false }, at);
+  return list(hasMoments(at) ? [...all, t("rulesmeaning.moments")] : all, isSaid && "en");
+}
+
+/** The same for players. The service's words have the moments; the rules are null if it cannot read them. */
+export function meaningForPlayers({ words, rules, moments }, at) {
+  if (language === "en" || !rules) return list(words, "en");
+  const all = sentences(rules, at);
+  return list(moments ? [...all, t("rulesmeaning.moments")] : all);
 }
 
 /** What each member says, and what a document means by leaving a member out. A member that players may not read is true. */
-function sentences(document, at, forPlayers) {
+function sentences(document, at) {
   const { budget, blocked = [], claims, guarantee, odds, tickets, win } = document;
   const limits = Array.isArray(document.limits) ? document.limits : [], pers = [...limits, budget].map((of) => of?.per);
   const own = { blocked: undefined, guarantee: undefined, tickets: undefined, win: undefined }; // what a difference says shorter
   for (const member of ["budget", "odds"]) if (document[member] === true) own[member] = undefined;
-  const whole = { ...document, ...own, ...(pers.some(isCalendar) && { zone: document.zone ?? "UTC" }), ...(!forPlayers && { disclose: document.disclose ?? false }) };
+  const whole = { ...document, ...own, ...(pers.some(isCalendar) && { zone: document.zone ?? "UTC" }) };
   const said = differences({}, whole, at).map(([, , text]) => t("rulesmeaning.sentence", { text }));
   if (tickets) said.unshift(t("rulesmeaning.tickets"));
   if (odds === true) said.unshift(t("rulesmeaning.someOdds"));
@@ -38,7 +43,9 @@ function sentences(document, at, forPlayers) {
   if (budget === true) said.push(t("rulesmeaning.someBudget"));
   if (blocked === true) said.push(t("rulesmeaning.someBlocked"));
   else if (blocked.length) said.push(t("rulesmeaning.blocked", { n: blocked.length }));
-  if (budget || limits.some((limit) => limit.of !== "draws")) said.push(t("rulesmeaning.beyond"));
+  const hasLimit = limits.some((limit) => limit.of !== "draws");
+  if (budget && hasLimit) said.push(t("rulesmeaning.beyond"));
+  else if (budget || hasLimit) said.push(t(budget ? "rulesmeaning.beyondBudget" : "rulesmeaning.beyondLimit"));
   if (claims?.within && claims.return !== false) said.push(t("rulesmeaning.returns"));
   return said;
 }

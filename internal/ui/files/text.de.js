@@ -429,6 +429,8 @@ export const texts = {
   rulesmeaning: {
     uniform: "Jede Ziehung nimmt zufällig ein Stück, und jedes Stück, das übrig ist, ist gleich wahrscheinlich.",
     beyond: "Ein Gewinn über eine Grenze oder das Budget hinaus wird nicht vergeben, und alle anderen Chancen bleiben gleich.",
+    beyondBudget: "Ein Gewinn über das Budget hinaus wird nicht vergeben, und alle anderen Chancen bleiben gleich.",
+    beyondLimit: "Ein Gewinn über eine Grenze hinaus wird nicht vergeben, und alle anderen Chancen bleiben gleich.",
     blocked: { one: "{n} Teilnehmer ist gesperrt.", other: "{n} Teilnehmer sind gesperrt." },
     tickets: "Eine Ziehung braucht ein Los, und jedes Los erlaubt eine Ziehung.",
     win: "Eine Ziehung nimmt mit einer Chance von {chance} ein Stück, und jedes Stück, das übrig ist, ist dann gleich wahrscheinlich.",

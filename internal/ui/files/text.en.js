@@ -417,6 +417,8 @@ export const texts = {
   rulesmeaning: {
     uniform: "Each draw takes one unit, at random: every unit that remains is equally likely.",
     beyond: "A win beyond a limit or the budget is not given, and the chances of all others stay the same.",
+    beyondBudget: "A win beyond the budget is not given, and the chances of all others stay the same.",
+    beyondLimit: "A win beyond a limit is not given, and the chances of all others stay the same.",
     blocked: { one: "{n} user is blocked.", other: "{n} users are blocked." },
     tickets: "A draw needs a ticket, and each ticket allows one draw.",
     win: "A draw takes a unit with a chance of {chance}; every unit that remains is then equally likely.",
