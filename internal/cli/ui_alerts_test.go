@@ -90,6 +90,6 @@ func TestUIWarns(t *testing.T) {
 	german.await(`document.querySelectorAll(".pools li").length === 2`)
 	german.warns("^Die Aufgabe Tagesbericht ist um .* verspätet\\.$", true)
 	german.visit("#/pools/spring", "Spring draw")
-	german.warns("^Spring draw: Was für .* geplant war, ging nicht: So viel lässt sich nicht entnehmen: ein Teil davon wurde gezogen\\.$", true)
+	german.warns("^Spring draw: Der für .* geplante Termin war nicht möglich: So viel lässt sich nicht entnehmen: ein Teil davon wurde gezogen\\.$", true)
 	german.quiet(0)
 }

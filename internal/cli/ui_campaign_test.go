@@ -74,9 +74,9 @@ func TestUISaysThatNothingCanBeWon(t *testing.T) {
 	// The run lasts for a day from now: each user draws once before midnight, and once
 	// after it.
 	b.await(`/18,\d{3} of 20,000 turned away|19,000 of 20,000 turned away/.test(document.body.textContent)`)
-	b.await(`/Of 20,000 tries 1[89],\d{3} were turned away by the limit of 1 draw per day: raise the users or the days\./.test(document.body.textContent)`)
+	b.await(`/Of 20,000 tries 1[89],\d{3} were turned away by the limit of 1 draw per day: choose more users or days\./.test(document.body.textContent)`)
 	require.False(t, eval[bool](b, `document.body.textContent.includes("as expected")`))
-	b.says("In the time zone Europe/Berlin.")
+	b.says("From and To are in the time zone Europe/Berlin.")
 	b.says("By day, Europe/Berlin")
 	b.await(`document.querySelector("[data-runs]").dataset.runs > 1`)
 

@@ -156,7 +156,7 @@ func TestUIFairness(t *testing.T) {
 	}
 	german := browse(t, s.url, 1200, 800, speaks("de-DE,de"))
 	german.do(chromedp.Navigate(s.url + "/fair/advent"))
-	for _, sentence := range []string{"Höchstens 5 Ziehungen je Teilnehmer pro Tag.", "Eine Ziehung ohne Gewinn gibt No luck.", "Chance auf Pin: 1 von 1.000.000.000.", "Tage beginnen nach der Uhr von Europe/Berlin.", "Gesperrte Teilnehmer können nicht ziehen."} {
+	for _, sentence := range []string{"Höchstens 5 Ziehungen je Teilnehmer pro Tag.", "Eine Ziehung ohne Gewinn ergibt No luck.", "Chance auf Pin: 1 von 1.000.000.000.", "Tage beginnen nach der Zeitzone Europe/Berlin.", "Gesperrte Teilnehmer können nicht ziehen."} {
 		german.says(sentence)
 	}
 	german.isGerman(source, "[data-rules]", "the rules in German")

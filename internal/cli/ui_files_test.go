@@ -119,7 +119,7 @@ func TestUIFiles(t *testing.T) {
 	b.press("Show")
 	b.await(`document.querySelector(".report")`)
 	report := eval[string](b, `document.querySelector("main").innerText`)
-	for _, part := range []string{"144.40", "Of it expired or voided\n19.90", "Gold coin", "voided"} {
+	for _, part := range []string{"144.40", "Of that, expired or voided\n19.90", "Gold coin", "voided"} {
 		require.Contains(t, report, part)
 	}
 	var printed []byte

@@ -81,7 +81,7 @@ func TestUILargePool(t *testing.T) {
 	find("prize 998")
 	b.await(`[...document.querySelectorAll("tr[data-prize]")].map((row) => row.dataset.prize).join() === "prize-998"`)
 	find("no such prize")
-	b.await(`!document.querySelector("tr[data-prize]") && document.body.innerText.includes("No prize is found.")`)
+	b.await(`!document.querySelector("tr[data-prize]") && document.body.innerText.includes("No prize found.")`)
 	find("")
 
 	b.await(`document.querySelector(".chart.stock .line")?.getAttribute("d")`) // the charts are read

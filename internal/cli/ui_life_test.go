@@ -60,7 +60,7 @@ func TestUIFindsPools(t *testing.T) {
 	b.await(`document.querySelector("[data-pool=z-old]").innerText.includes("archived")`)
 	b.searches("nothing at all", "")
 	b.listsPools("")
-	b.says("No campaign is found.")
+	b.says("No campaign found.")
 	b.searches("filler", "paused")
 	b.says("The first 50 found.")
 	b.press("More")

@@ -189,7 +189,7 @@ func TestUIDraftRules(t *testing.T) {
 	b.fill("The whole document", `{"fallback":"none","win":"1/2"}`)
 	require.Empty(t, eval[string](b, `document.querySelector("dialog .preview").textContent`), "what was said is of another draft")
 	b.press("Check and simulate")
-	b.says("The document is good.")
+	b.says("The rules are valid.")
 	b.await(`document.querySelector("dialog .preview details").textContent.includes("50.00%")`)
 	require.NotContains(t, s.admin(http.StatusOK, "GET", "/admin/pools/spring/rules", ""), "1/2", "it is in force nowhere")
 	b.press("Cancel")

@@ -88,7 +88,7 @@ func TestUIVerifiable(t *testing.T) {
 	b.says("is announced to open with round")
 	b.fill("Or its text", "no round")
 	b.press("Open")
-	b.says("The text is no round")
+	b.says("The text is not a round")
 	b.fill("Or its text", chain.File(round))
 	b.press("Open")
 	b.said("The campaign is open.")

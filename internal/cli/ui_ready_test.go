@@ -102,7 +102,7 @@ func lifeAccess(b *browser, source string) {
 	b.says("1 found.")
 	b.accessible(source, "a search")
 	b.searches("nothing at all", "archived")
-	b.says("No campaign is found.")
+	b.says("No campaign found.")
 	b.accessible(source, "a search that finds nothing")
 	b.searches("", "")
 	b.press("New campaign…")

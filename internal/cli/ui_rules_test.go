@@ -171,7 +171,7 @@ func TestUIRulesForm(t *testing.T) {
 	b.press("Show the difference")
 	b.await(`/The document is not JSON at line 2, column 1\d/.test(document.querySelector("dialog [role=alert]").textContent)`)
 
-	for document, hint := range map[string]string{"{“win”: “1/2”}": "Quotes of a word processor stand in it", `{"fallback":"none",}`: "The comma before } or ] is one too many."} {
+	for document, hint := range map[string]string{"{“win”: “1/2”}": "It has quotation marks of a word processor", `{"fallback":"none",}`: "The comma before } or ] is one too many."} {
 		b.fill("The whole document", document)
 		b.press("Show the difference")
 		b.says(hint)
@@ -191,7 +191,7 @@ func TestUIRulesForm(t *testing.T) {
 	differences := b.differs()
 	for _, line := range []string{
 		"changed win a win has the chance 2 in 4 → a win has the chance 1 in 40", "added limits at most 1 win of Gold coin of a user within 7 days",
-		"added budget prizes cost at most 50,000.50 per day", "added blocked 4 users: u7, u8, Müller, u9", "added zone days begin in Europe/Berlin",
+		"added budget prizes worth at most 50,000.50 are given per day", "added blocked 4 users: u7, u8, Müller, u9", "added zone days begin in the time zone Europe/Berlin",
 	} {
 		require.Contains(t, differences, line)
 	}

@@ -35,7 +35,7 @@ func TestUIRulesInGerman(t *testing.T) {
 	require.Equal(t, "Spring draw (Kopie)", evalModule(b, "text.js", `m.t("poolcopy.nameOf", { name: "Spring draw" })`))
 	b.visit("#/pools/spring/rules", "Spring draw")
 	b.says("1 von 4 Ziehungen gewinnt zurzeit.")
-	b.says("Eine Ziehung ohne Gewinn gibt No luck today")
+	b.says("Eine Ziehung ohne Gewinn ergibt No luck today")
 	require.Empty(t, b.english("main"))
 	b.accessible(source, "German rules")
 	b.press("Regeln ändern…")
@@ -61,8 +61,8 @@ func TestUIRulesInGerman(t *testing.T) {
 	b.press("Unterschied zeigen")
 	require.ElementsMatch(t, []string{
 		"geändert Gewinnchance Chance auf einen Gewinn: 1 von 4 → Chance auf einen Gewinn: 1 von 2.000",
-		"neu Grenzen Höchstens 3 Ziehungen je Teilnehmer innerhalb von 36h", "neu Budget Gewinne kosten höchstens 50.000,50 pro Tag",
-		"neu Zeitzone Tage beginnen nach der Uhr von Europe/Berlin", "neu gesperrt 1 Teilnehmer: u7", "neu Einlösen Gewinne müssen innerhalb von 14 Tagen eingelöst werden",
+		"neu Grenzen Höchstens 3 Ziehungen je Teilnehmer innerhalb von 36h", "neu Budget Es werden Gewinne im Wert von höchstens 50.000,50 pro Tag vergeben",
+		"neu Zeitzone Tage beginnen nach der Zeitzone Europe/Berlin", "neu gesperrt 1 Teilnehmer: u7", "neu Einlösen Gewinne müssen innerhalb von 14 Tagen eingelöst werden",
 	}, b.differs())
 	for _, sentence := range []string{"1 Teilnehmer ist gesperrt.", "Teilnehmer dürfen die Chancen lesen.", "Ein Gewinn über das Budget hinaus wird nicht vergeben, und alle anderen Chancen bleiben gleich."} {
 		require.Contains(t, eval[[]string](b, `[...document.querySelectorAll("dialog .meaning li")].map((li) => li.textContent)`), sentence)
@@ -144,8 +144,8 @@ func TestUIRulesMeanTheSameInGerman(t *testing.T) {
 		require.Contains(t, means(`{}`, agenda), moments)
 	}
 	require.Equal(t, []string{
-		"Eine Ziehung nimmt mit einer festen Chance ein Stück, und jedes Stück, das übrig ist, ist dann gleich wahrscheinlich.", "Eine Ziehung ohne Gewinn gibt Niete.",
-		"Gewinne werden vergeben, solange das Budget des Veranstalters reicht.", "Gesperrte Teilnehmer können nicht ziehen.",
+		"Eine Ziehung nimmt mit einer festen Chance ein Stück, und jedes Stück, das übrig ist, ist dann gleich wahrscheinlich.", "Eine Ziehung ohne Gewinn ergibt Niete.",
+		"Gewinne werden vergeben, solange das Budget des Betreibers reicht.", "Gesperrte Teilnehmer können nicht ziehen.",
 		"Ein Gewinn über das Budget hinaus wird nicht vergeben, und alle anderen Chancen bleiben gleich.", moments,
 	}, toPlayers(`{ "win": true, "fallback": "none", "budget": true, "blocked": true }`, "true"))
 	require.Equal(t, []string{"Jeder Gewinn hat eine feste Chance, unabhängig vom Bestand."}, toPlayers(`{ "odds": true }`, "false"))

@@ -215,7 +215,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	require.Equal(t, []string{"man --dir", "pool create --mode", "receipt verify --key", "verify --key", "verify --receipts", "verify --witness"}, without)
 	page, err := os.ReadFile("../../docs/configure.md")
 	require.NoError(t, err)
-	require.Contains(t, strings.ReplaceAll(string(page), "\n", " "), "Six flags have no variable, because it belongs to another flag. "+
+	require.Contains(t, strings.ReplaceAll(string(page), "\n", " "), "Six flags have no variable, because the variable's name belongs to another flag. "+
 		"They are `--mode` of `pool create`, `--dir` of `man`, `--key` of `receipt verify`, and `--key`, `--witness` and `--receipts` of `verify`.")
 	p := program{tb: t, vars: map[string]string{"DRAWSVC_URL": "http://" + servertest.ClosedAddr(t), "DRAWSVC_NAME": "ci", "DRAWSVC_ROLE": "stock"}}
 	p.refused(exitFailure, "refused", "healthcheck")

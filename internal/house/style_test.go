@@ -29,9 +29,9 @@ func turns() []turn {
 	return []turn{
 		{instead: "only", pattern: find(`\balone\b`), left: 105},
 		{instead: "again", pattern: find(`\banew\b`), left: 18},
-		{instead: "after", pattern: find(`\bbehind\b`), left: 145},
+		{instead: "after", pattern: find(`\bbehind\b`), left: 144},
 		{instead: "reports whether (a boolean), or a verb that the actor does", pattern: regexp.MustCompile(`(?m)^\s*// \w+ says\b`), left: 18},
-		{instead: "is not", pattern: find(`\b(?:is|are|was|were) (?:no|none)\b`), left: 298},
+		{instead: "is not", pattern: find(`\b(?:is|are|was|were) (?:no|none)\b`), left: 296},
 		{instead: "a sentence of its own", pattern: find(`\bof which\b`), left: 32},
 		{instead: "per, in the form of", pattern: find(`\bas \w+ has it\b`), left: 1},
 		{instead: "pauses, stalls", pattern: find(`\b(?:stands|stood) still\b`), left: 4},

@@ -68,7 +68,7 @@ export function money(amount, currency) {
 
 const codes = new Set(Intl.supportedValuesOf?.("currency") ?? ["EUR", "USD", "GBP", "CHF"]);
 
-/** Whether letters before or behind an amount are those of a currency: "5k" and "5 Mio" are other amounts than 5. */
+/** Whether letters before or after an amount are those of a currency: "5k" and "5 Mio" are other amounts than 5. */
 const isCurrency = (text) => /\p{Sc}/u.test(text) && !/^\p{Sc}\p{L}/u.test(text) || codes.has(text.toUpperCase()) || /^(?:euros?|s?fr\.?|kr\.?|kč|zł)$/i.test(text);
 
 /** An amount with a comma or a point before its cents, perhaps with marks of thousands and a currency, as documents have it; null for any other text. */
