@@ -48,18 +48,10 @@ func atCommit(sever func(t *trial, i *stage.Instance) error) func(*trial) error 
 			t.Sleep(50, 200)
 		}
 		ops, doubts := t.History.Ops(), 0
-		answered := map[string]time.Duration{} // by key, when its draw was first answered
+		isReplay := history.IsAgain(ops)
 		for _, o := range ops {
-			if at, isThere := answered[o.Key]; o.Kind == history.Draw && o.Key != "" && o.Won() && (!isThere || o.Return < at) {
-				answered[o.Key] = o.Return
-			}
-		}
-		for _, o := range ops {
-			if o.Call < from || !o.Unknown() || o.Kind != history.Draw {
+			if o.Call < from || !o.Unknown() || o.Kind != history.Draw || isReplay(&o) {
 				continue
-			}
-			if at, isThere := answered[o.Key]; isThere && at < o.Call {
-				continue // a replay: no COMMIT is in doubt, and the database was away
 			}
 			if doubts++; t.Mode != lockmode.External {
 				t.Verdict.Say(history.Fault, "it was not settled for the caller: %s", &o)

@@ -111,9 +111,20 @@ func Answers(v *Verdict, ops []Op, t Terms) {
 	}
 }
 
-// Again returns the requests whose key had been answered 200 before they were made. It
-// leaves out those that differ from the first request.
+// Again returns the requests that IsAgain reports.
 func Again(ops []Op) (again []Op) {
+	isAgain := IsAgain(ops)
+	for _, o := range ops {
+		if isAgain(&o) {
+			again = append(again, o)
+		}
+	}
+	return again
+}
+
+// IsAgain returns a function that reports whether the key of a request had been answered
+// 200 before it was made. It is false for a request that differs from the first one.
+func IsAgain(ops []Op) func(o *Op) bool {
 	won := map[string]*Op{}
 	for i := range ops {
 		o := &ops[i]
@@ -121,13 +132,10 @@ func Again(ops []Op) (again []Op) {
 			won[o.name()] = o
 		}
 	}
-	for _, o := range ops {
+	return func(o *Op) bool {
 		first := won[o.name()]
-		if first != nil && o.Call > first.Return && o.asks() == first.asks() {
-			again = append(again, o)
-		}
+		return first != nil && o.Call > first.Return && o.asks() == first.asks()
 	}
-	return again
 }
 
 func (t *Terms) documented(o *Op) bool {
