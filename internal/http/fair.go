@@ -177,13 +177,13 @@ func (s *Server) fairFacts(c call) error {
 }
 
 // fairFiles returns the handler of GET /fair/-/{file}: no pool has the name "-".
-func fairFiles() handler {
-	return uiFile("", func(c call) (string, bool) { return c.param("file"), slices.Contains(ui.FairFiles(), c.param("file")) })
+func (s *Server) fairFiles() handler {
+	return s.uiFile(func(c call) (string, bool) { return c.param("file"), slices.Contains(ui.FairFiles(), c.param("file")) })
 }
 
 // fairPage returns the handler of GET /fair/{pool}: the page, if the pool has one.
 func (s *Server) fairPage() handler {
-	show := uiFile(s.OperatorName, func(call) (string, bool) { return "fair.html", true })
+	show := s.uiFile(func(call) (string, bool) { return "fair.html", true })
 	return func(c call) error {
 		ctx, cancel := c.within(s.RequestTimeout)
 		defer cancel()

@@ -83,7 +83,7 @@ func (s *Server) routes() []route {
 // service itself.
 func (s *Server) otherRoutes() []route {
 	page, jsons := []string{"after", "limit"}, []string{typeJSON}
-	adminPage := uiFiles(s.OperatorName)
+	adminPage := s.uiFiles()
 	return []route{
 		{"GET", "/admin/jobs", roleAuditor, nil, jsons, s.gzipped(reads(s.jobs))},
 		{"GET", "/admin/jobs/:job", roleAuditor, nil, jsons, reads(s.job)},
@@ -110,7 +110,7 @@ func (s *Server) otherRoutes() []route {
 		{"GET", "/ui", roleNone, nil, nil, adminPage},
 		{"GET", "/ui/:file", roleNone, nil, nil, adminPage},
 		{"GET", fairPath, roleNone, nil, nil, s.fairPage()},
-		{"GET", "/fair/-/:file", roleNone, nil, nil, fairFiles()},
+		{"GET", "/fair/-/:file", roleNone, nil, nil, s.fairFiles()},
 		{"GET", "/fair/:pool/facts", roleNone, nil, jsons, s.fairFacts},
 		{"GET", "/livez", roleNone, nil, nil, live},
 		{"GET", "/readyz", roleNone, nil, nil, s.ready},

@@ -12,13 +12,13 @@ import (
 // uiFiles returns the handler of the files of the admin page; index.html is the
 // default. They contain nothing secret: the page requests its data with its user's
 // token.
-func uiFiles(operator string) handler {
-	return uiFile(operator, func(c call) (string, bool) { return cmp.Or(c.param("file"), "index.html"), true })
+func (s *Server) uiFiles() handler {
+	return s.uiFile(func(c call) (string, bool) { return cmp.Or(c.param("file"), "index.html"), true })
 }
 
 // uiFile returns the handler of the embedded file that a call names, if it may, with the
 // operator's name.
-func uiFile(operator string, named func(c call) (name string, isAllowed bool)) handler {
+func (s *Server) uiFile(named func(c call) (name string, isAllowed bool)) handler {
 	var kept sync.Map // of *packed.Copy by name: existing files, each compressed once
 	return func(c call) error {
 		name, isAllowed := named(c)
@@ -28,7 +28,7 @@ func uiFile(operator string, named func(c call) (name string, isAllowed bool)) h
 		}
 		body, known := kept.Load(name)
 		if !known {
-			body, _ = kept.LoadOrStore(name, packed.New(file.Named(operator).Body))
+			body, _ = kept.LoadOrStore(name, packed.New(file.Named(s.OperatorName).Body))
 		}
 		h := c.gin.Writer.Header()
 		h.Set("Content-Type", file.Type)
