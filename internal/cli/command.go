@@ -225,7 +225,8 @@ func (t *target) takeIdentities(from *setting.IdentityFlag) (bool, error) {
 }
 
 // takeSealKeys passes seal keys to the calls on the database. A service has its own
-// keys: with it, the flag is an error, and the variable may be meant for serve.
+// keys: with --server the flag is an error, and the variable is ignored, because it may be
+// meant for serve.
 func (t *target) takeSealKeys(from *setting.SealKeysFlag) error {
 	remote, err := t.isRemote(from.Flags)
 	switch {

@@ -164,8 +164,8 @@ the same pool, change the stock to what is to be added.`
 	})
 }
 
-// writeRows writes the entries of a pool, page by page, up to its version at the
-// beginning. read returns the page after a version, and the version after which the
+// writeRows writes the entries of a pool, page by page, up to the version that the pool
+// had when the call began. read returns the page after a version, and the version after which the
 // next page begins, nil for the last page.
 func writeRows[E any](
 	ctx context.Context, on *api.Client, x *exported, rows *api.Rows[E], version func(*E) int64, read func(after int64) ([]E, *int64, error),

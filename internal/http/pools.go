@@ -89,7 +89,7 @@ func (s *Server) poolNames(ctx context.Context, c call) (api.PoolNames, error) {
 	return api.PoolNames{Pools: api.ShowEach(pools, api.ShowPoolName), Next: next}, err
 }
 
-// poolName answers GET /admin/pools/{pool} of such a token.
+// poolName answers GET /admin/pools/{pool} for a token that reads only names.
 func (s *Server) poolName(ctx context.Context, c call) (api.PoolName, error) {
 	pool, err := s.Store.Pool(ctx, c.param("pool"))
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 // Per is how often a job may succeed.
 type Per string
 
-// The two rules.
+// The values of Per.
 const (
 	// PerRun makes every firing a run.
 	PerRun Per = "run"

@@ -34,7 +34,7 @@ type Line struct {
 // DaysMax is the maximum number of days of a pool that are written at once.
 const DaysMax = 400
 
-// Stated has the writes of the statement to the database.
+// Stated reads what a statement covers and writes its lines.
 type Stated interface {
 	PoolIDs(ctx context.Context) ([]string, error)
 	// StateDays writes the lines of those finished days of a pool that have no lines

@@ -49,8 +49,8 @@ func NginxOfPage(tb testing.TB, page, listen string, instances ...string) string
 	return strings.NewReplacer(line, lines.String(), "127.0.0.1:8081", listen).Replace(config)
 }
 
-// WithoutCallerBounds removes what bounds each caller from a configuration: all load of
-// a test comes from one address.
+// WithoutCallerBounds removes the limits of each caller from a configuration, because all
+// load of a test comes from one address.
 func WithoutCallerBounds(config string) string {
 	return nginxBounds.ReplaceAllString(config, "")
 }

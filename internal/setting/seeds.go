@@ -15,7 +15,7 @@ type IdentityFlag struct {
 	Flags *pflag.FlagSet
 }
 
-// IdentityName and recipientsName are the names of the flags.
+// IdentityName and RecipientsName are the names of the flags.
 const (
 	IdentityName   = "seed-identity-file"
 	RecipientsName = "seed-recipients"

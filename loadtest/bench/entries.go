@@ -90,7 +90,7 @@ func entries(s settings) []entry {
 
 // mainEntries are what callers see: keys that they choose, a log that has grown,
 // servers with their default settings and with much memory. Keys that rise with time
-// come first, as our pages have callers send them. SQLite has one memory: drawsvc leaves
+// come first, as the documentation recommends. SQLite has one memory: drawsvc leaves
 // its page cache at the default of 2 MB, and the system keeps the file's pages in
 // whatever memory is free. Quick mode measures each database once with such keys.
 func mainEntries(s settings, noop, postgres candidate) []entry {

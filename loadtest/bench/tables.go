@@ -99,7 +99,7 @@ func (d document) markdown() string {
 	if d.Partial {
 		shape = "some measures"
 	}
-	fmt.Fprintf(&b, "# Speed\n\n%s.\nThese are %s; %s. A ratio is of two figures of one round; the median of the rounds, lowest to highest.\n\n", d.made(), shape, d.Go)
+	fmt.Fprintf(&b, "# Speed\n\n%s.\nThese are %s; %s. Each ratio compares two figures of one round; the tables show its median, lowest and highest.\n\n", d.made(), shape, d.Go)
 	if count, all := d.disturbed(); count > 0 {
 		fmt.Fprintf(&b, "The machine worked for others during %d of %d measurements.\n\n", count, all)
 	}
@@ -255,6 +255,6 @@ func (d document) arguments(name string, defaults bool) string {
 }
 
 func (d document) callersSection() string {
-	return fmt.Sprintf("%s. A ratio is of two figures of one round;\nthe table has the median of the rounds, lowest and highest.\n\n%s\n%s",
+	return fmt.Sprintf("%s. Each ratio compares two figures of one round.\nThe table shows its median, lowest and highest.\n\n%s\n%s",
 		d.made(), d.callersTable(), d.conditions())
 }

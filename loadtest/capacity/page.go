@@ -122,8 +122,8 @@ func (b *benchmark) cpu() string {
 	return fmt.Sprintf("Published on %s, on %d cores of an %s.\n\n%s", report.Day(b.At), b.CPUs, b.CPU, b.cpuTable())
 }
 
-// claims returns the sentences and rows of the page that state a figure, as the results
-// have it.
+// claims returns the sentences and rows of the page that state a figure, with
+// the figures of the results.
 func claims(b *benchmark, p published) []string {
 	var memory []float64
 	for _, name := range []string{onPostgres, withKeys, "PostgreSQL optimistic", "PostgreSQL external table:", "PostgreSQL external redis:", onMariaDB, onSQLite} {

@@ -90,7 +90,7 @@ func (b *benchmark) measured() string {
 		{"1,000 pools at random, random keys", manyPools},
 	} {
 		tail, wal := report.Dash(""), report.Dash("")
-		if r[1] != alone { // which measures neither
+		if r[1] != alone { // alone has neither latency nor WAL
 			tail, wal = fmt.Sprintf("%.0f ms", b.of(r[1], "p99_us")/1000), fmt.Sprintf("%.0f bytes", b.of(r[1], walBytes))
 		}
 		t.Add(r[0], grouped(digits(b.of(r[1], speed), 3)), tail, wal)
@@ -104,7 +104,7 @@ func (b *benchmark) needs(p published) string {
 	t := report.NewTable("draws | " + evening().name + " | " + minute().name)
 	add := func(name string, of func(n need) string) { t.Add(name, of(evening()), of(minute())) }
 	add("a second", func(n need) string { return grouped(digits(n.rate(), 3)) })
-	add("cores of the service, and as many of the database, one pool or few", func(n need) string { return few(n.rate() / perCoreHot) })
+	add("cores of the service, for one pool or a few; the database needs as many", func(n need) string { return few(n.rate() / perCoreHot) })
 	add("the same, many pools at random", func(n need) string { return few(n.cores()) })
 	add(fmt.Sprintf("instances with %d cores, many pools", instanceCores), func(n need) string { return fmt.Sprint(n.instances()) })
 	add("memory of these instances", func(n need) string { return few(float64(n.instances())*instanceMiB/1024) + " GiB" })
@@ -130,7 +130,7 @@ type walOfKeys struct {
 func (b *benchmark) spread(p published) string {
 	v := b.volumes(p)
 	t := report.NewTable("databases | draws/s of each | cores of each | instances of each | connections to each | " +
-		"MB/s of WAL of each, by the rows above | rows of the evening in each")
+		"MB/s of WAL of each, for the three rows of WAL above | rows of the evening in each")
 	for _, databases := range []int{1, 2, 4, 8} {
 		n := minute().part(databases)
 		var wals []string

@@ -75,7 +75,7 @@ func (r *result) controlName() string {
 	if r.Program == stage.Textbook {
 		return "textbook program that over-issues"
 	}
-	return "the service, its write without the check of the version"
+	return "the service, without the check of the version in its write"
 }
 
 type summed struct {

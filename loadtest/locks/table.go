@@ -76,14 +76,14 @@ func promises() []column {
 			})
 		}},
 		{"holder killed: free after", func(r measured) string { return span(r.KilledFree) }},
-		{"holder paused: next after, late write rejected", func(r measured) string {
+		{"holder paused: next holder after; late write rejected", func(r measured) string {
 			return known(r.PausedFree > 0, func() string { return span(r.PausedFree) + ", " + yes(r.StaleRejected) })
 		}},
-		{"renewed over leases", func(r measured) string {
+		{"leases of one renewed lock", func(r measured) string {
 			return known(r.RenewedTerms > 0, func() string { return fmt.Sprint(r.RenewedTerms) })
 		}},
 		{"single attempt refused after", func(r measured) string { return span(r.TryOnce) }},
-		{"wait outlasts its limit by", func(r measured) string { return span(r.WaitOver) }},
+		{"a wait exceeds its limit by", func(r measured) string { return span(r.WaitOver) }},
 		{"waiters", served(func(r measured) string {
 			return known(r.Waiters > 0, func() string {
 				if r.Wakes {
@@ -105,7 +105,7 @@ func speedColumns() []column {
 		{"lock", name},
 		{"acquire and release", func(r measured) string { return span(r.Uncontended) }},
 		{"hand-over", func(r measured) string { return span(r.HandOver) }},
-		{"draws/s in external mode, pool in the lock's database or PostgreSQL", func(r measured) string {
+		{"draws/s in external mode", func(r measured) string {
 			return known(r.DrawsPerSecond > 0, func() string {
 				return fmt.Sprintf("%.0f with %d callers", r.DrawsPerSecond, r.Callers)
 			})
@@ -119,7 +119,7 @@ func failures() []column {
 		{"server down: refused after", served(func(r measured) string { return span(r.DownRefused) })},
 		{"link cut or silent: refused after at most", served(func(r measured) string { return span(r.BrokenRefused) })},
 		{"server back: works after", served(func(r measured) string { return span(r.BackAfter) })},
-		{"seen besides", served(func(r measured) string {
+		{"other observations", served(func(r measured) string {
 			return known(len(r.Seen) > 0, func() string { return strings.Join(r.Seen, "; ") })
 		})},
 	}

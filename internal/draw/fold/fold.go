@@ -118,8 +118,8 @@ func withoutRules(a *draw.Award, v *urn.Verdict) []draw.Violation {
 	return ofMoments(a, v)
 }
 
-// ofMoments compares whether an award was redirected for a moment with whether one was
-// due.
+// ofMoments reports an award that took a moment that was not due, or did not take one that
+// was due.
 func ofMoments(a *draw.Award, v *urn.Verdict) []draw.Violation {
 	isGiven := a.Redirect != nil && a.Redirect.Why == draw.WhyMoment
 	isDue := v.Why == draw.WhyMoment

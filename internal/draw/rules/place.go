@@ -97,7 +97,7 @@ func errorOfPointer(p jsontext.Pointer, format string) error {
 	return e
 }
 
-// nearestMember asks whether a known member is meant by an unknown one.
+// nearestMember returns the known member that resembles an unknown one, or none.
 func nearestMember(p jsontext.Pointer) string {
 	known := memberOrder()
 	if p.Parent() != "" {

@@ -64,7 +64,7 @@ func (l *LogAnswer) Meet() {
 	}
 }
 
-// Age ends the plan that the answer was given for: no later plan uses it (law 4).
+// Age marks the answer as outdated: a later plan must not use it (law 4).
 func (l *LogAnswer) Age() { l.isCurrent = false }
 
 // Known returns the draw that the log has, if the log was read for this plan, otherwise

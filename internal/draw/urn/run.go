@@ -135,7 +135,7 @@ func (r *Run) settle() {
 	}
 }
 
-// ledger sums up what was spent since any time of the last ledgerLength.
+// ledger answers how much was spent since a time within the last ledgerLength.
 type ledger struct {
 	// total is the sum of everything that was spent; recent are the sums before each
 	// change.

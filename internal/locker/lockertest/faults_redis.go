@@ -148,7 +148,7 @@ func redisClock(r *rig) error {
 		return err
 	}
 	token, _, err := r.served(other, slack)
-	r.note("clock two hours back: lock and token hold")
+	r.note("clock two hours back: lock and token stay valid")
 	return errors.Join(err, after(first.token, token))
 }
 

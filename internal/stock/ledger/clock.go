@@ -37,7 +37,7 @@ type reading struct {
 	there time.Time
 }
 
-// at returns the time there at a moment here, as the reading implies.
+// at converts a local monotonic time to the database's time.
 func (r *reading) at(here time.Duration) time.Time { return r.there.Add(here - r.here) }
 
 // leap is a difference between the database's clock and the estimate.

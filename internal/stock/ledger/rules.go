@@ -97,8 +97,8 @@ func CheckClaims(of *LockedPool, rules *draw.Rules) error {
 	return ErrorClaimsReturn()
 }
 
-// ErrorClaimsReturn is the error of rules whose expired units return, in a pool with a beacon
-// whose stock moves only while it is paused.
+// ErrorClaimsReturn refuses claims.return in a pool with a beacon and without
+// stock-while-open.
 func ErrorClaimsReturn() error {
 	return draw.ErrorOfMember("claims.return", "must be false: the pool has a beacon, and its stock moves only while it is paused")
 }

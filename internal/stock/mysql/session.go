@@ -49,7 +49,7 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 }
 
 // BeginTx implements driver.ConnBeginTx. Statements that the driver sends before BEGIN
-// apply to the next transaction, even if that is not this one.
+// affect a later transaction if this BEGIN fails.
 func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	if _, err := s.driverConn.BeginTx(ctx, o); err != nil {
 		s.left = true

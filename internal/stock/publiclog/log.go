@@ -272,7 +272,7 @@ func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID stri
 		}
 		at, known := place[body.Prize]
 		if body.Was == nil || !known {
-			continue // by a binary that did not record the original: the log always begins with the corrected value
+			continue // an old binary wrote it, without the original: the log begins with the corrected value
 		}
 		prizes[at].Name = body.Was.Name
 		if prizes[at].Value, err = draw.ParseValue(body.Was.Value); err != nil {

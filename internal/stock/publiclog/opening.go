@@ -26,7 +26,7 @@ type openedBody struct {
 	Signature string     `json:"signature"`
 }
 
-// round is the body's.
+// round returns the beacon's round of the body.
 func (b *openedBody) round() draw.Round { return draw.Round{Number: b.Round, Signature: b.Signature} }
 
 // promised returns the commitment of a pool whose row is locked, nil for a pool without

@@ -41,8 +41,8 @@ type Words struct {
 	Awards, Prizes func(*urn.Plan) []engine.Statement
 	// Draws finds draws by their ids.
 	Draws func(poolID string, ids []string) engine.Statement
-	// Settle, if set, is a statement whose commit waits until everything that could be
-	// read before is as safe as an acknowledged commit.
+	// Settle, if set, is a statement that is committed to make sure that everything that
+	// was read before is durable.
 	Settle func() engine.Statement
 	// Prepared are statements to be prepared once.
 	Prepared []string

@@ -10,8 +10,8 @@ import (
 )
 
 // classify knows the numbers of TiDB, and otherwise those of MySQL:
-// https://docs.pingcap.com/tidb/stable/error-codes. A number of the cluster that ends a
-// COMMIT may hide one that succeeded, so that those are not undone; a conflict is.
+// https://docs.pingcap.com/tidb/stable/error-codes. An error of the cluster may
+// follow a COMMIT that succeeded, so such a commit is in doubt. A conflict is undone.
 func classify(err error) *engine.Error {
 	e, ok := errors.AsType[*driver.MySQLError](err)
 	if !ok {

@@ -26,9 +26,9 @@ func galeraFaults() []Experiment {
 		{Name: "one node written by all", base: stage.OneWriter, run: written},
 		{Name: "node killed", run: nodeKilled},
 		{Name: "node cut off", run: nodeCutOff},
-		{Name: "asked elsewhere at once", own: true, run: askedElsewhere},
+		{Name: "read from another node at once", own: true, run: askedElsewhere},
 		{Name: "pool paused and opened under load", run: poolPaused},
-		{Name: "cluster made anew from a node that was behind", base: stage.OwnCluster, loses: true, run: fromBehind},
+		{Name: "cluster created again from a lagging node", base: stage.OwnCluster, loses: true, run: fromBehind},
 	}...)
 	for i := range list {
 		e := &list[i]

@@ -29,7 +29,7 @@ import (
 func restoreFaults() []Experiment {
 	return []Experiment{
 		rowsPutBack(),
-		{Name: "data folder put back under living instances", places: at(2, "postgres", "mysql"), base: ownServer, loses: true, run: folderPutBack},
+		{Name: "data folder put back while instances run", places: at(2, "postgres", "mysql"), base: ownServer, loses: true, run: folderPutBack},
 		fileReplaced(),
 		promotedTwice(),
 		backupRestored(),
@@ -38,7 +38,7 @@ func restoreFaults() []Experiment {
 }
 
 func rowsPutBack() Experiment {
-	return Experiment{Name: "rows put back by SQL under living instances", places: everywhere(2), loses: true, run: rowsRestored}
+	return Experiment{Name: "rows put back by SQL while instances run", places: everywhere(2), loses: true, run: rowsRestored}
 }
 
 // poolTables returns the tables of a pool; a table comes before those that refer to it.
@@ -176,7 +176,7 @@ func (t *trial) awaitFollowed() {
 const goneFor = 2 * time.Second
 
 func fileReplaced() Experiment {
-	return Experiment{Name: "data folder put back under living instances", places: at(1, "sqlite"), loses: true, run: filesPutBack}
+	return Experiment{Name: "data folder put back while instances run", places: at(1, "sqlite"), loses: true, run: filesPutBack}
 }
 
 // filesPutBack copies the files of an embedded database like a snapshot of the volume,
