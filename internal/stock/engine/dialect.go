@@ -16,10 +16,10 @@ import (
 // Dialect holds the differences between kinds of databases.
 type Dialect struct {
 	Name string
-	// VersionPart is a part of the servers' version, and Variable a system variable
-	// that only these servers have. Both are set if URLs of another dialect may lead to
-	// such a server, otherwise they are "". Either one identifies it, because an
-	// operator may have set another version.
+	// VersionPart is a part of the version that such servers report. Variable is a system
+	// variable that only they have. Either one identifies such a server, because an
+	// operator may have set another version. Both are "" unless a URL of another dialect
+	// may lead to it.
 	VersionPart, Variable string
 	// Open connects to the database that rawURL names.
 	Open func(ctx context.Context, d *Dialect, rawURL string, o Options) (*Engine, error)
@@ -27,49 +27,50 @@ type Dialect struct {
 	ByCode func(error) *Error
 	// IsNoTable reports whether an error means that a table does not exist.
 	IsNoTable func(error) bool
-	// Placeholder is how a statement's parameters are written, Time how a time is
-	// stored.
+	// Placeholder is the form of a statement's parameters, Time converts a time to the
+	// form in which the database stores it.
 	Placeholder squirrel.PlaceholderFormat
 	Time        func(time.Time) any
-	// ForUpdate, after a SELECT, locks the rows that it reads.
+	// ForUpdate follows a SELECT and locks the rows that the SELECT reads.
 	ForUpdate string
 	// Clock is an expression for the server's time; "" if that is this machine's time.
 	Clock string
-	// Writable is an expression for whether the server that evaluates it can be written
-	// to: a standby or a read-only server cannot.
+	// Writable is an expression that is true on a server that can be written to. It is
+	// false on a standby and on a read-only server.
 	Writable string
-	// Change is a transaction that changes rows, Snapshot one that reads one
-	// state of the database.
+	// Change are the options of a transaction that changes rows, Snapshot those of one
+	// that reads a single state of the database.
 	Change, Snapshot sql.TxOptions
-	// Commit commits tx, which is on conn; nil means tx.Commit. An error means that the
-	// commit is not acknowledged.
+	// Commit commits tx, a transaction on conn. If it is nil, tx.Commit is called
+	// instead. An error means that the commit is not acknowledged.
 	Commit func(conn *sql.Conn, tx *sql.Tx) error
-	// Session are further settings of each session, for the engine of MySQL.
+	// Session lists further settings that the engine of MySQL makes in each session.
 	Session []string
 	// BeforeMigrate, if set, is called before the schema is migrated, even if nothing is
 	// pending. It returns an error if the server would not keep all of the schema.
 	BeforeMigrate func(ctx context.Context, e *Engine) error
 	// ReadRows, if set, reads rows faster than package database/sql.
 	ReadRows ReadRows
-	// ByKey, if set, is a statement for the beginning of a transaction: the planner
-	// then finds rows through keys and in the order of a key, whatever size it assumes
-	// for a table. It needs that because a table that was filled a moment ago has no
-	// statistics, or old ones.
+	// ByKey, if set, is a statement for the beginning of a transaction. It makes the
+	// planner find rows through keys and in the order of a key, whatever size it assumes
+	// for a table. A table that was just filled has no statistics, or old ones.
 	ByKey string
-	// AwardPrize joins the prize of each of awards AS a, as p.
+	// AwardPrize is a JOIN: it adds to each of awards AS a its prize, as p.
 	AwardPrize string
-	// TurnAward joins the award of each of turns AS t, as a.
+	// TurnAward is a JOIN: it adds to each of turns AS t its award, as a.
 	TurnAward string
-	// CodeRanges, if set, reads the codes of many ranges by one statement, whose text does
-	// not depend on their number: the columns prize_id, place, key_id and sealed. Its
-	// parameters are a pool, and arrays of prizes and of their first and last places.
+	// CodeRanges, if set, is one statement that reads the codes of many ranges, and whose
+	// text does not depend on their number. It returns the columns prize_id, place,
+	// key_id and sealed. Its parameters are a pool, and arrays of prizes, first places
+	// and last places.
 	CodeRanges string
-	// CodeOnce returns 0 where the unique constraint code_once is missing, else 1.
+	// CodeOnce is a query that returns 0 if the unique constraint code_once is missing,
+	// else 1.
 	CodeOnce string
-	// Restock is the end of an INSERT of prizes: it changes the stock of prizes that
-	// exist. An INSERT finds the rows through their key. For an UPDATE of many rows the
-	// planner chooses, and PostgreSQL, on a table without statistics, read the whole
-	// pool for each part.
+	// Restock is the end of an INSERT of prizes: for prizes that already exist, it
+	// changes the stock. An INSERT finds the rows through their key. An UPDATE of many
+	// rows leaves the choice to the planner. On a table without statistics, PostgreSQL
+	// then reads the whole pool for each part.
 	Restock string
 	// Settle, if set, is a statement whose commit waits until all earlier commits are
 	// as safe as an acknowledged one.
@@ -82,18 +83,18 @@ type Dialect struct {
 	Standbys func(ctx context.Context, e *Engine) (Standbys, error)
 	// BackupTools are the backup programs of the database; "" for a file.
 	BackupTools string
-	// Features are those of the schema that the database has; nil means all.
+	// Features records the parts of the schema that the database lacks; nil means none.
 	Features *Features
-	// Migrations is the dialect's name in package goose, Folder the name of its folder
-	// of SQL.
+	// Migrations is the dialect's name in package goose, Folder the folder of its
+	// migrations.
 	Migrations goose.Dialect
 	Folder     string
-	// Migrating excludes concurrent migrations by several processes; nil if one process
-	// has the database for itself.
+	// Migrating excludes concurrent migrations by several processes. It is nil if only
+	// one process can use the database.
 	Migrating func(...lock.TableLockerOption) (lock.Locker, error)
 }
 
-// Part is a part of the schema that older ones lack.
+// Part is a part of the schema that older schemas lack.
 type Part int
 
 // The parts, in the order of their migrations.
@@ -107,18 +108,17 @@ const (
 	partsEnd
 )
 
-// Features are the parts that an older schema may lack. The check of the schema notes
-// it.
+// Features records which parts an older schema lacks. The check of the schema sets it.
 type Features struct{ lacks [partsEnd]atomic.Bool }
 
-// SetLacks notes whether the schema is from before a part.
+// SetLacks records whether the schema is older than a part, and so lacks it.
 func (f *Features) SetLacks(p Part, lacks bool) { f.lacks[p].Store(lacks) }
 
-// Lacks reports whether the schema is from before a part.
+// Lacks reports whether the schema is older than a part, and so lacks it.
 func (d *Dialect) Lacks(p Part) bool { return d.Features != nil && d.Features.lacks[p].Load() }
 
-// NotDue returns the part of a guarded write that rejects a plan if an item of the
-// agenda is due before it. If the dialect has no clock, the time is a parameter.
+// NotDue returns the condition by which a guarded write rejects a plan if an item of the
+// agenda is due. If the dialect has no clock, the current time is a parameter.
 func (d *Dialect) NotDue(table string) string {
 	clock := d.Clock
 	if clock == "" {
@@ -130,8 +130,8 @@ func (d *Dialect) NotDue(table string) string {
 
 // These values are shared by several dialects.
 const (
-	// AwardPrize is for planners that take the tables of a LEFT JOIN in their
-	// order, and find a row through its primary key when all of it is given.
+	// AwardPrize is for planners that read the tables of a LEFT JOIN in the written
+	// order. They use the primary key if the condition names all its columns.
 	AwardPrize = `LEFT JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id`
 	// TurnAward is for the same planners.
 	TurnAward = `LEFT JOIN awards AS a ON a.pool_id = t.pool_id AND a.version = t.version`
@@ -139,5 +139,5 @@ const (
 	Restock = `ON CONFLICT (pool_id, id) DO UPDATE SET stocked = excluded.stocked, changed = excluded.changed`
 )
 
-// SameTime is for drivers that support times.
+// SameTime returns t unchanged, for drivers that support times.
 func SameTime(t time.Time) any { return t }

@@ -33,16 +33,17 @@ type Finding struct {
 
 // Serving describes to a check-up how the service will run.
 type Serving struct {
-	// Lock is the scheme of external mode's lock, such as "table".
+	// Lock is the scheme of the external lock that the mode external uses, such as
+	// "table".
 	Lock string
-	// LockTTL and LockWait are its lease and the maximum wait for it.
+	// LockTTL is the lease of that lock, LockWait the maximum wait for it.
 	LockTTL, LockWait time.Duration
 }
 
 // Doctor holds the parts of a check-up that one kind of database provides.
 type Doctor struct {
 	// Vitals reads the settings and states that the rules need, as a session of the
-	// service sees them. tables are the service's.
+	// service sees them. tables are the names of the service's tables.
 	Vitals func(ctx context.Context, e *Engine, tables []string) (Vitals, error)
 	Rules  func() []Rule
 }
@@ -55,8 +56,9 @@ func (v Vitals) Has(name string, values ...string) bool {
 	return slices.ContainsFunc(values, func(bad string) bool { return strings.EqualFold(v[name], bad) })
 }
 
-// Shorter returns a finding if the time limit is shorter than than, the time that a
-// statement may take, otherwise "". The setting's unit is unit, and 0 means no limit.
+// Shorter returns a finding if the time limit of that name is shorter than the parameter
+// than, the time that a statement may take. Otherwise it returns "". The setting counts
+// in unit, and 0 means no limit.
 func (v Vitals) Shorter(name string, unit, than time.Duration) string {
 	limit, err := time.ParseDuration(v[name] + "s")
 	if err != nil {

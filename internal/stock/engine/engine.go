@@ -54,38 +54,39 @@ type Engine struct {
 	Attempts Attempts
 	// Limits, if set, is a statement that bounds the transaction in which it runs.
 	Limits string
-	// Connections counts those that draws use.
+	// Connections counts the connections that draws use.
 	Connections func() Connections
 	// FailOver closes the connections to a server that can no longer be written to, so
-	// that new connections go to another server; it is nil for a file. Several means
-	// that there is another server.
+	// that new connections go to another server. It is nil for a file. Several means that
+	// there is another server.
 	FailOver func()
 	Several  bool
-	// Confirm waits until everything that could be read before the call is as safe as
-	// an acknowledged commit. Its error is an *Error with its class. It is nil if that
-	// always holds.
+	// Confirm waits until all data that could be read before the call is as safe as an
+	// acknowledged commit. Its error is an *Error with its class. Confirm is nil if all
+	// readable data is always that safe.
 	Confirm func(ctx context.Context) error
-	// Usable returns nil, or an *Error if the database must not be used any more; a nil
-	// function means that it always may.
+	// Usable returns nil, or an *Error if the database must not be used any more. If
+	// Usable is nil, the database may always be used.
 	Usable func() error
-	// Pooling is how a proxy in front of the server shares its sessions.
+	// Pooling states how a proxy in front of the server shares its sessions.
 	Pooling Pooling
 
 	closers []func() error
-	// asking waits for the query of leaveIfSilent; isAsking means that it is under way.
+	// asking waits for the query of leaveIfSilent; isAsking is true while that query
+	// runs.
 	asking   sync.WaitGroup
 	isAsking atomic.Bool
 }
 
-// Attempts are attempts at batches, implemented for the database.
+// Attempts makes attempts at batches, in the form that suits the database.
 type Attempts interface {
-	// Read, Resume and Write implement those of stock.Store.
+	// Read, Resume and Write implement the methods of stock.Store with these names.
 	Read(ctx context.Context, urn *urn.Urn, o TxOptions) (Tx, error)
 	Resume(ctx context.Context, o TxOptions) (Tx, error)
 	Write(ctx context.Context, p *urn.Plan, o TxOptions) error
 }
 
-// Pooling is how a proxy shares the sessions of the server.
+// Pooling states how a proxy shares the sessions of the server.
 type Pooling string
 
 const (
@@ -98,10 +99,10 @@ const (
 	PooledByTransaction Pooling = "transaction"
 )
 
-// OnClose makes Close call fn, before those that were added earlier.
+// OnClose makes Close call fn, before the functions that were added earlier.
 func (e *Engine) OnClose(fn func() error) { e.closers = append(e.closers, fn) }
 
-// WhileOpen calls do at once and at about that interval until Close.
+// WhileOpen calls do at once, and then about once per interval until Close.
 func (e *Engine) WhileOpen(every time.Duration, do func(ctx context.Context)) {
 	stop := periodic.Start(every, do)
 	e.OnClose(func() error { stop(); return nil })
@@ -128,11 +129,10 @@ func (e *Engine) Refusal() error {
 	return e.Usable()
 }
 
-// Observe closes the connections to a server that says that another server must be
-// written to. It also closes those to one of several servers that has become silent:
-// otherwise its other connections would fail one after another, each after the whole
-// time of a batch. One slow statement does not mean a silent server, so the server is
-// queried first.
+// Observe closes connections if err means that another server must be written to, or that
+// one of several servers has become silent. Otherwise the other connections to a silent
+// server would fail one after another, each after the maximum time of a batch. One slow
+// statement does not mean that a server is silent, so Observe queries it first.
 func (e *Engine) Observe(err error) {
 	said, ok := errors.AsType[*Error](err)
 	switch {
@@ -144,11 +144,11 @@ func (e *Engine) Observe(err error) {
 	}
 }
 
-// silenceMax is the maximum time for the answer of a server that seems silent.
+// silenceMax bounds the query to a server that seems silent.
 const silenceMax = time.Second
 
-// leaveIfSilent queries the server, and closes its connections if it does not answer.
-// It runs in the background, and only one such query is under way at a time.
+// leaveIfSilent queries the server, and closes its connections if it does not answer. The
+// query runs in the background, and only one at a time.
 func (e *Engine) leaveIfSilent() {
 	if !e.isAsking.CompareAndSwap(false, true) {
 		return
@@ -164,7 +164,7 @@ func (e *Engine) leaveIfSilent() {
 	})
 }
 
-// Connections are the counts of a pool of connections.
+// Connections are the figures of one pool of connections.
 type Connections struct {
 	// Open is the number of connections, InUse the number in use, Max the maximum.
 	Open, InUse, Max int
@@ -173,7 +173,7 @@ type Connections struct {
 	Waited time.Duration
 }
 
-// CountConnections counts those of a pool of database/sql.
+// CountConnections returns a function that counts the connections of a pool.
 func CountConnections(db *sql.DB) func() Connections {
 	return func() Connections {
 		stats := db.Stats()

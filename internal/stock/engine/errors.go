@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Class is the meaning of a database's error for the current draws.
+// Class states what a database's error means for the current draws.
 type Class int
 
 // The classes, starting with the most harmless one.
@@ -91,8 +91,8 @@ func WriteRefusals() []string {
 // RefusesWrites reports whether the database accepts no writes, from anybody.
 func (e *Error) RefusesWrites() bool { return slices.Contains(WriteRefusals(), e.Reason) }
 
-// Sentence tells callers why a statement was not executed. It contains no text of the
-// database.
+// Sentence returns, for callers, why a statement was not executed. It contains no text of
+// the database.
 func (e *Error) Sentence() string {
 	switch e.Reason {
 	case ReasonFull:
@@ -105,8 +105,8 @@ func (e *Error) Sentence() string {
 	return "the database does not answer"
 }
 
-// ErrorUnavailable returns the error for callers if the database refused err: nothing
-// happened.
+// ErrorUnavailable converts err, with which the database refused a statement, to an error
+// for callers. It states that nothing happened.
 func ErrorUnavailable(err error) *draw.Error {
 	sentence := "the database does not answer"
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -115,9 +115,9 @@ func ErrorUnavailable(err error) *draw.Error {
 	return draw.Wrap(draw.CodeStoreUnavailable, err, "%s; nothing happened", sentence)
 }
 
-// The refusals of the guarded write itself.
+// The errors with which the guarded write refuses a plan.
 var (
-	// ErrConflict means that the pool is no longer at the head that was planned from.
+	// ErrConflict means that the pool has left the head that the plan was made from.
 	ErrConflict = &Error{Class: ClassConflict, Reason: "version"}
 	// ErrDue means that an item of the pool's agenda is due.
 	ErrDue = &Error{Class: ClassDue, Reason: "due", undone: true}
@@ -126,8 +126,9 @@ var (
 	ErrStaleToken = &Error{Class: ClassStaleToken, Reason: "stale-token"}
 )
 
-// Classify gives an error its meaning: by the codes of the dialect, otherwise by the
-// error of the connection. Errors that have a meaning are returned unchanged.
+// Classify gives an error its class: by its code, which byCode reads, or else as an error
+// of the connection. Errors that have a class, or are for callers, are returned
+// unchanged.
 func Classify(err error, byCode func(error) *Error) error {
 	if err == nil {
 		return nil
@@ -142,12 +143,12 @@ func Classify(err error, byCode func(error) *Error) error {
 		return e
 	}
 	if IsConnection(err) {
-		return Unavailable("connection", err, errors.Is(err, driver.ErrBadConn)) // that driver error means that nothing was sent
+		return Unavailable("connection", err, errors.Is(err, driver.ErrBadConn)) // driver.ErrBadConn means that nothing was sent
 	}
 	return &Error{Class: ClassOther, Reason: "unexpected", Err: err}
 }
 
-// IsConnection reports whether an error concerns the connection, or its time.
+// IsConnection reports whether an error means a failed connection, or an ended context.
 func IsConnection(err error) bool {
 	for _, known := range []error{
 		context.DeadlineExceeded, context.Canceled, driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
@@ -160,8 +161,8 @@ func IsConnection(err error) bool {
 	return ok
 }
 
-// AtCommit is Classify for an error that occurred when the commit may have been sent:
-// unless it says for certain that nothing was committed, the result is unknown.
+// AtCommit is Classify for an error that occurred when the commit may have been sent.
+// Unless the error proves that nothing was committed, the result is unknown.
 func AtCommit(err error, byCode func(error) *Error) error {
 	if e, ok := errors.AsType[*Error](Classify(err, byCode)); ok && e.undone {
 		return e
@@ -169,8 +170,8 @@ func AtCommit(err error, byCode func(error) *Error) error {
 	return &Error{Class: ClassUnknown, Reason: "commit", Err: err}
 }
 
-// BeforeCommit is Classify for an error of the last statement before a commit that was
-// not sent: nothing was committed.
+// BeforeCommit is Classify for an error of the last statement before a commit. The commit
+// was not sent, so nothing was committed.
 func BeforeCommit(err error, byCode func(error) *Error) error {
 	e, ok := errors.AsType[*Error](Classify(err, byCode))
 	if !ok {
@@ -181,7 +182,7 @@ func BeforeCommit(err error, byCode func(error) *Error) error {
 	return &own
 }
 
-// Conflict returns the error of a write that another session preceded.
+// Conflict returns the error of a write that came after the write of another session.
 func Conflict(reason string, err error) *Error {
 	return &Error{Class: ClassConflict, Reason: reason, Err: err, undone: true}
 }
@@ -197,7 +198,7 @@ func Unavailable(reason string, err error, undone bool) *Error {
 	return &Error{Class: ClassUnavailable, Reason: reason, Err: err, undone: undone}
 }
 
-// Other returns an unexpected error. undone is as for Unavailable.
+// Other returns an unexpected error. undone has the same meaning as for Unavailable.
 func Other(reason string, err error, undone bool) *Error {
 	return &Error{Class: ClassOther, Reason: reason, Err: err, undone: undone}
 }
@@ -230,7 +231,7 @@ func Public(err error) error {
 	}
 }
 
-// PublicRead is Public for a read: a read cannot conflict, so anything that makes it
+// PublicRead is Public for a read. A read cannot conflict, so an error that would make it
 // wait means that the database does not answer.
 func PublicRead(err error) error {
 	if class := ClassOf(err); class == ClassConflict || class == ClassDue {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// hostFailed is for how long a host that failed is tried last.
+// hostFailed is the time for which a host that failed is tried after all others.
 const hostFailed = 10 * time.Second
 
-// Hosts records which of several hosts accepted the last connection and which failed,
-// for all pools of connections of a store, so that a hanging host costs time
-// occasionally and not for every connection. The zero value has no records yet.
+// Hosts records which of several hosts accepted the last connection and which failed. All
+// pools of connections of a store share it, so that not every connection has to wait for
+// a host that hangs. The zero value has no records yet.
 type Hosts struct {
 	mu     sync.Mutex
 	last   string

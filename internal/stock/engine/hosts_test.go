@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHostsInOrder: the host that took the last connection comes first, those
-// that failed come last for a while, and the others keep their order.
+// TestHostsInOrder: the host that accepted the last connection comes first. Hosts that
+// failed come last for a while, and the others keep their order.
 func TestHostsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h Hosts

@@ -8,24 +8,25 @@ const (
 	// otherwise. Each active prize pool needs one connection; three instances fit into
 	// the hundred that PostgreSQL allows by default.
 	ConnectionsMax = 10
-	// AdminConnections are for changes, and ReadConnections for reads other than those
-	// of draws: neither can use up the other's.
+	// AdminConnections are for changes, ReadConnections for reads other than those of
+	// draws. They are separate so that one kind cannot use up the connections of the
+	// other.
 	AdminConnections = 4
 	ReadConnections  = 5
 	// ProbeConnections are only for the readiness check.
 	ProbeConnections = 1
-	// MigrateConnections are one for the statements of a migration, and one to keep its
-	// lock alive.
+	// MigrateConnections are two connections: one runs the statements of a migration, and
+	// one keeps the lock of the migration alive.
 	MigrateConnections = 2
 	// ConnectMax bounds the opening of a connection.
 	ConnectMax = 3 * time.Second
-	// IdleMax is how long an unused connection stays open.
+	// IdleMax is the time after which an unused connection is closed.
 	IdleMax = 5 * time.Minute
 	// StatementMax bounds a statement of a draw.
 	StatementMax = 5 * time.Second
 	// MigrateMax is the maximum time of one statement of a migration.
 	MigrateMax = 6 * time.Hour
-	// RollbackMax bounds the rollback of a failed attempt: the caller waits for it, and
-	// a connection that does not answer within it is closed.
+	// RollbackMax bounds the rollback of a failed attempt, because the caller waits for
+	// it. A connection that does not answer within that time is closed.
 	RollbackMax = time.Second
 )

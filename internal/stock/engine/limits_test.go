@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestThePageCountsConnections: docs/capacity.md says how many connections an instance
-// has, and how many instances fit into a server's default.
+// TestThePageCountsConnections: docs/capacity.md states how many connections an instance
+// opens, and how many instances a server with default settings can serve.
 func TestThePageCountsConnections(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../docs/capacity.md")

@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Log is a table with one kind of entries of the pools' ordered history. Each entry has
-// a pool_id, the columns, and usually a time at. Every statement that appends to the
-// history or reads it is built from these.
+// Log is a table with one kind of entries of the pools' ordered history. Each entry has a
+// pool_id, the columns, and usually a time at. Every statement that appends to the
+// history or reads it is built from a Log.
 type Log[T any] struct {
 	Table   string
 	Columns []Column[T]
@@ -24,7 +24,7 @@ type Log[T any] struct {
 type Column[T any] struct {
 	// Name is the column's name, Type its type in PostgreSQL.
 	Name, Type string
-	// read is the expression that reads it.
+	// read returns the expression that reads the column.
 	read func(name string) string
 	// value returns the value to write for an entry, list the values for many entries,
 	// and field the place to scan into.
@@ -33,7 +33,7 @@ type Column[T any] struct {
 	field func(*T) any
 }
 
-// column is a column that is read as it was written.
+// column returns a column that is read as it was written.
 func column[T, V any](name, sqlType string, value func(*T) V, field func(*T) any) Column[T] {
 	return Column[T]{
 		Name: name, Type: sqlType, field: field,
@@ -64,8 +64,8 @@ func sizeOf[T any](parts [][]T) (n int) {
 	return n
 }
 
-// Awards is the log of awards. A further column of an award is one line here, besides
-// its migrations and its place on the wire.
+// Awards is the log of awards. Another column of an award needs one line here, its
+// migrations and its place on the wire.
 func Awards() Log[draw.Award] {
 	type award = draw.Award
 	return Log[award]{"awards", []Column[award]{
@@ -116,7 +116,7 @@ func Turns() Log[draw.Turn] {
 	}, func(t *turn) *time.Time { return &t.At }}
 }
 
-// Redirected is the unit that the rules replaced by an award.
+// Redirected is the redirect of one award: the unit that the rules replaced.
 type Redirected struct {
 	Version int64
 	draw.Redirect
@@ -132,7 +132,7 @@ func Redirects() Log[Redirected] {
 	}, nil}
 }
 
-// RedirectsOf are those of a plan.
+// RedirectsOf returns the redirects of a plan.
 func RedirectsOf(p *urn.Plan) (all []Redirected) {
 	for i := range p.Awards {
 		if r := p.Awards[i].Redirect; r != nil {
@@ -142,7 +142,7 @@ func RedirectsOf(p *urn.Plan) (all []Redirected) {
 	return all
 }
 
-// OrNull returns s, nil if it is empty.
+// OrNull returns a pointer to s, or nil if s is empty.
 func OrNull(s string) *string {
 	if s == "" {
 		return nil
@@ -150,8 +150,8 @@ func OrNull(s string) *string {
 	return &s
 }
 
-// Append returns a statement that appends entries of a pool at one time, in the form in
-// which the database stores it.
+// Append returns a statement that appends entries of a pool. at is their time, in the
+// form in which the database stores times.
 func (l Log[T]) Append(poolID string, at any, entries []T) Statement {
 	return Statement{SQL: l.Insert(len(entries)), Args: l.Args(poolID, at, entries), Rows: int64(len(entries))}
 }
@@ -190,7 +190,7 @@ func (l Log[T]) into() string {
 	return `INSERT INTO ` + l.Table + ` (pool_id, ` + at + l.Names("") + `)`
 }
 
-// lead returns the time before the columns, for entries that have one.
+// lead returns the value of the column at, for entries that have a time.
 func (l Log[T]) lead(at any) []any {
 	if l.at == nil {
 		return nil
@@ -203,7 +203,7 @@ func (l Log[T]) Names(prefix string) string {
 	return l.join(func(_ int, c Column[T]) string { return prefix + c.Name })
 }
 
-// Rows returns the values of entries, each as a list.
+// Rows returns the entries, each as a list of its values.
 func (l Log[T]) Rows(entries []T) [][]any {
 	cells := make([]any, 0, len(l.Columns)*len(entries))
 	rows := make([][]any, len(entries))
@@ -215,7 +215,7 @@ func (l Log[T]) Rows(entries []T) [][]any {
 	return rows
 }
 
-// Lists returns the values of all entries, each column as a separate list.
+// Lists returns the columns of all entries, each as a list of its values.
 func (l Log[T]) Lists(parts ...[]T) []any {
 	lists := make([]any, len(l.Columns))
 	for i := range l.Columns {
@@ -224,12 +224,12 @@ func (l Log[T]) Lists(parts ...[]T) []any {
 	return lists
 }
 
-// Arrays returns the parameters for Lists in PostgreSQL's form, from $first on.
+// Arrays returns PostgreSQL's parameters for the result of Lists, numbered from first.
 func (l Log[T]) Arrays(first int) string {
 	return l.join(func(i int, c Column[T]) string { return fmt.Sprintf("$%d::%s[]", first+i, c.Type) })
 }
 
-// Read returns the expressions to scan into Fields, each column after a prefix.
+// Read returns the expressions to scan into Fields, with a prefix before each column.
 func (l Log[T]) Read(prefix string) string {
 	read := l.join(func(_ int, c Column[T]) string { return c.read(prefix + c.Name) })
 	if l.at == nil {
@@ -259,7 +259,7 @@ func (l Log[T]) join(text func(i int, c Column[T]) string) string {
 }
 
 // ReadAwards returns the columns of awards AS a and prizes AS p for ScanAward. Only a
-// damaged pool has awards without a prize; they are shown as well.
+// damaged pool has awards without a prize. Such awards are returned too.
 func ReadAwards(l Log[draw.Award]) string {
 	return l.Read("a.") + `, COALESCE(p.name, ''), COALESCE(p.value, 0), COALESCE(p.kind, '') = 'blank'`
 }

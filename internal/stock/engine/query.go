@@ -31,9 +31,9 @@ func QueryAll[T any](ctx context.Context, q Querier, scan func(Scanner) (T, erro
 	return found, rows.Err()
 }
 
-// Appended is append for lists that may be as long as a pool has prizes. It doubles
-// their capacity: append increases that of long ones by a quarter, and leaves five
-// times as much garbage.
+// Appended is append for lists that may have an entry for each prize of a pool. It
+// doubles their capacity. append increases the capacity of a long list only by a quarter,
+// and leaves five times as much garbage.
 func Appended[T any](to []T, v T) []T {
 	if len(to) == cap(to) {
 		to = slices.Grow(to, len(to)+1)
@@ -41,7 +41,7 @@ func Appended[T any](to []T, v T) []T {
 	return append(to, v)
 }
 
-// EachRow scans each row of a query into the same fields, and calls each for it.
+// EachRow scans each row of a query into the same fields, and then calls each.
 func EachRow(ctx context.Context, q Querier, query string, args, fields []any, each func()) (err error) {
 	if own, is := q.(*OwnRows); is {
 		return own.read(ctx, own.conn, query, args, fields, each)
@@ -60,19 +60,19 @@ func EachRow(ctx context.Context, q Querier, query string, args, fields []any, e
 	return rows.Err()
 }
 
-// ReadRows is [EachRow] by means of the driver, on a connection.
+// ReadRows does what [EachRow] does, through the driver of a connection.
 type ReadRows func(ctx context.Context, conn *sql.Conn, query string, args, fields []any, each func()) error
 
-// OwnRows is a transaction or a connection whose rows the driver reads directly.
-// Package database/sql takes three times as long for a row of a log.
+// OwnRows is a transaction or a connection whose rows the driver reads directly. Package
+// database/sql needs three times as long to read a row of a log.
 type OwnRows struct {
 	Querier
 	conn *sql.Conn
 	read ReadRows
 }
 
-// ByDriver returns a transaction on a connection, or the connection itself. The driver
-// reads its rows directly if the database supports that.
+// ByDriver returns q, which is conn or a transaction on it. If the database supports
+// that, the driver reads the rows of the result directly.
 func (e *Engine) ByDriver(conn *sql.Conn, q Querier) Querier {
 	if e.ReadRows == nil {
 		return q
@@ -80,9 +80,8 @@ func (e *Engine) ByDriver(conn *sql.Conn, q Querier) Querier {
 	return &OwnRows{q, conn, e.ReadRows}
 }
 
-// CheckWritable returns nil on a server that can be written to. A row that is missing
-// on another server may not have arrived yet, so no refusal may depend on such a
-// server.
+// CheckWritable returns nil on a server that can be written to. Any other server may not
+// have received a row yet, so no refusal may depend on a row that is missing there.
 func CheckWritable(ctx context.Context, q Querier, d *Dialect) error {
 	var writable bool
 	if err := q.QueryRowContext(ctx, `SELECT `+d.Writable).Scan(&writable); err != nil {
@@ -94,7 +93,7 @@ func CheckWritable(ctx context.Context, q Querier, d *Dialect) error {
 	return nil
 }
 
-// Optional returns a text to be stored, NULL if it is empty.
+// Optional returns s as a value to store, or nil, which is NULL, if s is empty.
 func Optional(s string) any {
 	if s == "" {
 		return nil

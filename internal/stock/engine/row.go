@@ -22,26 +22,26 @@ type Row struct {
 	// rules is the version of the change whose rules are in force.
 	rules    int64
 	spending urn.Spending
-	// dueAt is the zero time for no open item of the agenda; due says that it has
-	// come.
+	// dueAt is the time of the earliest open item of the agenda, zero for none. due means
+	// that this time has come.
 	dueAt time.Time
 	due   bool
 	// committed is the version of the pool's commitment, 0 for none.
 	committed int64
 	// claimsFrom is the version of the first rules with claims, 0 for none.
 	claimsFrom int64
-	// momentsFrom and momentsTo delimit the versions of moments that may be pending; both
-	// are 0 for a pool that never had one.
+	// momentsFrom and momentsTo are the first and last version of moments that may be
+	// pending. Both are 0 for a pool that never had a moment.
 	momentsFrom, momentsTo int64
 	// moments are the pending moments, if hasReadMoments.
 	moments        []urn.Moment
 	hasReadMoments bool
-	// opened is the version of the change that opened the pool with the beacon's round
-	// that is in force, 0 for none.
+	// opened is the version of the change that opened the pool with the beacon's current
+	// round, 0 for none.
 	opened int64
 	// pause is the pause of a paused pool; see LacksPause.
 	pause draw.Pause
-	// writable means that the server that was read could have been written to.
+	// writable means that the row comes from a server that can be written to.
 	writable bool
 }
 
@@ -68,7 +68,7 @@ func (d *Dialect) IsDue() string {
 	return `COALESCE(due_at <= ` + d.Clock + `, FALSE)`
 }
 
-// Tell sets whether the row's item is due, if this machine's clock is the database's.
+// Tell sets due if the item's time has come, for a database without a clock of its own.
 func (r *Row) Tell(now time.Time) { r.due = !r.dueAt.IsZero() && !now.Before(r.dueAt) }
 
 // ReadOnlyServer returns the error of a server that cannot be written to. Its data may
@@ -77,21 +77,21 @@ func ReadOnlyServer() *Error {
 	return Unavailable(ReasonNotReady, errors.New("the server is a standby, or read-only"), true)
 }
 
-// ErrDropped means that the pool does not follow from the cached copy, which was
-// dropped. The next read is complete, and has nothing to compare with.
+// ErrDropped means that the pool does not follow from the cached copy, and that the copy
+// was dropped. The next attempt reads the whole pool, and has no copy to compare it with.
 var ErrDropped = &Error{Class: ClassConflict, Reason: "history"}
 
-// ErrTorn means that the pool's prizes were read at a later version than its row:
-// without a lock, another session may write between the two. Such a mixture of earlier
-// rules and present stock was never a state of the pool, so a draw must not be refused
-// because of it. The next read starts again.
+// ErrTorn means that the pool's prizes were read at a later version than its row. Without
+// a lock, another session may write between the two reads. The pool never had this
+// mixture of earlier rules and later stock, so it is not a reason to refuse a draw. The
+// next attempt reads again.
 var ErrTorn = &Error{Class: ClassConflict, Reason: "torn"}
 
-// Version is the pool's.
+// Version returns the version of the pool.
 func (r *Row) Version() int64 { return r.version }
 
-// LacksRules is the version of the change whose rules have to be read before Merge, 0
-// if the urn has the rules in force.
+// LacksRules returns the version of the change whose rules must be read before Merge, or
+// 0 if the urn has the rules in force.
 func (r *Row) LacksRules(urn *urn.Urn) int64 {
 	if r.rules == rulesVersion(urn) {
 		return 0
@@ -106,8 +106,8 @@ func rulesVersion(urn *urn.Urn) int64 {
 	return 0
 }
 
-// ReadRules reads the rules of a change from its body. An unreadable body gives rules
-// that refuse every new draw, so that known keys are still answered.
+// ReadRules reads the rules of a change from its body. If the body is unreadable, the
+// result refuses every new draw, but draws whose key is known are still answered.
 func ReadRules(version int64, body string) *draw.Rules {
 	parsed, _ := rules.ReadOf(&draw.Change{Version: version, What: draw.WhatRules, Body: body})
 	if parsed == nil {
@@ -123,10 +123,10 @@ func (r *Row) LacksPause(urn *urn.Urn) bool {
 	return r.state == string(draw.StatePaused) && (urn.State != draw.StatePaused || urn.Version != r.version || urn.Mark != r.mark)
 }
 
-// SelectPause reads the body of the change that gave a pool its state, at a version.
+// SelectPause reads the body of the change that set the pool's state at a version.
 const SelectPause = `SELECT body FROM changes WHERE pool_id = ? AND what = 'state' AND version <= ? ORDER BY version DESC LIMIT 1`
 
-// SetPause sets the body of the change that paused the pool for Merge, "" for none.
+// SetPause sets, for Merge, the body of the change that paused the pool, "" if unknown.
 func (r *Row) SetPause(body string) { r.pause = draw.PauseOf(body) }
 
 // LacksMoments reports whether the pending moments of the pool have to be read before
@@ -144,21 +144,21 @@ func (r *Row) LacksMoments(u *urn.Urn) bool {
 	return u.HasMoments() || r.momentsTo > u.Version
 }
 
-// SelectMoments reads the pending moments of a pool among those that became entries from
-// one version to another, in the order in which draws take them.
+// SelectMoments reads the pending moments of a pool that became entries between two
+// versions, in the order in which draws take them.
 const SelectMoments = `SELECT item, done, body FROM agenda WHERE pool_id = ? AND what = 'moment' AND done BETWEEN ? AND ? AND taken = 0 ORDER BY done, item`
 
-// Moments returns the versions for [SelectMoments].
+// Moments returns the first and the last version for [SelectMoments].
 func (r *Row) Moments() (from, to int64) { return r.momentsFrom, r.version }
 
-// AddMoment adds a moment that was read; it is called in their order.
+// AddMoment adds a moment that was read. It must be called in the moments' order.
 func (r *Row) AddMoment(item, done int64, body string) {
 	planned := draw.Item{Number: item, Kind: draw.ItemMoment}
 	planned.ReadBody(body, nil)
 	r.moments = append(r.moments, urn.Moment{Item: item, Done: done, PrizeID: planned.Stock.PrizeID})
 }
 
-// SetReadMoments notes that all pending moments were added.
+// SetReadMoments records that all pending moments were added.
 func (r *Row) SetReadMoments() { r.hasReadMoments = true }
 
 // Clone returns a copy that shares nothing with the row.
@@ -168,10 +168,10 @@ func (r *Row) Clone() *Row {
 	return &one
 }
 
-// Merge updates the urn to the state that was read. It rejects a stale token and a
-// server that cannot be written. If the pool's state does not follow from the cached
-// copy, the pool must be read again. rules are the rules that LacksRules names, nil for
-// none.
+// Merge updates the urn to the state that was read. It rejects a stale token and a server
+// that cannot be written to. If the pool's state does not follow from the cached copy,
+// the pool must be read again. rules are the rules of the change that LacksRules names,
+// nil if it names none.
 func (r *Row) Merge(u *urn.Urn, prizes []draw.Prize, rules *draw.Rules, o TxOptions) error {
 	if !r.writable {
 		return ReadOnlyServer()
@@ -203,8 +203,8 @@ func Collect(draws map[string]draw.Draw, poolID string, a draw.Award) {
 	draws[a.DrawID] = d
 }
 
-// prizeColumns are the columns that ScanPrize reads. A schema from before codes has
-// neither the column for codes nor prizes with codes.
+// prizeColumns are the columns that ScanPrize reads. A schema older than codes has no
+// column for codes, and none of its prizes has codes.
 const (
 	prizeColumns       = `id, name, value, stocked, issued, kind, codes`
 	prizeColumnsBefore = `id, name, value, stocked, issued, kind, FALSE`
@@ -239,10 +239,10 @@ func (d *Dialect) WithColumns(statement string) string {
 	return statement
 }
 
-// SelectPrizes begins a statement for [Dialect.WithCodes].
+// SelectPrizes begins a statement that is completed and passed to [Dialect.WithCodes].
 const SelectPrizes = `SELECT ` + prizeColumns
 
-// PrizeFields are where the columns of a prize are scanned into.
+// PrizeFields returns the places to scan the columns of a prize into.
 func PrizeFields(p *draw.Prize) []any {
 	return []any{&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind, &p.HasCodes}
 }
@@ -254,8 +254,8 @@ func ScanPrize(row Scanner) (draw.Prize, error) {
 	return p, err
 }
 
-// ScanPrizeAt is ScanPrize for a row that ends with the version of the pool at which it
-// was read.
+// ScanPrizeAt is ScanPrize for a row with one more column at its end: the version of the
+// pool at which the row was read.
 func ScanPrizeAt(row Scanner, at *int64) (draw.Prize, error) {
 	var p draw.Prize
 	err := row.Scan(PrizeFieldsAt(&p, at)...)

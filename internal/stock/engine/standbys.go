@@ -5,6 +5,7 @@ type Standbys struct {
 	// Connected is the number of standbys, replicas or other nodes that are connected to
 	// the server; 0 if the server itself is a standby.
 	Connected int
-	// Required is how many of them must confirm a commit, by the settings of the server.
+	// Required is how many standbys must confirm a commit, according to the server's
+	// settings.
 	Required int
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// TimeText is the form in which SQLite stores a time: text that sorts and that its date
-// functions understand, to the microsecond, UTC.
+// TimeText is the form in which SQLite stores a time: UTC, to the microsecond, as text
+// that sorts by time and that SQLite's date functions understand.
 const TimeText = "2006-01-02T15:04:05.000000Z"
 
-// Epoch returns the time, for the zero time the beginning of 1970: columns contain no
-// earlier one.
+// Epoch returns t, or the beginning of 1970 for the zero time: no column contains an
+// earlier time.
 func Epoch(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Unix(0, 0).UTC()
@@ -20,8 +20,8 @@ func Epoch(t time.Time) time.Time {
 }
 
 // timestamp scans a time from any form that one of the databases returns. One timestamp
-// may serve many rows: awards of a batch have the same time, so it does not parse the
-// text of the last row again.
+// may serve many rows. It does not parse a text that equals the one before: awards of a
+// batch have the same time.
 type timestamp struct {
 	to   *time.Time
 	text string

@@ -10,7 +10,7 @@ import (
 
 // TxOptions are the options for an attempt at a batch.
 type TxOptions struct {
-	// Lock holds the pool's row FOR UPDATE until the end of the attempt. The lock
+	// Lock locks the pool's row, by FOR UPDATE, until the end of the attempt. The lock
 	// begins with the read, or with the write of a plan that was made without a read.
 	Lock bool
 	// Fence, if it names a lock, is checked by read and write.
@@ -22,11 +22,11 @@ type Fence struct {
 	// Lock is the name of the lock, "" for none. Tokens of different locks are not
 	// compared.
 	Lock string
-	// Token grows with every holder of the lock. A stale token, lower than the last one
-	// of the same lock that wrote to the pool, is rejected.
+	// Token grows with every holder of the lock. A token is stale, and rejected, if it is
+	// lower than the last token of the same lock that wrote to the pool.
 	Token int64
-	// Reset accepts a stale token: the lock has lost its count and starts again from a
-	// lower one.
+	// Reset accepts a stale token, for a lock that has lost its count and starts again
+	// from a lower number.
 	Reset bool
 }
 
@@ -40,28 +40,29 @@ func (f Fence) TokenMax() int64 {
 
 // Past reads a pool's history for an attempt.
 type Past interface {
-	// Draws finds the draws among ids that the pool's log holds after the read. Error:
-	// an *Error with its class; ClassUnavailable on a server that cannot be written to,
-	// because a row that it lacks may be on another server.
+	// Draws finds the draws among ids that the pool's log holds after the read. Error: an
+	// *Error with its class. On a server that cannot be written to it is
+	// ClassUnavailable, because another server may have rows that this one lacks.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
-	// Turns reads the users' data that the rules need, as it is at the urn's head:
-	// without an error, the pool is still at that head (law 8). Errors: ErrConflict if
-	// the pool is at a later head, or if an item of its agenda is due and the urn does
-	// not know that; otherwise the errors of Draws.
+	// Turns reads the users' data that the rules need, as it is at the urn's head.
+	// Without an error, the pool is still at that head (law 8). Errors: ErrConflict if
+	// the pool is at a later head, or an item of its agenda is due but not yet due in the
+	// urn; otherwise the errors of Draws.
 	Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error)
 }
 
-// Tx is one attempt at deciding a batch, on a pool that was read. It ends with Write or
-// with Rollback.
+// Tx is one attempt to decide a batch, on a pool that was read. It ends with Write or
+// Rollback.
 type Tx interface {
 	Past
 	// Write is the guarded write (law 1): it commits the plan if the pool is open and
-	// still at the head that the plan was made from. It moves the pool's head, raises
-	// the issued counts of the prizes, and inserts the rows of awards, turns and
-	// redirects, all or nothing. A plan without awards writes nothing: Write then makes
-	// sure that the draws that Draws has found are as safe as what is acknowledged.
-	// Callers of an engine have looked up the draws that the plan refuses without a
-	// lookup (law 4). Errors: ErrConflict, ErrStaleToken, or an *Error with its class.
+	// still at the head that the plan was made from. It moves the pool's head, raises the
+	// issued counts of the prizes, and inserts the rows of awards, turns and redirects,
+	// all or nothing. A plan without awards writes nothing: Write then only waits until
+	// the draws that Draws has found are as safe as an acknowledged commit. Before the
+	// call, the caller must look up the draws that the plan refuses and that were not
+	// looked up yet (law 4). Errors: ErrConflict, ErrStaleToken, or an *Error with its
+	// class.
 	Write(ctx context.Context, p *urn.Plan) error
 	// Rollback ends the attempt and gives the lock back. After Write it does
 	// nothing.
@@ -70,28 +71,28 @@ type Tx interface {
 
 // SharedPool is a small batch that may share a transaction.
 type SharedPool struct {
-	// Urn is that of the batch's pool; it was read before.
+	// Urn is the urn of the batch's pool, which was read before.
 	Urn *urn.Urn
 	// Keys are the names that callers chose for the batch's draws.
 	Keys []string
-	// Cached makes ReadShared leave the urn unchanged, without reading the pool: the
-	// plan is made from the cached copy.
+	// Cached means that the plan is made from the cached copy: ReadShared does not read
+	// the pool, and leaves the urn unchanged.
 	Cached bool
 }
 
 // SharedTx is one transaction for small batches of several pools, so that they share
 // the round trips and the commit. It ends with Write or with Rollback.
 type SharedTx interface {
-	// Write writes the plans and commits. Each plan is written as by Tx.Write, or not
-	// at all. written is false for a plan that was not written: its pool is at a later
-	// version, another session holds its row, or its log knows a key of the batch. With
-	// an error nothing was written, unless its class is ClassUnknown.
+	// Write writes the plans and commits. Each plan is written as by Tx.Write, or not at
+	// all. written is false for a plan that was not written. Then its pool is at a later
+	// version, another session holds its row, or its log holds a key of the batch. If
+	// there is an error, nothing was written, unless its class is ClassUnknown.
 	Write(ctx context.Context, plans []*urn.Plan) (written []bool, err error)
 	// Rollback ends the transaction. After Write it does nothing.
 	Rollback()
 }
 
-// Sharers begins shared transactions, implemented for its database.
+// Sharers begins shared transactions, in the form that suits the database.
 type Sharers interface {
 	// ReadShared implements stock.Store.ReadShared.
 	ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (SharedTx, []bool, error)

@@ -35,8 +35,8 @@ func ParseURL(rawURL, port string) (*url.URL, []string, error) {
 	return u, hosts, nil
 }
 
-// ErrURL returns the error of a database URL. It contains nothing of the URL, which may
-// contain a password.
+// ErrURL returns the error for a database URL that cannot be read. It contains no part of
+// the URL, which may contain a password.
 func ErrURL() error {
 	return draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be read")
 }

@@ -11,7 +11,8 @@ import (
 // concurrent use.
 type Waits struct {
 	mu sync.Mutex
-	// waiting callers have waited since since; ended is the sum before.
+	// waiting callers have waited from the time since on. ended is the sum up to that
+	// time.
 	waiting int64
 	since   time.Time
 	ended   time.Duration
