@@ -24,7 +24,7 @@ type Attempts struct {
 	prepared       prepared
 }
 
-// statements are the statements that depend on the dialect, built once.
+// statements are the texts that depend on the dialect. They are built once.
 type statements struct{ pool, head, move, moveFenced string }
 
 // New returns attempts that use a writer and a reader, which may be the same.
@@ -37,12 +37,13 @@ func New(writer, reader *sql.DB, d *engine.Dialect, awards engine.Log[draw.Award
 
 // Words are the statements that differ between MySQL and SQLite.
 type Words struct {
-	// Awards inserts the plan's awards, Prizes raises its prizes' issued.
+	// Awards inserts the plan's awards. Prizes raises the issued counts of the plan's
+	// prizes.
 	Awards, Prizes func(*urn.Plan) []engine.Statement
 	// Draws finds draws by their ids.
 	Draws func(poolID string, ids []string) engine.Statement
-	// Settle, if set, is a statement that is committed to make sure that everything that
-	// was read before is durable.
+	// Settle, if set, returns a statement to commit before an answer, so that all data
+	// that was read before it is durable.
 	Settle func() engine.Statement
 	// Prepared are statements to be prepared once.
 	Prepared []string
@@ -51,10 +52,10 @@ type Words struct {
 type attempt struct {
 	attempts *Attempts
 	options  engine.TxOptions
-	// tx is open from the start if the pool's row is locked first, otherwise from the
-	// first lookup in the log or the write.
+	// tx is open from the start if the pool's row is locked first. Otherwise it is opened
+	// by the first lookup in the log, or by the write.
 	tx *preparedTx
-	// found means that Draws has found some draw.
+	// found means that Draws has found at least one draw.
 	found bool
 }
 
@@ -62,8 +63,8 @@ const (
 	sqlLock = `SELECT version FROM pools WHERE id = ?`
 	// selectRules reads the body of a change of rules.
 	selectRules = `SELECT body FROM changes WHERE pool_id = ? AND version = ?`
-	// SelectPrizes reads the prizes of a pool that changed after a version, and the
-	// version at which they are read.
+	// SelectPrizes reads the prizes of a pool that changed after a version, each with the
+	// pool's version at the time of the read.
 	SelectPrizes = engine.SelectPrizes + `, (SELECT version FROM pools WHERE id = ?) FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
 
 	//double:versions-only AND mark = ? => AND ? IS NOT NULL
@@ -76,8 +77,8 @@ func SelectPool(d *engine.Dialect) string {
 	return `SELECT ` + engine.RowColumns(d) + ` FROM pools WHERE id = ?`
 }
 
-// MoveHead advances a pool's head from the one that the plan was made from, unless an
-// item of its agenda is due.
+// MoveHead advances a pool's head if it is the one that the plan was made from, unless an
+// item of the agenda is due.
 func MoveHead(d *engine.Dialect) string { return moveHead + guard + d.NotDue("") }
 
 // Read implements engine.Attempts.
@@ -114,8 +115,8 @@ func (tx *attempt) open(ctx context.Context) error {
 	return nil
 }
 
-// openLocked is open, and locks the pool's row if the options require it and the
-// transaction itself does not lock it.
+// openLocked is open, and then locks the pool's row if the options require it and the
+// beginning of the transaction does not already lock it.
 func (tx *attempt) openLocked(ctx context.Context, poolID string) error {
 	if err := tx.open(ctx); err != nil || !tx.options.Lock || tx.attempts.dialect.ForUpdate == "" {
 		return err
@@ -128,8 +129,8 @@ func (tx *attempt) openLocked(ctx context.Context, poolID string) error {
 	return err
 }
 
-// read reads the pool, in the transaction that locks its row or on one connection, so
-// that everything comes from one server.
+// read reads the pool in the transaction that locks its row, or else on one connection,
+// so that all data comes from one server.
 func (tx *attempt) read(ctx context.Context, urn *urn.Urn) error {
 	if tx.options.Lock {
 		if err := tx.open(ctx); err != nil {
@@ -193,16 +194,16 @@ func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, ur
 	return row.Merge(urn, prizes, rules, tx.options)
 }
 
-// Draws implements engine.Tx. It reads in a transaction: a proxy that sends reads to
-// other servers leaves a transaction with the server that can be written.
+// Draws implements engine.Tx. It reads in a transaction. A proxy may send single reads to
+// other servers, but it sends a transaction to the server that can be written to.
 func (tx *attempt) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
 	draws, err := tx.draws(ctx, poolID, ids)
 	tx.found = tx.found || len(draws) > 0
 	return draws, engine.Classify(err, tx.attempts.dialect.ByCode)
 }
 
-// openChecked opens the transaction by one of the functions above, if it is not open,
-// on a server that can be written.
+// openChecked opens the transaction with open, unless it is open already, and checks that
+// its server can be written to.
 func (tx *attempt) openChecked(ctx context.Context, open func(context.Context) error) error {
 	if tx.tx != nil {
 		return nil
@@ -272,7 +273,7 @@ func (tx *attempt) write(ctx context.Context, p *urn.Plan) error {
 	return tx.count(ctx, p)
 }
 
-// guarded moves the pool's head on, from the one that the plan was made from.
+// guarded returns the write that advances the pool's head from the one that was planned.
 func (tx *attempt) guarded(p *urn.Plan) engine.Statement {
 	d := tx.attempts.dialect
 	to, from := []any{p.To.Version, p.To.Mark, []byte(p.To.Trail), d.Time(p.Awards[0].At)}, []any{p.PoolID, p.From.Version, p.From.Mark}

@@ -7,8 +7,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// confirm waits until the found draws are as safe as an acknowledged commit: the commit
-// that wrote them may still be under way.
+// confirm waits until the draws that were found are as safe as an acknowledged commit:
+// the commit that wrote them may not be finished yet.
 func (tx *attempt) confirm(ctx context.Context) error {
 	if !tx.found || tx.attempts.words.Settle == nil {
 		return nil
@@ -20,8 +20,8 @@ func (tx *attempt) confirm(ctx context.Context) error {
 	return err
 }
 
-// Confirm waits until everything that could be read before is as safe as an
-// acknowledged commit. Error: an *Error with its class.
+// Confirm waits until all data that could be read before is as safe as an acknowledged
+// commit. Error: an *Error with its class.
 func Confirm(ctx context.Context, db *sql.DB, d *engine.Dialect, w Words) error {
 	tx, err := db.BeginTx(ctx, &d.Change)
 	if err != nil {
@@ -30,7 +30,7 @@ func Confirm(ctx context.Context, db *sql.DB, d *engine.Dialect, w Words) error 
 	return CommitSettled(ctx, tx, w.Settle(), d.ByCode)
 }
 
-// CommitSettled commits tx after a statement whose commit waits until everything that
+// CommitSettled executes settle in tx and commits. That commit waits until all data that
 // could be read before is as safe as an acknowledged commit. Error: an *Error with its
 // class.
 func CommitSettled(ctx context.Context, tx *sql.Tx, settle engine.Statement, byCode func(error) *engine.Error) error {

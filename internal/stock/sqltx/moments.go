@@ -21,7 +21,7 @@ func readMoments(ctx context.Context, q engine.Querier, poolID string, row *engi
 	return err
 }
 
-// takeMoments records which awards of a plan take pending moments.
+// takeMoments returns the statements that record which awards take pending moments.
 func takeMoments(p *urn.Plan) (all []engine.Statement) {
 	for part := range slices.Chunk(p.Takes, rowsMax) {
 		args := make([]any, 0, 3*len(part)+1)

@@ -14,8 +14,8 @@ type prepared struct {
 }
 
 // prepare prepares the statements. It is called outside of transactions, because
-// preparing may take a connection. If it fails, as it does before the schema exists, it
-// returns an error and tries again the next time.
+// preparing may take a connection. If it fails, for example before the schema exists, it
+// returns an error, and the next call tries again.
 func (k *prepared) prepare(ctx context.Context, db *sql.DB, queries []string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -43,7 +43,7 @@ type preparedTx struct {
 	statements map[string]*sql.Stmt
 }
 
-// ExecContext runs a statement, as prepared if it was prepared.
+// ExecContext runs a statement, in its prepared form if there is one.
 func (tx preparedTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if s := tx.statements[query]; s != nil {
 		return tx.StmtContext(ctx, s).ExecContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction

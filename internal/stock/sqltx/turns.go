@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// partsMax is the maximum number of parts of a UNION in one statement, and rowsMax
-	// the maximum number of rows that one inserts: below the databases' limits.
+	// partsMax is the maximum number of parts of a UNION in one statement, rowsMax the
+	// maximum number of rows in one INSERT. Both are below the databases' limits.
 	partsMax = 100
 	rowsMax  = 500
 
@@ -24,8 +24,8 @@ const (
 	sqlSpend = `UPDATE pools SET spent = ?, spent_from = ? WHERE id = ?`
 )
 
-// Turns implements engine.Tx. The head is read after the turns: where it is
-// still the urn's, nobody has made a turn since.
+// Turns implements engine.Tx. The head is read after the turns: if it is still the urn's
+// head, nobody has written a turn since.
 func (tx *attempt) Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error) {
 	facts, err := tx.turns(ctx, urn, needs)
 	return facts, engine.Classify(err, tx.attempts.dialect.ByCode)
@@ -56,7 +56,7 @@ func (tx *attempt) turns(ctx context.Context, u *urn.Urn, needs []urn.Need) (*ur
 	return facts, nil
 }
 
-// turnsPart is a part of the read of turns: those that satisfy a condition, found only
+// turnsPart is a part of the query for turns: a condition whose rows are found only
 // through the primary key.
 type turnsPart struct {
 	where string
@@ -85,7 +85,7 @@ func (tx *attempt) readTurns(ctx context.Context, facts *urn.Facts, parts []turn
 	return nil
 }
 
-// lastTurns are the last turns of each subject and kind, which several needs may name.
+// lastTurns returns parts that read the last turn of each subject and kind in needs.
 func lastTurns(poolID string, needs []urn.Need) (parts []turnsPart) {
 	for i, n := range needs {
 		if i > 0 && n.Subject == needs[i-1].Subject && n.Counted == needs[i-1].Counted { // equal ones are adjacent
@@ -96,8 +96,8 @@ func lastTurns(poolID string, needs []urn.Need) (parts []turnsPart) {
 	return parts
 }
 
-// windowTurns are those that may have to leave the windows of limits, where there are
-// so many. The last turns were read.
+// windowTurns returns parts that read the turns that may leave the windows of limits, if
+// a window is that full. The last turns were read before.
 func windowTurns(poolID string, needs []urn.Need, facts *urn.Facts) (parts []turnsPart) {
 	for _, n := range needs {
 		last := facts.Last(n.Subject, n.Counted)
@@ -109,9 +109,9 @@ func windowTurns(poolID string, needs []urn.Need, facts *urn.Facts) (parts []tur
 	return parts
 }
 
-// count writes the turns of a plan that the rules count. A known key in that statement
-// is a turn's key, not a draw's. The error's text may hold the user, and is not for the
-// log.
+// count writes the turns of a plan that the rules count. If the database reports a
+// duplicate key there, it is a turn's key, not a draw's. The error is not kept: its text
+// may contain the user, and must not be logged.
 func (tx *attempt) count(ctx context.Context, p *urn.Plan) error {
 	for _, s := range tx.attempts.counted(p) {
 		err := exec(ctx, tx.tx, s)
@@ -124,8 +124,8 @@ func (tx *attempt) count(ctx context.Context, p *urn.Plan) error {
 	return nil
 }
 
-// counted writes the turns of a plan that the rules count; for a pool without rules it
-// writes nothing.
+// counted returns the statements that write the turns of a plan that the rules count. For
+// a pool without rules the list is empty.
 func (t *Attempts) counted(p *urn.Plan) (all []engine.Statement) {
 	if p.IsPlain() {
 		return nil
