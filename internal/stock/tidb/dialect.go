@@ -28,27 +28,26 @@ func Dialect() *engine.Dialect {
 }
 
 // locks returns the statements of the lock table:, the only one that keeps the contract
-// of locks here. GET_LOCK waits for at least a second, whatever timeout it gets, and
-// KILL QUERY does not end that wait. The server also does not notice when it has lost
-// the lock of a session. The lock row: failed its contract in one run, for an unknown
-// reason.
+// of locks here. GET_LOCK waits for at least a second, even with a shorter timeout, and
+// KILL QUERY does not end that wait. The server also does not notice that a session has
+// lost its lock. The lock row: failed its contract in one run, for an unknown reason.
 func locks(d *engine.Dialect) locksql.Statements {
 	return locksql.Statements{Database: d.Name, Table: d.Locks.Table}
 }
 
-// session returns the settings of each session, because a server or an operator may
-// have set other global values. An optimistic session locks no row, and a session that
-// checks keys at COMMIT reports duplicates too late. A table without a clustered key
-// has hidden row numbers, one hot region for all pools. The others make a session read
-// an older state.
+// session returns the settings of each session, because a server or an operator may have
+// set other global values. An optimistic session locks no row. A session that checks keys
+// at COMMIT reports duplicates too late. A table without a clustered key has hidden row
+// numbers, and so one hot region for all pools. The other settings exclude reads of an
+// older state.
 func session() []string {
 	return []string{`SET SESSION tidb_txn_mode = 'pessimistic', tidb_constraint_check_in_place_pessimistic = ON, foreign_key_checks = ON,
 		tidb_guarantee_linearizability = ON, tidb_low_resolution_tso = OFF, tidb_enable_external_ts_read = OFF,
 		tidb_read_staleness = 0, tidb_replica_read = 'leader', tidb_enable_clustered_index = ON`}
 }
 
-// checksVariable is the variable without which the server reads CHECK constraints and
-// drops them.
+// checksVariable is the variable that must be on: otherwise the server accepts CHECK
+// constraints, but does not keep them.
 const checksVariable = "tidb_enable_check_constraint"
 
 // requireChecks returns an error if the server would drop the CHECK constraints of a

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/rulebook"
 )
 
-// doctor returns the check-up of a cluster. The settings of InnoDB, which the server
-// lists for MySQL's clients, mean nothing there.
+// doctor returns the check-up of a cluster. The server also lists settings of InnoDB, for
+// clients of MySQL, but they have no effect.
 func doctor() engine.Doctor { return engine.Doctor{Vitals: readVitals, Rules: rules} }
 
 // The names of vitals that are not variables.
@@ -25,7 +25,7 @@ const (
 	vitalReplicas = "max-replicas"
 )
 
-// readVitals reads the vitals. SHOW VARIABLES returns the session's value if there is one.
+// readVitals reads the vitals. SHOW VARIABLES prefers the value of the session.
 func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.Vitals, error) {
 	v := engine.Vitals{}
 	for _, question := range []string{
@@ -52,8 +52,8 @@ func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.
 	return v, err
 }
 
-// readCluster adds the settings that only a cluster has and only an account with the
-// right CONFIG may read. Without them, the rule on them has no finding.
+// readCluster adds a setting that only a cluster has, and that only an account with the
+// right CONFIG may read. Without that right, the rule on it has no finding.
 func readCluster(ctx context.Context, e *engine.Engine, v engine.Vitals) {
 	values, _ := engine.QueryAll(ctx, e.Read, func(row engine.Scanner) (value string, err error) {
 		return value, row.Scan(new(string), new(string), new(string), &value)
@@ -63,7 +63,7 @@ func readCluster(ctx context.Context, e *engine.Engine, v engine.Vitals) {
 	}
 }
 
-// guards returns the CHECK constraints that law 2 rests on.
+// guards returns the CHECK constraints that law 2 depends on.
 func guards() []string { return []string{"issued_within_stock", "pool_version"} }
 
 // rules returns the rules of a cluster.
@@ -71,7 +71,7 @@ func rules() []engine.Rule {
 	return slices.Concat(checkRules(), sessionRules(), clusterRules(), []engine.Rule{rulebook.Connections(), rulebook.Privileges()})
 }
 
-// checkRules check that the schema guards itself.
+// checkRules check that the database enforces the constraints of the schema.
 func checkRules() []engine.Rule {
 	const why = "the schema does not guard itself: that no more is issued than stocked rests on the service alone"
 	return []engine.Rule{
@@ -84,7 +84,7 @@ func checkRules() []engine.Rule {
 			"checks-missing", engine.LevelDanger,
 			func(v engine.Vitals, _ engine.Serving) string {
 				if v[vitalTables] != "2" {
-					return "" // nothing is migrated
+					return "" // nothing is migrated yet
 				}
 				there := strings.Split(v[vitalChecks], ",")
 				lost := slices.DeleteFunc(guards(), func(name string) bool { return slices.Contains(there, name) })

@@ -9,9 +9,9 @@ import (
 	"drawsvc/internal/stock/mysql"
 )
 
-// classify knows the numbers of TiDB, and otherwise those of MySQL:
-// https://docs.pingcap.com/tidb/stable/error-codes. An error of the cluster may
-// follow a COMMIT that succeeded, so such a commit is in doubt. A conflict is undone.
+// classify classifies the error numbers of TiDB, and leaves others to MySQL's classify:
+// https://docs.pingcap.com/tidb/stable/error-codes. An error of the cluster may follow a
+// COMMIT that succeeded, so such a commit is in doubt. A conflict is rolled back.
 func classify(err error) *engine.Error {
 	e, ok := errors.AsType[*driver.MySQLError](err)
 	if !ok {

@@ -12,9 +12,9 @@ import (
 	"drawsvc/internal/stock/mysql"
 )
 
-// TestErrorsOfTheClusterHaveTheirClass: before the commit and at the commit, where a
-// cluster that does not answer may have committed. MySQL's table, the broken double,
-// does not have these errors: a draw would be answered with 500.
+// TestErrorsOfTheClusterHaveTheirClass checks errors before the commit and at the commit,
+// where a cluster that does not answer may have committed. The broken double is MySQL's
+// table, which lacks these errors: a draw would be answered with 500.
 func TestErrorsOfTheClusterHaveTheirClass(t *testing.T) {
 	for _, c := range []struct {
 		number     uint16
@@ -51,8 +51,8 @@ func TestErrorsOfTheClusterHaveTheirClass(t *testing.T) {
 	require.Nil(t, classify(context.Canceled))
 }
 
-// TestRulesOfACluster: rules that a single process cannot break are tested with the
-// vitals of a cluster.
+// TestRulesOfACluster tests, with the vitals of a cluster, the rules that a server of one
+// process cannot break.
 func TestRulesOfACluster(t *testing.T) {
 	healthy := func() engine.Vitals {
 		return engine.Vitals{
