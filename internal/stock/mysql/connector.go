@@ -19,7 +19,7 @@ type connector struct {
 	all      []host
 	known    *engine.Hosts
 	lockWait time.Duration
-	// readOnly sessions write nothing.
+	// readOnly makes the sessions read-only.
 	readOnly bool
 	// settings are further settings of each session.
 	settings []string
@@ -32,7 +32,7 @@ type host struct {
 	addr string
 }
 
-// newConnector needs a config from which a connector was made before.
+// newConnector expects a config that was checked: a connector was made from it before.
 func newConnector(config *mysql.Config, hosts []string, e *engine.Engine, known *engine.Hosts, silence time.Duration, o engine.Options) *connector {
 	s := &connector{known: known, lockWait: o.LockWait, readOnly: o.ReadOnly, settings: e.Session, failOver: e.FailOver}
 	for _, addr := range hosts {
@@ -57,7 +57,7 @@ func (s *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	var failed error
 	for n, next := range engine.InOrder(s.known, s.all, func(h host) string { return h.addr }) {
 		limit := engine.ConnectMax
-		if until, bound := ctx.Deadline(); bound { // a silent host must not use up the time of the next
+		if until, bound := ctx.Deadline(); bound { // one silent host must leave time for the next
 			limit = min(limit, time.Until(until)/time.Duration(len(s.all)-n))
 		}
 		conn, err := s.connect(ctx, next, limit)
@@ -70,8 +70,8 @@ func (s *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return nil, failed
 }
 
-// connect opens a connection and applies its settings. These are statements, because
-// the names of the variables differ between MySQL and MariaDB.
+// connect opens a connection and makes its settings. It makes them by statements, not by
+// the driver's config, because MySQL and MariaDB name the variables differently.
 func (s *connector) connect(ctx context.Context, host driver.Connector, limit time.Duration) (driverConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -82,8 +82,8 @@ func (s *connector) connect(ctx context.Context, host driver.Connector, limit ti
 	conn := made.(driverConn)
 	wait := max(1, int(s.lockWait.Round(time.Second).Seconds()))
 	settings := []string{
-		// The default, REPEATABLE READ, shows an old snapshot to SELECT and
-		// the latest rows to UPDATE.
+		// With the default, REPEATABLE READ, a SELECT reads an old snapshot, while an
+		// UPDATE uses the latest rows.
 		`SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`,
 		fmt.Sprintf(`SET SESSION innodb_lock_wait_timeout = %d, lock_wait_timeout = %d`, wait, statementSeconds),
 		`SET SESSION autocommit = 1, time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'`,
@@ -99,9 +99,9 @@ func (s *connector) connect(ctx context.Context, host driver.Connector, limit ti
 	return conn, nil
 }
 
-// checkServer reads the server's state in its cluster. A Galera node may lag behind
-// nodes that have acknowledged more. With wsrep_sync_wait, a read waits until its node
-// has caught up, so that no answer depends on an outdated state.
+// checkServer reads the server's state in its cluster. A Galera node may lag behind nodes
+// that have acknowledged more. With wsrep_sync_wait, a read waits until its node is up to
+// date, so that no answer depends on an outdated state.
 func (s *connector) checkServer(ctx context.Context, conn driverConn) error {
 	said := map[string]string{}
 	if err := ask(ctx, conn, `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on', 'log_bin', 'binlog_format')`, said); err != nil {
@@ -122,13 +122,13 @@ func (s *connector) checkServer(ctx context.Context, conn driverConn) error {
 	return err
 }
 
-// errBinlog means that the server would refuse every write of a session at READ
-// COMMITTED with error 1665.
+// errBinlog means that the server would refuse every write of the service with error
+// 1665, because the sessions use READ COMMITTED.
 var errBinlog = errors.New("binlog_format = STATEMENT: the server refuses every write of the service (error 1665); " +
 	"set binlog_format = ROW, `drawsvc doctor` says why")
 
-// isWritable refuses a server that is read-only, and a node that is currently not part
-// of its Galera cluster.
+// isWritable returns an error if the server is read-only, or is a node that is currently
+// not part of its Galera cluster.
 func isWritable(ctx context.Context, conn driverConn, said map[string]string) error {
 	if err := ask(ctx, conn, `SHOW GLOBAL STATUS LIKE 'wsrep_ready'`, said); err != nil {
 		return err
@@ -139,7 +139,7 @@ func isWritable(ctx context.Context, conn driverConn, said map[string]string) er
 	return nil
 }
 
-// ask adds the names and values of a SHOW to said.
+// ask executes a SHOW and adds the names and values that it returns to said.
 func ask(ctx context.Context, conn driverConn, question string, said map[string]string) (err error) {
 	rows, err := conn.QueryContext(ctx, question, nil)
 	if err != nil {

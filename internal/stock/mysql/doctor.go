@@ -26,9 +26,9 @@ func doctor() engine.Doctor {
 	}
 }
 
-// readInstances counts the connected processes of drawsvc, by the names of their
-// sessions. Without the performance schema, which is off by default in MariaDB, it
-// counts the hosts from which this account is connected.
+// readInstances counts the connected processes of drawsvc by the names of their sessions.
+// If the performance schema is off, which is the default of MariaDB, it counts the hosts
+// from which this account is connected.
 func readInstances(ctx context.Context, e *engine.Engine, v engine.Vitals) error {
 	return rulebook.ReadVitals(ctx, e, v, fmt.Sprintf(`SELECT 'instances', GREATEST(
 		(SELECT COUNT(DISTINCT attr_value) FROM performance_schema.session_account_connect_attrs
@@ -37,7 +37,7 @@ func readInstances(ctx context.Context, e *engine.Engine, v engine.Vitals) error
 			WHERE user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1) AND id <> CONNECTION_ID()))`, engine.ProgramPrefix, engine.ProgramName()))
 }
 
-// readVitals reads the vitals. SHOW VARIABLES returns the session's value if there is one.
+// readVitals reads the vitals. SHOW VARIABLES prefers the value of the session.
 func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.Vitals, error) {
 	v := engine.Vitals{"replica": "no", rulebook.PoolSize: strconv.Itoa(e.Connections().Max)}
 	var err error
@@ -54,7 +54,7 @@ func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.
 		}
 	}
 	if !v.Has("wsrep_cluster_status", "Primary") && v.Has("wsrep_on", "ON") {
-		return v, nil // a node that is cut off answers only SHOW
+		return v, nil // a node that is cut off from its cluster answers only SHOW
 	}
 	if v["replica"], err = isReplica(ctx, e); err != nil {
 		return nil, err
@@ -69,9 +69,9 @@ func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.
 		FROM information_schema.tables WHERE table_schema = DATABASE() AND engine <> 'InnoDB' AND table_name IN ('`+strings.Join(tables, `', '`)+`')`)
 }
 
-// isReplica returns "yes", "no", or "unknown" if the account may not ask.
+// isReplica returns "yes" or "no", or "unknown" if the account lacks the privilege.
 func isReplica(ctx context.Context, e *engine.Engine) (answer string, err error) {
-	for _, question := range []string{`SHOW REPLICA STATUS`, `SHOW SLAVE STATUS`} { // the older name for older servers
+	for _, question := range []string{`SHOW REPLICA STATUS`, `SHOW SLAVE STATUS`} { // the second name is for older servers
 		answer, err = answers(ctx, e, question)
 		if _, refused := errors.AsType[*mysql.MySQLError](err); !refused {
 			return answer, err
@@ -80,7 +80,7 @@ func isReplica(ctx context.Context, e *engine.Engine) (answer string, err error)
 	return "unknown", nil
 }
 
-// answers returns whether a query returns a row, "yes" or "no".
+// answers returns "yes" if a query returns a row, otherwise "no".
 func answers(ctx context.Context, e *engine.Engine, question string) (answer string, err error) {
 	rows, err := e.Read.QueryContext(ctx, question)
 	if err != nil {
@@ -94,7 +94,7 @@ func answers(ctx context.Context, e *engine.Engine, question string) (answer str
 	return answer, rows.Err()
 }
 
-// durabilityRules check that an answered draw is not lost.
+// durabilityRules check that acknowledged draws are not lost.
 func durabilityRules() []engine.Rule {
 	return []engine.Rule{
 		engine.NewRule(
@@ -148,8 +148,8 @@ func durabilityRules() []engine.Rule {
 	}
 }
 
-// serviceRules check that the service can do its work, and its sessions have its
-// settings.
+// serviceRules check that the service can do its work, and that its settings are in force
+// in its sessions.
 func serviceRules() []engine.Rule {
 	return []engine.Rule{
 		engine.NewRule(
@@ -229,7 +229,7 @@ func limitsRules() []engine.Rule {
 			"statement-time", engine.LevelWarning,
 			func(v engine.Vitals, o engine.Serving) string {
 				limit := v.Shorter("max_statement_time", time.Second, o.LockWait)
-				if limit == "" || o.Lock != "row" { // GET_LOCK answers that another session has the lock
+				if limit == "" || o.Lock != "row" { // a wait for GET_LOCK that is cut looks like a lock that another session holds
 					return ""
 				}
 				return fmt.Sprintf("%s is shorter than the wait of %s for the lock row:", limit, o.LockWait)
@@ -240,7 +240,7 @@ func limitsRules() []engine.Rule {
 		engine.NewRule(
 			"idle-transaction", engine.LevelWarning,
 			func(v engine.Vitals, o engine.Serving) string {
-				// A holder sends something each third of its lease.
+				// A holder sends a statement in each third of its lease.
 				limit := v.Shorter("idle_transaction_timeout", time.Second, o.LockTTL/3+time.Second)
 				if limit == "" {
 					limit = v.Shorter("idle_write_transaction_timeout", time.Second, o.LockTTL/3+time.Second)
@@ -256,7 +256,7 @@ func limitsRules() []engine.Rule {
 	}
 }
 
-// archiving is the rule on the settings that a restore to a point in time needs.
+// archiving checks the settings that a restore to a point in time needs.
 func archiving() engine.Rule {
 	return engine.NewRule(
 		"archiving", engine.LevelNote, rulebook.SetTo("log_bin", "OFF", "0"), rulebook.WhyArchive,
@@ -264,7 +264,7 @@ func archiving() engine.Rule {
 	)
 }
 
-// redoDefault is the log that a server of MySQL has by itself; MariaDB has 96 MB.
+// redoDefault is the default size of MySQL's redo log; MariaDB's default is 96 MB.
 const redoDefault = 100 * rulebook.Mebibyte
 
 // memoryRules check that the service can use the machine's full speed.
@@ -278,7 +278,7 @@ func memoryRules() []engine.Rule {
 		engine.NewRule(
 			"redo-log", engine.LevelNote,
 			func(v engine.Vitals, o engine.Serving) string {
-				if v["innodb_redo_log_capacity"] != "" { // from MySQL 8.0.30 on, which then does not read the older one
+				if v["innodb_redo_log_capacity"] != "" { // if this is set, since MySQL 8.0.30, the server ignores the older variable
 					return rulebook.NoLarger("innodb_redo_log_capacity", redoDefault)(v, o)
 				}
 				return rulebook.NoLarger("innodb_log_file_size", redoDefault)(v, o)
@@ -290,7 +290,7 @@ func memoryRules() []engine.Rule {
 	}
 }
 
-// clustered makes a check that is broken only on a node of a Galera cluster.
+// clustered returns a check that applies broken only on a node of a Galera cluster.
 func clustered(broken func(v engine.Vitals, o engine.Serving) string) func(engine.Vitals, engine.Serving) string {
 	return func(v engine.Vitals, o engine.Serving) string {
 		if !v.Has("wsrep_on", "ON", "1") {

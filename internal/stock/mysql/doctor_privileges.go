@@ -19,10 +19,9 @@ const (
 	columnDenied = 1143
 )
 
-// MissingPrivileges returns the privileges on the tables that the account lacks. The
-// server checks statements for it, because privileges are also granted by role,
-// database and column; EXPLAIN needs the privileges of its statement and executes
-// nothing.
+// MissingPrivileges returns the privileges on the tables that the account lacks. A
+// privilege may also come from a role, a database or a column, so the server has to check
+// statements. EXPLAIN needs the privileges of its statement, and executes nothing.
 func MissingPrivileges(ctx context.Context, e *engine.Engine, tables []string) (string, error) {
 	var missing []string
 	for _, table := range slices.Sorted(slices.Values(tables)) {
@@ -54,11 +53,10 @@ func MissingPrivileges(ctx context.Context, e *engine.Engine, tables []string) (
 	return strings.Join(missing, ", "), nil
 }
 
-// schemaTable is changed only by migrations.
+// schemaTable is the table that only migrations change.
 const schemaTable = "schema_admits"
 
-// firstColumn returns a column of a table that the account may use; any name if there
-// is none.
+// firstColumn returns a column of a table that the account may use, or else any name.
 func firstColumn(ctx context.Context, e *engine.Engine, table string) (string, error) {
 	names, err := engine.QueryAll(ctx, e.Read, func(row engine.Scanner) (name string, err error) { return name, row.Scan(&name) },
 		`SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position LIMIT 1`, table)

@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// reasonDeadlock is the reason for a transaction that the server has rolled back.
+// reasonDeadlock is the reason of a transaction that the server has rolled back.
 const reasonDeadlock = "deadlock"
 
 // fullDisk matches the system's ENOSPC and EDQUOT in the messages of both servers.
@@ -26,7 +26,7 @@ func reasonOfSystem(message string) string {
 }
 
 // Classify returns the class of a server's error, nil for an error without a number. It
-// knows the numbers of MySQL 8 and MariaDB:
+// classifies the numbers of MySQL 8 and MariaDB:
 // https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html,
 // https://mariadb.com/kb/en/mariadb-error-code-reference/.
 func Classify(err error) *engine.Error {
@@ -54,15 +54,15 @@ func Classify(err error) *engine.Error {
 		return engine.Unavailable("connections", err, true)
 	case 1665: // every write, with READ COMMITTED and binlog_format = STATEMENT
 		return engine.Unavailable("binlog-format", err, true)
-	case 1047: // a node that is not part of its cluster
+	case 1047: // this node is not part of its cluster
 		return engine.Unavailable(engine.ReasonNotReady, err, true)
 	case 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031: // shutting down, link lost, killed, idle for too long
 		return engine.Unavailable("unavailable", err, false)
 	case 1021, 1114: // disk or table full
 		return engine.Unavailable(engine.ReasonFull, err, false)
-	case 1030, 1026: // the storage engine, or the file of a log, reports an error of the system
+	case 1030, 1026: // the storage engine or the log could not use a file: an error of the system
 		return engine.Unavailable(reasonOfSystem(e.Message), err, false)
-	case 1041: // memory
+	case 1041: // out of memory
 		return engine.Unavailable("unavailable", err, false)
 	case 1317, 1969, 3024: // interrupted, statement timeouts
 		return engine.Unavailable("interrupted", err, false)

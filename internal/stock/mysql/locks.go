@@ -18,8 +18,8 @@ func locks() locksql.Statements {
 	return locksql.Statements{Database: "mysql", Table: tableLock(), Row: &row, Session: sessionLock()}
 }
 
-// tableLock uses UTC: UNIX_TIMESTAMP(NOW()) is an hour wrong in the hour that daylight
-// saving repeats.
+// tableLock uses UTC: when daylight saving repeats an hour, UNIX_TIMESTAMP(NOW()) is an
+// hour wrong.
 func tableLock() *locksql.Table {
 	const now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
 	t := locksql.NewTable(now)
@@ -52,8 +52,8 @@ func sessionLock() *locksql.Session {
 	}
 }
 
-// pinned prepares a session with the statement begin, "" for none. Both limits apply to
-// the session, in whole seconds.
+// pinned prepares a session, by the statement begin unless it is "". Both time limits are
+// limits of the session, in whole seconds.
 func pinned(begin string) locksql.Pinned {
 	p := locksql.Pinned{
 		Prepare: func(ctx context.Context, conn *sql.Conn, ttl, wait time.Duration) (id int64, err error) {
@@ -85,7 +85,7 @@ func pinned(begin string) locksql.Pinned {
 	return p
 }
 
-// seconds rounds up to whole seconds, which the server counts in.
+// seconds rounds up to whole seconds, the unit of the server's limits.
 func seconds(d time.Duration) string {
 	return strconv.Itoa(max(1, int(math.Ceil(d.Seconds()))))
 }

@@ -67,19 +67,18 @@ func open(_ context.Context, d *engine.Dialect, rawURL string, o engine.Options)
 	var pools []*sql.DB
 	e.FailOver = func() {
 		for _, db := range pools {
-			db.SetMaxIdleConns(0) // closes them
+			db.SetMaxIdleConns(0) // closes the idle connections
 			db.SetMaxIdleConns(engine.ConnectionsMax)
 		}
 	}
 	known := &engine.Hosts{}
 	open := func(connections int, silence time.Duration) *sql.DB {
-		// The longest silence bounds statements without a context.
+		// silence is also the time limit of statements without a context.
 		db := sql.OpenDB(newConnector(config, hosts, e, known, silence, o))
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
 		db.SetConnMaxIdleTime(engine.IdleMax)
-		// A connection that is already broken cannot be closed properly, and need not
-		// be.
+		// Closing may fail for connections that are already broken. That does not matter.
 		e.OnClose(func() error { _ = db.Close(); return nil })
 		pools = append(pools, db)
 		return db
@@ -99,7 +98,7 @@ func open(_ context.Context, d *engine.Dialect, rawURL string, o engine.Options)
 	return e, nil
 }
 
-// configOf returns the driver's configuration for all hosts.
+// configOf returns the driver's configuration, which all hosts share.
 func configOf(rawURL string) (config *mysql.Config, hosts []string, err error) {
 	u, hosts, err := engine.ParseURL(rawURL, "3306")
 	if err != nil {
@@ -110,22 +109,22 @@ func configOf(rawURL string) (config *mysql.Config, hosts []string, err error) {
 	config.Passwd, _ = u.User.Password()
 	config.Net, config.Addr, config.DBName = "tcp", hosts[0], strings.TrimPrefix(u.Path, "/")
 	config.ParseTime, config.Loc = true, time.UTC
-	// One round trip for each statement; the server's character set is one in which the
-	// driver's quoting is safe.
+	// Interpolated parameters save a round trip for each statement. With this collation's
+	// character set, the driver's quoting is safe.
 	config.InterpolateParams, config.Collation = true, "utf8mb4_bin"
 	config.Timeout, config.WriteTimeout = engine.ConnectMax, engine.StatementMax
 	config.TLSConfig = u.Query().Get("tls")
 	config.ConnectionAttributes = "program_name:" + engine.ProgramName()
-	config.Logger = &mysql.NopLogger{} // every error comes back to its caller
+	config.Logger = &mysql.NopLogger{} // the caller gets every error
 	if _, err := mysql.NewConnector(config); err != nil {
 		return nil, nil, draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be used")
 	}
 	return config, hosts, nil
 }
 
-// adminSilence is the maximum silence of the server that is attributed to an audit of a
-// long log, or a wait for a lock.
+// adminSilence is how long the server may be silent on connections for changes and reads.
+// It may be auditing a long log, or waiting for a lock.
 const adminSilence = time.Minute
 
-// statementSeconds bounds the wait for a change of the schema to end.
+// statementSeconds bounds the wait for another session's change of the schema.
 const statementSeconds = 5

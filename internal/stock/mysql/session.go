@@ -8,15 +8,15 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// session is a connection with two additions. It is closed when its server reports, at
-// any statement, that another server must be written to. Its transactions end within
-// their time limit: the driver's COMMIT and ROLLBACK would wait for as long as any
+// session is a connection with two additions. It is closed when its server reports, after
+// any statement, that another server must be written to. And its transactions end within
+// their time limit. The driver's own COMMIT and ROLLBACK would wait for as long as any
 // statement of the connection may take.
 type session struct {
 	driverConn
 	// failOver closes the idle connections.
 	failOver func()
-	// left means that the connection is to be closed, not returned to its pool.
+	// left means that the connection must be closed instead of returned to its pool.
 	left bool
 }
 
@@ -48,8 +48,8 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 	return rows, s.observe(err)
 }
 
-// BeginTx implements driver.ConnBeginTx. Statements that the driver sends before BEGIN
-// affect a later transaction if this BEGIN fails.
+// BeginTx implements driver.ConnBeginTx. If BEGIN fails, the session is closed, because
+// settings that the driver sent before it would affect a later transaction.
 func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	if _, err := s.driverConn.BeginTx(ctx, o); err != nil {
 		s.left = true
@@ -59,7 +59,7 @@ func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, e
 	return &transaction{s, deadline}, nil
 }
 
-// observe marks a session to a server that must not be written to as left.
+// observe sets left if the error means that another server must be written to.
 func (s *session) observe(err error) error {
 	if e := Classify(err); e != nil && e.IsElsewhere() {
 		s.left = true
@@ -77,8 +77,8 @@ type transaction struct {
 // Commit implements driver.Tx.
 func (tx *transaction) Commit() error { return tx.end("COMMIT", commitBy(tx.deadline, time.Now())) }
 
-// commitBy returns when a COMMIT that is sent now must end. A transaction without a
-// deadline may have taken any time.
+// commitBy returns the time by which a COMMIT that is sent now must end. A transaction
+// without a deadline may have taken long, so its COMMIT gets a limit of its own.
 func commitBy(deadline, now time.Time) time.Time {
 	if deadline.IsZero() {
 		return now.Add(adminSilence)
@@ -98,7 +98,7 @@ func (tx *transaction) end(statement string, deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	_, err := tx.session.ExecContext(ctx, statement, nil)
-	if e := Classify(err); err != nil && (e == nil || e.Reason != reasonDeadlock) { // the server has rolled that one back
+	if e := Classify(err); err != nil && (e == nil || e.Reason != reasonDeadlock) { // after a deadlock, the server has rolled the transaction back
 		tx.session.left = true
 	}
 	return err

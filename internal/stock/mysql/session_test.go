@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLongChangesCommit: a change without a deadline commits however long it took, and
-// one with a deadline by then.
+// TestLongChangesCommit: a change without a deadline has time to commit, however long it
+// took. A change with a deadline must commit before the deadline.
 func TestLongChangesCommit(t *testing.T) {
 	now := time.Now()
 	require.Equal(t, now.Add(adminSilence), commitBy(time.Time{}, now))

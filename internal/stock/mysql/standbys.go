@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/stock/rulebook"
 )
 
-// readStandbys is the dialect's Standbys. Nodes of a Galera cluster that are cut off answer
-// these statements too.
+// readStandbys implements Standbys of the dialect. Its statements also work on nodes of a
+// Galera cluster that are cut off.
 func readStandbys(ctx context.Context, e *engine.Engine) (s engine.Standbys, err error) {
 	v := engine.Vitals{}
 	for _, question := range []string{
@@ -24,7 +24,7 @@ func readStandbys(ctx context.Context, e *engine.Engine) (s engine.Standbys, err
 }
 
 // standbysOf returns the state of the replication. In a cluster all nodes confirm a
-// commit, and if nodes fail the remaining ones continue, so a cluster requires no
+// commit, and the remaining nodes continue if others fail. So a cluster requires no
 // standbys.
 func standbysOf(v engine.Vitals) (s engine.Standbys) {
 	count := func(name string) int {

@@ -27,14 +27,14 @@ func statements(awards engine.Log[draw.Award]) sqltx.Words {
 	}
 }
 
-// settleRows is how many rows are used to settle, so that concurrent settles seldom
-// wait for each other.
+// settleRows is the number of rows that settle chooses from, so that concurrent calls
+// seldom wait for each other.
 const settleRows = 64
 
-// settle writes a row that nobody reads. InnoDB makes a transaction visible before its
-// log is on the disk, and waits for the disk only then: a crash between the two reverts
-// rows that others have read. A commit that wrote something waits for all of the log
-// before it.
+// settle writes a row that nobody reads. InnoDB shows a transaction to other sessions
+// before its log is on the disk, and only then waits for the disk. A crash between the
+// two reverts rows that others have read. A commit that has written something waits until
+// all of the log before it is on the disk.
 func settle() engine.Statement {
 	return engine.Statement{
 		SQL:  `INSERT INTO lock_tokens (key_id, token) VALUES (?, 1) ON DUPLICATE KEY UPDATE token = token + 1`,
@@ -42,16 +42,16 @@ func settle() engine.Statement {
 	}
 }
 
-// CommitBy returns the commit of a change, whose errors byCode classifies. A change
-// that had nothing to write settles the rows that it read.
+// CommitBy returns the function that commits a change; byCode classifies its errors. A
+// change that has written nothing settles the rows that it has read.
 func CommitBy(byCode func(error) *engine.Error) func(*sql.Conn, *sql.Tx) error {
 	return func(_ *sql.Conn, tx *sql.Tx) error {
 		return sqltx.CommitSettled(context.Background(), tx, settle(), byCode) // the transaction has the change's context
 	}
 }
 
-// insertAwards inserts with lists of values: both servers take them, and they
-// measured faster than JSON_TABLE.
+// insertAwards inserts awards by lists of values. Both servers support these, and they
+// were faster than JSON_TABLE in measurements.
 func insertAwards(awards engine.Log[draw.Award], p *urn.Plan) (all []engine.Statement) {
 	for part := range slices.Chunk(p.Awards, rowsMax) {
 		all = append(all, awards.Append(p.PoolID, p.Awards[0].At, part))
