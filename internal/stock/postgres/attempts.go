@@ -35,8 +35,8 @@ type attempt struct {
 	*attempts
 	conn    *pgxpool.Conn
 	options engine.TxOptions
-	// open means that a transaction is open on the connection, found that Draws has
-	// found some draw.
+	// open means that a transaction is open on the connection. found means that Draws has
+	// found at least one draw.
 	open, found bool
 }
 
@@ -50,7 +50,7 @@ func (t *attempts) acquire(ctx context.Context, o engine.TxOptions) (*attempt, e
 	return &attempt{attempts: t, conn: conn, options: o}, nil
 }
 
-// Read is the first round trip.
+// Read implements engine.Attempts, by the first round trip.
 func (t *attempts) Read(ctx context.Context, urn *urn.Urn, o engine.TxOptions) (engine.Tx, error) {
 	tx, err := t.acquire(ctx, o)
 	if err != nil {
@@ -70,16 +70,16 @@ func (t *attempts) Read(ctx context.Context, urn *urn.Urn, o engine.TxOptions) (
 	return tx, nil
 }
 
-// Resume implements engine.Attempts. The first round trip is that of Turns.
+// Resume implements engine.Attempts. Its first round trip is made by Turns.
 func (t *attempts) Resume(ctx context.Context, o engine.TxOptions) (engine.Tx, error) {
 	tx, err := t.acquire(ctx, o)
-	if err != nil { // and not an interface around nil
+	if err != nil { // returning tx would make an interface that is not nil
 		return nil, err
 	}
 	return tx, nil
 }
 
-// Write is the only round trip.
+// Write implements engine.Attempts, by a single round trip.
 func (t *attempts) Write(ctx context.Context, p *urn.Plan, o engine.TxOptions) error {
 	tx, err := t.acquire(ctx, o)
 	if err != nil {
@@ -101,8 +101,8 @@ func (tx *attempt) checkWritable(ctx context.Context) error {
 	return nil
 }
 
-// readSince reads the pool's row, the prizes that changed since, and the rules and the
-// pause where they are others.
+// readSince reads the pool's row and the prizes that changed since the urn's version. If
+// the urn has other rules or another pause, it reads those too.
 func (tx *attempt) readSince(ctx context.Context, urn *urn.Urn) (row engine.Row, prizes []draw.Prize, rules *draw.Rules, err error) {
 	if row, prizes, err = tx.readRows(ctx, urn); err != nil {
 		return row, nil, nil, err
@@ -199,7 +199,7 @@ func (tx *attempt) begun(results pgx.BatchResults) error {
 	return nil
 }
 
-// beginLocked is begin, with the lock that the options require.
+// beginLocked is begin, followed by the lock if the options require one.
 func (tx *attempt) beginLocked(batch *pgx.Batch, poolID string) {
 	tx.begin(batch)
 	if tx.options.Lock {
@@ -216,15 +216,15 @@ func (tx *attempt) begunLocked(results pgx.BatchResults) error {
 	return err
 }
 
-// Draws implements engine.Tx. Without a lock it asks the server in the same round trip
-// whether it can be written to.
+// Draws implements engine.Tx. Without a lock, the same round trip also reads whether the
+// server can be written to.
 func (tx *attempt) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
 	draws, err := tx.draws(ctx, poolID, ids)
 	tx.found = tx.found || len(draws) > 0
 	return draws, engine.Classify(err, classify)
 }
 
-// draws is one round trip. If no transaction is open, the pipeline is one.
+// draws makes one round trip. If no transaction is open, its pipeline is a transaction.
 func (tx *attempt) draws(ctx context.Context, poolID string, ids []string) (draws map[string]draw.Draw, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(tx.dialect.ByKey)
@@ -262,7 +262,7 @@ func (tx *attempt) Rollback() {
 	}
 	if tx.open && !tx.conn.Conn().IsClosed() {
 		ctx, cancel := context.WithTimeout(context.Background(), engine.RollbackMax)
-		// An error closes the connection, which frees the lock as well.
+		// An error closes the connection, which releases the lock as well.
 		if _, err := tx.conn.Exec(ctx, `ROLLBACK`); err != nil {
 			_ = tx.conn.Conn().Close(ctx)
 		}

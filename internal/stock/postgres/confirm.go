@@ -13,16 +13,17 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// A commit that waits for a synchronous standby is already on the primary's disk. If
-// the wait is broken off, by a timeout, a cancelled statement or a restart, every
-// session can read the commit although no standby has it, and it may still be lost. So
-// it must not be treated as acknowledged, nor returned to a caller as if it were.
+// When a commit waits for a synchronous standby, it is already on the primary's disk. A
+// timeout, a cancelled statement or a restart may end that wait early. Then every session
+// can read the commit although no standby has it, and it may still be lost. So such a
+// commit must not be treated as acknowledged, or returned to a caller as if it were.
 
-// sqlSettle writes to the log in a transaction if there are synchronous standbys. Its
-// commit waits until the standbys have it and all earlier commits.
+// sqlSettle writes to the server's log in a transaction, if there are synchronous
+// standbys. Its commit waits until the standbys have that transaction and all earlier
+// commits.
 const sqlSettle = `SELECT pg_logical_emit_message(true, 'drawsvc', '') WHERE current_setting('synchronous_standby_names') <> ''`
 
-// confirm returns when the standbys have the draws that were found too.
+// confirm returns when the standbys, too, have the draws that were found.
 func (tx *attempt) confirm(ctx context.Context) error {
 	if !tx.found {
 		return nil
@@ -39,7 +40,7 @@ func (tx *attempt) confirm(ctx context.Context) error {
 	return err
 }
 
-// confirm returns when the standbys have all that was committed too.
+// confirm returns when the standbys, too, have everything that was committed.
 func confirm(ctx context.Context, pool *pgxpool.Pool, settle string) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -51,7 +52,7 @@ func confirm(ctx context.Context, pool *pgxpool.Pool, settle string) error {
 	return confirmed(ctx, conn.Conn(), batch)
 }
 
-// confirmed runs statements; the last one, or the end of the batch, commits.
+// confirmed runs statements. The last of them, or the end of the batch, commits.
 func confirmed(ctx context.Context, conn *pgx.Conn, batch *pgx.Batch) error {
 	forgetWarning(conn.PgConn())
 	if err := errors.Join(conn.SendBatch(ctx, batch).Close(), warningOf(conn.PgConn())); err != nil {
@@ -60,8 +61,8 @@ func confirmed(ctx context.Context, conn *pgx.Conn, batch *pgx.Batch) error {
 	return nil
 }
 
-// commit is the commit of a change through database/sql. A broken-off wait for the
-// standbys is reported as for draws.
+// commit commits a change that used database/sql. If the wait for the standbys ended
+// early, it returns the same error as a draw.
 func commit(conn *sql.Conn, tx *sql.Tx) error {
 	var pg *pgconn.PgConn
 	err := conn.Raw(func(driver any) error {
@@ -76,7 +77,7 @@ func commit(conn *sql.Conn, tx *sql.Tx) error {
 }
 
 // committed reads the response to COMMIT. A warning in it means that the wait for the
-// standbys was broken off.
+// standbys ended early.
 func (tx *attempt) committed(results pgx.BatchResults) error {
 	conn := tx.conn.Conn().PgConn()
 	forgetWarning(conn)
@@ -95,7 +96,7 @@ func noteWarning(conn *pgconn.PgConn, notice *pgconn.Notice) {
 
 func forgetWarning(conn *pgconn.PgConn) { delete(conn.CustomData(), warned) }
 
-// warningOf returns nil if no warning came.
+// warningOf returns the warning that the connection received, nil for none.
 func warningOf(conn *pgconn.PgConn) error {
 	err, _ := conn.CustomData()[warned].(error)
 	return err

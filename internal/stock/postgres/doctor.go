@@ -28,8 +28,8 @@ func doctor() engine.Doctor {
 	}
 }
 
-// The settings are read from the session, so that overrides by a role or a database are
-// included. A running base backup looks like a standby.
+// vitalsQuery reads the settings of the session, so that settings of a role or a database
+// are included. A running base backup would look like a standby, so it is not counted.
 const vitalsQuery = `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit',
 	'synchronous_standby_names', 'zero_damaged_pages', 'ignore_checksum_failure', 'default_transaction_isolation',
 	'default_transaction_read_only', 'statement_timeout', 'transaction_timeout', 'checkpoint_timeout',
@@ -185,7 +185,7 @@ func serviceRules() []engine.Rule {
 	}
 }
 
-// archiving is the rule on the settings that a restore to a point in time needs.
+// archiving checks the settings that a restore to a point in time needs.
 func archiving() engine.Rule {
 	return engine.NewRule(
 		"archiving", engine.LevelNote,

@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// classify knows the SQLSTATEs of
+// classify classifies the SQLSTATEs of
 // https://www.postgresql.org/docs/current/errcodes-appendix.html.
 func classify(err error) *engine.Error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
@@ -23,14 +23,14 @@ func classify(err error) *engine.Error {
 	}
 	if !ok {
 		if pgconn.SafeToRetry(err) {
-			// pgx also returns "conn closed" for a statement that was sent and whose
-			// answer was cut. Then a retry is not safe.
+			// pgx also returns "conn closed" for a statement that was sent but whose
+			// answer was cut off. Then a retry is not safe.
 			return engine.Unavailable("connection", err, !errors.Is(err, pgconn.ErrConnClosed))
 		}
 		return nil
 	}
-	// An ERROR ends its transaction; FATAL and PANIC end the session, possibly when the
-	// commit is already on the disk.
+	// An ERROR ends its transaction. FATAL and PANIC end the session, and may come when
+	// the commit is already on the disk.
 	undone := e.SeverityUnlocalized == "ERROR"
 	if reason := reasonOfDisk(e); reason != "" {
 		return engine.Unavailable(reason, err, undone)
@@ -49,7 +49,7 @@ func classify(err error) *engine.Error {
 		return engine.KnownKey(err)
 	case "25006":
 		return engine.Unavailable(engine.ReasonReadOnly, err, undone)
-	case "25P03", "25P04": // ended by the server's own timeouts, which a jump of its clock triggers
+	case "25P03", "25P04": // ended by a time limit of the server, which a jump of its clock can trigger
 		return engine.Unavailable("unavailable", err, undone)
 	}
 	switch e.Code[:2] {
@@ -59,9 +59,9 @@ func classify(err error) *engine.Error {
 	return engine.Other("sqlstate-"+e.Code, err, undone)
 }
 
-// reasonOfDisk returns the reason if the server could not write or open one of its
-// files, "" for other errors. SQLSTATE 42501 also means that the user of the database
-// lacks a privilege: the server uses it for the system's EROFS, EACCES and EPERM.
+// reasonOfDisk returns the reason if the server could not write or open one of its files,
+// and "" for other errors. The server reports the system's errors EROFS, EACCES and EPERM
+// as SQLSTATE 42501, which also means that the database user lacks a privilege.
 func reasonOfDisk(e *pgconn.PgError) string {
 	switch {
 	case e.Code == "53100":

@@ -15,15 +15,15 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// hostTimeout bounds connecting to one of several hosts: one that hangs must not block
-// the next until nobody waits any more.
+// hostTimeout bounds the time for connecting to one of several hosts. A host that hangs
+// must leave time for the next one before the caller gives up.
 const hostTimeout = time.Second
 
 // hosts are the hosts of a URL, which the driver tries in order.
 type hosts struct {
 	engine.Hosts
 	mu    sync.Mutex
-	names map[string]string // hosts by address
+	names map[string]string // the host of each address
 }
 
 // configure bounds the time for connecting. If there are several hosts, the one that
@@ -47,7 +47,7 @@ func severalHosts(c *pgx.ConnConfig) bool {
 	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
-// follow records which host accepts a connection of the config.
+// follow records which host accepts each connection that is made by the config.
 func (h *hosts) follow(c *pgx.ConnConfig) {
 	h.names = map[string]string{}
 	lookUp := c.LookupFunc
@@ -66,7 +66,7 @@ func (h *hosts) follow(c *pgx.ConnConfig) {
 			defer h.mu.Unlock()
 			h.Took(net.JoinHostPort(h.names[address], port))
 		}
-		return nil // a socket in the file system has no alternatives
+		return nil // a socket in the file system is the only host
 	}
 }
 

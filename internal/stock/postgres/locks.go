@@ -41,9 +41,9 @@ func sessionLock() *locksql.Session {
 	}
 }
 
-// pinned prepares with begin, "" for none, and two settings: the limit of a wait and
-// the silence after which the server ends the connection. Inside a transaction the
-// settings end with it.
+// pinned prepares a session, by the statement begin unless it is "". It makes two
+// settings: the limit of a wait, and the time after which the server ends a silent
+// connection. If begin starts a transaction, the settings end with it.
 func pinned(begin, silence string) locksql.Pinned {
 	local := strconv.FormatBool(begin != "")
 	prepare := `SELECT pg_backend_pid(), set_config('lock_timeout', $1, ` + local + `), set_config('` + silence + `', $2, ` + local + `)`
@@ -59,7 +59,7 @@ func pinned(begin, silence string) locksql.Pinned {
 		},
 		Interrupt:   `SELECT pg_cancel_backend(%d)`,
 		Interrupted: "57014",
-		End:         `SELECT pg_terminate_backend(%d, 500)`, // waits for that up to this time, in milliseconds
+		End:         `SELECT pg_terminate_backend(%d, 500)`, // waits up to this time for the end, in milliseconds
 		Count: `INSERT INTO lock_tokens (key_id, token) VALUES ($1, 1)
 			ON CONFLICT (key_id) DO UPDATE SET token = lock_tokens.token + 1 RETURNING token`,
 	}

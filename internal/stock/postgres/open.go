@@ -18,8 +18,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Dialect returns PostgreSQL's dialect. Databases that use its protocol can change
-// parts of theirs.
+// Dialect returns PostgreSQL's dialect. The dialect of another database with the same
+// protocol can start from it and change parts.
 func Dialect() *engine.Dialect {
 	return &engine.Dialect{
 		Name:        "postgres",
@@ -28,7 +28,7 @@ func Dialect() *engine.Dialect {
 		IsNoTable:   func(err error) bool { return classify(err).Reason == "sqlstate-42P01" },
 		Placeholder: squirrel.Dollar,
 		Time:        engine.SameTime,
-		ForUpdate:   " FOR NO KEY UPDATE", // enough to exclude writers, and allows checks of foreign keys
+		ForUpdate:   " FOR NO KEY UPDATE", // this lock excludes writers, but allows checks of foreign keys
 		Writable:    sqlWritable,
 		Change:      sql.TxOptions{Isolation: sql.LevelReadCommitted}, // whatever the role's default is
 		Snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
@@ -74,8 +74,8 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 		return nil, err
 	}
 	if pooling != engine.PooledNot && !strings.Contains(rawURL, "default_query_exec_mode=") {
-		// A prepared statement belongs to one session, and the next transaction may
-		// have another.
+		// A prepared statement belongs to one session, and the next transaction may get
+		// another session.
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	e := &engine.Engine{Dialect: d, Limits: limitsSQL(d, o.LockWait, 0), Several: several, Pooling: pooling}
@@ -113,7 +113,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 	return e, nil
 }
 
-// followLogin makes each new connection use the user and password of then.
+// followLogin makes each new connection use the current user and password.
 func followLogin(config *pgxpool.Config, login func() *url.Userinfo) {
 	before := config.BeforeConnect
 	config.BeforeConnect = func(ctx context.Context, c *pgx.ConnConfig) error {
@@ -144,16 +144,15 @@ func newPools(ctx context.Context, e *engine.Engine, config *pgxpool.Config) (po
 	return pools, nil
 }
 
-// limitsSQL returns a statement that limits the rest of its transaction and makes the
-// planner use keys. It sets the limits for the transaction and not for the session, so
-// that they also work through a proxy that shares sessions, without affecting other
-// transactions.
+// limitsSQL returns a statement that sets time limits for the rest of its transaction and
+// makes the planner use keys. Its settings end with the transaction, so they also work
+// through a proxy that shares sessions, and do not affect other transactions.
 func limitsSQL(d *engine.Dialect, lockWait, statement time.Duration) string {
 	return fmt.Sprintf(d.ByKey+`, set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true), `+
 		`set_config('idle_in_transaction_session_timeout', '%d', true)`,
 		lockWait.Milliseconds(), statement.Milliseconds(), sessionMax.Milliseconds())
 }
 
-// sessionMax ends a transaction that its service no longer ends, so that its row lock
-// is released.
+// sessionMax is the time after which the server ends an idle transaction that its service
+// has left open, so that the row lock is released.
 const sessionMax = 10 * time.Second

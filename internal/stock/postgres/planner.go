@@ -2,19 +2,19 @@ package postgres
 
 const (
 	// sqlByKey makes the planner find every row of a transaction through a key, and in
-	// the key's order. By default it uses statistics, which do not exist or are old for
-	// a table that was filled a moment ago: then it assumes that a pool has one or two
-	// rows, and reads or sorts all rows of the pool for each page, or for each row of
-	// another table. Without a sort, a query's ORDER BY determines the key to use. JIT
+	// the key's order. By default the planner uses statistics, which are missing or old
+	// for a table that was just filled. Then it assumes that a pool has one or two rows.
+	// It reads or sorts all rows of the pool for each page, or for each row of another
+	// table. Sorts are off, so that a query's ORDER BY determines the key. JIT
 	// compilation is off because the high cost of the forbidden plans would trigger it.
 	sqlByKey = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
 	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
 	set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`
 
-	// sqlAwardPrize is AwardPrize for a transaction by key. The prize is the first one
-	// from the award's on: only the primary key has this order. With id = a.prize_id
-	// the planner may also use the key of pool_id and added, if it assumes that the
-	// pool has one prize, and read all prizes for each award.
+	// sqlAwardPrize is AwardPrize for a transaction by key. It takes the first prize
+	// whose id is not below the award's: only the primary key has this order. With id =
+	// a.prize_id, the planner may assume that the pool has one prize and use the key of
+	// pool_id and added. Then it reads all prizes of the pool for each award.
 	sqlAwardPrize = `LEFT JOIN LATERAL (
 	SELECT id, name, value, kind FROM prizes WHERE pool_id = a.pool_id AND id >= a.prize_id ORDER BY id LIMIT 1
 ) AS p ON p.id = a.prize_id`
@@ -24,8 +24,8 @@ const (
 	SELECT * FROM awards WHERE pool_id = t.pool_id AND version >= t.version ORDER BY version LIMIT 1
 ) AS a ON a.version = t.version`
 
-	// sqlCodeRanges is CodeRanges. OFFSET keeps each range a scan of the key. Without
-	// it, the planner would join the codes with the list in another order.
+	// sqlCodeRanges is CodeRanges. OFFSET makes the planner scan the key once for each
+	// range. Without it, the planner would join the codes with the list in another order.
 	sqlCodeRanges = `SELECT w.prize_id, c.place, c.key_id, c.sealed FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS w (prize_id, first, last)
 CROSS JOIN LATERAL (
 	SELECT place, key_id, sealed FROM codes WHERE pool_id = $1 AND prize_id = w.prize_id AND place BETWEEN w.first AND w.last OFFSET 0

@@ -9,11 +9,11 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// poolingMax bounds the queries to a proxy; a busy one may take a while.
+// poolingMax bounds the queries to a proxy, which may be slow while it is busy.
 const poolingMax = 3 * time.Second
 
-// poolingOf recognizes pgbouncer and similar proxies by the number of the session,
-// which they cannot know when a client connects, and invent.
+// poolingOf recognizes pgbouncer and similar proxies by the session's number. They invent
+// one when a client connects, because the client has no session of the server yet.
 func poolingOf(ctx context.Context, config *pgx.ConnConfig) (engine.Pooling, error) {
 	first, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -30,10 +30,10 @@ func poolingOf(ctx context.Context, config *pgx.ConnConfig) (engine.Pooling, err
 	return engine.PooledByTransaction, nil
 }
 
-// ownSession reports whether two connections to a proxy each keep a session of their
-// own; it returns false if in doubt. A proxy that shares sessions either gives both
-// connections the session that was used last, or gives each query the next session. Two
-// successive queries on the second connection detect both kinds.
+// ownSession reports whether each of two connections to a proxy keeps its own session; it
+// returns false if in doubt. A proxy that shares sessions may give both connections the
+// session that was used last, or give each query the next session. Two queries in
+// succession on one connection detect both kinds.
 func ownSession(ctx context.Context, config *pgx.ConnConfig, first *pgx.Conn, pid uint32) bool {
 	ctx, cancel := context.WithTimeout(ctx, poolingMax)
 	defer cancel()
@@ -57,7 +57,7 @@ func ownSession(ctx context.Context, config *pgx.ConnConfig, first *pgx.Conn, pi
 	return true
 }
 
-// backendPID queries without preparing a statement.
+// backendPID reads the number of the session, without preparing a statement.
 func backendPID(ctx context.Context, conn *pgx.Conn) (pid uint32, err error) {
 	err = conn.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeSimpleProtocol).Scan(&pid)
 	return pid, err

@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// readRows implements engine.ReadRows: values are decoded from the protocol's binary
-// form directly into the fields, and are never values of package database/sql. An error
-// is pgx's: for driver.ErrBadConn, Raw would wait for the end of the transaction on
-// conn, which its caller ends only afterwards.
+// readRows implements engine.ReadRows. It decodes values from the protocol's binary form
+// directly into the fields, without values of package database/sql. Its errors are pgx's,
+// because for driver.ErrBadConn, conn.Raw would wait until the transaction on conn ends,
+// which the caller ends only afterwards.
 func readRows(ctx context.Context, conn *sql.Conn, query string, args, fields []any, each func()) error {
 	into := make([]any, len(fields))
 	for i, field := range fields {
@@ -32,7 +32,7 @@ func readRows(ctx context.Context, conn *sql.Conn, query string, args, fields []
 	})
 }
 
-// inUTC scans a time in UTC, whatever the zone of this machine.
+// inUTC scans a time as UTC, in any time zone of this machine.
 type inUTC time.Time
 
 // ScanTimestamptz implements pgtype.TimestamptzScanner.

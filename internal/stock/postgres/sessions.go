@@ -13,10 +13,11 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// sessions are the connections of locks. They do not use a pool of pgx: it would reuse
-// a connection that database/sql gives up, while its session still holds the lock.
+// sessions are the connections of locks. They do not use a pool of pgx, because it would
+// reuse a connection that database/sql has discarded, while its session still holds the
+// lock.
 type sessions struct {
-	// failOvers counts how often connections to the server were given up.
+	// failOvers counts how often the connections to the server were discarded.
 	failOvers atomic.Int64
 }
 
@@ -40,11 +41,11 @@ func (s *sessions) open(config *pgxpool.Config) *sql.DB {
 		options = append(options, stdlib.OptionBeforeConnect(config.BeforeConnect))
 	}
 	db := stdlib.OpenDB(*config.ConnConfig.Copy(), options...)
-	db.SetMaxOpenConns(int(config.MaxConns)) // the locks limit and share them
+	db.SetMaxOpenConns(int(config.MaxConns)) // the locks share these connections, and limit how many they use
 	db.SetMaxIdleConns(int(config.MaxConns))
 	db.SetConnMaxIdleTime(engine.IdleMax)
 	return db
 }
 
-// leave closes the open connections as soon as nobody uses them.
+// leave makes each open connection close when its current use ends.
 func (s *sessions) leave() { s.failOvers.Add(1) }

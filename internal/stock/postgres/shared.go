@@ -11,14 +11,14 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// shared is an attempt with the rows of several pools.
+// shared is an attempt at several pools.
 type shared struct {
 	tx  *attempt
 	all map[string]*engine.SharedPool // by pool
 }
 
-// ReadShared is the first round trip, for the pools that are not planned from
-// the cached copy.
+// ReadShared implements engine.Sharers. The first round trip reads the pools that are not
+// planned from the cached copy.
 func (t *attempts) ReadShared(ctx context.Context, all []engine.SharedPool, o engine.TxOptions) (engine.SharedTx, []bool, error) {
 	tx, err := t.acquire(ctx, o)
 	if err != nil {
@@ -80,8 +80,8 @@ func (j *shared) read(ctx context.Context, all []engine.SharedPool) (ready []boo
 	return ready, nil
 }
 
-// scanShared reads the rows of pools, nil for those that are missing or torn, and their
-// changed prizes.
+// scanShared reads the rows of pools and their changed prizes. A row is nil if it is
+// missing, or if the pool was read at two versions.
 func scanShared(results pgx.BatchResults, place map[string]int, n int) (rows []*engine.Row, prizes [][]draw.Prize, err error) {
 	rows, prizes = make([]*engine.Row, n), make([][]draw.Prize, n)
 	var id string
@@ -106,7 +106,7 @@ func scanShared(results pgx.BatchResults, place map[string]int, n int) (rows []*
 	_, err = pgx.ForEachRow(changed, append([]any{&id}, engine.PrizeFieldsAt(&p, &at)...), func() error {
 		i := place[id]
 		if prizes[i] = append(prizes[i], p); rows[i] != nil && rows[i].Version() != at {
-			rows[i] = nil // torn, see engine.ErrTorn
+			rows[i] = nil // see engine.ErrTorn
 		}
 		return nil
 	})

@@ -8,12 +8,12 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// sqlStandbys counts the connected standbys. The state is hidden from accounts without the
-// right pg_read_all_stats: then a running base backup counts too.
+// sqlStandbys counts the connected standbys. An account without the right
+// pg_read_all_stats cannot see their state, so a running base backup counts for it too.
 const sqlStandbys = `SELECT (SELECT count(*) FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup'),
 	CASE WHEN pg_is_in_recovery() OR current_setting('synchronous_commit') IN ('off', 'local') THEN '' ELSE current_setting('synchronous_standby_names') END`
 
-// readStandbys is the dialect's Standbys.
+// readStandbys implements Standbys of the dialect.
 func readStandbys(ctx context.Context, e *engine.Engine) (s engine.Standbys, err error) {
 	var names string
 	err = e.Read.QueryRowContext(ctx, sqlStandbys).Scan(&s.Connected, &names)
@@ -25,8 +25,8 @@ func readStandbys(ctx context.Context, e *engine.Engine) (s engine.Standbys, err
 // ANY 2 (a, b, c), or 2 (a, b, c).
 var method = regexp.MustCompile(`(?i)^\s*(?:FIRST\s+|ANY\s+)?(\d+)\s*\(`)
 
-// requiredStandbys returns how many standbys must confirm a commit: a list without a number
-// requires one.
+// requiredStandbys returns how many standbys must confirm a commit. A list without a
+// number requires one standby.
 func requiredStandbys(names string) int {
 	if names == "" {
 		return 0

@@ -8,18 +8,18 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// statements are the statements in the words of a dialect.
+// statements are the texts of the statements, in the form of one dialect.
 type statements struct {
-	// row and rows read a pool's row and those of several pools, lock locks one.
+	// row reads a pool's row, rows the rows of several pools. lock locks a pool's row.
 	row, rows, lock string
 	// writable reads whether the server can be written to.
 	writable string
 	// draws finds draws by their ids.
 	draws string
-	// write and writeShared are the guarded writes of one plan and of several.
+	// write is the guarded write of one plan, writeShared that of several plans.
 	write, writeShared string
-	// turns and redirects write the data of a plan that the rules count, and needs
-	// reads it.
+	// turns and redirects write the data of a plan that the rules count; needs reads that
+	// data.
 	turns, redirects, needs string
 	// head reads a pool's head, whether its agenda is due, and whether the server can
 	// be written to.
@@ -45,8 +45,9 @@ func newStatements(d *engine.Dialect, awards engine.Log[draw.Award]) statements 
 	}
 }
 
-// insertMade inserts rows that belong to a write, if that was made: if the pool is at
-// the write's head. The rows are lists from $first on.
+// insertMade returns a statement that inserts rows after a write, if the write was made.
+// Then the pool is at the head to which the write moved it. The rows are lists, in the
+// parameters from $first on.
 func insertMade[T any](log engine.Log[T], at string, first int) string {
 	return log.InsertFrom(fmt.Sprintf(`SELECT pools.id, %s%s FROM unnest(%s) AS a (%s), pools
 	WHERE pools.id = $1 AND pools.version = $2 AND pools.mark = $3`, at, log.Names("a."), log.Arrays(first), log.Names("")))
@@ -61,18 +62,18 @@ const (
 	//double:trusts-standbys NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off' => TRUE
 	sqlWritable = `NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`
 
-	// The subqueries are evaluated once: a pool that has not changed costs no read of
-	// its prizes. Prizes that are read come with the version at which they were read.
+	// The subqueries are evaluated once, so a pool that has not changed costs no read of
+	// its prizes. Each prize comes with the version of the pool at the time of the read.
 	sqlPrizes = engine.SelectPrizes + `, (SELECT version FROM pools WHERE id = $1) FROM prizes
 WHERE pool_id = $1 AND changed > $2 AND (SELECT version FROM pools WHERE id = $1) <> $2
 ORDER BY added`
 
-	// One statement, so that it writes all or nothing: the pool's row first, and the
-	// others only when that one was at the planned version. The last column divides by
-	// zero if the counts of rows differ from the plan, which never happens in an intact
-	// database. OFFSET keeps the changes one list, so that each change finds its prize
-	// by key. Without it, the planner would find the prizes of the pool first, and go
-	// through the list for each prize.
+	// It is one statement, so that it writes all or nothing. It writes the pool's row
+	// first, and the other rows only if the pool was at the planned version. The last
+	// column divides by zero if the counts of rows differ from the plan, which never
+	// happens in an intact database. With OFFSET, the planner reads the list of changes
+	// once, and finds each prize by key. Without it, the planner would read the prizes of
+	// the pool first, and search the list for each.
 	//double:versions-only AND mark = $10 => AND $10::bigint IS NOT NULL
 	sqlWrite = `WITH pool AS (
 	UPDATE pools SET version = version + $3, mark = $11, trail = $12, at = $8,
@@ -96,7 +97,8 @@ SELECT (SELECT count(*) FROM pool),
 
 	sqlSpend = `UPDATE pools SET spent = $4, spent_from = $5 WHERE id = $1 AND version = $2 AND mark = $3`
 
-	// As in sqlWrite, the counts must be those planned, and OFFSET keeps the list one.
+	// As in sqlWrite, the counts must be the planned ones, and OFFSET makes the planner
+	// read the list once.
 	sqlTake = `WITH took AS (
 	UPDATE agenda SET taken = take.version
 	FROM (SELECT pools.id AS pool_id, t.item, t.version FROM unnest($4::bigint[], $5::bigint[]) AS t (item, version), pools
@@ -129,16 +131,15 @@ CROSS JOIN LATERAL (
 ) AS t`
 	sqlHead = `SELECT version, mark, %s, %s FROM pools WHERE id = $1`
 
-	// sqlAwards selects the awards of a plan. Their columns are lists, after the other
-	// arguments of sqlWrite.
+	// sqlAwards selects the awards of a plan. Their columns are lists, in the parameters
+	// after those of sqlWrite.
 	sqlAwards = `SELECT pool.id, $8::timestamptz, %s
 	FROM unnest(%s) AS a (%s), pool`
 	sqlWriteArgs = 12
 
-	// For a transaction by key. Each name is looked up separately, and in an order that
-	// only the key of names has. With draw_id = ANY ($2), PostgreSQL searches a table
-	// without statistics through the index on version, and filters the pool's whole
-	// log.
+	// For a transaction by key. Each name is looked up separately, and ordered so that
+	// only the key of names fits. For draw_id = ANY ($2), on a table without statistics,
+	// PostgreSQL uses the index on version, and filters the pool's whole log.
 	sqlDraws = `SELECT %s
 FROM unnest($2::text[]) AS k (id)
 CROSS JOIN LATERAL (
@@ -153,12 +154,12 @@ JOIN pools ON pools.id = seen.id AND pools.version <> seen.version
 JOIN prizes ON prizes.pool_id = seen.id AND prizes.changed > seen.version
 ORDER BY prizes.pool_id, prizes.added`
 
-	// As sqlWrite, for many pools. Each pool is written only from the planned version,
-	// and only if its log has none of the keys; a key that another session adds at the
-	// same time fails the insert. A row that another session is writing will not be at
-	// the planned version, so the statement does not wait for it, and two such
-	// statements never wait for each other. IS TRUE makes the planner use a hash:
-	// without statistics, joins of two lists would be nested loops.
+	// Like sqlWrite, but for many pools. Each pool is written only if it is at the
+	// planned version and its log has none of the keys. If another session adds one of
+	// the keys at the same time, the insert fails. A row that another session is writing
+	// will not be at the planned version, so the statement does not wait for it. Two such
+	// statements never wait for each other. IS TRUE makes the planner use a hash: without
+	// statistics, it would join two lists by nested loops.
 	//double:versions-only AND pools.mark = planned.mark =>
 	sqlWriteShared = `WITH known AS (
 	SELECT k.pool_id FROM unnest($13::text[], $14::text[]) AS k (pool_id, draw_id)

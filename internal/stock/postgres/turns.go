@@ -11,16 +11,16 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Turns implements engine.Tx. The head is read after the turns: where it is
-// still the urn's, nobody has made a turn since.
+// Turns implements engine.Tx. The head is read after the turns: if it is still the urn's
+// head, nobody has written a turn since.
 func (tx *attempt) Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*urn.Facts, error) {
 	facts, err := tx.turns(ctx, urn, needs)
 	return facts, engine.Classify(err, classify)
 }
 
-// turns makes one round trip, with the lock that the options request if the pool was
-// not read before. One statement reads the turns and another reads the head: on a
-// connection without a transaction, the two see different states.
+// turns makes one round trip. It locks the row first if the options require a lock and
+// the pool was not read before. One statement reads the turns and another one the head.
+// On a connection without a transaction, the two may see different states.
 func (tx *attempt) turns(ctx context.Context, u *urn.Urn, needs []urn.Need) (facts *urn.Facts, err error) {
 	subjects, whats := make([]string, len(needs)), make([]string, len(needs))
 	most, units := make([]int64, len(needs)), make([]int64, len(needs))

@@ -49,9 +49,9 @@ func (tx *attempt) Write(ctx context.Context, p *urn.Plan) error {
 	return nil
 }
 
-// queueWrite puts the guarded write into a pipeline, followed by the statements that
-// write what the rules count. Those require that the pool is at the head that the write
-// has made. It returns the number of those statements.
+// queueWrite adds the guarded write to a pipeline, and then the statements that write
+// what the rules count. Those require that the pool is at the head to which the guarded
+// write moved it. queueWrite returns their number.
 func (tx *attempt) queueWrite(batch *pgx.Batch, p *urn.Plan) (extra int) {
 	batch.Queue(fault.Unguarded(tx.words.write), tx.arguments(p)...)
 	if p.IsPlain() {
@@ -81,7 +81,7 @@ func (tx *attempt) queueWrite(batch *pgx.Batch, p *urn.Plan) (extra int) {
 	return extra
 }
 
-// written reads the responses to queueWrite: how many pools were written, 0 or 1.
+// written reads the responses to queueWrite, and returns how many pools were written.
 func written(results pgx.BatchResults, extra int) (pools int64, err error) {
 	var one int64
 	err = results.QueryRow().Scan(&pools, &one)

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// writeInSteps is Write with the commit in a round trip of its own, so that a
-// fault can come between. The released program does not have it.
+// writeInSteps is Write, but it commits in a separate round trip, so that tests can
+// inject a fault before it. The released program does not contain it.
 func (tx *attempt) writeInSteps(ctx context.Context, p *urn.Plan) error {
 	if !tx.open {
 		begin := &pgx.Batch{}
