@@ -16,8 +16,8 @@ import (
 // AdviceRestore is the advice for files that are refused.
 const AdviceRestore = "restore a backup with `drawsvc restore FILE`, or put back the files that belong together"
 
-// admit refuses the files of a database that may be a mixture of two states, before
-// anything that could write opens them.
+// admit refuses files that may be a mixture of two states of the database. Call it before
+// anything that could write opens the files.
 func admit(ctx context.Context, path string, o engine.Options) error {
 	verdict, reason, err := sqlitefile.Inspect(path)
 	switch {
@@ -39,7 +39,7 @@ func admit(ctx context.Context, path string, o engine.Options) error {
 	}
 	level := slog.LevelInfo
 	if late.Stop() {
-		level = slog.LevelDebug // nobody has waited
+		level = slog.LevelDebug // fast enough that the log need not explain a wait
 	}
 	log.Log(ctx, level, "the database file was examined and is in order", "took", time.Since(began).Round(time.Millisecond).String())
 	return nil
@@ -49,8 +49,8 @@ func admit(ctx context.Context, path string, o engine.Options) error {
 // takes so long.
 const examineQuick = time.Second
 
-// CheckStructure makes SQLite check every page and every index. Memory for pages makes
-// it several times as fast.
+// CheckStructure makes SQLite check every page and every index. It gives SQLite memory
+// for pages, which makes the check several times as fast.
 func CheckStructure(ctx context.Context, db *sql.DB) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {

@@ -15,19 +15,19 @@ import (
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-// backupStep is how many pages are copied at a time: 8 MiB of them.
+// backupStep is the number of pages that are copied at a time; together they have 8 MiB.
 const backupStep = 2000
 
-// Copy copies one state of a database to a file that is empty, or does not exist. If that
-// file's disk is full, the error is syscall.ENOSPC.
+// Copy copies one state of a database to a file that is empty or does not exist. If the
+// disk of that file is full, the error is syscall.ENOSPC.
 func Copy(ctx context.Context, from *sql.DB, path string) (err error) {
 	conn, err := from.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }() // returns to the pool
-	// The copy has the state of this transaction. Otherwise the copy would restart at
-	// every write.
+	// The copy gets the state of this transaction. Without it, every write would restart
+	// the copy.
 	if _, err := conn.ExecContext(ctx, `BEGIN`); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func Copy(ctx context.Context, from *sql.DB, path string) (err error) {
 		if !ok {
 			return errors.New("sqlite: the driver cannot make backups")
 		}
-		// The copy is flushed at the end, and is not valid before that.
+		// The copy is flushed at the end, and is not used before that.
 		b, err := source.NewBackup(uri(path, "_pragma=journal_mode(OFF)", "_pragma=synchronous(OFF)"))
 		if err != nil {
 			return err
@@ -55,14 +55,14 @@ func Copy(ctx context.Context, from *sql.DB, path string) (err error) {
 				more, err = b.Step(backupStep)
 			}
 		}
-		if err = errors.Join(err, b.Finish()); isFull(err) { // of the copy's disk: the source is only read
+		if err = errors.Join(err, b.Finish()); isFull(err) { // the disk of the copy, because the source is only read
 			return &fs.PathError{Op: "write", Path: path, Err: syscall.ENOSPC}
 		}
 		return err
 	})
 }
 
-// Seal makes a copy an independent file and checks its pages: an error is useful only
+// Seal makes a copy an independent file and checks its pages: a defect must be found
 // before the backup is needed.
 func Seal(ctx context.Context, path string) (err error) {
 	if err := sqlitefile.Seal(path); err != nil {
@@ -105,8 +105,8 @@ func CheckBackup(path, file string) error {
 	return nil
 }
 
-// CopyBackup copies a backup, with its WAL if there is one. Without a WAL, nothing is
-// created beside the backup, whose folder may be read-only.
+// CopyBackup copies a backup, with its WAL if it has one. If it has none, no file is
+// created beside the backup, because the folder may be read-only.
 func CopyBackup(ctx context.Context, file, part string) (err error) {
 	setting := "immutable=1"
 	if sqlitefile.HasWAL(file) {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// turnWait is the pause between turns that cannot end because a reader uses an old
-// state of the database for long.
+// turnWait is the pause between turns that cannot end, because a reader uses an old state
+// of the database for a long time.
 const turnWait = 200 * time.Millisecond
 
-// turnWhenFull turns whenever the WAL has grown enough, until ctx ends.
+// turnWhenFull makes a turn whenever the WAL has grown enough, until ctx ends.
 func (g *guard) turnWhenFull(ctx context.Context, db *sql.DB) {
 	for {
 		select {
@@ -23,7 +23,7 @@ func (g *guard) turnWhenFull(ctx context.Context, db *sql.DB) {
 		}
 		done, err := g.turn(ctx, db)
 		if err != nil && ctx.Err() == nil && g.stopped.Load() == nil {
-			_ = g.classify(err) // stops at damage
+			_ = g.classify(err) // this stops the store if the file is damaged
 			g.log.Warn("the WAL could not be copied into the database file; it grows", "error", err)
 		}
 		if done {
@@ -37,10 +37,10 @@ func (g *guard) turnWhenFull(ctx context.Context, db *sql.DB) {
 	}
 }
 
-// turn copies the WAL to the file and begins a new generation of it, between two
-// changes of the file's id: see package sqlitefile. It uses the only connection that
-// writes, so that nothing is written at the same time. done is false if a reader still
-// uses an older state: then the generation continues.
+// turn copies the WAL to the file and begins a new generation of the WAL. It changes the
+// file's id before and after that: see package sqlitefile. It uses the only connection
+// that writes, so that nothing is written at the same time. done is false if a reader
+// still uses an older state. Then the current generation continues.
 func (g *guard) turn(ctx context.Context, db *sql.DB) (done bool, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (g *guard) turn(ctx context.Context, db *sql.DB) (done bool, err error) {
 // state still need. done means that the whole WAL is copied.
 func (g *guard) checkpoint(ctx context.Context, conn *sql.Conn) (done bool, err error) {
 	if err := g.writable(); err != nil {
-		return false, err // it may be another file by now
+		return false, err // the file at the path may be another one by now
 	}
 	var busy, frames, copied int64
 	err = conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(PASSIVE)`).Scan(&busy, &frames, &copied)

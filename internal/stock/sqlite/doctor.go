@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-// doctor needs no query for the clock, and none for synchronous: the service sets that
-// for its own connection.
+// doctor returns the check-up of a file. It needs no query for the clock, which is this
+// machine's, and none for synchronous, which the service sets for its own connection.
 func doctor() engine.Doctor {
 	return engine.Doctor{Vitals: readVitals, Rules: doctorRules}
 }
@@ -45,8 +45,8 @@ func readVitals(ctx context.Context, e *engine.Engine, _ []string) (v engine.Vit
 	return v, nil
 }
 
-// inspections is how often files must be found not to belong together. While a service
-// copies the WAL, this may be found once by mistake.
+// inspections is how many times in a row the WAL must be found not to belong to its file.
+// While a service copies the WAL, one inspection may find that by mistake.
 const inspections = 3
 
 // foreignWAL returns why the WAL does not belong to the file, "" if it does.
@@ -61,7 +61,7 @@ func foreignWAL(path string) (reason string, err error) {
 	return reason, nil
 }
 
-// unwritable returns why no file can be created in a folder, "" if one can.
+// unwritable returns why this account cannot create files in a folder, "" if it can.
 func unwritable(folder string) string {
 	file, err := os.CreateTemp(folder, ".drawsvc-doctor-*")
 	if err != nil {

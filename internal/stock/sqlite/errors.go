@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// classify knows the codes of https://www.sqlite.org/rescode.html.
+// classify classifies the codes of https://www.sqlite.org/rescode.html.
 func classify(err error) *engine.Error {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
@@ -19,13 +19,13 @@ func classify(err error) *engine.Error {
 	switch e.Code() {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
 		return engine.KnownKey(err)
-	case sqlite3.SQLITE_CONSTRAINT_COMMITHOOK: // the guard
+	case sqlite3.SQLITE_CONSTRAINT_COMMITHOOK: // the guard refused the commit
 		return engine.Unavailable(reasonStopped, err, true)
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return engine.Conflict(engine.ReasonLockWait, err)
-	case sqlite3.SQLITE_FULL: // the disk had no space for the frames of the commit
+	case sqlite3.SQLITE_FULL: // the disk had no space for the commit
 		return engine.Unavailable(engine.ReasonFull, err, true)
 	case sqlite3.SQLITE_IOERR:
 		return engine.Unavailable(engine.ReasonIO, err, false)
@@ -39,7 +39,7 @@ func classify(err error) *engine.Error {
 	return engine.Other(fmt.Sprintf("sqlite-%d", e.Code()), err, false)
 }
 
-// IsDamaged reports whether an error is that of a damaged file.
+// IsDamaged reports whether an error means that the file is damaged.
 func IsDamaged(err error) bool {
 	e := classify(err)
 	return e != nil && e.Reason == reasonDamaged

@@ -1,6 +1,6 @@
 package sqlite
 
-// The kinds of file system that a check-up distinguishes.
+// The kinds of file systems that a check-up distinguishes.
 const (
 	fileSystemFUSE   = "FUSE"
 	fileSystemMemory = "tmpfs"
@@ -8,8 +8,8 @@ const (
 
 func networkFileSystems() []string { return []string{"NFS", "SMB", "9P", "AFS", "Ceph", "Coda", "NCP"} }
 
-// fileSystemName returns the name of a file system by its number from statfs(2), "" for
-// a number without a rule.
+// fileSystemName returns the name of a file system from its number in statfs(2), or "" if
+// no rule needs it.
 func fileSystemName(magic uint32) string {
 	return map[uint32]string{
 		0x6969:     "NFS",

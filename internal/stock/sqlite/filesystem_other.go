@@ -2,8 +2,8 @@
 
 package sqlite
 
-// fileSystem returns "" on other systems: the numbers are Linux's.
+// fileSystem returns "" because the numbers exist only on Linux.
 func fileSystem(string) string { return "" }
 
-// unwritableFile returns "" on other systems: there the service finds out when it starts.
+// unwritableFile returns "": on these systems only the start of the service finds out.
 func unwritableFile(string) string { return "" }

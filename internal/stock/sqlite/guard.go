@@ -14,22 +14,23 @@ import (
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-// guard checks every write to an embedded database. It stops the store permanently if
-// the file is damaged, or is no longer the one at its path: an acknowledged write might
-// otherwise not be in any file.
+// guard checks every write to an embedded database. It stops the store permanently if the
+// file is damaged, or not the file at its path any more. Otherwise an acknowledged write
+// might not be in any file.
 type guard struct {
 	file *sqlitefile.File
 	log  *slog.Logger
-	// stopped is why nothing is read or written any more, nil before that.
+	// stopped is the reason why nothing is read or written any more, nil if the store
+	// works.
 	stopped atomic.Pointer[engine.Error]
-	// full requests a turn, when the WAL holds framesMax pages.
+	// full requests a turn because the WAL holds framesMax pages.
 	full      chan struct{}
 	framesMax int64
-	// end ends the goroutine that turns, and waits for it.
+	// end ends the goroutine that makes the turns, and waits until it has ended.
 	end func()
-	// anchor is an additional connection that reads. While it is open, SQLite does not
-	// copy the WAL to the file when the others are closed. It stays open if the store
-	// has stopped: the file may be another database by then.
+	// anchor is an additional connection that has read. While it is open, SQLite does not
+	// copy the WAL to the file when the other connections are closed. If the store has
+	// stopped, anchor stays open, because the file may be another database by then.
 	anchor driver.Conn
 }
 
@@ -37,14 +38,15 @@ type guard struct {
 const (
 	reasonDamaged = "damaged"
 	reasonMoved   = "moved"
-	// reasonStopped is the reason of everything that comes afterwards.
+	// reasonStopped is the reason of every refusal after the store has stopped.
 	reasonStopped = "stopped"
 )
 
 // usable returns nil, or an *Error if the store has stopped.
 func (g *guard) usable() error { return g.unless(g.file.Moved) }
 
-// writable is usable for the one connection that may write; nobody else may call it.
+// writable is usable for the one connection that writes. Only that connection may call
+// it.
 func (g *guard) writable() error { return g.unless(g.file.Writable) }
 
 // unless stops the store if check fails.
@@ -96,7 +98,7 @@ func (g *guard) watch(conn driver.Conn) error {
 	commits := 0
 	hooks.RegisterCommitHook(func() int32 {
 		if g.writable() != nil {
-			return 1 // SQLite rolls back
+			return 1 // makes SQLite roll back
 		}
 		commits++
 		if commits%fullEvery == 0 && g.file.Holds(g.framesMax) {
@@ -110,14 +112,14 @@ func (g *guard) watch(conn driver.Conn) error {
 	return nil
 }
 
-// begin opens the database and begins a generation of its WAL; from then on, the file
-// is watched.
+// begin opens the database and begins a generation of its WAL. From then on, every commit
+// is checked.
 func (g *guard) begin(ctx context.Context, db *sql.DB, path string) (err error) {
 	if err := db.PingContext(ctx); err != nil {
 		return err
 	}
 	if _, err := g.turn(ctx, db); err != nil {
-		_ = g.classify(err) // records damage for the next start
+		_ = g.classify(err) // records damage, if there is any, for the next start
 		return err
 	}
 	if err := g.file.Opened(); err != nil {
@@ -136,7 +138,7 @@ func (g *guard) begin(ctx context.Context, db *sql.DB, path string) (err error) 
 	return nil
 }
 
-// openAnchor opens a connection that has read.
+// openAnchor opens the connection anchor and reads once.
 func openAnchor(ctx context.Context, path string) (driver.Conn, error) {
 	connector, err := sqlite.NewConnector(uri(path, "_pragma=query_only(1)"))
 	if err != nil {
@@ -156,8 +158,8 @@ func openAnchor(ctx context.Context, path string) (driver.Conn, error) {
 	return conn, nil
 }
 
-// closeWriter closes the connection that writes, last of all, so that SQLite copies the
-// WAL to the file and removes it.
+// closeWriter closes the connection that writes, after all others, so that SQLite copies
+// the WAL to the file and removes it.
 func (g *guard) closeWriter(db *sql.DB) error {
 	if g.end != nil {
 		g.end()
@@ -171,7 +173,7 @@ func (g *guard) closeWriter(db *sql.DB) error {
 // close releases the file.
 func (g *guard) close() error { return g.file.Close(g.stopped.Load() == nil) }
 
-// lockAdmitted takes the file exclusively for this process, if it can be served.
+// lockAdmitted locks the file exclusively for this process, if admit accepts the file.
 func lockAdmitted(ctx context.Context, path string, o engine.Options) (*sqlitefile.File, error) {
 	file, err := Lock(path)
 	if err != nil {

@@ -29,7 +29,7 @@ func Dialect() *engine.Dialect {
 		Name:        "sqlite",
 		Open:        open,
 		ByCode:      classify,
-		IsNoTable:   func(err error) bool { return classify(err).Reason == "sqlite-1" }, // has no finer code
+		IsNoTable:   func(err error) bool { return classify(err).Reason == "sqlite-1" }, // has no code of its own
 		Placeholder: squirrel.Question,
 		Time:        func(t time.Time) any { return t.Format(engine.TimeText) },
 		ForUpdate:   "",     // BEGIN IMMEDIATE locks the whole file
@@ -48,8 +48,8 @@ func Dialect() *engine.Dialect {
 }
 
 // open opens one connection that writes and some that read. This process has the file
-// exclusively: a second writer would only wait, and its draws would contend without
-// need.
+// exclusively. A second writer would not help: it would wait for the first, and their
+// draws would conflict.
 func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Options) (*engine.Engine, error) {
 	path, err := Path(rawURL)
 	if err != nil {
@@ -80,17 +80,17 @@ func serve(ctx context.Context, e *engine.Engine, path string, o engine.Options)
 	}
 	g := &guard{file: file, log: o.Log, full: make(chan struct{}, 1), framesMax: int64(o.WALPages)}
 	e.OnClose(g.close)
-	// IMMEDIATE, because otherwise a transaction that reads before it writes would get
-	// BUSY at once, however long its timeout is. FULL: a commit is on the disk before
-	// it is answered; NORMAL loses the last commits at power loss. The WAL is copied to
-	// the file by turns, and not by SQLite itself.
+	// IMMEDIATE: otherwise a transaction that reads before it writes would get BUSY at
+	// once, however long its timeout is. FULL: a commit is on the disk before it is
+	// answered, while NORMAL loses the last commits at power loss. Turns copy the WAL to
+	// the file, so SQLite itself must not.
 	e.Write, err = connect(path, 1, o, g.watch, "_txlock=immediate",
 		"_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=wal_autocheckpoint(0)")
 	if err != nil {
 		return err
 	}
 	e.OnClose(func() error { return g.closeWriter(e.Write) })
-	if err := g.begin(ctx, e.Write, path); err != nil { // creates the file, before the first reader needs it
+	if err := g.begin(ctx, e.Write, path); err != nil { // this creates the file, before a reader needs it
 		return err
 	}
 	for _, pool := range []struct {
@@ -108,7 +108,7 @@ func serve(ctx context.Context, e *engine.Engine, path string, o engine.Options)
 	return nil
 }
 
-// Path returns the path of the file that a URL sqlite:PATH names. Error:
+// Path returns the path of the file from a URL of the form sqlite:PATH. Error:
 // CodeInvalidRequest.
 func Path(rawURL string) (string, error) {
 	path := strings.TrimPrefix(rawURL, "sqlite:")
@@ -118,7 +118,7 @@ func Path(rawURL string) (string, error) {
 	return path, nil
 }
 
-// read opens connections that change nothing, whether or not a service runs on the same
+// read opens connections that change nothing, whether or not a service uses the same
 // file. A connection that may write would copy an existing WAL to the file when it is
 // closed, even if the WAL does not belong to the file.
 func read(e *engine.Engine, path string, o engine.Options) (err error) {
@@ -145,10 +145,10 @@ func read(e *engine.Engine, path string, o engine.Options) (err error) {
 	return nil
 }
 
-// connect creates a pool of connections; prepare, if set, prepares each connection when
-// it is opened.
+// connect creates a pool of connections. If prepare is set, it is called for each new
+// connection.
 func connect(path string, connections int, o engine.Options, prepare func(driver.Conn) error, settings ...string) (*sql.DB, error) {
-	// A statement that waits here waits for another process.
+	// Only another process can make a statement wait here.
 	settings = append(settings, fmt.Sprintf("_pragma=busy_timeout(%d)", o.LockWait.Milliseconds()), "_pragma=foreign_keys(1)")
 	c, err := sqlite.NewConnector(uri(path, settings...))
 	if err != nil {
@@ -163,7 +163,7 @@ func connect(path string, connections int, o engine.Options, prepare func(driver
 	return db, nil
 }
 
-// uri returns SQLite's URI of a path with settings.
+// uri returns the URI of a path, with settings, in the form that SQLite reads.
 func uri(path string, settings ...string) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: strings.Join(settings, "&")}
 	return u.String()

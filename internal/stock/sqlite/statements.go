@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// insertRows is the number of awards in one INSERT with VALUES. The rest of a batch
-	// is passed as JSON, so that one statement serves any number of awards.
+	// insertRows is the number of awards in one INSERT with VALUES. The other awards of a
+	// batch are passed as JSON, because one such statement inserts any number of awards.
 	insertRows = 16
 
-	// One prize per statement: a join with a list of prizes is not faster, and the
-	// planner would choose which side is searched for each row of the other.
+	// One statement for each prize. A join with a list of prizes is not faster. The
+	// planner could choose to search the list for each prize of the pool.
 	sqlRaise = `UPDATE prizes SET issued = issued + ?, changed = ? WHERE pool_id = ? AND id = ?`
 )
 
-// statements returns a small set of statements, whatever the size of a batch, so that
-// each can be prepared once.
+// statements returns a small set of statements that serves batches of any size, so that
+// each statement can be prepared once.
 func statements(d *engine.Dialect, awards engine.Log[draw.Award]) sqltx.Words {
 	values := make([]string, len(awards.Columns))
 	for i := range values {
@@ -65,8 +65,8 @@ func raisePrizes(p *urn.Plan) []engine.Statement {
 	return statements
 }
 
-// findDraws lists the draws by name. In a join with a list the planner, which has no
-// statistics, would read the pool's whole log for each draw.
+// findDraws selects the draws by a list of names. In a join with such a list the planner,
+// which has no statistics, would read the pool's whole log for each draw.
 func findDraws(awards engine.Log[draw.Award], poolID string, ids []string) engine.Statement {
 	return engine.Statement{
 		SQL: `SELECT ` + engine.ReadAwards(awards) + ` FROM awards AS a ` + engine.AwardPrize + `
