@@ -30,21 +30,23 @@ var ErrInUse = errors.New("the database file is in use by another process: stop 
 type File struct {
 	path string
 	lock *flock.Flock
-	// database and wal are the open files, nil before Opened. They are read, and closed
-	// after everything else: closing the database file drops SQLite's own locks.
+	// database and wal are the open files, nil before Opened. They are only read. They
+	// are closed after everything else, because closing the database file drops SQLite's
+	// own locks.
 	database, wal         *os.File
 	databaseInfo, walInfo os.FileInfo
-	// base is the header of the database file until the next turn.
+	// base is the header that the database file keeps until the next turn.
 	base header
 }
 
 // Path returns the path of the database file, without links.
 func (f *File) Path() string { return f.path }
 
-// Lock takes the file at path, which need not exist yet, exclusively for this process,
-// and finishes a replacement that was interrupted. The lock is on a separate file
-// beside it, which is not a link: closing any descriptor of the database file would
-// drop SQLite's own locks. Errors: [ErrInUse], and those of files.
+// Lock locks the file at path, which need not exist yet, exclusively for this process. It
+// also completes a replacement that was interrupted. The lock is on a separate file
+// beside the database, because closing any descriptor of the database file would drop
+// SQLite's own locks. That separate file must not be a link. Errors: [ErrInUse], and
+// those of files.
 func Lock(path string) (*File, error) {
 	f := &File{path: realPath(path)}
 	f.lock = flock.New(f.path+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDONLY|noFollow))
@@ -61,7 +63,7 @@ func Lock(path string) (*File, error) {
 	return f, nil
 }
 
-// realPath follows links, so that a file has one lock whichever name is used for it.
+// realPath follows links, so that a file with several names has only one lock.
 func realPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -69,8 +71,8 @@ func realPath(path string) string {
 	return path
 }
 
-// Opened records that the database is open and that its WAL has begun a generation.
-// From then on f detects that the files were replaced. Nobody else may use f meanwhile.
+// Opened records that the database is open and that its WAL has begun a generation. From
+// then on f detects that the files were replaced. During the call nobody else may use f.
 func (f *File) Opened() (err error) {
 	if f.database, err = os.Open(f.path); err != nil {
 		return err
@@ -90,8 +92,7 @@ func (f *File) Opened() (err error) {
 	return f.write(noteOpen)
 }
 
-// Turned records that the caller, which is the only writer, has copied the WAL to the
-// file.
+// Turned records that the WAL was copied to the file. The caller must be the only writer.
 func (f *File) Turned() error {
 	if f.database == nil {
 		return nil
@@ -100,12 +101,12 @@ func (f *File) Turned() error {
 	return err
 }
 
-// Moved returns nil as long as the open file is the one at its path. It takes a
+// Moved returns nil as long as the open file is the file at its path. It takes a
 // microsecond.
 func (f *File) Moved() error { return isAt(f.path, f.databaseInfo) }
 
-// Writable returns nil as long as the open file and WAL are the ones at their path, and
-// the header of the file equals the header after the last turn or the one in its WAL.
+// Writable returns nil as long as the open file and WAL are the files at their paths. The
+// file's header must also be the one after the last turn, or one that its WAL contains.
 // Only the writer may call it.
 func (f *File) Writable() error {
 	if f.database == nil {
@@ -121,8 +122,8 @@ func (f *File) Writable() error {
 	if now == f.base {
 		return nil
 	}
-	// Another program may have copied the WAL to the file, as some backup tools do.
-	// That can be recognized only while this process's generation lasts.
+	// Another program, for example a backup tool, may have copied the WAL to the file.
+	// That can be recognized only if this process began the generation.
 	generation, err := readGeneration(f.path + walSuffix)
 	if err != nil {
 		return err
@@ -151,7 +152,7 @@ func isAt(path string, opened os.FileInfo) error {
 	return nil
 }
 
-// Holds reports whether the generation has at least n frames.
+// Holds reports whether the current generation has at least n frames.
 func (f *File) Holds(n int64) bool {
 	all, ok, err := openFrames(f.wal)
 	if err != nil || !ok {
@@ -164,8 +165,9 @@ func (f *File) Holds(n int64) bool {
 // Damaged records, for the next start, that the file was found to be damaged.
 func (f *File) Damaged() error { return f.write(noteDamaged) }
 
-// Close releases the file once all connections to it are closed. With asIs it records
-// which file was closed, so that the next start recognizes it. It is the last call.
+// Close releases the file, after all connections to it are closed. If asIs is set, it
+// records the header of the closed file, so that the next start recognizes the file. No
+// method may be called after it.
 func (f *File) Close(asIs bool) error {
 	var errs []error
 	for _, open := range []*os.File{f.database, f.wal} {
@@ -186,13 +188,13 @@ func (f *File) noteClosed() error {
 		return err
 	}
 	if wal, err := readGeneration(f.path + walSuffix); err != nil || wal != nil {
-		return err // another process still reads the file; the WAL shows to which file it belongs
+		return err // the WAL is still there because another process reads the file; it identifies the file
 	}
 	return f.write(noteClosed(file))
 }
 
-// The notes are the content of the lock's file, one line. If a note is lost, the file
-// is in doubt.
+// The notes are one line each, the content of the lock's file. If the note is lost, the
+// database file is in doubt.
 const (
 	noteOpen    = "open\n"
 	noteDamaged = "damaged\n"
@@ -219,8 +221,8 @@ func HasWAL(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// Interrupted reports whether a replacement of the file at path was interrupted and is
-// to be finished.
+// Interrupted reports whether a replacement of the file at path was interrupted and must
+// be completed.
 func Interrupted(path string) bool {
 	_, err := os.Lstat(realPath(path) + readySuffix)
 	return err == nil

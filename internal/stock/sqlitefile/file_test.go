@@ -47,7 +47,7 @@ func move(t *testing.T, from, to string, suffixes ...string) {
 	}
 }
 
-// textIn reads the content of a database, as a process that finds it would.
+// textIn reads the content of a database, like a process that opens it after a crash.
 func textIn(t *testing.T, path string) (text string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -147,9 +147,9 @@ func TestSealedFileBelongsToNoWAL(t *testing.T) {
 	require.Error(t, Seal(copied+"-wal"), "no database")
 }
 
-// TestReplaceEndsAnywhere: a replacement that is interrupted after any step leaves
-// either the old database with its WAL or the new one. The next process that locks the
-// database completes any rest.
+// TestReplaceEndsAnywhere: a replacement that is interrupted after any step leaves either
+// the old database with its WAL or the new database. The next process that locks the
+// database completes the remaining steps.
 func TestReplaceEndsAnywhere(t *testing.T) {
 	t.Parallel()
 	source, backup := filepath.Join(t.TempDir(), "d.db"), filepath.Join(t.TempDir(), "b.db")
@@ -191,9 +191,9 @@ func TestReplaceEndsAnywhere(t *testing.T) {
 	require.Positive(t, came["new"])
 }
 
-// TestReplaceCondemnsARename: without the moment at which a replacement takes effect, a
-// rename that is broken off leaves the new file beside the old WAL. Inspect detects
-// that, and SQLite by itself does not.
+// TestReplaceCondemnsARename: a plain rename, which has no moment at which the
+// replacement takes effect, may be interrupted. Then the new file is beside the old WAL.
+// Inspect detects that, and SQLite itself does not.
 func TestReplaceCondemnsARename(t *testing.T) {
 	t.Parallel()
 	source, backup := filepath.Join(t.TempDir(), "d.db"), filepath.Join(t.TempDir(), "b.db")

@@ -26,7 +26,7 @@ type header [headerSize]byte
 
 func (h *header) id() uint32 { return binary.BigEndian.Uint32(h[idAt:]) }
 
-// follows reports whether h differs from base only by the change of the id by one.
+// follows reports whether h differs from base only in the id, which is one higher.
 func (h *header) follows(base *header) bool {
 	return h.id() == base.id()+1 && h.withoutID() == base.withoutID()
 }
@@ -40,8 +40,8 @@ func (h *header) withoutID() header {
 	return rest
 }
 
-// readHeader reads the header of a file; nil for a missing or an empty file. A shorter
-// file is filled up with zeros.
+// readHeader reads the header of a file. It returns nil for a missing or an empty file,
+// and fills up a shorter file with zeros.
 func readHeader(path string) (*header, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// inheritOwner gives a file the owner of the database or, if that does not exist yet,
-// of its folder. Only root can change owners, and only root needs to, because it
-// restores a file for another account.
+// inheritOwner gives a file the owner of the database, or the owner of its folder if the
+// database does not exist yet. Only root can change owners, and only root needs to: it
+// may restore a file for another account.
 func inheritOwner(database, file string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -30,6 +30,6 @@ func inheritOwner(database, file string) error {
 	return nil
 }
 
-// noFollow makes opening a link fail: its target would be created with the rights of
-// the service.
+// noFollow makes the opening of a link fail: the link's target would be created with the
+// rights of the service.
 const noFollow = syscall.O_NOFOLLOW

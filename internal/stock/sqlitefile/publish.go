@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 )
 
-// The journal modes that a header names.
+// The journal modes that a header can name.
 const (
 	journalRollback = 1
 	journalWAL      = 2
 )
 
-// Seal turns a closed copy of a database into an independent file, which is readable
-// without a WAL and has an id that is in no WAL.
+// Seal turns a closed copy of a database into an independent file. The file is readable
+// without a WAL, and has an id that no WAL contains.
 func Seal(path string) error { return stamp(path, journalRollback) }
 
 // Publish flushes a closed file to the disk, renames it to path, and never replaces an
@@ -33,7 +33,7 @@ func Publish(part, path string) error {
 }
 
 // Taken returns the first existing file that prevents a new database at path, "" for
-// none. A WAL or a journal counts too, because SQLite would use it for the new
+// none. A WAL or a journal also prevents it, because SQLite would apply it to the new
 // database.
 func Taken(path string) string {
 	for _, suffix := range append([]string{""}, besides()...) {
@@ -53,16 +53,16 @@ func moveNew(from, to string) error {
 	if errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// A file system without hard links, such as FAT.
+	// For a file system without hard links, such as FAT.
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err, fs.ErrExist)
 	}
 	return os.Rename(from, to)
 }
 
-// stamp gives a closed file a journal mode and a new, even id, which is in no WAL. It
-// changes the bytes of the header directly, because SQLite would create a journal
-// beside the file, which must not have its final name yet.
+// stamp gives a closed file a journal mode and a new, even id, which no WAL contains. It
+// changes the bytes of the header directly. SQLite would create a journal beside the
+// file, while the file does not have its final name yet.
 func stamp(path string, journal byte) (err error) {
 	h, err := readHeader(path)
 	if err != nil {

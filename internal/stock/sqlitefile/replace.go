@@ -7,17 +7,17 @@ import (
 	"path/filepath"
 )
 
-// A replacement is written to a file beside the database. It takes effect when that
-// file is complete and renamed to end with readySuffix. If the process is interrupted
-// after that, the next process that locks the database completes the replacement.
+// A replacement is written to a file beside the database. It takes effect when that file
+// is complete and gets the suffix readySuffix by a rename. If the process is interrupted
+// after the rename, the next process that locks the database completes the replacement.
 // Before the rename, the old database is unchanged.
 const (
 	partSuffix  = "-restore-part"
 	readySuffix = "-restore-ready"
 )
 
-// Part creates an empty file, only for its owner, and returns its path: the content of
-// that file will replace the database.
+// Part creates an empty file that only its owner can use, and returns its path. The
+// content of that file will replace the database.
 func (f *File) Part() (string, error) {
 	if err := f.removePart(); err != nil {
 		return "", err
@@ -31,8 +31,8 @@ func (f *File) Part() (string, error) {
 
 func (f *File) removePart() error { return removeAll(f.path+partSuffix, append(besides(), "")...) }
 
-// Replace replaces the database by the file at Part. It takes effect as a whole or not
-// at all, also if the process or the machine dies.
+// Replace replaces the database by the file at Part. It takes effect completely or not at
+// all, even if the process or the machine fails.
 func (f *File) Replace() error {
 	for _, step := range f.replacement() {
 		if err := step(); err != nil {
@@ -53,12 +53,12 @@ func (f *File) replacement() []func() error {
 	}, f.finishing()...)
 }
 
-// finishing returns the steps from a complete file at readySuffix to the database.
+// finishing returns the steps that make the complete file at readySuffix the database.
 func (f *File) finishing() []func() error {
 	return []func() error{
 		func() error { return Sync(filepath.Dir(f.path)) },
 		func() error { return removeAll(f.path, besides()...) },
-		func() error { return Sync(filepath.Dir(f.path)) }, // otherwise the new file could meet the old WAL after a loss of power
+		func() error { return Sync(filepath.Dir(f.path)) }, // otherwise a loss of power could leave the new file beside the old WAL
 		func() error {
 			file, err := readHeader(f.path + readySuffix)
 			if err != nil {
@@ -74,8 +74,8 @@ func (f *File) finishing() []func() error {
 	}
 }
 
-// finish completes a replacement that had taken effect before it was interrupted, and
-// removes the rest of any other.
+// finish completes a replacement that was interrupted after it took effect, and removes
+// the files of one that was interrupted before.
 func (f *File) finish() error {
 	if _, err := os.Lstat(f.path + readySuffix); errors.Is(err, fs.ErrNotExist) {
 		return f.removePart()
@@ -90,7 +90,7 @@ func (f *File) finish() error {
 	return nil
 }
 
-// inheritMode gives a file the permissions of the database, if that exists.
+// inheritMode gives a file the permissions of the database, if the database exists.
 func inheritMode(database, file string) error {
 	like, err := os.Stat(database)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,7 @@ func inheritMode(database, file string) error {
 	return os.Chmod(file, like.Mode().Perm())
 }
 
-// removeAll removes the files whose names are path and one of the suffixes.
+// removeAll removes the files whose names are path with one of the suffixes.
 func removeAll(path string, suffixes ...string) error {
 	for _, suffix := range suffixes {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -2,25 +2,25 @@ package sqlitefile
 
 import "fmt"
 
-// Verdict is the state of a database's files, before they are opened.
+// Verdict is the state of a database's files before the database is opened.
 type Verdict int
 
 // The verdicts.
 const (
 	// New means that there is no database yet.
 	New Verdict = iota
-	// Sound means that the file is as it was closed, or the WAL belongs to it.
+	// Sound means that the file is unchanged since it was closed, or that the WAL belongs
+	// to it.
 	Sound
-	// Doubtful means that the files may or may not be one state; the rows must be
+	// Doubtful means that the files may be a mixture of two states. The rows must be
 	// examined.
 	Doubtful
 	// Foreign means that the WAL belongs to another file, or to another state of it.
 	Foreign
 )
 
-// Inspect reads the database file at path and the WAL beside it, neither of which may
-// be open in a process that writes, and returns their state and, unless they are sound,
-// the reason.
+// Inspect reads the database file at path and the WAL beside it. It returns their state
+// and, unless they are sound, the reason. No process that writes may have them open.
 func Inspect(path string) (v Verdict, reason string, err error) {
 	path = realPath(path)
 	file, err := readHeader(path)

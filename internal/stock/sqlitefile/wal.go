@@ -15,8 +15,8 @@ const (
 	frameHeaderSize = 24
 )
 
-// frames reads the frames of a WAL's generation: those with the salts of the WAL's
-// header. Frames left over from an earlier generation have other salts.
+// frames reads the frames of a WAL's current generation: the frames that have the salts
+// of the WAL's header. Frames left over from an earlier generation have other salts.
 type frames struct {
 	file *os.File
 	salt [8]byte
@@ -43,7 +43,7 @@ type frame struct {
 	commits bool
 }
 
-// at reads frame n, from 0; ok is false if the generation has fewer.
+// at reads frame n, counted from 0. ok is false if the generation has fewer frames.
 func (f frames) at(n int64) (fr frame, ok bool, err error) {
 	var head [frameHeaderSize]byte
 	if _, err := f.file.ReadAt(head[:], walHeaderSize+n*f.size); err != nil {
@@ -53,7 +53,7 @@ func (f frames) at(n int64) (fr frame, ok bool, err error) {
 	return fr, bytes.Equal(head[8:16], f.salt[:]), nil
 }
 
-// header reads the database's header from frame n, which contains page 1.
+// header reads the database's header from frame n, which must contain page 1.
 func (f frames) header(n int64) (h header, err error) {
 	_, err = f.file.ReadAt(h[:], walHeaderSize+n*f.size+frameHeaderSize)
 	return h, ignoreEOF(err)
@@ -66,11 +66,11 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// generation holds the data of a WAL about its base.
+// generation holds the headers that a WAL's generation contains.
 type generation struct {
-	// first is the header in its first frame, if that is only the change of an id.
+	// first is the header in the first frame, if that frame is a transaction of its own.
 	first *header
-	// headers are those in its frames.
+	// headers are the headers in all frames.
 	headers []header
 }
 
@@ -115,7 +115,7 @@ func readGeneration(path string) (*generation, error) {
 func (g *generation) isOurs() bool { return g.first != nil && g.first.id()%2 == 1 }
 
 // isOf reports whether a file with this header is the generation's base, possibly with
-// pages of the generation; isOurs must be true.
+// pages of the generation. Call it only if isOurs returns true.
 func (g *generation) isOf(file *header) bool {
 	if g.first.follows(file) {
 		return true
