@@ -8,23 +8,23 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// admission is the result of the service's last read of its schema. Draws, changes and
-// the readiness check share it, so that they agree.
+// admission is the result of the last read of the schema by this service. Draws, changes
+// and the readiness check share it, so that they agree.
 type admission struct {
-	// refusal is why the schema excludes this binary; nil if it does not, and before
-	// the first reading.
+	// refusal is the reason why the schema excludes this binary. It is nil if the schema
+	// admits the binary, and before the first reading.
 	refusal atomic.Pointer[draw.Error]
-	// reading allows one reading of the schema at a time: an older reading cannot
-	// replace a newer one.
+	// reading allows only one reading of the schema at a time, so that an older reading
+	// cannot replace a newer one.
 	reading chan struct{}
-	// current and admitsFrom are those of the last reading.
+	// current and admitsFrom are values of the last reading.
 	current, admitsFrom int64
 }
 
 func newAdmission() admission { return admission{reading: make(chan struct{}, 1)} }
 
-// Admits returns why nothing may be written now, nil if it may. It sends no query.
-// Error: CodeStoreUnavailable.
+// Admits returns the reason why nothing may be written now, nil if it may. It sends no
+// query. Error: CodeStoreUnavailable.
 func (k *Keeper) Admits() error {
 	if refusal := k.admission.refusal.Load(); refusal != nil {
 		return refusal
@@ -33,8 +33,9 @@ func (k *Keeper) Admits() error {
 }
 
 // CheckSchema reads the schema and returns an error if this binary cannot work on it.
-// From then on, the result determines whether draws and changes are refused. If the
-// database does not answer, nothing changes for them. Error: CodeStoreUnavailable.
+// From then on, its result determines whether draws and changes are refused. If the
+// database does not answer, the last result remains in force. Error:
+// CodeStoreUnavailable.
 func (k *Keeper) CheckSchema(ctx context.Context) error {
 	a := &k.admission
 	select {
@@ -57,7 +58,7 @@ func (k *Keeper) CheckSchema(ctx context.Context) error {
 	return err
 }
 
-// logSchema logs a schema that differs from this binary's own.
+// logSchema logs a schema that differs from the one that this binary contains.
 func (k *Keeper) logSchema(schema Schema, err error) {
 	log := k.log.With("schema", schema.Current, "known", schema.Target, "admits_from", schema.AdmitsFrom)
 	switch {
@@ -71,19 +72,19 @@ func (k *Keeper) logSchema(schema Schema, err error) {
 }
 
 const (
-	// schemaEvery is how often a service reads the schema: draws continue for at most
-	// that long after a migration that excludes this binary.
+	// schemaEvery is how often a service reads the schema. After a migration that
+	// excludes this binary, draws continue for at most that long.
 	schemaEvery = time.Second
 	// schemaMax bounds one reading.
 	schemaMax = 5 * time.Second
 )
 
-// Watch checks the schema about once a second until the database is closed. It is
-// called once, before the keeper is used by others.
+// Watch checks the schema about once a second until the database is closed. Call it once,
+// before others use the keeper.
 func (k *Keeper) Watch() {
 	k.engine.WhileOpen(schemaEvery, func(ctx context.Context) {
 		reading, end := context.WithTimeout(ctx, schemaMax)
 		defer end()
-		_ = k.CheckSchema(reading) // its result is kept; without a result, the last one remains
+		_ = k.CheckSchema(reading) // CheckSchema keeps its result; if it has none, the last one remains
 	})
 }

@@ -17,11 +17,11 @@ import (
 )
 
 // Migrate migrates the schema to the version that this binary knows. Several processes
-// may call it at once: one migrates, and the others log that they wait for it. An
-// interrupted migration can be run again. When Migrate returns, binaries that the
-// schema no longer admits have stopped drawing. Errors: CodeStoreUnavailable, also if
-// the schema is newer and does not admit this binary, or the server would not keep all
-// of it.
+// may call it at once: one migrates, and the others wait for it and log that. An
+// interrupted migration can be run again. When Migrate returns, binaries that the schema
+// no longer admits have stopped drawing. Error: CodeStoreUnavailable, also if the schema
+// is newer and does not admit this binary, or if the server would not keep all of the
+// schema.
 func (k *Keeper) Migrate(ctx context.Context) error {
 	if before := k.engine.BeforeMigrate; before != nil {
 		if err := before(ctx, k.engine); err != nil {
@@ -46,8 +46,8 @@ func (k *Keeper) Migrate(ctx context.Context) error {
 	return schema.Check() // a newer binary may have migrated meanwhile
 }
 
-// upgrade applies pending migrations, and waits for binaries that may no longer draw.
-// If it is killed before that, its lock makes the next process wait longer.
+// upgrade applies pending migrations, and waits until excluded binaries have stopped
+// drawing. If it is killed before that, its lock makes the next process wait longer.
 func (k *Keeper) upgrade(ctx context.Context) error {
 	before, err := k.Schema(ctx)
 	if err != nil {
@@ -58,15 +58,15 @@ func (k *Keeper) upgrade(ctx context.Context) error {
 }
 
 // ExcludedMax is the time within which each running binary has read that the schema no
-// longer admits it: it reads once in schemaEvery, and a reading under way may have
-// begun before. Two readings take less than schemaMax.
+// longer admits it. A binary reads the schema once in schemaEvery, but a reading may have
+// begun before the change. Two readings take less than schemaMax.
 const ExcludedMax = schemaEvery + schemaMax
 
-// awaitExcluded waits until the binaries that the former schema admitted and the new
-// one does not admit have stopped drawing: they may not know the data that is written
-// after the migration. Nobody else uses an SQLite file, or a schema that did not exist.
-// A schema that cannot be read may admit fewer. Errors: those of the store, and
-// CodeStoreUnavailable if ctx ends before.
+// awaitExcluded waits until the binaries that only the former schema admitted have
+// stopped drawing. These may not know the data that is written after the migration. It
+// does not wait for an SQLite file or after the first migration, because nobody else uses
+// that database. A schema that cannot be read may admit fewer binaries. Errors: those of
+// the store, and CodeStoreUnavailable if ctx ends before.
 func (k *Keeper) awaitExcluded(ctx context.Context, before Schema) error {
 	schema, err := k.Schema(ctx)
 	if k.engine.Migrating == nil || before.Current == 0 || err == nil && schema.AdmitsFrom == before.AdmitsFrom {
@@ -80,8 +80,9 @@ func (k *Keeper) awaitExcluded(ctx context.Context, before Schema) error {
 	}
 }
 
-// migrateUp applies pending migrations. A migration waits for a table's lock only as
-// long as draws can wait for the migration; then it is retried shortly afterwards.
+// migrateUp applies pending migrations. A migration waits for a table's lock only as long
+// as draws can wait for the migration. If it gets no lock, it is retried shortly
+// afterwards.
 func (k *Keeper) migrateUp(ctx context.Context) error {
 	for begun := time.Now(); ; {
 		err := k.tryMigrateUp(ctx)
@@ -92,7 +93,7 @@ func (k *Keeper) migrateUp(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(time.Second + rand.N(time.Second)): // draws come first
+		case <-time.After(time.Second + rand.N(time.Second)): // draws go first
 		}
 	}
 }
@@ -110,9 +111,9 @@ func (k *Keeper) tryMigrateUp(ctx context.Context) error {
 	return err
 }
 
-// mend refuses a database whose tables belong to another program. It completes the
-// table of versions if the process that created it was killed before its first row:
-// MySQL commits the table by itself, and package goose would not continue.
+// mend refuses a database whose tables belong to another program. It also completes the
+// table of versions if the process that created it was killed before it wrote the first
+// row: MySQL commits the table by itself, and package goose would not continue.
 func (k *Keeper) mend(ctx context.Context) error {
 	versions, err := k.versions()
 	if err != nil {
@@ -134,8 +135,8 @@ func (k *Keeper) mend(ctx context.Context) error {
 	return versions.Insert(ctx, k.engine.Migrate, database.InsertRequest{Version: 0})
 }
 
-// refuseOthers refuses tables with the names of ours if schema_admits, the first table
-// that is created, does not exist.
+// refuseOthers returns an error if the database has tables with the names of ours, but
+// lacks schema_admits, the first table that a migration creates.
 func (k *Keeper) refuseOthers(ctx context.Context) error {
 	missing, err := k.MissingTables(ctx)
 	if err != nil || len(missing) == len(Tables()) || missing == nil || missing[0] != Tables()[0] {
@@ -145,14 +146,14 @@ func (k *Keeper) refuseOthers(ctx context.Context) error {
 		"the database holds tables that drawsvc needs and has not made, such as pools or prizes: give it a database of its own")
 }
 
-// versions returns package goose's store of the applied versions.
+// versions returns package goose's store of the applied versions of the schema.
 func (k *Keeper) versions() (database.Store, error) {
 	return database.NewStore(k.engine.Migrations, goose.DefaultTablename)
 }
 
-// migrateAlone runs fn while no other process migrates. The provider could take the
-// lock itself, but it creates its table before that. MySQL commits the table at once,
-// so that another process would find it without its first row.
+// migrateAlone runs fn while no other process migrates. Package goose's provider could
+// take the lock itself, but it creates its table before that. MySQL commits that table at
+// once, so another process would find it without its first row.
 func (k *Keeper) migrateAlone(ctx context.Context, fn func() error) error {
 	if k.engine.Migrating == nil {
 		return fn()
@@ -168,24 +169,24 @@ func (k *Keeper) migrateAlone(ctx context.Context, fn func() error) error {
 	l.held = true
 	err = fn()
 	if ctx.Err() != nil {
-		return err // the lock stays until it expires, so that other processes do the waiting that this one left out
+		return err // the lock stays until it expires, so that other processes wait for excluded binaries
 	}
-	if unlocked := locker.Unlock(ctx, k.engine.Migrate); unlocked != nil { // and it expires by itself
+	if unlocked := locker.Unlock(ctx, k.engine.Migrate); unlocked != nil { // the lock also expires by itself
 		k.log.Warn("the lock of the migration was not released", "error", unlocked)
 	}
 	return err
 }
 
 const (
-	// migrateLease is how long others have to wait for a process that was killed while
-	// it migrated. Its lock is a row, because not every database and not every proxy
-	// keeps a lock for a session.
+	// migrateLease is how long others have to wait if a process was killed while it
+	// migrated. The lock is a row, because some databases and some proxies do not keep a
+	// lock for a session.
 	migrateLease = 10 * time.Second
 	// migrateTick is how often the lock is requested.
 	migrateTick = time.Second
-	// migrateTold is the number of requests after which the wait is logged again.
+	// migrateTold is the number of requests between two messages about the wait.
 	migrateTold = 10
-	// holderMax bounds the query for the lock's holder.
+	// holderMax bounds the query for the name of the lock's holder.
 	holderMax = 5 * time.Second
 )
 
@@ -208,9 +209,9 @@ func (l *migrateLock) options() []lock.TableLockerOption {
 	}
 }
 
-// again reports whether another request for the lock may succeed: another process has
-// it, or collided with this one. A request that the database refuses for another reason
-// would be refused again.
+// again reports whether another request for the lock may succeed, because another process
+// holds it or has collided with this one. If the database refused the request for any
+// other reason, it would refuse the next one too.
 func (l *migrateLock) again(err error) bool {
 	e := l.keeper.engine.ByCode(err)
 	if e != nil && e.Class != engine.ClassConflict || e == nil && engine.IsConnection(err) {
@@ -224,7 +225,7 @@ func (l *migrateLock) again(err error) bool {
 	return true
 }
 
-// holder returns who has the lock, as HOST-PROCESS-NUMBER.
+// holder returns the name of the lock's holder, as HOST-PROCESS-NUMBER.
 func (l *migrateLock) holder() string {
 	ctx, cancel := context.WithTimeout(context.Background(), holderMax)
 	defer cancel()
@@ -246,7 +247,7 @@ func (k *Keeper) migrating(ctx context.Context) (holder string) {
 	return holder
 }
 
-// lockError returns why the lock was not obtained.
+// lockError returns the reason why this process did not get the lock.
 func (l *migrateLock) lockError(ctx context.Context, err error) error {
 	if e := l.keeper.engine.ByCode(err); e != nil && e.Class != engine.ClassConflict || ctx.Err() != nil || l.waits == 0 {
 		return err

@@ -16,15 +16,15 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Schema is the version of a database's schema, and the versions that this binary
-// knows.
+// Schema describes a database's schema by its version, together with the versions that
+// this binary knows.
 type Schema struct {
 	// Current is the version of the database, 0 for none.
 	Current int64
 	// AdmitsFrom is the lowest version that a binary must know to work on the
 	// database's schema, 0 if the database does not state it.
 	AdmitsFrom int64
-	// Target is the version that this binary knows and migrates to, Oldest the lowest
+	// Target is the version that this binary knows and migrates to. Oldest is the lowest
 	// version that it can work on.
 	Target, Oldest int64
 	// Pending are the migrations from Current to Target, in order.
@@ -33,7 +33,7 @@ type Schema struct {
 
 // Migration is one step of the schema.
 type Migration struct {
-	// Version is its number, from 1; File its file's name.
+	// Version is the number of the migration, from 1; File is the name of its file.
 	Version int64
 	File    string
 }
@@ -67,12 +67,12 @@ func Bring(set migrations.Set, folder string) (Brought, error) {
 	return b, nil
 }
 
-// Keeper knows the schema of an open database, admits this binary or not, and migrates
-// the schema. It is safe for concurrent use.
+// Keeper reads the schema of an open database, decides whether it admits this binary, and
+// migrates it. It is safe for concurrent use.
 type Keeper struct {
 	engine *engine.Engine
-	// brought is the schema that this binary knows, admission whether the database's
-	// schema admits the binary.
+	// brought is the schema that this binary contains. admission states whether the
+	// database's schema admits the binary.
 	brought   Brought
 	admission admission
 	// wait is the maximum time that Migrate waits for others.
@@ -102,13 +102,13 @@ func (k *Keeper) Schema(ctx context.Context) (Schema, error) {
 
 const (
 	appliedVersion = `SELECT COALESCE(MAX(version_id), 0) FROM ` + goose.DefaultTablename + ` WHERE is_applied`
-	// admitsFrom reads, in one statement, the values that a migration changes in one
-	// transaction. A migration without a transaction that removes something raises
+	// admitsFrom reads in one statement the values that a migration changes in one
+	// transaction. A migration that removes something without a transaction raises
 	// binaries_from first.
 	admitsFrom = `SELECT (` + appliedVersion + `), COALESCE(MAX(binaries_from), 0) FROM schema_admits`
 )
 
-// partsFrom returns the schemas from which on there are the parts that older ones lack.
+// partsFrom returns the first schema that has each of the parts that older schemas lack.
 func partsFrom() map[engine.Part]int64 {
 	return map[engine.Part]int64{
 		engine.PartCodes:    migrations.CodesSchema,
@@ -120,8 +120,8 @@ func partsFrom() map[engine.Part]int64 {
 	}
 }
 
-// readSchema reads the schema's state from the database. It does not create package
-// goose's tables: a reader must not write.
+// readSchema reads the schema's state from the database. It does not create the tables of
+// package goose, because a reader must not write.
 func (k *Keeper) readSchema(ctx context.Context, schema *Schema) error {
 	if err := k.engine.Refusal(); err != nil {
 		return engine.PublicRead(err)
@@ -151,8 +151,8 @@ func (k *Keeper) lacksTable(err error) bool {
 	return k.engine.ByCode(err) != nil && k.engine.IsNoTable(err)
 }
 
-// Check returns an error if this binary cannot work on the schema: the schema is older
-// than the binary supports, or newer and does not admit it. Error:
+// Check returns an error if this binary cannot work on the schema. Then the schema is
+// older than the binary supports, or is newer and does not admit it. Error:
 // CodeStoreUnavailable.
 func (s Schema) Check() error {
 	if s.Current < s.Oldest {
@@ -180,7 +180,7 @@ func Tables() []string {
 	}
 }
 
-// MissingTables returns the tables that do not exist. Error: CodeStoreUnavailable, and
+// MissingTables returns the tables that do not exist. Errors: CodeStoreUnavailable, and
 // those of the store.
 func (k *Keeper) MissingTables(ctx context.Context) (missing []string, err error) {
 	for _, table := range Tables() {

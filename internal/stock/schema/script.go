@@ -14,9 +14,9 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// PendingSQL returns the statements that Migrate would run now, to be run by hand,
-// including package goose's records of them: "" if nothing is pending. It writes
-// nothing. Error: CodeStoreUnavailable.
+// PendingSQL returns the statements that Migrate would run now, so that somebody can run
+// them by hand. They include the records that package goose keeps of them. The result is
+// "" if nothing is pending. PendingSQL writes nothing. Error: CodeStoreUnavailable.
 func (k *Keeper) PendingSQL(ctx context.Context) (string, error) {
 	schema, err := k.Schema(ctx)
 	if err != nil || len(schema.Pending) == 0 {
@@ -54,11 +54,11 @@ const noTransaction = "-- +goose NO TRANSACTION"
 
 var goosed = regexp.MustCompile(`(?m)^-- \+goose .*\n`)
 
-// script collects statements instead of running them. It implements the part of
-// database.DBTxConn that package goose uses to write.
+// script collects statements instead of executing them. It implements the part of
+// database.DBTxConn through which package goose writes.
 type script struct{ strings.Builder }
 
-// add adds the output of the parts, in a transaction if inTransaction is set.
+// add adds the statements of the parts, in a transaction if inTransaction is set.
 func (s *script) add(title string, inTransaction bool, parts ...func() error) (err error) {
 	s.WriteString("-- " + title + "\n")
 	if inTransaction {
@@ -74,7 +74,7 @@ func (s *script) add(title string, inTransaction bool, parts ...func() error) (e
 	return err
 }
 
-// note writes the record that a version is applied.
+// note adds the statement that records that a version is applied.
 func (s *script) note(ctx context.Context, versions database.Store, version int64) func() error {
 	return func() error { return versions.Insert(ctx, s, database.InsertRequest{Version: version}) }
 }
