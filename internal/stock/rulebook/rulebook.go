@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// ReadVitals adds the pairs of names and values that a query returns.
+// ReadVitals adds the names and values that a query returns to v.
 func ReadVitals(ctx context.Context, e *engine.Engine, v engine.Vitals, query string) error {
 	type pair struct{ name, value string }
 	pairs, err := engine.QueryAll(ctx, e.Read, func(row engine.Scanner) (p pair, err error) {
@@ -24,7 +24,7 @@ func ReadVitals(ctx context.Context, e *engine.Engine, v engine.Vitals, query st
 	return err
 }
 
-// SetTo is broken if a setting has one of the values.
+// SetTo returns a check that fails if a setting has one of the values.
 func SetTo(name string, values ...string) func(engine.Vitals, engine.Serving) string {
 	return func(v engine.Vitals, _ engine.Serving) string {
 		if _, known := v[name]; known && v.Has(name, values...) {
@@ -34,7 +34,7 @@ func SetTo(name string, values ...string) func(engine.Vitals, engine.Serving) st
 	}
 }
 
-// NotSetTo is broken if a setting's value is not one of the given values.
+// NotSetTo returns a check that fails unless a setting has one of the values.
 func NotSetTo(name string, values ...string) func(engine.Vitals, engine.Serving) string {
 	return func(v engine.Vitals, _ engine.Serving) string {
 		if v.Has(name, values...) {
@@ -44,34 +44,34 @@ func NotSetTo(name string, values ...string) func(engine.Vitals, engine.Serving)
 	}
 }
 
-// NoLarger is broken if a size in bytes is at most the default.
+// NoLarger returns a check that fails if a size in bytes does not exceed the default.
 func NoLarger(name string, size int64) func(engine.Vitals, engine.Serving) string {
 	return func(v engine.Vitals, _ engine.Serving) string {
 		bytes, err := strconv.ParseInt(v[name], 10, 64)
 		if err != nil || bytes > size {
-			return "" // also if there is no such setting
+			return "" // also without such a setting
 		}
 		return fmt.Sprintf("%s = %d MB", name, bytes/Mebibyte)
 	}
 }
 
-// Mebibyte is the unit of sizes.
+// Mebibyte is the unit in which sizes are reported.
 const Mebibyte = 1 << 20
 
-// Why small buffers matter, and their default: it is enough for short logs, so that a
-// server with the default gets only a note. The figures are for random keys on 2
-// million awards, see docs/performance.md.
+// The default size of buffers, and why small buffers matter. The default is enough for
+// short logs, so a server with the default gets only a note. The figures are for random
+// keys on 2 million awards, see docs/performance.md.
 const (
 	BuffersDefault = 128 * Mebibyte
 	WhyBuffers     = "the index of draw keys no longer fits once the log has some million awards, " +
 		"so that draws wait for pages and for room: at 2 million "
 )
 
-// instanceConnections is the maximum number of connections that one instance opens by
-// itself: for draws and for locks, for changes, reads and the readiness check.
+// instanceConnections is the maximum number of connections of one instance: for draws and
+// for locks, for changes, reads and the readiness check.
 const instanceConnections = 2*engine.ConnectionsMax + engine.AdminConnections + engine.ReadConnections + engine.ProbeConnections
 
-// Connections returns the rule about the number of free connections of the server.
+// Connections returns the rule that the server has enough free connections.
 func Connections() engine.Rule {
 	return engine.NewRule(
 		"connections", engine.LevelWarning,
@@ -90,16 +90,16 @@ func Connections() engine.Rule {
 
 // The names of vitals that databases share.
 const (
-	// PoolSize is the size of the pool of connections for draws.
+	// PoolSize is the maximum number of connections for draws.
 	PoolSize = "pool size"
-	// instances are the connected processes of drawsvc except this one.
+	// instances is the number of connected processes of drawsvc, without this one.
 	instances = "instances"
 )
 
 // WhyArchive explains what is lost if a server keeps no log of its changes.
 const WhyArchive = "the database can be restored only to its last backup: draws that were acknowledged since are lost, and may be won again"
 
-// Instances is the rule on the connections of all instances together.
+// Instances returns the rule on the connections of all instances together.
 func Instances() engine.Rule {
 	return engine.NewRule(
 		"max-connections", engine.LevelWarning,
@@ -122,8 +122,8 @@ func Instances() engine.Rule {
 // is only for `pool delete` and `codes reseal`.
 func TablesWithDeletes() []string { return []string{"catalogue", "codes", "job_runs", "lock_tokens"} }
 
-// Privileges is the rule on the privileges on the service's tables that the account
-// lacks.
+// Privileges returns the rule that the account has all privileges on the service's
+// tables.
 func Privileges() engine.Rule {
 	return engine.NewRule(
 		"privileges", engine.LevelDanger,
