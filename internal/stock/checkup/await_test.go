@@ -9,15 +9,15 @@ import (
 	"drawsvc/internal/stock/checkup"
 )
 
-// awaitFindings repeats the check-up until it finds exactly these: servers take time to
-// notice each other, and until then may not answer.
+// awaitFindings repeats the check-up until it finds exactly the wanted findings. Servers
+// need time to notice each other, and until then may not answer.
 func awaitFindings(t *testing.T, url string, want []string) {
 	t.Helper()
 	awaitFound(t, url, usual("table"), want)
 }
 
-// awaitFound is awaitFindings with options: a limit that the server was given may also
-// end the queries of a busy machine.
+// awaitFound is awaitFindings with options. It repeats queries, because on a busy machine
+// a time limit that the test set may end them too.
 func awaitFound(t *testing.T, url string, o checkup.Options, want []string) {
 	t.Helper()
 	var found []string

@@ -26,7 +26,7 @@ const (
 	tick    = 50 * time.Millisecond
 )
 
-// usual returns a service with default flags.
+// usual returns the options of a service with default flags.
 func usual(lock string) checkup.Options {
 	return checkup.Options{Lock: lock, LockTTL: 10 * time.Second, LockWait: 2 * time.Second}
 }
@@ -57,14 +57,14 @@ func tryCheckUp(t *testing.T, url string, o checkup.Options) ([]string, error) {
 	return lines, err
 }
 
-// ailment is something wrong with a database: the statements that cause it, those that
-// repair it, and the finding.
+// ailment is a fault of a database: the statements that cause it, those that repair it,
+// and the finding.
 type ailment struct {
 	make, mend []string
 	lock, want string
 }
 
-// testAilments causes one ailment after another, and requires no findings between them.
+// testAilments causes the ailments one by one, and requires no findings between them.
 func testAilments(t *testing.T, url string, settle func(), ailments []ailment) {
 	s := stocktest.Open(t, url, stock.Options{})
 	exec := func(statements []string) {
@@ -104,7 +104,7 @@ func TestDoctorOfPostgres(t *testing.T) {
 			mend: []string{`ALTER DATABASE postgres RESET ` + setting}, lock: lock, want: want,
 		}
 	}
-	standby := func(commit, want string) ailment { // by default, a commit would wait for a standby that never comes
+	standby := func(commit, want string) ailment { // by default, a commit would wait for this standby, which does not exist
 		a := system("synchronous_standby_names", "'s1'", want)
 		a.make = append([]string{`ALTER ROLE drawsvc SET synchronous_commit = ` + commit}, a.make...)
 		a.mend = append(a.mend, `ALTER ROLE drawsvc RESET synchronous_commit`)
@@ -119,7 +119,7 @@ func TestDoctorOfPostgres(t *testing.T) {
 		}, a.make...)
 		return a
 	}
-	// Other processes of the server follow a reload with a delay.
+	// After a reload, other processes of the server read the settings a moment later.
 	testAilments(t, server.URL(), func() { time.Sleep(300 * time.Millisecond) }, []ailment{
 		system("fsync", "off", "danger fsync: fsync = off"),
 		system("full_page_writes", "off", "danger full-page-writes: full_page_writes = off"),
@@ -142,7 +142,7 @@ func TestDoctorOfPostgres(t *testing.T) {
 		clock("-1 hour", "danger clock: the database's clock is 1h0m0s behind this machine's"),
 	})
 
-	// These ailments restrict writes, so only stopping the server repairs them.
+	// These ailments prevent writes, so only stopping the server repairs them.
 	replica, err := pgconn.Connect(t.Context(), server.URL()+"&replication=true")
 	require.NoError(t, err)
 	require.Equal(t, []string{"warning asynchronous-standby: 1 standbys are connected and synchronous_standby_names is empty"},
@@ -168,7 +168,8 @@ func TestDoctorOfPostgres(t *testing.T) {
 	require.Equal(t, []string{"danger replica: in recovery = on"}, checkUp(t, server.URL(), usual("table")))
 }
 
-// TestDoctorOfDefaults: servers with default memory and logs work, but could be faster.
+// TestDoctorOfDefaults: a server with default memory and logs works, but gets notes that
+// it could be faster.
 func TestDoctorOfDefaults(t *testing.T) {
 	t.Parallel()
 	for kind, test := range map[string]struct{ args, want []string }{
@@ -237,7 +238,7 @@ func TestDoctorOfSQLite(t *testing.T) {
 	require.Contains(t, found[0], "danger integrity: quick_check: ")
 }
 
-// onDisk removes the finding of a folder for tests in memory.
+// onDisk removes the finding about the folder, for tests in memory.
 func onDisk(found []string) []string {
 	kept := []string{}
 	for _, f := range found {
@@ -251,7 +252,7 @@ func onDisk(found []string) []string {
 func TestDoctorKnowsMemory(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		return // is checked nowhere else
+		return // other systems do not check this
 	}
 	folder, err := os.MkdirTemp("/dev/shm", "drawsvc-doctor-")
 	require.NoError(t, err)
@@ -261,7 +262,7 @@ func TestDoctorKnowsMemory(t *testing.T) {
 	require.Equal(t, []string{"danger memory-file-system: the file is in memory: tmpfs"}, checkUp(t, url, usual("table")))
 }
 
-// TestDoctorOfSchemas: of another time, and with a table missing.
+// TestDoctorOfSchemas: older and newer schemas, and a schema without one of its tables.
 func TestDoctorOfSchemas(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Files checks the permissions of files that contain secrets or draws; loose are the
-// bits that others must not have. Missing files are skipped.
+// Files checks the permissions of files that contain secrets or draws. loose are the
+// permissions that others must not have. Missing files are skipped.
 func Files(loose fs.FileMode, paths ...string) (found []Finding) {
 	for _, path := range paths {
 		info, err := os.Stat(path)

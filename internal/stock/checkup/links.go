@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Links checks the URLs of the database and of the lock services: traffic to another
-// machine without TLS can be read and changed on the network. Its findings contain host
-// names only, never a part of a URL that may hold a password.
+// Links checks the URLs of the database and of the lock services. Without TLS, traffic to
+// another machine can be read and changed on the network. The findings contain only host
+// names: other parts of a URL may contain a password.
 func Links(database, lock, jobsLock string) (found []Finding) {
 	for _, link := range []struct{ what, flag, url string }{
 		{"database", "--database", database}, {"lock service", "--lock", lock}, {"lock service of jobs", "--jobs-lock", jobsLock},
@@ -29,17 +29,17 @@ func Links(database, lock, jobsLock string) (found []Finding) {
 	return found
 }
 
-// plainLink returns the setting that gives a verified connection, "" if the connection
-// is already verified.
+// plainLink returns the setting that would verify the connection of a URL, "" if the
+// connection is already verified.
 func plainLink(raw string) string {
 	scheme, rest, _ := strings.Cut(raw, "://")
 	_, query, _ := strings.Cut(rest, "?")
-	values, _ := url.ParseQuery(query) // a part that cannot be read sets nothing
+	values, _ := url.ParseQuery(query) // an unreadable part sets nothing
 	switch scheme {
 	case "postgres", "postgresql":
 		mode := values.Get("sslmode")
-		// The driver treats "require" as "verify-ca" if an authority is given.
-		// Otherwise it accepts any certificate.
+		// If a certificate authority is given, the driver treats "require" as
+		// "verify-ca". Otherwise it accepts any certificate.
 		if isVerified := strings.HasPrefix(mode, "verify-") || mode == "require" && values.Get("sslrootcert") != ""; !isVerified {
 			return "write sslmode=verify-full (with sslrootcert)"
 		}

@@ -50,8 +50,8 @@ func TestDoctorOfMySQL(t *testing.T) {
 	require.Empty(t, checkUp(t, server.URL(), usual("row")), "the service sets these for its own sessions")
 }
 
-// TestDoctorOfMySQLByOthers: an account with few rights, on a server whose sessions
-// begin at another time.
+// TestDoctorOfMySQLByOthers: the account has few rights, and the server changes the clock
+// of each session when it begins.
 func TestDoctorOfMySQLByOthers(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Archived())
@@ -64,7 +64,7 @@ func TestDoctorOfMySQLByOthers(t *testing.T) {
 	const unknown = "note replica-unknown: this account may not ask whether the server is a replica"
 	found := checkUp(t, app, usual("table"))
 	require.Len(t, found, 2)
-	// The clock of such a session stops at its beginning.
+	// In such a session, the clock stands at the time at which the session began.
 	require.Regexp(t, `^danger clock: the database's clock is (1h0m0|5\dm\d+)s ahead of this machine's$`, found[0])
 	require.Equal(t, unknown, found[1])
 	stocktest.ExecAll(t, s, []string{`SET GLOBAL init_connect = ''`})
@@ -87,12 +87,12 @@ func TestDoctorOfMySQLReplicas(t *testing.T) {
 			host, port, password),
 		`START SLAVE`,
 	})
-	fast := []string{ // servers that are not durable have these settings, and so test them
+	fast := []string{ // the servers of the tests have these settings, which test them: they are not durable
 		"danger flush-log: innodb_flush_log_at_trx_commit = 2", "danger flush-method: innodb_flush_method = nosync",
 		"danger doublewrite: innodb_doublewrite = OFF",
 	}
 	want := append(fast, "danger replica: this server replicates from another", "note archiving: log_bin = OFF")
-	awaitFindings(t, replica.URL(), want) // with the primary's schema
+	awaitFindings(t, replica.URL(), want) // the schema comes from the primary
 	want = append(fast, "danger sync-binlog: sync_binlog = 0 while log_bin is on",
 		"warning asynchronous-replica: 1 replicas are connected, none of them semi-synchronously")
 	awaitFindings(t, primary.URL(), want)

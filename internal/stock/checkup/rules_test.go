@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/sqlite"
 )
 
-// TestRulesOfWhatIsNotHere: states that no server of these tests can have.
+// TestRulesOfWhatIsNotHere tests rules on states that no server of these tests can have.
 func TestRulesOfWhatIsNotHere(t *testing.T) {
 	node := engine.Vitals{
 		"tx_isolation": "READ-COMMITTED", "autocommit": "ON", "sql_mode": "STRICT_ALL_TABLES", "wsrep_on": "ON", "wsrep_cluster_size": "1",

@@ -28,10 +28,10 @@ const (
 	LevelNote    = engine.LevelNote
 )
 
-// Run reads the database's settings and returns findings that endanger the service's
-// promises, or may surprise, the worst first. It writes nothing to the database; on
-// SQLite it creates and removes a file beside it. Errors: CodeStoreUnavailable if the
-// database does not answer.
+// Run reads the database's settings and returns the findings about them, the worst first:
+// a finding endangers the service's promises, or may surprise. Run writes nothing to the
+// database. On SQLite it creates and removes a file beside the database file. Error:
+// CodeStoreUnavailable if the database does not answer.
 func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 	e := s.Engine()
 	v, err := e.Doctor.Vitals(ctx, e, stock.Tables())
@@ -53,20 +53,20 @@ func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 		if err != nil && !slices.ContainsFunc(found, func(f Finding) bool { return f.Level == LevelDanger }) {
 			return nil, err
 		}
-		found = append(found, more...) // a damaged file may make its schema unreadable
+		found = append(found, more...) // the file may be so damaged that its schema is unreadable
 	}
 	Sort(found)
 	return found, nil
 }
 
-// Sort puts the worst findings first, and leaves those of one level in their order.
+// Sort puts the worst findings first, and keeps the order of findings of the same level.
 func Sort(found []Finding) {
 	worst := []Level{LevelDanger, LevelWarning, LevelNote}
 	slices.SortStableFunc(found, func(a, b Finding) int { return slices.Index(worst, a.Level) - slices.Index(worst, b.Level) })
 }
 
-// findingOf returns the finding of a rule. A rule about losing versions is a danger
-// once pools are committed to their numbers: their logs fork.
+// findingOf returns the finding of a rule. If a failover may lose versions, that is a
+// danger as soon as a pool is committed to its numbers: its log would fork.
 func findingOf(r *engine.Rule, detail string, committed int) Finding {
 	f := Finding{Level: r.Level, Rule: r.Name, Detail: detail, Why: r.Why, Remedy: r.Remedy}
 	if committed > 0 && r.LosesVersions {
@@ -77,7 +77,7 @@ func findingOf(r *engine.Rule, detail string, committed int) Finding {
 	return f
 }
 
-// The differences of clocks from which on there is a finding.
+// A difference between the clocks that exceeds one of these gives a finding.
 const (
 	clockWarning = time.Second
 	clockDanger  = time.Minute
@@ -96,7 +96,7 @@ func checkClock(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	}
 	trip := time.Since(before)
 	off := there.Sub(before.Add(trip / 2))
-	if off.Abs() <= clockWarning+trip/2 { // the clock was read at some moment of the round trip
+	if off.Abs() <= clockWarning+trip/2 { // the database read its clock at some moment of the round trip
 		return nil, nil
 	}
 	f := Finding{
@@ -127,7 +127,7 @@ func checkSchema(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	}
 	found := judgeSchema(schema, s.Engine().BackupTools == "")
 	if schema.Current < schema.Target {
-		return found, nil // not all tables are created
+		return found, nil // some tables do not exist yet
 	}
 	missing, err := s.MissingTables(ctx)
 	if err != nil {
@@ -142,7 +142,7 @@ func checkSchema(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	return found, nil
 }
 
-// judgeSchema returns whether this binary can work on the schema, and for how long.
+// judgeSchema returns a finding unless the schema is the one that this binary knows.
 func judgeSchema(schema stock.Schema, embedded bool) []Finding {
 	f := Finding{Rule: "schema", Detail: fmt.Sprintf("the schema has version %d, this drawsvc knows %d", schema.Current, schema.Target)}
 	const migrate = "run `drawsvc migrate up`, or serve with --migrate"

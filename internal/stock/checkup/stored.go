@@ -11,11 +11,11 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// AheadMin is by how much a pool's last entry must be ahead of the clock to be counted.
+// AheadMin is the least lead over the clock that makes a pool's last entry a finding.
 const AheadMin = time.Minute
 
-// checkStored finds stored data that cannot be used. A schema that does not fit is left
-// to checkSchema.
+// checkStored finds stored data that cannot be used. It skips a schema that this binary
+// cannot work on, because checkSchema reports that.
 func checkStored(ctx context.Context, s *stock.Store) (found []Finding, err error) {
 	schema, err := s.Schema(ctx)
 	if err != nil || schema.Check() != nil {
@@ -62,8 +62,8 @@ func checkAhead(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	}}, nil
 }
 
-// checkCodes finds pools with codes that do not open under the keys, and a schema that does
-// not refuse equal codes.
+// checkCodes finds pools whose codes cannot be unsealed with the seal keys, and a schema
+// that does not exclude equal codes.
 func checkCodes(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	pools, foreign, err := s.ReadCodesAway(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func checkCodes(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	return found, nil
 }
 
-// checkHooks finds hooks whose secrets do not open under the keys.
+// checkHooks finds hooks whose secrets cannot be unsealed with the seal keys.
 func checkHooks(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	away, err := s.HooksAway(ctx)
 	if err != nil || len(away) == 0 {
