@@ -11,14 +11,14 @@ type Audited struct {
 	PoolID string
 	// Prizes are in the order of their creation, with their places.
 	Prizes []draw.Prize
-	// Returned are the units that awards have put back into stock, by prize, of the
-	// awards so far: the places of their codes are empty.
+	// Returned lists, by prize, the units that awards have put back into stock, as far as
+	// the audit has read. The places of their codes are empty.
 	Returned map[string][]int64
 }
 
-// Judge is one part of an audit. Take, unless it is nil, checks each entry of the
-// history in order; the entry's memory is valid until the next entry. End, unless it is
-// nil, compares the rows with the whole history.
+// Judge is one part of an audit. Take checks each entry of the history, in order. The
+// memory of an entry is valid only until the next entry. End compares the rows with the
+// whole history. Either may be nil.
 type Judge struct {
 	Take func(draw.Entry) error
 	End  func() error

@@ -14,14 +14,15 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Clock estimates the database's clock. A fleet uses one clock, so that an award of one
-// instance does not appear older than an earlier award of another instance. Clock does
-// not follow a reading that leapt, compared with the time since this machine started.
+// Clock estimates the database's clock. All instances follow that clock, so that an award
+// of one instance does not appear older than an earlier award of another instance. If a
+// reading of that clock has leapt, compared with the time since this machine started,
+// Clock does not follow it until the leap has lasted for leapStands.
 type Clock struct {
 	engine *engine.Engine
 	// machine, when set, is this machine's clock.
 	machine func() time.Time
-	// leapMax is the maximum leap that is followed at once, 0 for any.
+	// leapMax is the largest leap that Clock follows at once, 0 for any.
 	leapMax time.Duration
 	log     *slog.Logger
 	last    atomic.Pointer[reading]
@@ -31,27 +32,27 @@ type Clock struct {
 }
 
 // reading is what two clocks showed at one moment: here is the time since this machine
-// started.
+// started, and there is the database's time.
 type reading struct {
 	here  time.Duration
 	there time.Time
 }
 
-// at converts a local monotonic time to the database's time.
+// at returns the database's time at the local time here.
 func (r *reading) at(here time.Duration) time.Time { return r.there.Add(here - r.here) }
 
 // leap is a difference between the database's clock and the estimate.
 type leap struct {
-	since time.Duration // in the time here
+	since time.Duration // by the same clock as here
 	by    time.Duration
 }
 
-// leapStands is how long a leap must last before the new time is considered right.
+// leapStands is how long a leap must last before Clock follows it.
 const leapStands = 5 * time.Minute
 
-// judge compares a reading with the estimate, and reports whether the reading is to be
-// followed. The first one is. If the clock leaps again, the duration of the new leap is
-// counted from then on. Only take ends a leap.
+// judge compares a reading with the estimate, and reports whether Clock follows the
+// reading. It follows the first one. If the clock leaps again during a leap, the time
+// that a leap must last starts again. Only take ends a leap.
 func (c *Clock) judge(r reading) bool {
 	last := c.last.Load()
 	if last == nil || c.leapMax == 0 {
@@ -73,7 +74,7 @@ func (c *Clock) judge(r reading) bool {
 	return r.here-stands.since >= leapStands
 }
 
-// take judges a reading, and follows it if judge says so.
+// take passes a reading to judge, and follows it if judge returns true.
 func (c *Clock) take(r reading) {
 	if !c.judge(r) {
 		return
@@ -89,13 +90,13 @@ func (c *Clock) take(r reading) {
 	}
 }
 
-// Now estimates the database's time, without asking the database. Between two readings
-// it follows the time since this machine started, so that it does not follow a clock
-// that is set. On SQLite it is this machine's time, with the same care.
+// Now estimates the database's time without a query. Between two readings it follows the
+// time since this machine started, so that setting a clock does not change it. On SQLite
+// it estimates this machine's time in the same way.
 func (c *Clock) Now() time.Time {
 	here := sinceStart()
 	if c.engine.Clock == "" {
-		c.take(reading{here: here, there: c.machineTime()}) // this machine's clock is SQLite's
+		c.take(reading{here: here, there: c.machineTime()}) // SQLite uses this machine's clock
 	}
 	//double:own-clocks c.last.Load().at(here) => fault.Moved(time.Now())
 	return c.last.Load().at(here)
@@ -109,9 +110,8 @@ func (c *Clock) machineTime() time.Time {
 	return fault.Moved(time.Now()).Round(0)
 }
 
-// ClockLeapt returns why pools with rules or an agenda give no new draws: the
-// database's clock has leapt. It returns nil if the clock has not leapt. Error:
-// CodeClockLeapt.
+// ClockLeapt returns an error if the database's clock has leapt, and nil otherwise. After
+// a leap, pools with rules or an agenda give no new draws. Error: CodeClockLeapt.
 func (c *Clock) ClockLeapt() error {
 	leap := c.leap.Load()
 	if leap == nil {
@@ -120,8 +120,7 @@ func (c *Clock) ClockLeapt() error {
 	return draw.Errorf(draw.CodeClockLeapt, "the database's clock has leapt by %s; new draws go on when it is right, or after five minutes", leap.by.Round(time.Second))
 }
 
-// ClockLeap returns by how much the database's clock has leapt, 0 if there is no
-// current leap.
+// ClockLeap returns by how much the database's clock has leapt, 0 if no leap lasts now.
 func (c *Clock) ClockLeap() time.Duration {
 	if leap := c.leap.Load(); leap != nil {
 		return leap.by
@@ -148,13 +147,13 @@ func (c *Clock) AcceptClock(ctx context.Context) (by time.Duration, err error) {
 }
 
 const (
-	// clockQuestions is the maximum number of queries for one reading, until one takes
-	// less than clockNear: the first query may have to connect.
+	// clockQuestions is the maximum number of queries for one reading. The first query
+	// may have to connect, so they are repeated until one takes less than clockNear.
 	clockQuestions = 3
 	clockNear      = 2 * time.Millisecond
 )
 
-// ReadClock reads the database's clock, and follows it unless it has leapt.
+// ReadClock reads the database's clock, and follows the reading unless it has leapt.
 func (c *Clock) ReadClock(ctx context.Context) error {
 	r, err := c.askClock(ctx)
 	if err == nil {
@@ -163,8 +162,8 @@ func (c *Clock) ReadClock(ctx context.Context) error {
 	return err
 }
 
-// askClock reads the database's clock. It assumes that the clock showed its time in the
-// middle of the shortest query.
+// askClock reads the database's clock. It assumes that the clock was read in the middle
+// of the shortest query.
 func (c *Clock) askClock(ctx context.Context) (*reading, error) {
 	if c.engine.Clock == "" {
 		return &reading{here: sinceStart(), there: c.machineTime()}, nil
@@ -185,29 +184,29 @@ func (c *Clock) askClock(ctx context.Context) (*reading, error) {
 }
 
 const (
-	// watchEvery is one tick of WatchClock, which reads the clock at every
-	// clockEvery-th tick, and at each tick during a leap. clockMax bounds a reading.
+	// watchEvery is the interval of WatchClock's ticks. It reads the clock at every
+	// clockEvery-th tick, and at every tick during a leap. clockMax bounds a reading.
 	watchEvery = time.Second
 	clockEvery = 10
 	clockMax   = 5 * time.Second
 )
 
-// WatchClock reads the clock about every ten seconds until the database is closed. It
-// is called once, before the clock is used by others.
+// WatchClock reads the clock about every ten seconds until the database is closed. Call
+// it once, before others use the clock.
 func (c *Clock) WatchClock() {
 	n := 0
 	c.engine.WhileOpen(watchEvery, func(ctx context.Context) {
 		if n%clockEvery == 0 || c.ClockLeap() != 0 {
 			reading, end := context.WithTimeout(ctx, clockMax)
 			defer end()
-			_ = c.ReadClock(reading) // without a reading the last estimate remains
+			_ = c.ReadClock(reading) // without a reading, the last estimate remains
 		}
 		n++
 	})
 }
 
-// newClock takes the first reading: this machine's time, if the database has no clock
-// or does not answer.
+// newClock returns a clock with a first reading. That is this machine's time, if the
+// database has no clock or does not answer.
 func newClock(ctx context.Context, e *engine.Engine, leapMax time.Duration, machine func() time.Time, log *slog.Logger) *Clock {
 	c := &Clock{engine: e, machine: machine, leapMax: leapMax, log: log}
 	r, err := c.askClock(ctx)
@@ -218,8 +217,8 @@ func newClock(ctx context.Context, e *engine.Engine, leapMax time.Duration, mach
 	return c
 }
 
-// judged returns a time of the database, read while a pool's row was locked, or the
-// estimate if the clock has leapt.
+// judged returns there, a time that the database returned while a pool's row was locked,
+// or the estimate if the clock has leapt.
 func (c *Clock) judged(there time.Time) time.Time {
 	here := sinceStart()
 	if !c.judge(reading{here, there}) {
@@ -239,8 +238,8 @@ func (c *Clock) DatabaseTime(ctx context.Context, q engine.Querier) (time.Time, 
 	return t.UTC(), err
 }
 
-// LockedTime is the database's time for rows that a transaction writes after it has locked
-// theirs, or the estimate if the clock has leapt.
+// LockedTime returns the database's time for the rows that a transaction writes after it
+// has locked its pool, or the estimate if the clock has leapt.
 func (c *Clock) LockedTime(ctx context.Context, tx *sql.Tx) (time.Time, error) {
 	there, err := c.DatabaseTime(ctx, tx)
 	if err != nil {

@@ -14,8 +14,9 @@ func clockOf(leapMax time.Duration) *Clock {
 	return c
 }
 
-// TestLeapIsNotFollowed: readings that drift are followed. A leap is not, until it has
-// lasted for five minutes, and it ends as soon as a reading fits again.
+// TestLeapIsNotFollowed: the clock follows readings that drift. It does not follow a leap
+// until the leap has lasted for five minutes. A leap ends as soon as a reading fits
+// again.
 func TestLeapIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	c := clockOf(time.Minute)

@@ -11,7 +11,7 @@ import (
 func sinceStart() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
-		panic(err) // Linux has had that clock since 2.6.39
+		panic(err) // Linux has this clock since 2.6.39
 	}
 	return time.Duration(t.Nano())
 }

@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// ReadPlaces fills in how many codes the prizes of a pool have, where any has codes.
-// Imports may add places at the same time. A caller that has locked the pool's row can
-// rely on it that no place is removed.
+// ReadPlaces sets, in the prizes of a pool that have codes, the number of their codes.
+// Imports may add places at the same time. If the caller has locked the pool's row, no
+// place is removed meanwhile.
 func (l *Ledger) ReadPlaces(ctx context.Context, q engine.Querier, poolID string, prizes []draw.Prize) error {
 	coded := map[string]*draw.Prize{}
 	for i := range prizes {
@@ -36,7 +36,7 @@ func (l *Ledger) ReadPlaces(ctx context.Context, q engine.Querier, poolID string
 	return err
 }
 
-// beginCodes makes the heads of new prizes with codes, which begin without any.
+// beginCodes writes the first rows for new prizes with codes, which have no codes yet.
 func (l *Ledger) beginCodes(ctx context.Context, tx *sql.Tx, poolID string, prizes []string) error {
 	if len(prizes) == 0 {
 		return nil
@@ -56,9 +56,9 @@ func (l *Ledger) beginCodes(ctx context.Context, tx *sql.Tx, poolID string, priz
 	return err
 }
 
-// SelectCodedAwards is [Ledger.SelectAwards] with three more facts for each award:
-// whether its prize has codes, whether it may have steps, and whether it needs a claim.
-// It also returns the function that reads a row.
+// SelectCodedAwards is [Ledger.SelectAwards] with three more columns for each award. They
+// state whether its prize has codes, whether it may have steps, and whether it needs a
+// claim. It also returns the function that reads a row.
 func (l *Ledger) SelectCodedAwards(poolID string) (squirrel.SelectBuilder, func(engine.Scanner) (draw.Award, error)) {
 	query := l.SelectAwards(poolID)
 	if l.Engine.Lacks(engine.PartCodes) {

@@ -11,19 +11,19 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Entries reads a pool's history after a version: its logs, merged in the order of
-// their versions. Entries with the same version, which only a damaged pool has, are
-// adjacent. Awards come without the name and the value of their prize. An entry's
-// memory is valid until the next entry. The sequence ends after its first error.
+// Entries reads a pool's history after a version: its logs, merged in the order of their
+// versions. Entries with the same version, which only a damaged pool has, are adjacent.
+// Awards lack the name and the value of their prize. The memory of an entry is valid only
+// until the next entry. The sequence ends after its first error.
 //
 // Each log is read in pages, so that one connection can read several logs of one
-// snapshot at the same time, and memory holds one page of each.
+// snapshot, and memory holds only one page of each log.
 func (l *Ledger) Entries(ctx context.Context, q engine.Querier, poolID string, after int64) EntrySeq {
 	return l.entriesWithin(ctx, q, poolID, after, PageMax, squirrel.Eq{"pool_id": poolID})
 }
 
-// EntriesUpTo returns the entries after one version and up to another. wanted is
-// roughly how many of them the caller needs.
+// EntriesUpTo returns the entries after one version and up to another. wanted is roughly
+// how many of these entries the caller needs.
 func (l *Ledger) EntriesUpTo(ctx context.Context, q engine.Querier, poolID string, after, last int64, wanted int) EntrySeq {
 	return l.entriesWithin(ctx, q, poolID, after, wanted, squirrel.And{squirrel.Eq{"pool_id": poolID}, squirrel.LtOrEq{"version": last}})
 }
@@ -58,18 +58,18 @@ func inPages[T any](
 	}
 }
 
-// PageMax is the maximum number of rows in one page: few enough for memory, and enough
-// to make the round trip of a page cheap compared to its rows.
+// PageMax is the maximum number of rows in one page. It is small enough for memory, and
+// so large that the round trip of a page costs little compared to reading its rows.
 const PageMax = 5000
 
-// PageAfter selects the part of a log after a version, in order, at most limit rows.
+// PageAfter selects at most limit rows of a log after a version, in order.
 func PageAfter(log squirrel.SelectBuilder, after int64, limit int) squirrel.SelectBuilder {
 	return log.Where(squirrel.Gt{"version": after}).OrderBy("version").Limit(uint64(limit))
 }
 
-// readPage reads rows into the memory of the last page. All rows are scanned into the
-// fields of one row, which is then copied: a history has millions of rows, and an
-// allocation for each row would cost more than its check.
+// readPage reads rows into the memory of the page before. It scans all rows into the
+// fields of one row, and copies that row. A history has millions of rows, and one
+// allocation for each of them would cost more than their check.
 func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squirrel.SelectBuilder, fields func(*T) []any) ([]T, error) {
 	text, args, err := query.ToSql()
 	if err != nil {
@@ -81,20 +81,20 @@ func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squi
 	return page, err
 }
 
-// pagedLog is one of a pool's logs; it holds one page of it.
+// pagedLog is one of a pool's logs, of which it holds one page at a time.
 type pagedLog struct {
-	// page reads the rows after a version, in order, at most as many as it has room
-	// for, and returns their number. row returns one of them.
+	// page reads the rows after a version, in order, at most one page, and returns their
+	// number. row returns one of these rows.
 	page func(after int64) (int, error)
 	most int
 	row  func(int) draw.Entry
 
-	after      int64 // the version of the last row that was taken
-	next, held int   // the index of the next row in the page, and the number of rows
+	after      int64 // the version of the last row that was returned
+	next, held int   // the index of the next row in the page, and the page's number of rows
 	ended      bool
 }
 
-// peek returns the version of the next row; ok is false if the log has ended.
+// peek returns the version of the next row. ok is false at the end of the log.
 func (l *pagedLog) peek() (version int64, ok bool, err error) {
 	if l.next == l.held && !l.ended {
 		if l.held, err = l.page(l.after); err != nil {
@@ -137,9 +137,9 @@ func merge(logs []*pagedLog) EntrySeq {
 	}
 }
 
-// Page returns at most limit entries of a pool's history in order of their versions,
-// starting with the first above after, with or without awards. Awards have their prizes
-// and redirects. Errors: CodePoolNotFound, and those of the store.
+// Page returns at most limit entries of a pool's history after a version, in order of
+// their versions, with or without awards. Awards have their prizes and redirects. Errors:
+// CodePoolNotFound, and those of the store.
 func (l *Ledger) Page(ctx context.Context, poolID string, after int64, limit int, withAwards bool) (entries []draw.Entry, err error) {
 	err = l.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		logs := []*pagedLog{
@@ -169,7 +169,7 @@ func (l *Ledger) Page(ctx context.Context, poolID string, after int64, limit int
 	return entries, err
 }
 
-// AddRedirects reads the redirects of awards, which are in order of their versions.
+// AddRedirects adds the redirects to awards, which must be in order of their versions.
 func (l *Ledger) AddRedirects(ctx context.Context, q engine.Querier, poolID string, awards []draw.Award) error {
 	redirects := l.redirects(ctx, q, poolID, awards[0].Version-1, len(awards))
 	for i := range awards {
@@ -182,8 +182,8 @@ func (l *Ledger) AddRedirects(ctx context.Context, q engine.Querier, poolID stri
 	return nil
 }
 
-// AddRedirectsAt is AddRedirects for awards whose versions may be far apart. It takes
-// at most a page of awards.
+// AddRedirectsAt is AddRedirects for awards whose versions may be far apart. It accepts
+// at most PageMax awards.
 func (l *Ledger) AddRedirectsAt(ctx context.Context, q engine.Querier, poolID string, awards []draw.Award) error {
 	if len(awards) == 0 {
 		return nil
@@ -206,8 +206,8 @@ func (l *Ledger) AddRedirectsAt(ctx context.Context, q engine.Querier, poolID st
 	return err
 }
 
-// Redirected adds their redirects to the awards of a sequence of entries after a
-// version.
+// Redirected returns a sequence of entries with the redirects of its awards. All entries
+// must have versions above after.
 func (l *Ledger) Redirected(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int, all iter.Seq2[draw.Entry, error]) iter.Seq2[draw.Entry, error] {
 	redirects := l.redirects(ctx, q, poolID, after, wanted)
 	return func(yield func(draw.Entry, error) bool) {
@@ -231,7 +231,7 @@ func (l *Ledger) redirects(ctx context.Context, q engine.Querier, poolID string,
 	})
 }
 
-// redirectOf returns the redirect of a version, and skips those of earlier versions.
+// redirectOf returns the redirect of a version, and skips redirects of earlier versions.
 func redirectOf(redirects *pagedLog, version int64) (*draw.Redirect, error) {
 	for {
 		next, ok, err := redirects.peek()

@@ -26,8 +26,8 @@ func listed(versions []int64, after int64, reads *int) *pagedLog {
 	}
 }
 
-// TestMergeOrdersByVersion: every entry once, in the order of versions, however they are
-// spread over logs and pages.
+// TestMergeOrdersByVersion: every entry comes once, in the order of versions, however the
+// entries are distributed over logs and pages.
 func TestMergeOrdersByVersion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		logs := make([][]int64, rapid.IntRange(1, 3).Draw(t, "logs"))

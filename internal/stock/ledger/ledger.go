@@ -17,15 +17,15 @@ type Ledger struct {
 	Engine *engine.Engine
 	Options
 	*Clock
-	// Agenda and Guard are consulted before a change.
+	// Agenda and Guard are called before a change.
 	Agenda Agenda
 	Guard  Guard
 
 	awards  engine.Log[draw.Award]
 	moves   engine.Log[draw.Move]
 	changes engine.Log[draw.Change]
-	// refusal is why the database accepts no writes; nil while it accepts them, and
-	// before the first write.
+	// refusal is the reason why the database accepts no writes. It is nil while the
+	// database accepts them, and before the first write.
 	refusal atomic.Pointer[engine.Error]
 }
 
@@ -33,44 +33,44 @@ type Ledger struct {
 type Options struct {
 	// ReadOnly is set if the database is opened read-only.
 	ReadOnly bool
-	// Changed is called with every pool that was changed other than by a draw.
+	// Changed is called with the name of a pool after each change that is not a draw.
 	Changed func(poolID string)
-	// LeapMax is the maximum leap of the database's clock that is followed at once, 0
-	// for any.
+	// LeapMax is the largest leap of the database's clock that is followed at once, 0 for
+	// any.
 	LeapMax time.Duration
 	// Machine, if set, is this machine's clock, which an SQLite database uses.
 	Machine func() time.Time
-	// Admits returns why nothing may be written now, nil if it may.
+	// Admits returns the reason why nothing may be written now, nil if it may.
 	Admits func() error
 	// Log gets the events that no caller receives as an error.
 	Log *slog.Logger
 }
 
-// Agenda comes before a pool's changes.
+// Agenda carries out the items of a pool's agenda that must come before a change.
 type Agenda interface {
-	// IsLeft reports whether the first due item of a pool, whose row is locked, is left
-	// to other instances.
+	// IsLeft reports whether other instances must carry out the first due item of a pool,
+	// whose row is locked.
 	IsLeft(ctx context.Context, tx *sql.Tx, of *LockedPool) (bool, error)
-	// Run carries out the due items of a pool, except those that are left to other
-	// instances.
+	// Run carries out the due items of a pool, except those that other instances must
+	// carry out.
 	Run(ctx context.Context, poolID string) error
 	// HasOpenMoments reports whether a pool, whose row is locked, has moments that are
 	// not done.
 	HasOpenMoments(ctx context.Context, tx *sql.Tx, poolID string) (bool, error)
 }
 
-// Guard knows the pools' commitments.
+// Guard protects the pools' commitments.
 type Guard interface {
-	// MayChange returns the reason why a guarded part of a pool, whose row is locked,
-	// may not be changed now, and reports whether the change withdraws an announced
-	// round.
+	// MayChange returns the reason why a guarded part of a pool, whose row is locked, may
+	// not be changed now. If it may, withdraws reports whether the change withdraws an
+	// announced round.
 	MayChange(ctx context.Context, tx *sql.Tx, of *LockedPool, what Guarded) (withdraws bool, err error)
-	// CanRead returns why this instance cannot read the commitment of a pool, whose row
-	// is locked. Error: CodeRulesUnreadable.
+	// CanRead returns the reason why this instance cannot read the commitment of a pool,
+	// whose row is locked. Error: CodeRulesUnreadable.
 	CanRead(ctx context.Context, tx *sql.Tx, of *LockedPool) error
 }
 
-// Guarded names the part of a pool that would be changed, for use in a sentence.
+// Guarded names a part of a pool that is to be changed, for use in a sentence.
 type Guarded string
 
 // The parts of a pool that a commitment may protect from changes.

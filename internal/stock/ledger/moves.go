@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Stocking is one move to make: of an existing prize, or with a new one.
+// Stocking is a move to make, of an existing prize or together with a new one.
 type Stocking struct {
 	Prize  draw.Prize // with its counts before the move
 	Delta  int64
@@ -20,7 +20,7 @@ type Stocking struct {
 	IsNew  bool
 }
 
-// CheckDelta returns an error for a move that a prize does not allow.
+// CheckDelta returns an error if a prize does not allow a move by delta.
 func CheckDelta(p draw.Prize, delta int64) error {
 	if p.Stocked+delta < p.Issued {
 		return draw.Errorf(draw.CodeStockBelowIssued, "prize %q has issued %d of %d units; %d more cannot be withdrawn",
@@ -67,18 +67,18 @@ func (l *Ledger) Prize(ctx context.Context, tx *sql.Tx, poolID, id string) (draw
 	return found[0], nil
 }
 
-// FirstFrom reads the first row from a value of a key's last column on: only that key
-// of the pool's keys has this order. With an equality, PostgreSQL may use another key
-// of the pool, and read all its rows.
+// FirstFrom selects the first row whose column, the last of a key, is at least value.
+// Only that key has this order. If the query asked for the value itself, PostgreSQL could
+// use another key of the pool, and read all its rows.
 func FirstFrom(query squirrel.SelectBuilder, column, value string) squirrel.SelectBuilder {
 	return query.Where(squirrel.GtOrEq{column: value}).OrderBy(column).Limit(1)
 }
 
-// RowsMax is the maximum number of rows in one INSERT, below every database's limit of
-// parameters.
+// RowsMax is the maximum number of rows in one INSERT. It keeps the number of parameters
+// below the limit of every database.
 const RowsMax = 500
 
-// StockAll makes moves in order on a pool whose row is locked.
+// StockAll makes moves, in order, in a pool whose row is locked.
 func (l *Ledger) StockAll(ctx context.Context, tx *sql.Tx, of *LockedPool, all []Stocking) error {
 	for n := 0; n < len(all); n += RowsMax {
 		if err := l.InsertStock(ctx, tx, of, n, all[n:min(len(all), n+RowsMax)]); err != nil {
@@ -88,9 +88,8 @@ func (l *Ledger) StockAll(ctx context.Context, tx *sql.Tx, of *LockedPool, all [
 	return l.Moved(ctx, tx, of, len(all))
 }
 
-// Moved records n moves on the pool's row. It makes one update for any number of moves:
-// PostgreSQL checks the foreign key of each new prize, and for that would go through
-// all former versions of the row.
+// Moved records n moves on the pool's row by a single update. PostgreSQL checks the
+// foreign key of each new prize, and for that would read all former versions of the row.
 func (l *Ledger) Moved(ctx context.Context, tx *sql.Tx, of *LockedPool, n int) error {
 	if n == 0 {
 		return nil
@@ -111,7 +110,8 @@ func (l *Ledger) Moved(ctx context.Context, tx *sql.Tx, of *LockedPool, n int) e
 	return err
 }
 
-// InsertStock makes a part of the moves, after the first made ones.
+// InsertStock makes the moves in part. They follow the first made moves of the
+// transaction.
 func (l *Ledger) InsertStock(ctx context.Context, tx *sql.Tx, of *LockedPool, made int, part []Stocking) error {
 	if err := l.CheckStock(ctx, tx, of); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (l *Ledger) InsertStock(ctx context.Context, tx *sql.Tx, of *LockedPool, ma
 	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed", "kind"}
 	added, raised := l.InsertInto("prizes").Columns(columns...), l.InsertInto("prizes").Columns(columns...).Suffix(l.Engine.Restock)
 	var coded []string
-	last := map[string]int{} // of several moves of a prize, the last: PostgreSQL changes a row once
+	last := map[string]int{} // the last of several moves of a prize, because PostgreSQL changes a row only once
 	for i := range part {
 		last[part[i].Prize.ID] = i
 	}

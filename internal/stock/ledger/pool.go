@@ -14,9 +14,9 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// LockPool is LockRow for changes, which come after the due items of the agenda.
-// Changes do not wait for an item that is left to other instances: they may remove that
-// item.
+// LockPool is LockRow for changes. It returns an error if due items of the agenda must be
+// carried out first. It does not wait for items that are left to other instances: a
+// change may remove such an item.
 func (l *Ledger) LockPool(ctx context.Context, tx *sql.Tx, id, actor string) (*LockedPool, error) {
 	of, err := l.LockRow(ctx, tx, id, actor)
 	if err != nil || !of.IsDue() {
@@ -35,8 +35,7 @@ func (l *Ledger) LockRow(ctx context.Context, tx *sql.Tx, id, actor string) (*Lo
 	return l.readRow(ctx, tx, id, actor, l.Engine.ForUpdate)
 }
 
-// ReadRow is LockRow without a lock. It serves to find out why a change would be
-// refused.
+// ReadRow is LockRow without a lock, for finding out why a change would be refused.
 func (l *Ledger) ReadRow(ctx context.Context, tx *sql.Tx, id, actor string) (*LockedPool, error) {
 	return l.readRow(ctx, tx, id, actor, "")
 }

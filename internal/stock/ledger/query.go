@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// IsDuplicate reports whether a statement failed because its row already exists.
+// IsDuplicate reports whether a statement failed because its row exists already.
 func (l *Ledger) IsDuplicate(err error) bool {
 	return err != nil && engine.ClassOf(engine.Classify(err, l.Engine.ByCode)) == engine.ClassKnownKey
 }
@@ -38,7 +38,7 @@ func appendTo[T any](ctx context.Context, tx *sql.Tx, d *engine.Dialect, log eng
 	return err
 }
 
-// SelectAll collects the rows of a query that was built.
+// SelectAll returns the rows of a query that was built by squirrel.
 func SelectAll[T any](ctx context.Context, q engine.Querier, query squirrel.SelectBuilder, scan func(engine.Scanner) (T, error)) ([]T, error) {
 	text, args, err := query.ToSql()
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Absent returns err, an error for a missing row, only if the server can be written to:
-// another server may not have the row yet.
+// Absent returns err, the error for a missing row, if the server can be written to.
+// Another server may not have received the row yet, so for that it returns another error.
 func (l *Ledger) Absent(ctx context.Context, q engine.Querier, err error) error {
 	return cmp.Or(engine.CheckWritable(ctx, q, l.Engine.Dialect), err)
 }
 
-// OfPool runs fn with the pool's version in a snapshot that finds rows through keys, or
-// returns CodePoolNotFound.
+// OfPool runs fn with the pool's version in a snapshot that finds rows through keys.
+// Errors: CodePoolNotFound, and those of fn.
 func (l *Ledger) OfPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, version int64) error) error {
 	return l.Snapshot(ctx, func(tx *sql.Tx) error {
 		version, err := l.versionOf(ctx, tx, poolID)
@@ -30,7 +30,7 @@ func (l *Ledger) OfPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, 
 	})
 }
 
-// RowsOf is OfPool for reading many rows.
+// RowsOf is OfPool for functions that read many rows.
 func (l *Ledger) RowsOf(ctx context.Context, poolID string, fn func(q engine.Querier, version int64) error) error {
 	return l.snapshotBy(ctx, l.Engine.Read, func(conn *sql.Conn, tx *sql.Tx) error {
 		version, err := l.versionOf(ctx, tx, poolID)
@@ -41,8 +41,8 @@ func (l *Ledger) RowsOf(ctx context.Context, poolID string, fn func(q engine.Que
 	})
 }
 
-// FindByKey makes the later reads of a transaction find rows by key, whatever statistics the
-// database has.
+// FindByKey makes the later reads of a transaction find rows by key, regardless of the
+// database's statistics.
 func (l *Ledger) FindByKey(ctx context.Context, tx *sql.Tx) error {
 	if l.Engine.ByKey == "" {
 		return nil
@@ -66,14 +66,14 @@ func (l *Ledger) versionOf(ctx context.Context, tx *sql.Tx, poolID string) (int6
 	return found[0], nil
 }
 
-// SelectAwards selects awards of a pool, each with its prize. The prize is looked up
-// for each award separately: a planner with a free choice may read all prizes of the
+// SelectAwards selects awards of a pool, each with its prize. The database looks up the
+// prize of each award separately. A planner with a free choice may read all prizes of the
 // pool for one page of awards.
 func (l *Ledger) SelectAwards(poolID string) squirrel.SelectBuilder {
 	return l.SelectFrom("awards AS a "+l.Engine.AwardPrize, engine.ReadAwards(l.awards)).Where(squirrel.Eq{"a.pool_id": poolID})
 }
 
-// Matches is the condition for awards a of a user, a prize and a time.
+// Matches returns the condition for awards a that a filter selects.
 func (l *Ledger) Matches(f *draw.AwardFilter) squirrel.And {
 	all := squirrel.And{}
 	for column, value := range map[string]string{"a.user_id": f.UserID, "a.prize_id": f.PrizeID} {
@@ -90,7 +90,7 @@ func (l *Ledger) Matches(f *draw.AwardFilter) squirrel.And {
 	return all
 }
 
-// ReadMoves reads moves to be shown.
+// ReadMoves reads moves to be returned to callers.
 func (l *Ledger) ReadMoves(ctx context.Context, tx *sql.Tx, poolID string, query squirrel.SelectBuilder) ([]draw.Move, error) {
 	moves, err := SelectAll(ctx, tx, query, l.ScanMove(poolID))
 	if err != nil {
@@ -115,7 +115,7 @@ func (l *Ledger) markEndless(ctx context.Context, q engine.Querier, poolID strin
 	return err
 }
 
-// Endless returns the endless blanks of a pool.
+// Endless returns which prizes of a pool are endless blanks.
 func (l *Ledger) Endless(ctx context.Context, q engine.Querier, poolID string) (map[string]bool, error) {
 	query := l.SelectFrom("prizes", "id").Where(squirrel.Eq{"pool_id": poolID, "kind": string(draw.KindBlank), "stocked": int64(draw.EndlessStock)})
 	ids, err := SelectAll(ctx, q, query, func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })

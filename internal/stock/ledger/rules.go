@@ -41,7 +41,7 @@ func (l *Ledger) Rulings(ctx context.Context, q engine.Querier, poolID string) (
 	return all, nil
 }
 
-// RulingOf returns the ruling that a change of rules made.
+// RulingOf returns the ruling that a change of rules contains.
 func RulingOf(c *draw.Change) draw.Ruling {
 	rules, _ := rules.ReadOf(c)
 	if rules != nil {
@@ -50,7 +50,8 @@ func RulingOf(c *draw.Change) draw.Ruling {
 	return draw.Ruling{PoolID: c.PoolID, Version: c.Version, Rules: rules, Actor: c.Actor, At: c.At}
 }
 
-// RecordRules records the change that puts rules in force after other changes.
+// RecordRules records the change that replaces the rules before with rules; nil removes
+// them.
 func (l *Ledger) RecordRules(ctx context.Context, tx *sql.Tx, of *LockedPool, before, rules *draw.Rules, prizes []draw.Prize) (draw.Ruling, error) {
 	version := of.Head.Version + 1
 	set := map[string]any{"rules": int64(0)}
@@ -88,8 +89,8 @@ func (l *Ledger) RecordRules(ctx context.Context, tx *sql.Tx, of *LockedPool, be
 	return draw.Ruling{PoolID: of.Pool.ID, Version: version, Rules: rules, Actor: of.Actor, At: of.At}, nil
 }
 
-// CheckClaims checks, after the guard has read a pool's commitment, that the rules fit
-// it: units that return while the pool is open would change what a round promised.
+// CheckClaims checks that rules fit a pool's commitment, after the guard has read it.
+// Units that return while the pool is open would change what a round promised.
 func CheckClaims(of *LockedPool, rules *draw.Rules) error {
 	if p := of.Promise; p == nil || p.Beacon == nil || p.StockWhileOpen || rules == nil || rules.Claims == nil || !rules.Claims.Return {
 		return nil
@@ -97,8 +98,8 @@ func CheckClaims(of *LockedPool, rules *draw.Rules) error {
 	return ErrorClaimsReturn()
 }
 
-// ErrorClaimsReturn refuses claims.return in a pool with a beacon and without
-// stock-while-open.
+// ErrorClaimsReturn returns the error for claims.return in a pool with a beacon and
+// without stock-while-open.
 func ErrorClaimsReturn() error {
 	return draw.ErrorOfMember("claims.return", "must be false: the pool has a beacon, and its stock moves only while it is paused")
 }
@@ -112,17 +113,17 @@ func (l *Ledger) RulesAt(ctx context.Context, q engine.Querier, poolID string, v
 	return RulingOf(c).Rules, nil
 }
 
-// budgeted is a range of versions, after from and up to to, at which rules with a
-// budget were in force.
+// budgeted is a range of versions, above from and up to to, at which rules with a budget
+// were in force.
 type budgeted struct{ from, to int64 }
 
-// SpentSince sums the value, in cents, that was awarded since a time under rules with a
-// budget.
+// SpentSince returns the value, in cents, of the awards since a time that were made under
+// rules with a budget.
 func (l *Ledger) SpentSince(ctx context.Context, q engine.Querier, poolID string, start time.Time) (int64, error) {
 	return l.SpentBetween(ctx, q, poolID, start, math.MaxInt64)
 }
 
-// SpentBetween is SpentSince up to a version.
+// SpentBetween is SpentSince for awards up to a version.
 func (l *Ledger) SpentBetween(ctx context.Context, q engine.Querier, poolID string, start time.Time, last int64) (int64, error) {
 	rulings, err := l.Rulings(ctx, q, poolID)
 	if err != nil {
@@ -139,7 +140,7 @@ func (l *Ledger) SpentBetween(ctx context.Context, q engine.Querier, poolID stri
 	}
 	var cents int64
 	for _, r := range ranges {
-		// The awards are counted by value, because SQLite cannot add up values exactly.
+		// The query counts awards by value, because SQLite cannot add up values exactly.
 		query := l.SelectFrom("awards AS a JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id", "COUNT(*)", "p.value").
 			Where(squirrel.Eq{"a.pool_id": poolID}).Where(squirrel.Gt{"a.version": r.from}).Where(squirrel.LtOrEq{"a.version": min(r.to, last)}).
 			Where(squirrel.GtOrEq{"a.at": l.Engine.Time(engine.Epoch(start))}).

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// repeatMax and repeatWait bound the retries of a transaction that conflicted with
-	// a draw or another change, or got a connection that was already closed.
+	// repeatMax and repeatWait bound the retries of a transaction that conflicted with a
+	// draw or another change. deadMax is for connections that were already closed.
 	repeatMax  = 8
 	deadMax    = 2
 	repeatWait = 10 * time.Millisecond
-	// agendaRunsMax bounds how often a change finds due items before it. One run
-	// carries out at least itemsPerRun items, if that many are due.
+	// agendaRunsMax bounds how often a change carries out the due items before it. One
+	// run carries out at least ItemsPerRun items, if that many are due.
 	agendaRunsMax = 1 + draw.OpenItemsMax/ItemsPerRun
 )
 
@@ -31,12 +31,13 @@ const ItemsPerRun = 1000
 func (l *Ledger) Change(ctx context.Context, fn func(*sql.Tx) error) error {
 	return engine.Public(Repeated(ctx, func() error {
 		err := l.afterAgenda(ctx, fn)
-		l.Observe(err) // after the connection was given back
+		l.Observe(err) // after the connection was returned
 		return err
 	}))
 }
 
-// afterAgenda is Once, after the items of the pool's agenda that come before it.
+// afterAgenda is Once, but carries out the due items of the agenda if fn must come after
+// them.
 func (l *Ledger) afterAgenda(ctx context.Context, fn func(*sql.Tx) error) error {
 	for range agendaRunsMax {
 		err := l.Once(ctx, fn)
@@ -51,8 +52,8 @@ func (l *Ledger) afterAgenda(ctx context.Context, fn func(*sql.Tx) error) error 
 	return engine.ErrConflict
 }
 
-// Repeated retries while the error says that nothing was written and that a retry may
-// succeed.
+// Repeated calls try again while its error means that nothing was written and that a
+// retry may succeed.
 func Repeated(ctx context.Context, try func() error) error {
 	for n, dead := 1, 0; ; n++ {
 		err := try()
@@ -71,8 +72,8 @@ func Repeated(ctx context.Context, try func() error) error {
 	}
 }
 
-// Once runs fn in a transaction and commits it. Its errors have classes, like those of
-// a draw.
+// Once runs fn in a transaction and commits it. Its errors have the same classes as those
+// of a draw.
 func (l *Ledger) Once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if l.ReadOnly {
 		return draw.Errorf(draw.CodeStoreUnavailable, "the database is opened read-only")
@@ -92,7 +93,7 @@ func (l *Ledger) Once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if l.Engine.Limits != "" {
 		_, err = tx.ExecContext(ctx, l.Engine.Limits)
 	}
-	if err == nil { // otherwise an absent row may be on another server, and a written row may be lost
+	if err == nil { // otherwise another server may have a row that is absent here, or a written row may be lost
 		err = engine.CheckWritable(ctx, tx, l.Engine.Dialect)
 	}
 	if err == nil {
@@ -108,7 +109,7 @@ func (l *Ledger) Once(ctx context.Context, fn func(*sql.Tx) error) error {
 	return nil
 }
 
-// commit commits a change: it waits for everything that the commit of a draw waits for.
+// commit commits a change. It waits for everything that a draw's commit waits for.
 func (l *Ledger) commit(conn *sql.Conn, tx *sql.Tx) error {
 	//double:heedless l.Engine.Commit == nil => true
 	if l.Engine.Commit == nil {
@@ -123,18 +124,18 @@ func (l *Ledger) Snapshot(ctx context.Context, fn func(*sql.Tx) error) error {
 	return l.SnapshotOn(ctx, l.Engine.Read, fn)
 }
 
-// SnapshotOn is Snapshot on the given connections.
+// SnapshotOn is Snapshot on connections of db.
 func (l *Ledger) SnapshotOn(ctx context.Context, db *sql.DB, fn func(*sql.Tx) error) error {
 	return l.snapshotBy(ctx, db, func(_ *sql.Conn, tx *sql.Tx) error { return fn(tx) })
 }
 
-// snapshotBy is SnapshotOn with the connection of the transaction.
+// snapshotBy is SnapshotOn, and also gives fn the transaction's connection.
 func (l *Ledger) snapshotBy(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *sql.Tx) error) error {
 	return engine.PublicRead(l.Classed(ctx, db, fn))
 }
 
-// Classed is snapshotBy for the reads of a draw: errors of the database are *Error,
-// because the mode that decides the draw answers it.
+// Classed is snapshotBy for the reads of a draw. The database's errors stay
+// *engine.Error, because the mode that decides the draw handles them.
 func (l *Ledger) Classed(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *sql.Tx) error) error {
 	return Repeated(ctx, func() error {
 		if err := l.Engine.Refusal(); err != nil {
@@ -154,7 +155,7 @@ func (l *Ledger) Classed(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *sq
 	})
 }
 
-// ReadBack runs fn on the server that takes the writes, without a transaction: each
+// ReadBack runs fn on the server that takes the writes, without a transaction. Each
 // statement sees one state of the database. fn may be run more than once. Its errors are
 // *draw.Error.
 func (l *Ledger) ReadBack(ctx context.Context, fn func(engine.Querier) error) error {

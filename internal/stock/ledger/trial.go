@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// trialEvery is the interval at which a service tries a trial write while the
-	// database accepts no writes, trialMax the maximum time of such a write.
+	// trialEvery is the interval of trial writes while the database accepts no writes.
+	// trialMax is the maximum time of a trial write.
 	trialEvery = time.Second
 	trialMax   = 2 * time.Second
 )
 
-// WatchWrites tries a write about once a second after the database has refused one
-// because of its disk, or because it is read-only, until a write succeeds. It does so
-// until the store is closed, and is called once, before the store is used by others.
+// WatchWrites watches until the store is closed. After the database has refused a write
+// because of its disk, or because it is read-only, it tries a write about once a second
+// until one succeeds. Call it once, before others use the store.
 func (l *Ledger) WatchWrites() {
 	l.Engine.WhileOpen(trialEvery, func(ctx context.Context) {
 		if l.WriteRefusal() == "" {
@@ -34,9 +34,8 @@ func (l *Ledger) WatchWrites() {
 	})
 }
 
-// A trial writes trialRows rows of trialKey characters. That is more than may fit in
-// pages that the database already has, so that the trial needs space on the disk, as a
-// draw does.
+// A trial writes trialRows rows of trialKey characters. They may not fit into the pages
+// that the database already has, so the trial needs space on the disk, as a draw does.
 const (
 	trialRows   = 256
 	trialKey    = 128
@@ -51,7 +50,7 @@ func (l *Ledger) tryWrite(ctx context.Context) {
 	switch refusal := l.writeRefusal(err); {
 	case err == nil:
 		l.refusal.Store(nil)
-		_ = l.Once(ctx, func(tx *sql.Tx) error { return l.removeTrials(ctx, tx) }) // if it cannot, the next trial does
+		_ = l.Once(ctx, func(tx *sql.Tx) error { return l.removeTrials(ctx, tx) }) // if this fails, the next trial removes them
 	case refusal != nil:
 		l.refusal.Store(refusal)
 	case engine.ClassOf(err) == engine.ClassOther && draw.CodeOf(err) == draw.CodeInternal: // the write was executed, and failed for another reason

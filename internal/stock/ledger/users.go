@@ -8,11 +8,12 @@ import (
 	"github.com/Masterminds/squirrel"
 )
 
-// renameMax is the number of awards that one statement renames.
+// renameMax is the number of awards that one statement assigns.
 const renameMax = 1000
 
-// RenameUser assigns a user's awards at the given versions to another user, and returns
-// their number, without those that were renamed concurrently.
+// RenameUser assigns a user's awards at the given versions to another user. It returns
+// the number of awards that it has assigned, without those that another session assigned
+// at the same time.
 func (l *Ledger) RenameUser(ctx context.Context, tx *sql.Tx, poolID, user, to string, versions []int64) (renamed int64, err error) {
 	for part := range slices.Chunk(versions, renameMax) {
 		result, err := l.Builder().Update("awards").Set("user_id", to).

@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Observe records the error of a read or write for a draw or a change.
+// Observe records the error of a database access by a draw or a change.
 func (l *Ledger) Observe(err error) {
 	l.Engine.Observe(err)
 	if refusal := l.writeRefusal(err); refusal != nil {
@@ -15,8 +15,8 @@ func (l *Ledger) Observe(err error) {
 	}
 }
 
-// writeRefusal returns err if it is the error of a database that accepts no writes,
-// otherwise nil. A write that failed at COMMIT is in doubt, but its error still has the
+// writeRefusal returns err if it means that the database accepts no writes, otherwise
+// nil. If a write failed at COMMIT, its result is in doubt, but its error still has the
 // reason.
 func (l *Ledger) writeRefusal(err error) *engine.Error {
 	said, ok := errors.AsType[*engine.Error](err)
