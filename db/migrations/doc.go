@@ -1,26 +1,26 @@
-// Package migrations holds the schema of each database as embedded SQL, with
-// the same numbers in each folder. It keeps two laws. Law 2, the schema enforces it
-// too: nothing is issued beyond stock, no two awards come from one state of an urn,
-// and a draw's name is used once. Law 10: the schema may be one release ahead of the
-// binary, so that an upgrade needs no outage.
+// Package migrations contains the schema of each database as embedded SQL, with the same
+// numbers in each folder. It keeps two laws. Law 2: the schema itself ensures that
+// nothing is issued beyond stock, and that a draw's name is used once. It also ensures
+// that no two awards come from one state of an urn. Law 10: the schema may be one release
+// ahead of the binary, so that an upgrade needs no outage.
 //
 // # Rules for a new migration
 //
-// Add first, remove a release later. During an upgrade the previous release
-// draws on the new schema. A new column is nullable or has a default, because
-// old binaries do not fill it. What old binaries read or write is renamed or
-// dropped only when no release that is still in use needs it.
+// Add first, remove a release later. During an upgrade the previous release draws on the
+// new schema. A new column is nullable or has a default, because old binaries do not fill
+// it. Columns that old binaries read or write are renamed or dropped only when no release
+// that is still in use needs them.
 //
-// State who may work on the result. Each migration sets
-// schema_admits.binaries_from, the lowest schema version that a binary must
-// know to work on the new schema. A migration that only adds repeats the number
-// of the migration before it. One that removes something raises the number, in its
-// first statement: MySQL commits each statement, and old binaries must stop
-// before the change. So does one whose rows an old binary would break, such as
-// codes: then the new binary works on the older schema, and is put in place first.
+// State which binaries may work on the result. Each migration sets
+// schema_admits.binaries_from, the lowest schema version that a binary must know to work
+// on the new schema. A migration that only adds repeats the number of the migration
+// before it. A migration that removes something raises the number in its first statement,
+// because MySQL commits each statement, and old binaries must stop before the change. A
+// migration also raises the number if old binaries would break its rows, such as codes.
+// In that case the new binary works on the older schema, and is installed first.
 //
-// State what this binary can work on. [OldestSchema] is raised together with
-// the first code that needs what a migration adds.
+// State which schemas this binary can work on. [OldestSchema] is raised together with the
+// first code that needs what a migration adds.
 //
 // Never make draws wait. A statement that waits for a table's lock makes all later
 // draws wait for it, so each migration bounds that wait: PostgreSQL with
@@ -43,9 +43,9 @@
 //	EXECUTE change_pools;
 //	DEALLOCATE PREPARE change_pools;
 //
-// There is no way down: old binaries work on the new schema instead.
+// There is no way down, because old binaries work on the new schema.
 //
-// The tests of this package hold every migration to these rules. Those of
-// internal/stock kill each one after every statement. Those of internal/cli run
+// The tests of this package check that every migration follows these rules. The tests of
+// internal/stock kill each migration after every statement. The tests of internal/cli run
 // the previous release on the result. docs/upgrading.md is for operators.
 package migrations

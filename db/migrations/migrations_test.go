@@ -14,15 +14,16 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// statedAdmission is the statement in which a migration states who may work on the
-// result; the first migration creates the row.
+// statedAdmission matches the statement in which a migration states which binaries may
+// work on the result. The first migration creates the row.
 var statedAdmission = regexp.MustCompile(`(?m)^(?:UPDATE schema_admits SET binaries_from = (\d+);|` +
 	`INSERT INTO schema_admits \(one, binaries_from\) VALUES \(1, (\d+)\))`)
 
-// ofMariaDB is what MariaDB, on which the tests run, supports and MySQL does not.
+// ofMariaDB matches SQL that MariaDB, on which the tests run, supports and MySQL does
+// not.
 var ofMariaDB = regexp.MustCompile(`(?i)((ADD|DROP|MODIFY|CHANGE)( COLUMN| INDEX| KEY| CONSTRAINT)?|(CREATE|DROP) INDEX) IF (NOT )?EXISTS`)
 
-// faults returns the rules of this package that a set breaks.
+// faults returns how a set breaks the rules of this package.
 func faults(set migrations.Set) (found []string) {
 	var folders = []string{"postgres", "mysql", "sqlite"}
 	var names, stated []string
@@ -68,7 +69,7 @@ func admissionOf(text string) (from int) {
 	return from
 }
 
-// wording returns the faults of one file.
+// wording returns the faults in the text of one file.
 func wording(folder, file, text string) (found []string) {
 	begins := map[string]string{
 		"postgres": "-- +goose Up\nSET LOCAL lock_timeout = '1s';\n",
