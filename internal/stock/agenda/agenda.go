@@ -39,21 +39,21 @@ func (p *Planner) PlanItem(ctx context.Context, poolID string, item draw.Item, k
 
 // list holds the items that one request plans together. If hides is set, all its items
 // are hidden until they are done; otherwise only its moments are. from and to are the
-// span that the items were spread over, zero for those that were not spread.
+// span over which the items were spread, zero if they were not spread.
 type list struct {
 	items    []draw.Item
 	key      planKey
 	salt     string
 	hides    bool
 	from, to time.Time
-	// sha256 is the seal's.
+	// sha256 is the SHA-256 of the seal.
 	sha256 string
 }
 
-// PlanItems plans stock items and moments together, all or none: one change, which
-// records their number and the SHA-256 of the seal. Moments are numbered after the stock
-// items. Errors: CodeInvalidRequest, which names the lines of a file, and those of
-// PlanItem.
+// PlanItems plans stock items and moments together, all or none, by one change. That
+// change records their number and the SHA-256 of the seal. Moments get numbers after
+// those of the stock items. Errors: CodeInvalidRequest, which names the lines of a file,
+// and those of PlanItem.
 func (p *Planner) PlanItems(ctx context.Context, poolID string, items []draw.Item, salt, actor string) (draw.Planned, error) {
 	return p.planItems(ctx, poolID, list{items: items, salt: salt}, actor)
 }
@@ -77,7 +77,7 @@ func (p *Planner) planItems(ctx context.Context, poolID string, l list, actor st
 	return planned, err
 }
 
-// plan numbers and writes items, unless they were already planned under the key.
+// plan numbers and writes items, unless the same key has already planned them.
 func (p *Planner) plan(ctx context.Context, poolID string, l list, actor string, bodies func(draw.Planned) []any) (planned draw.Planned, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return planned, err
@@ -99,8 +99,8 @@ func (p *Planner) plan(ctx context.Context, poolID string, l list, actor string,
 	return planned, err
 }
 
-// planIn is plan for a pool whose row is locked. bodies returns the bodies of the
-// changes that plan the items; planned has the version of the first change.
+// planIn is plan for a pool whose row is locked. bodies returns the bodies of the changes
+// that plan the items. Its argument has the version of the first of these changes.
 func (p *Planner) planIn(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, l *list, bodies func(draw.Planned) []any) (planned draw.Planned, err error) {
 	poolID, items := of.Pool.ID, l.items
 	if err := cmp.Or(of.Pool.CheckNotClosed(), p.checkOpens(ctx, tx, of, items), p.checkMoments(ctx, tx, of, items)); err != nil {
@@ -138,7 +138,7 @@ func (p *Planner) planIn(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool,
 	return planned, p.renewDue(ctx, tx, poolID)
 }
 
-// checkItems returns why items cannot be planned in a pool at a time.
+// checkItems returns the reason why items cannot be planned in a pool at a time.
 func checkItems(items []draw.Item, now time.Time, prizes []draw.Prize) error {
 	byID := make(map[string]*draw.Prize, len(prizes))
 	for i := range prizes {
@@ -184,8 +184,8 @@ func checkItem(item *draw.Item, now time.Time, byID map[string]*draw.Prize, priz
 	return nil
 }
 
-// checkAgenda returns an error if the agenda does not allow further items, and the
-// highest number of an item.
+// checkAgenda returns the highest number of an item. It returns an error if the agenda
+// has no room for more items.
 func (p *Planner) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) (last int64, err error) {
 	ofPool := squirrel.Eq{"pool_id": poolID}
 	found, err := ledger.SelectAll(ctx, tx, p.ledger.SelectFrom("agenda", "item").Where(ofPool).OrderBy("item DESC").Limit(1), ledger.ScanInt)
@@ -195,7 +195,7 @@ func (p *Planner) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, it
 	if len(found) > 0 {
 		last = found[0]
 	}
-	if last+int64(len(items)) > draw.OpenItemsMax { // there are never more open items than planned items
+	if last+int64(len(items)) > draw.OpenItemsMax { // the agenda never has more open items than planned items
 		open, err := ledger.SelectAll(ctx, tx, p.ledger.SelectFrom("agenda", "COUNT(*)").Where(ofPool).Where(squirrel.Eq{"done": 0}), ledger.ScanInt)
 		if err != nil {
 			return 0, err
@@ -207,7 +207,7 @@ func (p *Planner) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, it
 	return last, p.checkInstants(ctx, tx, poolID, last, items)
 }
 
-// checkInstants checks the items with numbers after last. It returns an error if one of
+// checkInstants checks the items with numbers above last. It returns an error if one of
 // them sets the state at the same instant as another item.
 func (p *Planner) checkInstants(ctx context.Context, tx *sql.Tx, poolID string, last int64, items []draw.Item) error {
 	numbers := map[time.Time]int64{}
@@ -238,9 +238,9 @@ func errSameInstant(number int64) error {
 }
 
 // Agenda returns at most limit items of a pool with a number above after, in order of
-// their numbers, without those that were removed; open excludes those that are done.
-// Hidden items of one prize and list are returned as one item: see [draw.Hidden].
-// Errors: CodePoolNotFound, and those of the store.
+// their numbers. Removed items are left out, and if open is set, items that are done too.
+// Hidden items of one prize and list are returned as one item: see [draw.Hidden]. Errors:
+// CodePoolNotFound, and those of the store.
 func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
 	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		items, err = p.AgendaIn(ctx, tx, poolID, after, limit, open)
@@ -270,9 +270,9 @@ func (p *Planner) AgendaIn(ctx context.Context, q engine.Querier, poolID string,
 	return items[:min(len(items), limit)], err
 }
 
-// RemoveItem removes an open item, which is a change. A hidden item cannot be removed
-// singly. Errors: CodePoolNotFound, CodeNotFound, CodeAgendaDone, CodePoolClosed,
-// CodeInvalidRequest, and those of the store.
+// RemoveItem removes an open item, by a change. A hidden item can only be removed
+// together with its list. Errors: CodePoolNotFound, CodeNotFound, CodeAgendaDone,
+// CodePoolClosed, CodeInvalidRequest, and those of the store.
 func (p *Planner) RemoveItem(ctx context.Context, poolID string, number int64, actor string) error {
 	if err := draw.CheckActor(actor); err != nil {
 		return err
@@ -310,9 +310,9 @@ func (p *Planner) RemoveItem(ctx context.Context, poolID string, number int64, a
 	return err
 }
 
-// Opening returns when the agenda opens a pool next, and when it pauses or closes it;
-// zero times for never. An opening after a closing, which is final, never happens.
-// Errors: those of the store.
+// Opening returns when the agenda next opens a pool, and when it next pauses or closes
+// it. The zero time means never. A closing is final, so an opening after it never
+// happens. Errors: those of the store.
 func (p *Planner) Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error) {
 	err = p.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		if opens, err = p.nextState(ctx, tx, poolID, draw.StateOpen); err != nil {
@@ -343,8 +343,8 @@ func (p *Planner) nextState(ctx context.Context, tx *sql.Tx, poolID string, stat
 	return found[0], nil
 }
 
-// checkOpens returns an error for an item that would open a pool with a beacon, because
-// an item carries no beacon round.
+// checkOpens returns an error if an item would open a pool with a beacon, because an item
+// has no beacon round.
 func (p *Planner) checkOpens(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, items []draw.Item) error {
 	opens := slices.ContainsFunc(items, func(i draw.Item) bool { return i.Kind == draw.ItemState && i.State == draw.StateOpen })
 	if !opens {
@@ -357,8 +357,8 @@ func (p *Planner) checkOpens(ctx context.Context, tx *sql.Tx, of *ledger.LockedP
 	return err
 }
 
-// itemRowsMax is the maximum number of items in one INSERT, below every database's
-// limit of parameters.
+// itemRowsMax is the maximum number of items in one INSERT. It keeps the number of
+// parameters below the limit of every database.
 const itemRowsMax = 1000
 
 // itemColumns returns the columns for scanItem.
@@ -366,7 +366,7 @@ func itemColumns() []string { return []string{"item", "at", "what", "body", "act
 
 func scanItem(row engine.Scanner) (draw.Item, error) { return scanItemWith(row) }
 
-// scanItemWith is scanItem of a row that has more columns after those of the item.
+// scanItemWith is scanItem for a row with more columns after those of the item.
 func scanItemWith(row engine.Scanner, more ...any) (i draw.Item, err error) {
 	var body string
 	err = row.Scan(append([]any{&i.Number, engine.ScanTime(&i.At), (*string)(&i.Kind), &body, &i.Actor, &i.Done}, more...)...)
@@ -387,7 +387,7 @@ func (p *Planner) insertItems(ctx context.Context, tx *sql.Tx, poolID string, it
 	return nil
 }
 
-// openItems selects a column of the open items of a kind.
+// openItems selects columns of the open items of one kind.
 func (p *Planner) openItems(columns, poolID string, kind draw.ItemKind) squirrel.SelectBuilder {
 	return p.ledger.SelectFrom("agenda", columns).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})
 }
@@ -397,7 +397,7 @@ func kinds() [4]draw.ItemKind {
 	return [...]draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock, draw.ItemMoment}
 }
 
-// renewDue records on a pool's row, which is locked, when its next item is due.
+// renewDue records in a pool's row, which is locked, when its next item is due.
 func (p *Planner) renewDue(ctx context.Context, tx *sql.Tx, poolID string) error {
 	var due time.Time
 	for _, kind := range kinds() {
@@ -409,7 +409,7 @@ func (p *Planner) renewDue(ctx context.Context, tx *sql.Tx, poolID string) error
 			due = found[0]
 		}
 	}
-	var at any // NULL for none
+	var at any // nil is stored as NULL
 	if !due.IsZero() {
 		at = p.ledger.Engine.Time(due)
 	}
@@ -422,8 +422,8 @@ func scanTime(row engine.Scanner) (t time.Time, err error) {
 	return t, err
 }
 
-// NextItems calls each for the open items, of all pools, that are due next. It passes
-// at most limit items, and leaves out moments.
+// NextItems calls each for the open items of all pools, without moments, in the order in
+// which they are due. It stops after limit items.
 func (p *Planner) NextItems(ctx context.Context, q engine.Querier, limit uint64, each func(poolID string, item *draw.Item)) error {
 	query := p.ledger.SelectFrom("agenda", append(itemColumns(), "pool_id")...).Where(squirrel.Eq{"done": 0}).Where(notMoment).OrderBy("at").Limit(limit)
 	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {

@@ -15,14 +15,14 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Source is the agenda of a pool that is copied: the items that were planned and not
-// removed.
+// Source holds the agenda of a pool that is copied: all items that were planned and were
+// not removed.
 type Source struct {
 	items  []draw.Item
 	hidden []hiddenRange
 }
 
-// Rules returns the rules that are or were planned, in the order of their items.
+// Rules returns the planned rules, in the order of their items, done or not.
 func (s *Source) Rules() (all []*draw.Rules) {
 	for i := range s.items {
 		if s.items[i].Rules != nil {
@@ -32,8 +32,8 @@ func (s *Source) Rules() (all []*draw.Rules) {
 	return all
 }
 
-// ReadSource reads a pool's agenda to copy it. Errors: CodeInvalidRequest for more than
-// [draw.AgendaMax] items, CodeRulesUnreadable, and those of the store.
+// ReadSource reads a pool's agenda in order to copy it. Errors: CodeInvalidRequest for
+// more than [draw.AgendaMax] items, CodeRulesUnreadable, and those of the store.
 func (p *Planner) ReadSource(ctx context.Context, tx *sql.Tx, poolID string) (*Source, error) {
 	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.GtOrEq{"done": 0}).
 		OrderBy("item").Limit(draw.AgendaMax + 1)
@@ -53,11 +53,11 @@ func (p *Planner) ReadSource(ctx context.Context, tx *sql.Tx, poolID string) (*S
 	return &Source{items, hidden}, err
 }
 
-// CopyIn plans for a new pool, which the transaction has created, the items of a source
-// at shifted times. Items that are or were hidden are spread again, at random over
-// their shifted span, so that the old instants reveal nothing about the new ones. It
-// returns the planned lists, with their seals. Errors: CodeInvalidRequest, also for a
-// time in the past, and those of the store.
+// CopyIn plans the items of a source, at shifted times, for a new pool that the
+// transaction has created. Items that are or were hidden are spread again, at random,
+// over their shifted span. So the old instants reveal nothing about the new ones. CopyIn
+// returns the planned lists with their seals. Errors: CodeInvalidRequest, also for a time
+// in the past, and those of the store.
 func (p *Planner) CopyIn(ctx context.Context, tx *sql.Tx, from *Source, of *ledger.LockedPool, shift func(time.Time) time.Time) (planned []draw.Planned, err error) {
 	c := copying{hidden: from.hidden, shift: shift}
 	for _, item := range from.items {
@@ -86,8 +86,8 @@ func (p *Planner) CopyIn(ctx context.Context, tx *sql.Tx, from *Source, of *ledg
 	return planned, nil
 }
 
-// singleMax is the maximum number of states and rules in one INSERT: documents of rules may
-// be long.
+// singleMax is the maximum number of states and rules in one INSERT. It is small because
+// rules documents may be long.
 const singleMax = 100
 
 // bodiesOf returns the bodies of the changes that plan items one by one.
@@ -98,7 +98,7 @@ func bodiesOf(items []draw.Item) (all []any) {
 	return all
 }
 
-// hiddenRange is a range of items that are or were hidden.
+// hiddenRange is a range of items that are or were hidden, with the span of their times.
 type hiddenRange struct {
 	version, first, last int64
 	from, to             time.Time
@@ -116,19 +116,20 @@ func (p *Planner) hiddenRanges(ctx context.Context, tx *sql.Tx, poolID string) (
 	})
 }
 
-// copying sorts the items of an agenda by how a copy plans them.
+// copying sorts the items of an agenda by the way in which they are copied.
 type copying struct {
 	hidden []hiddenRange
 	shift  func(time.Time) time.Time
-	// single are states and rules, moves the moves that were never hidden.
+	// single holds states and rules. moves holds the moves that were never hidden.
 	single, moves []draw.Item
-	// spreads are the items that are spread again, in the order of their first items.
+	// spreads holds the items that are spread again, in the order of their first items.
 	spreads []spreadAgain
-	// opens is the first opening, ends the last pause or close, in the old times.
+	// opens is the first opening and ends the last pause or close, at the times of the
+	// source.
 	opens, ends time.Time
 }
 
-// spreadAgain holds the items of one list for one prize.
+// spreadAgain holds the items of one list, prize and reason.
 type spreadAgain struct {
 	version int64
 	draw.Spread
@@ -157,7 +158,7 @@ func (c *copying) add(item draw.Item) {
 	c.single = append(c.single, item)
 }
 
-// spread adds the units of a hidden item to those of its list, prize and reason.
+// spread adds the units of a hidden item to the entry of its list, prize and reason.
 func (c *copying) spread(r hiddenRange, item *draw.Item) {
 	for i := range c.spreads {
 		if s := &c.spreads[i]; s.version == r.version && s.PrizeID == item.Stock.PrizeID && s.Reason == item.Stock.Reason {

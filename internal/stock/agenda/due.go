@@ -17,33 +17,33 @@ import (
 )
 
 const (
-	// duePoolsMax is how many pools one search of all agendas finds.
+	// duePoolsMax is the maximum number of pools that one search of all agendas returns.
 	duePoolsMax = 1000
 )
 
 // RunDue carries out the items of a pool's agenda that are due by the database's clock,
-// in order of their time and number, at most 1,000. Each item becomes the change or the
-// move that it plans. If that is impossible, it becomes a change that records the
-// reason. The lock of the pool's row and the mark of done items make sure that each is
-// carried out once. Errors: CodePoolNotFound, CodeRulesUnreadable for an item that is
-// left to instances which can read it, or an *Error with its class.
+// at most 1,000, in order of time and number. Each item becomes the change or the move
+// that it plans, or else a change that records why that was impossible. The lock of the
+// pool's row and the mark of done items ensure that each item is carried out once.
+// Errors: CodePoolNotFound, CodeRulesUnreadable for an item that is left to instances
+// which can read it, or an *Error with its class.
 func (p *Planner) RunDue(ctx context.Context, poolID string) error {
 	_, err := p.runDue(ctx, poolID, all)
 	return err
 }
 
-// which selects due items.
+// which selects some of the due items.
 type which bool
 
 const (
-	// all are those that come before a draw or a change.
+	// all selects the items that must be carried out before a draw or a change.
 	all which = false
-	// noLastMoments leaves out moments that no other item follows: without a draw they
-	// need not be done, and an item that is done is no longer hidden.
+	// noLastMoments leaves out moments that no other item follows. Without a draw,
+	// nothing requires them to be done, and an item that is done is no longer hidden.
 	noLastMoments which = true
 )
 
-// runDue is RunDue. It returns how many items it carried out, also with
+// runDue is RunDue, and also returns how many items it carried out, even together with
 // CodeRulesUnreadable.
 func (p *Planner) runDue(ctx context.Context, poolID string, which which) (int, error) {
 	ran, left, err := p.runSome(ctx, poolID, which, ledger.ItemsPerRun, false)
@@ -53,7 +53,7 @@ func (p *Planner) runDue(ctx context.Context, poolID string, which which) (int, 
 	if isDefect(err) {
 		ran, left, err = p.runSome(ctx, poolID, which, 1, true)
 	}
-	p.ledger.Observe(err) // after the connection was given back
+	p.ledger.Observe(err) // after the connection was returned
 	switch {
 	case engine.ClassOf(err) == engine.ClassUnknown: // the next read shows whether it was committed
 		p.ledger.Changed(poolID)
@@ -63,7 +63,7 @@ func (p *Planner) runDue(ctx context.Context, poolID string, which which) (int, 
 	case len(ran) == 0 && left != nil:
 		return 0, left
 	case len(ran) == 0:
-		_ = p.ledger.ReadClock(ctx) // the caller that found a due item may have used an estimate
+		_ = p.ledger.ReadClock(ctx) // the caller may have found the due item by an estimate
 		return 0, p.ledger.ClockLeapt()
 	}
 	p.ledger.Changed(poolID)
@@ -71,10 +71,10 @@ func (p *Planner) runDue(ctx context.Context, poolID string, which which) (int, 
 	return len(ran), left
 }
 
-// whyLeft returns why this instance leaves an item of a pool, whose row is locked, to
-// instances that can read what the item needs. It returns nil for an item that is
-// carried out now. In a committed pool, every item except a pause or a close also needs
-// the commitment.
+// whyLeft returns the reason why this instance leaves an item to others: it cannot read
+// data that the item needs. It returns nil for an item that is to be carried out now. The
+// pool's row is locked. In a committed pool, every item except a pause or a close also
+// needs the commitment.
 func (p *Planner) whyLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, item *draw.Item) (why, err error) {
 	if !of.At.Before(item.At.Add(draw.ItemLeftMax)) {
 		return nil, nil
@@ -92,14 +92,14 @@ func (p *Planner) whyLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool
 	return nil, err
 }
 
-// isDefect reports whether an error is not one of the transient ones. A known key
-// belongs to an item that has already made its move.
+// isDefect reports whether an error would occur again. A known key means that the item
+// has already made its move.
 func isDefect(err error) bool {
 	class := engine.ClassOf(err)
 	return err != nil && (class == engine.ClassOther || class == engine.ClassKnownKey) && draw.CodeOf(err) == draw.CodeInternal
 }
 
-// report counts items that were carried out, and logs those that failed.
+// report counts the items that were carried out, and logs those that failed.
 func (p *Planner) report(poolID string, ran []ranItem) {
 	counts := map[draw.ItemKind]int{}
 	for _, r := range ran {
@@ -114,8 +114,8 @@ func (p *Planner) report(poolID string, ran []ranItem) {
 }
 
 // runSome carries out at most limit items in one transaction. If failsAll is set, it
-// records all of them as failed without trying them. left is the reason why it stopped
-// before an item that is left to other instances.
+// records all of them as failed without trying them. left is the reason why it has left
+// an item to other instances and stopped there.
 func (p *Planner) runSome(ctx context.Context, poolID string, which which, limit int, failsAll bool) (ran []ranItem, left, err error) {
 	err = p.ledger.Once(ctx, func(tx *sql.Tx) error {
 		ran, left = nil, nil
@@ -130,7 +130,7 @@ func (p *Planner) runSome(ctx context.Context, poolID string, which which, limit
 		r := &agendaRun{planner: p, tx: tx, of: of, failsAll: failsAll}
 		for i := range items {
 			if left, err = p.whyLeft(ctx, tx, of, &items[i]); left != nil {
-				break // items after it wait, so that the order is kept
+				break // later items wait too, to keep the order
 			}
 			if err == nil {
 				err = r.do(ctx, &items[i])
@@ -153,13 +153,13 @@ func (p *Planner) runSome(ctx context.Context, poolID string, which which, limit
 	return ran, left, err
 }
 
-// dueItems reads the first open items up to a time, in order.
+// dueItems reads the first open items that are due at a time, in order.
 func (p *Planner) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now time.Time, which which, limit int) (found []draw.Item, err error) {
 	if err := p.ledger.FindByKey(ctx, tx); err != nil {
 		return nil, err
 	}
 	columns := strings.Join(itemColumns(), ", ")
-	for _, kind := range kinds() { // each kind in the order of the key
+	for _, kind := range kinds() { // the key orders the items of each kind
 		query := p.openItems(columns, poolID, kind).Where(squirrel.LtOrEq{"at": p.ledger.Engine.Time(now)}).
 			OrderBy("at", "item").Limit(uint64(limit)) //nolint:gosec // a constant
 		items, err := ledger.SelectAll(ctx, tx, query, scanItem)
@@ -176,9 +176,9 @@ func (p *Planner) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now t
 	return found[:min(len(found), limit)], nil
 }
 
-// RunAllDue carries out the due items of all agendas, including those of pools without
-// draws. It skips moments unless another due item comes after them. It returns the
-// first error, but continues after it.
+// RunAllDue carries out the due items of all agendas, even if nobody draws from the pool.
+// It skips moments unless another due item follows them. It returns the first error, but
+// continues after it.
 func (p *Planner) RunAllDue(ctx context.Context) error {
 	pools, err := p.duePools(ctx)
 	for _, poolID := range pools {
@@ -186,7 +186,7 @@ func (p *Planner) RunAllDue(ctx context.Context) error {
 			var failed error
 			if n, failed = p.runDue(ctx, poolID, noLastMoments); failed != nil {
 				n = 0
-				if draw.CodeOf(failed) != draw.CodePoolNotFound && !ledger.IsUnreadable(failed) && engine.ClassOf(failed) != engine.ClassConflict { // otherwise another instance carries it out
+				if draw.CodeOf(failed) != draw.CodePoolNotFound && !ledger.IsUnreadable(failed) && engine.ClassOf(failed) != engine.ClassConflict { // otherwise another instance carries the item out
 					err = cmp.Or(err, failed)
 				}
 			}
@@ -195,10 +195,10 @@ func (p *Planner) RunAllDue(ctx context.Context) error {
 	return err
 }
 
-// notMoment is the condition for items that are not moments.
+// notMoment is the condition that selects items other than moments.
 const notMoment = `what <> 'moment'`
 
-// duePools finds pools with a due item that is not a moment.
+// duePools returns pools with a due item that is not a moment.
 func (p *Planner) duePools(ctx context.Context) (pools []string, err error) {
 	if err := cmp.Or(p.ledger.Engine.Refusal(), p.ledger.Admits()); err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (p *Planner) duePools(ctx context.Context) (pools []string, err error) {
 	return pools, err
 }
 
-// beforeChange is the planner as the ledger sees it.
+// beforeChange makes the planner a ledger.Agenda.
 type beforeChange struct{ planner *Planner }
 
 // IsLeft implements ledger.Agenda.

@@ -15,11 +15,11 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// isHidden is the condition for items that are still hidden. The names of the ranges'
-// columns are those of no item.
+// isHidden is the condition that selects items that are still hidden. The table agenda
+// has no columns with the names of the range's columns.
 const isHidden = `done = 0 AND EXISTS (SELECT 1 FROM hidden_items AS h WHERE h.pool_id = agenda.pool_id AND agenda.item BETWEEN h.first_item AND h.last_item)`
 
-// hide records which items of a list are hidden, and puts them after the others.
+// hide records which items of a list are hidden: the last ones.
 func (p *Planner) hide(ctx context.Context, tx *sql.Tx, poolID string, l *list, planned draw.Planned) error {
 	hidden := len(l.items)
 	if !l.hides {
@@ -40,7 +40,7 @@ func (p *Planner) hide(ctx context.Context, tx *sql.Tx, poolID string, l *list, 
 	return err
 }
 
-// ForgetHidden deletes the rows of a pool's hidden items, when the pool is deleted.
+// ForgetHidden removes the records of a pool's hidden items, when the pool is deleted.
 func (p *Planner) ForgetHidden(ctx context.Context, tx *sql.Tx, poolID string) error {
 	if p.ledger.Engine.Lacks(engine.PartMoments) {
 		return nil
@@ -49,9 +49,8 @@ func (p *Planner) ForgetHidden(ctx context.Context, tx *sql.Tx, poolID string) e
 	return err
 }
 
-// momentsLast puts moments after the other items and keeps the order within both
-// groups. So the numbers of visible items reveal nothing about the times of hidden
-// ones.
+// momentsLast puts moments after the other items and keeps the order within each group.
+// So the numbers of visible items reveal nothing about the times of hidden items.
 func momentsLast(items []draw.Item) {
 	slices.SortStableFunc(items, func(a, b draw.Item) int {
 		return cmp.Compare(rank(a), rank(b))
@@ -65,7 +64,7 @@ func rank(i draw.Item) int {
 	return 0
 }
 
-// maybeTime returns a time as it is stored, NULL for the zero time.
+// maybeTime returns a time in the form that is stored, NULL for the zero time.
 func (p *Planner) maybeTime(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -73,9 +72,9 @@ func (p *Planner) maybeTime(t time.Time) any {
 	return p.ledger.Engine.Time(t.UTC())
 }
 
-// hiddenLines returns the visible form of a pool's hidden items: one item for each
-// prize and list, with the number of the first hidden item. Only items whose number is
-// above after are returned.
+// hiddenLines returns a pool's hidden items in their visible form: one item for each
+// prize and list, with the number of the first hidden item. It returns only items whose
+// number is above after.
 func (p *Planner) hiddenLines(ctx context.Context, q engine.Querier, poolID string, after int64) (lines []draw.Item, err error) {
 	if p.ledger.Engine.Lacks(engine.PartMoments) {
 		return nil, nil
@@ -99,7 +98,7 @@ func (p *Planner) hiddenLines(ctx context.Context, q engine.Querier, poolID stri
 }
 
 // addLine adds a hidden item to the line of its prize and list. If a spread releases
-// several units at the same instant, they are one item with its own body.
+// several units at the same instant, they are a single item with its own body.
 func addLine(lines []draw.Item, line draw.Item) []draw.Item {
 	for i := range lines {
 		if h := lines[i].Hidden; h.Version == line.Hidden.Version && h.PrizeID == line.Hidden.PrizeID {
@@ -111,8 +110,8 @@ func addLine(lines []draw.Item, line draw.Item) []draw.Item {
 	return append(lines, line)
 }
 
-// checkVisible returns an error for an open, hidden item: its removal would reveal its
-// content.
+// checkVisible returns an error if an item is open and hidden: removing it would reveal
+// its content.
 func (p *Planner) checkVisible(ctx context.Context, q engine.Querier, poolID string, number int64) error {
 	if p.ledger.Engine.Lacks(engine.PartMoments) {
 		return nil
@@ -125,10 +124,9 @@ func (p *Planner) checkVisible(ctx context.Context, q engine.Querier, poolID str
 	return err
 }
 
-// RemovePlanned removes the open items that were planned together by the change of a
-// version, which is a change, and returns their number. Errors: CodePoolNotFound,
-// CodeNotFound, CodeAgendaDone if all of them are done, CodePoolClosed, and those of the
-// store.
+// RemovePlanned removes, by a change, the open items that the change of a version
+// planned, and returns their number. Errors: CodePoolNotFound, CodeNotFound,
+// CodeAgendaDone if all of them are done, CodePoolClosed, and those of the store.
 func (p *Planner) RemovePlanned(ctx context.Context, poolID string, version int64, actor string) (removed int64, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return 0, err
@@ -185,7 +183,7 @@ func (p *Planner) plannedAt(ctx context.Context, tx *sql.Tx, poolID string, vers
 		return planned, err
 	}
 	if change != nil && change.What == draw.WhatAgenda {
-		_ = json.Unmarshal([]byte(change.Body), &planned) // the body of another change of the agenda plans none together
+		_ = json.Unmarshal([]byte(change.Body), &planned) // other changes of the agenda plan no list
 	}
 	if planned.SHA256 == "" || planned.Count == 0 {
 		return planned, draw.Errorf(draw.CodeNotFound, "version %d of pool %q plans no import and no spread", version, poolID)

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// checkMoments returns an error if moments cannot be planned in a pool, whose row is
+// checkMoments returns an error if moments cannot be planned in a pool. The pool's row is
 // locked.
 func (p *Planner) checkMoments(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, items []draw.Item) error {
 	switch hasMoment := slices.ContainsFunc(items, isMoment); {
@@ -25,7 +25,7 @@ func (p *Planner) checkMoments(ctx context.Context, tx *sql.Tx, of *ledger.Locke
 	return err
 }
 
-// HadMoments reports whether the agenda of a pool ever held a moment. Errors:
+// HadMoments reports whether the agenda of a pool has ever contained a moment. Errors:
 // CodePoolNotFound, and those of the store.
 func (p *Planner) HadMoments(ctx context.Context, poolID string) (had bool, err error) {
 	if p.ledger.Engine.Lacks(engine.PartMoments) {
@@ -40,8 +40,8 @@ func (p *Planner) HadMoments(ctx context.Context, poolID string) (had bool, err 
 	return had, err
 }
 
-// hasOpenMoments reports whether a pool, whose row is locked, has moments that are not
-// done.
+// hasOpenMoments reports whether a pool has moments that are not done. The pool's row is
+// locked.
 func (p *Planner) hasOpenMoments(ctx context.Context, tx *sql.Tx, poolID string) (bool, error) {
 	open, err := ledger.SelectAll(ctx, tx, p.openItems("item", poolID, draw.ItemMoment).OrderBy("at", "item").Limit(1), ledger.ScanInt)
 	return len(open) > 0, err
@@ -49,8 +49,8 @@ func (p *Planner) hasOpenMoments(ctx context.Context, tx *sql.Tx, poolID string)
 
 func isMoment(i draw.Item) bool { return i.Kind == draw.ItemMoment }
 
-// pend marks the moments among items that became entries as pending, and records on the
-// pool's row, which is locked, which versions they are among.
+// pend marks the moments among items that became entries as pending. In the pool's row,
+// which is locked, it records the first and last version of pending moments.
 func (p *Planner) pend(ctx context.Context, tx *sql.Tx, poolID string, ran []ranItem) error {
 	done := slices.Clone(ran)
 	done = slices.DeleteFunc(done, func(r ranItem) bool { return r.kind != draw.ItemMoment })

@@ -21,10 +21,10 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// ImportAgenda plans the stock items of a file together, all or none, with a salt that
-// is not stored. With a key the file is planned once: a second call with the same key
-// returns the first result. Errors: that of the reader, CodeKeyReused for a key that
-// came with something else, and those of PlanItems.
+// ImportAgenda plans the stock items of a file together, all or none, with a salt that is
+// not stored. With a key, the file is planned only once: a second call with the same key
+// returns the first result. Errors: those of the reader, CodeKeyReused if the key was
+// used for another request, and those of PlanItems.
 func (p *Planner) ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error) {
 	items, encoding, err := prizefile.ReadAgenda(file)
 	if err != nil {
@@ -35,8 +35,8 @@ func (p *Planner) ImportAgenda(ctx context.Context, poolID string, file io.Reade
 	return planned, err
 }
 
-// PlanMoment plans a moment as an import of one item: its answer does not show it. Errors:
-// CodeKeyReused, and those of PlanItems.
+// PlanMoment plans a moment as a list of one item, so that its answer does not show the
+// item. Errors: CodeKeyReused, and those of PlanItems.
 func (p *Planner) PlanMoment(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Planned, error) {
 	items := []draw.Item{item}
 	return p.planOnce(ctx, poolID, list{items: items, key: planKey{key, "import " + draw.NewSeal("", items).SHA256}}, actor)
@@ -75,12 +75,12 @@ func randomBelow(n int64) int64 {
 	return i.Int64()
 }
 
-// planKey is the key under which items are planned, together with the request. Without
-// a key, every request plans its items again.
+// planKey is the key of a request to plan items, together with a text of the request.
+// Without a key, each request plans its items again.
 type planKey struct{ key, wanted string }
 
-// plannedBody is the body of the change that plans many items. A replay also reads
-// these members from the body of one item. Key is the mark of the items' key.
+// plannedBody is the body of the change that plans many items. A replay reads these
+// members also from the body of a single item. Key is the mark of the key.
 type plannedBody struct {
 	Item   int64  `json:"item"`
 	Count  int    `json:"count"`
@@ -88,7 +88,7 @@ type plannedBody struct {
 	Key    string `json:"key,omitempty"`
 }
 
-// saltLength is that of [rand.Text], in letters of 5 bits.
+// saltLength is the length of the texts of [rand.Text], which have 5 bits in each letter.
 const saltLength = 26
 
 func (k planKey) check() error {
@@ -98,34 +98,34 @@ func (k planKey) check() error {
 	return draw.CheckKey(k.key)
 }
 
-// salt returns the salt of the seal. It is random, or derived from the key: then a
-// replay can return it again although it is not stored. It is as unguessable as the
-// key.
+// salt returns the salt of the seal. It is random without a key. Otherwise it is derived
+// from the key, so that a replay can return it although it is not stored. Such a salt is
+// as hard to guess as the key.
 func (k planKey) salt(poolID string) string {
 	if k.key == "" {
 		return rand.Text()
 	}
 	sum := hmac.New(sha256.New, []byte(k.key))
-	_, _ = sum.Write([]byte("drawsvc agenda salt v1\n" + poolID)) // a hash accepts all
+	_, _ = sum.Write([]byte("drawsvc agenda salt v1\n" + poolID)) // a hash accepts all texts
 	return base32.StdEncoding.EncodeToString(sum.Sum(nil))[:saltLength]
 }
 
-// mark returns the mark of the key that the change stores, KEY:WANTED; "" without a
-// key. The first is a digest. The second is a digest under the key, so that a reader of
-// the change cannot find the hidden content by trial.
+// mark returns the mark of the key, which the change stores, in the form KEY:WANTED; it
+// is "" without a key. KEY is a digest of the key. WANTED is a digest of the request
+// under the key, so that a reader of the change cannot find hidden content by trial.
 func (k planKey) mark() string {
 	if k.key == "" {
 		return ""
 	}
 	sum := hmac.New(sha256.New, []byte(k.key))
-	_, _ = sum.Write([]byte("drawsvc agenda wanted v1\n" + k.wanted)) // a hash accepts all
+	_, _ = sum.Write([]byte("drawsvc agenda wanted v1\n" + k.wanted)) // a hash accepts all texts
 	return k.begin() + base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }
 
-// formerMark is the mark of releases up to 0.1.0, which planned nothing hidden.
+// formerMark is the mark of releases up to 0.1.0, which had no hidden items.
 func (k planKey) formerMark() string { return k.begin() + digestOf(k.wanted) }
 
-// begin returns the beginning of each mark of the key.
+// begin returns the part KEY: of the marks of a key.
 func (k planKey) begin() string { return digestOf(k.key) + ":" }
 
 func digestOf(text string) string {
@@ -133,15 +133,14 @@ func digestOf(text string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// plannedBy finds the items that were planned under a key in a pool whose row is
-// locked, and marks them as replayed. Error: CodeKeyReused if the key belongs to
-// another request.
+// plannedBy finds the items that a key has planned in a pool whose row is locked, and
+// marks them as replayed. Error: CodeKeyReused if the key belongs to another request.
 func (p *Planner) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key planKey) (planned draw.Planned, err error) {
 	if key.key == "" {
 		return planned, nil
 	}
-	// A digest may contain LIKE's wildcard for one letter, so each row that is found is
-	// compared.
+	// A digest may contain LIKE's wildcard for one letter, so the key of each row that is
+	// found is compared.
 	query := p.ledger.SelectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatAgenda)}).
 		Where(squirrel.Like{"body": `%"key":"` + key.begin() + `%`}).OrderBy("version")
 	changes, err := ledger.SelectAll(ctx, tx, query, p.ledger.ScanChange(poolID))
@@ -164,8 +163,7 @@ func (p *Planner) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key 
 	return planned, nil
 }
 
-// plannedItem is an item in the state in which it was planned. Later changes do not
-// affect it.
+// plannedItem returns an item as it was when it was planned.
 func (p *Planner) plannedItem(ctx context.Context, poolID string, number int64) (i draw.Item, err error) {
 	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "item": number})
 	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {

@@ -17,28 +17,29 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// agendaRun carries out items of an agenda in order, on a pool whose row is locked.
-// Successive entries of one kind and actor are written together: each still makes one
+// agendaRun carries out items of an agenda in order, in a pool whose row is locked.
+// Successive entries of one kind and actor are written together, but each is a version.
 // version.
 type agendaRun struct {
 	planner *Planner
 	tx      *sql.Tx
 	of      *ledger.LockedPool
-	// failsAll makes every item fail, whatever it plans.
+	// failsAll makes every item fail, without trying it.
 	failsAll bool
-	// prizes are those of the pool after the moves so far, nil before they are read.
+	// prizes are the pool's prizes after the moves so far. It is nil before they are
+	// read.
 	prizes []draw.Prize
-	// changes and moves are not written yet; at most one of the two is not empty.
+	// changes and moves are not written yet. At least one of the two is empty.
 	changes []ledger.NewChange
 	moves   []ledger.Stocking
 	ran     []ranItem
 }
 
-// Options.Due is called with these kinds for items that are not carried out.
+// The kinds for which due is called if items are not carried out; see New.
 const (
-	// ItemFailed is an item that cannot be carried out.
+	// ItemFailed counts items that could not be carried out.
 	ItemFailed draw.ItemKind = "failed"
-	// ItemLapsed is an item whose pool was closed before the item was due: its plan no
+	// ItemLapsed counts items whose pool was closed before they were due: their plan no
 	// longer matters.
 	ItemLapsed draw.ItemKind = "lapsed"
 )
@@ -50,7 +51,7 @@ type ranItem struct {
 	failed          error
 }
 
-// errGiven is why an item fails that could not even be tried.
+// errGiven is the error of an item that was not even tried.
 var errGiven = draw.Errorf(draw.CodeInternal, "the item could not be done; the service's log says why")
 
 // do carries out one item.
@@ -85,9 +86,9 @@ func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
 	return nil
 }
 
-// try carries out the plan of an item. If that is refused, only this item fails. err is
-// an error of reads or writes. It may concern the items before this one, so it ends the
-// run, whatever its code.
+// try carries out the plan of an item. refused is the reason why only this item fails.
+// err is an error of reads or writes. It may belong to items before this one, so it ends
+// the run, whatever its code is.
 func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err error) {
 	if err := item.Unreadable(); err != nil {
 		return err, nil
@@ -106,8 +107,8 @@ func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err erro
 	return nil, draw.Errorf(draw.CodeInternal, "item %d of the agenda is of the unknown kind %q", item.Number, item.Kind)
 }
 
-// refusal distinguishes a refusal (the state of the pool forbids the item, or this
-// instance cannot read the pool) from an error of the read that checks it.
+// refusal returns err as a refusal if the state of the pool forbids the item, or if this
+// instance cannot read the pool. Otherwise it returns err as the error of a read.
 func refusal(err error) (refused, failed error) {
 	forbidden := []draw.Code{draw.CodePoolOpen, draw.CodePoolClosed, draw.CodeRoundNotAnnounced, draw.CodeRulesUnreadable}
 	if slices.Contains(forbidden, draw.CodeOf(err)) {
@@ -116,13 +117,13 @@ func refusal(err error) (refused, failed error) {
 	return nil, err
 }
 
-// guarded asks whether something of the pool may be changed.
+// guarded returns the reason why a part of the pool may not be changed.
 func (r *agendaRun) guarded(ctx context.Context, what ledger.Guarded) (refused, failed error) {
 	_, err := r.planner.ledger.Guard.MayChange(ctx, r.tx, r.of, what)
 	return refusal(err)
 }
 
-// change adds a change after the others.
+// change adds a change after those that are pending.
 func (r *agendaRun) change(ctx context.Context, c ledger.NewChange) error {
 	if len(r.moves) > 0 {
 		if err := r.flush(ctx); err != nil {
@@ -147,8 +148,8 @@ func (r *agendaRun) state(ctx context.Context, item *draw.Item) (refused, err er
 	if item.State == draw.StateClosed {
 		r.of.Unannounce(set)
 	}
-	// The moves before it are written first, in the state for which they were planned:
-	// a closed pool accepts none.
+	// The pending moves are written first, in the state for which they were planned: a
+	// closed pool accepts no moves.
 	err = r.change(ctx, ledger.NewChange{What: draw.WhatState, Body: json.RawMessage(item.Body()), Set: set})
 	r.of.Pool.State = item.State
 	return nil, err
@@ -251,12 +252,12 @@ func (r *agendaRun) end(ctx context.Context) error {
 	return r.planner.pend(ctx, r.tx, r.of.Pool.ID, r.ran)
 }
 
-// markDone records which entries the items became.
+// markDone records the version that each item became.
 func (p *Planner) markDone(ctx context.Context, tx *sql.Tx, poolID string, ran []ranItem) error {
 	for part := range slices.Chunk(ran, ledger.RowsMax) {
 		var cases strings.Builder
 		numbers := make([]int64, len(part))
-		for i, r := range part { // the service's own numbers: PostgreSQL takes a parameter there for a text
+		for i, r := range part { // not parameters, which PostgreSQL would take for texts; the numbers are the service's own
 			numbers[i] = r.number
 			cases.WriteString(" WHEN " + strconv.FormatInt(r.number, 10) + " THEN " + strconv.FormatInt(r.version, 10))
 		}

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// TestWritesThatFailEndTheRun: the pending entries belong to earlier items. If writing
-// them is refused, whatever the code, the current item is not marked as failed.
+// TestWritesThatFailEndTheRun: pending entries belong to earlier items. If they cannot be
+// written, for any reason, the current item is not marked as failed.
 func TestWritesThatFailEndTheRun(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
