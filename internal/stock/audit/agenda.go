@@ -16,16 +16,16 @@ import (
 
 // The rules of an audit about the agenda.
 const (
-	ruleDueMissed    = "due-missed"    // no award at or after an item's time precedes the item, and the item's move is at most draw.ItemLeftMax late
-	ruleAgendaDouble = "agenda-double" // an item has one entry, either the planned one or one that states why not, and no entry belongs to two items
-	ruleAgendaUndone = "agenda-undone" // an item is done within undoneMax, unless it is a moment, which waits for a draw
+	ruleDueMissed    = "due-missed"    // no award at or after an item's time comes before the item, and no move comes before it more than draw.ItemLeftMax after that time
+	ruleAgendaDouble = "agenda-double" // an item has one entry, which it planned or which states why it failed, and no entry belongs to two items
+	ruleAgendaUndone = "agenda-undone" // an item is done within undoneMax; a moment, which waits for a draw, is excepted
 )
 
-// undoneMax is the maximum time for which an item may be due: the maximum for which it
-// may be left, and ten seconds.
+// undoneMax is the longest time for which an item may be due. An item may be left to
+// other instances for draw.ItemLeftMax; ten seconds are added to that.
 const undoneMax = draw.ItemLeftMax + 10*time.Second
 
-// auditedItem is an item with its expected entry.
+// auditedItem is an item with the data of the entry that is expected from it.
 type auditedItem struct {
 	number, done int64
 	at           time.Time
@@ -36,13 +36,13 @@ type auditedItem struct {
 
 // agendaAuditor compares the agenda with the history, entry by entry.
 type agendaAuditor struct {
-	// items are in the order in which they left the agenda; next is the first that has
-	// not passed.
+	// items are in the order in which they left the agenda. next is the first of them
+	// that is still in the agenda at the current entry.
 	items []auditedItem
 	next  int
 	found *findings
-	// last is the time of the last award or of the last move that no item made; passes
-	// is the time up to which it may have passed no item.
+	// last is the time of the last award, or of the last move that is not an item. Items
+	// with times up to passes must be done before that entry.
 	last   time.Time
 	passes time.Time
 	at     int64
@@ -114,8 +114,9 @@ func (a *agendaAuditor) take(e draw.Entry) {
 	}
 }
 
-// pass records an award or a move, which passes the items that are due and open. A move
-// may pass an item that its instance could not read.
+// pass records an award or a move. Items that are due before it are passed over. A move
+// may pass over an item for draw.ItemLeftMax, because its instance may have been unable
+// to read the item.
 func (a *agendaAuditor) pass(e draw.Entry) {
 	passes := e.At()
 	if e.Move != nil {
@@ -126,8 +127,8 @@ func (a *agendaAuditor) pass(e draw.Entry) {
 	}
 }
 
-// missed reports an item that was passed by an entry, when the item leaves the agenda
-// or is still open at the end.
+// missed reports an item that an entry has passed over. It is called when the item leaves
+// the agenda, and at the end.
 func (a *agendaAuditor) missed(i *auditedItem) {
 	if !a.last.IsZero() && !a.passes.Before(i.at) {
 		a.found.add(ruleDueMissed, "the %s of version %d is of %s, and item %d of %s was not done",
@@ -135,11 +136,11 @@ func (a *agendaAuditor) missed(i *auditedItem) {
 	}
 }
 
-// itemOf returns the number of the item that became a move, 0 for other moves.
+// itemOf returns the number of the item that became a move, 0 if the move is not an item.
 func itemOf(m *draw.Move) int64 { return cmp.Or(draw.ItemOfKey(m.Key), m.Moment()) }
 
-// became reports whether the entry is the one that the item planned, or states why it
-// could not be.
+// became reports whether an entry is the one that the item planned, or states why the
+// item failed.
 func (i *auditedItem) became(e draw.Entry) bool {
 	switch {
 	case e.Change != nil && e.Change.What == draw.WhatAgenda:
@@ -156,7 +157,7 @@ func (i *auditedItem) became(e draw.Entry) bool {
 	return false
 }
 
-// end checks the open items, at a time of the database.
+// end checks the remaining items, at a time of the database.
 func (a *agendaAuditor) end(now time.Time) {
 	for ; a.next < len(a.items); a.next++ {
 		i := &a.items[a.next]
@@ -171,7 +172,7 @@ func (a *agendaAuditor) end(now time.Time) {
 	}
 }
 
-// endAgenda checks the open items, at the database's time.
+// endAgenda checks the remaining items, at the database's current time.
 func (r *Auditor) endAgenda(ctx context.Context, q engine.Querier, a *agendaAuditor) error {
 	now, err := r.ledger.DatabaseTime(ctx, q)
 	if err == nil {

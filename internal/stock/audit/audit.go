@@ -14,18 +14,17 @@ import (
 )
 
 // Audit reads a pool's rows in one snapshot and reports every rule that they break. It
-// reads each row once, in the order of the versions. It keeps only the pool's prizes
-// and agenda in memory, and a sum for each quarter of an hour with an award under a
-// budget. So its time grows with the number of rows, and its memory with the number of
-// prizes. Errors: CodePoolNotFound, and those of the store.
+// reads each row once, in the order of the versions. Memory holds only the pool's prizes
+// and agenda, and one sum for each quarter of an hour that has an award under a budget.
+// So the time of an audit grows with the number of rows, and its memory with the number
+// of prizes. Errors: CodePoolNotFound, and those of the store.
 func (r *Auditor) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
 	return r.audit(ctx, poolID, false)
 }
 
-// AuditDeep is Audit with a further judge, which folds the history through the code
-// that decides draws. Given the drawn units, every award and every redirect must follow
-// from the rules in force. Its memory also grows with the number of users that the
-// rules count.
+// AuditDeep is Audit, and also derives the history by the code that decides draws. Given
+// the drawn units, every award and every redirect must follow from the rules in force.
+// Its memory also grows with the number of users that the rules count.
 func (r *Auditor) AuditDeep(ctx context.Context, poolID string) (draw.Audit, error) {
 	return r.audit(ctx, poolID, true)
 }
@@ -76,9 +75,8 @@ func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (audit dr
 	return audit, err
 }
 
-// beginOthers begins the checks of other packages. Each check collects its own
-// findings, so that the report has the same order whether a check finds them while it
-// takes entries or at the end.
+// beginOthers begins the checks of other packages. Each check collects its own findings,
+// so that the order of the report does not depend on when a check finds something.
 func (r *Auditor) beginOthers(ctx context.Context, q engine.Querier, poolID string) (judges []ledger.Judge, reports []*findings, err error) {
 	prizes, err := r.ledger.Prizes(ctx, q, poolID)
 	if err != nil {
@@ -96,13 +94,12 @@ func (r *Auditor) beginOthers(ctx context.Context, q engine.Querier, poolID stri
 	return judges, reports, nil
 }
 
-// taking is the Take of a judge that cannot fail.
+// taking converts a function that cannot fail to the Take of a judge.
 func taking(take func(draw.Entry)) func(draw.Entry) error {
 	return func(e draw.Entry) error { take(e); return nil }
 }
 
-// hear passes every entry to the judges, in their order, and then calls the end of
-// each.
+// hear passes every entry to the judges, in their order, and then calls the End of each.
 func hear(judges []ledger.Judge, entries ledger.EntrySeq) error {
 	for e, err := range entries {
 		if err != nil {
@@ -140,7 +137,7 @@ func (r *Auditor) auditedPrizes(ctx context.Context, q engine.Querier, poolID st
 	})
 }
 
-// folding folds a pool's history through the code that decides draws.
+// folding derives a pool's history by the code that decides draws.
 type folding struct {
 	fold  *fold.Fold
 	found findings
@@ -171,8 +168,8 @@ func (f *folding) take(e draw.Entry) {
 	}
 }
 
-// end compares the turns that follow from the log and the rules with the stored turns:
-// a user whose last turns are missing could draw more often than allowed.
+// end compares the stored turns with those that follow from the log and the rules. A user
+// whose last turns are missing could draw more often than allowed.
 func (f *folding) end(ctx context.Context, r *Auditor, q engine.Querier, poolID string) error {
 	type of struct {
 		subject string

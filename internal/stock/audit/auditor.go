@@ -14,10 +14,10 @@ type Auditor struct {
 	others []Others
 }
 
-// Others begins to check the rows that another package stores for a pool, and calls
-// found for each broken rule.
+// Others begins a check of the rows that another package stores for a pool. The check
+// calls found for each broken rule.
 type Others func(ctx context.Context, of *ledger.Audited, found ledger.Found) (ledger.Judge, error)
 
-// New returns the auditor of a ledger and of the rows that other packages store for
-// pools.
+// New returns the auditor of a ledger. others check the rows that other packages store
+// for pools.
 func New(l *ledger.Ledger, others ...Others) *Auditor { return &Auditor{l, others} }

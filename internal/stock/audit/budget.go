@@ -7,17 +7,16 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// slotLength divides every window of the calendar: offsets of zones are multiples of
-// it.
+// slotLength is a length that divides every window of the calendar, because the offsets
+// of all time zones are multiples of it.
 const slotLength = 15 * time.Minute
 
-// budgetAuditor adds up the value of awards under rules with a budget, entry by entry.
-// It keeps one sum per time slot, so that it can also compute the sum for other
-// windows.
+// budgetAuditor adds up the value of awards under rules with a budget, entry by entry. It
+// keeps one sum for each time slot, so that it can compute the sum of new windows later.
 type budgetAuditor struct {
 	rules *draw.Rules
-	// spent is the sum of the window that ends before next; next is the zero time if it
-	// does not end.
+	// spent is the sum of the window that ends at next. next is the zero time if that
+	// window has no end.
 	spent  int64
 	next   time.Time
 	slots  []slot
@@ -42,7 +41,7 @@ func (b *budgetAuditor) take(e draw.Entry) {
 	}
 }
 
-// follow applies rules that are in force from now on.
+// follow applies rules from the time at on.
 func (b *budgetAuditor) follow(rules *draw.Rules, at time.Time) {
 	before := b.rules
 	b.rules = rules

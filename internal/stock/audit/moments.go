@@ -12,13 +12,13 @@ import (
 )
 
 // endMoments compares the rows of moments with the log. A moment that an award took but
-// that is still pending would be given twice. A moment that no award took and that is
-// not pending would never be given. A closed pool has no pending moments.
+// that is still pending would be given twice. A moment that no award took and that is not
+// pending would never be given. A closed pool must have no pending moments.
 func (f *folding) endMoments(ctx context.Context, r *Auditor, q engine.Querier, poolID string) error {
 	if r.ledger.Engine.Lacks(engine.PartMoments) {
 		return nil
 	}
-	taken := map[int64]int64{} // by item; none is not pending, and was not taken
+	taken := map[int64]int64{} // the award's version by item, 0 if no award took the moment
 	const none = -1
 	query := r.ledger.SelectFrom("agenda", "item", "COALESCE(taken, -1)").Where(squirrel.Eq{"pool_id": poolID, "what": string(draw.ItemMoment)})
 	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {

@@ -11,22 +11,22 @@ import (
 
 // The rules of an audit about the rows.
 const (
-	ruleOverIssued      = "over-issued"       // no prize has more awards, or more issued, than stocked
-	ruleIssuedIsAwards  = "issued-is-awards"  // a prize's issued is the number of its awards
-	ruleStockedIsMoves  = "stocked-is-moves"  // a prize's stocked is the sum of its moves
+	ruleOverIssued      = "over-issued"       // no prize has more awards, or a higher issued count, than units in stock
+	ruleIssuedIsAwards  = "issued-is-awards"  // the issued count of a prize is the number of its awards
+	ruleStockedIsMoves  = "stocked-is-moves"  // the stocked count of a prize is the sum of its moves
 	ruleUnitsCountUp    = "units-count-up"    // the units of a prize's awards are 1, 2, 3 … in the order of versions
 	ruleVersionDouble   = "version-double"    // each version has one entry
-	ruleVersionGap      = "version-gap"       // the versions are 1 to the pool's own
+	ruleVersionGap      = "version-gap"       // the versions are 1 to the pool's version, without gaps
 	rulePrizeUnknown    = "prize-unknown"     // each entry belongs to a prize of the pool
 	ruleTimeBackwards   = "time-backwards"    // from the first change on, times do not decrease
-	ruleDrewWhileClosed = "drew-while-closed" // awards are made while the pool is open, by its changes
+	ruleDrewWhileClosed = "drew-while-closed" // awards are made only while the pool is open
 	ruleStateIsChanges  = "state-is-changes"  // a pool's state is the one that its changes set last
 	ruleTurnGap         = "turn-gap"          // the turns of a user and kind are 1, 2, 3 … at rising versions
-	ruleTurnStray       = "turn-stray"        // a turn belongs to an award of its user, has its time, and the misses up to it
-	ruleTurnMissing     = "turn-missing"      // the last turns of a user are those that follow from the log
+	ruleTurnStray       = "turn-stray"        // a turn belongs to an award of its user, has its time, and counts the misses up to it
+	ruleTurnMissing     = "turn-missing"      // the last turns of a user are the ones that follow from the log
 	ruleSpentIsAwards   = "spent-is-awards"   // the spent amount of a budget is the value of the awards
-	ruleBudgetPassed    = "budget-passed"     // no award is beyond the budget of its time
-	ruleDrawWhole       = "draw-whole"        // a draw has ordinals 1, 2, 3 … of one user at consecutive versions
+	ruleBudgetPassed    = "budget-passed"     // no award exceeds the budget at its time
+	ruleDrawWhole       = "draw-whole"        // a draw has ordinals 1, 2, 3 … at consecutive versions, for one user
 )
 
 // rowAuditor checks a pool's history, entry by entry.
@@ -34,29 +34,30 @@ type rowAuditor struct {
 	all   []*auditedPrize
 	byID  map[string]*auditedPrize
 	found findings
-	// version is the highest version so far, kind the kind of its entry.
+	// version is the highest version so far, and kind the kind of the entry with that
+	// version.
 	version int64
 	kind    string
-	// award is the last award so far, with the time of the last entry.
+	// award is the last award so far, and at the time of the last entry.
 	award draw.Award
 	at    time.Time
-	// ruled means that there was a change of rules; state is the state that the last
-	// change set, "" if no change set one.
+	// ruled means that there was a change. state is the state that the last change of
+	// state set, "" for none.
 	ruled bool
 	state draw.State
-	// rules is the version of the rules that the changes put in force, 0 for none.
+	// rules is the version of the rules that are in force after the changes, 0 for none.
 	rules int64
 }
 
-// auditedPrize has a prize's counters, and the numbers from its history.
+// auditedPrize holds a prize's counters, and the same numbers as its history gives them.
 type auditedPrize struct {
 	id              string
 	kind            draw.Kind
-	cents           int64 // its value
+	cents           int64 // its value in cents
 	stocked, issued int64
 	moved, awards   int64
-	// unit is the unit of its last award. skips counts the awards whose unit is not the
-	// next; firstSkip describes the first of them.
+	// unit is the unit of the prize's last award. skips counts the awards whose unit is
+	// not the next one, and firstSkip describes the first of them.
 	unit, skips int64
 	firstSkip   string
 }
@@ -97,8 +98,8 @@ func kindOf(e draw.Entry) string {
 }
 
 // rises checks that times do not decrease. It does not check entries before the first
-// change: binaries of an earlier schema, which used their own clocks, may have written
-// them.
+// change: they may come from binaries of an earlier schema, which used the clocks of
+// their machines.
 func (a *rowAuditor) rises(kind string, e draw.Entry) {
 	if at := e.At(); a.ruled && at.Before(a.at) {
 		a.found.add(ruleTimeBackwards, "the %s of version %d is of %s, the entry before it of %s",
@@ -107,7 +108,7 @@ func (a *rowAuditor) rises(kind string, e draw.Entry) {
 	a.at = e.At()
 }
 
-// changed notes the state or the rules that a change has set.
+// changed records the state or the rules that a change has set.
 func (a *rowAuditor) changed(c *draw.Change) {
 	a.ruled = true
 	var body struct {
@@ -137,7 +138,7 @@ func (a *rowAuditor) awarded(w *draw.Award) {
 	a.award = *w
 }
 
-// follow checks that a version is the one after the last.
+// follow checks that a version is the next one.
 func (a *rowAuditor) follow(kind string, version int64) {
 	switch {
 	case version < 1:
@@ -151,7 +152,7 @@ func (a *rowAuditor) follow(kind string, version int64) {
 	a.version, a.kind = version, kind
 }
 
-// missing reports the versions that are missing up to the given one.
+// missing reports the versions that are missing up to a given version.
 func (a *rowAuditor) missing(to int64) {
 	switch from := a.version + 1; {
 	case from == to:
@@ -161,8 +162,8 @@ func (a *rowAuditor) missing(to int64) {
 	}
 }
 
-// continues checks that an award begins a draw or continues the one before it. The
-// schema prevents duplicate ordinals of a draw.
+// continues checks that an award begins a draw or continues the draw of the award before
+// it. The schema excludes duplicate ordinals of a draw.
 func (a *rowAuditor) continues(w *draw.Award) {
 	last := &a.award
 	switch {
@@ -242,7 +243,7 @@ func (a *rowAuditor) prizes() []draw.PrizeAudit {
 	return all
 }
 
-// findings collects violations, the first few of each rule.
+// findings collects violations: for each rule the first few, and their number.
 type findings struct{ rules []finding }
 
 type finding struct {
@@ -252,7 +253,7 @@ type finding struct {
 }
 
 // violationsMax is the maximum number of violations of one rule that a report lists.
-// Otherwise the report on a pool in which every entry is wrong would be as long as its
+// Without it, if every entry of a pool is wrong, the report would be as long as the
 // history.
 const violationsMax = 20
 
@@ -274,8 +275,8 @@ func (f *findings) add(rule, format string, args ...any) {
 	}
 }
 
-// list returns the violations by rule. After the listed ones of a rule it states how
-// many more there are; found is the total.
+// list returns the violations by rule. For a rule with more violations than are listed,
+// it adds how many more there are. found is the total number.
 func (f *findings) list() (listed []draw.Violation, found int64) {
 	for _, r := range f.rules {
 		for _, detail := range r.details {

@@ -33,9 +33,9 @@ func (r *Auditor) auditTurns(ctx context.Context, q engine.Querier, poolID strin
 	return nil
 }
 
-// turnRanges returns the ranges after a turn, in the order of the key. The key alone
-// finds each range; with one condition for all of them, PostgreSQL would read all turns
-// of the subject.
+// turnRanges returns the conditions for the turns after a turn, in the order of the key.
+// Each is a range of the key. For a single condition, PostgreSQL would read all turns of
+// the subject.
 func turnRanges() []func(draw.Turn) squirrel.And {
 	return []func(draw.Turn) squirrel.And{
 		func(t draw.Turn) squirrel.And {
@@ -48,8 +48,8 @@ func turnRanges() []func(draw.Turn) squirrel.And {
 	}
 }
 
-// auditedTurn is a turn with the player of its award (zero if it has no award), and
-// whether turn and award have the same time.
+// auditedTurn is a turn with the player of its award, which is zero without an award.
+// sameTime means that turn and award have the same time.
 type auditedTurn struct {
 	draw.Turn
 	player   draw.Player
@@ -99,8 +99,8 @@ func (t *auditedTurn) check(before *draw.Turn, a *rowAuditor) {
 	}
 }
 
-// auditInForce compares the pool's row with the history: the state and the rules in
-// force with the changes, and the spent budget with the awards.
+// auditInForce compares the pool's row with the history: its state and its rules with the
+// changes, and the spent budget with the awards.
 func (r *Auditor) auditInForce(ctx context.Context, q engine.Querier, poolID string, a *rowAuditor) error {
 	rows, err := ledger.SelectAll(ctx, q, r.ledger.SelectFrom("pools", "state", "rules", "spent", "spent_from").Where(squirrel.Eq{"id": poolID}),
 		func(row engine.Scanner) (r struct {
