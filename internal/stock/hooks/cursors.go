@@ -14,11 +14,12 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// waitingMax is the maximum number of cursors that one poll finds; the next poll finds
+// waitingMax is the maximum number of cursors that one poll finds. The next poll finds
 // the others.
 const waitingMax = 5000
 
-// HooksOn implements hook.Senders. A hook whose secret does not open here is left out.
+// HooksOn implements hook.Senders. It leaves out hooks whose secret this instance cannot
+// unseal.
 func (h *Hooks) HooksOn(ctx context.Context) (on []hook.Hook, err error) {
 	if h.ledger.Engine.Lacks(engine.PartHooks) {
 		return nil, nil
@@ -36,7 +37,7 @@ func (h *Hooks) HooksOn(ctx context.Context) (on []hook.Hook, err error) {
 	return on, err
 }
 
-// HasHooks reports whether a hook is on.
+// HasHooks reports whether any hook is on.
 func (h *Hooks) HasHooks(ctx context.Context) bool {
 	on, err := h.HooksOn(ctx)
 	return err == nil && len(on) > 0
@@ -65,8 +66,8 @@ func scanCursor(s engine.Scanner) (c hook.Cursor, err error) {
 	return c, err
 }
 
-// ofPools joins the pools p that hooks h want, each with the head n of its steps and the
-// hook's cursor c, if there are any.
+// ofPools selects the pools p of each of the hooks h. It joins the last step of the pool,
+// n, and the hook's cursor in the pool, c, if they exist.
 func (h *Hooks) ofPools(hooks []hook.Hook, columns ...string) squirrel.SelectBuilder {
 	var wanted squirrel.Or
 	for i := range hooks {
@@ -128,7 +129,7 @@ func (h *Hooks) values(c *hook.Cursor) map[string]any {
 	}
 }
 
-// addCursor adds the cursor of a pool that is newer than its hook.
+// addCursor adds the cursor of a hook for a pool that was created after the hook.
 func (h *Hooks) addCursor(ctx context.Context, tx *sql.Tx, isOn squirrel.Sqlizer, c *hook.Cursor) (added bool, err error) {
 	there, err := ledger.SelectAll(ctx, tx, h.ledger.SelectFrom("pools", "COUNT(*)").Where(squirrel.Eq{"id": c.PoolID}).Where(isOn), ledger.ScanInt)
 	if err != nil || there[0] == 0 {
@@ -138,7 +139,8 @@ func (h *Hooks) addCursor(ctx context.Context, tx *sql.Tx, isOn squirrel.Sqlizer
 	values["hook_id"], values["pool_id"] = c.HookID, c.PoolID
 	_, err = h.ledger.InsertInto("hook_cursors").SetMap(values).RunWith(tx).ExecContext(ctx)
 	if h.ledger.IsDuplicate(err) {
-		// Another relay was first. The transaction may be broken by this error.
+		// Another relay added it first. On some databases this error ends the
+		// transaction.
 		return false, draw.Errorf(draw.CodeContended, "the cursor of hook %q in pool %q was added meanwhile", c.HookID, c.PoolID)
 	}
 	return err == nil, err
@@ -154,8 +156,8 @@ func (h *Hooks) EndHook(ctx context.Context, hookID string, revision int64, why 
 	})
 }
 
-// RetryHook makes everything that waits due now. Errors: CodeHookNotFound, and those of
-// the store.
+// RetryHook makes all waiting messages of a hook due now. Errors: CodeHookNotFound, and
+// those of the store.
 func (h *Hooks) RetryHook(ctx context.Context, id string) error {
 	return h.ledger.Change(ctx, func(tx *sql.Tx) error {
 		if _, err := h.readOne(ctx, tx, id, ""); err != nil {
@@ -167,9 +169,9 @@ func (h *Hooks) RetryHook(ctx context.Context, id string) error {
 	})
 }
 
-// SkipHook passes over the message of a pool that waits for its next attempt. It
-// returns the positions before and after the message; they are equal if no message
-// waits. Errors: CodeHookNotFound, CodePoolNotFound, and those of the store.
+// SkipHook skips the message of a pool that waits for its next attempt. It returns the
+// positions before and after that message, which are equal if no message waits. Errors:
+// CodeHookNotFound, CodePoolNotFound, and those of the store.
 func (h *Hooks) SkipHook(ctx context.Context, id, poolID string) (before, after hook.Place, err error) {
 	err = h.changeCursor(ctx, id, poolID, func(_ *sql.Tx, c hook.Cursor, _ hook.Place) (hook.Cursor, error) {
 		before, after = c.At, c.At
@@ -182,8 +184,8 @@ func (h *Hooks) SkipHook(ctx context.Context, id, poolID string) (before, after 
 	return before, after, err
 }
 
-// ReplayHook sends a pool's events again, those after a place. Errors:
-// CodeInvalidRequest, CodeHookNotFound, CodePoolNotFound, and those of the store.
+// ReplayHook sends the events of a pool after a place again. Errors: CodeInvalidRequest,
+// CodeHookNotFound, CodePoolNotFound, and those of the store.
 func (h *Hooks) ReplayHook(ctx context.Context, id, poolID string, after hook.Place) error {
 	return h.changeCursor(ctx, id, poolID, func(tx *sql.Tx, c hook.Cursor, head hook.Place) (hook.Cursor, error) {
 		if after.Version > head.Version {
@@ -202,7 +204,7 @@ func (h *Hooks) ReplayHook(ctx context.Context, id, poolID string, after hook.Pl
 	})
 }
 
-// placeID reads the id of a place, "" where nothing is.
+// placeID reads the id of a place, "" without an entry and a step.
 func (h *Hooks) placeID(ctx context.Context, tx *sql.Tx, poolID string, at hook.Place) (string, error) {
 	r := hook.Reading{}
 	if err := h.readEntries(ctx, tx, poolID, at, at.Version, false, &r); err != nil {
@@ -214,7 +216,7 @@ func (h *Hooks) placeID(ctx context.Context, tx *sql.Tx, poolID string, at hook.
 	return hook.PlaceID(r.Before.EntryID, r.Before.StepID), nil
 }
 
-// changeCursor changes the cursor of a hook in a pool, which it locks.
+// changeCursor locks the cursor of a hook in a pool, and changes it by edit.
 func (h *Hooks) changeCursor(ctx context.Context, id, poolID string, edit func(*sql.Tx, hook.Cursor, hook.Place) (hook.Cursor, error)) error {
 	return h.ledger.Change(ctx, func(tx *sql.Tx) error {
 		if _, err := h.readOne(ctx, tx, id, h.ledger.Engine.ForUpdate); err != nil {
@@ -253,7 +255,7 @@ func (h *Hooks) changeCursor(ctx context.Context, id, poolID string, edit func(*
 		values["hook_id"], values["pool_id"] = id, poolID
 		_, err = h.ledger.InsertInto("hook_cursors").SetMap(values).RunWith(tx).ExecContext(ctx)
 		if h.ledger.IsDuplicate(err) {
-			return engine.ErrConflict // the relay added it meanwhile
+			return engine.ErrConflict // the relay has added it
 		}
 		return err
 	})

@@ -46,7 +46,8 @@ func (h *Hooks) ReadPage(ctx context.Context, poolID string, after, upTo hook.Pl
 	return page, err
 }
 
-// readEntries reads the entries after a place up to a version, and the one at the place.
+// readEntries reads the entries after a place up to a version, and the entry at the
+// place.
 func (h *Hooks) readEntries(ctx context.Context, tx *sql.Tx, poolID string, after hook.Place, last int64, isBounded bool, r *hook.Reading) error {
 	from := max(after.Version-1, 0)
 	wanted := hook.EventsMax + 1
@@ -54,7 +55,7 @@ func (h *Hooks) readEntries(ctx context.Context, tx *sql.Tx, poolID string, afte
 		wanted = int(min(last-from, ledger.PageMax))
 	}
 	if wanted <= 0 {
-		return nil // a message with only steps, before the first version
+		return nil // the message has only steps, and comes before the first version
 	}
 	all := h.ledger.EntriesUpTo(ctx, tx, poolID, from, last, wanted)
 	for e, err := range h.ledger.Redirected(ctx, tx, poolID, from, wanted, all) {
@@ -73,7 +74,7 @@ func (h *Hooks) readEntries(ctx context.Context, tx *sql.Tx, poolID string, afte
 	return nil
 }
 
-// readSteps reads the steps after a place up to a number, and the one at the place.
+// readSteps reads the steps after a place up to a number, and the step at the place.
 func (h *Hooks) readSteps(ctx context.Context, tx *sql.Tx, poolID string, after hook.Place, last int64, isBounded bool, r *hook.Reading) error {
 	from := max(after.Step-1, 0)
 	wanted := last - from
@@ -98,7 +99,7 @@ func (h *Hooks) readSteps(ctx context.Context, tx *sql.Tx, poolID string, after 
 	return h.addUsers(ctx, tx, poolID, r.Steps)
 }
 
-// addUsers fills in the users of the steps' awards.
+// addUsers sets the users of the steps' awards.
 func (h *Hooks) addUsers(ctx context.Context, tx *sql.Tx, poolID string, steps []hook.Step) error {
 	for part := range slices.Chunk(steps, ledger.RowsMax) {
 		versions, users := make([]int64, len(part)), map[int64]string{}
@@ -122,7 +123,8 @@ func (h *Hooks) addUsers(ctx context.Context, tx *sql.Tx, poolID string, steps [
 	return nil
 }
 
-// readStart reads the state of a pool at a version, from that of its head.
+// readStart returns the state of a pool at a version, computed back from the head's
+// state.
 func (h *Hooks) readStart(ctx context.Context, tx *sql.Tx, poolID string, at, head int64) (*hook.Start, error) {
 	prizes, err := h.ledger.Prizes(ctx, tx, poolID)
 	if err != nil {

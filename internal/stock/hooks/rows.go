@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// ReadSteps reads at most limit steps of a pool in order of their numbers, starting with
-// the first above after, in a snapshot that reads more than steps.
+// ReadSteps reads at most limit steps of a pool with numbers above after, in order, in a
+// snapshot in which more is read.
 type ReadSteps func(ctx context.Context, q engine.Querier, poolID string, after int64, limit int) ([]draw.Step, error)
 
 // Hooks stores hooks in a ledger's database.
@@ -25,16 +25,17 @@ type Hooks struct {
 	ledger *ledger.Ledger
 	steps  ReadSteps
 	keys   *seal.Keeper
-	// sealing returns the key that seals. Error: CodeSealKeyMissing.
+	// sealing returns the key under which to seal. Error: CodeSealKeyMissing.
 	sealing func(ctx context.Context) (*seal.Key, error)
 }
 
-// New returns the hooks in a ledger's database. keys may be nil: then no secret opens.
+// New returns the hooks in a ledger's database. If keys is nil, no secret can be
+// unsealed.
 func New(l *ledger.Ledger, steps ReadSteps, keys *seal.Keeper, sealing func(ctx context.Context) (*seal.Key, error)) *Hooks {
 	return &Hooks{l, steps, keys, sealing}
 }
 
-// row is a hook as the database has it.
+// row is a hook in the form in which the database stores it.
 type row struct {
 	hook.Hook
 	keyID, formerKey string
@@ -58,7 +59,7 @@ func scanRow(s engine.Scanner) (r row, err error) {
 // readList reads a list of a filter; "" is nil.
 func readList[T ~string](text string) (list []T) {
 	if text != "" {
-		_ = json.Unmarshal([]byte(text), &list) // the service wrote it
+		_ = json.Unmarshal([]byte(text), &list) // the service has written it
 	}
 	return list
 }
@@ -67,11 +68,11 @@ func showList[T ~string](list []T) string {
 	if list == nil {
 		return ""
 	}
-	text, _ := json.Marshal(list) // strings only
+	text, _ := json.Marshal(list) // strings can always be encoded
 	return string(text)
 }
 
-// read reads hooks in order of their ids.
+// read reads hooks in the order of their creation.
 func (h *Hooks) read(ctx context.Context, q engine.Querier, where squirrel.Sqlizer, suffix string) ([]row, error) {
 	query := h.ledger.SelectFrom("hooks", columns()...).OrderBy("created_at", "id").Suffix(suffix)
 	if where != nil {
@@ -143,8 +144,8 @@ func checkOnly(h *hook.Hook, all []row) error {
 	return nil
 }
 
-// startAtHeads adds cursors, at the pools' heads, to those wanted pools that have no
-// cursor yet.
+// startAtHeads adds cursors at the heads of the pools for which wants is true, except
+// pools in which the hook has a cursor already.
 func (h *Hooks) startAtHeads(ctx context.Context, tx *sql.Tx, hookID string, wants func(pool string) bool) error {
 	type head struct {
 		pool string
@@ -194,7 +195,7 @@ func (h *Hooks) ChangeHook(ctx context.Context, id string, c hook.Change) (chang
 		if err := ledger.ExecOne(ctx, tx, update); err != nil {
 			return err
 		}
-		// A message under way has the events of the filter before.
+		// A message that waits has the events of the former filter.
 		isDropped := !changed.IsLike(&before.Filter)
 		if isDropped || before.IsOff && !changed.IsOff {
 			if err := h.restartMessages(ctx, tx, id, isDropped); err != nil {
@@ -206,8 +207,8 @@ func (h *Hooks) ChangeHook(ctx context.Context, id string, c hook.Change) (chang
 	return changed, err
 }
 
-// restartMessages makes the messages of a hook due now, with all their attempts. Unless
-// they are dropped, they keep their ids and events.
+// restartMessages makes the messages of a hook due now, with all their attempts. They
+// keep their ids and events, unless isDropped is set.
 func (h *Hooks) restartMessages(ctx context.Context, tx *sql.Tx, hookID string, isDropped bool) error {
 	update := h.ledger.Builder().Update("hook_cursors").
 		Set("attempts", 0).Set("next_at", h.ledger.Engine.Time(engine.Epoch(time.Time{}))).Where(squirrel.Eq{"hook_id": hookID})

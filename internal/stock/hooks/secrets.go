@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// secretName is the name for which a secret of a hook is sealed.
+// secretName is the name under which a secret of a hook is sealed.
 func secretName(hookID string) string { return "drawsvc hook v1\n" + hookID }
 
 // open returns the hook with its secrets. Error: CodeSealKeyMissing.
@@ -52,9 +52,9 @@ func (h *Hooks) OpenHook(ctx context.Context, id string) (opened hook.Hook, err 
 	return opened, err
 }
 
-// RotateHook gives a hook a new secret, which it returns; messages are also signed with
-// the former secret for [hook.RotationMax]. Errors: CodeHookNotFound,
-// CodeSealKeyMissing, and those of the store.
+// RotateHook gives a hook a new secret, and returns it. For [hook.RotationMax], messages
+// are also signed with the former secret. Errors: CodeHookNotFound, CodeSealKeyMissing,
+// and those of the store.
 func (h *Hooks) RotateHook(ctx context.Context, id string) (rotated hook.Hook, err error) {
 	key, err := h.sealing(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (h *Hooks) RotateHook(ctx context.Context, id string) (rotated hook.Hook, e
 	return rotated, err
 }
 
-// ResealHooks seals all secrets under the first key of the file. Errors:
+// ResealHooks seals all secrets again, under the first key of the key file. Errors:
 // CodeSealKeyMissing, and those of the store.
 func (h *Hooks) ResealHooks(ctx context.Context) error {
 	if h.ledger.Engine.Lacks(engine.PartHooks) {
@@ -118,8 +118,8 @@ func (h *Hooks) resealOne(ctx context.Context, tx *sql.Tx, key *seal.Key, r *row
 	return ledger.ExecOne(ctx, tx, update.Where(squirrel.Eq{"id": r.ID}))
 }
 
-// HooksAway returns the hooks whose secrets do not open under the keys. Errors: those of
-// the store.
+// HooksAway returns the hooks whose secrets cannot be unsealed with the keys. Errors:
+// those of the store.
 func (h *Hooks) HooksAway(ctx context.Context) (away []string, err error) {
 	if h.ledger.Engine.Lacks(engine.PartHooks) {
 		return nil, nil
@@ -137,8 +137,8 @@ func (h *Hooks) HooksAway(ctx context.Context) (away []string, err error) {
 	return away, err
 }
 
-// formerUntil returns when the former secret of a hook stops to sign, the zero time for
-// none.
+// formerUntil returns until when messages are also signed with the former secret of a
+// hook, the zero time if they are not.
 func (r *row) formerUntil(now time.Time) time.Time {
 	if r.FormerUntil.After(now) && !r.FormerUntil.Equal(engine.Epoch(time.Time{})) {
 		return r.FormerUntil

@@ -53,7 +53,7 @@ func (h *Hooks) ReadHook(ctx context.Context, id string) (seen hook.Seen, now ti
 	return seen, now, err
 }
 
-// see reads the status of a hook.
+// see returns a hook with its status.
 func (h *Hooks) see(ctx context.Context, tx *sql.Tx, r *row, now time.Time) (hook.Seen, error) {
 	seen := hook.Seen{Hook: r.Hook}
 	seen.FormerUntil = r.formerUntil(now)
@@ -69,7 +69,7 @@ func (h *Hooks) see(ctx context.Context, tx *sql.Tx, r *row, now time.Time) (hoo
 	return seen, err
 }
 
-// seeCursors reads the status of a hook from its cursors: forks, failures and the last
+// seeCursors adds the status that follows from the cursors: forks, failures and the last
 // answer.
 func (h *Hooks) seeCursors(ctx context.Context, tx *sql.Tx, r *row, s *hook.Status) error {
 	of := h.ledger.SelectFrom("hook_cursors AS c", append([]string{"c.hook_id", "c.pool_id"}, cursorColumns()...)...).Where(squirrel.Eq{"c.hook_id": r.ID})
@@ -94,7 +94,7 @@ func (h *Hooks) seeCursors(ctx context.Context, tx *sql.Tx, r *row, s *hook.Stat
 	return err
 }
 
-// lag reads the backlog of a hook: entries of the history, and steps.
+// lag reads how many entries of the history and how many steps a hook has not sent yet.
 func (h *Hooks) lag(ctx context.Context, tx *sql.Tx, r *row) (l hook.Lag, err error) {
 	left := func(head, at string) string {
 		return "CASE WHEN COALESCE(" + head + ", 0) > COALESCE(" + at + ", 0) THEN " + head + " - COALESCE(" + at + ", 0) ELSE 0 END"
@@ -124,8 +124,8 @@ func (h *Hooks) lag(ctx context.Context, tx *sql.Tx, r *row) (l hook.Lag, err er
 	return l, nil
 }
 
-// ruleHookAhead is the rule of an audit about cursors: none is after the heads of its pool,
-// those of the history and of the steps.
+// ruleHookAhead is the rule of an audit about cursors: no cursor is after the last entry
+// or the last step of its pool.
 const ruleHookAhead = "hook-ahead"
 
 // AuditHooks begins to check the cursors in a pool that is audited.
