@@ -11,13 +11,13 @@ import (
 
 // The rules of an audit about codes.
 const (
-	ruleCodesAreStock = "codes-are-stock" // stocked is at most places, and each place has a code
-	ruleCodeDouble    = "code-double"     // no code is there twice
-	ruleCodeUnsealed  = "code-unsealed"   // each code opens, and is found by its digest
+	ruleCodesAreStock = "codes-are-stock" // stocked is at most the number of places, and each place has a code
+	ruleCodeDouble    = "code-double"     // no code occurs twice
+	ruleCodeUnsealed  = "code-unsealed"   // each code can be unsealed, and is found by its digest
 )
 
-// AuditCodes begins to check the codes of the prizes of a pool that is audited. Whether
-// they open is checked where there are keys. Memory does not grow with the codes.
+// AuditCodes begins to check the codes of a pool that is audited. Only an instance with
+// keys checks that they can be unsealed. Memory does not grow with the number of codes.
 func (r *Register) AuditCodes(ctx context.Context, of *ledger.Audited, found ledger.Found) (ledger.Judge, error) {
 	return ledger.Judge{End: func() error {
 		if !slices.ContainsFunc(of.Prizes, func(p draw.Prize) bool { return p.HasCodes }) {
@@ -51,17 +51,18 @@ type audit struct {
 	register *Register
 	found    ledger.Found
 	ring     *seal.Ring
-	// name is the name for which the codes of the prize are sealed, key is the key of
-	// the last code, and text is memory for one code.
+	// name is the name under which the codes of the prize are sealed, and key the key of
+	// the last code. text is memory that is reused for each code.
 	name, text []byte
 	key        *seal.Key
-	// doubtful holds the codes of a page that may equal other codes, by the digests
-	// that those would have.
+	// doubtful holds the codes of a page that may equal other codes, by the digests that
+	// such other codes would have.
 	doubtful map[[seal.DigestLength]byte]place
 	// strays holds the codes whose stored digest is wrong, by their right digest under
 	// the first key. It holds at most straysMax codes.
 	strays map[[seal.DigestLength]byte]place
-	// inUse are the ids of the keys that the pool's codes are sealed under, by its heads.
+	// inUse are the ids of the keys under which the pool's codes are sealed, according to
+	// its heads.
 	inUse map[string]bool
 }
 
@@ -90,7 +91,7 @@ func (a *audit) prize(ctx context.Context, i int) error {
 type placeAudit struct {
 	*audit
 	of *draw.Prize
-	// empty are the places of units that have returned, in order; next is the next place
+	// empty are the places of units that have returned, in order. next is the next place
 	// that must have a code.
 	empty []int64
 	next  int64
@@ -101,7 +102,7 @@ func (a *placeAudit) take(number int64) {
 	if a.isEmpty(number) {
 		a.found(ruleCodesAreStock, "place %d of prize %q is of a unit that has returned, and has a code", number, a.of.ID)
 	}
-	if number > 0 { // below are those that were replaced
+	if number > 0 { // replaced codes are at places below 1
 		a.missing(number)
 	}
 	if number > a.of.Places {
@@ -114,7 +115,7 @@ func (a *placeAudit) isEmpty(number int64) bool {
 	return is
 }
 
-// missing reports the places without a code, up to the given place.
+// missing reports the places below upTo that lack a code.
 func (a *placeAudit) missing(upTo int64) {
 	for a.next < upTo && a.isEmpty(a.next) {
 		a.next++
@@ -125,7 +126,8 @@ func (a *placeAudit) missing(upTo int64) {
 	a.next = max(a.next, upTo+1)
 }
 
-// opens checks that a code opens, by its key where that is here, and is found by its digest.
+// opens checks that a code can be unsealed, if its key is present, and is found by its
+// digest.
 func (a *audit) opens(at place, code *scannedCode) {
 	if a.ring.First() == nil {
 		return

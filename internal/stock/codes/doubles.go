@@ -14,12 +14,12 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// straysMax is the maximum number of codes with another code's digest that an audit
-// keeps, to find equal ones among them. Each of these codes is reported in any case.
+// straysMax is the maximum number of codes with a wrong digest that an audit keeps, to
+// find equal codes among them. Each of these codes is reported in any case.
 const straysMax = 100_000
 
-// AreCodesUnique reports whether the schema refuses equal codes: the constraint code_once makes
-// the digest unique. Errors: those of the store.
+// AreCodesUnique reports whether the schema excludes equal codes: the constraint
+// code_once makes the digest unique. Errors: those of the store.
 func (r *Register) AreCodesUnique(ctx context.Context) (are bool, err error) {
 	if r.ledger.Engine.Lacks(engine.PartCodes) {
 		return true, nil
@@ -37,7 +37,7 @@ func (r *Register) areUnique(ctx context.Context, q engine.Querier) (are bool, e
 	return n > 0, err
 }
 
-// readKeysInUse reads the ids of the keys that the pool's codes are sealed under.
+// readKeysInUse reads the ids of the keys under which the pool's codes are sealed.
 func (a *audit) readKeysInUse(ctx context.Context) error {
 	a.inUse = map[string]bool{}
 	query := a.register.ledger.SelectFrom("code_heads", "sealed_under").Where(squirrel.Eq{"pool_id": a.PoolID})
@@ -52,11 +52,11 @@ func (a *audit) readKeysInUse(ctx context.Context) error {
 	return err
 }
 
-// doubt records a code that may equal another code without a conflict of digests. A
-// constraint of the schema refuses equal digests, so two equal codes with right digests
-// have different keys. The code whose key is later in the file is then searched under
-// the other keys in use. A code with a wrong digest, or with a key that the heads do
-// not name, is searched under all keys.
+// doubt records a code that may equal another code without a conflict of digests. The
+// schema excludes equal digests, so two equal codes with right digests are sealed under
+// different keys. The code whose key is later in the key file is then searched under the
+// other keys in use. A code with a wrong digest, or with a key that the heads do not
+// name, is searched under all keys.
 func (a *audit) doubt(at place, text []byte, isFound bool) {
 	isKnown := isFound && a.inUse[a.key.ID]
 	for _, key := range a.ring.Keys() {
@@ -70,7 +70,7 @@ func (a *audit) doubt(at place, text []byte, isFound bool) {
 	}
 }
 
-// stray reports a code that equals a former one, where neither is found by its digest.
+// stray reports a code with a wrong digest if it equals a former one.
 func (a *audit) stray(at place, text []byte) {
 	digest := a.ring.First().Digest(text)
 	if former, isThere := a.strays[digest]; isThere {
@@ -95,7 +95,7 @@ func (a *audit) findDoubles(ctx context.Context) error {
 func (a *audit) lookUp(ctx context.Context, digests [][]byte, each func(c *codeRow)) error {
 	for few := range slices.Chunk(digests, lookUpMax) {
 		query := a.register.ledger.SelectFrom("codes", "prize_id", "place", "key_id", "sealed", "digest", "pool_id").
-			Where(squirrel.Eq{"digest": anys(few)}).Limit(2 * lookUpMax) // more only where equal digests are not refused
+			Where(squirrel.Eq{"digest": anys(few)}).Limit(2 * lookUpMax) // there are more only if the schema does not exclude equal digests
 		rows, err := ledger.SelectAll(ctx, a, query, func(row engine.Scanner) (c codeRow, err error) {
 			var pool string
 			if err = row.Scan(&c.prizeID, &c.number, &c.keyID, &c.sealed, &c.digest, &pool); pool != a.PoolID {
@@ -115,9 +115,9 @@ func (a *audit) lookUp(ctx context.Context, digests [][]byte, each func(c *codeR
 	return nil
 }
 
-// findEqualDigests reports codes with equal digests if the schema does not refuse them.
-// For that the database sorts all digests of the pool, which takes longer than the rest
-// of the audit, so the query is skipped while the constraint exists.
+// findEqualDigests reports codes with equal digests if the schema does not exclude them.
+// For that, the database sorts all digests of the pool, which takes longer than the rest
+// of the audit. So the query is skipped if the constraint exists.
 func (a *audit) findEqualDigests(ctx context.Context) error {
 	isUnique, err := a.register.areUnique(ctx, a)
 	if err != nil || isUnique {
@@ -144,7 +144,7 @@ func (a *audit) findEqualDigests(ctx context.Context) error {
 	})
 }
 
-// checkDouble reports a code that equals a doubtful one.
+// checkDouble reports another code if it equals the doubtful code at a place.
 func (a *audit) checkDouble(at place, other *codeRow) {
 	key := a.ring.Key(other.keyID)
 	if at == other.place || key == nil {
@@ -152,13 +152,13 @@ func (a *audit) checkDouble(at place, other *codeRow) {
 	}
 	text, err := key.Open(codeName(a.PoolID, other.prizeID), other.sealed)
 	if digest := key.Digest(text); err != nil || string(digest[:]) != string(other.digest) {
-		return // which is reported of that place
+		return // the audit of that place reports this
 	}
 	a.reportDouble(at, other.place, "code")
 }
 
-// reportDouble reports two places that have one code, or one digest, in the order of the
-// audit.
+// reportDouble reports two places that have the same code or the same digest, in the
+// order of the audit.
 func (a *audit) reportDouble(first, later place, what string) {
 	if a.isBefore(later, first) {
 		first, later = later, first
@@ -166,7 +166,7 @@ func (a *audit) reportDouble(first, later place, what string) {
 	a.found(ruleCodeDouble, "places %d of prize %q and %d of prize %q have one %s", first.number, first.prizeID, later.number, later.prizeID, what)
 }
 
-// isBefore reports whether a place is checked before another.
+// isBefore reports whether the audit checks a place before another.
 func (a *audit) isBefore(one, other place) bool {
 	if one.prizeID == other.prizeID {
 		return one.number < other.number

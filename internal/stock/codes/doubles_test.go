@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// ringOf is a ring of n keys, k1 first.
+// ringOf returns a ring of n keys, k1 first.
 func ringOf(t *testing.T, n int) *seal.Ring {
 	t.Helper()
 	var lines []string
@@ -27,7 +27,8 @@ func ringOf(t *testing.T, n int) *seal.Ring {
 	return ring
 }
 
-// audited is an audit of codes without a database, which collects its findings.
+// audited returns an audit of codes without a database, and the findings that it
+// collects.
 func audited(ring *seal.Ring, inUse ...string) (a *audit, found *[]string) {
 	found = &[]string{}
 	a = &audit{
@@ -42,15 +43,15 @@ func audited(ring *seal.Ring, inUse ...string) (a *audit, found *[]string) {
 	return a, found
 }
 
-// sealedAs is a row with one text and the digest of another text.
+// sealedAs returns a row that has one text and the digest of another text.
 func sealedAs(k *seal.Key, text, ofDigest string) *scannedCode {
 	digest := k.Digest([]byte(ofDigest))
 	return &scannedCode{engine.Word(k.ID), k.Seal(codeName("p", "card"), []byte(text)), digest[:]}
 }
 
-// TestAuditFindsEqualStrays: two codes with the same text and wrong digests are
-// reported, however far apart they are and whatever their keys. The broken double keeps
-// such codes for one page only.
+// TestAuditFindsEqualStrays: two codes with the same text and wrong digests are reported,
+// at any distance and under any keys. The broken double keeps such codes for only one
+// page.
 func TestAuditFindsEqualStrays(t *testing.T) {
 	t.Parallel()
 	ring := ringOf(t, 2)
@@ -74,9 +75,10 @@ func TestAuditFindsEqualStrays(t *testing.T) {
 	require.Empty(t, judge(func(a *audit) { clear(a.strays) }), "the double")
 }
 
-// TestAuditSearchesWhatMayBeEqual: a code is searched under the other keys in use that
-// are earlier in the file. A code with a wrong digest or an unknown key is searched
-// under all keys. The broken double searches every code under each key of the file.
+// TestAuditSearchesWhatMayBeEqual: a code is searched under those keys in use that are
+// earlier in the file than its own. A code with a wrong digest or an unknown key is
+// searched under all keys. The broken double searches every code under each key of the
+// file.
 func TestAuditSearchesWhatMayBeEqual(t *testing.T) {
 	t.Parallel()
 	ring := ringOf(t, 4)
@@ -85,12 +87,12 @@ func TestAuditSearchesWhatMayBeEqual(t *testing.T) {
 		inUse         []string
 		want          []string
 	}{
-		{"k2", "a", []string{"k2"}, nil}, // a rotation has begun: the first key seals nothing yet
+		{"k2", "a", []string{"k2"}, nil}, // a rotation has begun, but no code is sealed under the first key yet
 		{"k1", "a", []string{"k1", "k2"}, nil},
 		{"k2", "a", []string{"k1", "k2"}, []string{"k1"}},
 		{"k4", "a", []string{"k2", "k4"}, []string{"k2"}},
 		{"k2", "b", []string{"k2"}, []string{"k1", "k2", "k3", "k4"}},
-		{"k2", "a", []string{"k1"}, []string{"k1", "k3", "k4"}}, // the heads do not name its key
+		{"k2", "a", []string{"k1"}, []string{"k1", "k3", "k4"}}, // the heads do not name the code's key
 	} {
 		a, _ := audited(ring, c.inUse...)
 		a.opens(place{"card", 1}, sealedAs(ring.Key(c.key), "a", c.digestOf))

@@ -11,23 +11,23 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// codeFile is a file of codes. A file may have millions: a line takes few bytes beside
-// its text, and a first line of a code 4 to 8 more.
+// codeFile is a file of codes, possibly millions. A line takes few bytes besides its
+// text, and 4 to 8 more if it is the first with its code.
 type codeFile struct {
 	text  []byte
 	lines []line
-	// first finds the first line of a code. It is a hash table of line indexes plus
-	// one; 0 means empty. It grows with the number of codes, because each line may have
-	// a different one.
+	// first finds the first line with a code. It is a hash table of line indexes plus
+	// one; 0 marks an empty slot. It grows with the number of different codes, which may
+	// be as high as the number of lines.
 	first []int32
 	seed  maphash.Seed
-	// distinct is the number of codes in the table.
+	// distinct is the number of different codes in the table.
 	distinct int
 }
 
 // line is a code of a file. No error repeats its text.
 type line struct {
-	// from and length say where the code is in the text.
+	// from and length are the position of the code in the file's text.
 	from   int32
 	length int16
 	// number is the line's number in its file. repeats is the number of an earlier line
@@ -35,11 +35,11 @@ type line struct {
 	number, repeats int32
 }
 
-// code is that of a line.
+// code returns the code of a line.
 func (f *codeFile) code(l *line) []byte { return f.text[l.from:][:l.length] }
 
-// findFirst returns the first line that has the code of a line: the line itself, which is
-// then noted, if no line before has it.
+// findFirst returns the first line with the same code as a line. If no earlier line has
+// that code, it records the line in the table and returns it.
 func (f *codeFile) findFirst(index int32) *line {
 	if 2*f.distinct >= len(f.first) {
 		f.grow()
@@ -73,13 +73,14 @@ func (f *codeFile) grow() {
 }
 
 const (
-	// bytesMax is the longest file.
+	// bytesMax is the maximum size of a file.
 	bytesMax = 256 << 20
-	// badLinesMax is how many bad lines are named.
+	// badLinesMax is the maximum number of bad lines that an error names.
 	badLinesMax = 10
 )
 
-// badLines collects what is wrong with a file: the first lines, and how many more.
+// badLines collects the faults of a file: the first bad lines, and the number of the
+// others.
 type badLines struct {
 	named []string
 	more  int
@@ -93,7 +94,7 @@ func (b *badLines) add(number int32, what string) {
 	b.more++
 }
 
-// err is nil where no line is bad, else CodeInvalidRequest.
+// err returns nil if no line is bad, otherwise CodeInvalidRequest.
 func (b *badLines) err() error {
 	if len(b.named) == 0 {
 		return nil
@@ -105,8 +106,8 @@ func (b *badLines) err() error {
 	return draw.Errorf(draw.CodeInvalidRequest, "%s; nothing was imported", text)
 }
 
-// readFile reads a whole file and makes all checks that need no database. If skip is
-// false, a repeated code is a bad line. Errors: CodeInvalidRequest, and those of the
+// readFile reads a whole file and makes all checks that need no database. Unless skip is
+// set, a repeated code makes its line bad. Errors: CodeInvalidRequest, and those of the
 // reader.
 func readFile(file io.Reader, skip bool) (*codeFile, error) {
 	text, err := io.ReadAll(io.LimitReader(file, bytesMax+1))
@@ -151,7 +152,7 @@ func readFile(file io.Reader, skip bool) (*codeFile, error) {
 	return f, nil
 }
 
-// faultOf is what is wrong with a code, "" for nothing.
+// faultOf returns what is wrong with a code, "" for nothing.
 func faultOf(code []byte) string {
 	switch {
 	case len(code) == 0:

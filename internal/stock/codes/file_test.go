@@ -11,7 +11,8 @@ import (
 )
 
 // TestRepeatedLinesTakeLittleMemory: the memory for a file grows with its lines and its
-// codes. The broken double, a map with room for a code in each line, exceeds the limit.
+// different codes. The broken double, a map with room for a code of each line, exceeds
+// the limit.
 func TestRepeatedLinesTakeLittleMemory(t *testing.T) {
 	const lines, most = 4 << 20, 140 << 20
 	file := strings.Repeat("a\n", lines)
@@ -29,8 +30,8 @@ func TestRepeatedLinesTakeLittleMemory(t *testing.T) {
 	require.Greater(t, taken+double, uint64(most))
 }
 
-// TestCodesTakeLittleMemory: reading a million codes takes a few times their text. The
-// broken double, a map that keeps each code, exceeds the limit.
+// TestCodesTakeLittleMemory: a million codes take only a few times the memory of their
+// text. The broken double, a map that keeps each code, exceeds the limit.
 func TestCodesTakeLittleMemory(t *testing.T) {
 	const lines, most = 1 << 20, 110 << 20
 	var text []byte
@@ -60,7 +61,7 @@ func TestCodesTakeLittleMemory(t *testing.T) {
 	require.Greater(t, taken+double, uint64(most))
 }
 
-// allocated is how many bytes a function allocates.
+// allocated returns how many bytes a function allocates.
 func allocated(by func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

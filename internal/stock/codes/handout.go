@@ -12,17 +12,17 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// wanted holds the units of a prize whose codes are handed out: their numbers in order,
-// and the code of each unit, "" until it is opened.
+// wanted lists the units of a prize whose codes are handed out, in order. The code of a
+// unit is "" until it is unsealed.
 type wanted struct {
 	prizeID string
 	units   []int64
 	codes   []string
-	// isRead reports of each unit whether its row was read.
+	// isRead states for each unit whether its row was read.
 	isRead []bool
 }
 
-// sealedCode is a code as the database has it.
+// sealedCode is a code in the form in which the database stores it.
 type sealedCode struct {
 	keyID          string
 	sealed, digest []byte
@@ -34,10 +34,10 @@ type place struct {
 	number  int64
 }
 
-// HandOut fills in the codes of those awards that have one, for draws of one pool. One
-// statement is enough, because the units of a prize in a batch are consecutive. It reads
-// from the server that takes the writes. Errors: CodeSealKeyMissing, and those of the
-// store; then some draws lack a code, see [draw.Draw.AsksStore].
+// HandOut adds the codes to the awards of draws of one pool that have codes. One
+// statement is enough, because the units of a prize in a batch are consecutive. HandOut
+// reads from the server that takes the writes. Errors: CodeSealKeyMissing, and those of
+// the store. After an error some draws lack a code, see [draw.Draw.AsksStore].
 func (r *Register) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error {
 	fault.At(fault.BeforeCodes)
 	all := wantedOf(draws)
@@ -54,7 +54,7 @@ func (r *Register) HandOut(ctx context.Context, poolID string, draws []*draw.Dra
 	return err
 }
 
-// wantedOf are the units of draws that have codes, by prize, each in order.
+// wantedOf returns the units of draws that have codes, by prize, in order.
 func wantedOf(draws []*draw.Draw) (all []wanted) {
 	for _, d := range draws {
 		for i := range d.Awards {
@@ -91,12 +91,12 @@ const (
 	// prizesMax and unitsMax bound one statement of a lookup.
 	prizesMax = 50
 	unitsMax  = 256
-	// gapsMax is how many rows a range may have for each wanted one.
+	// gapsMax is the maximum number of rows in a range for each wanted row.
 	gapsMax = 4
 )
 
-// ranges returns the conditions that find units, each with its arguments: one range if
-// the units are consecutive, otherwise lists.
+// ranges returns the conditions that select the units, each with its arguments. If the
+// units are close together, that is one range. Otherwise it returns lists.
 func (w *wanted) ranges() (conditions []string, args [][]any) {
 	first, last := w.units[0], w.units[len(w.units)-1]
 	if last-first < int64(len(w.units))*gapsMax {
@@ -104,7 +104,7 @@ func (w *wanted) ranges() (conditions []string, args [][]any) {
 	}
 	for few := range slices.Chunk(w.units, unitsMax) {
 		size := 1
-		for size < len(few) { // few texts of statements: their number is bounded
+		for size < len(few) { // sizes are powers of two, which bounds the number of statements with different texts
 			size *= 2
 		}
 		list := make([]any, size)
@@ -116,8 +116,8 @@ func (w *wanted) ranges() (conditions []string, args [][]any) {
 	return conditions, args
 }
 
-// spans are the ranges of a prize's units, each with its first and last: units that are far
-// apart are in several.
+// spans calls each with the first and the last unit of each range of a prize's units.
+// Units that are far apart are in different ranges.
 func (w *wanted) spans(each func(first, last int64)) {
 	first := 0
 	for i := range w.units {
@@ -134,7 +134,7 @@ type lookup struct {
 	args []any
 }
 
-// lookups are the statements that find all units.
+// lookups returns the statements that find all units.
 func (r *Register) lookups(poolID string, all []wanted) (statements []lookup, err error) {
 	if text := r.ledger.Engine.CodeRanges; text != "" {
 		var prizes []string
@@ -166,9 +166,9 @@ func (r *Register) lookups(poolID string, all []wanted) (statements []lookup, er
 	return statements, nil
 }
 
-// readWanted reads and opens the codes of units. Errors: CodeInternal if a code is
-// missing, CodeSealKeyMissing if a code does not open; the other codes are then filled
-// in.
+// readWanted reads and unseals the codes of units. Errors: CodeInternal if a code is
+// missing, CodeSealKeyMissing if a code cannot be unsealed. In the second case it still
+// sets the other codes.
 func (r *Register) readWanted(ctx context.Context, poolID string, all []wanted) error {
 	statements, err := r.lookups(poolID, all)
 	if err != nil {
@@ -199,7 +199,7 @@ func (r *Register) readWanted(ctx context.Context, poolID string, all []wanted) 
 	return cmp.Or(err, unopened)
 }
 
-// fill opens the code of a place, if its unit is wanted. Error: CodeSealKeyMissing.
+// fill unseals the code of a place, if its unit is wanted. Error: CodeSealKeyMissing.
 func (r *Register) fill(poolID string, w *wanted, number int64, code sealedCode) error {
 	at, isWanted := slices.BinarySearch(w.units, number)
 	if !isWanted {
@@ -211,8 +211,8 @@ func (r *Register) fill(poolID string, w *wanted, number int64, code sealedCode)
 	return err
 }
 
-// checkAll reports a unit without its code. A server that cannot be written may only not
-// have it yet.
+// checkAll returns an error if a unit has no code. A server that cannot be written to may
+// not have received the code yet; then the error says so.
 func (r *Register) checkAll(ctx context.Context, q engine.Querier, poolID string, all []wanted) error {
 	for i := range all {
 		w := &all[i]
@@ -223,10 +223,10 @@ func (r *Register) checkAll(ctx context.Context, q engine.Querier, poolID string
 	return nil
 }
 
-// open opens a code. Error: CodeSealKeyMissing. If this instance may lack the key, it
-// stops drawing from the pool until a check finds that all of the pool's codes open. If
-// a check has found the key right, only this code is damaged. The pool then continues,
-// because one damaged code must not stop it.
+// open unseals a code. Error: CodeSealKeyMissing. Then the key may be missing here. So
+// this instance stops drawing from the pool until a check can unseal all of the pool's
+// codes. If a check has found the key right, only this code is damaged. Then the pool
+// continues, because one damaged code must not stop it.
 func (r *Register) open(poolID, prizeID string, code sealedCode) (string, error) {
 	if key := r.keys.Ring().Key(code.keyID); key != nil {
 		if text, err := key.Open(codeName(poolID, prizeID), code.sealed); err == nil {
@@ -239,7 +239,7 @@ func (r *Register) open(poolID, prizeID string, code sealedCode) (string, error)
 	return "", draw.ErrorSealKeyMissing(poolID)
 }
 
-// noteAway notes a pool whose codes do not open.
+// noteAway records that codes of a pool cannot be unsealed here.
 func (r *Register) noteAway(poolID string) {
 	before := r.opens.Load()
 	after := &opens{away: map[string]bool{poolID: true}, foreign: map[string]bool{}}

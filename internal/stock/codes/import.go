@@ -23,40 +23,40 @@ import (
 )
 
 const (
-	// partMax is how many codes one transaction writes.
+	// partMax is the maximum number of codes that one transaction writes.
 	partMax = 5000
-	// saltLength is that of the salt of a list, in bytes.
+	// saltLength is the length of a list's salt, in bytes.
 	saltLength = 16
 )
 
-// importing is an import of a file on its way into the database.
+// importing is an import of a file that is in progress.
 type importing struct {
 	register *Register
 	draw.CodeImport
 	ring *seal.Ring
 	key  *seal.Key
-	// keyMark and fileMark are the marks of the key and of the file that the database
+	// keyMark and fileMark are the marks of the key and of the file, which the database
 	// stores.
 	keyMark, fileMark string
-	// file is the imported file, salt the salt of its seal.
+	// file is the imported file. salt is the salt of its seal.
 	file *codeFile
 	salt string
-	// state is how far the import has come.
+	// state is the progress of the import.
 	state importState
 }
 
-// importState is the progress of an import: the lines that were read, their results,
-// and the running SHA-256 of the lines that were added.
+// importState is the progress of an import: how many lines were read, added and skipped.
+// list is the running SHA-256 of the lines that were added.
 type importState struct {
 	lines, added, skipped int64
 	list                  hash.Hash
 }
 
-// ImportCodes imports the codes of a file to the reserve of a prize, and moves them to
-// its stock unless they are to stay in the reserve. The whole file is checked before
+// ImportCodes imports the codes of a file to the reserve of a prize. Unless the request
+// keeps them there, it then moves them to the stock. The whole file is checked before
 // anything is written. It is written in parts. Each part is a transaction that locks
 // neither the pool's row nor the prize's. If the import is interrupted, the parts that
-// were written stay in the reserve. progress, when not nil, is called with the number
+// were written stay in the reserve. progress, if it is not nil, is called with the number
 // of lines that are written.
 //
 // Errors: CodeInvalidRequest, which names the first bad lines, CodePoolNotFound,
@@ -85,7 +85,7 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	}
 	duplicates, err := i.check(ctx)
 	for draw.CodeOf(err) == draw.CodeInvalidRequest && w.Key != "" {
-		// Existing codes may come from another request with the same key.
+		// Codes that exist may come from another request with the same key.
 		checked := i.state.lines
 		var failed error
 		if before, failed = i.begin(ctx); failed != nil || before.Replayed {
@@ -119,23 +119,23 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	return done, err
 }
 
-// newSalt returns a random salt without a key. With a key it derives the salt from the
-// key, so that a replay returns the same one.
+// newSalt returns a random salt without a key. Otherwise it derives the salt from the
+// key, so that a replay returns the same salt.
 func (i *importing) newSalt() string {
 	salt := make([]byte, saltLength)
 	if i.Key == "" {
-		_, _ = rand.Read(salt) // it never fails
+		_, _ = rand.Read(salt) // never fails
 	} else {
 		copy(salt, i.digest("drawsvc codes salt v1"))
 	}
 	return hex.EncodeToString(salt)
 }
 
-// digest returns a digest, under the import's key, of a label, the pool, the prize and
-// some lines of the import.
+// digest returns a digest, under the import's key, of the label of, the pool, the prize
+// and some lines.
 func (i *importing) digest(of string, lines ...line) []byte {
 	sum := hmac.New(sha256.New, []byte(i.Key))
-	_, _ = fmt.Fprintf(sum, "%s\n%s\n%s\n", of, i.PoolID, i.PrizeID) // a hash takes all
+	_, _ = fmt.Fprintf(sum, "%s\n%s\n%s\n", of, i.PoolID, i.PrizeID) // a hash accepts all texts
 	for n := range lines {
 		_, _ = sum.Write(i.file.code(&lines[n]))
 		_, _ = sum.Write([]byte{'\n'})
@@ -143,16 +143,16 @@ func (i *importing) digest(of string, lines ...line) []byte {
 	return sum.Sum(nil)
 }
 
-// mark returns the marks of the key, and of the request under it, that the database
-// stores.
+// mark returns the marks that the database stores: that of the key, and that of the
+// request under the key.
 func (i *importing) mark() (key, file string) {
 	of := sha256.Sum256([]byte(i.Key))
 	wanted := i.digest(fmt.Sprintf("drawsvc codes file v1\nreserve %t\nskip %t", i.Reserve, i.Skip), i.file.lines...)
 	return hex.EncodeToString(of[:]), hex.EncodeToString(wanted)
 }
 
-// begin checks that the prize may get codes, and finds how far an import under the key has
-// come. It is replayed where that is complete.
+// begin checks that codes may be added to the prize, and reads the progress of an import
+// under the same key. If that import is complete, it is replayed.
 func (i *importing) begin(ctx context.Context) (done draw.ImportedCodes, err error) {
 	r := i.register
 	err = r.ledger.Change(ctx, func(tx *sql.Tx) error {
@@ -177,8 +177,8 @@ func (i *importing) begin(ctx context.Context) (done draw.ImportedCodes, err err
 	return done, err
 }
 
-// check finds the duplicates of lines that are not written yet. They are bad lines, unless
-// they are skipped: then it returns their number.
+// check finds duplicates among the lines that are not written yet. If they are skipped,
+// it returns their number. Otherwise they are bad lines.
 func (i *importing) check(ctx context.Context) (duplicates int64, err error) {
 	var bad badLines
 	//double:repeats-imports i.file.lines[i.state.lines:] => i.file.lines
@@ -205,12 +205,12 @@ func (i *importing) check(ctx context.Context) (duplicates int64, err error) {
 	return 0, bad.err()
 }
 
-// lookUpMax is how many digests one statement finds.
+// lookUpMax is the maximum number of digests in one statement.
 const lookUpMax = 1000
 
-// owners finds the prize that has the code of each line of a part, "" for none. It
-// searches under each key of the file: rows may be sealed under several while keys are
-// replaced.
+// owners returns the prize that has the code of each line of a part, "" if none has it.
+// It searches under each key of the key file, because rows may be sealed under several
+// keys while keys are replaced.
 func (i *importing) owners(ctx context.Context, tx *sql.Tx, part []line) ([]string, error) {
 	owners := make([]string, len(part))
 	for _, key := range i.ring.Keys() {
@@ -261,7 +261,7 @@ func eachOwner(ctx context.Context, tx *sql.Tx, text string, args []any, each fu
 	return rows.Err()
 }
 
-// anys is a list for squirrel, which takes one of bytes for a value.
+// anys converts byte slices to the form that squirrel treats as a list.
 func anys(all [][]byte) []any {
 	list := make([]any, len(all))
 	for i := range all {
@@ -270,7 +270,7 @@ func anys(all [][]byte) []any {
 	return list
 }
 
-// foresee returns what the import would do.
+// foresee returns the result that the import would have.
 func (i *importing) foresee(before draw.ImportedCodes, duplicates int64) draw.ImportedCodes {
 	left := int64(len(i.file.lines)) - i.state.lines
 	added := i.state.added + left - duplicates
@@ -307,7 +307,7 @@ func (i *importing) writePart(ctx context.Context) error {
 			return err
 		}
 		part := i.file.lines[after.lines:min(int64(len(i.file.lines)), after.lines+partMax)]
-		if len(part) == 0 { // another request with the key wrote them all, and may have ended
+		if len(part) == 0 { // another request with the same key has written all lines, and may have ended
 			return nil
 		}
 		added, err := i.write(ctx, tx, part, h.places, &after)
@@ -329,7 +329,7 @@ func (i *importing) writePart(ctx context.Context) error {
 	return err
 }
 
-// write inserts the codes of a part at the places after some, and returns their number.
+// write inserts the codes of a part after the last of places, and returns their number.
 func (i *importing) write(ctx context.Context, tx *sql.Tx, part []line, places int64, to *importState) (added int64, err error) {
 	owners, err := i.owners(ctx, tx, part)
 	if err != nil {
@@ -349,7 +349,7 @@ func (i *importing) write(ctx context.Context, tx *sql.Tx, part []line, places i
 			bad.add(l.number, owners[n])
 		}
 	}
-	if err := bad.err(); err != nil { // another request has imported it since
+	if err := bad.err(); err != nil { // another request has imported one of the codes in the meantime
 		return 0, draw.Errorf(draw.CodeInvalidRequest, "another import wrote codes of the file meanwhile: %s", draw.DetailOf(err))
 	}
 	to.added += int64(len(fresh))
@@ -358,7 +358,7 @@ func (i *importing) write(ctx context.Context, tx *sql.Tx, part []line, places i
 		for _, l := range few {
 			added++
 			code := i.file.code(l)
-			_, _ = to.list.Write(code) // a hash takes all
+			_, _ = to.list.Write(code) // a hash accepts all texts
 			_, _ = to.list.Write([]byte{'\n'})
 			insert = i.register.codeRow(insert, i.PoolID, i.PrizeID, places+added, i.key, code)
 		}
@@ -369,7 +369,7 @@ func (i *importing) write(ctx context.Context, tx *sql.Tx, part []line, places i
 	return added, nil
 }
 
-// insertCodes begins an INSERT of codes, codeRow adds one, sealed.
+// insertCodes begins an INSERT of codes; codeRow adds one sealed code.
 func (r *Register) insertCodes() squirrel.InsertBuilder {
 	return r.ledger.InsertInto("codes").Columns("pool_id", "prize_id", "place", "digest", "key_id", "sealed")
 }
@@ -379,14 +379,14 @@ func (r *Register) codeRow(insert squirrel.InsertBuilder, poolID, prizeID string
 	return insert.Values(poolID, prizeID, place, digest[:], key.ID, key.Seal(codeName(poolID, prizeID), code))
 }
 
-// begun is the state before the first line.
+// begun returns the state before the first line.
 func (i *importing) begun() importState {
 	list := sha256.New()
-	_, _ = io.WriteString(list, i.salt+"\n") // a hash takes all
+	_, _ = io.WriteString(list, i.salt+"\n") // a hash accepts all texts
 	return importState{list: list}
 }
 
-// clone copies a state: a transaction may be tried again.
+// clone copies a state, because a transaction may be tried again.
 func (p importState) clone() (importState, error) {
 	state, err := marshal(p.list)
 	if err != nil {

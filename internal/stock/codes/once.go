@@ -15,18 +15,19 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// An import with a key has a row. The sealed state of its SHA-256 holds the last codes of
-// a part, and the id of its key before it.
+// An import with a key has a row. The row contains the state of its running SHA-256. That
+// state is sealed, because it contains the last codes of a part. The id of the seal key
+// is written before it.
 
-// stateName is the name for which that state is sealed.
+// stateName is the name under which that state is sealed.
 func (i *importing) stateName() string {
 	return "drawsvc code import v1\n" + i.PoolID + "\n" + i.PrizeID
 }
 
-// load reads the progress of the import under the key. A complete import is replayed.
-// For an import without a key, only this process knows the progress. suffix may lock
-// the row. Errors: CodeKeyReused for another file, CodeSealKeyMissing where its state
-// does not open.
+// load reads the progress of the import under the key. A complete import is replayed. The
+// progress of an import without a key is known only to this process. suffix may lock the
+// row. Errors: CodeKeyReused for another file, CodeSealKeyMissing if the state cannot be
+// unsealed.
 func (i *importing) load(ctx context.Context, tx *sql.Tx, suffix string) (done draw.ImportedCodes, at importState, err error) {
 	if i.Key == "" {
 		return done, i.state, nil
@@ -64,13 +65,13 @@ func (i *importing) load(ctx context.Context, tx *sql.Tx, suffix string) (done d
 	return done, at, err
 }
 
-// save writes how far the import has come. done is its result, nil before the end.
+// save writes the progress of the import. done is its result, nil before the end.
 func (i *importing) save(ctx context.Context, tx *sql.Tx, isFirst bool, at *importState, done *draw.ImportedCodes) error {
 	state, result := []byte{}, []byte{}
 	version := int64(0)
 	if done != nil {
 		kept := *done
-		kept.Seal.Salt = "" // it follows from the key
+		kept.Seal.Salt = "" // it can be derived from the key
 		var err error
 		if result, err = json.Marshal(kept); err != nil {
 			return err
@@ -97,7 +98,7 @@ func (i *importing) save(ctx context.Context, tx *sql.Tx, isFirst bool, at *impo
 	return err
 }
 
-// openState opens the state of a list. Error: CodeSealKeyMissing.
+// openState unseals the state of a running SHA-256. Error: CodeSealKeyMissing.
 func (i *importing) openState(state []byte) (hash.Hash, error) {
 	before, sealed, _ := bytes.Cut(state, []byte("\n"))
 	id := string(before)
@@ -112,7 +113,7 @@ func (i *importing) openState(state []byte) (hash.Hash, error) {
 	return unmarshal(plain)
 }
 
-// end makes the change that seals the list, and moves the codes to the stock.
+// end records the change that seals the list, and moves the codes to the stock.
 func (i *importing) end(ctx context.Context) (done draw.ImportedCodes, err error) {
 	r := i.register
 	err = r.ledger.Change(ctx, func(tx *sql.Tx) error {
@@ -143,7 +144,7 @@ func (i *importing) end(ctx context.Context) (done draw.ImportedCodes, err error
 	return done, err
 }
 
-// The bodies of the change that imports codes, and of the one that drops some.
+// The bodies of two changes: one imports codes, and one drops codes.
 type (
 	importedBody struct {
 		Prize  string `json:"prize"`

@@ -16,8 +16,9 @@ import (
 
 func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
-// CodeCounts counts the codes of a prize. Errors: CodePoolNotFound, CodePrizeNotFound,
-// CodePrizeHasNoCodes, CodeInvalidRequest for a blank, and those of the store.
+// CodeCounts returns the counts of a prize's codes. Errors: CodePoolNotFound,
+// CodePrizeNotFound, CodePrizeHasNoCodes, CodeInvalidRequest for a blank, and those of
+// the store.
 func (r *Register) CodeCounts(ctx context.Context, poolID, prizeID string) (c draw.CodeCounts, err error) {
 	err = r.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		prize, err := r.codedPrize(ctx, tx, poolID, prizeID)
@@ -47,10 +48,10 @@ func ofPrize(poolID, prizeID string) squirrel.Eq {
 	return squirrel.Eq{"pool_id": poolID, "prize_id": prizeID}
 }
 
-// DropCodes removes the last codes of the reserve of a prize, and returns the counts
-// after that. Dropped codes may be imported again, into any prize. Errors:
-// CodeInvalidRequest, CodePoolNotFound, CodePrizeNotFound, CodePrizeHasNoCodes,
-// CodeCodesMissing beyond the reserve, CodePoolClosed, and those of the store.
+// DropCodes removes the last codes of the reserve of a prize, and returns the new counts.
+// Dropped codes may be imported again, into any prize. Errors: CodeInvalidRequest,
+// CodePoolNotFound, CodePrizeNotFound, CodePrizeHasNoCodes, CodeCodesMissing if the
+// reserve has fewer codes, CodePoolClosed, and those of the store.
 func (r *Register) DropCodes(ctx context.Context, poolID, prizeID string, count int64, actor string) (c draw.CodeCounts, err error) {
 	if count < 1 {
 		return c, draw.Errorf(draw.CodeInvalidRequest, "count must be 1 or more")
@@ -98,9 +99,9 @@ func (r *Register) DropCodes(ctx context.Context, poolID, prizeID string, count 
 	return c, err
 }
 
-// ReplaceCode puts the last code of a prize's reserve at the given place. The code that
-// was there moves to another place, so that it stays known. The pool's row is locked.
-// Error: CodeCodesMissing.
+// ReplaceCode puts the last code of a prize's reserve at a place. The code that was there
+// moves to the place kept, so that it stays stored. The pool's row is locked. Error:
+// CodeCodesMissing.
 func (r *Register) ReplaceCode(ctx context.Context, tx *sql.Tx, poolID, prizeID string, place, kept int64) error {
 	prize, err := r.codedPrize(ctx, tx, poolID, prizeID)
 	if err != nil {
@@ -123,8 +124,8 @@ func (r *Register) ReplaceCode(ctx context.Context, tx *sql.Tx, poolID, prizeID 
 	return r.setHead(ctx, tx, poolID, prizeID, h)
 }
 
-// MoveCodesToEnd moves the codes at the given places of a prize to new places after the
-// last one. Their old places stay empty. The pool's row is locked.
+// MoveCodesToEnd moves the codes at given places of a prize to new places after the last
+// one. Their old places stay empty. The pool's row is locked.
 func (r *Register) MoveCodesToEnd(ctx context.Context, tx *sql.Tx, poolID, prizeID string, places []int64) error {
 	h, err := r.lockHead(ctx, tx, poolID, prizeID)
 	if err != nil {
@@ -145,8 +146,8 @@ func (r *Register) moveCode(ctx context.Context, tx *sql.Tx, poolID, prizeID str
 }
 
 // EachCode yields the codes of a pool in order of prize and place, each with the award
-// that gave it. With issued it leaves out codes that no award has given. Errors: the
-// error of each, CodeSealKeyMissing, CodePoolNotFound, and those of the store.
+// that gave it. If issued is set, it leaves out codes that no award has given. Errors:
+// the error of each, CodeSealKeyMissing, CodePoolNotFound, and those of the store.
 func (r *Register) EachCode(ctx context.Context, poolID string, issued bool, each func(*draw.GivenCode) error) error {
 	return r.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		prizes, err := r.ledger.Prizes(ctx, tx, poolID)
@@ -181,7 +182,8 @@ func (r *Register) EachCode(ctx context.Context, poolID string, issued bool, eac
 	})
 }
 
-// versions are those of the awards of prizes with codes, by unit.
+// versions returns the versions of the awards of prizes with codes, in order of their
+// units.
 func (r *Register) versions(ctx context.Context, tx *sql.Tx, poolID string, prizes []draw.Prize) (map[string][]int64, error) {
 	given := map[string][]int64{}
 	for i := range prizes {
@@ -199,7 +201,7 @@ func (r *Register) versions(ctx context.Context, tx *sql.Tx, poolID string, priz
 			var prize string
 			var unit int64
 			err := row.Scan(&after, &prize, &unit)
-			if of, isCoded := given[prize]; isCoded && unit == int64(len(of))+1 { // an award takes the next unit
+			if of, isCoded := given[prize]; isCoded && unit == int64(len(of))+1 { // each award of a prize has the next unit
 				given[prize] = append(of, after)
 			}
 			read++
@@ -212,8 +214,8 @@ func (r *Register) versions(ctx context.Context, tx *sql.Tx, poolID string, priz
 }
 
 // eachOf yields the codes of a prize in order of their places. The memory of a code is
-// valid until the next code. page, unless it is nil, is called after each page of
-// codes; only then may the caller read other rows.
+// valid only until the next code. page, unless it is nil, is called after each page of
+// codes. Only page may read other rows.
 func (r *Register) eachOf(ctx context.Context, q engine.Querier, poolID, prizeID string, each func(number int64, code *scannedCode) error, page func() error) error {
 	var number int64
 	code := &scannedCode{}
@@ -243,13 +245,13 @@ func (r *Register) eachOf(ctx context.Context, q engine.Querier, poolID, prizeID
 	return nil
 }
 
-// scannedCode holds one code while rows are scanned one after another.
+// scannedCode holds one code, and is reused for the next row.
 type scannedCode struct {
 	keyID          engine.Word
 	sealed, digest engine.Bytes
 }
 
-// codeRow is a row of codes.
+// codeRow is a row of the table codes.
 type codeRow struct {
 	place
 	sealedCode

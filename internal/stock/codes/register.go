@@ -14,16 +14,16 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Register keeps the codes of a ledger's prizes. It is safe for concurrent use.
+// Register stores the codes of a ledger's prizes. It is safe for concurrent use.
 type Register struct {
 	ledger *ledger.Ledger
 	keys   *seal.Keeper
 	log    *slog.Logger
-	// opens is the result of the last check of the keys; nil before the first.
+	// opens is the result of the last check of the keys; nil before the first check.
 	opens atomic.Pointer[opens]
 }
 
-// New returns the register of a ledger. keys may be nil: then nothing opens.
+// New returns the register of a ledger. If keys is nil, no code can be unsealed.
 func New(l *ledger.Ledger, keys *seal.Keeper, log *slog.Logger) *Register {
 	if keys == nil {
 		keys = &seal.Keeper{}
@@ -31,38 +31,38 @@ func New(l *ledger.Ledger, keys *seal.Keeper, log *slog.Logger) *Register {
 	return &Register{ledger: l, keys: keys, log: log}
 }
 
-// opens reports which codes this instance can open.
+// opens states which codes this instance can unseal.
 type opens struct {
 	// ring is the ring that was checked.
 	ring *seal.Ring
-	// away are the pools with codes that do not open here.
+	// away are the pools with codes that cannot be unsealed here.
 	away map[string]bool
-	// foreign are the ids of keys of the file whose bytes are not those that rows were
-	// sealed with.
+	// foreign are the ids of keys in the key file whose bytes differ from those that
+	// sealed the rows.
 	foreign map[string]bool
 }
 
-// proofName is the name for which proofs of keys are sealed, proofText the sealed text.
+// proofName is the name under which proofs of keys are sealed, proofText the sealed text.
 const (
 	proofName = "drawsvc seal key v1"
 	proofText = "drawsvc"
 )
 
-// isKey reports whether a key of the file is the one that a proof was sealed with.
+// isKey reports whether a key of the key file is the one under which a proof was sealed.
 func isKey(k *seal.Key, proof []byte) bool {
 	text, err := k.Open(proofName, proof)
 	return err == nil && string(text) == proofText
 }
 
 const (
-	// keysEvery is how often the keys are checked against the database, keysMax bounds
-	// one check.
+	// keysEvery is the interval at which the keys are checked against the database.
+	// keysMax bounds one check.
 	keysEvery = 5 * time.Second
 	keysMax   = 5 * time.Second
 )
 
-// WatchKeys has the keys checked every few seconds until the database is closed. It is
-// called once, before the register is used by others.
+// WatchKeys checks the keys every few seconds until the database is closed. Call it once,
+// before others use the register.
 func (r *Register) WatchKeys(ctx context.Context) error {
 	if err := r.CheckKeys(ctx); err != nil {
 		return err
@@ -70,16 +70,16 @@ func (r *Register) WatchKeys(ctx context.Context) error {
 	r.ledger.Engine.WhileOpen(keysEvery, func(ctx context.Context) {
 		bounded, end := context.WithTimeout(ctx, keysMax)
 		defer end()
-		_ = r.CheckKeys(bounded) // without an answer the last check holds
+		_ = r.CheckKeys(bounded) // if the check fails, the last result remains
 	})
 	return nil
 }
 
-// ReplaceSealKeys puts other keys in use.
+// ReplaceSealKeys replaces the keys in use.
 func (r *Register) ReplaceSealKeys(ring *seal.Ring) { r.keys.Replace(ring) }
 
-// CheckKeys opens one row of each seal key, and finds the pools whose codes do not open
-// here. Errors: those of the store.
+// CheckKeys unseals one row of each seal key, and finds the pools whose codes cannot be
+// unsealed here. Errors: those of the store.
 func (r *Register) CheckKeys(ctx context.Context) error {
 	found := &opens{away: map[string]bool{}, foreign: map[string]bool{}}
 	if r.ledger.Engine.Lacks(engine.PartCodes) {
@@ -118,7 +118,7 @@ func (r *Register) CheckKeys(ctx context.Context) error {
 	return nil
 }
 
-// opensAll reports whether all keys of some ids are there, and any key is.
+// opensAll reports whether there are keys, among them all keys with the given ids.
 func (o *opens) opensAll(ring *seal.Ring, ids []string) bool {
 	if ring.First() == nil {
 		return false
@@ -131,7 +131,7 @@ func (o *opens) opensAll(ring *seal.Ring, ids []string) bool {
 	return true
 }
 
-// tell logs changes.
+// tell logs the differences between two checks.
 func (r *Register) tell(before, after *opens) {
 	if before == nil {
 		before = &opens{}
@@ -149,8 +149,8 @@ func (r *Register) tell(before, after *opens) {
 	}
 }
 
-// CodesAway returns why codes of a pool cannot be handed out here, nil where they can.
-// It asks nobody. Error: CodeSealKeyMissing.
+// CodesAway returns the reason why codes of a pool cannot be handed out here, nil if they
+// can. It sends no query. Error: CodeSealKeyMissing.
 func (r *Register) CodesAway(poolID string) error {
 	if r.keys.Ring().First() == nil {
 		return draw.ErrorSealKeyMissing(poolID)
@@ -161,14 +161,14 @@ func (r *Register) CodesAway(poolID string) error {
 	return nil
 }
 
-// HasCodesAway reports whether some pool has codes that cannot be handed out here.
+// HasCodesAway reports whether any pool has codes that cannot be handed out here.
 func (r *Register) HasCodesAway() bool {
 	o := r.opens.Load()
 	return o != nil && len(o.away) > 0
 }
 
-// ReadCodesAway returns the pools whose codes do not open under the keys, and the keys
-// whose bytes are not those of their id. Errors: those of the store.
+// ReadCodesAway returns the pools whose codes cannot be unsealed with the keys, and the
+// ids of keys whose bytes are not the stored ones. Errors: those of the store.
 func (r *Register) ReadCodesAway(ctx context.Context) (pools, foreign []string, err error) {
 	if err := r.CheckKeys(ctx); err != nil {
 		return nil, nil, err
@@ -177,8 +177,8 @@ func (r *Register) ReadCodesAway(ctx context.Context) (pools, foreign []string, 
 	return sorted(o.away), sorted(o.foreign), nil
 }
 
-// readProofs are the proofs of the seal keys that the database knows, by id. suffix may
-// lock them.
+// readProofs returns the proofs of the seal keys that the database contains, by id.
+// suffix may lock them.
 func (r *Register) readProofs(ctx context.Context, q engine.Querier, suffix string) (map[string][]byte, error) {
 	proofs := map[string][]byte{}
 	query := r.ledger.SelectFrom("seal_keys", "key_id", "proof").OrderBy("key_id").Suffix(suffix)
@@ -192,8 +192,8 @@ func (r *Register) readProofs(ctx context.Context, q engine.Querier, suffix stri
 	return proofs, err
 }
 
-// SealingKey returns the key that seals, once the database knows it. Error:
-// CodeSealKeyMissing where the key is absent, or it has other bytes.
+// SealingKey returns the key under which to seal. It ensures that the database contains
+// the key's proof. Error: CodeSealKeyMissing if the key is absent, or has other bytes.
 func (r *Register) SealingKey(ctx context.Context) (*seal.Key, error) {
 	key := r.keys.Ring().First()
 	if key == nil {
@@ -209,7 +209,7 @@ func (r *Register) SealingKey(ctx context.Context) (*seal.Key, error) {
 		}
 		insert := r.ledger.InsertInto("seal_keys").Columns("key_id", "proof").Values(key.ID, key.Seal(proofName, []byte(proofText)))
 		if _, err = insert.RunWith(tx).ExecContext(ctx); r.ledger.IsDuplicate(err) {
-			return engine.ErrConflict // somebody else was first, with the same key or another
+			return engine.ErrConflict // another instance added it first, with the same bytes or others
 		}
 		return err
 	})
@@ -224,7 +224,7 @@ func checkKey(key *seal.Key, proof []byte) error {
 }
 
 // lockWriters makes other writers of codes wait until the transaction ends, and checks
-// that the database still knows the key.
+// that the database still contains the key's proof.
 func (r *Register) lockWriters(ctx context.Context, tx *sql.Tx, key *seal.Key) error {
 	proofs, err := r.readProofs(ctx, tx, r.ledger.Engine.ForUpdate)
 	if err != nil {
@@ -237,7 +237,7 @@ func (r *Register) lockWriters(ctx context.Context, tx *sql.Tx, key *seal.Key) e
 	return checkKey(key, proof)
 }
 
-// codeName is the name for which a code of a prize is sealed.
+// codeName is the name under which the codes of a prize are sealed.
 func codeName(poolID, prizeID string) string { return "drawsvc code v1\n" + poolID + "\n" + prizeID }
 
 // head is the row that numbers the places of a prize.

@@ -13,12 +13,13 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// resealMax is how many codes one transaction seals again.
+// resealMax is the maximum number of codes that one transaction seals again.
 const resealMax = 1000
 
-// ResealCodes seals all codes under the first key of the file, and removes the keys that
-// seal nothing any more. Draws go on. progress, when not nil, is called with the number of
-// codes that were sealed again. Errors: CodeSealKeyMissing, and those of the store.
+// ResealCodes seals all codes under the first key of the key file, and removes the keys
+// under which nothing is sealed any more. Draws continue meanwhile. progress, if it is
+// not nil, is called with the number of codes that were sealed again. Errors:
+// CodeSealKeyMissing, and those of the store.
 func (r *Register) ResealCodes(ctx context.Context, progress func(done int64)) (done int64, err error) {
 	key, err := r.SealingKey(ctx)
 	if err != nil {
@@ -42,10 +43,10 @@ func (r *Register) ResealCodes(ctx context.Context, progress func(done int64)) (
 	return done, r.removeKeys(ctx, key)
 }
 
-// beforePlaces is below the place of any code.
+// beforePlaces is lower than any place.
 const beforePlaces = int64(-1) << 62
 
-// headOf names the head of a prize.
+// headOf identifies the head of a prize.
 type headOf struct{ poolID, prizeID string }
 
 func (r *Register) heads(ctx context.Context) (all []headOf, err error) {
@@ -60,8 +61,8 @@ func (r *Register) heads(ctx context.Context) (all []headOf, err error) {
 	return all, err
 }
 
-// resealPart reseals the next codes of a prize that are sealed under other keys. When
-// no such code is left, the head names only the current key.
+// resealPart seals the next codes of a prize that are sealed under other keys. If no such
+// code remains, it makes the head name only the current key.
 func (r *Register) resealPart(ctx context.Context, key *seal.Key, of headOf, after int64) (n, last int64, ended bool, err error) {
 	err = r.ledger.Change(ctx, func(tx *sql.Tx) error {
 		n, last, ended = 0, after, false
@@ -80,7 +81,7 @@ func (r *Register) resealPart(ctx context.Context, key *seal.Key, of headOf, aft
 			return err
 		}
 		if len(rows) == 0 && after > beforePlaces {
-			last = beforePlaces // a code may have moved to a place that was passed
+			last = beforePlaces // a code may have moved to a place that was read before
 			return nil
 		}
 		if ended = len(rows) == 0; ended {
