@@ -83,7 +83,7 @@ func (j *Rows) AddJobs(ctx context.Context, all []job.Definition) error {
 	})
 }
 
-// addJob adds a job's row, unless another instance is first.
+// addJob adds a job's row, unless another instance has added it.
 func (j *Rows) addJob(ctx context.Context, tx *sql.Tx, d job.Definition, now time.Time) error {
 	r, err := job.NewRow(d, now)
 	if err != nil {
@@ -98,8 +98,8 @@ func (j *Rows) addJob(ctx context.Context, tx *sql.Tx, d job.Definition, now tim
 	return err
 }
 
-// follow updates the schedule of a job to the program's, if no operator has changed the
-// row.
+// follow changes the schedule in a job's row to that of the program, unless an operator
+// has changed the row.
 func (j *Rows) follow(ctx context.Context, tx *sql.Tx, d job.Definition, now time.Time) error {
 	r, err := j.jobRow(ctx, tx, d.Name, j.ledger.Engine.ForUpdate)
 	if err != nil {
@@ -111,8 +111,8 @@ func (j *Rows) follow(ctx context.Context, tx *sql.Tx, d job.Definition, now tim
 	return j.writeJob(ctx, tx, &r)
 }
 
-// Jobs implements job.Rows: all rows, and the database's time. Errors: those of
-// the store.
+// Jobs implements job.Rows. It returns all rows, and the database's time. Errors: those
+// of the store.
 func (j *Rows) Jobs(ctx context.Context) (rows []job.Row, now time.Time, err error) {
 	err = j.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		if now, err = j.ledger.DatabaseTime(ctx, tx); err != nil {
@@ -145,13 +145,13 @@ func (j *Rows) ChangeJob(ctx context.Context, name string, c job.Change, actor s
 	return j.changeJob(ctx, name, func(_ *sql.Tx, r job.Row, now time.Time) (job.Row, error) { return r.Changed(now, c, actor) })
 }
 
-// WantJob requests a run, independent of the schedule. Errors: CodeJobNotFound,
-// CodeJobRunning, and those of the store.
+// WantJob requests a run outside the schedule. Errors: CodeJobNotFound, CodeJobRunning,
+// and those of the store.
 func (j *Rows) WantJob(ctx context.Context, name, actor string) (job.Row, error) {
 	return j.changeJob(ctx, name, func(_ *sql.Tx, r job.Row, now time.Time) (job.Row, error) { return r.Asked(now, actor) })
 }
 
-// jobRow reads one row; with the dialect's ForUpdate as suffix it stays locked.
+// jobRow reads one row. If suffix is the dialect's ForUpdate, the row is locked.
 func (j *Rows) jobRow(ctx context.Context, tx *sql.Tx, name, suffix string) (job.Row, error) {
 	found, err := ledger.SelectAll(ctx, tx, j.selectJobs().Where(squirrel.Eq{"name": name}).Suffix(suffix), scanJob)
 	if err == nil && len(found) == 0 {
@@ -171,7 +171,7 @@ func (j *Rows) changeJob(ctx context.Context, name string, edit func(*sql.Tx, jo
 		if err != nil {
 			return err
 		}
-		now, err := j.ledger.DatabaseTime(ctx, tx) // after the wait for the row
+		now, err := j.ledger.DatabaseTime(ctx, tx) // read after the wait for the row
 		if err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (j *Rows) changeJob(ctx context.Context, name string, edit func(*sql.Tx, jo
 	return r, err
 }
 
-// writeJob writes a locked row. It writes the report only if there is one.
+// writeJob writes a locked row. It writes the report only if the row has one.
 func (j *Rows) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
 	update := j.ledger.Builder().Update("jobs").Where(squirrel.Eq{"name": r.Name})
 	values := j.jobValues(r)
@@ -197,7 +197,7 @@ func (j *Rows) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
 	return err
 }
 
-// maybe scans a time that may be NULL, which leaves the time zero.
+// maybe scans a time that may be NULL; NULL leaves the time zero.
 type maybe struct{ to *time.Time }
 
 // Scan implements sql.Scanner.
@@ -209,7 +209,7 @@ func (m maybe) Scan(value any) error {
 	return engine.ScanTime(m.to).Scan(value)
 }
 
-// maybeTime returns t as the dialect stores it, NULL for the zero time.
+// maybeTime returns t in the form that is stored, NULL for the zero time.
 func (j *Rows) maybeTime(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -217,8 +217,8 @@ func (j *Rows) maybeTime(t time.Time) any {
 	return j.ledger.Engine.Time(t)
 }
 
-// BeginJob implements job.Runs: in one transaction under the row's lock it checks
-// whether the job is due, ends a run whose runner died, and begins the next run.
+// BeginJob implements job.Runs. In one transaction, with the row locked, it checks that
+// the job is due. It ends a run whose runner has failed, and begins the next run.
 func (j *Rows) BeginJob(ctx context.Context, name, host string) (run job.Run, begun bool, err error) {
 	_, err = j.changeJob(ctx, name, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
 		if begun = r.Verdict(now, host) == job.Due; !begun {
@@ -242,8 +242,9 @@ func (j *Rows) BeginJob(ctx context.Context, name, host string) (run job.Run, be
 	return run, begun && err == nil, err
 }
 
-// trimRuns bounds the history, whose last run is run: also that of a job whose runs
-// never end.
+// trimRuns removes the oldest runs from the history, whose last run is run. It is called
+// at the beginning of a run, so that it also bounds the history of a job whose runs never
+// end.
 func (j *Rows) trimRuns(ctx context.Context, tx *sql.Tx, run job.Run) error {
 	_, err := j.ledger.Builder().Delete("job_runs").
 		Where(squirrel.Eq{"job": run.Job}).Where(squirrel.LtOrEq{"token": run.Token - job.RunsKept}).
@@ -269,9 +270,9 @@ func (j *Rows) FinishJob(ctx context.Context, run job.Run, o job.Outcome) error 
 	})
 }
 
-// fenced runs the writes of a run in a transaction that holds the job's row. It returns
-// job.ErrLost if the row no longer names the run: a later run may have begun. It also
-// records that the runner is alive.
+// fenced makes the writes of a run in a transaction that locks the job's row. It returns
+// job.ErrLost if the row no longer names the run, because a later run may have begun. It
+// also records that the runner is alive.
 func (j *Rows) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, r *job.Row, now time.Time) error) error {
 	_, err := j.changeJob(ctx, run.Job, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
 		//double:unfenced !r.Holds(run) => false
@@ -285,7 +286,7 @@ func (j *Rows) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, r
 	return err
 }
 
-// endRun writes the end of a run to the history, unless it is there.
+// endRun writes the end of a run to the history, unless it is already written.
 func (j *Rows) endRun(ctx context.Context, tx *sql.Tx, run job.Run, now time.Time, o job.Outcome) error {
 	_, err := j.ledger.Builder().Update("job_runs").
 		Set("finished_at", j.ledger.Engine.Time(now)).Set("result", string(o.Result)).Set("error", o.Error).
@@ -294,8 +295,8 @@ func (j *Rows) endRun(ctx context.Context, tx *sql.Tx, run job.Run, now time.Tim
 	return err
 }
 
-// JobRuns returns the runs of a job after a number, at most limit, in order.
-// Errors: CodeJobNotFound, and those of the store.
+// JobRuns returns at most limit runs of a job with numbers above after, in order. Errors:
+// CodeJobNotFound, and those of the store.
 func (j *Rows) JobRuns(ctx context.Context, name string, after int64, limit int) (runs []job.Past, err error) {
 	err = j.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		if _, err := j.jobRow(ctx, tx, name, ""); err != nil {

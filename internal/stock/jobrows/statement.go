@@ -25,12 +25,12 @@ func scanLine(row engine.Scanner) (job.Line, error) {
 	return l, err
 }
 
-// linesEnough is the number of lines after whose day a call of StateDays ends: its
-// transaction keeps draws on SQLite waiting.
+// linesEnough bounds a call of StateDays: after this many lines it ends with the current
+// day, because its transaction makes draws on SQLite wait.
 const linesEnough = 10_000
 
 // StateDays implements job.Stated. It reads the pool's history after the last day that
-// has lines, once, and needs no lock for that: only a run of the job writes lines.
+// has lines, once. It needs no lock for that, because only a run of the job writes lines.
 func (j *Rows) StateDays(ctx context.Context, run job.Run, poolID string) (int, error) {
 	var st *stating
 	err := j.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -72,18 +72,18 @@ func (j *Rows) StateDays(ctx context.Context, run job.Run, poolID string) (int, 
 	})
 }
 
-// stating folds a pool's history into the lines of its days.
+// stating computes the lines of a pool's days from its history.
 type stating struct {
 	poolID string
 	zone   *time.Location
-	// day is the first day without lines, at its local midnight, today the current day;
-	// the zero day waits for the first entry.
+	// day is the first day without lines, at its local midnight. It is zero before the
+	// first entry. today is the current day.
 	day, today time.Time
 	version    int64
 	closed     bool
 	prizes     []*statedPrize
 	byID       map[string]*statedPrize
-	// entries counts the day's entries; days counts the days that have lines.
+	// entries counts the entries of the day, and days the days that have lines.
 	entries, days int
 	lines         []job.Line
 }
@@ -129,7 +129,7 @@ func (j *Rows) newStating(ctx context.Context, tx *sql.Tx, poolID string, zone *
 	return st, err
 }
 
-// take counts an entry. It returns false if the rest is not to be counted now.
+// take adds an entry. It returns false if this call must not add any more entries.
 func (st *stating) take(e draw.Entry) bool {
 	at := e.At()
 	if st.day.IsZero() {
@@ -155,8 +155,8 @@ func (st *stating) take(e draw.Entry) bool {
 	return true
 }
 
-// closeUntil writes the lines of all days before one, except today. Days on which
-// nothing happened to a closed pool have none.
+// closeUntil writes the lines of all days before a day, except today. A day on which
+// nothing happened to a closed pool has no lines.
 func (st *stating) closeUntil(day time.Time) {
 	for ; !st.day.IsZero() && st.day.Before(day) && st.day.Before(st.today) && !st.isEnough(); st.day = nextMidnight(st.day) {
 		if st.entries == 0 && st.closed {
@@ -177,7 +177,7 @@ func (st *stating) closeUntil(day time.Time) {
 	}
 }
 
-// isEnough reports whether the other days are left to the next call.
+// isEnough reports whether the remaining days are left to the next call.
 func (st *stating) isEnough() bool { return st.days == job.DaysMax || len(st.lines) >= linesEnough }
 
 // midnight returns the beginning of t's local day.
@@ -192,10 +192,10 @@ func nextMidnight(t time.Time) time.Time {
 	return job.Midnight(year, month, day+1, t.Location())
 }
 
-// Statements returns the lines of a pool for the days after one, at most limit days and
-// about linesEnough lines, in order of the days and then of the prizes' ids: always whole
-// days, and one at least. next is the last of these days, "" if no day follows. Errors:
-// CodePoolNotFound, and those of the store.
+// Statements returns the lines of a pool for the days after a day, in order of the days
+// and then of the prizes' ids. It returns only whole days: at least one, at most limit,
+// with about linesEnough lines. next is the last of these days, "" if no day follows.
+// Errors: CodePoolNotFound, and those of the store.
 func (j *Rows) Statements(ctx context.Context, poolID, after string, limit int) (lines []job.Line, next string, err error) {
 	of := j.ledger.SelectFrom("statements", statementColumns()...).Where(squirrel.Eq{"pool_id": poolID}).OrderBy("day", "prize_id")
 	err = j.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -217,11 +217,11 @@ func (j *Rows) Statements(ctx context.Context, poolID, after string, limit int) 
 	return lines, next, err
 }
 
-// wholeDays returns the lines of at most limit days, and the last day of them if more may
-// follow. If there are full lines, the last day may not be whole: it is left out unless it
-// is the only one.
+// wholeDays returns the lines of at most limit days, and the last of these days if more
+// may follow. If there are as many lines as full, the last day may be incomplete. Then it
+// is left out, unless it is the only one.
 func wholeDays(lines []job.Line, limit, full int) (whole []job.Line, next string) {
-	days, last := 1, 0 // last is where the last day begins
+	days, last := 1, 0 // last is the index at which the last day begins
 	for i := 1; i < len(lines); i++ {
 		if lines[i].Day == lines[i-1].Day {
 			continue
