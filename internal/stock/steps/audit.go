@@ -17,15 +17,15 @@ import (
 
 // The rules of an audit about steps.
 const (
-	ruleStepGap        = "step-gap"        // the steps of a pool are 1 to its head
+	ruleStepGap        = "step-gap"        // the steps of a pool are numbered from 1 to its head
 	ruleStepUnlawful   = "step-unlawful"   // each step follows from the state before it
 	ruleExpiredEarly   = "expired-early"   // no award expires before its deadline
-	ruleExpiredClaimed = "expired-claimed" // no award expires that was claimed
-	ruleReturnUnlawful = "return-unlawful" // each return that a step records is a move of its prize
+	ruleExpiredClaimed = "expired-claimed" // no claimed award expires
+	ruleReturnUnlawful = "return-unlawful" // each step that returns a unit has a move of its prize
 )
 
 // AuditSteps begins to check the steps of an audited pool. The steps are read once, in
-// the order of their awards, in parallel to the history.
+// the order of their awards, while the history is read.
 func (b *Book) AuditSteps(ctx context.Context, of *ledger.Audited, found ledger.Found) (ledger.Judge, error) {
 	if b.ledger.Engine.Lacks(engine.PartSteps) {
 		return ledger.Judge{}, nil
@@ -62,21 +62,22 @@ type audit struct {
 	steps  stepPages
 	life   draw.Life
 	own    []stepRow // the steps of one award
-	// count is how many steps there are, first and last their lowest and highest number.
+	// count is the number of steps, first and last are their lowest and highest number.
 	count, first, last int64
-	// claimed counts the awards in that state. returned are the moves that steps name.
+	// claimed counts the awards in that state. returned are the moves that steps name, by
+	// version.
 	claimed  int64
 	returned map[int64]*returned
 }
 
-// returned holds the records of the steps about a move.
+// returned holds what the steps record about a move.
 type returned struct {
 	prize string
 	what  draw.StepKind
 	units int64
 }
 
-// stepRow is the data of a step that the audit reads.
+// stepRow holds the columns of a step that the audit reads.
 type stepRow struct {
 	n, award, seq       int64
 	what, state, stands engine.Word
@@ -87,13 +88,13 @@ type stepRow struct {
 func (s *stepRow) kind() draw.StepKind         { return draw.StepKind(s.what) }
 func (s *stepRow) stateAfter() draw.AwardState { return draw.AwardState(s.state) }
 
-// stepPages reads the steps of a pool in the order of their awards, and holds one page
-// of them.
+// stepPages reads the steps of a pool in the order of their awards, and holds one page of
+// them.
 type stepPages struct {
 	read func(page []stepRow, after, seq int64) ([]stepRow, error)
 	page []stepRow
 	next int
-	// after and seq are those of the last step of the page.
+	// after and seq identify the last step of the page.
 	after, seq int64
 	ended      bool
 }
@@ -116,8 +117,8 @@ func (p *stepPages) peek() (*stepRow, error) {
 	return &p.page[p.next], nil
 }
 
-// readPage reads the steps after a given one. The databases' index finds steps by their
-// award only, so it skips earlier steps of the same award.
+// readPage reads the steps after a given one. An index of the database finds steps only
+// by their award, so readPage skips earlier steps of the same award.
 func (a *audit) readPage(ctx context.Context, page []stepRow, after, seq int64) ([]stepRow, error) {
 	query := a.book.ledger.SelectFrom("steps", "n", "award", "seq", "what", "state", "stands", "ended", "returned", "at").
 		Where(squirrel.Eq{"pool_id": a.PoolID}).Where(squirrel.GtOrEq{"award": after}).Where("NOT (award = ? AND seq <= ?)", after, seq).
@@ -132,7 +133,7 @@ func (a *audit) readPage(ctx context.Context, page []stepRow, after, seq int64) 
 	return page, err
 }
 
-// take checks the steps of an award, and finds those of versions before it.
+// take checks the steps of an award, and reports steps of versions before it.
 func (a *audit) take(e draw.Entry) error {
 	before := func(award int64) bool { return award < e.Version() }
 	if err := a.skipWhile(before); err != nil || e.Award == nil {
@@ -154,7 +155,8 @@ func (a *audit) take(e draw.Entry) error {
 	return nil
 }
 
-// skipWhile finds the next steps, as long as their versions are skipped: none is an award.
+// skipWhile reports the next steps as long as isSkipped is true: their versions are not
+// awards.
 func (a *audit) skipWhile(isSkipped func(award int64) bool) error {
 	for {
 		next, err := a.steps.peek()
@@ -169,8 +171,8 @@ func (a *audit) skipWhile(isSkipped func(award int64) bool) error {
 	}
 }
 
-// stepsOf takes the steps of a version, which are the next ones. They are valid until the
-// next call.
+// stepsOf returns the steps of a version, which must be the next ones. They are valid
+// until the next call.
 func (a *audit) stepsOf(version int64) ([]stepRow, error) {
 	a.own = a.own[:0]
 	for {
@@ -187,10 +189,10 @@ func (a *audit) stepsOf(version int64) ([]stepRow, error) {
 	}
 }
 
-// award follows the life of one award.
+// award checks the steps of one award in order.
 func (a *audit) award(l *draw.Life, steps []stepRow) {
 	l.WasShown = l.HasCode && !l.NeedsClaim
-	last := int64(0) // the step that made the state
+	last := int64(0) // the step that led to the current state
 	for i := range steps {
 		s := &steps[i]
 		if s.seq != int64(i)+1 {
@@ -252,7 +254,7 @@ func (a *audit) step(l *draw.Life, s *stepRow) {
 	r.units++
 }
 
-// earliest is the deadline that an award was made with: later rules only extend it.
+// earliest returns the deadline with which an award was made. Later rules only extend it.
 func (e *eras) earliest(award *draw.Award) (at time.Time) {
 	r, err := e.at(award.Version)
 	if claims := draw.ClaimsOf(r); err == nil && claims != nil {
@@ -261,7 +263,7 @@ func (e *eras) earliest(award *draw.Award) (at time.Time) {
 	return at
 }
 
-// head checks that the steps are numbered without gap.
+// head checks that the steps are numbered without gaps.
 func (a *audit) head(ctx context.Context) error {
 	query := a.book.ledger.SelectFrom("step_heads", "n", "claimed", "settled").Where(squirrel.Eq{"pool_id": a.PoolID})
 	heads, err := ledger.SelectAll(ctx, a, query, scanHead)
@@ -284,7 +286,7 @@ func (a *audit) head(ctx context.Context) error {
 	return nil
 }
 
-// returns compares the returned units in the steps with the moves.
+// returns compares the units that steps returned with the moves.
 func (a *audit) returns(ctx context.Context) error {
 	for part := range chunks(slices.Sorted(maps.Keys(a.returned))) {
 		moves, err := ledger.SelectAll(ctx, a, a.book.ledger.SelectMoves(a.PoolID).Where(among("version", part)), a.book.ledger.ScanMove(a.PoolID))

@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// TestAuditReadsStepsInPages: the steps of each award are taken once and together, wherever
-// a page ends, and no page is read again.
+// TestAuditReadsStepsInPages: the steps of each award are read once and together,
+// wherever a page ends, and no page is read again.
 func TestAuditReadsStepsInPages(t *testing.T) {
 	t.Parallel()
 	for _, each := range []int{1, 3, 7, ledger.PageMax, ledger.PageMax + 1} {

@@ -12,20 +12,22 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Book keeps the steps of a ledger's awards. It is safe for concurrent use.
+// Book stores the steps of a ledger's awards. It is safe for concurrent use.
 type Book struct {
 	ledger *ledger.Ledger
 	codes  Codes
-	// Stepped is called with the number of steps of a kind that were written.
+	// stepped is called with a kind of steps and the number of steps of that kind that
+	// were written.
 	stepped func(what draw.StepKind, n int)
 }
 
-// Codes moves the codes of prizes, on a pool whose row is locked.
+// Codes moves the codes of prizes, in a pool whose row is locked.
 type Codes interface {
 	// ReplaceCode puts the last code of a prize's reserve at a place. The code that was
-	// there moves to another place, so that it stays known.
+	// there moves to the place kept, so that it stays stored.
 	ReplaceCode(ctx context.Context, tx *sql.Tx, poolID, prizeID string, place, kept int64) error
-	// MoveCodesToEnd moves the codes at places after the last one of the prize.
+	// MoveCodesToEnd moves the codes at the given places after the last place of the
+	// prize.
 	MoveCodesToEnd(ctx context.Context, tx *sql.Tx, poolID, prizeID string, places []int64) error
 }
 
@@ -44,8 +46,8 @@ type head struct {
 	last time.Time
 }
 
-// lockHead locks the head of a pool until the transaction ends, and creates it where it is
-// absent.
+// lockHead locks the head of a pool until the transaction ends. It creates the head if it
+// is absent.
 func (b *Book) lockHead(ctx context.Context, tx *sql.Tx, poolID string) (h head, err error) {
 	query := b.ledger.SelectFrom("step_heads", "n", "claimed", "settled").Where(squirrel.Eq{"pool_id": poolID}).Suffix(b.ledger.Engine.ForUpdate)
 	found, err := ledger.SelectAll(ctx, tx, query, scanHead)
@@ -55,7 +57,7 @@ func (b *Book) lockHead(ctx context.Context, tx *sql.Tx, poolID string) (h head,
 	if len(found) == 0 {
 		_, err := b.ledger.InsertInto("step_heads").Columns("pool_id").Values(poolID).RunWith(tx).ExecContext(ctx)
 		if b.ledger.IsDuplicate(err) {
-			err = engine.ErrConflict // somebody else was first
+			err = engine.ErrConflict // another transaction created it first
 		}
 		return h, err
 	}
@@ -73,7 +75,7 @@ func scanHead(row engine.Scanner) (h head, err error) {
 	return h, err
 }
 
-// checkSchema reports whether the database has a place for steps. Error:
+// checkSchema returns an error if the database's schema has no steps. Error:
 // CodeStoreUnavailable.
 func (b *Book) checkSchema() error {
 	if b.ledger.Engine.Lacks(engine.PartSteps) {
@@ -95,8 +97,8 @@ func (b *Book) ForgetSteps(ctx context.Context, tx *sql.Tx, poolID string) error
 	return nil
 }
 
-// EmptyTexts empties the references and the reasons of the steps of awards, whose user is
-// erased.
+// EmptyTexts removes the references and the reasons from the steps of awards whose user
+// is erased.
 func (b *Book) EmptyTexts(ctx context.Context, tx *sql.Tx, poolID string, versions []int64) error {
 	if b.ledger.Engine.Lacks(engine.PartSteps) {
 		return nil

@@ -12,12 +12,12 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Claim claims the awards of a draw that need a claim, or only the award with the given
-// ordinal (0 means all), and returns the draw with the current states of its awards. It
-// is replayed if they were claimed already. Errors: CodeDrawNotFound, also for another
-// user's draw; CodeAwardNotFound for an ordinal beyond the draw; the refusal of the
-// first award if none can be claimed; CodePoolNotFound; and those of the store.
-// codesAway, if it is not nil, is the error for a draw that has codes.
+// Claim claims the awards of a draw that need a claim, and returns the draw with the
+// current states of its awards. If ordinal is not 0, it claims only that award. If the
+// awards were claimed already, the claim is replayed. codesAway, if it is not nil, is the
+// error for a draw that has codes. Errors: CodeDrawNotFound, also for another user's
+// draw; CodeAwardNotFound for an ordinal beyond the draw; the refusal of the first award
+// if none can be claimed; CodePoolNotFound; and those of the store.
 func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string, codesAway error) (d draw.Draw, err error) {
 	if err := cmp.Or(draw.CheckUser(user), draw.CheckActor(actor)); err != nil {
 		return d, err
@@ -61,7 +61,8 @@ func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal i
 	return d, nil
 }
 
-// readDraw reads the awards of a draw, in their order, and their rules on claims.
+// readDraw reads the awards of a draw in order, and the rules on claims that apply to
+// them.
 func (w *writing) readDraw(ctx context.Context, drawID string) (awards []draw.Award, err error) {
 	l := w.book.ledger
 	query, scan := l.SelectCodedAwards(w.poolID)
@@ -71,13 +72,13 @@ func (w *writing) readDraw(ctx context.Context, drawID string) (awards []draw.Aw
 	if w.eras, err = w.book.readEras(ctx, w.tx, w.poolID); err != nil {
 		return nil, err
 	}
-	if len(awards) > 1 { // one row is found by its key anyway
+	if len(awards) > 1 { // a single row is found by its key in any case
 		err = l.FindByKey(ctx, w.tx)
 	}
 	return awards, cmp.Or(err, w.eras.begin(w.lives, awards))
 }
 
-// claimsOf are the steps that claim the awards of a draw.
+// claimsOf returns the steps that claim the awards of a draw.
 func claimsOf(d *draw.Draw, ordinal int) (wanted []draw.WantedStep, err error) {
 	if len(d.Awards) == 0 || slices.ContainsFunc(d.Awards, func(a draw.Award) bool { return a.UserID != d.UserID }) {
 		return nil, draw.Errorf(draw.CodeDrawNotFound, "pool %q has no draw %q of this user", d.PoolID, d.ID)
@@ -93,8 +94,8 @@ func claimsOf(d *draw.Draw, ordinal int) (wanted []draw.WantedStep, err error) {
 	return wanted, nil
 }
 
-// claim decides the claims of a draw. isThere reports that nothing is left to claim. Error:
-// the refusal of the first award if none can be claimed.
+// claim decides the claims of a draw. isThere means that all awards are claimed already.
+// Error: the refusal of the first award if none can be claimed.
 func (w *writing) claim(ctx context.Context, wanted []draw.WantedStep) (isThere bool, err error) {
 	needing := slices.DeleteFunc(slices.Clone(wanted), func(s draw.WantedStep) bool { return !w.lives[s.Award].NeedsClaim })
 	if len(needing) == 0 {

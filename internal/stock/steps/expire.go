@@ -13,13 +13,14 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// expireMax is how many awards one transaction ends.
+// expireMax is the maximum number of awards that one transaction ends.
 const expireMax = 500
 
-// scanMax is how many awards one search for due ones reads.
+// scanMax is the number of awards that one search for due awards reads.
 const scanMax = 2000
 
-// PoolsWithClaims are the pools whose rules have, or had, claims. Errors: those of the store.
+// PoolsWithClaims returns the pools whose rules have, or had, claims. Errors: those of
+// the store.
 func (b *Book) PoolsWithClaims(ctx context.Context) (ids []string, err error) {
 	if b.ledger.Engine.Lacks(engine.PartSteps) {
 		return nil, nil
@@ -32,16 +33,17 @@ func (b *Book) PoolsWithClaims(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// restMax is the longest rest after a transaction of an expiry.
+// restMax is the longest pause after a transaction of an expiry.
 const restMax = 400 * time.Millisecond
 
-// restAfter returns how long an expiry rests after a transaction: four times its time. Nobody
-// waits for an expiry, and draws of the pool wait for the same row.
+// restAfter returns how long an expiry pauses after a transaction: four times as long as
+// the transaction took. Draws of the pool wait for the same row, and nobody waits for an
+// expiry.
 func restAfter(took time.Duration) time.Duration { return min(4*took, restMax) }
 
-// Expire ends the awards of a pool whose deadline has passed, and returns how many it ended
-// and how many units returned. Errors: CodePoolNotFound, CodeRulesUnreadable, and those of
-// the store.
+// Expire ends the awards of a pool whose deadline has passed. It returns how many awards
+// it ended, and how many units returned to stock. Errors: CodePoolNotFound,
+// CodeRulesUnreadable, and those of the store.
 func (b *Book) Expire(ctx context.Context, poolID string) (expired, returned int, err error) {
 	s := sweep{after: -1}
 	for isLast := false; !isLast; {
@@ -64,7 +66,7 @@ func (b *Book) Expire(ctx context.Context, poolID string) (expired, returned int
 	return expired, returned, b.settle(ctx, poolID, &s)
 }
 
-// pause waits, but not after ctx has ended.
+// pause waits, until ctx ends at the latest.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -76,8 +78,8 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // sweep is one search through the awards of a pool.
 type sweep struct {
-	// after is the last version that was searched. settled is the version up to which
-	// no award can expire any more. isOpen means that an award after settled can still
+	// after is the last version that was searched. settled is the version up to which no
+	// award can expire any more. isOpen means that an award after settled can still
 	// expire.
 	after, began, settled int64
 	isOpen                bool
@@ -123,7 +125,7 @@ func (b *Book) findDue(ctx context.Context, poolID string, s *sweep) (due []int6
 	return due, isLast, err
 }
 
-// see takes the next award of a sweep, and adds it to the due awards if it is due.
+// see reads the next award of a sweep, and adds it to due if it is due.
 func (s *sweep) see(l *draw.Life, due []int64, e *eras) []int64 {
 	written := draw.AwardWon
 	if last := standing(l); last != nil {
@@ -152,7 +154,7 @@ func (e *eras) canExpire(l *draw.Life) bool {
 	return err == nil && claims != nil && claims.Within > 0
 }
 
-// within is the shortest time to claim that any rules of the pool had, 0 for none.
+// within returns the shortest time to claim in any rules of the pool, 0 for none.
 func (e *eras) within() (least time.Duration) {
 	for i := range e.all {
 		if c := draw.ClaimsOf(e.all[i].Rules); c != nil && c.Within > 0 && (least == 0 || c.Within < least) {
@@ -185,7 +187,7 @@ func (b *Book) expirePart(ctx context.Context, poolID string, due []int64) (expi
 			return err
 		}
 		//double:reads-before-lock !returns => false
-		if !returns { // the pool is not locked: a longer time may have come into force while this waited
+		if !returns { // the pool is not locked, so rules with a longer time may have come into force meanwhile
 			if err := w.readErasAgain(ctx); err != nil {
 				return err
 			}
@@ -194,7 +196,7 @@ func (b *Book) expirePart(ctx context.Context, poolID string, due []int64) (expi
 			s := draw.WantedStep{Award: version, What: draw.StepExpired}
 			s.Return = returns && !w.closed && !w.guarded && e.returns(&draw.Award{Version: version})
 			if _, _, err := w.step(ctx, &s); err != nil && !isRefusal(err) {
-				return err // another run, a claim or an extension was first
+				return err // another run, a claim or an extension came first
 			}
 		}
 		return w.end(ctx)
@@ -206,8 +208,7 @@ func (b *Book) expirePart(ctx context.Context, poolID string, due []int64) (expi
 	return len(w.made), len(w.returning), nil
 }
 
-// readErasAgain reads the awards' rules on claims a second time, after the head was
-// locked.
+// readErasAgain reads the rules on claims a second time, after the head was locked.
 func (w *writing) readErasAgain(ctx context.Context) (err error) {
 	if w.eras, err = w.book.readEras(ctx, w.tx, w.poolID); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExpiryLeavesTimeForDraws: an expiry rests four times as long as it works, but its rest is
-// bounded, and ends with its run.
+// TestExpiryLeavesTimeForDraws: an expiry pauses four times as long as it works. Its
+// pause is bounded, and ends with its run.
 func TestExpiryLeavesTimeForDraws(t *testing.T) {
 	t.Parallel()
 	for took, rest := range map[time.Duration]time.Duration{

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// partMax is how many steps of a file one transaction writes.
+	// partMax is the maximum number of steps of a file that one transaction writes.
 	partMax = 1000
-	// linesMax is how many refused lines of a file an error names.
+	// linesMax is the maximum number of refused lines that an error names.
 	linesMax = 10
 )
 
-// StepAll writes the steps of a file: in parts, once all of its lines were checked. An
-// award that is already in the state to which its step leads is left unchanged. Errors:
+// StepAll checks all lines of a file, and then writes their steps in parts. An award that
+// is already in the state to which its step leads is left unchanged. Errors:
 // CodeInvalidRequest, which names the first refused lines: then nothing was written. If
-// an award changes while the file is written, the file ends there, with the refusal and
-// [draw.RefusedLine]; CodePoolNotFound, and those of the store.
+// an award changes while the file is written, StepAll stops there and returns the refusal
+// with [draw.RefusedLine]. Further errors: CodePoolNotFound, and those of the store.
 func (b *Book) StepAll(ctx context.Context, poolID string, all []draw.WantedStep, actor string, dryRun bool) (done draw.SteppedFile, err error) {
 	done = draw.SteppedFile{Lines: len(all), DryRun: dryRun}
 	if err := draw.CheckActor(actor); err != nil {
@@ -60,8 +60,8 @@ func (e *lineError) Error() string { return e.err.Error() }
 // Unwrap returns the refusal.
 func (e *lineError) Unwrap() error { return e.err }
 
-// endedAt adds the line, and the number of steps that were written before, to the error
-// of a part.
+// endedAt adds, to the error of a part, the line and the number of steps that were
+// written before.
 func endedAt(err error, written int) error {
 	e, isNamed := errors.AsType[*draw.Error](err)
 	if !isNamed {
@@ -94,7 +94,7 @@ func (b *Book) writePart(ctx context.Context, poolID string, part []draw.WantedS
 	return w, err
 }
 
-// ofLine adds the line of the file to a refusal.
+// ofLine adds the number of the file's line to a refusal.
 func ofLine(line int, err error) error {
 	e, isNamed := errors.AsType[*draw.Error](err)
 	if !isNamed {
@@ -115,7 +115,7 @@ func versionsOf(all []draw.WantedStep) []int64 {
 	return versions
 }
 
-// checkFile decides all steps of a file without writing any, in one snapshot.
+// checkFile decides all steps of a file in one snapshot, without writing any.
 func (b *Book) checkFile(ctx context.Context, poolID string, all []draw.WantedStep, actor string) (done draw.SteppedFile, err error) {
 	err = b.ledger.SnapshotOn(ctx, b.ledger.Engine.ReadBack, func(tx *sql.Tx) error {
 		done = draw.SteppedFile{Lines: len(all), DryRun: true}
@@ -167,8 +167,7 @@ func isRefusal(err error) bool {
 	}, draw.CodeOf(err))
 }
 
-// readPool reads, without a lock, the data of the pool that steps with a move of stock
-// need.
+// readPool reads, without a lock, the pool's data for steps that move stock.
 func (w *writing) readPool(ctx context.Context, isWhole bool) (err error) {
 	if err := w.book.ledger.FindByKey(ctx, w.tx); err != nil {
 		return err
@@ -185,8 +184,8 @@ func (w *writing) readPool(ctx context.Context, isWhole bool) (err error) {
 	return err
 }
 
-// isGuarded reports whether the stock of a pool cannot be moved because it is open with a
-// beacon.
+// isGuarded reports whether the stock of a pool cannot be moved, because the pool has a
+// beacon and is open.
 func (b *Book) isGuarded(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (bool, error) {
 	if of.Pool.State == draw.StateClosed {
 		return false, nil

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// versionsMax is how many awards one statement names.
+	// versionsMax is the maximum number of awards that one statement names.
 	versionsMax = 500
-	// gapsMax is how many rows a range may have for each wanted one.
+	// gapsMax is the maximum number of rows in a range for each wanted row.
 	gapsMax = 4
 )
 
-// among is the condition for rows whose column is one of the given numbers, which are
-// in order. It may also match other numbers between them: without statistics,
-// PostgreSQL reads the whole pool for a long list, but only the range for a range.
+// among returns the condition that a column has one of the given numbers, which are in
+// order. It may also match other numbers between them. Without statistics, PostgreSQL
+// reads the whole pool for a long list, but only the rows of a range for a range.
 func among(column string, numbers []int64) squirrel.And {
 	first, last := numbers[0], numbers[len(numbers)-1]
 	within := squirrel.And{squirrel.GtOrEq{column: first}, squirrel.LtOrEq{column: last}}
@@ -51,8 +51,8 @@ func scanStep(poolID string) func(engine.Scanner) (draw.Step, error) {
 	}
 }
 
-// StepsAfter returns at most limit steps of a pool in order of their numbers, starting with
-// the first above after. Errors: CodePoolNotFound, and those of the store.
+// StepsAfter returns at most limit steps of a pool with numbers above after, in order.
+// Errors: CodePoolNotFound, and those of the store.
 func (b *Book) StepsAfter(ctx context.Context, poolID string, after int64, limit int) (steps []draw.Step, err error) {
 	err = b.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		steps, err = b.ReadStepsAfter(ctx, tx, poolID, after, limit)
@@ -61,7 +61,7 @@ func (b *Book) StepsAfter(ctx context.Context, poolID string, after int64, limit
 	return steps, err
 }
 
-// ReadStepsAfter is StepsAfter in a snapshot that reads more than steps.
+// ReadStepsAfter is StepsAfter in a snapshot in which more is read.
 func (b *Book) ReadStepsAfter(ctx context.Context, q engine.Querier, poolID string, after int64, limit int) ([]draw.Step, error) {
 	if b.ledger.Engine.Lacks(engine.PartSteps) {
 		return nil, nil
@@ -80,7 +80,8 @@ func (b *Book) LastStep(ctx context.Context, poolID string) (n int64, err error)
 	return n, err
 }
 
-// eras are the claims that a pool's rules had, in order of their versions.
+// eras holds all rules that a pool has had, in order of their versions, if any of them
+// had claims. from is the version of the first rules with claims, 0 for none.
 type eras struct {
 	from int64
 	all  []draw.Ruling
@@ -88,7 +89,7 @@ type eras struct {
 	now *draw.Rules
 }
 
-// readEras reads them: nothing where no rules of the pool ever had claims.
+// readEras reads the eras of a pool. They are empty if its rules never had claims.
 func (b *Book) readEras(ctx context.Context, q engine.Querier, poolID string) (*eras, error) {
 	e := &eras{}
 	query := b.ledger.SelectFrom("pools", "claims_from").Where(squirrel.Eq{"id": poolID})
@@ -111,7 +112,7 @@ func (b *Book) readEras(ctx context.Context, q engine.Querier, poolID string) (*
 	return e, nil
 }
 
-// at are the rules in force at a version, nil for none. Error: CodeRulesUnreadable.
+// at returns the rules in force at a version, nil for none. Error: CodeRulesUnreadable.
 func (e *eras) at(version int64) (*draw.Rules, error) {
 	n, _ := slices.BinarySearchFunc(e.all, version, func(r draw.Ruling, v int64) int {
 		if r.Version < v {
@@ -129,7 +130,7 @@ func (e *eras) at(version int64) (*draw.Rules, error) {
 	return r, nil
 }
 
-// of fills in the rules on claims that apply to an award.
+// of sets the rules on claims that apply to an award.
 func (e *eras) of(l *draw.Life) error {
 	if e.from == 0 || l.Award.Version < e.from || l.Award.Blank {
 		return nil
@@ -156,7 +157,7 @@ func (e *eras) returns(a *draw.Award) bool {
 	return err == nil && claims != nil && claims.Return
 }
 
-// readAwards reads the awards at the given versions, and their rules on claims.
+// readAwards reads the awards at the given versions, and the rules on claims.
 func (b *Book) readAwards(ctx context.Context, q engine.Querier, poolID string, versions []int64) (map[int64]*draw.Life, *eras, error) {
 	e, err := b.readEras(ctx, q, poolID)
 	if err != nil {
@@ -181,7 +182,7 @@ func (b *Book) readAwards(ctx context.Context, q engine.Querier, poolID string, 
 	return lives, e, nil
 }
 
-// begin adds the lives of awards before their first steps.
+// begin adds the lives of awards, without steps.
 func (e *eras) begin(lives map[int64]*draw.Life, awards []draw.Award) error {
 	for i := range awards {
 		l := &draw.Life{Award: awards[i], State: draw.AwardWon, Since: awards[i].At, HasCode: awards[i].HasCode}
@@ -242,7 +243,7 @@ func advance(l *draw.Life, what draw.StepKind, state draw.AwardState) {
 	}
 }
 
-// standing is the step that made the state of an award, nil for none.
+// standing returns the step that led to the current state of an award, nil for none.
 func standing(l *draw.Life) *draw.Step {
 	for i := len(l.Steps) - 1; i >= 0; i-- {
 		if !l.Steps[i].What.IsOfCode() {
@@ -255,7 +256,7 @@ func standing(l *draw.Life) *draw.Step {
 // isPast reports whether the deadline of an award has passed.
 func isPast(l *draw.Life, now time.Time) bool { return !l.Until.IsZero() && !now.Before(l.Until) }
 
-// showNow sets the state of a life to the current, publicly visible state.
+// showNow sets the state of a life to the state that callers see now.
 func showNow(l *draw.Life, now time.Time) {
 	state := draw.StateNow(l.State, draw.LifeFacts{NeedsClaim: l.NeedsClaim, IsPast: isPast(l, now)})
 	if state != l.State {
@@ -272,7 +273,7 @@ func (b *Book) ReadLives(ctx context.Context, q engine.Querier, poolID string, v
 	return lives, b.bringUp(ctx, q, poolID, lives)
 }
 
-// bringUp adds the steps of awards, and the awards' current, publicly visible state.
+// bringUp adds the steps of awards, and then the states that callers see now.
 func (b *Book) bringUp(ctx context.Context, q engine.Querier, poolID string, lives map[int64]*draw.Life) error {
 	if err := b.addSteps(ctx, q, poolID, lives); err != nil {
 		return err
@@ -284,7 +285,7 @@ func (b *Book) bringUp(ctx context.Context, q engine.Querier, poolID string, liv
 	return err
 }
 
-// Life returns an award with its later steps and state. Errors: CodePoolNotFound,
+// Life returns an award with its steps and its state. Errors: CodePoolNotFound,
 // CodeAwardNotFound, and those of the store.
 func (b *Book) Life(ctx context.Context, poolID string, version int64) (l draw.Life, err error) {
 	err = b.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -309,8 +310,8 @@ func errNoAward(poolID string, version int64) error {
 }
 
 // LivesOf reads the lives of the awards of a draw. A life is nil if its award has no
-// steps and needs no claim, and the list is nil if all lives are. Award.AsksClaims
-// states whether the pool's rules ever had claims.
+// steps and needs no claim. The list is nil if all lives are nil. Award.AsksClaims states
+// whether the pool's rules ever had claims.
 func (b *Book) LivesOf(ctx context.Context, q engine.Querier, poolID string, awards []draw.Award) ([]*draw.Life, error) {
 	isTold := slices.ContainsFunc(awards, func(a draw.Award) bool { return a.AsksClaims || a.HasCode })
 	if b.ledger.Engine.Lacks(engine.PartSteps) || !isTold {
@@ -342,8 +343,9 @@ func tell(lives map[int64]*draw.Life, awards []draw.Award) []*draw.Life {
 	return all
 }
 
-// MarkClaims notes of the awards of draws of one pool whether they need a claim, and until
-// when, by the rules of their versions. Errors: CodeRulesUnreadable, and those of the store.
+// MarkClaims sets, in the awards of draws of one pool, whether they need a claim and
+// until when, by the rules at their versions. Errors: CodeRulesUnreadable, and those of
+// the store.
 func (b *Book) MarkClaims(ctx context.Context, poolID string, draws []*draw.Draw) error {
 	asks := func(a draw.Award) bool { return a.AsksClaims }
 	if !slices.ContainsFunc(draws, func(d *draw.Draw) bool { return slices.ContainsFunc(d.Awards, asks) }) {

@@ -17,11 +17,11 @@ import (
 // an index.
 const searchMax = 5000
 
-// FindByState returns at most limit awards of a pool that are in a state, in order of
-// their versions, starting with the first above after. An index finds claimed and
-// fulfilled awards. For other states at most searchMax awards are read. through is the
-// version up to which all were found, math.MaxInt64 if there is no award above after.
-// Errors: CodePoolNotFound, and those of the store.
+// FindByState returns at most limit awards of a pool that are in a state and have
+// versions above after, in order. An index finds claimed and fulfilled awards. For other
+// states it reads at most searchMax awards. through is the version up to which the search
+// is complete. It is math.MaxInt64 if after is not below the pool's version. Errors:
+// CodePoolNotFound, and those of the store.
 func (b *Book) FindByState(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (found []draw.Life, through int64, err error) {
 	err = b.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
 		found = nil
@@ -81,8 +81,8 @@ func (b *Book) candidates(poolID string, f draw.AwardFilter, isIndexed bool, aft
 	return b.ledger.SelectFrom(from, "a.version").Where(where).OrderBy(order)
 }
 
-// ClaimedOpen counts the awards of all pools that are claimed and not fulfilled, and returns
-// the age of the oldest one. Errors: those of the store.
+// ClaimedOpen returns the number of awards, in all pools, that are claimed and not
+// fulfilled, and the age of the oldest. Errors: those of the store.
 func (b *Book) ClaimedOpen(ctx context.Context) (c draw.ClaimedOpen, err error) {
 	if b.ledger.Engine.Lacks(engine.PartSteps) {
 		return c, nil

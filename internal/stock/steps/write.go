@@ -20,9 +20,9 @@ type writing struct {
 	book          *Book
 	tx            *sql.Tx
 	poolID, actor string
-	// of is the pool whose row is locked, nil where the steps do not need that.
+	// of is the pool whose row is locked, nil if the steps do not need that lock.
 	of *ledger.LockedPool
-	// closed and guarded say that its stock cannot be moved.
+	// closed and guarded are reasons why the pool's stock cannot be moved.
 	closed, guarded bool
 	lives           map[int64]*draw.Life
 	eras            *eras
@@ -30,21 +30,22 @@ type writing struct {
 	at              time.Time
 	reserves        map[string]int64
 	made            []draw.Step
-	// claimed is by how much the steps change the count of claimed awards. replaced and
-	// returning are the places in made of the steps that move codes or stock.
+	// claimed is the difference that the steps make to the number of claimed awards.
+	// replaced and returning are the indexes, in made, of the steps that move codes or
+	// stock.
 	claimed             int64
 	replaced, returning []int
 }
 
-// begin takes the locks that the steps of awards need, and reads the awards' lives.
-// isWhole also locks the pool, for steps that return units or replace codes.
+// begin takes the locks that the steps of awards need, and reads the awards' lives. If
+// isWhole is set, it also locks the pool, for steps that return units or replace codes.
 func (b *Book) begin(ctx context.Context, tx *sql.Tx, poolID, actor string, versions []int64, isWhole bool) (*writing, error) {
 	w := &writing{book: b, tx: tx, poolID: poolID, actor: actor, reserves: map[string]int64{}}
 	if err := b.checkSchema(); err != nil {
 		return nil, err
 	}
 	var err error
-	if len(versions) > 1 { // one row is found by its key anyway
+	if len(versions) > 1 { // a single row is found by its key in any case
 		if err := b.ledger.FindByKey(ctx, tx); err != nil {
 			return nil, err
 		}
@@ -64,7 +65,7 @@ func (b *Book) begin(ctx context.Context, tx *sql.Tx, poolID, actor string, vers
 	return w, w.lock(ctx)
 }
 
-// lock locks the head, and reads the steps of the awards so far.
+// lock locks the head, and reads the earlier steps of the awards.
 func (w *writing) lock(ctx context.Context) (err error) {
 	if w.head, err = w.book.lockHead(ctx, w.tx, w.poolID); err != nil {
 		return err
@@ -78,10 +79,10 @@ func (w *writing) lock(ctx context.Context) (err error) {
 	return w.book.addSteps(ctx, w.tx, w.poolID, w.lives)
 }
 
-// needsPool reports whether a step needs the pool's row locked.
+// needsPool reports whether the pool's row must be locked for a step.
 func needsPool(s *draw.WantedStep) bool { return s.Return || s.What == draw.StepReplaced }
 
-// facts returns the facts that decide whether an award can take a step.
+// facts returns the facts that decide whether a step of an award is allowed.
 func (w *writing) facts(ctx context.Context, l *draw.Life, s *draw.WantedStep) (draw.LifeFacts, error) {
 	f := draw.LifeFacts{
 		IsBlank: l.Award.Blank, NeedsClaim: l.NeedsClaim, IsPast: isPast(l, w.at), HasCode: l.HasCode, WasShown: l.WasShown,
@@ -105,8 +106,9 @@ func (w *writing) facts(ctx context.Context, l *draw.Life, s *draw.WantedStep) (
 	return f, nil
 }
 
-// step decides a step, and plans it where it is lawful. isThere reports that the award is
-// already where the step leads. Errors: CodeAwardNotFound, and the refusals of [draw.Next].
+// step decides a step, and plans it if it is allowed. isThere means that the award is
+// already in the state to which the step leads. Errors: CodeAwardNotFound, and the
+// refusals of [draw.Next].
 func (w *writing) step(ctx context.Context, s *draw.WantedStep) (made draw.Step, isThere bool, err error) {
 	l := w.lives[s.Award]
 	if l == nil {
@@ -130,7 +132,7 @@ func (w *writing) step(ctx context.Context, s *draw.WantedStep) (made draw.Step,
 	return w.plan(l, s, next), false, nil
 }
 
-// plan adds a lawful step.
+// plan adds an allowed step.
 func (w *writing) plan(l *draw.Life, s *draw.WantedStep, next draw.AwardState) draw.Step {
 	made := draw.Step{
 		N: w.head.n + int64(len(w.made)) + 1, Award: s.Award, Seq: int64(len(l.Steps)) + 1, PoolID: w.poolID, What: s.What, State: next, Since: w.at,
@@ -139,7 +141,7 @@ func (w *writing) plan(l *draw.Life, s *draw.WantedStep, next draw.AwardState) d
 	switch {
 	case next == l.State:
 		made.Since = l.Since
-	case s.What == draw.StepExpired: // as it was shown before the step
+	case s.What == draw.StepExpired: // the state that callers saw before the step
 		made.Since = l.Until
 	}
 	switch {
@@ -159,7 +161,7 @@ func (w *writing) plan(l *draw.Life, s *draw.WantedStep, next draw.AwardState) d
 	return made
 }
 
-// refused is the error of a step that the state of its award forbids.
+// refused returns the error of a step that the state of its award forbids.
 func refused(code draw.Code, s *draw.WantedStep, l *draw.Life, now draw.AwardState) error {
 	sentence := map[draw.Code]string{
 		draw.CodeNothingToClaim:    "the award of version %d is nothing to claim",
@@ -184,7 +186,7 @@ func refused(code draw.Code, s *draw.WantedStep, l *draw.Life, now draw.AwardSta
 	return err
 }
 
-// end writes the steps that were planned.
+// end writes the planned steps.
 func (w *writing) end(ctx context.Context) error {
 	if len(w.made) == 0 {
 		return nil
@@ -215,8 +217,8 @@ func (w *writing) end(ctx context.Context) error {
 	return nil
 }
 
-// unstand marks the steps that made the previous states: later steps have made new
-// ones.
+// unstand unmarks the steps that led to the former states, because later steps have led
+// to new ones.
 func (w *writing) unstand(ctx context.Context) error {
 	var before []int64
 	for i := range w.made {
@@ -254,13 +256,13 @@ func (w *writing) insert(ctx context.Context, part []draw.Step) error {
 	}
 	_, err := insert.RunWith(w.tx).ExecContext(ctx)
 	if l.IsDuplicate(err) {
-		return engine.ErrConflict // an end or a step that another transaction wrote
+		return engine.ErrConflict // another transaction wrote a step, or ended the award
 	}
 	return err
 }
 
-// returnUnits makes one move for each prize with returned units, and moves their codes
-// after the last place.
+// returnUnits makes one move for each prize whose units return, and moves the codes of
+// these units after the last place.
 func (w *writing) returnUnits(ctx context.Context) error {
 	if len(w.returning) == 0 {
 		return nil
@@ -309,7 +311,7 @@ func (w *writing) returnCodes(ctx context.Context, prizeID string, made []int) e
 	return w.book.codes.MoveCodesToEnd(ctx, w.tx, w.poolID, prizeID, places)
 }
 
-// done tells of the steps once they are committed.
+// done counts the steps after they are committed.
 func (w *writing) done() {
 	fault.At(fault.StepsAfterCommit)
 	counts := map[draw.StepKind]int{}
@@ -324,9 +326,9 @@ func (w *writing) done() {
 	}
 }
 
-// Step writes a step of an award and returns it. isThere reports that the award was
-// already in the state to which the step leads; then Step returns the earlier step that
-// led there. Errors: CodeInvalidRequest, CodePoolNotFound, CodeAwardNotFound,
+// Step writes a step of an award and returns it. isThere means that the award was already
+// in the state to which the step leads. Then Step returns the earlier step that led
+// there. Errors: CodeInvalidRequest, CodePoolNotFound, CodeAwardNotFound,
 // CodeChangedMeanwhile, those of [draw.Next], and those of the store.
 func (b *Book) Step(ctx context.Context, poolID string, wanted draw.WantedStep, actor string) (made draw.Step, isThere bool, err error) {
 	if err := cmp.Or(wanted.Check(), draw.CheckActor(actor)); err != nil {
