@@ -24,8 +24,8 @@ func (s *Store) selectCheckpoints(poolID string) squirrel.SelectBuilder {
 
 func scanNote(row engine.Scanner) (note []byte, err error) { return note, row.Scan(&note) }
 
-// checkpoints returns the last signed notes of a pool, all if last is 0, in order of
-// their sizes.
+// checkpoints returns the signed notes of a pool in order of their sizes: the last ones,
+// or all if last is 0.
 func (s *Store) checkpoints(ctx context.Context, q engine.Querier, poolID string, last uint64) ([][]byte, error) {
 	query := s.selectCheckpoints(poolID).OrderBy("size DESC")
 	if last > 0 {
@@ -36,15 +36,15 @@ func (s *Store) checkpoints(ctx context.Context, q engine.Querier, poolID string
 	return notes, err
 }
 
-// Checkpoint signs a checkpoint of a committed pool's whole log, if none covers it.
+// Checkpoint signs a checkpoint of the whole log of a committed pool, unless one exists.
 // Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, ErrForked, and those of
 // the store.
 func (s *Store) Checkpoint(ctx context.Context, poolID string) error {
 	return s.signing(ctx, poolID, func(*sql.Tx, *ledger.LockedPool, *signer) error { return nil })
 }
 
-// signing signs a checkpoint if none covers the log of a committed pool, and runs fn in
-// the same transaction, with the pool's row locked.
+// signing signs a checkpoint of the whole log of a committed pool, unless one exists. It
+// runs fn in the same transaction, with the pool's row locked.
 func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *ledger.LockedPool, *signer) error) error {
 	var by *signer
 	var signed map[int64]*proof.Checkpoint
@@ -85,9 +85,9 @@ func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *le
 	})
 }
 
-// sign signs a checkpoint of the log of a pool whose row is locked, if no checkpoint
-// covers the log. Error: ErrForked if another root was signed for its size, or the log
-// is shorter than a signed one.
+// sign signs a checkpoint of the whole log of a pool, unless one exists. The pool's row
+// is locked. Error: ErrForked if another root was signed for the same size, or if a
+// longer log was signed.
 func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tree) error {
 	signed, err := s.lastSigned(ctx, tx, by)
 	if err != nil {
@@ -113,7 +113,8 @@ func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tr
 }
 
 // insertCheckpoint stores a note. A publisher does not lock the pool, so it may store a
-// checkpoint of the same size at the same time; then the next attempt finds that one.
+// checkpoint of the same size at the same time. Then the next attempt finds that
+// checkpoint.
 func (s *Store) insertCheckpoint(ctx context.Context, tx *sql.Tx, poolID string, size int64, note []byte) error {
 	_, err := s.ledger.InsertInto("checkpoints").Columns("pool_id", "size", "note").Values(poolID, size, string(note)).RunWith(tx).ExecContext(ctx)
 	if s.ledger.IsDuplicate(err) {
@@ -122,9 +123,9 @@ func (s *Store) insertCheckpoint(ctx context.Context, tx *sql.Tx, poolID string,
 	return err
 }
 
-// lastSigned returns the last checkpoint of a pool and the commitment's, by size. A log
-// with the last root contains every log that was signed before, so older checkpoints,
-// one for each second of a publisher, need no check.
+// lastSigned returns two checkpoints, by size: the last one of a pool and that of its
+// commitment. A log with the last root contains every log that was signed before. So
+// older checkpoints, of which a publisher makes one each second, need no check.
 func (s *Store) lastSigned(ctx context.Context, q engine.Querier, by *signer) (map[int64]*proof.Checkpoint, error) {
 	notes, err := s.checkpoints(ctx, q, by.poolID, 1)
 	if err != nil {
@@ -136,10 +137,10 @@ func (s *Store) lastSigned(ctx context.Context, q engine.Querier, by *signer) (m
 // signedMax is the maximum number of checkpoints in one page.
 const signedMax = 1000
 
-// roots returns the checkpoints of a pool in order of their sizes, a page at a time, up
-// to a size. Their signatures are verified only if the checkpoints are published: once
-// the last checkpoint is verified, and the log has its root, the roots of the others
-// follow.
+// roots returns the checkpoints of a pool up to a size, in order of their sizes, a page
+// at a time. It verifies their signatures only if leave is set, because they are
+// published then. Otherwise the last checkpoint suffices: if it is verified and the log
+// has its root, the roots of the others follow.
 func (s *Store) roots(ctx context.Context, by *signer, last int64, leave bool) iter.Seq2[*proof.Checkpoint, error] {
 	return func(yield func(*proof.Checkpoint, error) bool) {
 		for after := int64(0); after < last; {
@@ -166,8 +167,8 @@ func (s *Store) roots(ctx context.Context, by *signer, last int64, leave bool) i
 	}
 }
 
-// scanRoot reads a checkpoint, which must have the size that its row says, and, if
-// isSigned is set, a valid signature. Error: ErrForked for a row that was changed.
+// scanRoot reads a checkpoint. It must have the size that its row states and, if isSigned
+// is set, a valid signature. Error: ErrForked if the row was changed.
 func (by *signer) scanRoot(isSigned bool) func(engine.Scanner) (*proof.Checkpoint, error) {
 	return func(row engine.Scanner) (*proof.Checkpoint, error) {
 		var size int64

@@ -13,19 +13,20 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Committing is a request to commit a pool to its numbers.
+// Committing is a request to commit a pool to the numbers of its draws.
 type Committing struct {
 	PoolID string
 	// Host is the first part of the pool's origin.
 	Host                string
 	Epochs, EpochLength int64
-	// Beacon is mixed in at every opening, nil for none. StockWhileOpen weakens it.
+	// Beacon changes the numbers at every opening; nil means no beacon. StockWhileOpen
+	// weakens it.
 	Beacon         *proof.Beacon
 	StockWhileOpen bool
 	// Receipts makes every draw of the pool return a receipt.
 	Receipts bool
-	// Recipients are those to whom the secrets are sealed; Escrow, if not nil, can
-	// unseal the seed as well.
+	// Recipients can unseal the secrets. Escrow, if it is not nil, can unseal only the
+	// seed.
 	Recipients, Escrow *proof.Recipients
 	Actor              string
 }
@@ -88,7 +89,7 @@ func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err 
 	return note, nil
 }
 
-// checkClaims reports whether the rules in force fit a commitment.
+// checkClaims returns an error if the rules in force do not fit a commitment.
 func (s *Store) checkClaims(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c *proof.Commitment) error {
 	r, err := s.ledger.Ruling(ctx, tx, of.Pool.ID, of.Pool.RulesVersion)
 	if err != nil {
@@ -99,8 +100,8 @@ func (s *Store) checkClaims(ctx context.Context, tx *sql.Tx, of *ledger.LockedPo
 	return ledger.CheckClaims(&promised, r.Rules)
 }
 
-// checkNoMoments returns an error if a commitment would make the open moments of a pool
-// fail at their instants.
+// checkNoMoments returns an error if a pool has open moments that would fail at their
+// time because of the commitment.
 func (s *Store) checkNoMoments(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c *proof.Commitment) error {
 	if c.Beacon == nil || c.StockWhileOpen {
 		return nil
@@ -112,8 +113,8 @@ func (s *Store) checkNoMoments(ctx context.Context, tx *sql.Tx, of *ledger.Locke
 	return err
 }
 
-// seal seals the seed to the recipients and the escrow, the other secrets only to the
-// recipients.
+// seal seals the seed to the recipients and to the escrow, and the other secrets only to
+// the recipients.
 func (w *Committing) seal(secrets *proof.Secrets) (proof.Sealed, error) {
 	sealed, err := secrets.Seal(w.Recipients)
 	if err == nil && w.Escrow != nil {
@@ -122,8 +123,8 @@ func (w *Committing) seal(secrets *proof.Secrets) (proof.Sealed, error) {
 	return sealed, err
 }
 
-// glance calls check with the state of a pool, without a lock, so that a refusal comes
-// before a long log is read.
+// glance calls check with the state of a pool, without a lock. So a refusal comes before
+// a long log is read.
 func (s *Store) glance(ctx context.Context, poolID string, check func(*ledger.LockedPool) error) error {
 	return s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		of := &ledger.LockedPool{Pool: draw.Pool{ID: poolID}}

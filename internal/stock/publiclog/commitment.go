@@ -11,21 +11,21 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Committed is a pool's commitment, and the state of the pool.
+// Committed describes a pool's commitment and what has become of it.
 type Committed struct {
 	// Version is the version of the commitment's entry.
 	Version int64
 	*proof.Commitment
-	// Published holds its short files, and only the last of its checkpoints.
+	// Published holds the short published files, and only the last checkpoint.
 	Published
-	// Opened is the round of the pool's last opening, the zero round for none or
-	// without a beacon.
+	// Opened is the round of the pool's last opening. It is zero before the first opening
+	// and without a beacon.
 	Opened draw.Round
 	// Receipts means that every draw of the pool returns a receipt.
 	Receipts bool
 	// SaltsErased means that the secret of the log's tags was destroyed.
 	SaltsErased bool
-	// SeedsAway means that this process cannot unseal the seed.
+	// SeedsAway means that this process cannot unseal the pool's seed.
 	SeedsAway bool
 }
 

@@ -12,14 +12,14 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// committed is a commitment as the database holds it.
+// committed is a commitment in the form in which the database stores it.
 type committed struct {
 	version                int64
 	note, public, revealed string
 	sealed                 proof.Sealed
 }
 
-// committed reads the commitment of a pool. Error: CodeNotFound for a pool without one.
+// committed reads the commitment of a pool. Error: CodeNotFound if it has none.
 func (s *Store) committed(ctx context.Context, q engine.Querier, poolID string) (*committed, error) {
 	query := s.ledger.SelectFrom("commitments", "version", "note", "public", "revealed", "seed", "salts", "signer").Where(squirrel.Eq{"pool_id": poolID})
 	found, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (c committed, err error) {
@@ -39,7 +39,7 @@ func errNoProof(poolID string) error {
 	return draw.Errorf(draw.CodeNotFound, "pool %q is not committed to its numbers", poolID)
 }
 
-// commitment opens the note: the pool's own key must have signed it. Error:
+// commitment reads the note, after a check that the pool's own key has signed it. Error:
 // CodeRulesUnreadable.
 func (c *committed) commitment() (*proof.Commitment, error) {
 	key, err := c.verifier()
@@ -66,8 +66,8 @@ func (c *committed) verifier() (note.Verifier, error) {
 	return key, nil
 }
 
-// numbers unseals the seed and checks that the anchor is derived from it: a wrong seed
-// must not be used for draws.
+// numbers unseals the seed and checks that the commitment's anchor is derived from it,
+// because a wrong seed must not be used for draws.
 func (c *committed) numbers(by *proof.Identities) (*proof.Numbers, error) {
 	commitment, err := c.commitment()
 	if err != nil {

@@ -17,15 +17,15 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// eraseTagsMax is the maximum number of awards to which one statement gives separate
+// eraseTagsMax is the maximum number of awards to which one statement gives different
 // tags.
 const eraseTagsMax = 250
 
-// EraseCommitted replaces the user, in the user's awards at the given versions of a
-// committed pool, by the tags that the pool's log uses for the user: one tag for all
-// draws under rules that count users, otherwise one for each draw. The log does not
-// change, so no entry is made. If the secret of the tags was destroyed, all awards get
-// the pseudonym.
+// EraseCommitted erases a user from the user's awards at the given versions of a
+// committed pool. It replaces the user by the tags that the pool's log uses. Under rules
+// that count users, that is one tag for all draws, otherwise one for each draw. The log
+// does not change, so no entry is made. If the secret of the tags was destroyed, all
+// awards get the pseudonym.
 func (s *Store) EraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, user, pseudonym string, versions []int64) (renamed int64, err error) {
 	poolID := of.Pool.ID
 	if err := s.mayErase(ctx, tx, of, user); err != nil {
@@ -49,7 +49,7 @@ func (s *Store) EraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.Locke
 	if err != nil {
 		return 0, err
 	}
-	for _, r := range rulings { // the rules determine which tag an award has
+	for _, r := range rulings { // the rules determine the tag of an award
 		if why := r.Rules.Unreadable(); why != nil {
 			return 0, draw.Unreadable("the rules of version %d", why, r.Version)
 		}
@@ -67,7 +67,7 @@ func (s *Store) EraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.Locke
 		}
 		renamed += n
 	}
-	// Turns are counted only under rules that count users.
+	// Only rules that count users write turns.
 	if err := s.ledger.RenameTurns(ctx, tx, poolID, user, draw.ErasedUser(by.salts.Pseudonym(user))); err != nil {
 		return 0, err
 	}
@@ -75,9 +75,9 @@ func (s *Store) EraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.Locke
 	return renamed, nil
 }
 
-// mayErase refuses a user with turns while draws from the pool are still possible. The
-// user's next draw would start a new count here, but continue the old count in the log,
-// where the user has the same tag. Verifiers would find draws beyond a limit.
+// mayErase returns an error if the user has turns and the pool may still be drawn from.
+// The user's next draw would start a new count here. In the log, where the user has the
+// same tag, it would continue the old count. Verifiers would find draws beyond a limit.
 func (s *Store) mayErase(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, user string) error {
 	if of.Pool.State == draw.StateClosed {
 		return nil
@@ -95,7 +95,7 @@ func (s *Store) renameToTags(ctx context.Context, tx *sql.Tx, poolID, user strin
 		err = row.Scan(&a.Version, &a.DrawID)
 		return a, err
 	})
-	if err != nil || len(awards) == 0 { // they were erased concurrently
+	if err != nil || len(awards) == 0 { // another call has erased them
 		return 0, err
 	}
 	tags := squirrel.Case("version")
@@ -109,11 +109,11 @@ func (s *Store) renameToTags(ctx context.Context, tx *sql.Tx, poolID, user strin
 	return result.RowsAffected()
 }
 
-// EraseSalts destroys the secret of the tags of a committed pool permanently: from then
-// on nobody can link a tag of the public log to a user. Neither the log nor a receipt
-// can be written again, so only the published files remain. Therefore published must
-// hold the whole log and the reveal, as an export or a publisher wrote them. If the
-// secret is already destroyed, nothing changes. Errors: CodeInvalidRequest for files
+// EraseSalts permanently destroys the secret of the tags of a committed pool. From then
+// on nobody can link a tag of the public log to a user. Neither the log nor a receipt can
+// be written again: only the files that are already published remain. Therefore published
+// must contain the whole log and the reveal, as an export or a publisher wrote them. If
+// the secret is already destroyed, nothing changes. Errors: CodeInvalidRequest for files
 // that are not the whole log, CodePoolNotFound, CodeNotFound, CodePoolOpen for a pool
 // that is not closed and revealed, CodeSeedUnavailable, CodeContended, ErrForked, and
 // those of the store.
@@ -149,7 +149,7 @@ func (s *Store) EraseSalts(ctx context.Context, poolID string, published fs.FS, 
 	})
 }
 
-// checkPublished verifies that files contain all that is to be published of a pool, and
+// checkPublished verifies that files contain everything that a pool publishes, and
 // returns the size of its log.
 func (s *Store) checkPublished(ctx context.Context, poolID string, files fs.FS) (size int64, err error) {
 	if err := s.Checkpoint(ctx, poolID); err != nil {

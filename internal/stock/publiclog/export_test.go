@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// ReadTwice reads the public log of a pool to its end, and continues once more after
-// between.
+// ReadTwice reads the public log of a pool to its end, calls between, and then continues
+// the read.
 func (s *Store) ReadTwice(ctx context.Context, poolID string, between func()) (size int64, err error) {
 	log := s.publicLog(poolID, proof.NewSalts())
 	if err := log.upTo(ctx, math.MaxInt64); err != nil {
@@ -20,8 +20,9 @@ func (s *Store) ReadTwice(ctx context.Context, poolID string, between func()) (s
 	return log.tree.Size(), err
 }
 
-// ReadWhile reads the public log of a pool to its end, and calls a function after it
-// has read some lines. stood means that the log did not change and may be committed to.
+// ReadWhile reads the public log of a pool to its end, and calls meanwhile after it has
+// read some lines. stood means that the pool did not change, so that it may be committed
+// to.
 func (s *Store) ReadWhile(ctx context.Context, poolID string, salts proof.Salts, lines int64, meanwhile func()) (root [32]byte, stood bool, err error) {
 	log := s.publicLog(poolID, salts)
 	log.took = func([]byte) error {
@@ -40,5 +41,5 @@ func (s *Store) ReadWhile(ctx context.Context, poolID string, salts proof.Salts,
 	return log.tree.Root(), stood, err
 }
 
-// ErrRewritten means that reading a log could not be continued.
+// ErrRewritten means that the read of a log could not continue.
 var ErrRewritten = errRewritten

@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// tileSize is the number of lines of a log for which one hash is kept: ten million
-	// lines take 1.3 MB.
+	// tileSize is the number of lines of a log for which one hash is kept. For ten
+	// million lines, the hashes take 1.3 MB.
 	tileSize = 256
-	// tilesAtOnce is how many tiles are read in one transaction.
+	// tilesAtOnce is the number of tiles that one transaction reads.
 	tilesAtOnce = 64
 	// hashedPoolsMax is the number of pools whose hashes are kept.
 	hashedPoolsMax = 16
-	// rereadEvery is the minimum interval between two re-reads of a pool's log whose
-	// root is not the signed one: the roots may differ for a long time.
+	// rereadEvery is the minimum interval between two reads of a pool's log whose root is
+	// not the signed one. The roots may differ for a long time.
 	rereadEvery = time.Minute
 )
 
 // hashCache keeps the hashes of the logs of at most hashedPoolsMax committed pools, as
-// far as proofs have needed them. Hashes are valid for one history, which a signed root
-// identifies.
+// far as proofs have needed them. Hashes are valid only for one history. A signed root
+// shows whether that history is the current one.
 type hashCache struct {
 	mu     sync.Mutex
 	byPool map[string]*hashedLog
@@ -40,22 +40,22 @@ type hashCache struct {
 
 // hashedLog holds the hashes of one log.
 type hashedLog struct {
-	// building admits one caller that reads, while the others wait for the result.
+	// building lets one caller read while the others wait for its result.
 	building chan struct{}
-	used     int64 // guarded by hashCache.mu
-	// rereadAt is the time at which these hashes replaced earlier ones, zero if they
-	// are the first.
+	used     int64 // hashCache.mu guards it
+	// rereadAt is the time at which these hashes replaced earlier ones, zero if none were
+	// replaced.
 	rereadAt time.Time
 
 	mu sync.Mutex
-	// tiles are the roots over each tileSize lines, from the first line on.
+	// tiles are the roots of consecutive parts of tileSize lines, from the first line on.
 	tiles []tlog.Hash
 }
 
 func newHashedLog() *hashedLog { return &hashedLog{building: make(chan struct{}, 1)} }
 
-// find returns the log of a pool. If the cache has too many pools, find drops the least
-// recently used one.
+// find returns the hashes of a pool's log. If the cache has too many pools, find drops
+// the least recently used one.
 func (c *hashCache) find(poolID string) *hashedLog {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *hashCache) find(poolID string) *hashedLog {
 }
 
 // reread drops the hashes of a pool, so that they are read again. It returns false if
-// they were replaced recently, or another caller was first.
+// they were replaced recently, or if another caller has dropped them.
 func (c *hashCache) reread(poolID string, l *hashedLog) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,9 +101,9 @@ func (l *hashedLog) read() []tlog.Hash {
 	return l.tiles
 }
 
-// Include proves that the lines of a receipt are in the log of the first checkpoint
-// that covers them; it returns nil if no checkpoint does. Hashes that do not lead to
-// the signed root belong to another history, so they are read again, once.
+// Include proves that the lines of a receipt are in the log of the first checkpoint that
+// covers them. It returns nil if no checkpoint covers them. If the hashes do not lead to
+// the signed root, they belong to another history, so they are read again, once.
 func (s *Store) Include(ctx context.Context, poolID string, receipt *proof.Receipt) (*proof.Inclusion, error) {
 	w, err := s.proving(ctx, poolID, receipt)
 	if err != nil || w == nil {
@@ -128,20 +128,20 @@ func (s *Store) Include(ctx context.Context, poolID string, receipt *proof.Recei
 	return nil, nil //nolint:nilnil // there is no proof
 }
 
-// proving is the data for one proof.
+// proving holds the data for one proof.
 type proving struct {
 	poolID   string
 	salts    proof.Salts
 	key      note.Verifier
 	promised *proof.Promised
-	size     int64 // of the checkpoint
-	// prizes are the pool's prizes as they were added. They include all that the
-	// checkpoint covers: they are read once.
+	size     int64 // the size of the checkpoint
+	// prizes are the pool's prizes as they were added. They are read once, after the
+	// checkpoint, so they include every prize that it covers.
 	prizes    []draw.Prize
 	inclusion proof.Inclusion
 }
 
-// proving opens a receipt and reads the checkpoint that covers it, nil for none.
+// proving reads a receipt and the checkpoint that covers it, nil for none.
 func (s *Store) proving(ctx context.Context, poolID string, receipt *proof.Receipt) (*proving, error) {
 	var c *committed
 	var signed []proof.Checkpoint
@@ -178,7 +178,7 @@ func (s *Store) proving(ctx context.Context, poolID string, receipt *proof.Recei
 	return w, nil
 }
 
-// extend reads the hashes of the whole tiles below the size of a checkpoint.
+// extend reads the hashes of the complete tiles below the size of a checkpoint.
 func (s *Store) extend(ctx context.Context, w *proving, l *hashedLog) error {
 	late := draw.Errorf(draw.CodeOverloaded, "the log of pool %q is being read to prove it; repeat the call", w.poolID)
 	select {
@@ -197,7 +197,7 @@ func (s *Store) extend(ctx context.Context, w *proving, l *hashedLog) error {
 			return err
 		}
 		if int64(len(leaves)) < read*tileSize {
-			return nil // rows are missing; the root will show that
+			return nil // rows are missing, so the root will differ
 		}
 		tiles := make([]tlog.Hash, read)
 		for i := range tiles {
@@ -214,8 +214,8 @@ func (s *Store) extend(ctx context.Context, w *proving, l *hashedLog) error {
 	return nil
 }
 
-// leaves returns the hashes of the lines from index lo up to hi, in one snapshot: fewer
-// if the log is shorter.
+// leaves returns the hashes of the lines from index lo up to hi, in one snapshot. If the
+// log is shorter, it returns fewer.
 func (s *Store) leaves(ctx context.Context, w *proving, lo, hi int64) (leaves []tlog.Hash, err error) {
 	err = s.ledger.OfPool(ctx, w.poolID, func(tx *sql.Tx, _ int64) error {
 		leaves = make([]tlog.Hash, 0, hi-lo)
@@ -227,7 +227,7 @@ func (s *Store) leaves(ctx context.Context, w *proving, lo, hi int64) (leaves []
 		var line []byte
 		for l, err := range s.linesWithin(ctx, tx, linesOf{w.poolID, w.salts, w.prizes}, lo+1, hi+draw.CountMax, tileSize) {
 			switch {
-			case int64(len(leaves)) == hi-lo: // later lines may be of a prize that was added since
+			case int64(len(leaves)) == hi-lo: // later lines may belong to a prize that was added after the prizes were read
 				return nil
 			case err != nil:
 				return err
@@ -243,8 +243,8 @@ func (s *Store) leaves(ctx context.Context, w *proving, lo, hi int64) (leaves []
 	return leaves, err
 }
 
-// prove adds the hashes of the proof: for whole tiles from the cache, for others from
-// the rows. If any of them is missing, the root differs.
+// prove adds the hashes of the proof: those of complete tiles from the cache, others from
+// the rows. If one of them is missing, the root differs.
 func (s *Store) prove(ctx context.Context, w *proving, tiles []tlog.Hash) error {
 	read := map[int64][]tlog.Hash{}
 	first, end := w.inclusion.Index, w.inclusion.Index+int64(len(w.promised.Lines))

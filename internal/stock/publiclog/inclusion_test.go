@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rememberingCache is the broken double: it keeps a note for each pool whose hashes
-// were read again.
+// rememberingCache is the broken double: it keeps a record of each pool whose hashes were
+// read again.
 type rememberingCache struct {
 	hashCache
 	noted map[string]time.Time
@@ -65,7 +65,7 @@ func TestHashCacheIsBounded(t *testing.T) {
 }
 
 // TestHashesAreRereadOnceInAWhile: hashes that led to another root are read again once
-// for all callers, and then not for a while.
+// for all callers, and not again for some time.
 func TestHashesAreRereadOnceInAWhile(t *testing.T) {
 	var c hashCache
 	first := c.find("p")

@@ -18,9 +18,9 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// publicLog is the part of a pool's public log that was read. A log has millions of
-// rows. They are read in parts, each in a separate snapshot, so that no session waits
-// for the read: it locks no row, and no snapshot becomes old. The transaction that uses
+// publicLog is the part of a pool's public log that was read so far. A log may have
+// millions of rows. They are read in parts, each in its own snapshot. The read locks no
+// row, and no snapshot becomes old, so no session waits for it. The transaction that uses
 // the log reads the lines that were added since.
 type publicLog struct {
 	store *Store
@@ -28,7 +28,8 @@ type publicLog struct {
 	tree  proof.Tree
 	last  []byte // the line that was read last
 	began int64  // the pool's version when the first part was read
-	// took, if not nil, is called with each line after the tree has it.
+	// took, if it is not nil, is called with each line after the line was added to the
+	// tree.
 	took func(line []byte) error
 }
 
@@ -37,15 +38,16 @@ func (s *Store) publicLog(poolID string, salts proof.Salts) *publicLog {
 	return &publicLog{store: s, of: linesOf{poolID: poolID, salts: salts}}
 }
 
-// partMax is about the maximum number of lines in one part, few enough for memory.
+// partMax is roughly the maximum number of lines in one part; a part must fit into
+// memory.
 const partMax = 4 * ledger.PageMax
 
-// errRewritten means that the part of a log that was read no longer exists: a server
-// was lost, and versions with it.
+// errRewritten means that the part of a log that was read no longer exists: the database
+// has lost versions, for example with a server.
 var errRewritten = errors.New("stock: the log that was read is no longer the pool's")
 
-// upTo reads up to a version, or to the current end of the log. Errors: errRewritten,
-// that of took, and those of the store.
+// upTo reads the log up to a version, or to its current end. Errors: errRewritten, those
+// of took, and those of the store.
 func (l *publicLog) upTo(ctx context.Context, last int64) error {
 	for ended := false; !ended; {
 		var lines []proof.Numbered
@@ -66,8 +68,8 @@ func (l *publicLog) upTo(ctx context.Context, last int64) error {
 	return nil
 }
 
-// behind reads the lines that were added after the last read, up to the version of a
-// pool whose row is locked.
+// behind reads the lines that were added since the last read, up to the version of a pool
+// whose row is locked.
 func (l *publicLog) behind(ctx context.Context, tx *sql.Tx, version int64) error {
 	for ended := false; !ended; {
 		var lines []proof.Numbered
@@ -83,12 +85,12 @@ func (l *publicLog) behind(ctx context.Context, tx *sql.Tx, version int64) error
 }
 
 // stood reports whether a pool is unchanged since the read of its log began. Before a
-// pool is committed its users may be erased, which changes lines that were already
-// read.
+// pool is committed, users may be erased, which changes lines that were already read.
 func (l *publicLog) stood(version int64) bool { return version == l.began }
 
-// read reads the next part of the log of a pool at a version. The last line that was
-// read must still exist: if versions are lost, all later versions are lost too.
+// read reads the next part of the log of a pool at a version. It checks that the last
+// line of the part before still exists: if versions are lost, all later versions are lost
+// too.
 func (l *publicLog) read(ctx context.Context, q engine.Querier, version int64) (lines []proof.Numbered, ended bool, err error) {
 	size := l.tree.Size()
 	lines, ended, err = l.store.page(ctx, q, l.of, max(size, 1), version, partMax)
@@ -115,15 +117,16 @@ func (l *publicLog) add(lines []proof.Numbered) error {
 	return nil
 }
 
-// readAgainMax is how often a log is read again that changed before its end.
+// readAgainMax is how often the log of a pool is read if the pool changes during the
+// read.
 const readAgainMax = 5
 
-// errMoved means that the pool has changed, and the part that was read may have changed
+// errMoved means that the pool has changed, so the part that was read may have changed
 // too.
 var errMoved = errors.New("stock: the pool has changed")
 
-// withLog reads the public log of a pool and then runs fn in a transaction. fn locks
-// the pool's row, and calls behind to read the lines that were added since.
+// withLog reads the public log of a pool and then runs fn in a transaction. fn must lock
+// the pool's row, and call behind to read the lines that were added since.
 func (s *Store) withLog(ctx context.Context, begin func() *publicLog, fn func(*sql.Tx, *publicLog) error) (err error) {
 	for range readAgainMax {
 		log := begin()
@@ -137,8 +140,8 @@ func (s *Store) withLog(ctx context.Context, begin func() *publicLog, fn func(*s
 	return err
 }
 
-// compared writes the lines of a log to w, and calls agrees, while lines are added, to
-// compare the tree with the signed checkpoints.
+// compared makes the log write its lines to w. Before each line it calls agrees, which
+// compares the tree with the signed checkpoints.
 func (l *publicLog) compared(w io.Writer, agrees func(*proof.Tree) error) {
 	l.took = func(line []byte) error {
 		if err := agrees(&l.tree); err != nil {
@@ -153,13 +156,14 @@ func (l *publicLog) compared(w io.Writer, agrees func(*proof.Tree) error) {
 type linesOf struct {
 	poolID string
 	salts  proof.Salts
-	// prizes are those of [Store.prizesAsAdded], nil to read them when they are needed.
+	// prizes is the result of [Store.prizesAsAdded]. If it is nil, it is read when
+	// needed.
 	prizes []draw.Prize
 }
 
-// linesWithin returns the lines of a pool's public log from some version before the
-// draw of from, up to another version. It reads only slightly more rows than requested,
-// and the changes of prizes and rules.
+// linesWithin returns the lines of a pool's public log up to version to. It begins before
+// the draw to which version from belongs. It reads only slightly more rows than
+// requested, and the changes of prizes and rules.
 func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, from, to int64, wanted int) iter.Seq2[*proof.Line, error] {
 	poolID, after := of.poolID, max(0, from-1-draw.CountMax)
 	scribe := proof.NewScribe(of.salts, func() ([]draw.Prize, error) {
@@ -172,10 +176,10 @@ func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, f
 	if err != nil {
 		return func(yield func(*proof.Line, error) bool) { yield(nil, err) }
 	}
-	wanted += 2 * draw.CountMax // the lines before, and the rest of the last draw
+	wanted += 2 * draw.CountMax // the lines before from, and the rest of the last draw
 	entries := s.ledger.Redirected(ctx, q, poolID, after, wanted, s.ledger.EntriesUpTo(ctx, q, poolID, after, to, wanted))
 	return scribe.Lines(func(yield func(draw.Entry, error) bool) {
-		within := after > 0 // possibly of a draw that began before
+		within := after > 0 // the first line may belong to a draw that began before it
 		for e, err := range entries {
 			within = within && err == nil && e.Award != nil && e.Award.Ordinal > 1
 			if !within && !yield(e, err) {
@@ -185,22 +189,21 @@ func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, f
 	})
 }
 
-// linesBytesMax bounds the lines of one page in addition to their number: one line can
-// contain long rules.
+// linesBytesMax bounds the size of the lines of one page, because a line can contain long
+// rules.
 const linesBytesMax = 16 << 20
 
-// Lines share buffers of partBytes, so that few of them need memory of their own. If
-// less than lineRoom is left in a buffer, the next is begun.
+// Lines share buffers of partBytes, so that few lines need memory of their own. If a
+// buffer has less room than lineRoom, a new buffer is begun.
 const (
 	partBytes = 64 << 10
 	lineRoom  = 512
 )
 
-// page reads lines of a pool's public log from one version up to another: about limit
-// lines at most, and the last draw completely. ended means that there are no more
-// lines.
+// page reads lines of a pool's public log from one version up to another. It stops at
+// about limit lines, after the end of a draw. ended means that there are no more lines.
 func (s *Store) page(ctx context.Context, q engine.Querier, of linesOf, from, to int64, limit int) (lines []proof.Numbered, ended bool, err error) {
-	var text []byte // the lines so far, in buffers that are filled before the next is allocated
+	var text []byte // the lines so far, in buffers of partBytes
 	size, whole := 0, false
 	for l, err := range s.linesWithin(ctx, q, of, from, to, limit) {
 		if err != nil {
@@ -222,7 +225,7 @@ func (s *Store) page(ctx context.Context, q engine.Querier, of linesOf, from, to
 	return lines, true, nil
 }
 
-// scribeAfter returns a scribe that continues after a version.
+// scribeAfter returns a scribe that writes the lines after a version.
 func (s *Store) scribeAfter(ctx context.Context, q engine.Querier, poolID string, scribe *proof.Scribe, after int64) (*proof.Scribe, error) {
 	upTo := squirrel.LtOrEq{"version": after}
 	changes, err := ledger.SelectAll(ctx, q, s.ledger.SelectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatPrize)}).Where(upTo).OrderBy("version"), s.ledger.ScanChange(poolID))
@@ -244,8 +247,8 @@ func (s *Store) scribeAfter(ctx context.Context, q engine.Querier, poolID string
 	return scribe, scribe.Resume(changes, added)
 }
 
-// prizesAsAdded returns a pool's prizes with the names and values from before all
-// corrections.
+// prizesAsAdded returns a pool's prizes with the names and values that they had before
+// any correction.
 func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID string) ([]draw.Prize, error) {
 	prizes, err := s.ledger.Prizes(ctx, q, poolID)
 	if err != nil {
@@ -272,7 +275,7 @@ func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID stri
 		}
 		at, known := place[body.Prize]
 		if body.Was == nil || !known {
-			continue // an old binary wrote it, without the original: the log begins with the corrected value
+			continue // an old binary wrote this correction without the original value, so the log begins with the corrected one
 		}
 		prizes[at].Name = body.Was.Name
 		if prizes[at].Value, err = draw.ParseValue(body.Was.Value); err != nil {

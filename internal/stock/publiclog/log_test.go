@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestLogContinuesWhereItWasRead: reading a log continues after the last line that was
-// read, including new prizes. It does not continue if that line is missing because its
-// server was lost.
+// TestLogContinuesWhereItWasRead: the read of a log continues after the last line that
+// was read, and finds new prizes. It does not continue if that line was lost with a
+// server.
 func TestLogContinuesWhereItWasRead(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
@@ -38,8 +38,8 @@ func TestLogContinuesWhereItWasRead(t *testing.T) {
 	}
 }
 
-// TestLogIsOfOneTime: a pool may not be committed to a log in which a user was erased
-// between two parts: its first lines no longer exist.
+// TestLogIsOfOneTime: if a user was erased between two parts of the read, the first lines
+// no longer exist. So the pool must not be committed to that log.
 func TestLogIsOfOneTime(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
@@ -49,7 +49,7 @@ func TestLogIsOfOneTime(t *testing.T) {
 		names[i] = fmt.Sprint("d", i)
 	}
 	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, names...)))
-	stocktest.ExecAll(t, s, []string{`UPDATE awards SET user_id = 'v' WHERE version > 1002`}) // the last lines that were read stay
+	stocktest.ExecAll(t, s, []string{`UPDATE awards SET user_id = 'v' WHERE version > 1002`}) // the last lines that were read do not change
 	salts := proof.NewSalts()
 	before, stood, err := s.ReadWhile(t.Context(), "p", salts, 0, nil)
 	require.NoError(t, err)

@@ -26,11 +26,11 @@ type openedBody struct {
 	Signature string     `json:"signature"`
 }
 
-// round returns the beacon's round of the body.
+// round returns the beacon's round that the body contains.
 func (b *openedBody) round() draw.Round { return draw.Round{Number: b.Round, Signature: b.Signature} }
 
-// promised returns the commitment of a pool whose row is locked, nil for a pool without
-// one. It reads the commitment once.
+// promised returns the commitment of a pool whose row is locked, nil if it has none. It
+// reads the commitment only once.
 func (s *Store) promised(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (*proof.Commitment, error) {
 	if of.Committed == 0 || of.Promise != nil {
 		return of.Promise, nil
@@ -45,7 +45,7 @@ func (s *Store) promised(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool)
 	return of.Promise, nil
 }
 
-// beaconOf returns the beacon of a pool whose row is locked, nil for none.
+// beaconOf returns the beacon of a pool whose row is locked, nil if it has none.
 func (s *Store) beaconOf(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (*proof.Beacon, error) {
 	promise, err := s.promised(ctx, tx, of)
 	if err != nil || promise == nil {
@@ -54,7 +54,7 @@ func (s *Store) beaconOf(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool)
 	return promise.Beacon, nil
 }
 
-// guard is the commitments as the ledger sees them.
+// guard makes the store a ledger.Guard.
 type guard struct{ store *Store }
 
 // CanRead implements ledger.Guard.
@@ -63,9 +63,9 @@ func (g guard) CanRead(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) e
 	return err
 }
 
-// MayChange implements ledger.Guard: while the round of a pool's beacon is in force,
-// nothing that determines the results of its numbers can be changed. In a pool that is
-// not open everything may be changed, even if its commitment cannot be read.
+// MayChange implements ledger.Guard. While the round of a pool's beacon is in force,
+// nothing that determines the results of the pool's numbers may be changed. If a pool is
+// not open, everything may be changed, even if its commitment cannot be read.
 func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
 	promise, err := g.store.promised(ctx, tx, of)
 	switch {
@@ -87,10 +87,10 @@ func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool,
 	return true, nil
 }
 
-// OpenBy replaces the change that opens a pool with a beacon. Without a round, the new
-// change announces one, and the pool does not open yet. With the announced round, the
-// new change opens the pool. Errors: CodeInvalidRequest for a signature that is not the
-// round's, CodeRoundNotAnnounced.
+// OpenBy replaces the change that opens a pool, if the pool has a beacon. If the request
+// has no round, the new change announces a round, and the pool does not open yet. If it
+// has the announced round, the new change opens the pool. Errors: CodeInvalidRequest if
+// the signature is not that of the round, CodeRoundNotAnnounced.
 func (s *Store) OpenBy(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c *draw.PoolChange, all []ledger.NewChange) ([]ledger.NewChange, error) {
 	if c.State == nil || *c.State != draw.StateOpen {
 		return all, nil
@@ -130,8 +130,8 @@ func (s *Store) OpenBy(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c
 	return all, nil
 }
 
-// nextRound returns the round to announce: it is after all rounds that were announced
-// before, so that none opens the pool twice, however slow the database's clock is.
+// nextRound returns the round to announce. It comes after all rounds that were announced
+// before, so that no round opens the pool twice, even if the database's clock is slow.
 func (s *Store) nextRound(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, beacon *proof.Beacon) (int64, error) {
 	last, err := s.ledger.LastChange(ctx, tx, of.Pool.ID, draw.WhatOpening, of.Head.Version)
 	if err != nil {
@@ -154,7 +154,7 @@ func errNotAnnounced(of *ledger.LockedPool, round int64) error {
 }
 
 // checkOpenedWith returns nil if an open pool was opened with the given round: then the
-// request is a repetition.
+// request only repeats an earlier one.
 func (s *Store) checkOpenedWith(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, round draw.Round) error {
 	body, err := s.openedWith(ctx, tx, of.Pool.ID, of.Opened)
 	if err == nil && body.round() != round {

@@ -21,12 +21,12 @@ import (
 
 // Published holds the files of a committed pool other than its log.
 type Published struct {
-	// Commitment is the signed note, Key the public key's line.
+	// Commitment is the signed note, Key the line with the public key.
 	Commitment, Key []byte
 	// Checkpoints are all signed checkpoints, joined; Checkpoint is the last one. Both
 	// are empty before the first checkpoint.
 	Checkpoints, Checkpoint []byte
-	// Reveal is the seed's line, empty before the reveal.
+	// Reveal is the line with the seed, empty before the reveal.
 	Reveal []byte
 }
 
@@ -36,7 +36,7 @@ func (s *Store) Proof(ctx context.Context, poolID string) (p Published, err erro
 	return s.proof(ctx, poolID, 0)
 }
 
-// proof is Proof with only the last checkpoints, with all if last is 0.
+// proof is Proof with only the last checkpoints, or with all if last is 0.
 func (s *Store) proof(ctx context.Context, poolID string, last uint64) (p Published, err error) {
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
@@ -50,10 +50,10 @@ func (s *Store) proof(ctx context.Context, poolID string, last uint64) (p Publis
 }
 
 // Published returns one of the short files of a committed pool: commitment, key,
-// checkpoint or reveal. Errors: CodePoolNotFound, CodeNotFound, also for a
-// file that is not there yet, and those of the store.
+// checkpoint or reveal. Errors: CodePoolNotFound, CodeNotFound, also for a file that does
+// not exist yet, and those of the store.
 func (s *Store) Published(ctx context.Context, poolID, file string) ([]byte, error) {
-	p, err := s.proof(ctx, poolID, 1) // a publisher signs one each second
+	p, err := s.proof(ctx, poolID, 1) // there are many: a publisher signs one each second
 	if err != nil {
 		return nil, err
 	}
@@ -77,18 +77,18 @@ func (s *Store) published(ctx context.Context, q engine.Querier, poolID string, 
 }
 
 // Reveal publishes the last seed that a closed pool used, and signs a checkpoint of its
-// whole log. It returns the seed's line. Errors: CodePoolNotFound, CodeNotFound,
+// whole log. It returns the line with the seed. Errors: CodePoolNotFound, CodeNotFound,
 // CodePoolOpen for a pool that is not closed, CodeSeedUnavailable, ErrForked, and those
 // of the store.
 func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err error) {
 	if err := s.glance(ctx, poolID, checkReveal); draw.CodeOf(err) == draw.CodePoolOpen {
-		return nil, cmp.Or(s.CheckSeeds(ctx, poolID), err) // a pool whose seed cannot be unsealed must not be closed in order to reveal it
+		return nil, cmp.Or(s.CheckSeeds(ctx, poolID), err) // the error must not advise to close a pool whose seed cannot be unsealed
 	} else if err != nil {
 		return nil, err
 	}
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
-		if err == nil && len(c.sealed.Salts) == 0 { // destroyed, which happens only after the reveal
+		if err == nil && len(c.sealed.Salts) == 0 { // the salts were destroyed, which happens only after the reveal
 			reveal = []byte(c.revealed)
 		}
 		return err
@@ -127,8 +127,9 @@ func checkReveal(of *ledger.LockedPool) error {
 	return nil
 }
 
-// ExportProof writes the public log of a committed pool to w, signs a checkpoint if
-// none covers it, and returns the other files. Errors: those of [Store.Checkpoint].
+// ExportProof signs a checkpoint of the whole log of a committed pool, unless one exists.
+// It writes the log to w, and returns the other files. Errors: those of
+// [Store.Checkpoint].
 func (s *Store) ExportProof(ctx context.Context, poolID string, w io.Writer) (p Published, err error) {
 	if err := s.Checkpoint(ctx, poolID); err != nil {
 		return p, err
@@ -137,16 +138,15 @@ func (s *Store) ExportProof(ctx context.Context, poolID string, w io.Writer) (p 
 	return p, err
 }
 
-// WriteProofLog writes the public log of a committed pool to w, as far as the last
-// checkpoint covers it, after calling begin. Errors: CodePoolNotFound, CodeNotFound,
-// CodeSeedUnavailable, ErrForked, and those of the store; before begin nothing was
-// written.
+// WriteProofLog calls begin, and then writes the public log of a committed pool to w, up
+// to the last checkpoint. If it fails before it calls begin, nothing was written. Errors:
+// CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, ErrForked, and those of the store.
 func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func()) error {
 	return s.writeLog(ctx, poolID, w, 1, func(Published) { begin() })
 }
 
-// writeLog is WriteProofLog, except that it passes begin the other files with only the
-// last checkpoints; if last is 0, with all checkpoints.
+// writeLog is WriteProofLog, but passes the other files to begin, with only the last
+// checkpoints, or with all if last is 0.
 func (s *Store) writeLog(ctx context.Context, poolID string, w io.Writer, last uint64, begin func(Published)) error {
 	var by *signer
 	var files Published
@@ -167,14 +167,14 @@ func (s *Store) writeLog(ctx context.Context, poolID string, w io.Writer, last u
 	begin(files)
 	out := bufio.NewWriter(w)
 	err = s.writeSigned(ctx, by, out, slices.Max(slices.Collect(maps.Keys(signed))), last == 0)
-	if err = cmp.Or(err, out.Flush()); err != nil && !errors.Is(err, ErrForked) { // a file that was begun is not begun again
+	if err = cmp.Or(err, out.Flush()); err != nil && !errors.Is(err, ErrForked) { // with this error the caller does not start the file again
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the log of pool %q could not be read to its end", poolID)
 	}
 	return err
 }
 
 // writeSigned writes a log up to a signed size, and compares it with all checkpoints up
-// to that size, which may be published with it.
+// to that size. leave means that these are published too.
 func (s *Store) writeSigned(ctx context.Context, by *signer, w io.Writer, size int64, leave bool) error {
 	next, stop := iter.Pull2(s.roots(ctx, by, size, leave))
 	defer stop()

@@ -17,17 +17,17 @@ import (
 // PublicHead is the state of a committed pool.
 type PublicHead struct {
 	PoolID string
-	// Version is the pool's, Mark that version's, Revision the version of the last
-	// change.
+	// Version is the version of the pool, Mark the mark of that version, Revision the
+	// version of the last change.
 	Version, Mark, Revision int64
-	// Reveal is the seed's line, empty before the reveal.
+	// Reveal is the line with the seed, empty before the reveal.
 	Reveal []byte
 }
 
-// PublicHeads returns the heads of all committed pools, or of one, in order of their
-// ids. All excludes pools whose secret of the tags was destroyed: nobody can write
-// their logs any more. Errors: CodePoolNotFound and CodeNotFound for the one, and those
-// of the store.
+// PublicHeads returns the head of the pool with the given id, or of all committed pools
+// if poolID is "", in order of their ids. In the second case it leaves out pools whose
+// secret of the tags was destroyed, because nobody can write their logs any more. Errors:
+// CodePoolNotFound and CodeNotFound for a single pool, and those of the store.
 func (s *Store) PublicHeads(ctx context.Context, poolID string) (heads []PublicHead, err error) {
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) (err error) {
 		query := s.ledger.SelectFrom("pools AS p", "p.id", "p.version", "p.mark", "p.revision", "c.revealed").
@@ -49,11 +49,12 @@ func (s *Store) PublicHeads(ctx context.Context, poolID string) (heads []PublicH
 	return heads, err
 }
 
-// SignedHead is how far the log of a committed pool is signed.
+// SignedHead states how much of the log of a committed pool is signed.
 type SignedHead struct {
 	PoolID string
-	// Version is the pool's, At the time of its last entry, Committed the version of its
-	// commitment, and Signed the number of entries of the last checkpoint in the database.
+	// Version is the version of the pool, Committed that of its commitment. Signed is the
+	// number of entries of the last checkpoint in the database. At is the time of the
+	// last entry.
 	Version, Committed, Signed int64
 	At                         time.Time
 }
@@ -75,14 +76,14 @@ func (s *Store) SignedHeads(ctx context.Context) (heads []SignedHead, err error)
 	return heads, err
 }
 
-// Publishing reads and signs the public log of one committed pool, continuing where its
-// publisher stopped.
+// Publishing reads and signs the public log of one committed pool. It continues where the
+// pool's publisher stopped.
 type Publishing struct {
 	*signer
 	store *Store
 }
 
-// Publishing unseals the secrets that are needed to make the log of a committed pool.
+// Publishing unseals the secrets that are needed to write the log of a committed pool.
 // Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the store.
 func (s *Store) Publishing(ctx context.Context, poolID string) (p *Publishing, err error) {
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -93,23 +94,23 @@ func (s *Store) Publishing(ctx context.Context, poolID string) (p *Publishing, e
 	return p, err
 }
 
-// On returns the same pool through another connection to its database.
+// On returns a Publishing of the same pool with another connection to its database.
 func (p *Publishing) On(s *Store) *Publishing { return &Publishing{p.signer, s} }
 
-// Commitment returns the signed note and the verifier key's line.
+// Commitment returns the signed note and the line with the verifier key.
 func (p *Publishing) Commitment() (note, key []byte) {
 	return []byte(p.note), []byte(p.public + "\n")
 }
 
-// Origin returns HOST/POOL.
+// Origin returns the origin of the log, HOST/POOL.
 func (p *Publishing) Origin() string { return p.commitment.Origin }
 
 // Sign signs the text of a checkpoint with the pool's key.
 func (p *Publishing) Sign(text string) ([]byte, error) { return proof.Sign(text, p.secrets.Signer) }
 
-// Lines reads the lines of the log from a version on, in one snapshot: about limit
-// lines at most, and all lines of the last draw. Errors: CodePoolNotFound, CodeInternal
-// for rows without a line, and those of the store.
+// Lines reads the lines of the log from a version on, in one snapshot. It stops at about
+// limit lines, after the end of a draw. Errors: CodePoolNotFound, CodeInternal for rows
+// without a line, and those of the store.
 func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.Tail, err error) {
 	err = p.store.ledger.RowsOf(ctx, p.poolID, func(q engine.Querier, _ int64) error {
 		t = proof.Tail{Writable: engine.CheckWritable(ctx, q, p.store.ledger.Engine.Dialect) == nil}
@@ -119,8 +120,8 @@ func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.
 	return t, err
 }
 
-// Signed returns the signed checkpoints of more than after entries, in order of their
-// sizes, at most signedMax. Errors: those of the store.
+// Signed returns the signed checkpoints that have more than after entries, at most
+// signedMax, in order of their sizes. Errors: those of the store.
 func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, err error) {
 	err = p.store.ledger.Snapshot(ctx, func(tx *sql.Tx) (err error) {
 		query := p.store.selectCheckpoints(p.poolID).Where(squirrel.Gt{"size": after}).OrderBy("size").Limit(signedMax)
@@ -130,9 +131,9 @@ func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, e
 	return notes, err
 }
 
-// Keep stores a checkpoint that this pool's publisher signed, or adds signatures to it.
-// In a database that is opened read-only it does nothing. Errors: ErrForked if another
-// root was signed for the size, and those of the store.
+// Keep stores a checkpoint that the pool's publisher signed, or adds signatures to a
+// stored one. It does nothing if the database is opened read-only. Errors: ErrForked if
+// another root was signed for the same size, and those of the store.
 func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
 	if p.store.ledger.ReadOnly {
 		return nil
@@ -140,11 +141,11 @@ func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
 	return p.store.keepCheckpoint(ctx, p.signer, size, note)
 }
 
-// KeepCheckpoint stores a checkpoint of a committed pool that its publisher signed
-// elsewhere, or adds signatures to it. Errors: CodeInvalidRequest for a note that the
-// pool's key has not signed; CodePoolNotFound; CodeNotFound for a pool that is not
-// committed; CodeLogForked if another root was signed for the size, or the pool has
-// fewer entries; and those of the store.
+// KeepCheckpoint stores a checkpoint that the publisher of a committed pool signed
+// elsewhere, or adds signatures to a stored one. Errors: CodeInvalidRequest for a note
+// that the pool's key has not signed; CodePoolNotFound; CodeNotFound for a pool that is
+// not committed; CodeLogForked if another root was signed for the same size, or the pool
+// has fewer entries; and those of the store.
 func (s *Store) KeepCheckpoint(ctx context.Context, poolID string, note []byte) error {
 	var by *signer
 	var c *proof.Checkpoint
@@ -187,7 +188,7 @@ func (s *Store) keepCheckpoint(ctx context.Context, p *signer, size int64, note 
 			return errForked()
 		}
 		if len(kept[0]) >= len(note) {
-			return nil // the stored note already has its signatures
+			return nil // the stored note already has these signatures
 		}
 		return ledger.ExecOne(ctx, tx, s.ledger.Builder().Update("checkpoints").Set("note", string(note)).Where(is))
 	})

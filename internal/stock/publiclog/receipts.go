@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// sealed returns the signer of the receipts of a pool with a commitment.
+// sealed returns the signer of receipts for a pool with a commitment.
 func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
 	known := s.unsealed.find(poolID, c.note)
 	if known.signing != nil && len(c.sealed.Salts) > 0 {
@@ -36,8 +36,8 @@ func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
 	return known.signing, nil
 }
 
-// givesReceipts reports whether every draw of a committed pool returns a receipt. Once
-// the secret of its tags is destroyed, none does.
+// givesReceipts reports whether every draw of a committed pool returns a receipt. It is
+// false if the secret of the pool's tags is destroyed.
 func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID string, c *committed) (bool, error) {
 	found, err := s.ledger.ChangeAt(ctx, q, poolID, c.version)
 	if err != nil || found == nil || len(c.sealed.Salts) == 0 {
@@ -50,18 +50,18 @@ func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID stri
 	return body.Receipts, nil
 }
 
-// Receipt signs the receipt of an earlier draw, from the draw's entries in the log. A
-// new draw with a Signer does not need this call: SignReceipt reads nothing. Errors:
-// CodePoolNotFound, CodeInvalidRequest for a pool whose numbers are secret,
-// CodeNotFound if the secret of the tags was destroyed, CodeSeedUnavailable,
-// CodeRulesUnreadable, and those of the store.
+// Receipt signs the receipt of an earlier draw, from the draw's entries in the log. A new
+// draw does not need it: its Signer signs the receipt without reading. Errors:
+// CodePoolNotFound, CodeInvalidRequest for a pool whose numbers are secret, CodeNotFound
+// if the secret of the tags was destroyed, CodeSeedUnavailable, CodeRulesUnreadable, and
+// those of the store.
 func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error) {
 	return s.receipt(ctx, d, draw.ErrorNoReceipt(d.PoolID))
 }
 
-// receipt is Receipt with the error of a pool whose numbers are secret.
+// receipt is Receipt. isSecret is the error for a pool whose numbers are secret.
 func (s *Store) receipt(ctx context.Context, d *draw.Draw, isSecret error) (proof.Receipt, error) {
-	awards := slices.Clone(d.Awards) // others may share them
+	awards := slices.Clone(d.Awards) // others may use the same slice
 	var c *committed
 	var rules *draw.Rules
 	err := s.ledger.OfPool(ctx, d.PoolID, func(tx *sql.Tx, _ int64) (err error) {
@@ -95,8 +95,8 @@ func (s *Store) rulesAt(ctx context.Context, q engine.Querier, poolID string, ve
 	return rules, err
 }
 
-// StoredReceipt is Receipt for a caller who requests only the receipt: a pool whose
-// numbers are secret is CodeNotFound.
+// StoredReceipt is Receipt for a caller who requests only the receipt. The error for a
+// pool whose numbers are secret is CodeNotFound.
 func (s *Store) StoredReceipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error) {
 	return s.receipt(ctx, d, errNoProof(d.PoolID))
 }

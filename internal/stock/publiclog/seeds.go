@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Supply gives the urn of a committed pool its secrets, or marks it as lacking them in
-// this process. Errors: those of reading, each an *engine.Error with its class.
+// Supply gives the urn of a committed pool its secrets, or records in the urn that this
+// process lacks them. Errors: those of reading, each an *engine.Error with its class.
 func (s *Store) Supply(ctx context.Context, u *urn.Urn) error {
 	var c *committed
 	var opening openedBody
@@ -40,14 +40,14 @@ func (s *Store) Supply(ctx context.Context, u *urn.Urn) error {
 		if by, err = s.sealed(u.PoolID, c); err == nil {
 			secrets.Signer = by
 		} else if !secrets.GivesReceipts {
-			err = nil // an escrow's identity unseals only the seed
+			err = nil // an identity of the escrow unseals only the seed
 		}
 	}
 	switch {
 	case err != nil:
 		s.unsealed.noteAway(u.PoolID, true)
 		s.ledger.Log.Warn("a committed pool cannot be drawn from here", "pool", u.PoolID, "error", err)
-		secrets = urn.Secrets{AskedOf: secrets.AskedOf} // who cannot sign does not draw
+		secrets = urn.Secrets{AskedOf: secrets.AskedOf} // without a signer for its receipts, the pool gives no draws
 	case numbers != nil:
 		secrets.Seeds = numbers
 	}
@@ -55,9 +55,10 @@ func (s *Store) Supply(ctx context.Context, u *urn.Urn) error {
 	return nil
 }
 
-// numbersOf returns the numbers of a commitment after an opening with a round, the zero
-// round for none. They are nil for a pool that waits for its first round. Error:
-// CodeSeedUnavailable, also if the change has no valid round of the pool's beacon.
+// numbersOf returns the numbers of a commitment after an opening with a round; the zero
+// round means an opening without one. It returns nil for a pool that waits for its first
+// round. Error: CodeSeedUnavailable, also if the change has no valid round of the pool's
+// beacon.
 func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*proof.Numbers, error) {
 	known := s.unsealed.find(poolID, c.note)
 	if known.numbers == nil {
@@ -81,15 +82,15 @@ func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*pro
 	return own, nil
 }
 
-// Unseal makes the store use other identities from now on, also for pools that could not
-// be drawn from here.
+// Unseal makes the store use other identities from now on. Pools that could not be drawn
+// from here may become available.
 func (s *Store) Unseal(by *proof.Identities) {
 	s.identities.Store(by)
 	s.unsealed.drop()
 }
 
-// AskAnew removes the mark "lacks secrets" from an urn if the identities in use have
-// changed since they failed to unseal the secrets.
+// AskAnew makes an urn that lacks its secrets request them again, if the identities have
+// changed since then.
 func (s *Store) AskAnew(u *urn.Urn) {
 	if by := s.identities.Load(); u.IsAway() && u.AskedOf() != by {
 		u.ForgetSecrets()
@@ -108,15 +109,16 @@ func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {
 	})
 }
 
-// SeedsAway reports whether some committed pool cannot be drawn from here, because its
-// seeds could not be unsealed.
+// SeedsAway reports whether there is a committed pool that cannot be drawn from here,
+// because its seed could not be unsealed.
 func (s *Store) SeedsAway() bool { return s.unsealed.isAnyAway() }
 
-// WatchSeeds records, before the first draw, the pools that are not closed and for
-// which this process has no identity. Errors: those of reading.
+// WatchSeeds records which committed pools cannot be drawn from here, before their first
+// draw, if this process has no identity. Closed pools are left out. Errors: those of
+// reading.
 func (s *Store) WatchSeeds(ctx context.Context) error {
 	if s.identities.Load() != nil {
-		return nil // the first draw shows whether it is the right one
+		return nil // the first draw shows whether the identity fits
 	}
 	return s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		query := s.ledger.SelectFrom("pools", "id").Where(squirrel.Gt{"committed": 0}).Where(squirrel.NotEq{"state": string(draw.StateClosed)})

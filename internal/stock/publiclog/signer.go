@@ -19,7 +19,7 @@ func errForked() error {
 	return draw.Wrap(draw.CodeLogForked, ErrForked, "the rows of the pool are not those that were signed")
 }
 
-// signer signs and writes the log of a committed pool.
+// signer writes and signs the log of a committed pool.
 type signer struct {
 	*committed
 	commitment *proof.Commitment
@@ -37,7 +37,7 @@ func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) 
 	return by, err
 }
 
-// readSigner reads a commitment without its secrets: this signer can only verify.
+// readSigner reads a commitment without its secrets. The result can only verify.
 func (s *Store) readSigner(ctx context.Context, q engine.Querier, poolID string) (*signer, error) {
 	c, err := s.committed(ctx, q, poolID)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Store) readSigner(ctx context.Context, q engine.Querier, poolID string)
 	return &signer{committed: c, commitment: commitment, key: key, poolID: poolID}, err
 }
 
-// signed returns the checkpoints of notes and the commitment's, by size. Error:
+// signed returns the checkpoints in notes, and that of the commitment, by size. Error:
 // ErrForked for a note that the pool's key has not signed.
 func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
 	c := by.commitment
@@ -66,7 +66,7 @@ func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
 	return all, nil
 }
 
-// errForged returns the error for a row whose content the pool's key has not signed.
+// errForged returns the error for a row that differs from what the pool's key has signed.
 func errForged(what string, why error) error {
 	return draw.Wrap(draw.CodeLogForked, ErrForked, "%s is not the one that was signed: %s", what, draw.DetailOf(why))
 }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// skipMax is the maximum number of versions that one call skips, and skipPart the
-	// maximum of one transaction: the pool's row is locked meanwhile.
+	// skipMax is the maximum number of versions that one call skips. skipPart is the
+	// maximum of one transaction, during which the pool's row is locked.
 	skipMax  = 1_000_000
 	skipPart = 1000
 )
@@ -21,15 +21,15 @@ type skippedBody struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// SkipVersions records the next versions of a paused, committed pool, up to and
-// including version to, as changes that give nothing, and returns how many it recorded:
-// none if the pool is already at that version. After a restore or a failover that lost
-// versions, the numbers of the lost versions are known to everyone who saw the lost
-// draws. Each of the changes has the reason, "" for none. A skip that fails halfway
-// keeps the changes that it has recorded, and the same call continues from there. An
-// announced round is withdrawn. Errors: CodeInvalidRequest, also for more than a
-// million versions; CodePoolNotFound; CodeNotFound for a pool that is not committed;
-// CodePoolOpen; CodePoolClosed; and those of the store.
+// SkipVersions appends changes that give nothing to the log of a paused, committed pool,
+// until the pool is at version to. It returns how many it appended, 0 if the pool is
+// already at that version. It is for a pool that has lost versions by a restore or a
+// failover. Everyone who saw the lost draws knows the numbers of these versions. Each
+// change has the reason, "" for none. A skip that fails halfway keeps the changes that it
+// has appended, and the same call continues from there. An announced round is withdrawn.
+// Errors: CodeInvalidRequest, also for more than a million versions; CodePoolNotFound;
+// CodeNotFound for a pool that is not committed; CodePoolOpen; CodePoolClosed; and those
+// of the store.
 func (s *Store) SkipVersions(ctx context.Context, poolID string, to int64, reason, actor string) (skipped int64, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return 0, err
@@ -53,8 +53,8 @@ func (s *Store) SkipVersions(ctx context.Context, poolID string, to int64, reaso
 	return skipped, err
 }
 
-// skipPart records at most skipPart of the changes in one transaction, and returns how
-// many it recorded and how many are left. One call records at most maximum changes.
+// skipPart appends at most skipPart of the changes in one transaction, and at most
+// maximum. It returns how many it has appended and how many are left.
 func (s *Store) skipPart(ctx context.Context, poolID string, to int64, skip ledger.NewChange, actor string, maximum int64) (part, left int64, err error) {
 	err = s.ledger.Change(ctx, func(tx *sql.Tx) error {
 		of, err := s.ledger.LockPool(ctx, tx, poolID, actor)

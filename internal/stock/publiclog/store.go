@@ -1,6 +1,6 @@
-// Package publiclog stores the commitments and the published data of committed pools:
-// commitments and secrets, the beacon rounds of their openings, the lines of their
-// public logs, receipts, proofs of inclusion, checkpoints and the reveal.
+// Package publiclog stores the commitments of pools to their numbers, and the data that
+// committed pools publish. These are the beacon rounds of their openings, the lines of
+// their public logs, receipts, proofs of inclusion, checkpoints and the reveal.
 package publiclog
 
 import (
@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Store keeps the commitments and public logs of a ledger's pools. It is safe for
+// Store holds the commitments and public logs of a ledger's pools. It is safe for
 // concurrent use.
 type Store struct {
 	ledger *ledger.Ledger
@@ -20,8 +20,8 @@ type Store struct {
 	hashes     hashCache
 }
 
-// New returns the store of the commitments of a ledger's pools, which guard the
-// ledger's changes from then on. Identities unseal their secrets; nil means none.
+// New returns the store of the commitments of a ledger's pools. From then on, these guard
+// the ledger's changes. identities unseal the secrets; nil means none.
 func New(l *ledger.Ledger, identities *proof.Identities) *Store {
 	s := &Store{ledger: l}
 	s.identities.Store(identities)

@@ -6,20 +6,19 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// unsealedMax is the maximum number of commitments that a process keeps unsealed. A
-// commitment that was dropped to make room is unsealed again when it is needed, in less
-// than a millisecond.
+// unsealedMax is the maximum number of commitments that a process keeps unsealed. If one
+// was dropped to make room, it is unsealed again when needed, in less than a millisecond.
 const unsealedMax = 256
 
-// unsealed holds the unsealed parts of a commitment; each part is nil until it is
-// needed. All of it belongs to the commitment that the note signs.
+// unsealed holds the unsealed parts of the commitment with the given note. Each part is
+// nil until it is needed.
 type unsealed struct {
 	note    string
 	numbers *proof.Numbers
 	signing *signing
 }
 
-// signing signs receipts, and knows the salts of their tags.
+// signing signs receipts, and holds the salts of their tags.
 type signing struct {
 	*proof.Receipts
 	salts proof.Salts
@@ -34,9 +33,9 @@ type unsealedCache struct {
 	away map[string]bool
 }
 
-// find returns the unsealed secrets of a pool's commitment. After a restore to an
-// earlier time, a pool may be committed a second time, so find returns only secrets
-// that belong to the given note.
+// find returns the unsealed secrets of the commitment of a pool that has the given note.
+// After a restore to an earlier time, a pool may be committed a second time, with another
+// note.
 func (c *unsealedCache) find(poolID, note string) unsealed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,8 +45,8 @@ func (c *unsealedCache) find(poolID, note string) unsealed {
 	return unsealed{note: note}
 }
 
-// keep stores the unsealed secrets of a pool's commitment, and replaces those of any
-// other commitment.
+// keep stores the unsealed secrets of a pool's commitment. They replace those of an
+// earlier commitment of the pool.
 func (c *unsealedCache) keep(poolID string, u unsealed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +54,7 @@ func (c *unsealedCache) keep(poolID string, u unsealed) {
 		c.byPool = map[string]unsealed{}
 	}
 	if _, known := c.byPool[poolID]; !known && len(c.byPool) >= unsealedMax {
-		for other := range c.byPool { // any one
+		for other := range c.byPool { // drops any one
 			delete(c.byPool, other)
 			break
 		}
@@ -80,12 +79,12 @@ func (c *unsealedCache) noteAway(poolID string, isAway bool) {
 		delete(c.away, poolID)
 	case c.away == nil:
 		c.away = map[string]bool{poolID: true}
-	case len(c.away) < unsealedMax: // one is enough to report that some are
+	case len(c.away) < unsealedMax: // a single one is enough for isAnyAway
 		c.away[poolID] = true
 	}
 }
 
-// isAnyAway reports whether some pool's secrets could not be unsealed.
+// isAnyAway reports whether the secrets of any pool could not be unsealed.
 func (c *unsealedCache) isAnyAway() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

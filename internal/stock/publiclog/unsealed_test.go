@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// TestUnsealedIsOfOneCommitment: unsealed secrets of another commitment of the same
-// pool are not returned, and few commitments are kept for any number of pools.
+// TestUnsealedIsOfOneCommitment: secrets of another commitment of the same pool are not
+// returned, and with many pools only few commitments are kept.
 func TestUnsealedIsOfOneCommitment(t *testing.T) {
 	var c unsealedCache
 	kept := unsealed{note: "first", numbers: &proof.Numbers{}, signing: &signing{}}
