@@ -13,7 +13,7 @@ import (
 )
 
 // testAgendaPlan tests which items may be planned, their visible form, and the entries
-// of planning and removing in the history.
+// that planning and removing add to the history.
 func testAgendaPlan(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -106,7 +106,7 @@ func refusesItems(t *testing.T, s *stock.Store, noon time.Time) {
 	code(t, draw.CodePoolNotFound, err)
 }
 
-// left returns the count of a statement, "" for 0.
+// left returns the result of a statement that counts, "" for 0.
 func left(t *testing.T, s *stock.Store, statement string) string {
 	t.Helper()
 	var n int
@@ -117,8 +117,8 @@ func left(t *testing.T, s *stock.Store, statement string) string {
 	return fmt.Sprint(n)
 }
 
-// testAgendaRuns: items become entries in the order of their times and numbers, once;
-// an item that cannot be carried out is recorded as failed and blocks no other item.
+// testAgendaRuns: items become entries in the order of their times and numbers, once. An
+// item that cannot be carried out is recorded as failed and blocks no other item.
 func testAgendaRuns(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -127,16 +127,16 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 	planSoon(t, s, "p", func(from time.Time) []draw.Item {
 		at = from
 		return []draw.Item{
-			StockAt(tick(9), "gold", -1), // after the pool is closed
+			StockAt(tick(9), "gold", -1), // the pool is closed by then
 			StockAt(tick(1), "gold", 5),
 			StockAt(tick(1), "gold", 7),
-			StockAt(tick(2), "gold", -100), // below issued
+			StockAt(tick(2), "gold", -100), // fewer than issued
 			StockAt(tick(3), "gold", -2),
 			StateAt(tick(4), draw.StatePaused),
 			StateAt(tick(5), draw.StateOpen),
 			{At: tick(6), Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"none","win":"1/2"}`)},
 			StateAt(tick(7), draw.StateClosed),
-			StateAt(tick(8), draw.StateOpen), // closed is final
+			StateAt(tick(8), draw.StateOpen), // a closed pool stays closed
 		}
 	})
 	before, err := s.Pool(ctx, "p")
@@ -182,12 +182,12 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 	code(t, draw.CodePoolClosed, err)
 }
 
-// testAgendaGuards: no write and no change comes before a due item, whether the plan is
-// from the cached copy or from a read.
+// testAgendaGuards: a due item comes before every write and every change, whether the
+// plan is from the cached copy or from a read.
 func testAgendaGuards(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of it is waiting
+			t.Parallel() // it waits most of the time
 			testAgendaGuard(t, s, "pool-"+name, o)
 		})
 	}
@@ -238,8 +238,8 @@ func testAgendaGuard(t *testing.T, s *stock.Store, id string, o stock.TxOptions)
 	NoViolations(t, s, id)
 }
 
-// testAgendaMany: 2,500 items that became due unnoticed are carried out in order, by
-// several instances at once.
+// testAgendaMany: several instances carry out 2,500 items that became due while none of
+// them was running. The items keep their order.
 func testAgendaMany(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 1, 1)
@@ -259,7 +259,7 @@ func testAgendaMany(t *testing.T, s *stock.Store) {
 	for range cap(failed) {
 		require.NoError(t, <-failed)
 	}
-	require.NoError(t, s.RunAllDue(ctx)) // the transactions that the others had begun have ended
+	require.NoError(t, s.RunAllDue(ctx)) // waits for the transactions of the other instances
 	last := draw.Item{}
 	moves, err := s.Moves(ctx, "p", 4, 10_000)
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testAgendaAudit: the audit finds rows of an agenda that must not exist.
+// testAgendaAudit: the audit finds rows of the agenda that do not match the log.
 func testAgendaAudit(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 5)
 	at := planSoon(t, s, "p", func(at time.Time) []draw.Item {
@@ -20,7 +20,7 @@ func testAgendaAudit(t *testing.T, s *stock.Store) {
 	Await(t, s, at)
 	require.NoError(t, s.RunDue(t.Context(), "p"))
 	NoViolations(t, s, "p")
-	// Carried out once more, an item fails, and its move belongs to another item.
+	// An item that is carried out a second time fails, because its move exists already.
 	kept := Keep(t, s, "p")
 	ExecAll(t, s, []string{`UPDATE agenda SET done = 0 WHERE item = 1`, `UPDATE pools SET due_at = (SELECT at FROM agenda WHERE item = 1)`})
 	require.NoError(t, s.RunDue(t.Context(), "p"))
@@ -38,7 +38,7 @@ func testAgendaAudit(t *testing.T, s *stock.Store) {
 		with, back string
 		rules      []string
 	}{
-		{`UPDATE agenda SET done = 7 WHERE item = 1`, `UPDATE agenda SET done = 7 WHERE item = 1`, nil}, // unchanged
+		{`UPDATE agenda SET done = 7 WHERE item = 1`, `UPDATE agenda SET done = 7 WHERE item = 1`, nil}, // the same as before
 		{`UPDATE agenda SET done = 8 WHERE item = 1`, `UPDATE agenda SET done = 7 WHERE item = 1`, []string{"agenda-double"}},
 		{`UPDATE agenda SET done = 99 WHERE item = 3`, `UPDATE agenda SET done = 9 WHERE item = 3`, []string{"agenda-double"}},
 		{`UPDATE agenda SET done = 0 WHERE item = 2`, `UPDATE agenda SET done = 8 WHERE item = 2`, []string{"agenda-double"}},
@@ -65,7 +65,7 @@ func testAgendaAudit(t *testing.T, s *stock.Store) {
 			continue
 		}
 		if strings.Contains(with, "done = 0") {
-			delete(found, "agenda-undone") // some seconds after its time this is found too
+			delete(found, "agenda-undone") // found too, if the item has been due for long enough
 		}
 		require.Len(t, found, len(tampered.rules), "%s: %v", with, audit.Violations)
 		ExecAll(t, s, []string{tampered.back})

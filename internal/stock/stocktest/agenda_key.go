@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testAgendaOnce: items under a key are planned once, and a replay returns the first
-// result with the same salt, whatever has happened to the pool.
+// testAgendaOnce: items under a key are planned once. A replay returns the first result
+// with the same salt, even if the pool has changed since.
 func testAgendaOnce(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 5)
@@ -74,7 +74,7 @@ func testAgendaOnce(t *testing.T, s *stock.Store) {
 	again(file, "a known key is answered, whatever the state")
 	_, err = in("p", "new", file)
 	code(t, draw.CodePoolClosed, err)
-	for range 2 { // without a key the file plans again
+	for range 2 { // without a key, each call plans the items of the file
 		planned, err := in("q", "", file)
 		require.NoError(t, err)
 		require.False(t, planned.Replayed)
@@ -84,7 +84,8 @@ func testAgendaOnce(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "q")
 }
 
-// planItemOnce plans an item of each kind, with separate keys; used is a key of a file.
+// planItemOnce plans an item of each kind, each under a key of its own. used is the key
+// of a file.
 func planItemOnce(t *testing.T, s *stock.Store, poolID, used string, noon time.Time) {
 	t.Helper()
 	ctx := t.Context()
@@ -104,7 +105,7 @@ func planItemOnce(t *testing.T, s *stock.Store, poolID, used string, noon time.T
 	before, err := s.Pool(ctx, poolID)
 	require.NoError(t, err)
 	for key, item := range kinds {
-		item.At = item.At.In(time.FixedZone("CET", 3600)).Add(time.Nanosecond) // the same instant, as it is stored
+		item.At = item.At.In(time.FixedZone("CET", 3600)).Add(time.Nanosecond) // the same instant in another zone, and the nanosecond is not stored
 		again, err := s.PlanItem(ctx, poolID, item, key, "eve")
 		require.NoError(t, err)
 		want := first[key]
@@ -128,7 +129,7 @@ func planItemOnce(t *testing.T, s *stock.Store, poolID, used string, noon time.T
 	code(t, draw.CodeInvalidRequest, err)
 }
 
-// itemsFrom returns the items of a pool's agenda, in order.
+// itemsFrom returns the items of a pool's agenda in order.
 func itemsFrom(t *testing.T, s *stock.Store, poolID string) []draw.Item {
 	t.Helper()
 	items, err := s.Agenda(t.Context(), poolID, 0, 1000, false)

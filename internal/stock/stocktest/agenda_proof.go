@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testAgendaCommitted: stock that is due after a committed pool is closed cannot be
-// moved, which is recorded for the item and blocks no other item.
+// testAgendaCommitted: a move that is due after a committed pool is closed cannot be
+// made. Its item is recorded as failed and blocks no other item.
 func testAgendaCommitted(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -52,8 +52,8 @@ func testAgendaCommitted(t *testing.T, s *stock.Store) {
 	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
 }
 
-// testAgendaCommittedCloses: items before the closing of a committed pool are carried
-// out before it, although all are carried out at once.
+// testAgendaCommittedCloses: if the items of a committed pool are carried out together,
+// those before the closing still come before it.
 func testAgendaCommittedCloses(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -78,8 +78,8 @@ func testAgendaCommittedCloses(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "p")
 }
 
-// testTurnsOfAbsent: if a pool is deleted after it was read, reading its turns reports
-// a conflict, and the next read returns the reason.
+// testTurnsOfAbsent: if a pool is deleted after it was read, a read of its turns reports
+// a conflict. The next read of the pool returns the reason.
 func testTurnsOfAbsent(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none","limits":[{"of":"draws","max":3}]}`)

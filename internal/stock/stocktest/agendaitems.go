@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// soon is the initial lead time of items that are to become due. On a busy machine
-	// the steps of a test may take longer; then the item is due too early.
+	// soon is how far ahead items are planned at first. On a busy machine the steps of a
+	// test may take longer, so that an item is due too early.
 	soon = 5 * time.Second
-	// soonMax is the maximum time ahead.
+	// soonMax is how far ahead items are planned at most.
 	soonMax = time.Minute
 )
 
@@ -45,9 +45,9 @@ func PlanAll(tb testing.TB, s *stock.Store, poolID string, items ...draw.Item) [
 	return numbers
 }
 
-// InTime prepares items of a pool that become due at the time that it returns. If a
-// busy machine prepares them too late, InTime reverts them by SQL, and prepares them
-// again with a longer lead time.
+// InTime calls prepare to plan items that become due at a time, and returns that time. If
+// a busy machine plans them too late, InTime reverts them by SQL, and plans them again
+// for a later time.
 func InTime(t *testing.T, s *stock.Store, poolID string, prepare func(at time.Time) error) time.Time {
 	t.Helper()
 	return inTime(t, s, poolID, soon, prepare)
@@ -73,8 +73,8 @@ func planSoon(t *testing.T, s *stock.Store, poolID string, items func(at time.Ti
 	return PlanInTime(t, s, poolID, soon, items)
 }
 
-// PlanInTime is InTime for items that are planned one by one, with an initial lead
-// time.
+// PlanInTime is InTime for items that are planned one by one, at first a given time
+// ahead.
 func PlanInTime(t *testing.T, s *stock.Store, poolID string, lead time.Duration, items func(at time.Time) []draw.Item) time.Time {
 	t.Helper()
 	return inTime(t, s, poolID, lead, func(at time.Time) error { return plan(t, s, poolID, items(at)) })
@@ -122,7 +122,7 @@ func clockOf(tb testing.TB, s *stock.Store) (now time.Time) {
 	return now
 }
 
-// itemsOf lists all items of a pool by their numbers.
+// itemsOf returns all items of a pool by their numbers.
 func itemsOf(t *testing.T, s *stock.Store, poolID string) map[int64]draw.Item {
 	t.Helper()
 	all, err := s.Agenda(t.Context(), poolID, 0, 10_000, false)

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// NewChain returns a beacon for the test, with a round every 3 seconds.
+// NewChain returns a beacon for tests that has a round every 3 seconds.
 func NewChain(tb testing.TB) *drand.Chain {
 	tb.Helper()
 	return drand.New(tb, 1_700_000_000, 3)
@@ -38,18 +38,18 @@ func commitToBeacon(tb testing.TB, s *stock.Store, chain *drand.Chain, poolID st
 	})
 }
 
-// ChangeState changes a pool's state, with a round if it has a beacon.
+// ChangeState changes a pool's state, by a round if the pool has a beacon.
 func ChangeState(tb testing.TB, s *stock.Store, poolID string, state draw.State, round *draw.Round) (draw.Pool, error) {
 	tb.Helper()
 	for {
 		p, err := s.ChangePool(tb.Context(), poolID, draw.PoolChange{State: &state, Round: round}, "test")
-		if draw.CodeOf(err) != draw.CodeContended { // however busy the pool is
+		if draw.CodeOf(err) != draw.CodeContended { // retries while the pool is busy
 			return p, err
 		}
 	}
 }
 
-// OpenWith announces a round and opens the pool with it.
+// OpenWith announces a round and opens the pool with that round.
 func OpenWith(tb testing.TB, s *stock.Store, chain *drand.Chain, poolID string) draw.Round {
 	tb.Helper()
 	round, err := openWith(tb, s, chain, poolID)
@@ -84,7 +84,7 @@ func blindPool(t *testing.T, s *stock.Store, whileOpen bool) *drand.Chain {
 	return chain
 }
 
-// unchanged checks that between does not change the pool.
+// unchanged requires that between does not change the pool.
 func unchanged(t *testing.T, s *stock.Store, between func()) {
 	t.Helper()
 	before, err := s.Pool(t.Context(), "p")
@@ -95,7 +95,7 @@ func unchanged(t *testing.T, s *stock.Store, between func()) {
 	require.Equal(t, before, after)
 }
 
-// testOpening: a pool with a beacon opens only with the announced round; a refused
+// testOpening: a pool with a beacon opens only with the announced round, and a refused
 // opening changes nothing.
 func testOpening(t *testing.T, s *stock.Store) {
 	chain := blindPool(t, s, false)
@@ -142,7 +142,7 @@ func testOpening(t *testing.T, s *stock.Store) {
 	})
 	_, err = ChangeState(t, s, "p", draw.StatePaused, nil)
 	require.NoError(t, err)
-	unchanged(t, s, func() { code(t, draw.CodeRoundNotAnnounced, open(&round)) }) // a round opens once
+	unchanged(t, s, func() { code(t, draw.CodeRoundNotAnnounced, open(&round)) }) // a round opens a pool only once
 	proven(t, s)
 }
 

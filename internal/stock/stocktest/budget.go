@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testBudgetPassed: the audit adds up the value of awards under budgets, and reports
-// each award beyond the budget in force.
+// testBudgetPassed: the audit adds up the value of awards under budgets, and reports each
+// award that exceeds the budget in force.
 func testBudgetPassed(t *testing.T, s *stock.Store) {
 	const fallback = `{"fallback":"none","budget":`
 	campaign(t, s, "p", fallback+`{"max":"5.00","per":"day"}}`)
@@ -33,9 +33,9 @@ func testBudgetPassed(t *testing.T, s *stock.Store) {
 	draws(fallback+`{"max":"5.00","per":"day"}}`, true, true, false)
 	draws(fallback+`{"max":"7.50","per":"day"}}`, true, false)
 	draws(`{"fallback":"none"}`, true)                            // no budget counts this award
-	draws(fallback+`{"max":"10.00","per":"month"}}`, true, false) // the days continue to count
-	draws(fallback+`{"max":"2.50"}}`, false)                      // permanently, though it is less than was spent
-	draws(fallback+`{"max":"12.50","per":"month"}}`, true, false) // summed again
+	draws(fallback+`{"max":"10.00","per":"month"}}`, true, false) // the days before count too
+	draws(fallback+`{"max":"2.50"}}`, false)                      // a budget for all time, lower than what was already spent
+	draws(fallback+`{"max":"12.50","per":"month"}}`, true, false) // the spent amount is added up again
 	require.NotContains(t, rulesBroken(t, s), "budget-passed")
 
 	for name, planted := range map[string][]string{
@@ -63,7 +63,7 @@ func testBudgetPassed(t *testing.T, s *stock.Store) {
 	require.Empty(t, rulesBroken(t, s))
 }
 
-// rulesBroken returns the rules of the plain audit that the pool p violates.
+// rulesBroken returns the rules that an audit without folding finds broken in the pool p.
 func rulesBroken(t *testing.T, s *stock.Store) (rules []string) {
 	t.Helper()
 	audit, err := s.Audit(t.Context(), "p")

@@ -43,13 +43,13 @@ func testCached(t *testing.T, s *stock.Store) {
 		urn := readUrn(t, s, id)
 		first := On(urn, Plan(id, 2, "a", 0, "d1"))
 		require.NoError(t, s.Write(t.Context(), first, o))
-		urn.Head = first.To // as a settled plan leaves it
+		urn.Head = first.To // what a settled plan does
 		require.NoError(t, s.Write(t.Context(), On(urn, Plan(id, 3, "a", 1, "d2", "d3")), o))
 		require.Equal(t, int64(5), NoViolations(t, s, id).Version)
 	}
 }
 
-// readUrn is a cached copy of the pool.
+// readUrn returns a cached copy of the pool.
 func readUrn(tb testing.TB, s *stock.Store, poolID string) *urn.Urn {
 	tb.Helper()
 	urn := urn.NewUrn(poolID)
@@ -59,8 +59,8 @@ func readUrn(tb testing.TB, s *stock.Store, poolID string) *urn.Urn {
 	return urn
 }
 
-// testHits: a pool that reads find unchanged is planned from its copy, until a read
-// finds it changed.
+// testHits: after reads that find a pool unchanged, plans are made from its copy, until a
+// read finds the pool changed.
 func testHits(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	urn := urn.NewUrn("p")
@@ -77,7 +77,7 @@ func testHits(t *testing.T, s *stock.Store) {
 	require.False(t, urn.IsCached())
 }
 
-// writeOn is Write for an urn that was read before.
+// writeOn is Write with an urn that was read before.
 func writeOn(tb testing.TB, s *stock.Store, urn *urn.Urn, o stock.TxOptions, p *urn.Plan) error {
 	tb.Helper()
 	tx, err := s.Read(tb.Context(), urn, o)

@@ -14,7 +14,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// linesOf returns the entries of a pool's history as lines with the act and the actor.
+// linesOf returns the entries of a pool's history as lines that name the act and the
+// actor.
 func linesOf(t *testing.T, s *stock.Store, poolID string) (lines []string) {
 	t.Helper()
 	entries, err := s.Log(t.Context(), poolID, 0, 1000)
@@ -36,7 +37,7 @@ func linesOf(t *testing.T, s *stock.Store, poolID string) (lines []string) {
 	return lines
 }
 
-// testHistory: every act on a pool is one entry of one history, with its actor. An act
+// testHistory: every act on a pool is one entry of its history, with the actor. An act
 // that changes nothing adds no entry.
 func testHistory(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
@@ -50,7 +51,7 @@ func testHistory(t *testing.T, s *stock.Store) {
 	change(draw.PoolChange{State: &open})
 	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 3, "a", 0, "d1")))
 	change(draw.PoolChange{State: &paused, Name: &name, Mode: &mode})
-	change(draw.PoolChange{State: &paused, Name: &name, Mode: &mode}) // nothing differs from before
+	change(draw.PoolChange{State: &paused, Name: &name, Mode: &mode}) // the pool already has these values
 	change(draw.PoolChange{Mode: &none})
 	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 3, Reason: "more"}, "cleo")
 	require.NoError(t, err)
@@ -67,7 +68,7 @@ func testHistory(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	require.Equal(t, [2]int64{11, 8}, [2]int64{p.Version, p.Revision})
 	NoViolations(t, s, "p")
-	for after, want := range map[int64][]int64{0: {1, 2}, 3: {4, 5}, 10: {11}, 11: nil} { // pages across the three logs
+	for after, want := range map[int64][]int64{0: {1, 2}, 3: {4, 5}, 10: {11}, 11: nil} { // pages with entries of three logs
 		page, err := s.Log(ctx, "p", after, 2)
 		require.NoError(t, err)
 		var versions []int64
@@ -85,8 +86,8 @@ func testHistory(t *testing.T, s *stock.Store) {
 	code(t, draw.CodeInvalidRequest, err)
 }
 
-// testTimeHolds: an entry is never older than the one before it, whatever the clock
-// says: for awards, moves and changes.
+// testTimeHolds: an entry is never older than the one before it, even if the clock goes
+// back. That holds for awards, moves and changes.
 func testTimeHolds(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10)
@@ -110,8 +111,8 @@ func testTimeHolds(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "p")
 }
 
-// testRevisions: a change that names the allowed revisions changes nothing at any
-// other.
+// testRevisions: a change that names the allowed revisions changes nothing if the pool
+// has another revision.
 func testRevisions(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 1)
@@ -192,7 +193,7 @@ func testPoolLife(t *testing.T, s *stock.Store) {
 }
 
 // testCorrections: the name and the value of a prize can be corrected before its first
-// award, and draws see it.
+// award, and draws use the corrected values.
 func testCorrections(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 3, 3)

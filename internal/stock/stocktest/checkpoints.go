@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// signEach stores a checkpoint for each size of a pool's log after the commitment, like
-// a publisher that finds one new entry each time.
+// signEach stores a checkpoint for each size of a pool's log after the commitment, as a
+// publisher does if it finds one new entry each time.
 func signEach(t *testing.T, s *stock.Store) (sizes []int64) {
 	t.Helper()
 	p, err := s.Publishing(t.Context(), "p")
@@ -37,9 +37,10 @@ func signEach(t *testing.T, s *stock.Store) (sizes []int64) {
 	return sizes
 }
 
-// testCheckpointsOfEach: a log with more checkpoints than a page is exported with all
-// of them. Each root is compared, wherever it is. If the checkpoints are published,
-// each signature is verified too; otherwise that of the last covers all before.
+// testCheckpointsOfEach: a log with more checkpoints than fit in a page is exported with
+// all of them. The root of each is compared with the log. If the checkpoints are
+// published, the signature of each is verified too. Otherwise the signature of the last
+// covers the others.
 func testCheckpointsOfEach(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	signedPool(t, s, 500)
@@ -89,8 +90,8 @@ func testCheckpointsOfEach(t *testing.T, s *stock.Store) {
 	require.NoError(t, err, "nobody reads all checkpoints for it")
 }
 
-// testCheckpointsHandedOver: a checkpoint that the pool's key signed elsewhere is
-// stored, and one with more signatures replaces it. No other note is stored.
+// testCheckpointsHandedOver: a checkpoint that the pool's key signed elsewhere is stored,
+// and the same one with more signatures replaces it. No other note is stored.
 func testCheckpointsHandedOver(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	head := signedPool(t, s, 20)
@@ -108,7 +109,7 @@ func testCheckpointsHandedOver(t *testing.T, s *stock.Store) {
 		tree.Add(l.Text)
 	}
 	note := sign(10, tree.Root())
-	for range 2 { // the second one is the first again
+	for range 2 { // storing it a second time changes nothing
 		require.NoError(t, s.KeepCheckpoint(ctx, "p", note))
 	}
 	stored, err := s.Published(ctx, "p", "checkpoint")

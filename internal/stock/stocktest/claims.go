@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testClaimsOfBeacon: units of expired awards return in no pool whose stock a beacon binds,
-// whichever comes first, the rules or the commitment.
+// testClaimsOfBeacon: if a beacon binds the stock of a pool, the units of expired awards
+// do not return. That holds whether the rules or the commitment came first.
 func testClaimsOfBeacon(t *testing.T, s *stock.Store) {
 	s.Unseal(Identities(t))
 	const returning, keeping = `{"fallback":"none","claims":{"within":"1h"}}`, `{"fallback":"none","claims":{"within":"1h","return":false}}`
@@ -42,14 +42,14 @@ func testClaimsOfBeacon(t *testing.T, s *stock.Store) {
 	campaign(t, s, "free", returning)
 	_, err = ChangeState(t, s, "free", draw.StatePaused, nil)
 	require.NoError(t, err)
-	CommitToBeacon(t, s, chain, "free", 2, 100, true) // its stock moves while it is open
+	CommitToBeacon(t, s, chain, "free", 2, 100, true) // the stock of this pool moves while it is open
 	campaign(t, s, "plain", returning)
 	_, err = ChangeState(t, s, "plain", draw.StatePaused, nil)
 	require.NoError(t, err)
 	require.NoError(t, Commit(t, s, "plain", 2, 100), "a pool without a beacon")
 }
 
-// twin holds the parts of a pool that voids may not change: the standing of its users
+// twin holds the parts of a pool that voids must not change: the standing of its users
 // and of its budget.
 type twin struct {
 	users       []urn.Standing
@@ -61,7 +61,7 @@ func readTwin(t *testing.T, s *stock.Store, id string, users int) (w twin) {
 	for i := range users {
 		st, err := s.Standing(t.Context(), id, fmt.Sprint("u", i))
 		require.NoError(t, err)
-		for j := range st.Limits { // times depend on when a unit was drawn
+		for j := range st.Limits { // these times depend on when a unit was drawn
 			st.Limits[j] = urn.LimitStanding{Limit: st.Limits[j].Limit, Used: st.Limits[j].Used, Left: st.Limits[j].Left}
 		}
 		w.users = append(w.users, st)
@@ -74,8 +74,8 @@ func readTwin(t *testing.T, s *stock.Store, id string, users int) (w twin) {
 	return w
 }
 
-// testVoidsMoveStockOnly: after voids, with and without a return, the limits, the
-// misses, the budget and the next draws equal those of a second pool without voids.
+// testVoidsMoveStockOnly: after voids, with and without a return, the limits, the misses,
+// the budget and the next draws are as in a second pool without voids.
 func testVoidsMoveStockOnly(t *testing.T, s *stock.Store) {
 	voids := 10
 	if servertest.Every() {

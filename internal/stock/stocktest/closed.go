@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// changesOfContent returns, by name, the acts that change the content of a pool or the
-// way to draw from it. item is an open item of its agenda.
+// changesOfContent returns, by name, the acts that change the content of a pool or how it
+// is drawn from. item is an open item of its agenda.
 func changesOfContent(t *testing.T, s *stock.Store, item int64) map[string]func(context.Context, string) error {
 	move := func(delta int64) func(context.Context, string) error {
 		return func(ctx context.Context, pool string) error {
@@ -73,9 +73,9 @@ func changesOfContent(t *testing.T, s *stock.Store, item int64) map[string]func(
 	}
 }
 
-// testClosedIsFinal: nothing that a closed pool contains changes, nor how it was drawn
-// from. Its name, the archive, known keys and reads remain. The same acts on an open
-// pool show that only the close refuses them.
+// testClosedIsFinal: after a pool is closed, its content and how it was drawn from cannot
+// change. Its name and the archive can change, known keys are replayed, and reads work.
+// The same acts succeed on an open pool, so only the close refuses them.
 func testClosedIsFinal(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	const rules = `{"limits":[{"of":"draws","max":9}]}`
@@ -100,7 +100,7 @@ func testClosedIsFinal(t *testing.T, s *stock.Store) {
 	_, err := drawOne(t, s, urn.NewUrn("shut"), stock.TxOptions{Lock: true}, "u", "d")
 	require.NoError(t, err)
 	setState(t, s, "shut", draw.StateClosed)
-	for _, id := range []string{"a", "b"} { // one of them has issued a unit
+	for _, id := range []string{"a", "b"} { // one of them has an award
 		_, err := s.ChangePrize(ctx, "shut", id, draw.PrizeChange{Name: new("Other")}, "test")
 		code(t, draw.CodePoolClosed, err)
 	}

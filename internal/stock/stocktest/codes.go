@@ -25,13 +25,13 @@ func cardOf(tb testing.TB, s *stock.Store, poolID string) (draw.Prize, int64) {
 	return p.Prizes[0], p.Version
 }
 
-// sealOf computes the seal as coreutils do: (echo $salt; cat codes) | sha256sum.
+// sealOf computes the seal in the same way as: (echo $salt; cat codes) | sha256sum.
 func sealOf(salt string, lines []string) string {
 	sum := sha256.Sum256([]byte(salt + "\n" + strings.Join(lines, "\n") + "\n"))
 	return hex.EncodeToString(sum[:])
 }
 
-// awardCodes writes awards of the next units of the prize "card".
+// awardCodes writes n awards of the next units of the prize "card".
 func awardCodes(tb testing.TB, s *stock.Store, poolID string, n int) []draw.Award {
 	tb.Helper()
 	card, version := cardOf(tb, s, poolID)
@@ -47,7 +47,7 @@ func awardCodes(tb testing.TB, s *stock.Store, poolID string, n int) []draw.Awar
 	return plan.Awards
 }
 
-// handOut are the codes of awards.
+// handOut returns the codes of awards.
 func handOut(tb testing.TB, s *stock.Store, poolID string, awards []draw.Award) ([]string, error) {
 	tb.Helper()
 	d := draw.Draw{PoolID: poolID, Awards: slices.Clone(awards)}
@@ -59,8 +59,8 @@ func handOut(tb testing.TB, s *stock.Store, poolID string, awards []draw.Award) 
 	return codes, err
 }
 
-// testCodes: codes are imported to places in the order of the file, stocked by one move,
-// counted, handed out by unit, and dropped from the end of the reserve.
+// testCodes: codes are imported to places in the order of the file. They are stocked by
+// one move, counted, handed out by unit, and dropped from the end of the reserve.
 func testCodes(t *testing.T, s *stock.Store) {
 	CodedPool(t, s, "spring")
 	_, before := cardOf(t, s, "spring")
@@ -108,7 +108,7 @@ func testCodes(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "spring")
 }
 
-// badFiles are files that cannot be imported, each with its error text.
+// badFiles returns files that cannot be imported, each with the text of its error.
 func badFiles() map[string]string {
 	many := ""
 	for range 13 {
@@ -149,7 +149,7 @@ func testCodesAreWhole(t *testing.T, s *stock.Store) {
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "TAKEN")
 	}
-	for _, file := range []string{"\ufeffcode\r\nPIN 0042 17\r\nok\r\n", "PIN 0042 17\nok", "PIN 0042 17\nok\n\n", "PIN 0042 17\r\nok\r\n\r\n"} { // each is the same list
+	for _, file := range []string{"\ufeffcode\r\nPIN 0042 17\r\nok\r\n", "PIN 0042 17\nok", "PIN 0042 17\nok\n\n", "PIN 0042 17\r\nok\r\n\r\n"} { // all of these contain the same list
 		dry := wanted
 		dry.DryRun = true
 		done, err := s.ImportCodes(t.Context(), dry, strings.NewReader(file), nil)
@@ -191,14 +191,14 @@ func testCodesAreWhole(t *testing.T, s *stock.Store) {
 	code(t, draw.CodePoolClosed, err)
 	require.NoError(t, s.DeletePool(t.Context(), "autumn", nil, "test"))
 	CodedPool(t, s, "winter")
-	ImportCodes(t, s, "winter", []string{"x", "y"}) // with its pool, a code is free
+	ImportCodes(t, s, "winter", []string{"x", "y"}) // codes may be imported again after their pool is deleted
 }
 
-// errCutOff ends an import between two parts.
+// errCutOff interrupts an import between two parts.
 var errCutOff = errors.New("cut off")
 
 // testCodesAreOnce: an import with a key happens once. An interrupted import continues
-// where it stopped, and gives the same seal as an uninterrupted one.
+// where it stopped, and then has the same seal as an uninterrupted one.
 func testCodesAreOnce(t *testing.T, s *stock.Store) {
 	CodedPool(t, s, "spring")
 	lines := CodeLines("ONCE", 12_000)
@@ -210,7 +210,7 @@ func testCodesAreOnce(t *testing.T, s *stock.Store) {
 			_, _ = s.ImportCodes(t.Context(), wanted, file(), func(done, total int) {
 				require.Equal(t, len(lines), total)
 				require.Equal(t, 5000*(cut+1), done)
-				panic(errCutOff) // between two parts, as a kill does
+				panic(errCutOff) // between two parts, as if the process was killed
 			})
 		}()
 		card, _ := cardOf(t, s, "spring")
@@ -237,8 +237,8 @@ func testCodesAreOnce(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "spring")
 }
 
-// testCodesMeet: two simultaneous imports of one file create each code once, whichever
-// comes first, with and without a key.
+// testCodesMeet: two simultaneous imports of one file import each code once, in either
+// order, with and without a key.
 func testCodesMeet(t *testing.T, s *stock.Store) {
 	CodedPool(t, s, "spring")
 	lines := CodeLines("MEET", 600)
@@ -277,8 +277,8 @@ func testCodesMeet(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "spring")
 }
 
-// testCodesAreStock: whatever moves its stock, a prize never has more units than codes:
-// random acts against a model.
+// testCodesAreStock: whatever act moves its stock, a prize never has more units than
+// codes. Random acts are compared with a model.
 func testCodesAreStock(t *testing.T, s *stock.Store) {
 	runs := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -342,7 +342,8 @@ func testCodesAreStock(t *testing.T, s *stock.Store) {
 	code(t, draw.CodeCodesMissing, err)
 }
 
-// raceForReserve: of moves that come at once, as many are made as the reserve has codes.
+// raceForReserve: if several moves come at once, as many succeed as the reserve has
+// codes.
 func raceForReserve(t *testing.T, s *stock.Store) {
 	t.Helper()
 	const reserve, moves = 3, 8

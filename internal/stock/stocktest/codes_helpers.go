@@ -15,14 +15,13 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// SealKeyLine returns a line of a file of seal keys. The same id always gets the same
-// bytes.
+// SealKeyLine returns a line of a key file. Each id always gets the same bytes.
 func SealKeyLine(id string) string {
 	secret := sha256.Sum256([]byte("a seal key of tests: " + id))
 	return id + " " + base64.StdEncoding.EncodeToString(secret[:])
 }
 
-// SealKeys are the keys of a file, the first one first.
+// SealKeys returns the keys of a key file with the given ids, in that order.
 func SealKeys(tb testing.TB, ids ...string) *seal.Keeper {
 	tb.Helper()
 	keeper := &seal.Keeper{}
@@ -30,7 +29,7 @@ func SealKeys(tb testing.TB, ids ...string) *seal.Keeper {
 	return keeper
 }
 
-// ReplaceSealKeys puts other keys in use, none without ids.
+// ReplaceSealKeys replaces the keys in use by those with the given ids.
 func ReplaceSealKeys(tb testing.TB, keeper *seal.Keeper, ids ...string) {
 	tb.Helper()
 	if len(ids) == 0 {
@@ -46,13 +45,13 @@ func ReplaceSealKeys(tb testing.TB, keeper *seal.Keeper, ids ...string) {
 	keeper.Replace(ring)
 }
 
-// UseSealKeys has a store go by the keys of some ids, none without any.
+// UseSealKeys makes a store use the keys with the given ids.
 func UseSealKeys(tb testing.TB, s *stock.Store, ids ...string) {
 	tb.Helper()
 	s.ReplaceSealKeys(SealKeys(tb, ids...).Ring())
 }
 
-// CodeLines are n codes that no other prefix has.
+// CodeLines returns n codes. Codes with different prefixes differ.
 func CodeLines(prefix string, n int) []string {
 	lines := make([]string, n)
 	for i := range lines {
@@ -61,8 +60,8 @@ func CodeLines(prefix string, n int) []string {
 	return lines
 }
 
-// CodedPool creates a pool with one prize, "card". The prize is of the kind with codes,
-// and has no codes yet.
+// CodedPool creates a pool with one prize, "card", which is of the kind with codes but
+// has no codes yet.
 func CodedPool(tb testing.TB, s *stock.Store, id string) {
 	tb.Helper()
 	card := draw.Prize{ID: "card", Name: "Card", Value: decimal.New(2500, -2), HasCodes: true}
@@ -78,7 +77,7 @@ func ImportCodes(tb testing.TB, s *stock.Store, poolID string, lines []string) d
 	return done
 }
 
-// TryImportCodes is ImportCodes as w says, which may fail.
+// TryImportCodes imports lines as w requests, and may fail.
 func TryImportCodes(tb testing.TB, s *stock.Store, w draw.CodeImport, lines []string) (draw.ImportedCodes, error) {
 	tb.Helper()
 	w.PrizeID, w.Actor = "card", "test"

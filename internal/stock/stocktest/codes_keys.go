@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testCodesOfAgenda: pacing of coded units is an agenda over a reserve; a planned move
-// that lacks codes is done as failed.
+// testCodesOfAgenda: an agenda paces the units of a prize with codes, from its reserve. A
+// planned move that lacks codes becomes a failed item.
 func testCodesOfAgenda(t *testing.T, s *stock.Store) {
 	CodedPool(t, s, "spring")
 	_, err := TryImportCodes(t, s, draw.CodeImport{PoolID: "spring", Reserve: true}, CodeLines("PACE", 5))
@@ -38,8 +38,8 @@ func testCodesOfAgenda(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "spring")
 }
 
-// testCodesResealed: keys are replaced while codes are handed out, and the former key is
-// removed once it seals nothing.
+// testCodesResealed: keys are replaced while codes are handed out. The former key is
+// removed when nothing is sealed under it any more.
 func testCodesResealed(t *testing.T, s *stock.Store) {
 	CodedPool(t, s, "spring")
 	lines := CodeLines("SEAL", 2300)
@@ -62,7 +62,7 @@ func testCodesResealed(t *testing.T, s *stock.Store) {
 		require.NoError(t, err)
 		require.Equal(t, want, counts.Keys)
 	}
-	known() // it is found under the former key too
+	known() // the code is also found under the former key
 	sealedUnder(map[string]int64{"k1": 1200, "k2": 1100})
 	for _, want := range []int64{1200, 0} {
 		n, err := s.ResealCodes(t.Context(), nil)
@@ -80,7 +80,8 @@ func testCodesResealed(t *testing.T, s *stock.Store) {
 }
 
 // testCodesOfOtherKeys: without the key, or with other bytes under its id, nothing is
-// imported or handed out, and the pool is reported as one whose codes do not open here.
+// imported or handed out. The pool is reported as one whose codes cannot be unsealed
+// here.
 func testCodesOfOtherKeys(t *testing.T, s *stock.Store) {
 	CodedPool(t, s, "spring")
 	CodedPool(t, s, "autumn")
@@ -103,7 +104,7 @@ func testCodesOfOtherKeys(t *testing.T, s *stock.Store) {
 		code(t, draw.CodeSealKeyMissing, err)
 		if name == "another id" {
 			require.NoError(t, s.CodesAway("autumn"), "which has no code yet")
-			continue // it may seal codes of its own
+			continue // the other key may seal new codes
 		}
 		_, err = TryImportCodes(t, s, draw.CodeImport{PoolID: "autumn"}, []string{"x"})
 		code(t, draw.CodeSealKeyMissing, err)
@@ -116,7 +117,7 @@ func testCodesOfOtherKeys(t *testing.T, s *stock.Store) {
 	require.Equal(t, lines[:1], codes)
 }
 
-// bytesOf is bytes as the database's SQL has them.
+// bytesOf returns bytes as a literal of the database's SQL.
 func bytesOf(s *stock.Store, b []byte) string {
 	if s.Engine().Migrations != goose.DialectPostgres {
 		return fmt.Sprintf(`X'%x'`, b)
@@ -124,7 +125,7 @@ func bytesOf(s *stock.Store, b []byte) string {
 	return fmt.Sprintf(`'\x%x'`, b)
 }
 
-// rulesBrokenBy are the rules that the rows of a pool break.
+// rulesBrokenBy returns the rules of the audit that the rows of a pool break.
 func rulesBrokenBy(t *testing.T, s *stock.Store, poolID string) (rules []string) {
 	t.Helper()
 	audit, err := s.Audit(t.Context(), poolID)
@@ -136,8 +137,8 @@ func rulesBrokenBy(t *testing.T, s *stock.Store, poolID string) (rules []string)
 	return rules
 }
 
-// testCodesAudited: an audit finds units without codes, places without them, codes that
-// do not open and codes that are there twice.
+// testCodesAudited: an audit finds units without codes, places without codes, codes that
+// cannot be unsealed, and codes that occur twice.
 func testCodesAudited(t *testing.T, s *stock.Store) {
 	CodedPool(t, s, "spring")
 	ImportCodes(t, s, "spring", CodeLines("AUDI", 6))
@@ -160,7 +161,7 @@ func testCodesAudited(t *testing.T, s *stock.Store) {
 		{"codes-are-stock", []string{`DELETE FROM codes` + ofCard + ` AND place = 4`}},
 		{"code-unsealed", []string{put(3, "sealed", []byte("0123456789012345678901234567890123456789"))}},
 		{"code-double", []string{put(5, "sealed", sealed)}},
-		{"code-double", []string{put(2, "sealed", row("sealed", 3)), put(3, "sealed", sealed), put(5, "sealed", sealed)}}, // no digest is right
+		{"code-double", []string{put(2, "sealed", row("sealed", 3)), put(3, "sealed", sealed), put(5, "sealed", sealed)}}, // both codes have a wrong digest
 	} {
 		ExecAll(t, s, c.statements)
 		require.Contains(t, rulesBrokenBy(t, s, "spring"), c.rule, c.statements)
@@ -171,8 +172,8 @@ func testCodesAudited(t *testing.T, s *stock.Store) {
 	require.Contains(t, rulesBrokenBy(t, s, "spring"), "codes-are-stock")
 }
 
-// testCodesWithoutConstraint: an audit reports that the schema does not refuse equal codes,
-// and two of them, whose digests are right.
+// testCodesWithoutConstraint: an audit reports that the schema does not exclude equal
+// codes, and also two equal codes whose digests are right.
 func testCodesWithoutConstraint(t *testing.T, s *stock.Store) {
 	CodedPool(t, s, "spring")
 	ImportCodes(t, s, "spring", CodeLines("ONCE", 6))
@@ -201,8 +202,8 @@ func testCodesWithoutConstraint(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "spring")
 }
 
-// testCodesPublished: the public log of a committed pool has the imported list and the
-// dropped codes. Both verifiers read the log, and its seal equals the one in the
+// testCodesPublished: the public log of a committed pool contains the imported list and
+// the dropped codes. Both verifiers read the log, and its seal equals the one in the
 // change.
 func testCodesPublished(t *testing.T, s *stock.Store) {
 	s.Unseal(Identities(t))

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// testColumns: the logs name all columns that the migrations create. A column that is
-// missing in one of the two is found.
+// testColumns: the logs in package engine name exactly the columns that the migrations
+// create.
 func testColumns(t *testing.T, s *stock.Store) {
 	checkColumns(t, s, engine.Awards())
 	checkColumns(t, s, engine.Moves())

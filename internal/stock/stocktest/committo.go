@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// CommitTo commits a paused pool to a given commitment and seed. The commitment may
-// name another pool's log: the results of versions do not depend on the log's name, and
-// all pools with this commitment give the same results.
+// CommitTo commits a paused pool to a given commitment and seed. The commitment may name
+// the log of another pool. Results do not depend on that name, so all pools with this
+// commitment give the same results.
 func CommitTo(tb testing.TB, s *stock.Store, poolID string, c *proof.Commitment, seed proof.Seed) error {
 	tb.Helper()
 	if err := Commit(tb, s, poolID, c.Epochs, c.EpochLength); err != nil {
@@ -28,7 +28,7 @@ func CommitTo(tb testing.TB, s *stock.Store, poolID string, c *proof.Commitment,
 	return Reseal(tb, s, poolID, seed)
 }
 
-// Reseal replaces the sealed seed of a pool.
+// Reseal replaces the seed of a pool by another, sealed one.
 func Reseal(tb testing.TB, s *stock.Store, poolID string, seed proof.Seed) error {
 	tb.Helper()
 	to, err := proof.ParseRecipients(Recipient)

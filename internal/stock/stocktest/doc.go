@@ -1,4 +1,4 @@
-// Package stocktest is the contract of the store as a suite of tests. Every
-// dialect is checked against it, on a real server; [Open] gives other packages'
-// tests a store of any dialect.
+// Package stocktest is the contract of the store as a suite of tests. Every dialect is
+// tested against it on a real server. [Open] gives the tests of other packages a store of
+// any dialect.
 package stocktest

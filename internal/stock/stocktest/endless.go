@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testEndless: wherever units are shown, those of an endless blank are marked. A prize
-// may have as many units without being endless.
+// testEndless: the units of an endless blank are marked in every answer that contains
+// them. A prize may have the same number of units without being endless.
 func testEndless(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	_, err := s.CreatePool(ctx, draw.Pool{ID: "p", Name: "P", Prizes: []draw.Prize{

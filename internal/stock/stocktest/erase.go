@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// planOf returns a plan of one user's draws. Repeated ids make one draw with several
+// planOf returns a plan of one user's draws. A repeated id makes one draw with several
 // awards.
 func planOf(user, poolID string, from, issued int64, drawIDs ...string) *urn.Plan {
 	p := Plan(poolID, from, "a", issued, drawIDs...)
@@ -26,8 +26,8 @@ func planOf(user, poolID string, from, issued int64, drawIDs ...string) *urn.Pla
 	return p
 }
 
-// leftOf returns an error that names what a history still reveals about a user, in the
-// entries before the change that erased the user or in that change.
+// leftOf returns an error that names what a history still reveals about an erased user.
+// It checks the entries up to and including the change that erased the user.
 func leftOf(entries []draw.Entry, user string) error {
 	changes := 0
 	for i := len(entries) - 1; i >= 0; i-- {
@@ -67,7 +67,7 @@ func testErase(t *testing.T, s *stock.Store) {
 	after, err := s.Awards(ctx, "p", 0, 100)
 	require.NoError(t, err)
 	for i := range before {
-		if before[i].UserID == user { // exactly this user: the other one is spelt differently
+		if before[i].UserID == user { // the other user's name differs only in spelling
 			require.Equal(t, pseudonym, after[i].UserID)
 			after[i].UserID = user
 		}
@@ -105,8 +105,8 @@ func testErase(t *testing.T, s *stock.Store) {
 	require.Equal(t, []string{"p", "q"}, ids)
 }
 
-// testEraseWhileDrawing: all wins before the change are erased, including those that
-// are made while the awards are searched.
+// testEraseWhileDrawing: all awards before the change are erased, including awards that
+// are made while the search runs.
 func testEraseWhileDrawing(t *testing.T, s *stock.Store) {
 	const user = "Ann-of-the-tests"
 	Pool(t, s, "p", 3000)
@@ -119,10 +119,10 @@ func testEraseWhileDrawing(t *testing.T, s *stock.Store) {
 			u := urn.NewUrn("p")
 			tx, err := s.Read(t.Context(), u, stock.TxOptions{Lock: true})
 			if err != nil {
-				continue // it met the change
+				continue // the read came at the same time as the change
 			}
 			ask := &urn.Ask{Request: draw.Request{PoolID: "p", UserID: user, DrawID: fmt.Sprint("d", n), Count: 1}}
-			_ = tx.Write(t.Context(), u.Plan([]*urn.Ask{ask}, s.Now())) // or the write did
+			_ = tx.Write(t.Context(), u.Plan([]*urn.Ask{ask}, s.Now())) // the write may come at the same time, too
 			tx.Rollback()
 		}
 		drawn <- n

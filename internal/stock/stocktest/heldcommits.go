@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// HeldCommits holds commits of a PostgreSQL database for a test: those of transactions
-// that insert into one table.
+// HeldCommits holds back, for a test, the commits of PostgreSQL transactions that insert
+// into one table.
 type HeldCommits struct {
 	t      testing.TB
 	beside *sql.DB
@@ -18,8 +18,9 @@ type HeldCommits struct {
 
 const heldCommitsMax = time.Minute
 
-// HoldCommits holds the commits of transactions that insert into a table, by a deferred
-// trigger that waits for a lock, until Release. url leads to the database itself.
+// HoldCommits holds back the commits of transactions that insert into a table, until
+// Release. It uses a deferred trigger that waits for a lock. url must lead to the
+// database without a proxy.
 func HoldCommits(t testing.TB, url, table string) *HeldCommits {
 	t.Helper()
 	beside, err := sql.Open("pgx", url)
@@ -46,7 +47,7 @@ func (h *HeldCommits) exec(statement string) {
 	require.NoError(h.t, err)
 }
 
-// Await waits until a query that counts has the given result.
+// Await waits until a counting query returns want.
 func (h *HeldCommits) Await(want int, query string, args ...any) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool {
@@ -56,13 +57,13 @@ func (h *HeldCommits) Await(want int, query string, args ...any) {
 	}, heldCommitsMax, time.Millisecond, query)
 }
 
-// AwaitHeld waits until a commit is held.
+// AwaitHeld waits until a commit is held back.
 func (h *HeldCommits) AwaitHeld() {
 	h.t.Helper()
 	h.Await(1, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`)
 }
 
-// Release releases the held commits; later commits are not held.
+// Release completes the held commits. Later commits are not held back.
 func (h *HeldCommits) Release() {
 	h.t.Helper()
 	h.exec(`SELECT pg_advisory_unlock(4711)`)

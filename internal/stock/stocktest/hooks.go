@@ -23,7 +23,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// Received is an event that a receiver got.
+// Received is an event that a Receiver has received.
 type Received struct {
 	ID, Type, Prize, Draw, User, Reference string
 	Version, Step, Award, Returned         int64
@@ -31,7 +31,7 @@ type Received struct {
 	ClaimUntil                             *time.Time `json:"claim_until"`
 }
 
-// Receiver is a receiver of messages, which verifies them.
+// Receiver receives the messages of hooks, and verifies them.
 type Receiver struct {
 	URL string
 
@@ -82,15 +82,15 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	w.WriteHeader(r.answer)
 }
 
-// Set makes the receiver answer with a status, and verify by secrets.
+// Set makes the receiver answer with a status, and verify messages by the given secrets.
 func (r *Receiver) Set(status int, secrets ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer, r.secrets = status, secrets
 }
 
-// Of returns the events of a pool, including repeated ones, the ids of all messages,
-// and the faults in the messages.
+// Of returns the events of a pool, including repeated ones, the ids of all messages, and
+// the faults that it found in messages.
 func (r *Receiver) Of(pool string) (events []Received, messages, bad []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +103,7 @@ type noObserver struct{}
 func (noObserver) Attempted(string, *hook.Answer) {}
 
 // StartRelay runs a relay of a store until stop is called. feed is the store, or a broken
-// double of it.
+// double of the store.
 func StartRelay(tb testing.TB, s *stock.Store, feed hook.Feed) (stop func()) {
 	tb.Helper()
 	dialer := hook.NewDialer([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
@@ -121,7 +121,7 @@ func StartRelay(tb testing.TB, s *stock.Store, feed hook.Feed) (stop func()) {
 	return func() { cancel(); ended.Wait() }
 }
 
-// createHook creates a hook of some types, nil for the usual ones.
+// createHook creates a hook for events of some types; nil means the usual types.
 func createHook(tb testing.TB, s *stock.Store, url string, fromStart bool, types ...hook.Type) hook.Hook {
 	tb.Helper()
 	made, err := s.CreateHook(tb.Context(), hook.Create{URL: url, Filter: hook.Filter{Types: types}, FromStart: fromStart})
@@ -129,7 +129,7 @@ func createHook(tb testing.TB, s *stock.Store, url string, fromStart bool, types
 	return made
 }
 
-// take draws n units of prize a.
+// take draws one unit of prize a for each name.
 func take(tb testing.TB, s *stock.Store, poolID string, names ...string) {
 	tb.Helper()
 	p, err := s.Pool(tb.Context(), poolID)
@@ -146,8 +146,8 @@ func typesOf(events []Received) (types []string) {
 
 const received = 20 * time.Second
 
-// JudgeSending reports which events of three awards are missing. Their receiver fails
-// at first.
+// JudgeSending reports which events of three awards do not arrive at a receiver that
+// fails at first.
 func JudgeSending(t *testing.T, s *stock.Store, feed hook.Feed) (faults []string) {
 	t.Helper()
 	UseSealKeys(t, s, "k1")
@@ -159,7 +159,7 @@ func JudgeSending(t *testing.T, s *stock.Store, feed hook.Feed) (faults []string
 	stop := StartRelay(t, s, feed)
 	defer func() { stop() }()
 	require.Eventually(t, func() bool { _, messages, _ := r.Of("spring"); return len(messages) > 0 }, received, 10*time.Millisecond)
-	time.Sleep(100 * time.Millisecond) // until the failure is stored
+	time.Sleep(100 * time.Millisecond) // until the database has the failure
 	r.Set(http.StatusOK)
 	r.Clear()
 	require.NoError(t, s.RetryHook(t.Context(), made.ID))
@@ -173,14 +173,15 @@ func JudgeSending(t *testing.T, s *stock.Store, feed hook.Feed) (faults []string
 	return []string{"not all events arrived"}
 }
 
-// Clear drops the received messages.
+// Clear forgets the received messages.
 func (r *Receiver) Clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events, r.messages = map[string][]Received{}, nil
 }
 
-// JudgeForks reports whether a history that changed before a cursor was passed over.
+// JudgeForks reports a fault if a relay continues although the history before its cursor
+// has changed.
 func JudgeForks(t *testing.T, s *stock.Store, feed hook.Feed) (faults []string) {
 	t.Helper()
 	UseSealKeys(t, s, "k1")
@@ -271,7 +272,7 @@ func emptyPool(tb testing.TB, s *stock.Store) string {
 }
 
 // testHooksSend: every event of the history arrives in order, while the receiver fails,
-// and after another relay has quit on.
+// and after one relay has stopped and another continues.
 func testHooksSend(t *testing.T, s *stock.Store) {
 	UseSealKeys(t, s, "k1")
 	r := NewReceiver(t)
@@ -315,7 +316,7 @@ func testHooksSend(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "spring")
 }
 
-// firsts returns the events of a pool without doubles.
+// firsts returns the events of a pool without repeated ones.
 func firsts(r *Receiver, pool string) (events []Received) {
 	all, _, _ := r.Of(pool)
 	for _, e := range all {
@@ -326,7 +327,7 @@ func firsts(r *Receiver, pool string) (events []Received) {
 	return events
 }
 
-// testHooksFork: a history that has changed before a cursor is not passed over.
+// testHooksFork: a relay does not continue if the history before its cursor has changed.
 func testHooksFork(t *testing.T, s *stock.Store) {
 	UseSealKeys(t, s, "k1")
 	r := NewReceiver(t)
@@ -361,8 +362,8 @@ func testHooksFork(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testHooksEnd: a receiver that answers 410 turns its hook off, a stuck message is
-// skipped, and neither delays another hook.
+// testHooksEnd: an answer of 410 turns the hook off, a stuck message can be skipped, and
+// neither delays another hook.
 func testHooksEnd(t *testing.T, s *stock.Store) {
 	UseSealKeys(t, s, "k1")
 	quit, stuck, good := NewReceiver(t), NewReceiver(t), NewReceiver(t)

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// JudgeSteps reports what is wrong with the events of two awards that are claimed: which are
-// missing, and which steps come before their awards.
+// JudgeSteps reports what is wrong with the events of two claimed awards: which events
+// are missing, and which steps come before their awards.
 func JudgeSteps(t *testing.T, s *stock.Store, feed hook.Feed) (faults []string) {
 	t.Helper()
 	UseSealKeys(t, s, "k1")
@@ -46,9 +46,9 @@ func JudgeSteps(t *testing.T, s *stock.Store, feed hook.Feed) (faults []string) 
 	return faults
 }
 
-// testHooksSteps: the events of steps arrive in their order, after their awards,
-// whichever other events a hook requests. A hook that starts "from now" begins at the
-// heads of both logs.
+// testHooksSteps: the events of steps arrive in order, after their awards, also if a hook
+// requests only some types of events. A hook that starts "from now" begins at the heads
+// of both logs.
 func testHooksSteps(t *testing.T, s *stock.Store) {
 	require.Empty(t, JudgeSteps(t, s, s))
 	awards := claimedPool(t, s, "q", `{"claims":{"within":"1h","prizes":["gold"]}}`, 2)
@@ -115,7 +115,7 @@ func replayed(t *testing.T, s *stock.Store, id string, r *Receiver) {
 	require.Equal(t, first[1:], firsts(r, "q"))
 }
 
-// stepsOf returns the events of steps.
+// stepsOf returns those events that are steps.
 func stepsOf(events []Received) (steps []Received) {
 	for _, e := range events {
 		if e.Step > 0 {
@@ -125,7 +125,8 @@ func stepsOf(events []Received) (steps []Received) {
 	return steps
 }
 
-// testHooksStepsFork: steps that have changed before a cursor are not passed over.
+// testHooksStepsFork: a relay does not continue if the steps before its cursor have
+// changed.
 func testHooksStepsFork(t *testing.T, s *stock.Store) {
 	UseSealKeys(t, s, "k1")
 	r := NewReceiver(t)

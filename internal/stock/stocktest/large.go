@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// Large is a pool that is filled by SQL, which keeps every rule of the audit: a million
-// draws over HTTP take minutes.
+// Large is a pool that is filled by SQL and keeps every rule of the audit. A million
+// draws over HTTP would take minutes.
 type Large struct {
-	// Pool has the prizes prize-0 to prize-(Prizes-1) of the value 1.00, with rules that
-	// count draws and have a budget, and no awards. Nobody may draw meanwhile.
+	// Pool has the prizes prize-0 to prize-(Prizes-1), each of the value 1.00. Its rules
+	// count draws and have a budget. It has no awards, and nobody may draw from it
+	// meanwhile.
 	Pool           string
 	Prizes, Awards int
-	// Users have as many awards each. Of the first Stepped awards, every other one is
-	// claimed, the rest is fulfilled.
+	// Users is the number of users, who get the same number of awards each. Of the first
+	// Stepped awards, half are claimed and half are fulfilled.
 	Users, Stepped int
-	// Days is the number of days of the statement, each with a line of every prize.
+	// Days is the number of days in the statement. Each day has a line for every prize.
 	Days int
 }
 
@@ -41,7 +42,7 @@ func (l Large) Fill(ctx context.Context, db *sql.DB) error {
 	return tx.Commit()
 }
 
-// statements are SQL of SQLite and PostgreSQL. Awards follow a version.
+// statements returns SQL for SQLite and PostgreSQL. The awards come after a version.
 func (l Large) statements(version int64, now time.Time) []string {
 	const numbers = `WITH RECURSIVE numbers (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM numbers WHERE i < :last) `
 	fill := strings.NewReplacer(":pool", l.Pool, ":version", fmt.Sprint(version), ":prizes", fmt.Sprint(l.Prizes), ":users", fmt.Sprint(l.Users),

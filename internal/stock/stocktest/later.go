@@ -9,18 +9,18 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// laterMember is a member of rules that no release knows yet.
+// laterMember is a member of rules that no release knows.
 const laterMember = `"cooldown":"1m",`
 
-// LaterRules turns the rules of a pool, which must name a fallback, into those of a
-// later release.
+// LaterRules changes the rules of a pool, which must name a fallback, as if a later
+// release had written them.
 func LaterRules(t *testing.T, s *stock.Store, pool string) {
 	t.Helper()
 	ExecAll(t, s, []string{`UPDATE changes SET body = REPLACE(body, '"fallback"', '` + laterMember + `"fallback"') WHERE what = 'rules' AND pool_id = '` + pool + `'`})
 }
 
-// LaterItems turns the open items of a pool's agenda that plan rules, which must name
-// a fallback, into those of a later release.
+// LaterItems changes the open items of a pool that plan rules, as if a later release had
+// written them. The rules must name a fallback.
 func LaterItems(t *testing.T, s *stock.Store, pool string) {
 	t.Helper()
 	ExecAll(t, s, []string{`UPDATE agenda SET body = REPLACE(body, '"fallback"', '` + laterMember + `"fallback"') WHERE what = 'rules' AND done = 0 AND pool_id = '` + pool + `'`})
@@ -32,8 +32,8 @@ func ReadableItems(t *testing.T, s *stock.Store, pool string) {
 	ExecAll(t, s, []string{`UPDATE agenda SET body = REPLACE(body, '` + laterMember + `', '') WHERE done = 0 AND pool_id = '` + pool + `'`})
 }
 
-// AgeItems makes the open items of a pool's agenda that are due since a moment older by
-// a time. All awards must be older than that.
+// AgeItems moves the open items of a pool's agenda, which are due at the same time, into
+// the past by a time. All awards must be older than the items are then.
 func AgeItems(t *testing.T, s *stock.Store, pool string, by time.Duration) {
 	t.Helper()
 	items, err := s.Agenda(t.Context(), pool, 0, 1000, true)

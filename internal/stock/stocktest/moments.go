@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testMomentsHidden tests which moments may be planned, the visible form of moments and
-// of random spreads, and their removal.
+// testMomentsHidden tests which moments may be planned, how moments and random spreads
+// are shown, and how they are removed.
 func testMomentsHidden(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -77,7 +77,8 @@ func testMomentsHidden(t *testing.T, s *stock.Store) {
 	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM hidden_items`))
 }
 
-// showsHidden checks the listing, and that no entry of the history contains an instant.
+// showsHidden checks the list of items, and that no entry of the history contains an
+// instant.
 func showsHidden(t *testing.T, s *stock.Store, noon time.Time, one, many, random, hourly draw.Planned) {
 	t.Helper()
 	items, err := s.Agenda(t.Context(), "p", 0, 100, true)
@@ -114,13 +115,13 @@ func refusesRemoval(t *testing.T, s *stock.Store, many draw.Planned) {
 	code(t, draw.CodeInvalidRequest, s.RemoveItem(t.Context(), "p", many.First+1, "cleo"))
 }
 
-// testMomentsTaken: the first attempt to draw after a moment's time carries the moment
-// out, and the first draw that may have it gets it, in every way of reading and
-// writing.
+// testMomentsTaken: the first attempt to draw after the time of a moment carries the
+// moment out. The first draw that may win it gets it. This holds for every way of reading
+// and writing.
 func testMomentsTaken(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of it is waiting
+			t.Parallel() // it waits most of the time
 			testMomentTaken(t, s, "pool-"+name, o)
 		})
 	}
@@ -181,7 +182,7 @@ func testMomentTaken(t *testing.T, s *stock.Store, id string, o stock.TxOptions)
 	lawful(t, s, id)
 }
 
-// lawful checks that a deep audit finds nothing.
+// lawful requires that a deep audit finds nothing.
 func lawful(t *testing.T, s *stock.Store, id string) {
 	t.Helper()
 	deep, err := s.AuditDeep(t.Context(), id)
@@ -189,7 +190,7 @@ func lawful(t *testing.T, s *stock.Store, id string) {
 	require.Empty(t, deep.Violations)
 }
 
-// testMomentsAudit: each way in which rows of moments may disagree with the log is found.
+// testMomentsAudit: the audit finds each way in which rows of moments contradict the log.
 func testMomentsAudit(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none","win":"1/1000000000"}`)
@@ -213,7 +214,8 @@ func testMomentsAudit(t *testing.T, s *stock.Store) {
 		require.Equal(t, rule, deep.Violations[0].Rule)
 		kept.PutBack(t, s)
 	}
-	// A draw that another instance makes from its own queue takes no moment.
+	// Another instance, which does not see the moment as pending, draws without taking
+	// it.
 	ExecAll(t, s, []string{`UPDATE agenda SET taken = 99 WHERE taken = 0`})
 	_, err = drawOne(t, s, urn.NewUrn("p"), stock.TxOptions{}, "ben", "d2")
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Moody passes messages to a receiver. Unless it is calm, it alternately fails, drops
+// Moody passes messages to a receiver. Unless IsCalm is set, it sometimes fails, drops
 // the connection after a message, or answers late.
 type Moody struct {
 	*Receiver
@@ -26,7 +26,7 @@ func (m *Moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case 1:
 		w.WriteHeader(http.StatusInternalServerError)
 		return
-	case 3: // the receiver has the message, and the relay no answer
+	case 3: // the receiver gets the message, but the relay gets no answer
 		m.Receiver.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
 	case 5:
@@ -35,9 +35,9 @@ func (m *Moody) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.Receiver.ServeHTTP(w, r)
 }
 
-// JudgeFirsts reports the faults in the events of a pool, whose awards have versions
-// and whose steps have numbers: a gap, a wrong order, a step before its award, and
-// repeated events with other ids.
+// JudgeFirsts reports the faults in the events of a pool whose awards have the given
+// versions and whose steps have the given numbers. Faults are a gap, a wrong order, a
+// step before its award, and repeated events with different ids.
 func JudgeFirsts(events []Received, versions, steps []int64) (faults []string) {
 	type place struct{ version, step int64 }
 	ids, awards := map[place]string{}, map[int64]bool{}

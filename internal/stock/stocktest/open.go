@@ -34,9 +34,9 @@ func URL(tb testing.TB, dialect string) string {
 	return ""
 }
 
-// Migrated returns the URL of a new database of the given dialect that is migrated. If
-// databases can be copied, one is migrated for the whole test process: a migration
-// costs more than many tests. Tests of migrations begin with [URL].
+// Migrated returns the URL of a new, migrated database of the given dialect. If databases
+// can be copied, one is migrated for the whole test process, because a migration takes
+// longer than many tests. Tests of migrations begin with [URL].
 func Migrated(tb testing.TB, dialect string) string {
 	tb.Helper()
 	switch dialect {
@@ -54,7 +54,7 @@ func Migrated(tb testing.TB, dialect string) string {
 	return url
 }
 
-// migratedFile returns the content of an SQLite file that was migrated.
+// migratedFile returns the content of a migrated SQLite file.
 func migratedFile() (string, error) {
 	folder, err := os.MkdirTemp("", "drawsvc-stocktest-")
 	if err != nil {
@@ -113,8 +113,8 @@ func Pool(tb testing.TB, s *stock.Store, id string, stocked ...int64) {
 	require.NoError(tb, err)
 }
 
-// Plan returns a plan of draws that each get one unit of one prize. It is made from
-// version from, after issued units of the prize were given.
+// Plan returns a plan of draws that each get one unit of the same prize. The plan is made
+// at version from, after issued units of the prize were given.
 func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...string) *urn.Plan {
 	p := &urn.Plan{PoolID: poolID, From: draw.Head{Version: from}, Raises: []urn.Raise{{PrizeID: prizeID, Issued: int64(len(drawIDs))}}}
 	for i, id := range drawIDs {
@@ -127,8 +127,8 @@ func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...st
 	return p
 }
 
-// On returns the plan as if it was made from an urn that was read: with the urn's mark,
-// at the plan's own version.
+// On makes a plan look as if it was made from an urn that was read: it sets the urn's
+// mark, and keeps the plan's own version.
 func On(urn *urn.Urn, p *urn.Plan) *urn.Plan {
 	p.From.Mark, p.From.Trail = urn.Mark, urn.Trail
 	p.To = p.From.Next(len(p.Awards))
@@ -141,7 +141,7 @@ func Write(tb testing.TB, s *stock.Store, o stock.TxOptions, p *urn.Plan) error 
 	return writeOn(tb, s, urn.NewUrn(p.PoolID), o, p)
 }
 
-// NoViolations audits the pool and fails the test with its violations.
+// NoViolations audits the pool, and fails the test if there are violations.
 func NoViolations(tb testing.TB, s *stock.Store, poolID string) draw.Audit {
 	tb.Helper()
 	a, err := s.Audit(tb.Context(), poolID)

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testPauses: draws get the message of the current pause, whatever was read of the pool
-// before, and never that of an earlier pause.
+// testPauses: a refused draw gets the message of the current pause, never that of an
+// earlier pause, whatever was read of the pool before.
 func testPauses(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	state := func(to draw.State, p *draw.Pause) int64 {
@@ -67,7 +67,7 @@ func testPauses(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err))
 }
 
-// refusedAs is the refusal of a draw from an urn that was read.
+// refusedAs returns the error with which an urn that was read refuses a draw.
 func refusedAs(t *testing.T, u *urn.Urn) *draw.Error {
 	t.Helper()
 	ask := &urn.Ask{Request: draw.Request{PoolID: u.PoolID, UserID: "u", DrawID: "new", Count: 1}}

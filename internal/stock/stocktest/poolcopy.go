@@ -13,8 +13,7 @@ import (
 )
 
 // testCopy: a copy has the prizes, the rules, the display texts and the agenda, shifted
-// by the given days. Hidden items are spread again. A copy that is refused leaves
-// nothing.
+// by the given days. Hidden items are spread again. A refused copy creates nothing.
 func testCopy(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none","win":"1/2","zone":"Europe/Berlin"}`)
@@ -27,7 +26,7 @@ func testCopy(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	berlin, err := rules.ParseZone("Europe/Berlin")
 	require.NoError(t, err)
-	noon := time.Date(s.Now().Year()+1, 3, 20, 12, 0, 0, 0, berlin) // its copy is in summer time
+	noon := time.Date(s.Now().Year()+1, 3, 20, 12, 0, 0, 0, berlin) // the copy is in summer time
 	PlanAll(t, s, "p", StateAt(noon, draw.StateOpen), StateAt(noon.AddDate(0, 0, 2), draw.StateClosed), draw.Item{At: noon, Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"none"}`)})
 	_, err = s.PlanItems(ctx, "p", []draw.Item{StockAt(noon, "gold", 3), MomentAt(noon.Add(time.Hour), "gold"), MomentAt(noon.Add(2*time.Hour), "gold")}, "salt", "ben")
 	require.NoError(t, err)
@@ -70,7 +69,7 @@ func testCopy(t *testing.T, s *stock.Store) {
 	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM agenda WHERE pool_id = 'r'`))
 }
 
-// copiedAgenda checks the agenda of the copy q, which begins at a time.
+// copiedAgenda checks the agenda of the copy q, whose first item is at a given time.
 func copiedAgenda(t *testing.T, s *stock.Store, planned []draw.Planned, later time.Time) {
 	t.Helper()
 	items, err := s.Agenda(t.Context(), "q", 0, 100, false)
@@ -88,7 +87,7 @@ func copiedAgenda(t *testing.T, s *stock.Store, planned []draw.Planned, later ti
 	}
 }
 
-// hiddenTimes returns the instants of the hidden items of a pool, as the database has them.
+// hiddenTimes returns the instants of the hidden items of a pool from the database.
 func hiddenTimes(t *testing.T, s *stock.Store, pool string) (all []time.Time) {
 	t.Helper()
 	rows, err := s.LockDB().QueryContext(t.Context(), `SELECT a.at FROM agenda a JOIN hidden_items h ON h.pool_id = a.pool_id AND a.item BETWEEN h.first_item AND h.last_item WHERE a.pool_id = '`+pool+`'`)
@@ -111,8 +110,8 @@ func shifted(all []time.Time, by time.Duration) (later []time.Time) {
 	return later
 }
 
-// testCopyOfRun: the agenda of the copy repeats what the agenda has done to the stock
-// and the rules. A copy without days has the current stock and rules.
+// testCopyOfRun: the agenda of the copy repeats the changes that the agenda has made to
+// the stock and the rules. A copy without days has the current stock and rules.
 func testCopyOfRun(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -158,8 +157,8 @@ func testCopyOfRun(t *testing.T, s *stock.Store) {
 	require.ErrorContains(t, err, "between the opening and the close of the agenda")
 }
 
-// testCopyOfReturns: a unit that returned after an award is one unit, whether it expired or
-// was voided. Two steps of the expiry name one move.
+// testCopyOfReturns: a unit that returned after an award counts once, whether the award
+// expired or was voided. Two steps of the expiry name the same move.
 func testCopyOfReturns(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	awards := claimedPool(t, s, "p", `{"claims":{"within":"1s"}}`, 3)
@@ -189,7 +188,7 @@ func testCopyOfReturns(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testCopyOfFailed: rules that an item could not put in force have changed nothing.
+// testCopyOfFailed: an item that could not put its rules in force has changed nothing.
 func testCopyOfFailed(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	_, err := s.CreatePool(ctx, draw.Pool{ID: "p", Name: "P", Prizes: campaign(t, s, "other", `{"fallback":"none"}`).Prizes}, "anna")
@@ -207,7 +206,7 @@ func testCopyOfFailed(t *testing.T, s *stock.Store) {
 	const own = `{"win":"1/2","fallback":"none"}`
 	_, err = s.SetRules(ctx, "p", rulesOf(t, own), nil, "anna")
 	require.NoError(t, err)
-	ExecAll(t, s, []string{`UPDATE agenda SET body = '{"rules":{"fallback":"none"}}' WHERE pool_id = 'p'`}) // which can be planned again
+	ExecAll(t, s, []string{`UPDATE agenda SET body = '{"rules":{"fallback":"none"}}' WHERE pool_id = 'p'`}) // these rules can be planned again
 	_, _, err = s.CopyPool(ctx, "p", draw.PoolCopy{ID: "q", Name: "Q", Days: new(1)}, "anna")
 	require.NoError(t, err)
 	ruling, err := s.Rules(ctx, "q", 0)
@@ -216,8 +215,8 @@ func testCopyOfFailed(t *testing.T, s *stock.Store) {
 	require.Equal(t, own, ruling.Rules.Document())
 }
 
-// testCopyOfWithdrawn: a copy is refused if a prize would begin below zero. It does not
-// ignore manual withdrawals.
+// testCopyOfWithdrawn: a copy is refused if a prize would begin with a stock below zero,
+// because manual withdrawals are copied too.
 func testCopyOfWithdrawn(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
@@ -241,13 +240,14 @@ func testCopyOfWithdrawn(t *testing.T, s *stock.Store) {
 	require.EqualValues(t, 7, now.Prizes[0].Stocked)
 }
 
-// testCopyZone: the time of day is that of the rules in force, also if the agenda put them in
-// force, or else of the first rules that name a zone.
+// testCopyZone: the time of day is that in the zone of the rules in force, also if the
+// agenda put them in force. Without such a zone, it is that of the first rules that name
+// one.
 func testCopyZone(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	berlin, err := rules.ParseZone("Europe/Berlin")
 	require.NoError(t, err)
-	noon := time.Date(s.Now().Year()+1, 3, 20, 12, 0, 0, 0, berlin) // its copy is in summer time
+	noon := time.Date(s.Now().Year()+1, 3, 20, 12, 0, 0, 0, berlin) // the copy is in summer time
 	inBerlin := rulesOf(t, `{"fallback":"none","zone":"Europe/Berlin"}`)
 	opensAtNoon := func(from string) {
 		t.Helper()
@@ -276,7 +276,7 @@ func testCopyZone(t *testing.T, s *stock.Store) {
 	opensAtNoon("planned")
 
 	campaign(t, s, "gap", `{"fallback":"none","zone":"Europe/Berlin"}`)
-	night := time.Date(2099, 3, 28, 1, 30, 0, 0, berlin) // the next night has no 2:30
+	night := time.Date(2099, 3, 28, 1, 30, 0, 0, berlin) // the following night has no 2:30
 	PlanAll(t, s, "gap", StateAt(night, draw.StatePaused), StateAt(night.Add(time.Hour), draw.StateOpen), StateAt(night.Add(2*time.Hour), draw.StatePaused))
 	_, _, err = s.CopyPool(ctx, "gap", draw.PoolCopy{ID: "gap2", Name: "Copy", Days: new(1)}, "anna")
 	code(t, draw.CodeInvalidRequest, err)

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testPoolSearch: pools are found by words of their names and ids, in any case and with or
-// without accents, and by state, page by page; each comes with its own prizes.
+// testPoolSearch: pools are found by state and by words of their names and ids, in any
+// case, with or without accents, page by page. Each comes with its own prizes.
 func testPoolSearch(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	for i, name := range []string{"Frühling in Gießen", "Herbst", "FRÜHLINGS Fest 100%", "Şölen_fest", "Noël"} {

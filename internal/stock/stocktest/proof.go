@@ -20,7 +20,7 @@ const (
 	Identity = "AGE-SECRET-KEY-10FKJMCR5CH5WSAL52UM9CFJDRZ33ZS62580P9TEPAQ8GJTTY653SQSX4PP"
 )
 
-// Identities unseal secrets that are sealed to Recipient.
+// Identities returns identities that unseal secrets which are sealed to Recipient.
 func Identities(tb testing.TB) *proof.Identities {
 	tb.Helper()
 	by, err := proof.ParseIdentities(Identity)

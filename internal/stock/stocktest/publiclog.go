@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// longLog creates a pool of one prize with many awards, in draws of seven, so that the
-// parts in which a log is read end within draws. It returns the pool's version.
+// longLog creates a pool of one prize with many awards, in draws of seven. So a part of
+// the log that is read ends within a draw. It returns the pool's version.
 func longLog(t *testing.T, s *stock.Store, id string, batches int) int64 {
 	t.Helper()
 	const draws, units = 300, 7
@@ -53,8 +53,9 @@ func testLongLog(t *testing.T, s *stock.Store) {
 	set(draw.StateOpen)
 	issued, before := version-2, version+3
 	version = before
-	// A signer that holds the row admits two draws, one before and one after. On a busy
-	// machine a correct signer may admit no more either; then the test repeats.
+	// A signer that holds the row the whole time admits only two draws, one before and
+	// one after. On a busy machine a correct signer may admit no more, so the test then
+	// repeats.
 	during := int64(0)
 	for tries := 0; during <= 3 && tries < 20; tries++ {
 		signed := make(chan error, 1)
@@ -79,8 +80,8 @@ func testLongLog(t *testing.T, s *stock.Store) {
 	require.Equal(t, version-before, r.Recomputed)
 }
 
-// writeBehind writes as the modes do: it retries if the session that holds the pool's
-// row, here the signer, keeps it for longer than a statement waits.
+// writeBehind writes as the modes do. It retries if another session, here the signer,
+// holds the pool's row for longer than a statement waits.
 func writeBehind(t *testing.T, s *stock.Store, p *urn.Plan) {
 	t.Helper()
 	err := Write(t, s, stock.TxOptions{Lock: true}, p)
@@ -90,7 +91,7 @@ func writeBehind(t *testing.T, s *stock.Store, p *urn.Plan) {
 	require.NoError(t, err)
 }
 
-// triesMax is more tries, of LockWaitDefault each, than any holder of a row needs.
+// triesMax is a number of tries that takes longer than any holder of a row needs it.
 const triesMax = 60
 
 func isLockWait(err error) bool {
@@ -99,7 +100,7 @@ func isLockWait(err error) bool {
 }
 
 // testCommitBehindAgenda: items that become due when a pool is committed are in the log
-// that the commitment binds, although the log was read before.
+// to which the pool is committed, although that log was read before.
 func testCommitBehindAgenda(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))

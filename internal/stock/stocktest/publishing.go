@@ -58,7 +58,7 @@ func livedPool(t *testing.T, s *stock.Store) {
 	}
 }
 
-// ofMany gives the awards of each name their ordinals.
+// ofMany sets the ordinals of awards that belong to the same draw.
 func ofMany(p *urn.Plan) *urn.Plan {
 	ordinals := map[string]int{}
 	for i := range p.Awards {
@@ -68,8 +68,8 @@ func ofMany(p *urn.Plan) *urn.Plan {
 	return p
 }
 
-// testPublishing: the lines from any version on are those of the whole log, in pages of
-// whole draws; checkpoints are stored once.
+// testPublishing: the lines from any version on are those of the whole log, in pages that
+// contain complete draws. Checkpoints are stored once.
 func testPublishing(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	livedPool(t, s)
@@ -124,8 +124,8 @@ func text(lines []proof.Numbered) string {
 	return b.String()
 }
 
-// testKeep: a checkpoint is stored once, gains signatures, and none with another root
-// replaces it.
+// testKeep: a checkpoint is stored once and can get more signatures. A checkpoint with
+// another root does not replace it.
 func testKeep(t *testing.T, s *stock.Store, p *stock.Publishing, tree proof.Tree) {
 	ctx := t.Context()
 	size := tree.Size() + 5

@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// signedPool creates a committed pool of many draws, most of three units, that was
-// stocked and given rules in between. It has no checkpoint.
+// signedPool creates a committed pool with many draws, most of them of three units. Moves
+// and changes of rules come between the draws. It has no checkpoint.
 func signedPool(t *testing.T, s *stock.Store, draws int) (version int64) {
 	t.Helper()
 	s.Unseal(Identities(t))
@@ -58,7 +58,7 @@ func setState(t *testing.T, s *stock.Store, pool string, state draw.State) {
 	require.NoError(t, err)
 }
 
-// holds reports whether a draw's receipt is proven to be in the log.
+// holds reports whether a draw's receipt can be proven to be in the log.
 func holds(t *testing.T, s *stock.Store, drawID string) (proven bool) {
 	t.Helper()
 	r, included, err := s.DrawReceipt(t.Context(), "p", drawID)
@@ -79,8 +79,8 @@ func holds(t *testing.T, s *stock.Store, drawID string) (proven bool) {
 }
 
 // testReceiptsProven: a receipt is proven as soon as a checkpoint covers it, also in a
-// log of many tiles. Hashes of another history are read again; rows that differ from
-// the signed log give no proof.
+// log of many tiles. Hashes of another history are read again. Rows that differ from the
+// signed log give no proof.
 func testReceiptsProven(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	const draws = 700
@@ -97,7 +97,7 @@ func testReceiptsProven(t *testing.T, s *stock.Store) {
 	require.NoError(t, s.Checkpoint(ctx, "p"))
 	require.True(t, holds(t, s, "late"))
 
-	// Another history: an award of another user, and its own checkpoints.
+	// Another history has an award of another user, and its own checkpoints.
 	ExecAll(t, s, []string{`UPDATE awards SET user_id = 'bob' WHERE draw_id = 'd7'`, `DELETE FROM checkpoints`})
 	require.False(t, holds(t, s, "d300"))
 	require.NoError(t, s.Checkpoint(ctx, "p"))
@@ -121,9 +121,9 @@ func testReceiptsProven(t *testing.T, s *stock.Store) {
 	code(t, draw.CodeInvalidRequest, err)
 }
 
-// testEraseCommitted: a committed pool's log does not change, byte for byte, when users
-// are erased, before and after its commitment. A user whose draws limits have counted
-// can be erased once nobody can draw any more.
+// testEraseCommitted: if users of a committed pool are erased, before or after its
+// commitment, its log stays the same, byte for byte. A user whose draws were counted by
+// limits can be erased when nobody can draw any more.
 func testEraseCommitted(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	pseudonym := stock.Pseudonym([]byte("key"), "p", "ann")
@@ -194,8 +194,8 @@ func testEraseCommitted(t *testing.T, s *stock.Store) {
 	require.ErrorIs(t, err, stock.ErrForked)
 }
 
-// testEraseSalts: once the secret of a pool's tags is destroyed, its log is refused (no
-// different log is written), and users are erased as in other pools.
+// testEraseSalts: after the secret of a pool's tags is destroyed, its log is refused
+// instead of written differently, and users are erased as in other pools.
 func testEraseSalts(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -249,9 +249,9 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	code(t, draw.CodeNotFound, s.EraseSalts(ctx, "secret", files, "cleo"))
 }
 
-// saltsAreErased requires that neither the log nor a receipt of a pool can be written
-// any more, and that its users are erased by pseudonyms, as in a pool whose numbers are
-// secret.
+// saltsAreErased requires that neither the log nor a receipt of a pool can be written any
+// more. It also requires that its users are erased by pseudonyms, as in a pool whose
+// numbers are secret.
 func saltsAreErased(t *testing.T, s *stock.Store, pool, user, drawID string) {
 	t.Helper()
 	ctx := t.Context()

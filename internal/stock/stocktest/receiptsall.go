@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testReceiptsForAll: a pool that gives receipts makes no draws while receipts cannot
-// be signed. The change that committed the pool records that it gives receipts.
+// testReceiptsForAll: a pool that gives receipts refuses draws while receipts cannot be
+// signed. The change that committed the pool records that it gives receipts.
 func testReceiptsForAll(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -42,7 +42,7 @@ func testReceiptsForAll(t *testing.T, s *stock.Store) {
 	}
 	require.Equal(t, 1, said)
 
-	// This is the case of an escrow's identity, which unseals only the seed.
+	// An identity of the escrow, which unseals only the seed, has the same effect.
 	for _, pool := range []string{"silent", "signing"} {
 		Pool(t, s, pool, 10)
 		setState(t, s, pool, draw.StatePaused)
@@ -66,7 +66,7 @@ func testReceiptsForAll(t *testing.T, s *stock.Store) {
 }
 
 // testReceiptsOfRestored: a restore reverts a commitment, and the pool is committed
-// again. Draws from the earlier cached copy are signed with the new key.
+// again. Draws that are planned from the earlier cached copy are signed with the new key.
 func testReceiptsOfRestored(t *testing.T, s *stock.Store) {
 	s.Unseal(Identities(t))
 	Pool(t, s, "p", 10)
@@ -103,7 +103,7 @@ func testReceiptsOfRestored(t *testing.T, s *stock.Store) {
 			before.PutBack(t, s)
 			continue
 		}
-		// The broken double caches signers by the pool's name.
+		// The broken double caches signers only by the name of the pool.
 		wrong, err := lost.Sign([][]draw.Award{made.Awards}, made.Rules)
 		require.NoError(t, err)
 		require.Error(t, opens(wrong[0].AppendTo(nil)))

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testRefused: if the log holds a draw that a plan refuses, the write answers the draw
+// testRefused: if a plan refuses a draw that the log holds, the write answers that draw
 // from the log, with or without awards in the plan.
 func testRefused(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// Kept is the state of one pool's rows, like a backup.
+// Kept holds the rows of one pool, like a backup.
 type Kept struct {
 	pool   string
 	tables map[string][][]any
@@ -53,7 +53,7 @@ func scanAll(t *testing.T, found *sql.Rows) (names []string, all [][]any) {
 	return names, all
 }
 
-// PutBack is a restore by SQL: the pool's rows are as they were kept.
+// PutBack restores the pool's rows, by SQL, to the state in which they were kept.
 func (k Kept) PutBack(t *testing.T, s *stock.Store) {
 	t.Helper()
 	tx, err := s.LockDB().BeginTx(t.Context(), nil)

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// rulesOf parses a document that a test has written.
+// rulesOf parses a document that a test contains.
 func rulesOf(t *testing.T, document string) *draw.Rules {
 	t.Helper()
 	rules, err := rules.Parse([]byte(document))
@@ -21,7 +21,7 @@ func rulesOf(t *testing.T, document string) *draw.Rules {
 	return rules
 }
 
-// campaign creates a pool of gold and an endless blank, under rules.
+// campaign creates a pool with gold and an endless blank, and sets its rules.
 func campaign(t *testing.T, s *stock.Store, id, rules string) draw.Pool {
 	t.Helper()
 	p, err := s.CreatePool(t.Context(), draw.Pool{ID: id, Name: id, Rules: rulesOf(t, rules), Prizes: []draw.Prize{
@@ -32,8 +32,8 @@ func campaign(t *testing.T, s *stock.Store, id, rules string) draw.Pool {
 	return p
 }
 
-// drawOne draws for a user as a mode does: it reads the pool and the user's
-// turns, plans, and writes.
+// drawOne draws for a user as a mode does: it reads the pool and the user's turns, plans,
+// and writes.
 func drawOne(t *testing.T, s *stock.Store, urn *urn.Urn, o stock.TxOptions, user, id string) (draw.Draw, error) {
 	t.Helper()
 	return drawAs(t, s, urn, o, draw.Request{PoolID: urn.PoolID, UserID: user, DrawID: id, Named: true, Count: 1})
@@ -62,8 +62,8 @@ func drawAs(t *testing.T, s *stock.Store, u *urn.Urn, o stock.TxOptions, r draw.
 	return plan.Answer(0)
 }
 
-// testRules: rules are changes of the pool; setting the same rules twice changes
-// nothing, and a request that names rules other than the current ones is rejected.
+// testRules: rules are changes of the pool. Setting the same rules again changes nothing,
+// and a request that names other rules as the current ones is rejected.
 func testRules(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	p := campaign(t, s, "p", `{"fallback":"none","win":"1/2"}`)
@@ -107,8 +107,8 @@ func testRules(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "p")
 }
 
-// testTurns: the turns that rules count are written with the award and read by the next
-// plan, and the audit reports a changed row.
+// testTurns: the turns that rules count are written with the award, and the next plan
+// reads them. The audit reports a changed row.
 func testTurns(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
@@ -140,12 +140,12 @@ func testTurns(t *testing.T, s *stock.Store) {
 	}
 	for _, plant := range [][2]string{
 		{"turn-gap", `UPDATE turns SET seq = 7 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`},
-		{"turn-gap", `UPDATE turns SET version = version - 1 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`}, // two turns of one award
+		{"turn-gap", `UPDATE turns SET version = version - 1 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`}, // two turns of the same award
 		{"turn-missing", `DELETE FROM turns WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`},
 		{"turn-stray", `UPDATE turns SET version = 1 WHERE user_id = 'u2' AND what = 'draw'`},
 		{"turn-stray", `UPDATE turns SET run = 1 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`},
 		{"turn-stray", `UPDATE turns SET run = 2 WHERE user_id = 'u1' AND what = 'miss' AND seq = 2`},
-		{"turn-stray", `UPDATE turns SET run = 1 WHERE user_id = 'u1' AND what = 'miss' AND seq = 1`}, // that award was a win
+		{"turn-stray", `UPDATE turns SET run = 1 WHERE user_id = 'u1' AND what = 'miss' AND seq = 1`}, // this award was a win
 		{"state-is-changes", `UPDATE pools SET state = 'paused' WHERE id = 'pool-locked'`},
 		{"rules-unknown", `UPDATE pools SET rules = 0 WHERE id = 'pool-locked'`},
 		{"rules-unknown", `UPDATE pools SET rules = rules + 1 WHERE id = 'pool-locked'`},
@@ -164,8 +164,8 @@ func testTurns(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testTurnTaken: the schema refuses a turn of a user that already exists, from a plan
-// that has not read it.
+// testTurnTaken: a plan that has not read a user's last turn would write that turn again,
+// and the schema refuses it.
 func testTurnTaken(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
@@ -184,8 +184,8 @@ func testTurnTaken(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testSpent: the spent amount continues to count under new rules with the same windows,
-// and is added up again for other windows.
+// testSpent: under new rules with the same windows the spent amount continues to count.
+// For other windows it is added up again.
 func testSpent(t *testing.T, s *stock.Store) {
 	campaign(t, s, "p", `{"fallback":"none","budget":{"max":"5.00"}}`)
 	urn := urn.NewUrn("p")

@@ -15,9 +15,9 @@ import (
 //go:embed migrations/*.sql
 var additive embed.FS
 
-// Additive returns the schema of a next release that only adds: the embedded one, and
-// after it a migration that creates a table, columns and an index. It admits the
-// binaries that the embedded one admits.
+// Additive returns the schema of a next release that only adds. After the embedded
+// migrations it has one that creates a table, columns and an index. It admits the same
+// binaries as the embedded schema.
 func Additive() migrations.Set {
 	return next(func(dialect string, admits, _ int) string {
 		text, err := additive.ReadFile("migrations/" + dialect + ".sql")
@@ -28,8 +28,8 @@ func Additive() migrations.Set {
 	})
 }
 
-// Excluding returns the schema of a next release that admits no older binary, and that
-// its own binaries require.
+// Excluding returns the schema of a next release that admits no older binary, and whose
+// own binary works on no older schema.
 func Excluding() migrations.Set {
 	set := next(func(_ string, _, version int) string {
 		return fmt.Sprintf("-- +goose Up\nUPDATE schema_admits SET binaries_from = %d;\n", version)
@@ -38,15 +38,15 @@ func Excluding() migrations.Set {
 	return set
 }
 
-// Breaking returns the broken double of Additive: it admits older binaries, and removes
-// a column that they write.
+// Breaking returns the broken double of Additive: it admits older binaries, but removes a
+// column that they write.
 func Breaking() migrations.Set {
 	return next(func(_ string, admits, _ int) string {
 		return fmt.Sprintf("-- +goose Up\nUPDATE schema_admits SET binaries_from = %d;\nALTER TABLE awards DROP COLUMN unit;\n", admits)
 	})
 }
 
-// Target returns the version to which a set migrates a schema.
+// Target returns the version to which the migrations of a set lead.
 func Target(set migrations.Set) int64 {
 	names, err := fs.Glob(set.Files, "sqlite/*.sql")
 	if err != nil {
@@ -55,10 +55,10 @@ func Target(set migrations.Set) int64 {
 	return int64(len(names)) // they are numbered from 1
 }
 
-// Admits returns the lowest schema version that a binary must know, as stated by the
-// last migration of a set.
+// Admits returns the lowest schema version that a binary must know, which the last
+// migration of a set states.
 func Admits(set migrations.Set) int {
-	names, err := fs.Glob(set.Files, "sqlite/*.sql") // in their order
+	names, err := fs.Glob(set.Files, "sqlite/*.sql") // in the order of their numbers
 	if err != nil {
 		panic(err)
 	}
@@ -73,10 +73,10 @@ func Admits(set migrations.Set) int {
 	return admits
 }
 
-// admitting finds the statement that every migration has.
+// admitting matches the statement, which every migration has, that states this version.
 var admitting = regexp.MustCompile(`(?:SET binaries_from = |VALUES \(1, )(\d+)`)
 
-// next returns the embedded set and a further migration, whose text depends on the
+// next returns the embedded set and one more migration, whose text depends on the
 // dialect.
 func next(text func(dialect string, admits, version int) string) migrations.Set {
 	set := migrations.Embedded()
@@ -100,7 +100,8 @@ func next(text func(dialect string, admits, version int) string) migrations.Set 
 	return set
 }
 
-// Statements returns those of an SQL text: a statement ends with its line.
+// Statements returns the statements of an SQL text. A statement ends at the end of a
+// line.
 func Statements(text string) (all []string) {
 	statement := ""
 	for line := range strings.Lines(text) {

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// sharedPools creates the pools of testShared. In each, the first award is in the log,
-// with the key "d1".
+// sharedPools creates the pools of testShared. The log of each has one award, with the
+// key "d1".
 func sharedPools(t *testing.T, s *stock.Store, name string) (ids []string, all []stock.SharedPool) {
 	for _, what := range []string{"good", "known", "behind", "turned", "restocked", "also-good"} {
 		id := name + "-" + what
@@ -32,11 +32,11 @@ func readShared(t *testing.T, s *stock.Store, all []stock.SharedPool, o stock.Tx
 	t.Helper()
 	shared, ready, err := s.ReadShared(t.Context(), all, o)
 	require.NoError(t, err)
-	t.Cleanup(shared.Rollback) // before the store closes, which waits for it
+	t.Cleanup(shared.Rollback) // Close waits for it
 	return shared, ready
 }
 
-// planned returns the plans, changed as if each was made from its pool's urn: see [On].
+// planned changes plans as if each was made from the urn of its pool: see [On].
 func planned(all []stock.SharedPool, plans ...*urn.Plan) []*urn.Plan {
 	for _, p := range plans {
 		for _, j := range all {
@@ -48,8 +48,8 @@ func planned(all []stock.SharedPool, plans ...*urn.Plan) []*urn.Plan {
 	return plans
 }
 
-// testShared: batches of several pools in one transaction are each written from the
-// version that they were planned from, or not at all.
+// testShared: the batches of several pools in one transaction are each written from the
+// version of their plan, or not at all.
 func testShared(t *testing.T, s *stock.Store) {
 	if !s.CanShare() {
 		require.NotEqual(t, goose.DialectPostgres, s.Engine().Migrations, "only the engine of PostgreSQL has something to gain by it")
@@ -79,8 +79,8 @@ func testShared(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testSharedCached: pools that were not read are written if they are at the head of
-// their cached copies, together with others that were read.
+// testSharedCached: pools that were not read are written if they are at the heads of
+// their cached copies, in one transaction with pools that were read.
 func testSharedCached(t *testing.T, s *stock.Store) {
 	if !s.CanShare() {
 		return
@@ -113,8 +113,8 @@ func testSharedCached(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testSharedWaits: a shared transaction waits for no row, and a violation of a rule of
-// the schema undoes all of it.
+// testSharedWaits: a shared transaction does not wait for rows, and all of it is rolled
+// back if it violates a rule of the schema.
 func testSharedWaits(t *testing.T, s *stock.Store) {
 	if !s.CanShare() {
 		return

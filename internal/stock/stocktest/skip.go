@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// skippablePool creates a committed pool with draws, which is paused.
+// skippablePool creates a paused, committed pool with draws.
 func skippablePool(t *testing.T, s *stock.Store) (version int64) {
 	t.Helper()
 	s.Unseal(Identities(t))
@@ -23,7 +23,7 @@ func skippablePool(t *testing.T, s *stock.Store) (version int64) {
 	return drawnAndPaused(t, s, "before", 5)
 }
 
-// drawnAndPaused opens the pool for some draws, and returns its version after them.
+// drawnAndPaused opens the pool for some draws, pauses it, and returns its version.
 func drawnAndPaused(t *testing.T, s *stock.Store, name string, draws int) (version int64) {
 	t.Helper()
 	setState(t, s, "p", draw.StateOpen)
@@ -39,7 +39,7 @@ func drawnAndPaused(t *testing.T, s *stock.Store, name string, draws int) (versi
 }
 
 // testSkip: each skipped version is a change with its reason and actor. Draws continue
-// from the next version, and audit and verifier accept it.
+// from the next version. The audit and the verifier accept the log.
 func testSkip(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	head := skippablePool(t, s)
@@ -94,8 +94,8 @@ func testSkipRefused(t *testing.T, s *stock.Store) {
 	require.Equal(t, head+2, p.Version, "opened and closed")
 }
 
-// testSkipInParts: several callers skip to one version, in several transactions each.
-// No version is skipped twice.
+// testSkipInParts: several callers skip to the same version, each in several
+// transactions. No version is skipped twice.
 func testSkipInParts(t *testing.T, s *stock.Store) {
 	head := skippablePool(t, s)
 	var skipped atomic.Int64
@@ -118,9 +118,9 @@ func testSkipInParts(t *testing.T, s *stock.Store) {
 	require.EqualValues(t, 2500, proven(t, s).Skipped)
 }
 
-// testSkipWhatWasLost: rows are reset to a state before some draws. The versions of
-// those draws would then give the same prizes again, which everyone who saw the results
-// knows. After a skip these versions give nothing.
+// testSkipWhatWasLost: rows are reset to a state before some draws. The lost versions
+// would then give the same prizes again, which everyone who saw the results knows. After
+// a skip, these versions give nothing.
 func testSkipWhatWasLost(t *testing.T, s *stock.Store) {
 	skippablePool(t, s)
 	kept := Keep(t, s, "p")

@@ -80,8 +80,8 @@ func testSteering(t *testing.T, s *stock.Store) {
 	require.EqualValues(t, 2, r.Openings)
 }
 
-// testStockWhileOpen: a commitment may allow moves of stock while the pool is
-// open, and nothing else.
+// testStockWhileOpen: a commitment may allow moves of stock while the pool is open, but
+// no other changes.
 func testStockWhileOpen(t *testing.T, s *stock.Store) {
 	chain := blindPool(t, s, true)
 	acts := steering(t, s)
@@ -99,8 +99,8 @@ func testStockWhileOpen(t *testing.T, s *stock.Store) {
 	require.True(t, proven(t, s).StockWhileOpen)
 }
 
-// testAgendaBeacon: due items of a pool with a beacon that may not be carried out are
-// recorded as failed and block no other.
+// testAgendaBeacon: if a due item must not be carried out in a pool with a beacon, it is
+// recorded as failed and blocks no other item.
 func testAgendaBeacon(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
@@ -109,7 +109,7 @@ func testAgendaBeacon(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	chain := NewChain(t)
 	at := InTime(t, s, "p", func(at time.Time) error {
-		ExecAll(t, s, []string{`DELETE FROM checkpoints`, `DELETE FROM commitments`}) // the error of an item that came too late
+		ExecAll(t, s, []string{`DELETE FROM checkpoints`, `DELETE FROM commitments`}) // a try that was too late has left these
 		if err := plan(t, s, "p", []draw.Item{StateAt(at, draw.StateOpen)}); err != nil {
 			return err
 		}
@@ -142,9 +142,9 @@ func testAgendaBeacon(t *testing.T, s *stock.Store) {
 	proven(t, s)
 }
 
-// testBeaconNumbers: an urn that was read under one opening gets the numbers of the
-// next opening when it is read again, and its earlier plans are rejected. A pool that
-// is open by its rows, but without a valid round, gives no draws.
+// testBeaconNumbers: if an urn that was read under one opening is read again under the
+// next, it gets the numbers of that opening. Its earlier plans are rejected. A pool whose
+// rows state that it is open, but have no valid round, gives no draws.
 func testBeaconNumbers(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	chain := blindPool(t, s, false)

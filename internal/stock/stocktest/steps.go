@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// claimedPool creates a pool whose prize "gold" has to be claimed, with one award for
-// each of the named users, u1 first.
+// claimedPool creates a pool whose prize "gold" must be claimed. Each of users u1, u2 …
+// has one award.
 func claimedPool(t *testing.T, s *stock.Store, id, document string, users int) []draw.Award {
 	t.Helper()
 	gold := draw.Prize{ID: "gold", Name: "Gold", Value: decimal.New(100, 0), Stocked: int64(users)}
@@ -60,8 +60,8 @@ func cleanAudit(t *testing.T, s *stock.Store, id string) {
 	require.Empty(t, a.Violations)
 }
 
-// testSteps: an award is claimed, fulfilled, corrected, reopened and voided; each
-// repeated call gets the same step, and no step creates a version.
+// testSteps: an award is claimed, fulfilled, corrected, reopened and voided. A repeated
+// call gets the same step, and no step creates a version.
 func testSteps(t *testing.T, s *stock.Store) {
 	awards := claimedPool(t, s, "p", `{"claims":{"within":"1h"}}`, 2)
 	before, err := s.Pool(t.Context(), "p")
@@ -127,7 +127,8 @@ func testSteps(t *testing.T, s *stock.Store) {
 	cleanAudit(t, s, "p")
 }
 
-// testStepsAtOnce: of many steps of one award at once, one course is written.
+// testStepsAtOnce: if many steps of one award are requested at once, one sequence is
+// written.
 func testStepsAtOnce(t *testing.T, s *stock.Store) {
 	awards := claimedPool(t, s, "p", `{"claims":{}}`, 3)
 	var all sync.WaitGroup
@@ -149,9 +150,9 @@ func testStepsAtOnce(t *testing.T, s *stock.Store) {
 	cleanAudit(t, s, "p")
 }
 
-// testStepsExpire: an award that is not claimed in time counts as expired at once for
-// every reader. The job ends it once and returns its unit. A longer claim period also
-// applies to open awards.
+// testStepsExpire: every reader sees an award that is not claimed in time as expired at
+// once. The job ends it once and returns its unit. A longer claim period also applies to
+// open awards.
 func testStepsExpire(t *testing.T, s *stock.Store) {
 	awards := claimedPool(t, s, "p", `{"claims":{"within":"3s"}}`, 3)
 	_, err := s.Claim(t.Context(), "p", "d1", "u1", 0, "test")
@@ -195,8 +196,8 @@ func testStepsExpire(t *testing.T, s *stock.Store) {
 	cleanAudit(t, s, "p")
 }
 
-// testStepsReturnCodes: a code that was not shown goes to the next winner of its new
-// place. A shown code cannot return, and can be replaced.
+// testStepsReturnCodes: a code that was not shown moves to a new place, and the winner of
+// that unit gets it. A shown code cannot return, but can be replaced.
 func testStepsReturnCodes(t *testing.T, s *stock.Store) {
 	UseSealKeys(t, s, "k1")
 	CodedPool(t, s, "p")
@@ -304,7 +305,8 @@ func testStepsAudited(t *testing.T, s *stock.Store) {
 	cleanAudit(t, s, "p")
 }
 
-// testStepsErased: erasing a user empties the texts of the steps of his awards.
+// testStepsErased: if a user is erased, the texts of the steps of the user's awards are
+// removed.
 func testStepsErased(t *testing.T, s *stock.Store) {
 	awards := claimedPool(t, s, "p", `{"claims":{}}`, 2)
 	for _, a := range awards {

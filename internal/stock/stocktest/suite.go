@@ -19,13 +19,13 @@ func Run(t *testing.T, dialect string) {
 	RunOn(t, func(t *testing.T) *stock.Store { return New(t, dialect) })
 }
 
-// RunOn does so with the stores that empty creates.
+// RunOn checks the stores that empty creates against the contract of the store.
 func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) { RunShare(t, 0, 1, empty) }
 
-// RunShare checks one of several further ways to use a database whose whole contract is
-// checked elsewhere. way is from 0 to ways-1. By default each way checks a share of the
-// contract, and together they check all of it. Each checks all of it if
-// [servertest.Every] reports true.
+// RunShare checks one of several additional ways to use a database. The whole contract of
+// that database is checked elsewhere. way is from 0 to ways-1. By default each way checks
+// a share of the contract, and together they check all of it. If [servertest.Every]
+// returns true, each way checks all of it.
 func RunShare(t *testing.T, way, ways int, empty func(*testing.T) *stock.Store) {
 	tests := contract()
 	for i, name := range slices.Sorted(maps.Keys(tests)) {
@@ -39,7 +39,7 @@ func RunShare(t *testing.T, way, ways int, empty func(*testing.T) *stock.Store) 
 	}
 }
 
-// part is a part of the contract: its tests, by their names.
+// part is a part of the contract: its tests by their names.
 type part map[string]func(*testing.T, *stock.Store)
 
 // contract returns the promises that a store must keep.

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// allGoes makes each change of a pool that does not need its rules, and makes each read
+// allGoes makes each change of a pool that does not need the pool's rules, and each read
 // of the pool.
 func allGoes(t *testing.T, s *stock.Store, poolID, key string) {
 	t.Helper()
@@ -38,8 +38,8 @@ func allGoes(t *testing.T, s *stock.Store, poolID, key string) {
 	require.NoError(t, err)
 }
 
-// testUnreadableRules: rules that this binary cannot read do not restrict operators,
-// and calls that depend on the rules return a separate code.
+// testUnreadableRules: rules that this binary cannot read do not restrict operators.
+// Calls that depend on the rules return an error with its own code.
 func testUnreadableRules(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	for _, id := range []string{"p", "q"} {
@@ -135,8 +135,8 @@ func testUnreadableItems(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.StatePaused, pool.State, "what comes after it is done")
 }
 
-// testItemsOfLaterStates: an item that plans a state which this binary does not know is
-// left to other instances too.
+// testItemsOfLaterStates: an item with a state that this binary does not know is left to
+// other instances too.
 func testItemsOfLaterStates(t *testing.T, s *stock.Store) {
 	for id, body := range map[string]string{"state": `{"state":"frozen"}`, "none": `{}`} {
 		campaign(t, s, id, `{"fallback":"none"}`)
@@ -153,9 +153,9 @@ func testItemsOfLaterStates(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testUnreadableCommitment: a commitment that this binary cannot read restricts no
-// operator either, except that the pool cannot be opened. Items that need it are left
-// to other instances for a minute, and a pause is carried out at its time.
+// testUnreadableCommitment: a commitment that this binary cannot read does not restrict
+// operators, except that the pool cannot be opened. Items that need the commitment are
+// left to other instances for a minute. A pause is carried out at its time.
 func testUnreadableCommitment(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))

@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// testLockWaits: a row that another session holds is soon reported as busy.
+// testLockWaits: if another session holds a row, that is soon reported as busy.
 func testLockWaits(t *testing.T, s *stock.Store) {
 	if s.Dialect() == "sqlite" {
 		testWriterWaits(t, s)
@@ -28,7 +28,7 @@ func testLockWaits(t *testing.T, s *stock.Store) {
 	require.NoError(t, Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 2, "a", 0, "d1")))
 }
 
-// testWriterWaits: waiting for SQLite's only writer ends with the context.
+// testWriterWaits: a wait for SQLite's only writer ends with the context.
 func testWriterWaits(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	first, err := s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{Lock: true})

@@ -55,7 +55,7 @@ func testWrite(t *testing.T, s *stock.Store) {
 	code(t, draw.CodePoolNotFound, err)
 }
 
-// testWriteGuard: a plan from any other version than the pool's writes nothing.
+// testWriteGuard: a plan that is not from the pool's current version writes nothing.
 func testWriteGuard(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
@@ -70,13 +70,13 @@ func testWriteGuard(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testWriteWhole: a plan that violates a rule of the schema leaves nothing behind.
+// testWriteWhole: a plan that violates a rule of the schema writes nothing.
 func testWriteWhole(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
 		Pool(t, s, id, 2)
 		err := Write(t, s, o, Plan(id, 2, "a", 0, "d1", "d2", "d3"))
-		class(t, stock.ClassOther, err) // issued beyond stock: the CHECK refuses
+		class(t, stock.ClassOther, err) // the CHECK refuses more issued than stocked
 		err = Write(t, s, o, Plan(id, 2, "nothing", 0, "d1"))
 		class(t, stock.ClassOther, err) // a prize that does not exist
 		require.Equal(t, int64(2), NoViolations(t, s, id).Version)
@@ -112,8 +112,8 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testOrder: a draw is returned in the order of its ordinals, whatever the order of its
-// prizes.
+// testOrder: the awards of a draw are returned in the order of their ordinals, regardless
+// of the order of prizes.
 func testOrder(t *testing.T, s *stock.Store) {
 	const n = 40
 	Pool(t, s, "p", n, n, n)
@@ -159,8 +159,8 @@ func testKeysExact(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testFence: a holder of a lock is refused, at the read and at the write, after a later
-// holder has written; another lock starts its own count.
+// testFence: after a later holder of a lock has written, an earlier holder is refused, at
+// the read and at the write. Another lock has its own count.
 func testFence(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10)
@@ -189,7 +189,8 @@ func testFence(t *testing.T, s *stock.Store) {
 	require.Equal(t, int64(7), NoViolations(t, s, "p").Prizes[0].Awards)
 }
 
-// testUrnFollows: an urn that was read before a change gets every part of the change.
+// testUrnFollows: an urn that was read before a change gets every part of it at the next
+// read.
 func testUrnFollows(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10, 10)
@@ -214,9 +215,9 @@ func testUrnFollows(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.StateClosed, urn.State)
 }
 
-// testAnotherHistory: rows that were reset to an earlier state and then drawn from have
-// the same version but another state. A plan from the lost state is rejected, and its
-// copy is dropped.
+// testAnotherHistory: rows are reset to an earlier state and then drawn from. So they
+// have the same version but another state. A plan from the lost state is rejected, and
+// its cached copy is dropped.
 func testAnotherHistory(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10, 10)
@@ -233,7 +234,7 @@ func testAnotherHistory(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		class(t, stock.ClassConflict, s.Write(ctx, On(copied, Plan("p", 5, "a", 2, name)), o))
 	}
-	for _, more := range []bool{false, true} { // at the same version, and beyond it
+	for _, more := range []bool{false, true} { // at the same version, and at a higher one
 		stale := urn.NewUrn("p")
 		require.True(t, stale.Seen(urn.Snapshot{State: draw.StateOpen, Head: lost.To, Prizes: []draw.Prize{
 			{ID: "a", Stocked: 10, Issued: 2}, {ID: "b", Stocked: 10},
@@ -253,8 +254,8 @@ func testAnotherHistory(t *testing.T, s *stock.Store) {
 	NoViolations(t, s, "p")
 }
 
-// testUrnAhead: an urn of a history that the database no longer has is
-// invalidated, not trusted.
+// testUrnAhead: if an urn is ahead of the history that the database has, the urn is
+// dropped.
 func testUrnAhead(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	u := urn.NewUrn("p")
@@ -265,7 +266,7 @@ func testUrnAhead(t *testing.T, s *stock.Store) {
 	require.Equal(t, int64(10), u.Remaining(), "read anew, whole")
 }
 
-// testManyUnits: a batch of thousands of rows is one Apply.
+// testManyUnits: a batch with thousands of rows is written at once.
 func testManyUnits(t *testing.T, s *stock.Store) {
 	const n = 5000
 	Pool(t, s, "p", n)
