@@ -41,7 +41,7 @@ func TestSchemaCheck(t *testing.T) {
 	}
 }
 
-// begins returns the code of the refusal of a draw, "" if the draw may begin.
+// begins returns the code with which a draw is refused, "" if the draw may begin.
 func begins(t *testing.T, s *stock.Store) draw.Code {
 	tx, err := s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{})
 	if err == nil {
@@ -51,8 +51,8 @@ func begins(t *testing.T, s *stock.Store) draw.Code {
 }
 
 // TestExcludingSchemaStopsDraws: a schema that excludes the binary stops draws and
-// changes, and after a schema that admits it again they continue: at once if the
-// readiness check reads the schema, and otherwise in about a second.
+// changes. When the schema admits the binary again, they continue: at once if the
+// readiness check reads the schema, otherwise in about a second.
 func TestExcludingSchemaStopsDraws(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -90,7 +90,7 @@ func TestExcludingSchemaStopsDraws(t *testing.T) {
 	}
 }
 
-// TestAdmissionWithoutDatabase: a schema that cannot be read stops nothing.
+// TestAdmissionWithoutDatabase: if the schema cannot be read, nothing is stopped.
 func TestAdmissionWithoutDatabase(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestAdmissionWithoutDatabase(t *testing.T) {
 	}
 }
 
-// TestWatchSchemaEnds: it ends with its store.
+// TestWatchSchemaEnds: WatchSchema ends when its store is closed.
 func TestWatchSchemaEnds(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	s, err := stock.Open(t.Context(), stocktest.URL(t, "sqlite"), stock.Options{})

@@ -25,16 +25,16 @@ type (
 	Committing = publiclog.Committing
 	// PublicHead is the state of a committed pool.
 	PublicHead = publiclog.PublicHead
-	// SignedHead is how far the log of a committed pool is signed.
+	// SignedHead states how much of the log of a committed pool is signed.
 	SignedHead = publiclog.SignedHead
 	// Publishing reads and signs the public log of one committed pool.
 	Publishing = publiclog.Publishing
-	// Schema is the version of a database's schema, and the versions that this binary
-	// knows.
+	// Schema describes a database's schema by its version, together with the versions
+	// that this binary knows.
 	Schema = schema.Schema
-	// Error is an error of the database with its meaning.
+	// Error is an error of the database with its class.
 	Error = engine.Error
-	// Class is the meaning of a database's error for the current draws.
+	// Class states what a database's error means for the current draws.
 	Class = engine.Class
 )
 
@@ -55,11 +55,11 @@ var ErrForked = publiclog.ErrForked
 // ErrInUse means that another process has the file of an embedded database.
 var ErrInUse = sqlitefile.ErrInUse
 
-// Options.Due is called with these kinds for items that are not carried out.
+// The kinds for which Options.Due is called if items are not carried out.
 const (
-	// ItemFailed is an item that cannot be carried out.
+	// ItemFailed counts items that could not be carried out.
 	ItemFailed = agenda.ItemFailed
-	// ItemLapsed is an item of a pool that was closed before.
+	// ItemLapsed counts items whose pool was closed before they were due.
 	ItemLapsed = agenda.ItemLapsed
 )
 
@@ -67,9 +67,9 @@ const (
 // row.
 const ReasonLockWait = engine.ReasonLockWait
 
-// The refusals of the guarded write itself.
+// The errors with which the guarded write refuses a plan.
 var (
-	// ErrConflict means that the pool is no longer at the head that was planned from.
+	// ErrConflict means that the pool has left the head that the plan was made from.
 	ErrConflict = engine.ErrConflict
 	// ErrDue means that a due item of the pool's agenda comes first.
 	ErrDue = engine.ErrDue
@@ -84,8 +84,8 @@ func Tables() []string { return schema.Tables() }
 // ClassOf returns the class of err, ClassOther if it has none.
 func ClassOf(err error) Class { return engine.ClassOf(err) }
 
-// ErrorUnavailable returns the error for callers if the database refused err: nothing
-// happened.
+// ErrorUnavailable converts err, with which the database refused a statement, to an error
+// for callers. It states that nothing happened.
 func ErrorUnavailable(err error) *draw.Error { return engine.ErrorUnavailable(err) }
 
 // WriteRefusals lists the possible results of [Store.WriteRefusal].

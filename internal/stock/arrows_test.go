@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// arrows returns the packages of the store, each with those of the store that it may
-// import: no import goes upwards.
+// arrows returns, for each package of the store, the packages of the store that it may
+// import. A package imports only packages below it.
 func arrows() map[string][]string {
 	dialects := []string{"engine", "rulebook", "sqltx"}
 	return map[string][]string{
@@ -35,8 +35,8 @@ func arrows() map[string][]string {
 	}
 }
 
-// TestArrows: the store's packages import each other exactly as listed above. Packages
-// outside import only the store itself; serve and cli also import its check-up.
+// TestArrows: the store's packages import each other exactly as arrows lists. Packages
+// outside the store import only the store itself; serve and cli also import its check-up.
 func TestArrows(t *testing.T) {
 	const top = "drawsvc/internal/stock"
 	list, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "drawsvc/...").Output()
@@ -54,7 +54,7 @@ func TestArrows(t *testing.T) {
 			below, is := strings.CutPrefix(to, top)
 			below = strings.TrimPrefix(below, "/")
 			switch {
-			case !is || below == "stocktest": // which a linter rule leaves to tests
+			case !is || below == "stocktest": // a rule of the linter allows this only in tests
 			case within:
 				require.Contains(t, arrows()[room], below, from)
 			default:

@@ -10,22 +10,22 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Read begins an attempt at deciding a batch on the urn's pool. It reads the pool row,
-// and the prizes that have changed since the urn's version, into the urn; with o.Lock
-// the row stays locked until the attempt ends. If the pool's state does not follow from
-// the cached copy, the whole pool is read again. Errors: CodePoolNotFound,
-// CodeStoreUnavailable when the schema does not admit this binary, or an *Error with
-// its class.
+// Read begins an attempt to decide a batch on the urn's pool. It reads the pool's row,
+// and the prizes that have changed since the urn's version, into the urn. With o.Lock the
+// row stays locked until the attempt ends. If the pool's state does not follow from the
+// cached copy, Read reads the whole pool again. Errors: CodePoolNotFound,
+// CodeStoreUnavailable if the schema does not admit this binary, or an *Error with its
+// class.
 func (s *Store) Read(ctx context.Context, urn *urn.Urn, o TxOptions) (Tx, error) {
 	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
 	}
 	s.AskAnew(urn)
 	tx, err := s.engine.Attempts.Read(ctx, urn, o)
-	if errors.Is(err, engine.ErrDropped) || errors.Is(err, engine.ErrTorn) { // no other session conflicted, so it does not count as an attempt
+	if errors.Is(err, engine.ErrDropped) || errors.Is(err, engine.ErrTorn) { // not a conflict with another session, so it is not counted as an attempt
 		tx, err = s.engine.Attempts.Read(ctx, urn, o)
 	}
-	for n := 0; err == nil && urn.LacksSecrets(); n++ { // once for each opening and instance, while nothing is locked
+	for n := 0; err == nil && urn.LacksSecrets(); n++ { // needed once for each opening and instance, and nothing is locked meanwhile
 		tx.Rollback()
 		if n == suppliesMax {
 			return nil, s.notRead(engine.ErrDropped)
@@ -40,8 +40,7 @@ func (s *Store) Read(ctx context.Context, urn *urn.Urn, o TxOptions) (Tx, error)
 	return nil, s.notRead(err, urn)
 }
 
-// suppliesMax is the maximum number of times that one read may find another opening of
-// the pool.
+// suppliesMax bounds how often one read may find that the pool was opened again.
 const suppliesMax = 3
 
 // Resume begins an attempt on a pool that was read before, without reading it again. It
@@ -59,8 +58,8 @@ func (s *Store) Resume(ctx context.Context, o TxOptions) (Tx, error) {
 	return &watchedTx{Tx: tx, store: s}, nil
 }
 
-// notRead returns the error of a read, after which the copies of the pools are
-// no longer trusted, unless it is a conflict.
+// notRead returns the error of a read. Unless it is a conflict, the cached copies of the
+// pools are not trusted any more.
 func (s *Store) notRead(err error, urns ...*urn.Urn) error {
 	err = engine.Classify(err, s.engine.ByCode)
 	if class := ClassOf(err); class != ClassConflict && class != ClassStaleToken && class != ClassDue {
@@ -72,10 +71,10 @@ func (s *Store) notRead(err error, urns ...*urn.Urn) error {
 	return err
 }
 
-// Write is the guarded write (see [Tx]) of a plan that was made from a cached
-// copy, without reading the pool first. With o.Lock it waits for the pool's
-// row as Read would. Errors: those of the guarded write, and CodeStoreUnavailable
-// when the schema does not admit this binary.
+// Write makes the guarded write (see [Tx]) of a plan that was made from a cached copy,
+// without reading the pool first. With o.Lock it waits for the pool's row as Read would.
+// Errors: those of the guarded write, and CodeStoreUnavailable if the schema does not
+// admit this binary.
 func (s *Store) Write(ctx context.Context, p *urn.Plan, o TxOptions) error {
 	if err := s.Admits(); err != nil {
 		return err
@@ -85,7 +84,7 @@ func (s *Store) Write(ctx context.Context, p *urn.Plan, o TxOptions) error {
 	return err
 }
 
-// watchedTx notices at the write that the server can no longer be written to.
+// watchedTx reports to the ledger if the server can no longer be written to.
 type watchedTx struct {
 	Tx
 	store  *Store
@@ -106,9 +105,9 @@ func (tx *watchedTx) Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) 
 	return facts, err
 }
 
-// Write implements Tx. Before the write, it looks up the draws that the plan refuses
-// without a lookup (law 4), for every engine. If the log holds one of them, the plan
-// replays it.
+// Write implements Tx. Before the write, for every engine, it looks up the draws that the
+// plan refuses and that were not looked up yet (law 4). If the log holds one of them, the
+// plan replays it.
 func (tx *watchedTx) Write(ctx context.Context, p *urn.Plan) error {
 	if names := p.Unasked(); len(names) > 0 {
 		known, err := tx.Draws(ctx, p.PoolID, names)
@@ -124,21 +123,23 @@ func (tx *watchedTx) Write(ctx context.Context, p *urn.Plan) error {
 // Rollback implements Tx.
 func (tx *watchedTx) Rollback() {
 	tx.Tx.Rollback()
-	tx.store.ledger.Observe(tx.failed) // after the connection was given back
+	tx.store.ledger.Observe(tx.failed) // after the connection was returned
 	tx.failed = nil
 }
 
 // CanShare reports whether batches of several pools can share a transaction. While the
-// schema does not admit this binary they cannot: each is refused by itself.
+// schema does not admit this binary they cannot, so that each batch is refused
+// separately.
 func (s *Store) CanShare() bool {
 	_, ok := s.engine.Attempts.(engine.Sharers)
 	return ok && s.Admits() == nil
 }
 
-// ReadShared is Read for several pools at once; CanShare must report true. It waits for
-// no row: ready is false for a pool whose row another session holds, and for one that
-// no longer exists. Those need a separate attempt. Errors: CodeStoreUnavailable if the
-// schema does not admit this binary, or an *Error with its class.
+// ReadShared is Read for several pools at once. Call it only if CanShare returns true. It
+// does not wait for rows: ready is false for a pool whose row another session holds, and
+// for a pool that no longer exists. Such pools need a separate attempt. Errors:
+// CodeStoreUnavailable if the schema does not admit this binary, or an *Error with its
+// class.
 func (s *Store) ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (shared SharedTx, ready []bool, err error) {
 	if err := s.Admits(); err != nil {
 		return nil, nil, err
@@ -146,7 +147,7 @@ func (s *Store) ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (
 	shared, ready, err = s.engine.Attempts.(engine.Sharers).ReadShared(ctx, all, o)
 	if err == nil {
 		for i := range all {
-			ready[i] = ready[i] && !all[i].Urn.LacksSecrets() // those are read by themselves
+			ready[i] = ready[i] && !all[i].Urn.LacksSecrets() // a pool that lacks its secrets needs a separate attempt
 		}
 		return shared, ready, nil
 	}

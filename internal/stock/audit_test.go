@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestAuditFinds breaks each rule by SQL and requires that the audit reports the place.
-// The schema would refuse some of these rows, so its checks are off here.
+// TestAuditFinds breaks each rule by SQL and requires that the audit reports where. The
+// schema's checks are off, because they would refuse some of these rows.
 func TestAuditFinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage string
@@ -139,7 +139,7 @@ func TestAuditFinds(t *testing.T) {
 	}
 }
 
-// TestAuditIsShort: a report contains the first violations of each rule, and counts the
+// TestAuditIsShort: a report lists the first violations of each rule, and only counts the
 // others.
 func TestAuditIsShort(t *testing.T) {
 	s, db := damageable(t)
@@ -159,7 +159,7 @@ INSERT INTO awards SELECT 'p', n, 'x' || n, 2, 'u', 'zz', 1, '2026-01-01T00:00:0
 }
 
 // TestAwardOfNothingIsShown: a page of awards, an export and a replay contain every
-// award, even one whose prize does not exist.
+// award, even if its prize does not exist.
 func TestAwardOfNothingIsShown(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -188,8 +188,8 @@ func TestAwardOfNothingIsShown(t *testing.T) {
 	}
 }
 
-// damageable returns a store with an intact pool "p" of seven versions, and a
-// connection that bypasses the schema's checks.
+// damageable returns a store with an intact pool "p" of seven versions, and a connection
+// on which the schema's checks are off.
 func damageable(t *testing.T) (*stock.Store, *sql.DB) {
 	path := filepath.Join(t.TempDir(), "draws.db")
 	s := stocktest.Open(t, "sqlite:"+path, stock.Options{})
@@ -201,7 +201,7 @@ func damageable(t *testing.T) (*stock.Store, *sql.DB) {
 	db, err := sql.Open("sqlite", path+"?_pragma=ignore_check_constraints(1)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	for _, table := range []string{"awards", "moves", "changes"} { // one moment, so that rows may be in any order
+	for _, table := range []string{"awards", "moves", "changes"} { // all at the same time, so that rows may be in any order
 		_, err := db.ExecContext(t.Context(), `UPDATE `+table+` SET at = '2026-01-01T00:00:00.000000Z'`)
 		require.NoError(t, err)
 	}
@@ -218,8 +218,8 @@ func violations(t *testing.T, s *stock.Store) (found []string) {
 	return found
 }
 
-// TestSchemaRefuses shows law 2: the schema by itself, without any of our code, refuses
-// what must never be.
+// TestSchemaRefuses shows law 2: without any code of the service, the schema refuses rows
+// that must not exist.
 func TestSchemaRefuses(t *testing.T) {
 	award := func(version, draw, ordinal string) string {
 		return `INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
@@ -249,8 +249,8 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestReadOnly: an SQLite file that one process serves is refused to a second process
-// and can be read by a reader.
+// TestReadOnly: if a process serves an SQLite file, a second process cannot serve it, but
+// can read it.
 func TestReadOnly(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "draws.db")
 	s := stocktest.Open(t, url, stock.Options{})

@@ -9,16 +9,16 @@ import (
 	"drawsvc/internal/prizefile"
 )
 
-// Claim claims the awards of a draw that need a claim, or only the award with the given
-// ordinal (0 means all), and returns the draw as DrawWithCodes does. If this instance
-// cannot open the draw's codes, nothing is claimed. Errors: CodeSealKeyMissing,
+// Claim claims the awards of a draw that need a claim, and returns the draw as
+// DrawWithCodes does. If ordinal is not 0, it claims only that award. If this instance
+// cannot unseal the draw's codes, nothing is claimed. Errors: CodeSealKeyMissing,
 // CodeOutcomeUnknown if the codes could not be read after the claim, and those of
 // [steps.Book.Claim].
 func (s *Store) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string) (draw.Draw, error) {
 	d, err := s.Book.Claim(ctx, poolID, drawID, user, ordinal, actor, s.CodesAway(poolID))
 	if err != nil {
 		if code := draw.CodeOf(err); code == draw.CodeDrawNotFound || code == draw.CodeInvalidRequest {
-			_, absent := s.Draw(ctx, poolID, drawID) // a missing draw is reported as missing to every caller
+			_, absent := s.Draw(ctx, poolID, drawID) // if the draw does not exist, every caller gets that error
 			err = cmp.Or(absent, err)
 		}
 		return draw.Draw{}, err
@@ -29,14 +29,14 @@ func (s *Store) Claim(ctx context.Context, poolID, drawID, user string, ordinal 
 	if err == nil {
 		d, err = s.withCodes(ctx, d)
 	}
-	if err != nil { // no other codes, because those say that nothing happened
+	if err != nil { // the other codes would say that nothing happened
 		err = &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the award was claimed, and could not be read afterwards; claim it again"}
 	}
 	return d, err
 }
 
-// ShowCode returns the code of an award, and writes the step that says that it was shown.
-// Errors: CodeSealKeyMissing, then no step is written; and those of [steps.Book.Step].
+// ShowCode returns the code of an award, and writes a step that records this. Errors:
+// CodeSealKeyMissing, without a step, and those of [steps.Book.Step].
 func (s *Store) ShowCode(ctx context.Context, poolID string, version int64, actor string) (code string, err error) {
 	if err := s.CodesAway(poolID); err != nil {
 		if _, err := s.Life(ctx, poolID, version); err != nil {
@@ -60,8 +60,8 @@ func (s *Store) ShowCode(ctx context.Context, poolID string, version int64, acto
 	return shown.Awards[0].Code, nil
 }
 
-// StepFile makes the steps of a CSV file. Errors: CodeInvalidRequest for a file that cannot be
-// read, that of w.MayStep, and those of [steps.Book.StepAll].
+// StepFile writes the steps of a CSV file. Errors: CodeInvalidRequest for a file that
+// cannot be read, those of w.MayStep, and those of [steps.Book.StepAll].
 func (s *Store) StepFile(ctx context.Context, poolID string, file io.Reader, w draw.StepFile) (draw.SteppedFile, error) {
 	wanted, encoding, err := prizefile.ReadSteps(file)
 	if err != nil {

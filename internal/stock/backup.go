@@ -16,11 +16,11 @@ import (
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-// Backup writes one state of the embedded database that rawURL names to a new file,
-// which only its owner may read. The state contains everything that was committed when
-// Backup began. It works while a service uses the database and draws. The file gets its
-// name only when it is complete and on the disk; an existing file is not changed. It
-// returns the size in bytes. Errors: CodeInvalidRequest on a server database,
+// Backup writes one state of the embedded database that rawURL names to a new file, which
+// only its owner may read. It can be called while a service uses the database and draws.
+// The state contains everything that was committed when Backup began. The file gets its
+// name only when it is complete and on the disk. An existing file is not changed. Backup
+// returns the size in bytes. Errors: CodeInvalidRequest for a database on a server,
 // CodeStoreUnavailable, fs.ErrExist, and those of files.
 func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, err error) {
 	if _, err := embedded(rawURL); err != nil {
@@ -39,12 +39,12 @@ func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, er
 	if err != nil {
 		return 0, ofFile(file, err)
 	}
-	defer func() { _ = os.Remove(part.Name()) }() // was renamed if all went well
+	defer func() { _ = os.Remove(part.Name()) }() // does nothing after the rename
 	if err := part.Close(); err != nil {
 		return 0, err
 	}
 	switch err := sqlite.Copy(ctx, s.engine.Read, part.Name()); {
-	case errors.Is(err, syscall.ENOSPC): // the database's own disk may have space
+	case errors.Is(err, syscall.ENOSPC): // this is the disk of the backup, not of the database
 		return 0, ofFile(file, err)
 	case err != nil:
 		return 0, engine.PublicRead(engine.Classify(err, s.engine.ByCode))
@@ -59,8 +59,8 @@ func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, er
 	return info.Size(), sqlitefile.Publish(part.Name(), file)
 }
 
-// ofFile turns an error about a neighbouring file into an error about file, the name
-// that the caller gave.
+// ofFile converts an error about another file in the same folder to an error about file,
+// the name that the caller knows.
 func ofFile(file string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: "create", Path: file, Err: e.Err}
@@ -68,8 +68,8 @@ func ofFile(file string, err error) error {
 	return err
 }
 
-// embedded returns the path of the file that rawURL names, and refuses a server, which
-// has its own tools.
+// embedded returns the path of the file that rawURL names. It returns an error for a
+// server, because servers have their own tools.
 func embedded(rawURL string) (path string, err error) {
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	d, ok := dialects()[scheme]
@@ -84,10 +84,10 @@ func embedded(rawURL string) (path string, err error) {
 }
 
 // Restore replaces the embedded database that rawURL names by the backup in file,
-// completely or not at all, even if it is killed. It refuses a database that a service
-// uses, and a backup that is damaged, breaks a rule, or has a schema that this binary
-// does not know; then the database is unchanged. Errors: CodeInvalidRequest on a server
-// database, CodeStoreUnavailable, ErrViolations, and those of files.
+// completely or not at all, even if it is killed. It refuses if a service uses the
+// database. It also refuses a backup that is damaged, breaks a rule, or has a schema that
+// this binary does not know. Then the database is unchanged. Errors: CodeInvalidRequest
+// for a database on a server, CodeStoreUnavailable, ErrViolations, and those of files.
 func Restore(ctx context.Context, rawURL, file string, o Options) (found Examined, err error) {
 	path, err := embedded(rawURL)
 	if err != nil {
@@ -123,16 +123,16 @@ func Restore(ctx context.Context, rawURL, file string, o Options) (found Examine
 // ErrViolations means that the rows of an examined database break a rule.
 var ErrViolations = errors.New("stock: the rows break a rule")
 
-// Examined describes a database without violations.
+// Examined describes a database in which no violation was found.
 type Examined struct {
-	// Pools and Awards are their numbers.
+	// Pools and Awards are the numbers of pools and awards.
 	Pools, Awards int64
-	// Schema is the state of its schema.
+	// Schema is the state of the database's schema.
 	Schema Schema
 }
 
-// examine reads the whole database at path without changing it. It checks the structure
-// and, if this binary can work on the schema, every pool's rows.
+// examine reads the whole database at path without changing it. It checks the file's
+// structure and, if this binary can work on the schema, the rows of every pool.
 func examine(ctx context.Context, path string, o Options) (found Examined, err error) {
 	o.ReadOnly = true
 	s, err := Open(ctx, "sqlite:"+path, o)

@@ -12,12 +12,12 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestStatementBinlog: a server that logs statements is refused at once for writing,
-// and the doctor says why.
+// TestStatementBinlog: a server that logs statements cannot be opened for writing, and
+// the doctor explains that.
 func TestStatementBinlog(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Args("--log-bin=bin", "--server-id=1", "--sync-binlog=1"))
-	s := open(t, server.URL(), stock.Options{}) // current sessions log rows
+	s := open(t, server.URL(), stock.Options{}) // the sessions that are open now log rows
 	require.NoError(t, s.Migrate(t.Context()))
 	stocktest.ExecAll(t, s, []string{`SET GLOBAL binlog_format = 'STATEMENT'`})
 	_, err := stock.Open(t.Context(), server.URL(), stock.Options{})
@@ -25,7 +25,7 @@ func TestStatementBinlog(t *testing.T) {
 	require.ErrorContains(t, err, "binlog_format = STATEMENT: the server refuses every write of the service (error 1665)")
 	require.Equal(t, []string{"danger binlog-format: binlog_format = STATEMENT while log_bin is on"}, checkUp(t, server.URL()))
 
-	// The doctor's findings about the statements.
+	// The statements that the doctor mentions.
 	conn, err := s.LockDB().Conn(t.Context())
 	require.NoError(t, err)
 	defer conn.Close()
@@ -56,7 +56,8 @@ func TestStatementBinlog(t *testing.T) {
 	}
 }
 
-// TestStatementsWithoutBinlog: without a binary log its format does not matter.
+// TestStatementsWithoutBinlog: without a binary log, the format of that log does not
+// matter.
 func TestStatementsWithoutBinlog(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Args("--binlog-format=STATEMENT"))

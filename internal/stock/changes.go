@@ -24,8 +24,8 @@ func created(p *draw.Pool) ledger.NewChange {
 	}{p.Name, p.State, engine.OrNull(p.Mode)}}
 }
 
-// newChanges returns the changes that c makes to a pool, one for each member that gets
-// a different value.
+// newChanges returns the changes that c makes to a pool: one for each member whose value
+// differs from the pool's.
 func newChanges(p *draw.Pool, c *draw.PoolChange) (all []ledger.NewChange) {
 	add := func(what draw.What, body, column any) {
 		all = append(all, ledger.NewChange{What: what, Body: map[draw.What]any{what: body}, Set: map[string]any{string(what): column}})
@@ -51,10 +51,10 @@ func newChanges(p *draw.Pool, c *draw.PoolChange) (all []ledger.NewChange) {
 
 // ChangePool changes a pool's name, state, mode or whether it is archived, and returns
 // the pool. Each member that gets a different value makes a separate change. The next
-// draw sees it, on every instance. A pool with a beacon is opened in two steps: state
-// open announces a round, which the pool shows, and state open with that round opens
-// the pool. Errors: CodeInvalidRequest, CodePoolNotFound, CodeRoundNotAnnounced, those
-// of [draw.PoolChange.Admit], and those of the store.
+// draw sees the changes, on every instance. A pool with a beacon is opened in two steps.
+// The first request to open it announces a round, which the pool shows. A second request
+// with that round opens the pool. Errors: CodeInvalidRequest, CodePoolNotFound,
+// CodeRoundNotAnnounced, those of [draw.PoolChange.Admit], and those of the store.
 func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, actor string) (draw.Pool, error) {
 	if err := errors.Join(c.Check(), draw.CheckActor(actor)); err != nil {
 		return draw.Pool{}, first(err)
@@ -90,14 +90,14 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, ac
 	s.logChangeOfPool(id, &c, actor)
 	s.options.Changed(id)
 	pool, err := s.poolOn(ctx, s.engine.ReadBack, id)
-	if err != nil { // no other codes, because those say that nothing happened
+	if err != nil { // the other codes would say that nothing happened
 		return draw.Pool{}, &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: fmt.Sprintf("pool %q was changed, and could not be read afterwards", id)}
 	}
 	return pool, nil
 }
 
-// withoutSamePause removes a change that repeats the current pause of a pool: the
-// request is a repetition.
+// withoutSamePause removes a change that only repeats the current pause of a pool, as a
+// repeated request does.
 func (s *Store) withoutSamePause(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, all []ledger.NewChange) ([]ledger.NewChange, error) {
 	last, err := s.ledger.LastChange(ctx, tx, of.Pool.ID, draw.WhatState, of.Head.Version)
 	if err != nil {
@@ -113,8 +113,8 @@ func (s *Store) withoutSamePause(ctx context.Context, tx *sql.Tx, of *ledger.Loc
 	}), nil
 }
 
-// ChangePrize corrects the name or the value of a prize that has issued nothing, or
-// changes the display texts of any prize, and returns the prize. Errors:
+// ChangePrize changes a prize and returns it. It corrects the name or the value of a
+// prize that has no awards, or changes the display texts of any prize. Errors:
 // CodeInvalidRequest, CodePoolNotFound, CodePrizeNotFound, CodeAlreadyIssued,
 // CodePoolClosed, and those of the store.
 func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.PrizeChange, actor string) (prize draw.Prize, err error) {
@@ -144,7 +144,7 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 	return prize, nil
 }
 
-// correctPrize corrects the name or the value of a prize, which are in the pool's log.
+// correctPrize corrects the name or the value of a prize, which the pool's log contains.
 func (s *Store) correctPrize(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, prize *draw.Prize, c *draw.PrizeChange) error {
 	if prize.Issued > 0 {
 		if err := of.Pool.CheckNotClosed(); err != nil {
@@ -165,7 +165,7 @@ func (s *Store) correctPrize(ctx context.Context, tx *sql.Tx, of *ledger.LockedP
 	if revalues {
 		prize.Value, body["value"] = *c.Value, c.Value.StringFixed(2)
 	}
-	if err := prize.Check(); err != nil { // its kind matters too: a blank is worth nothing
+	if err := prize.Check(); err != nil { // the check includes the kind: a blank has no value
 		return err
 	}
 	if len(body) == 1 {
@@ -174,7 +174,7 @@ func (s *Store) correctPrize(ctx context.Context, tx *sql.Tx, of *ledger.LockedP
 	if err := of.Pool.CheckNotClosed(); err != nil {
 		return err
 	}
-	body["was"] = was // the public log has the prize as it was added
+	body["was"] = was // the public log needs the prize as it was added
 	update := s.ledger.Builder().Update("prizes").
 		Set("name", prize.Name).Set("value", prize.Value.StringFixed(2)).Set("changed", of.Head.Version+1).
 		Where(squirrel.Eq{"pool_id": of.Pool.ID, "id": prize.ID})
@@ -227,7 +227,7 @@ func (s *Store) DeletePool(ctx context.Context, id string, revisions []int64, ac
 	if err != nil {
 		return err
 	}
-	s.options.Log.Info("pool deleted", "pool", id, "actor", actor) // its history is deleted with it
+	s.options.Log.Info("pool deleted", "pool", id, "actor", actor) // the pool's history, which would have named the actor, is deleted too
 	s.options.Changed(id)
 	return nil
 }

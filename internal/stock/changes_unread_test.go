@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestUnreadChangeIsNotReportedAsNone: if a pool was changed and cannot be read
+// TestUnreadChangeIsNotReportedAsNone: if a pool was changed but cannot be read
 // afterwards, the error does not say that nothing happened.
 func TestUnreadChangeIsNotReportedAsNone(t *testing.T) {
 	for _, dialect := range stock.Dialects() {

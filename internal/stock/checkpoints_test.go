@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestCheckpointOfTwo: a publisher, which locks no pool, stores the checkpoint of a
-// size while another command signs the same one. Both succeed.
+// TestCheckpointOfTwo: a publisher, which does not lock the pool, stores the checkpoint
+// of a size while another command signs a checkpoint of the same size. Both succeed.
 func TestCheckpointOfTwo(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // other databases admit one writer at a time
@@ -42,7 +42,7 @@ func TestCheckpointOfTwo(t *testing.T) {
 			require.NoError(t, err)
 			done := make(chan error, 1)
 			go func() { done <- s.Checkpoint(ctx, "p") }()
-			time.Sleep(300 * time.Millisecond) // it waits for the row by then; if it comes later, it finds the row
+			time.Sleep(300 * time.Millisecond) // usually it waits for the row by then; if it is slower, it finds the row
 			require.NoError(t, tx.Commit())
 			require.NoError(t, <-done)
 			signed, err := p.Signed(ctx, 0)

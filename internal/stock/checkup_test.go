@@ -11,7 +11,7 @@ import (
 )
 
 // checkUp opens the database read-only, and returns the findings of a check-up, except
-// that of a temporary folder in memory.
+// the one about a folder in memory.
 func checkUp(t *testing.T, url string) (lines []string) {
 	t.Helper()
 	s, err := stock.Open(t.Context(), url, stock.Options{ReadOnly: true})

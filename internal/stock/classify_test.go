@@ -18,8 +18,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// TestClassify: every known code that matters has its class, before the commit and at
-// it.
+// TestClassify: every known code that matters has its class, before the commit and at the
+// commit.
 func TestClassify(t *testing.T) {
 	pg := func(code string) error { return &pgconn.PgError{Code: code, SeverityUnlocalized: "ERROR"} }
 	fatal := func(code string) error { return &pgconn.PgError{Code: code, SeverityUnlocalized: "FATAL"} }
@@ -85,8 +85,8 @@ func TestClassify(t *testing.T) {
 	require.NoError(t, engine.Classify(nil, dialects()["mysql"].ByCode))
 }
 
-// TestWriteRefusals: a database that accepts no writes says why, before the commit and
-// at it, and callers get the reason.
+// TestWriteRefusals: if a database accepts no writes, its error has the reason, before
+// the commit and at the commit, and callers get the reason.
 func TestWriteRefusals(t *testing.T) {
 	t.Parallel()
 	pg := func(code string) error { return &pgconn.PgError{Code: code, SeverityUnlocalized: "ERROR"} }
@@ -126,7 +126,7 @@ func TestWriteRefusals(t *testing.T) {
 	}
 }
 
-// TestCallersSeeNoDatabaseText: callers see codes, and never a text of the database.
+// TestCallersSeeNoDatabaseText: callers get codes, but no text of the database.
 func TestCallersSeeNoDatabaseText(t *testing.T) {
 	for class, code := range map[Class]draw.Code{
 		ClassConflict:    draw.CodeContended,

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestDatabaseClock: entries get the time of the database, whatever this machine's
-// clock shows. Here the two clocks are an hour apart.
+// TestDatabaseClock: entries get the database's time, even if this machine's clock
+// differs from it. Here the two clocks are an hour apart.
 func TestDatabaseClock(t *testing.T) {
 	for dialect, clock := range map[string]string{
 		"postgres": "clock_timestamp() + interval '1 hour'", "mysql": "UTC_TIMESTAMP(6) + INTERVAL 1 HOUR",
@@ -44,14 +44,14 @@ func TestDatabaseClock(t *testing.T) {
 	require.WithinDuration(t, time.Now(), s.Now(), time.Minute, "a file has this machine's clock")
 }
 
-// movedClock is a database whose clock can be moved.
+// movedClock is a database whose clock the test can set.
 type movedClock struct {
 	store *stock.Store
 	move  func(by time.Duration)
 }
 
-// newMovedClock opens a database of a dialect: a server's clock is read from a table,
-// that of SQLite is the machine's.
+// newMovedClock opens a database of a dialect. A server reads its clock from a table;
+// SQLite uses the machine's clock.
 func newMovedClock(t *testing.T, dialect string) movedClock {
 	url := stocktest.Migrated(t, dialect)
 	o := stock.Options{ClockLeap: time.Minute, Log: slog.New(slog.DiscardHandler)}
@@ -75,9 +75,9 @@ func newMovedClock(t *testing.T, dialect string) movedClock {
 	}}
 }
 
-// TestClockThatLeaps: while a clock is forty days ahead for seconds, no entry gets such
-// a time and no item of an agenda is carried out. The leap ends when the clock is right
-// again. An accepted leap is followed.
+// TestClockThatLeaps: while a clock is forty days ahead for seconds, no entry gets such a
+// time, and no item of an agenda is carried out. The leap ends when the clock is right
+// again. If the leap is accepted, the clock is followed.
 func TestClockThatLeaps(t *testing.T) {
 	const days = 40 * 24 * time.Hour
 	for _, dialect := range []string{"sqlite", "postgres", "mysql"} {

@@ -27,7 +27,7 @@ func TestCloseAfterTheLinkWasCut(t *testing.T) {
 			require.NoError(t, err)
 			tx.Rollback()
 			link.Cut()
-			time.Sleep(tick) // the resets have arrived
+			time.Sleep(tick) // until the resets have arrived
 			require.NoError(t, s.Close())
 		})
 	}

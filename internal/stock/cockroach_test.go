@@ -24,9 +24,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// cockroach returns the dialect of CockroachDB, a database that this service does not
-// support: the engine of PostgreSQL with other statements. Every node can be written
-// to, a commit is replicated when it is acknowledged, and the planner needs no advice.
+// cockroach returns the dialect of CockroachDB, which this service does not support. It
+// uses the engine of PostgreSQL with other statements. Every node can be written to, a
+// commit is replicated before it is acknowledged, and the planner needs no advice.
 func cockroach() *engine.Dialect {
 	d := postgres.Dialect()
 	d.Name, d.Folder, d.BackupTools = "cockroach", "cockroach", "BACKUP"
@@ -35,7 +35,7 @@ func cockroach() *engine.Dialect {
 	d.ByKey, d.AwardPrize, d.TurnAward = "SELECT 1", engine.AwardPrize, engine.TurnAward
 	d.Settle, d.Commit = "SELECT 1", nil
 	d.ByCode = func(err error) *engine.Error {
-		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "40003" { // the outcome is not known
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "40003" { // the outcome is unknown
 			return engine.Unavailable("ambiguous", err, false)
 		}
 		return postgres.Dialect().ByCode(err)
@@ -43,7 +43,7 @@ func cockroach() *engine.Dialect {
 	return d
 }
 
-// cockroachSchema returns its folder of SQL: there is no fillfactor.
+// cockroachSchema returns the database's folder of SQL, which has no fillfactor.
 func cockroachSchema(t *testing.T) migrations.Set {
 	t.Helper()
 	set := migrations.Embedded()
@@ -61,8 +61,8 @@ func cockroachSchema(t *testing.T) migrations.Set {
 }
 
 // TestFurtherDatabase: a database with its own statements keeps the contract of the
-// store, and no code outside its own file mentions it. The test runs on a PostgreSQL
-// server.
+// store, and no code outside of its own file mentions that database. The test runs on a
+// PostgreSQL server.
 func TestFurtherDatabase(t *testing.T) {
 	t.Parallel()
 	o := stock.Options{Migrations: cockroachSchema(t), Log: slog.New(slog.DiscardHandler)}
@@ -84,9 +84,8 @@ func TestFurtherDatabase(t *testing.T) {
 	})
 }
 
-// TestFurtherDatabaseServes: a further database has the locks of its dialect, including
-// "table:", which is the service's default. A dialect without lock statements has no
-// locks.
+// TestFurtherDatabaseServes: another database has the locks of its dialect, including
+// "table:", the service's default. A dialect without statements of locks has no locks.
 func TestFurtherDatabaseServes(t *testing.T) {
 	t.Parallel()
 	o := stock.Options{Migrations: cockroachSchema(t), Log: slog.New(slog.DiscardHandler)}
@@ -106,7 +105,7 @@ func TestFurtherDatabaseServes(t *testing.T) {
 		second, err := lockOf(cockroach(), kind)
 		require.NoError(t, err)
 		isHeld, isEntered := false, false
-		require.Eventually(t, func() bool { // a server without processor time may answer too late
+		require.Eventually(t, func() bool { // on a busy machine, the server may answer too late
 			err = first.WithLock(t.Context(), "k", func(context.Context, int64) error {
 				isHeld = true
 				require.Error(t, second.WithLock(t.Context(), "k", func(context.Context, int64) error { isEntered = true; return nil }))

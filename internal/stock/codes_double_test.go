@@ -16,8 +16,8 @@ import (
 // importer imports lines to a pool's prize "card".
 type importer func(poolID string, lines []string) error
 
-// judgeImports reports what is wrong with an importer: a file is imported completely,
-// in order and only once in a database, or not at all, and no error contains a code.
+// judgeImports reports the faults of an importer. A file must be imported completely and
+// in order, or not at all, and only once in a database. No error may contain a code.
 func judgeImports(t *testing.T, s *stock.Store, do importer) (faults []string) {
 	t.Helper()
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -50,9 +50,9 @@ func judgeImports(t *testing.T, s *stock.Store, do importer) (faults []string) {
 	return faults
 }
 
-// TestCodesCondemnImports: imports that pass over duplicates, that search for them in
-// one prize only, that write line by line, or whose errors contain the code, fail; the
-// import of the store passes.
+// TestCodesCondemnImports: the judge reports faults of four broken imports, and none of
+// the store's import. The broken ones skip duplicates, search for them in only one prize,
+// write line by line, or have errors that contain the code.
 func TestCodesCondemnImports(t *testing.T) {
 	t.Parallel()
 	try := func(s *stock.Store, w draw.CodeImport, lines []string) error {
@@ -73,7 +73,7 @@ func TestCodesCondemnImports(t *testing.T) {
 		}},
 		"duplicates of one prize": {"passed over", func(s *stock.Store) importer {
 			return func(pool string, lines []string) error {
-				for i, line := range lines { // each prize has a database of its own, as it were
+				for i, line := range lines { // as if each prize had its own database
 					lines[i] = line + " " + pool
 				}
 				return try(s, draw.CodeImport{PoolID: pool}, lines)

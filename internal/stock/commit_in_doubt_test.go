@@ -11,9 +11,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestAnswerToCommitIsCut: a change whose COMMIT arrived and whose response was lost is
-// reported as unknown, and not repeated, although pgx's error says that nothing was
-// sent.
+// TestAnswerToCommitIsCut: the COMMIT of a change arrives, but its response is lost. The
+// change is reported as unknown and not repeated, although pgx's error says that nothing
+// was sent.
 func TestAnswerToCommitIsCut(t *testing.T) {
 	t.Parallel()
 	url := servertest.Postgres(t)
@@ -34,7 +34,7 @@ func TestAnswerToCommitIsCut(t *testing.T) {
 	link.Cut()
 	link.Pass()
 	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(<-done))
-	commits.Await(0, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`) // a repeated change would be running by now
+	commits.Await(0, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`) // a repeated change would show up by now
 	p, err := s.Pool(t.Context(), "p")
 	require.NoError(t, err)
 	require.Equal(t, int64(15), p.Prizes[0].Stocked)

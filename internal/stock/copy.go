@@ -14,17 +14,17 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// CopyPool creates a paused copy of a pool, completely or not at all, and returns it
-// with its planned lists, see [draw.PoolCopy.CopyOf]. It copies the prizes with their
+// CopyPool creates a paused copy of a pool, completely or not at all. It returns the copy
+// and its planned lists, see [draw.PoolCopy.CopyOf]. It copies the prizes with their
 // initial stock and later manual moves, the rules from before the agenda changed them,
 // and the display texts. With Days it also copies the agenda, see
-// [agenda.Planner.CopyIn]. Errors: CodeInvalidRequest, CodePoolNotFound,
-// CodePoolExists, CodeRulesUnreadable, and those of the store.
+// [agenda.Planner.CopyIn]. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolExists,
+// CodeRulesUnreadable, and those of the store.
 func (s *Store) CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, actor string) (copied draw.Pool, planned []draw.Planned, err error) {
 	if err := errors.Join(c.Check(), draw.CheckActor(actor)); err != nil {
 		return draw.Pool{}, nil, first(err)
 	}
-	// The snapshot has stock, rules and agenda of one state, and draws do not wait for it.
+	// In the snapshot, stock, rules and agenda have one state. Draws do not wait for it.
 	var copying poolCopying
 	err = s.ledger.SnapshotOn(ctx, s.engine.ReadBack, func(tx *sql.Tx) error {
 		from, err := s.poolIn(ctx, tx, fromID)
@@ -37,7 +37,7 @@ func (s *Store) CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, ac
 	if err != nil {
 		return draw.Pool{}, nil, err
 	}
-	// The answer is read before COMMIT: salts that are not answered are lost.
+	// The answer is made before COMMIT: it contains salts that are stored nowhere.
 	err = s.ledger.Change(ctx, func(tx *sql.Tx) error {
 		if planned, err = s.writeCopy(ctx, tx, &copying, actor); err != nil {
 			return err
@@ -53,8 +53,8 @@ func (s *Store) CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, ac
 	return copied, planned, nil
 }
 
-// poolCopying is the data from which a copy is made. The agenda and its shift are set
-// if it is copied.
+// poolCopying is the data from which a copy is made. Agenda and shift are set only if the
+// agenda is copied.
 type poolCopying struct {
 	to     draw.Pool
 	agenda *agenda.Source
@@ -92,8 +92,9 @@ func (s *Store) readCopy(ctx context.Context, tx *sql.Tx, from *draw.Pool, c *dr
 	return made, err
 }
 
-// zoneOfCopy returns the zone that decides the time of day of a copy's agenda: that of the
-// rules in force, or of the first rules of the history or the agenda that name one.
+// zoneOfCopy returns the time zone in which a copy's agenda keeps its time of day. That
+// is the zone of the rules in force, or of the first rules in the history or the agenda
+// that name one.
 func (s *Store) zoneOfCopy(ctx context.Context, tx *sql.Tx, from *draw.Pool, c *draw.PoolCopy, planned *agenda.Source) (*time.Location, error) {
 	if c.Zone != nil {
 		return c.Zone, nil
@@ -132,10 +133,10 @@ func (s *Store) writeCopy(ctx context.Context, tx *sql.Tx, c *poolCopying, actor
 	return s.CopyIn(ctx, tx, c.agenda, of, c.shift)
 }
 
-// rulesBeforeAgenda returns the version of the rules that were in force before the first
-// item of the agenda changed them, or that of the rules in force.
+// rulesBeforeAgenda returns the version of the rules that were in force before the agenda
+// first changed them. If it never did, that is the version of the rules in force.
 func (s *Store) rulesBeforeAgenda(ctx context.Context, tx *sql.Tx, p *draw.Pool) (int64, error) {
-	// An item that failed is done too, as a change of the agenda.
+	// The join leaves out failed items, which are done by a change of the agenda.
 	query := s.ledger.SelectFrom("agenda AS a JOIN changes AS c ON c.pool_id = a.pool_id AND c.version = a.done", "a.done").
 		Where(squirrel.Eq{"a.pool_id": p.ID, "a.what": string(draw.ItemRules), "c.what": string(draw.WhatRules)}).
 		Where(squirrel.Gt{"a.done": 0}).OrderBy("a.done").Limit(1)
@@ -151,16 +152,16 @@ func (s *Store) rulesBeforeAgenda(ctx context.Context, tx *sql.Tx, p *draw.Pool)
 }
 
 const (
-	// hasReturned is the condition for moves that steps name: of units that returned. Several
-	// steps may name one move.
+	// hasReturned is the condition for moves that returned units: moves that steps name.
+	// Several steps may name the same move.
 	hasReturned = `version IN (SELECT returned FROM steps WHERE pool_id = ? AND returned IS NOT NULL)`
 	// isOfAgenda is the condition for moves of done items of the agenda.
 	isOfAgenda = `version IN (SELECT done FROM agenda WHERE pool_id = ? AND done > 0)`
 )
 
-// readMoved returns how much returned units have added to the stock of each prize;
-// their awards still count as issued. If ofAgenda is set, it also returns how much the
-// done items of the agenda have added.
+// readMoved returns how many units have returned to the stock of each prize; their awards
+// still count as issued. If ofAgenda is set, the result includes the units that done
+// items of the agenda have added.
 func (s *Store) readMoved(ctx context.Context, tx *sql.Tx, poolID string, ofAgenda bool) (map[string]int64, error) {
 	which := squirrel.Or{}
 	if !s.engine.Lacks(engine.PartSteps) {

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestDrawsDoNotWaitForCopy blocks a copy halfway with another transaction that creates
-// a pool with the same id. SQLite has one writer.
+// TestDrawsDoNotWaitForCopy: another transaction, which creates a pool with the same id,
+// blocks a copy halfway. SQLite has only one writer.
 func TestDrawsDoNotWaitForCopy(t *testing.T) {
 	t.Parallel()
 	for dialect, waiting := range map[string]string{
@@ -51,8 +51,8 @@ func TestDrawsDoNotWaitForCopy(t *testing.T) {
 	}
 }
 
-// TestCopyAnswersWithoutReadAfterCommit: once a copy is committed, its answer has the salts,
-// which are stored nowhere, even if nothing can be read any more.
+// TestCopyAnswersWithoutReadAfterCommit: after a copy is committed, its answer contains
+// the salts, which are stored nowhere, even if nothing can be read any more.
 func TestCopyAnswersWithoutReadAfterCommit(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {

@@ -16,8 +16,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestDatabaseRenamedAway: while a restored database replaces the served one, no
-// connection can be opened. Then nothing was written, and no result is in doubt.
+// TestDatabaseRenamedAway: while a restored database replaces the current one, no
+// connection can be opened. An attempt then has written nothing, and its result is not in
+// doubt.
 func TestDatabaseRenamedAway(t *testing.T) {
 	t.Parallel()
 	base := servertest.Postgres(t)
@@ -45,7 +46,7 @@ func TestDatabaseRenamedAway(t *testing.T) {
 	}
 
 	rename(name, name+"_away")
-	for range 3 { // the first error may come from a session that was ended
+	for range 3 { // the first error may be that of a session that was ended
 		_, err = s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "restock"}, "test")
 		require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
 		_, err = s.Read(t.Context(), urn.NewUrn("p"), stock.TxOptions{})

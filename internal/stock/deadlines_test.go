@@ -17,19 +17,20 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// wrongBy are by how much the clocks of three instances differ from the database's.
+// wrongBy returns by how much the clocks of three instances differ from the database's.
 func wrongBy() []time.Duration { return []time.Duration{-90 * time.Second, 0, 90 * time.Second} }
 
-// deadlines holds three instances on one database, each with its own clock. One process
-// serves an SQLite file, whose clock is the instance's.
+// deadlines holds three instances on one database, each with its own clock. For an SQLite
+// file it holds one, because a file has one process, whose clock is the database's.
 type deadlines struct {
 	stores []*stock.Store
-	// set stops the database's clock at a time.
+	// set makes the database's clock show a time, at which it stays.
 	set func(time.Time)
 }
 
 // newStopped opens a database whose clock shows the time that the test sets. by is the
-// offset of instances that use their own clock; it is 0 except for a broken double.
+// error of the clocks of instances that use their own; it is 0 except for a broken
+// double.
 func newStopped(t *testing.T, dialect string, by time.Duration) deadlines {
 	url, o := stocktest.Migrated(t, dialect), stock.Options{}
 	if dialect == "sqlite" {
@@ -65,7 +66,7 @@ func openThree(t *testing.T, d *engine.Dialect, url string) (all []*stock.Store)
 
 func (d deadlines) store(i int) *stock.Store { return d.stores[i%len(d.stores)] }
 
-// expire has all instances expire at once, and returns how many awards ended.
+// expire runs Expire on all instances at once, and returns how many awards ended.
 func (d deadlines) expire(t *testing.T) int {
 	t.Helper()
 	var all sync.WaitGroup
@@ -83,7 +84,7 @@ func (d deadlines) expire(t *testing.T) int {
 	return int(ended.Load())
 }
 
-// claim claims the award of draw n, by one of the instances.
+// claim claims the award of draw n on one of the instances.
 func (d deadlines) claim(t *testing.T, n int) error {
 	t.Helper()
 	_, err := d.store(n).Claim(t.Context(), "p", fmt.Sprint("d", n), "u", 0, "test")
@@ -99,8 +100,8 @@ func setClaims(t *testing.T, s *stock.Store, document string) {
 	require.NoError(t, err)
 }
 
-// award makes draws d0, d1 … win, one batch at a time. The first time is given, and
-// further times are step apart.
+// award makes draws d0, d1 … win, one batch at a time. The first batch is at a given
+// time, and the following ones are step apart.
 func (d deadlines) award(t *testing.T, batches, size int, at time.Time, step time.Duration) (made []draw.Award) {
 	t.Helper()
 	p, err := d.store(1).Pool(t.Context(), "p")
@@ -120,7 +121,7 @@ func (d deadlines) award(t *testing.T, batches, size int, at time.Time, step tim
 	return made
 }
 
-// judgeDeadlines reports what is wrong around the deadline of twelve awards.
+// judgeDeadlines reports the faults around the deadline of twelve awards.
 func (d deadlines) judgeDeadlines(t *testing.T) (faults []string) {
 	t.Helper()
 	check := func(isRight bool, format string, args ...any) {
@@ -160,10 +161,10 @@ func (d deadlines) judgeDeadlines(t *testing.T) (faults []string) {
 	return faults
 }
 
-// TestDeadlinesAreTheDatabases: until the last microsecond before its deadline an award
-// can be claimed and does not expire; from the deadline on it expires and cannot be
-// claimed. The clocks of the instances do not matter. A longer claim period also
-// applies to open awards.
+// TestDeadlinesAreTheDatabases: until the last microsecond before its deadline, an award
+// can be claimed and does not expire. From the deadline on, it expires and cannot be
+// claimed. The clocks of the instances do not matter. A longer claim period also applies
+// to open awards.
 func TestDeadlinesAreTheDatabases(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -175,8 +176,9 @@ func TestDeadlinesAreTheDatabases(t *testing.T) {
 	}
 }
 
-// TestDeadlinesCatch: the test fails for instances that use their own clocks, 90 s fast
-// or slow, and for an instance that still accepts a claim at the deadline itself.
+// TestDeadlinesCatch: the test fails for instances that use their own clocks, which are
+// 90 s fast or slow. It also fails for an instance that accepts a claim exactly at the
+// deadline.
 func TestDeadlinesCatch(t *testing.T) {
 	t.Parallel()
 	for by, fault := range map[time.Duration]string{
@@ -197,9 +199,9 @@ func newRunning(t *testing.T, dialect string) deadlines {
 	return deadlines{stores: openThree(t, stock.DialectOf(dialect), url)}
 }
 
-// TestClaimedOrExpired: while awards are claimed around their deadlines, all instances
-// expire due awards, and the runs of one instance are interrupted repeatedly. Each
-// award is claimed or expired, in time, and each accepted claim has its step.
+// TestClaimedOrExpired: awards are claimed around their deadlines while all instances
+// expire due awards. The runs of one instance are interrupted repeatedly. Each award is
+// claimed or expires, in time, and each accepted claim has its step.
 func TestClaimedOrExpired(t *testing.T) {
 	const batches, size, apart = 20, 6, 50 * time.Millisecond
 	before := []time.Duration{2500, 1000, 600, 300, 150, 80, 40, 20, 10, 5, 2, 0, -5} // in milliseconds
@@ -247,8 +249,8 @@ func TestClaimedOrExpired(t *testing.T) {
 	}
 }
 
-// expireFor runs the expiry of due awards on an instance; isCut interrupts it after
-// some milliseconds.
+// expireFor runs the expiry of due awards on an instance. If isCut is set, the expiry is
+// interrupted after some milliseconds.
 func (d deadlines) expireFor(t *testing.T, i int, isCut bool) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
@@ -263,7 +265,7 @@ func (d deadlines) expireFor(t *testing.T, i int, isCut bool) {
 }
 
 // judgeClaims requires exactly one step for each award, in time and equal to the answer
-// that its caller got. It counts the claimed awards.
+// that the caller got. It returns the number of claimed awards.
 func judgeClaims(t *testing.T, s *stock.Store, made []draw.Award, accepted []bool) (claimed int) {
 	t.Helper()
 	for n, a := range made {
@@ -280,8 +282,8 @@ func judgeClaims(t *testing.T, s *stock.Store, made []draw.Award, accepted []boo
 	return claimed
 }
 
-// TestExtensionsPrecedeExpiry: an expiry that waited while a longer time came into force
-// expires nothing that it helps.
+// TestExtensionsPrecedeExpiry: if a longer time comes into force while an expiry waits,
+// the expiry does not end the awards to which that time applies.
 func TestExtensionsPrecedeExpiry(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has one writer
 		t.Run(dialect, func(t *testing.T) {
@@ -291,7 +293,7 @@ func TestExtensionsPrecedeExpiry(t *testing.T) {
 			stocktest.Pool(t, s, "p", 2)
 			setClaims(t, s, `{"claims":{"within":"1s","return":false}}`)
 			made := d.award(t, 1, 2, s.Now().UTC().Truncate(time.Microsecond), 0)
-			require.NoError(t, d.claim(t, 0)) // from now on the pool has a head
+			require.NoError(t, d.claim(t, 0)) // this creates the head of the pool's steps
 			time.Sleep(made[1].At.Add(1100 * time.Millisecond).Sub(s.Now()))
 			tx, err := s.LockDB().BeginTx(t.Context(), nil)
 			require.NoError(t, err)
@@ -308,7 +310,7 @@ func TestExtensionsPrecedeExpiry(t *testing.T) {
 				}
 				ended <- n
 			}()
-			time.Sleep(300 * time.Millisecond) // until it waits for the head
+			time.Sleep(300 * time.Millisecond) // until the expiry waits for the head
 			setClaims(t, d.store(2), `{"claims":{"within":"1h","return":false}}`)
 			require.NoError(t, tx.Rollback())
 			require.Zero(t, <-ended)

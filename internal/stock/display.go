@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// readShown sets the display texts of pools, which are in order of their ids.
+// readShown sets the display texts of pools, which must be in order of their ids.
 func (s *Store) readShown(ctx context.Context, q engine.Querier, pools []*draw.Pool) error {
 	if s.engine.Lacks(engine.PartFeed) || len(pools) == 0 {
 		return nil
@@ -39,8 +39,8 @@ func (s *Store) readShown(ctx context.Context, q engine.Querier, pools []*draw.P
 // namedMax is the maximum number of pools that a statement names.
 const namedMax = 1000
 
-// rowsOf selects the rows of pools, which are in order of their ids; for more than
-// namedMax also those of pools between them.
+// rowsOf selects the rows of pools, which must be in order of their ids. For more than
+// namedMax pools it also selects the rows of other pools between them.
 func rowsOf(pools []*draw.Pool) squirrel.Sqlizer {
 	if len(pools) <= namedMax {
 		ids := make([]string, len(pools))
@@ -52,7 +52,7 @@ func rowsOf(pools []*draw.Pool) squirrel.Sqlizer {
 	return squirrel.And{squirrel.GtOrEq{"pool_id": pools[0].ID}, squirrel.LtOrEq{"pool_id": pools[len(pools)-1].ID}}
 }
 
-// readDisplays sets the display texts of the prizes of pools, which are in order of
+// readDisplays sets the display texts of the prizes of pools, which must be in order of
 // their ids.
 func (s *Store) readDisplays(ctx context.Context, q engine.Querier, pools []*draw.Pool) error {
 	if s.engine.Lacks(engine.PartDisplays) || len(pools) == 0 {
@@ -119,8 +119,8 @@ func (s *Store) writeShown(ctx context.Context, tx *sql.Tx, p *draw.Pool) error 
 	return s.put(ctx, tx, "pool_display", squirrel.Eq{"pool_id": p.ID}, values)
 }
 
-// put writes the row of a key. Other transactions with the same key wait for it. It
-// deletes no rows, because the service may not delete.
+// put writes the row of a key. Other transactions with the same key wait for it. It does
+// not delete and insert, because the service has no right to delete.
 func (s *Store) put(ctx context.Context, tx *sql.Tx, table string, key squirrel.Eq, values map[string]any) error {
 	found, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom(table, "COUNT(*)").Where(key), ledger.ScanInt)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, table string, key squirrel.
 }
 
 // changeDisplay changes the display texts of a prize of a locked pool, and sets the
-// resulting texts. A nil change only reads.
+// resulting texts in prize. If c is nil, it only reads them.
 func (s *Store) changeDisplay(ctx context.Context, tx *sql.Tx, poolID string, prize *draw.Prize, c *draw.DisplayChange) error {
 	pool := draw.Pool{ID: poolID, Prizes: []draw.Prize{*prize}}
 	if err := s.readDisplays(ctx, tx, []*draw.Pool{&pool}); err != nil {
@@ -166,7 +166,8 @@ func (s *Store) writeDisplay(ctx context.Context, tx *sql.Tx, poolID, prizeID st
 		map[string]any{"name": d.Name, "text": d.Text, "picture": d.Picture, "link": d.Link})
 }
 
-// logShown logs a change of display texts, which is in no log of the pool.
+// logShown writes a change of display texts to the service's log, because no log of the
+// pool contains it.
 func (s *Store) logShown(poolID, prizeID, actor string, values ...any) {
 	of := []any{"pool", poolID}
 	if prizeID != "" {
@@ -175,7 +176,7 @@ func (s *Store) logShown(poolID, prizeID, actor string, values ...any) {
 	s.options.Log.Info("what is only shown was changed", append(append(of, values...), "actor", actor)...)
 }
 
-// logChangeOfPool logs the changes of display texts in a change of a pool.
+// logChangeOfPool writes the changes of display texts in c to the service's log.
 func (s *Store) logChangeOfPool(poolID string, c *draw.PoolChange, actor string) {
 	var values []any
 	if c.Currency != nil {
@@ -192,8 +193,8 @@ func (s *Store) logChangeOfPool(poolID string, c *draw.PoolChange, actor string)
 	}
 }
 
-// forgetShown removes the display texts of a removed pool. Its segments of the feed
-// have no awards and stay, because a cursor may name one.
+// forgetShown removes the display texts of a removed pool. The pool's segments of the
+// feed stay, because a cursor may name one; they have no awards.
 func (s *Store) forgetShown(ctx context.Context, tx *sql.Tx, poolID string) error {
 	for table, part := range map[string]engine.Part{"pool_display": engine.PartFeed, "prize_display": engine.PartDisplays} {
 		if s.engine.Lacks(part) {

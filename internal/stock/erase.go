@@ -17,32 +17,33 @@ import (
 )
 
 const (
-	// eraseScanMax is how many versions one statement searches.
+	// eraseScanMax is the maximum number of versions that one statement searches.
 	eraseScanMax = 100_000
-	// pseudonymBytes are enough to make pseudonyms unique.
+	// pseudonymBytes is long enough that pseudonyms are unique.
 	pseudonymBytes = 16
 )
 
-// Pseudonym returns the text that replaces a user in a pool. Without the key, nobody
-// can derive the user from it, test candidate users, or link a user's pseudonyms in two
-// pools.
+// Pseudonym returns the text that replaces a user in a pool. Without the key, nobody can
+// derive the user from it, test whether it belongs to a user, or link a user's pseudonyms
+// in two pools.
 func Pseudonym(key []byte, poolID, user string) string {
 	sum := hmac.New(sha256.New, key)
-	sum.Write([]byte(poolID + "\x00" + user)) // an id of a pool contains no zero byte
+	sum.Write([]byte(poolID + "\x00" + user)) // a pool's id contains no zero byte
 	return "erased-" + hex.EncodeToString(sum.Sum(nil)[:pseudonymBytes])
 }
 
 // EraseUser replaces a user by a pseudonym in all awards of a pool, and returns their
-// number. The user's turns are replaced too, so that the user's limits start again. The
-// call records one change, which does not name the user, or no change if the user has
-// no awards. Nothing else in the awards changes. The awards are searched while draws
-// continue. The pool is locked only for the write, and to search the awards that were
+// number. It also replaces the user in turns, so that the user's limits start again. The
+// call records one change, which does not name the user, or no change if the user has no
+// awards. Nothing else in the awards changes. The awards are searched while draws
+// continue. The pool is locked only for the write, and for a search of the awards that
+// were added during the first search.
 // added during the search.
 //
-// In a committed pool each award gets the tag that the public log uses for the user, so
-// that the log does not change: no change is recorded, and no pseudonym is used.
-// Errors: CodeInvalidRequest, CodePoolNotFound, CodeSeedUnavailable and CodePoolOpen
-// for a committed pool, and those of the store.
+// In a committed pool each award gets the tag that the public log uses for the user. So
+// the log does not change, no change is recorded, and no pseudonym is used. Errors:
+// CodeInvalidRequest, CodePoolNotFound, CodeSeedUnavailable and CodePoolOpen for a
+// committed pool, and those of the store.
 func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor string) (awards int64, err error) {
 	if err := cmp.Or(draw.CheckUser(user), draw.CheckUser(pseudonym), draw.CheckActor(actor)); err != nil {
 		return 0, err
@@ -88,7 +89,7 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 }
 
 // versionsOf returns the versions of a user's awards, above after and up to last. No
-// statement searches so many that a server is silent for long.
+// statement searches so many versions that the server is silent for long.
 func (s *Store) versionsOf(ctx context.Context, q engine.Querier, poolID, user string, after, last int64) (versions []int64, err error) {
 	for ; after < last; after += eraseScanMax {
 		query := s.ledger.SelectFrom("awards", "version").Where(squirrel.Eq{"pool_id": poolID}).

@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// OpenDialect is Open for a database that the registry does not have.
+// OpenDialect is Open for a database that is not in the registry.
 func OpenDialect(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*Store, error) {
 	return open(ctx, d, rawURL, o.withDefaults())
 }
@@ -15,12 +15,12 @@ func OpenDialect(ctx context.Context, d *engine.Dialect, rawURL string, o Option
 // DialectOf returns a database of the registry.
 func DialectOf(name string) *engine.Dialect { return dialects()[name] }
 
-// RowsOf runs fn to read rows of a pool as a publisher does.
+// RowsOf runs fn to read rows of a pool in the way in which a publisher reads them.
 func (s *Store) RowsOf(ctx context.Context, poolID string, fn func(q engine.Querier) error) error {
 	return s.ledger.RowsOf(ctx, poolID, func(q engine.Querier, _ int64) error { return fn(q) })
 }
 
-// ExtendFeedSlowly is one attempt of [Store.ExtendFeed] by an instance that is paused
+// ExtendFeedSlowly makes one attempt of [Store.ExtendFeed], as an instance that is paused
 // between its plan and its write.
 func ExtendFeedSlowly(ctx context.Context, s *Store, stopped func()) error {
 	return s.ledger.Once(ctx, func(tx *sql.Tx) error {

@@ -17,11 +17,12 @@ import (
 )
 
 const (
-	// segmentsMax is how many pools one call adds segments for.
+	// segmentsMax is the maximum number of pools for which one call adds segments.
 	segmentsMax = 1000
-	// segmentsRead is how many segments are read at once.
+	// segmentsRead is the number of segments that one statement reads.
 	segmentsRead = 100
-	// feedReadMax is how long a page of the feed is searched for.
+	// feedReadMax is the time after which a page of the feed ends, even if it has few
+	// awards.
 	feedReadMax = 2 * time.Second
 )
 
@@ -34,7 +35,7 @@ type segment struct {
 	forks, stale bool
 }
 
-// columns of a segment, and the places to scan them into.
+// segmentColumns are the columns of a segment.
 const segmentColumns = "n, pool_id, after_version, upto_version, mark, entry, forks, stale"
 
 func scanSegment(row engine.Scanner) (s segment, err error) {
@@ -42,14 +43,15 @@ func scanSegment(row engine.Scanner) (s segment, err error) {
 	return s, err
 }
 
-// end is the cursor after the segment.
+// end returns the cursor after the segment.
 func (s *segment) end() draw.FeedCursor { return s.at(s.upto) }
 
 func (s *segment) at(version int64) draw.FeedCursor {
 	return draw.FeedCursor{Segment: s.n, Version: version, Mark: s.mark, PoolID: s.poolID}
 }
 
-// movedPool is a pool whose head is not that of its last segment, which is zero for none.
+// movedPool is a pool whose head differs from that of its last segment. Without such a
+// segment, last is zero.
 type movedPool struct {
 	id   string
 	head draw.Head
@@ -57,10 +59,11 @@ type movedPool struct {
 }
 
 // ExtendFeed adds a segment to the feed over all pools for each pool whose head has
-// moved, at most segmentsMax. Draws write nothing for the feed: this call makes the
-// order. It is one transaction that changes one row, and takes no lock before it has
-// read the new entries. It returns the number of the last segment. Errors:
-// CodeStoreUnavailable for a schema without a feed, and those of the store.
+// moved, at most segmentsMax. Draws write nothing for the feed, so this call determines
+// its order. It is one transaction. It takes no lock before it has read the new entries,
+// and first changes the row that numbers the segments. It returns the number of the last
+// segment. Errors: CodeStoreUnavailable for a schema without a feed, and those of the
+// store.
 func (s *Store) ExtendFeed(ctx context.Context) (n int64, err error) {
 	if s.engine.Lacks(engine.PartFeed) {
 		return 0, draw.Errorf(draw.CodeStoreUnavailable, "the database's schema has no feed over all pools: run `drawsvc migrate up`")
@@ -79,7 +82,7 @@ func (s *Store) ExtendFeed(ctx context.Context) (n int64, err error) {
 		}
 		return s.addSegments(ctx, tx, &n, moved)
 	})
-	if draw.CodeOf(err) == draw.CodeContended { // others extend it all the time
+	if draw.CodeOf(err) == draw.CodeContended { // others extend the feed all the time
 		err = nil
 	}
 	return n, err
@@ -103,7 +106,8 @@ func (s *Store) movedPools(ctx context.Context, q engine.Querier) (int64, []move
 	return n[0], moved, err
 }
 
-// addSegments adds a segment for each pool after the n-th, and sets n.
+// addSegments adds a segment for each pool, numbered after n, and sets n to the last
+// number.
 func (s *Store) addSegments(ctx context.Context, tx *sql.Tx, n *int64, moved []movedPool) error {
 	added := make([]segment, len(moved))
 	for i := range moved {
@@ -114,8 +118,8 @@ func (s *Store) addSegments(ctx context.Context, tx *sql.Tx, n *int64, moved []m
 		added[i].n = *n + int64(i) + 1
 	}
 	last := *n + int64(len(added))
-	// This is the first write: the second of two writers finds another n, and starts
-	// again.
+	// This is the first write. If there are two writers, the second finds another n, and
+	// starts again.
 	if err := ledger.ExecOne(ctx, tx, s.ledger.Builder().Update("feed_head").Set("n", last).Where(squirrel.Eq{"one": 1, "n": *n})); err != nil {
 		return err
 	}
@@ -136,9 +140,9 @@ func (s *Store) addSegments(ctx context.Context, tx *sql.Tx, n *int64, moved []m
 	return err
 }
 
-// nextSegment returns the segment after the last segment of a pool. If the pool has
-// lost the last version of that segment, the new segment starts after the last version
-// that the pool still has.
+// nextSegment returns the segment that follows the last segment of a pool. If the pool
+// has lost the last version of that segment, the new segment follows the newest earlier
+// segment whose last version the pool still has.
 func (s *Store) nextSegment(ctx context.Context, q engine.Querier, m *movedPool) (next segment, err error) {
 	next = segment{poolID: m.id, after: m.last.upto, upto: m.head.Version, mark: m.head.Mark}
 	if next.entry, err = s.entryDigest(ctx, q, m.id, next.upto); err != nil || m.last.n == 0 {
@@ -169,7 +173,7 @@ func (s *Store) nextSegment(ctx context.Context, q engine.Querier, m *movedPool)
 	return next, err
 }
 
-// hasEntry reports whether a pool at a version has the last entry of a segment.
+// hasEntry reports whether a pool at a version still has the last entry of a segment.
 func (s *Store) hasEntry(ctx context.Context, q engine.Querier, poolID string, version int64, of *segment) (bool, error) {
 	if of.upto > version {
 		return false, nil
@@ -178,8 +182,8 @@ func (s *Store) hasEntry(ctx context.Context, q engine.Querier, poolID string, v
 	return found == of.entry, err
 }
 
-// entryDigest is a digest of the parts of an entry that never change. The user is left
-// out, because a user may be erased.
+// entryDigest returns a digest of those parts of an entry that never change. The user is
+// not among them, because a user may be erased.
 func (s *Store) entryDigest(ctx context.Context, q engine.Querier, poolID string, version int64) (digest int64, err error) {
 	for e, err := range s.ledger.EntriesUpTo(ctx, q, poolID, version-1, version, 1) {
 		if err != nil {
@@ -200,8 +204,8 @@ func (s *Store) entryDigest(ctx context.Context, q engine.Querier, poolID string
 	return 0, nil
 }
 
-// ReadFeed reads a page of the feed over all pools: segment by segment, by version within
-// one. Errors: CodeFeedForked, and those of the store.
+// ReadFeed reads a page of the feed over all pools: one segment after another, and each
+// in order of versions. Errors: CodeFeedForked, and those of the store.
 func (s *Store) ReadFeed(ctx context.Context, wanted draw.FeedQuery) (page draw.FeedPage, err error) {
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		if err := s.ledger.FindByKey(ctx, tx); err != nil {
@@ -261,8 +265,9 @@ func (r *feedReader) read(ctx context.Context) (draw.FeedPage, error) {
 	}
 }
 
-// checkCursor checks that the cursor is of this order. A cursor of another order, as
-// after a restore of the whole database, starts again if forks are accepted.
+// checkCursor checks that the cursor belongs to this order. After a restore of the whole
+// database, it may belong to another order. Then the feed starts again if forks are
+// accepted.
 func (r *feedReader) checkCursor(ctx context.Context) error {
 	at := r.wanted.After
 	if at.Segment == 0 {
@@ -279,14 +284,15 @@ func (r *feedReader) checkCursor(ctx context.Context) error {
 	return nil
 }
 
-// readSegment adds the awards of a segment, and reports whether the page is done.
+// readSegment adds the awards of a segment to the page. isDone means that the page ends
+// there.
 func (r *feedReader) readSegment(ctx context.Context, s *segment) (isDone bool, err error) {
 	after := s.after
 	switch {
 	case s.n == r.page.Next.Segment:
 		after = r.page.Next.Version
 	case s.forks && !r.wanted.AcceptFork && len(r.page.Awards) > 0:
-		return true, nil // the next page begins with the fork
+		return true, nil // the fork begins the next page
 	case s.forks && !r.wanted.AcceptFork:
 		return true, draw.ErrorFeedForked(s.poolID, s.after)
 	}

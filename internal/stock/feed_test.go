@@ -36,7 +36,7 @@ func readFeed(ctx context.Context, s *stock.Store, after draw.FeedCursor, wanted
 	}
 }
 
-// places identify awards by their pools and versions.
+// places returns a text for each award, of its pool and its version.
 func places(all []draw.FeedAward) (found []string) {
 	for i := range all {
 		found = append(found, fmt.Sprint(all[i].PoolID, " ", all[i].Version))
@@ -44,8 +44,8 @@ func places(all []draw.FeedAward) (found []string) {
 	return found
 }
 
-// checkFeed checks the entries that two readers have read: each award once, both
-// readers in the same order, and within a pool in the order of versions.
+// checkFeed checks what two readers have read. Each award comes once, in the same order
+// for both readers, and within a pool in the order of versions.
 func checkFeed(t *testing.T, s *stock.Store, pools []string, one, two []string) error {
 	t.Helper()
 	if fmt.Sprint(one) != fmt.Sprint(two) {
@@ -88,9 +88,9 @@ func drawFrom(t *testing.T, s *stock.Store, pools []string) {
 	}
 }
 
-// TestFeedIsOneOrder: while three instances draw from 50 pools, extensions of the feed are
-// killed, and one instance is stopped between its plan and its write, two readers get each
-// award once, in one order.
+// TestFeedIsOneOrder: three instances draw from 50 pools. Meanwhile extensions of the
+// feed are killed, and one instance is paused between its plan and its write. Two readers
+// get each award once, in the same order.
 func TestFeedIsOneOrder(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestFeedIsOneOrder(t *testing.T) {
 			}
 			var others sync.WaitGroup
 			if dialect != "sqlite" {
-				others.Go(func() { // it is stopped, and finds that others were there
+				others.Go(func() { // it is paused, and then finds that others have extended the feed
 					err := stock.ExtendFeedSlowly(t.Context(), instances[2], func() { time.Sleep(3 * time.Second) })
 					if err == nil {
 						t.Error("the stopped instance has added segments")
@@ -135,7 +135,7 @@ func TestFeedIsOneOrder(t *testing.T) {
 	}
 }
 
-// killExtensions ends extensions at any moment.
+// killExtensions cancels extensions of the feed at random moments.
 func killExtensions(t *testing.T, s *stock.Store, done chan struct{}) {
 	t.Helper()
 	for {
@@ -145,12 +145,12 @@ func killExtensions(t *testing.T, s *stock.Store, done chan struct{}) {
 		case <-time.After(rand.N(20 * time.Millisecond)):
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), rand.N(8*time.Millisecond))
-		_, _ = s.ExtendFeed(ctx) // it may end anywhere
+		_, _ = s.ExtendFeed(ctx) // it may be cancelled anywhere
 		cancel()
 	}
 }
 
-// follow reads the feed until nothing more comes.
+// follow reads the feed until nothing more is added.
 func follow(t *testing.T, s *stock.Store, done chan struct{}) (all []string) {
 	t.Helper()
 	var after draw.FeedCursor
@@ -173,8 +173,8 @@ func follow(t *testing.T, s *stock.Store, done chan struct{}) (all []string) {
 	}
 }
 
-// TestFeedIsNotByTime: the feed contains an award that was decided before others and
-// committed after them. The broken double, a feed ordered by time, loses it.
+// TestFeedIsNotByTime: the feed contains an award that was decided before others but
+// committed after them. The broken double, a feed ordered by time, loses that award.
 func TestFeedIsNotByTime(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -215,8 +215,8 @@ func TestFeedIsNotByTime(t *testing.T) {
 	}
 }
 
-// TestFeedTellsForks: if a pool loses versions that a reader has read, the reader gets
-// an error, and continues with the versions that replaced them.
+// TestFeedTellsForks: if a pool loses versions that a reader has read, the reader gets an
+// error. It can then continue with the versions that replaced them.
 func TestFeedTellsForks(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -259,7 +259,8 @@ func TestFeedTellsForks(t *testing.T) {
 	}
 }
 
-// TestMoneyOfPools: budget, currency, why nothing can be won, and prizes that are low.
+// TestMoneyOfPools tests the budget, the currency, why nothing can be won, and low
+// prizes.
 func TestMoneyOfPools(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

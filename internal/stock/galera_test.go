@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestGalera: after one node has acknowledged a write, every other node returns it at
-// the next query. If two decisions start from the same state of a pool, one is refused.
+// TestGalera: after one node has acknowledged a write, every other node returns it at the
+// next query. If two plans start from the same state of a pool, one of them is refused.
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	nodes := servertest.StartGalera(t, 2)

@@ -25,8 +25,8 @@ func (h hasty) MoveCursor(ctx context.Context, revision int64, from, to *hook.Cu
 	return h.Store.MoveCursor(ctx, revision, from, to)
 }
 
-// TestHooksSendCatches the relay whose cursor moves before the receiver has accepted; the
-// store's does not.
+// TestHooksSendCatches: the test fails for a relay whose cursor moves before the receiver
+// has accepted. It passes for the store's relay.
 func TestHooksSendCatches(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
@@ -35,7 +35,7 @@ func TestHooksSendCatches(t *testing.T) {
 	require.NotEmpty(t, stocktest.JudgeSending(t, s, hasty{s}))
 }
 
-// counting compares versions only.
+// counting compares only versions.
 type counting struct{ *stock.Store }
 
 // Waiting implements hook.Feed.
@@ -47,8 +47,8 @@ func (c counting) Waiting(ctx context.Context, hooks []hook.Hook, now time.Time)
 	return found, err
 }
 
-// TestHooksForkCatches the relay that compares versions only; the store's entries have
-// ids.
+// TestHooksForkCatches: the test fails for a relay that compares only versions. It passes
+// for the store's relay, whose entries have ids.
 func TestHooksForkCatches(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
@@ -57,7 +57,7 @@ func TestHooksForkCatches(t *testing.T) {
 	require.NotEmpty(t, stocktest.JudgeForks(t, s, counting{s}))
 }
 
-// skipping filters the awards of steps out.
+// skipping filters out the awards of steps.
 type skipping struct{ *stock.Store }
 
 // ReadPage implements hook.Feed.
@@ -71,7 +71,8 @@ func (f skipping) ReadPage(ctx context.Context, poolID string, after, upTo hook.
 	return page, err
 }
 
-// twice reads the steps in a later snapshot than the history, which lacks the last award.
+// twice reads the steps in a later snapshot than the history, so that the last award is
+// missing.
 type twice struct{ *stock.Store }
 
 // ReadPage implements hook.Feed.
@@ -90,8 +91,9 @@ func (f twice) ReadPage(ctx context.Context, poolID string, after, upTo hook.Pla
 	return earlier, nil
 }
 
-// TestHooksStepsCatches: the test fails for a relay whose filter skips a step's award,
-// and for a relay that reads the steps in a second snapshot. The store's relay passes.
+// TestHooksStepsCatches: the test fails for a relay whose filter skips the award of a
+// step. It also fails for a relay that reads the steps in a second snapshot. It passes
+// for the store's relay.
 func TestHooksStepsCatches(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")

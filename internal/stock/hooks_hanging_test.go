@@ -20,13 +20,13 @@ import (
 const (
 	// hangingHooks is one less than the maximum number of hooks.
 	hangingHooks = 19
-	// lagMax is the maximum time from a commit to the receiver that works.
+	// lagMax is the maximum time from a commit until the working receiver has the event.
 	lagMax = 5 * time.Second
 	// growthMax is the maximum growth of the heap while receivers hang.
 	growthMax = 32 << 20
 )
 
-// startHanging starts a receiver that takes messages and never answers.
+// startHanging starts a receiver that accepts messages and never answers.
 func startHanging(t *testing.T) (url string) {
 	t.Helper()
 	ended := make(chan struct{})
@@ -44,7 +44,7 @@ func heapNow() uint64 {
 }
 
 // judgeHanging reports how hooks with hanging receivers affect a hook whose receiver
-// works: when its events arrive, and how the heap grows.
+// works: it checks when events arrive there, and how the heap grows.
 func judgeHanging(t *testing.T, s *stock.Store, feed hook.Feed, limit time.Duration) (faults []string) {
 	t.Helper()
 	r := stocktest.NewReceiver(t)
@@ -83,8 +83,8 @@ func judgeHanging(t *testing.T, s *stock.Store, feed hook.Feed, limit time.Durat
 	return faults
 }
 
-// queued makes all hooks share one queue: a hook is served after the hooks before it.
-// The first hook has a hanging receiver: those hooks have no filter.
+// queued makes all hooks share one queue, so that a hook waits for the hooks before it.
+// The first hook, which has no filter, has a hanging receiver.
 type queued struct{ *stock.Store }
 
 // Waiting implements hook.Feed.

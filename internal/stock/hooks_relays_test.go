@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// mortal is the feed of a relay that is killed: after some writes, no further write
-// reaches the database, whatever receivers have accepted.
+// mortal is the feed of a relay that is killed: after some writes, no write reaches the
+// database any more, even if receivers have accepted messages.
 type mortal struct {
 	hook.Feed
 	left *atomic.Int64
@@ -31,7 +31,7 @@ func (m mortal) MoveCursor(ctx context.Context, revision int64, from, to *hook.C
 	return m.Feed.MoveCursor(ctx, revision, from, to)
 }
 
-// judgeRelays reports what is wrong with the events of three pools, which relays of several
+// judgeRelays reports the faults in the events of three pools that relays of several
 // stores send at once. Each relay is killed after some writes.
 func judgeRelays(t *testing.T, stores []*stock.Store, wrap func(*stock.Store) hook.Feed, limit time.Duration, writes ...int64) (faults []string) {
 	t.Helper()
@@ -82,7 +82,7 @@ func judgeRelays(t *testing.T, stores []*stock.Store, wrap func(*stock.Store) ho
 		if len(faults) == 0 || time.Since(begun) > limit {
 			return faults
 		}
-		require.NoError(t, s.RetryHook(t.Context(), made.ID)) // not after the usual waits
+		require.NoError(t, s.RetryHook(t.Context(), made.ID)) // without the usual pauses
 	}
 }
 
@@ -91,16 +91,16 @@ const endless = 1 << 40
 
 func itself(s *stock.Store) hook.Feed { return s }
 
-// TestRelaysShareHooks: events of three pools arrive in order, without a gap, at least
-// once, and repeated ones with equal ids. Several relays send concurrently, two of them
-// are killed, and the receiver fails, drops connections and is late.
+// TestRelaysShareHooks: several relays send concurrently, two of them are killed, and the
+// receiver fails, drops connections and is late. The events of three pools still arrive
+// in order, without a gap, at least once. Repeated events have equal ids.
 func TestRelaysShareHooks(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			url := stocktest.Migrated(t, dialect)
 			stores := []*stock.Store{stocktest.Open(t, url, stock.Options{})}
-			if dialect != "sqlite" { // one process has the file
+			if dialect != "sqlite" { // only one process can serve a file
 				stores = append(stores, stocktest.Open(t, url, stock.Options{}))
 			}
 			require.Empty(t, judgeRelays(t, stores, itself, time.Minute, 5, 12, endless))
@@ -108,7 +108,8 @@ func TestRelaysShareHooks(t *testing.T) {
 	}
 }
 
-// TestRelaysCatch the relays whose cursor moves before the receiver has accepted.
+// TestRelaysCatch: the test fails for relays whose cursor moves before the receiver has
+// accepted.
 func TestRelaysCatch(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")

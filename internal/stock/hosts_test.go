@@ -18,8 +18,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestSeveralHosts: of several hosts the first that can be written to is used, and it
-// is given up when it becomes read-only.
+// TestSeveralHosts: the store uses the first host that can be written to, and leaves it
+// when it becomes read-only.
 func TestSeveralHosts(t *testing.T) {
 	t.Parallel()
 	for dialect, c := range map[string]struct{ user, readOnly []string }{
@@ -27,13 +27,13 @@ func TestSeveralHosts(t *testing.T) {
 			[]string{`CREATE ROLE app LOGIN SUPERUSER PASSWORD 'app-password'`},
 			[]string{
 				`ALTER ROLE app SET default_transaction_read_only = on`,
-				// open sessions keep their setting
+				// sessions that are open keep the old setting
 				`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'`,
 			},
 		},
 		"mysql": {
 			[]string{`CREATE USER app IDENTIFIED BY 'app-password'`, `GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON *.* TO app`},
-			[]string{`SET GLOBAL read_only = on`}, // refuses all except administrators
+			[]string{`SET GLOBAL read_only = on`}, // administrators can still write
 		},
 	} {
 		t.Run(dialect, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestSeveralHosts(t *testing.T) {
 			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 2, "a", 0, "d1")))
 			require.Equal(t, int64(1), stocktest.NoViolations(t, stores[first], "p").Prizes[0].Awards, "the first host that answers")
 			stocktest.ExecAll(t, stores[first], c.readOnly)
-			require.Eventually(t, func() bool { // without any draw
+			require.Eventually(t, func() bool { // even if nobody draws
 				move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "more"}, "test")
 				return err == nil && move.Stocked == 21
 			}, waitMax, tick, "operators go to the other as well")
@@ -69,7 +69,7 @@ func TestSeveralHosts(t *testing.T) {
 	}
 }
 
-// hostOf returns the host and port of a database's URL.
+// hostOf returns the host and port in a database's URL.
 func hostOf(t *testing.T, of string) string {
 	t.Helper()
 	u, err := url.Parse(of)
@@ -77,9 +77,9 @@ func hostOf(t *testing.T, of string) string {
 	return u.Host
 }
 
-// TestHangingHostCostsItsTimeOnce: a host that accepts connections and never answers
+// TestHangingHostCostsItsTimeOnce: a host that accepts connections but never answers
 // costs its timeout once, and not for every connection. The connections of locks, whose
-// requests have only a second, do not try it again.
+// requests have only a second, do not try that host again.
 func TestHangingHostCostsItsTimeOnce(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
@@ -90,7 +90,7 @@ func TestHangingHostCostsItsTimeOnce(t *testing.T) {
 			hangs.Hold()
 			several := strings.Replace(url, hostOf(t, url), hangs.Addr()+","+hostOf(t, url), 1)
 			s := stocktest.Open(t, several, stock.Options{})
-			const want = 5 // connections in a row: where processor time is short, a host that answers may be late too, and both are tried again
+			const want = 5 // connections in a row; on a busy machine, the host that answers may be late too, and then both are tried again
 			undisturbed := 0
 			require.Eventually(t, func() bool {
 				before := hangs.Taken()
@@ -100,7 +100,7 @@ func TestHangingHostCostsItsTimeOnce(t *testing.T) {
 				} else {
 					undisturbed++
 				}
-				if err == nil { // so that the next one is new
+				if err == nil { // so that the next connection is new
 					_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 				}
 				return undisturbed == want
@@ -109,12 +109,12 @@ func TestHangingHostCostsItsTimeOnce(t *testing.T) {
 	}
 }
 
-// TestHostFallsSilent: when the current host hangs, its connections are not found
-// broken one after the other. A cut link would be noticed; a hang is not. Found by the
-// fault "primary hangs and is fenced", seed 4434875351255921.
+// TestHostFallsSilent: when the current host hangs, its connections do not fail one after
+// another. A cut link would be noticed; a hang is not. Found by the fault "primary hangs
+// and is fenced", seed 4434875351255921.
 func TestHostFallsSilent(t *testing.T) {
 	t.Parallel()
-	const idle, limit = 6, 4 * time.Second // one attempt takes that long; six broken connections would take six times as long
+	const idle, limit = 6, 4 * time.Second // one attempt takes as long as limit; six broken connections would take six times as long
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
@@ -138,9 +138,9 @@ func TestHostFallsSilent(t *testing.T) {
 			for _, tx := range held {
 				tx.Rollback()
 			}
-			time.Sleep(1100 * time.Millisecond) // idle for longer than a pool trusts
+			time.Sleep(1100 * time.Millisecond) // so that the connections are idle for longer than the pool trusts them
 			link.Hold()
-			defer link.Cut() // otherwise closing them would take its time
+			defer link.Cut() // otherwise closing the connections would take long
 			begun, failed := time.Now(), 0
 			for {
 				tx, err := begin()

@@ -19,19 +19,19 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Import stocks a pool from a CSV file with the header [prizefile.Header], completely
-// or not at all, in one transaction; draws on the pool wait meanwhile. A prize that the
-// pool does not have is added. An existing prize gets the line's stock added; the
-// line's name and value must be the same or empty. Without a key nothing marks a file
-// as imported: importing the same file twice adds its stock twice.
+// Import stocks a pool from a CSV file with the header [prizefile.Header], completely or
+// not at all, in one transaction. Draws on the pool wait meanwhile. A prize that the pool
+// does not have is added. The stock of an existing prize is raised by that of the line,
+// whose name and value must be the prize's own or empty. Without a key, nothing records
+// that a file was imported: importing it twice adds its stock twice.
 //
-// progress, if not nil, is called with how many of the moves are made. It starts again
-// if the database requires a retry.
+// progress, if it is not nil, is called with the number of moves that are made. It starts
+// again if the transaction is retried.
 //
 // Errors: CodeInvalidRequest, which names the first bad lines of the file,
-// CodePoolNotFound, CodeKeyReused for a key that came with another file, CodeForbidden
-// for a new prize if only existing ones may be stocked, CodePoolClosed, those of the
-// reader, and those of the store.
+// CodePoolNotFound, CodeKeyReused if the key was used with another file, CodeForbidden
+// for a new prize if only existing prizes may be stocked, CodePoolClosed, and those of
+// the reader and of the store.
 func (s *Store) Import(ctx context.Context, w draw.Import, file io.Reader, progress func(done, total int)) (draw.Imported, error) {
 	if err := w.Check(); err != nil {
 		return draw.Imported{}, err
@@ -66,11 +66,11 @@ func (s *Store) Import(ctx context.Context, w draw.Import, file io.Reader, progr
 }
 
 // compareBad returns all errors of a file that has bad lines. It also compares the good
-// lines with the pool, so that the next attempt does not find further errors. If the
-// pool cannot be read, only the errors of the file itself are returned.
+// lines with the pool, so that the user learns of all errors at once. If the pool cannot
+// be read, it returns only the errors of the file itself.
 func (s *Store) compareBad(ctx context.Context, w draw.Import, file *prizefile.File) error {
 	bad := file.Bad
-	_ = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error { // an error of this read must not hide an error of the file
+	_ = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error { // a failed read must not hide the errors of the file
 		bad = file.Bad.Clone()
 		present, prizes, err := s.presentPrizes(ctx, tx, w.PoolID, file.Lines)
 		if err == nil {
@@ -82,7 +82,7 @@ func (s *Store) compareBad(ctx context.Context, w draw.Import, file *prizefile.F
 }
 
 // linesAdmitted returns a function that checks, while a file is read, whether an import
-// may contain a line. Existing prizes stay, so a line that is refused now would be
+// may contain a line. Prizes are never removed, so a line that is refused now would be
 // refused later too.
 func (s *Store) linesAdmitted(ctx context.Context, w draw.Import) (func(*prizefile.Line) error, error) {
 	if !w.PresentOnly {
@@ -101,7 +101,7 @@ func (s *Store) linesAdmitted(ctx context.Context, w draw.Import) (func(*prizefi
 	}, err
 }
 
-// importLines makes the import's moves, part by part, after every line was checked.
+// importLines makes the moves of an import in parts, after every line was checked.
 func (s *Store) importLines(ctx context.Context, tx *sql.Tx, w draw.Import, lines []prizefile.Line, progress func(done, total int)) (done draw.Imported, err error) {
 	of, err := s.ledger.LockPool(ctx, tx, w.PoolID, w.Actor)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Store) importLines(ctx context.Context, tx *sql.Tx, w draw.Import, line
 	return done, s.ledger.Moved(ctx, tx, of, len(moves))
 }
 
-// resultOf counts moves that begin after a version.
+// resultOf returns the counts of moves whose first version follows version.
 func resultOf(version int64, moves []ledger.Stocking) draw.Imported {
 	d := draw.Imported{Version: version + int64(len(moves))}
 	for i := range moves {
@@ -162,7 +162,7 @@ func resultOf(version int64, moves []ledger.Stocking) draw.Imported {
 	return d
 }
 
-// preview lists the first of the moves.
+// preview returns the first of the moves.
 func preview(moves []ledger.Stocking) []draw.ImportedPrize {
 	list := []draw.ImportedPrize{}
 	for _, m := range moves[:min(len(moves), draw.PreviewMax)] {
@@ -177,7 +177,7 @@ func preview(moves []ledger.Stocking) []draw.ImportedPrize {
 	return list
 }
 
-// valueOf returns the total value of the units of moves.
+// valueOf returns the total value of the units that moves add.
 func valueOf(moves []ledger.Stocking) (sum decimal.Decimal) {
 	for i := range moves {
 		sum = sum.Add(moves[i].Prize.Value.Mul(decimal.NewFromInt(moves[i].Delta)))
@@ -194,9 +194,9 @@ func (s *Store) remainingWorth(ctx context.Context, tx *sql.Tx, poolID string) (
 	return sum, err
 }
 
-// presentPrizes returns those prizes of the file that the pool has, and the number of
-// all that it has. It reads the whole pool once: finding prizes by hundreds took longer
-// on every database except a small one.
+// presentPrizes returns those prizes of the file that the pool has, and the number of all
+// prizes of the pool. It reads the whole pool once. Finding prizes in groups of hundreds
+// took longer on every database except a small one.
 func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, lines []prizefile.Line) (map[string]draw.Prize, int, error) {
 	wanted := make(map[string]bool, len(lines))
 	for i := range lines {
@@ -217,7 +217,7 @@ func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, li
 	return present, len(all), err
 }
 
-// readPlaces is [ledger.Ledger.ReadPlaces] of prizes by their ids.
+// readPlaces is [ledger.Ledger.ReadPlaces] for prizes by their ids.
 func (s *Store) readPlaces(ctx context.Context, tx *sql.Tx, poolID string, present map[string]draw.Prize) error {
 	var coded []draw.Prize
 	for _, p := range present {
@@ -232,8 +232,8 @@ func (s *Store) readPlaces(ctx context.Context, tx *sql.Tx, poolID string, prese
 	return err
 }
 
-// importMoves turns lines into moves; at most room of them may have new prizes. It adds
-// lines that do not fit the pool to bad.
+// importMoves converts lines to moves. At most room of them may have new prizes. Lines
+// that do not fit the pool are added to bad.
 func importMoves(reason string, lines []prizefile.Line, present map[string]draw.Prize, room int, bad *prizefile.BadLines) ([]ledger.Stocking, error) {
 	moves := make([]ledger.Stocking, 0, len(lines))
 	var missing *draw.Error
@@ -255,7 +255,7 @@ func importMoves(reason string, lines []prizefile.Line, present map[string]draw.
 		case isPresent && line.HasKind && line.Prize.IsWin() != prize.IsWin():
 			bad.Add(line.Number, "prize %q has the kind %s in the pool", prize.ID, prize.Kind)
 		case isPresent && prize.IsEndless() && (line.Prize.IsEndless() || move.Delta == 0):
-			// This prize has no stock that a file could raise.
+			// A file cannot raise the stock of this prize.
 		case isPresent && (&draw.Stocking{Delta: move.Delta}).Admit(&prize) != nil:
 			bad.Add(line.Number, "prize %q is a blank of the pool; an endless one has no stock, and no other becomes endless", prize.ID)
 		case isPresent && prize.Stocked+move.Delta > draw.StockMax:
@@ -276,25 +276,25 @@ func importMoves(reason string, lines []prizefile.Line, present map[string]draw.
 	return nil, missing
 }
 
-// The key of an import is stored with its first move, and contains all that a replay
+// The key of an import is stored with its first move. It contains all data that a replay
 // needs: import:KEY:FILE:ADDED:RESTOCKED, where KEY and FILE are digests. An import
-// without moves stores nothing, and may be repeated unchanged.
+// without moves stores nothing, so repeating it has the same result.
 const importKey = "import:"
 
-// importMark returns the beginning of the key of an import of some lines.
+// importMark returns the beginning of the key of an import of lines: import:KEY:FILE:.
 func importMark(key string, lines []prizefile.Line) string {
 	file := sha256.New()
 	for i := range lines {
 		p := &lines[i].Prize
-		if lines[i].HasKind && !p.IsWin() { // files without blanks keep their earlier mark
+		if lines[i].HasKind && !p.IsWin() { // the mark of files without blanks is as it was before blanks existed
 			_, _ = fmt.Fprintf(file, "%s\x00", p.Kind)
 		}
-		_, _ = fmt.Fprintf(file, "%s\x00%s\x00%t\x00%s\x00%d\n", p.ID, p.Name, lines[i].HasValue, p.Value.StringFixed(2), p.Stocked) // a hash accepts all
+		_, _ = fmt.Fprintf(file, "%s\x00%s\x00%t\x00%s\x00%d\n", p.ID, p.Name, lines[i].HasValue, p.Value.StringFixed(2), p.Stocked) // a hash accepts all texts
 	}
 	return importOf(key) + base64.RawURLEncoding.EncodeToString(file.Sum(nil)) + ":"
 }
 
-// importOf returns the beginning of the keys of all imports under a key.
+// importOf returns the beginning that all imports under a key share.
 func importOf(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return importKey + base64.RawURLEncoding.EncodeToString(sum[:]) + ":"
@@ -302,8 +302,8 @@ func importOf(key string) string {
 
 func importCounts(d draw.Imported) string { return fmt.Sprintf("%d:%d", d.Added, d.Restocked) }
 
-// importByKey finds the import with the key, nil if there is none. Error: CodeKeyReused
-// if it imported another file.
+// importByKey returns the import that used the key, nil for none. Error: CodeKeyReused if
+// that import had another file.
 func (s *Store) importByKey(ctx context.Context, tx *sql.Tx, w draw.Import, lines []prizefile.Line) (*draw.Imported, error) {
 	query := ledger.FirstFrom(s.ledger.SelectMoves(w.PoolID), "key_id", importOf(w.Key))
 	found, err := ledger.SelectAll(ctx, tx, query, s.ledger.ScanMove(w.PoolID))

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// importFile returns a file with that many prizes.
+// importFile returns a file with the given number of prizes.
 func importFile(lines int) string {
 	var file strings.Builder
 	file.WriteString("prize,name,value,stock\n")
@@ -23,8 +23,8 @@ func importFile(lines int) string {
 	return file.String()
 }
 
-// TestImportIsFast imports new prizes and then the same ones again. The limit leaves
-// room for a busy machine and the race detector: BenchmarkImport measures the speed.
+// TestImportIsFast imports new prizes, and then the same prizes again. The limit is
+// generous, for a busy machine and the race detector: BenchmarkImport measures the speed.
 func TestImportIsFast(t *testing.T) {
 	const lines, limit = 2000, 30 * time.Second
 	file := importFile(lines)
@@ -47,7 +47,7 @@ func TestImportIsFast(t *testing.T) {
 	}
 }
 
-// BenchmarkImport imports a hundred thousand prizes: new ones, and present ones.
+// BenchmarkImport imports a hundred thousand prizes: new ones, and then existing ones.
 func BenchmarkImport(b *testing.B) {
 	file := importFile(100_000)
 	for _, dialect := range stock.Dialects() {
@@ -72,7 +72,7 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// FuzzImport imports random files. An accepted file must leave the pool intact with the
+// FuzzImport imports random files. After an accepted file, the pool is intact and has the
 // content of the file. A refused file changes nothing.
 func FuzzImport(f *testing.F) {
 	for _, seed := range []string{
@@ -110,7 +110,7 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// TestImportQuotes: the output of a spreadsheet is read back.
+// TestImportQuotes: files with the quotes that spreadsheets write can be imported.
 func TestImportQuotes(t *testing.T) {
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "p")
@@ -123,8 +123,8 @@ func TestImportQuotes(t *testing.T) {
 	require.Equal(t, "plain", p.Prizes[1].ID)
 }
 
-// TestImportTakesSpreadsheets: the same prizes, however a spreadsheet wrote
-// them.
+// TestImportTakesSpreadsheets: the same prizes are imported from each form in which a
+// spreadsheet may write them.
 func TestImportTakesSpreadsheets(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")

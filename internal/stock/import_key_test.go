@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestImportOnce: a key imports once, and its replay is the first result, even if
-// others moved stock since.
+// TestImportOnce: an import with a key happens once. Its replay returns the first result,
+// even if others have moved stock since.
 func TestImportOnce(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestImportOnce(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []int64{5, 15, 3}, []int64{p.Version, p.Prizes[0].Stocked, p.Prizes[1].Stocked})
 
-			for range 2 { // without a key the file adds its stock again
+			for range 2 { // without a key, the stock of the file is added each time
 				_, err = in("spring", "", file)
 				require.NoError(t, err)
 			}
@@ -58,7 +58,7 @@ func TestImportOnce(t *testing.T) {
 	}
 }
 
-// TestImportDryRun: a dry run has the same findings as the import, and writes nothing.
+// TestImportDryRun: a dry run reports the same errors as the import, and writes nothing.
 func TestImportDryRun(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

@@ -22,8 +22,8 @@ func imported(t *testing.T, s *stock.Store, poolID, text string) (draw.Imported,
 	return s.Import(t.Context(), draw.Import{PoolID: poolID, Reason: "delivery", Actor: "test"}, strings.NewReader(text), nil)
 }
 
-// refusedImport imports text, which must change nothing, and returns what was
-// wrong with it.
+// refusedImport imports text, which must be refused and change nothing, and returns the
+// error.
 func refusedImport(t *testing.T, s *stock.Store, poolID, text string) string {
 	t.Helper()
 	before, err := s.Pool(t.Context(), poolID)
@@ -58,10 +58,10 @@ func testImport(t *testing.T, s *stock.Store) {
 
 	done, err := imported(t, s, "spring", "\uFEFFprize,name,value,stock\r\n"+
 		"gold,Gold coin – größte,19.9,7\r\n"+ // new
-		"a,,,5\r\n"+ // exists, named only by its id
+		"a,,,5\r\n"+ // exists; named only by its id
 		"\r\n"+
-		"b,Prize b,19.90,0\r\n"+ // exists, and nothing to add
-		"empty,Empty,,0") // new, with no stock, and the last line without its end
+		"b,Prize b,19.90,0\r\n"+ // exists; adds nothing
+		"empty,Empty,,0") // new, without stock; the last line has no line end
 	require.NoError(t, err)
 	require.Equal(t, draw.Imported{Added: 2, Restocked: 1, Units: 12, Version: 9, Encoding: draw.EncodingUTF8}, done)
 
@@ -186,11 +186,11 @@ func TestImportTellsTheFirstBadLines(t *testing.T) {
 	require.True(t, strings.HasPrefix(detail, "line 2: has 1 columns instead of 4; quote a field that holds the separator; line 3: "), detail)
 	require.True(t, strings.HasSuffix(detail, "; line 11: has 1 columns instead of 4; quote a field that holds the separator; and 990 more; the lines after that were not read; nothing was imported"), detail)
 
-	// Those of the file and those of the pool are named together.
+	// One error names the bad lines of the file and those that do not fit the pool.
 	require.Equal(t, `line 2: prize "a" has the name "Prize a" in the pool; line 3: stock must be a whole number from 0 to 1000000000000, only digits, not "x"; `+
 		`line 4: prize "c" is new and needs a name; nothing was imported`, refusedImport(t, s, "spring", "prize,name,value,stock\na,A,,1\nb,B,1,x\nc,,1,1\n"))
 
-	// Compared with the pool as well, and far apart.
+	// The same for lines that are far apart.
 	file.Reset()
 	file.WriteString("prize,name,value,stock\n")
 	for i := 2; i <= 3000; i++ {
@@ -204,7 +204,7 @@ func TestImportTellsTheFirstBadLines(t *testing.T) {
 		refusedImport(t, s, "spring", file.String()))
 }
 
-// counted counts the bytes that are read of a file.
+// counted counts the bytes that were read from a file.
 type counted struct {
 	io.Reader
 	n int
@@ -216,9 +216,9 @@ func (c *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestImportEndsEarly: a file is read only up to its thousandth bad line, and, for
-// callers that may stock only existing prizes, up to the first new prize. The broken
-// double reads everything before it checks.
+// TestImportEndsEarly: a file is read only up to its thousandth bad line. For callers
+// that may stock only existing prizes, it is read only up to the first new prize. The
+// broken double reads the whole file before it checks.
 func TestImportEndsEarly(t *testing.T) {
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "spring", 10)

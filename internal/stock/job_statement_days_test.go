@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// since moves everything that has happened to a pool to a time.
+// since changes the time of everything that has happened to a pool.
 func since(t *testing.T, s *stock.Store, dialect, poolID string, at time.Time) {
 	t.Helper()
 	format := map[string]string{"sqlite": "2006-01-02T15:04:05.000000Z", "postgres": "2006-01-02 15:04:05+00", "mysql": "2006-01-02 15:04:05"}[dialect]
@@ -24,7 +24,7 @@ func since(t *testing.T, s *stock.Store, dialect, poolID string, at time.Time) {
 	}
 }
 
-// TestStatementsWhereMidnightIsSkipped: in some zones clocks change from 24:00 to
+// TestStatementsWhereMidnightIsSkipped: in some zones the clocks are set from 24:00 to
 // 01:00. Such a day has its lines like every other day.
 func TestStatementsWhereMidnightIsSkipped(t *testing.T) {
 	t.Parallel()
@@ -35,13 +35,13 @@ func TestStatementsWhereMidnightIsSkipped(t *testing.T) {
 			t.Parallel()
 			s := stocktest.New(t, dialect)
 			stocktest.Pool(t, s, "p", 5)
-			since(t, s, dialect, "p", time.Date(2026, 9, 4, 12, 0, 0, 0, santiago)) // clocks change as the 6th begins
+			since(t, s, dialect, "p", time.Date(2026, 9, 4, 12, 0, 0, 0, santiago)) // clocks are set at the beginning of the 6th
 			run := begin(t, s, job.Statement(s))
 			run.Zone = santiago
 			_, err := s.StateDays(t.Context(), run, "p")
 			require.NoError(t, err)
 			stocktest.ExecAll(t, s, []string{`DELETE FROM statements WHERE day > '2026-09-06'`})
-			_, err = s.StateDays(t.Context(), run, "p") // from the day on that begins late
+			_, err = s.StateDays(t.Context(), run, "p") // from the day that begins at 01:00
 			require.NoError(t, err)
 			lines, _, err := s.Statements(t.Context(), "p", "", 4)
 			require.NoError(t, err)
@@ -54,8 +54,8 @@ func TestStatementsWhereMidnightIsSkipped(t *testing.T) {
 	}
 }
 
-// TestStatementsOfManyLines: a run states all days of a large pool, in transactions
-// that are short enough for draws that wait for them.
+// TestStatementsOfManyLines: a run states all days of a large pool, in transactions that
+// are short enough for the draws that wait for them.
 func TestStatementsOfManyLines(t *testing.T) {
 	t.Parallel()
 	const prizes, days = 300, 40
@@ -127,7 +127,7 @@ func TestStatementsOfAPoolsLife(t *testing.T) {
 	}
 }
 
-// TestHistoryOfRunsThatNeverEnd: it is bounded too.
+// TestHistoryOfRunsThatNeverEnd: the history of runs is bounded even if no run ends.
 func TestHistoryOfRunsThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// judgePages reads all lines of a statement page by page, and returns what is wrong with
-// the pages: too many lines, a day in two of them, or lines that are lost.
+// judgePages reads all lines of a statement page by page, and reports the faults of the
+// pages. These are too many lines, a day in two pages, or missing lines.
 func judgePages(days, each, linesMax int, read func(after string) ([]job.Line, string)) error {
 	seen := map[string]int{}
 	for after := ""; ; {
@@ -41,9 +41,9 @@ func judgePages(days, each, linesMax int, read func(after string) ([]job.Line, s
 	return nil
 }
 
-// TestStatementsArePagesOfWholeDays: a page has at most 10,000 lines, in whole days, also
-// where many days are wanted; a day with more is a page of its own. The doubles end a page
-// in the middle of a day, and read all days at once.
+// TestStatementsArePagesOfWholeDays: a page has at most 10,000 lines, in whole days, even
+// if many days are requested. A day with more lines is a page of its own. One broken
+// double ends a page in the middle of a day. Another reads all days at once.
 func TestStatementsArePagesOfWholeDays(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "postgres"} {

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestStatements: every award is counted on one day, zones divide days at their
-// midnights, and missed days are made up for.
+// TestStatements: every award is counted on one day, days end at midnight of their zone,
+// and days that were missed are added later.
 func TestStatements(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -32,8 +32,8 @@ func TestStatements(t *testing.T) {
 				require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, plan))
 				won[prize]++
 			}
-			// The pool was created and two awards won four days ago, the others two
-			// days ago.
+			// The pool was created, and two awards were won, four days ago. The other
+			// awards were won two days ago.
 			at := func(days int, clock string) string {
 				return time.Now().UTC().AddDate(0, 0, -days).Format(time.DateOnly) + " " + clock
 			}
@@ -75,7 +75,7 @@ func TestStatements(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, days, "the days have their lines")
 
-			// The zone is one in which the first two awards were won on the next day.
+			// In this zone, the first two awards were won on the next day.
 			stocktest.ExecAll(t, s, []string{`DELETE FROM statements`})
 			run.Zone = time.FixedZone("east", 3600)
 			_, err = s.StateDays(t.Context(), run, "p")
@@ -93,7 +93,7 @@ func TestStatements(t *testing.T) {
 			}
 			require.True(t, gold.Value.Equal(decimal.RequireFromString("19.90").Mul(decimal.NewFromInt(gold.Issued))), gold.Value)
 
-			// A run that is over writes nothing.
+			// A finished run writes nothing.
 			stocktest.ExecAll(t, s, []string{`DELETE FROM statements`})
 			require.NoError(t, s.FinishJob(t.Context(), run, job.Outcome{Result: job.ResultOK}))
 			_, err = s.StateDays(t.Context(), run, "p")

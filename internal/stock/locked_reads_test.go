@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestReadOfLockedRowsIsUnavailable: a read of rows that another session keeps locked
-// fails with "the database does not answer". Only writers get "contended".
+// TestReadOfLockedRowsIsUnavailable: a read fails with "the database does not answer" if
+// another session keeps its rows locked. Only writers get "contended".
 func TestReadOfLockedRowsIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.Migrated(t, "postgres")+"&lock_timeout=20ms", stock.Options{LockWait: 20 * time.Millisecond})
@@ -41,9 +41,9 @@ func TestReadOfLockedRowsIsUnavailable(t *testing.T) {
 	require.Equal(t, draw.CodeContended, draw.CodeOf(err), "%v", err)
 }
 
-// TestDrawRetriesWhileSeedsAreLocked: if another session locks the seeds of a draw's
-// pool, the draw has a conflict, as at any other table: it is attempted again, and its
-// key is looked up.
+// TestDrawRetriesWhileSeedsAreLocked: if another session locks the seeds of a pool, a
+// draw has a conflict, as with any other table. It is attempted again, and its key is
+// looked up.
 func TestDrawRetriesWhileSeedsAreLocked(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.Migrated(t, "postgres")+"&lock_timeout=20ms",

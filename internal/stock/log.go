@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Draw returns a draw that the pool's log holds. Errors: CodePoolNotFound,
-// CodeDrawNotFound, and those of the store.
+// Draw returns a draw from the pool's log. Errors: CodePoolNotFound, CodeDrawNotFound,
+// and those of the store.
 func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error) {
 	var found map[string]draw.Draw
 	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -39,8 +39,8 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 	return found[drawID], s.confirm(ctx)
 }
 
-// DrawWithCodes returns Draw with the lives of its awards, and with the codes that may
-// be shown. Errors: CodeSealKeyMissing, and those of Draw.
+// DrawWithCodes is Draw with the lives of the awards, and with the codes that may be
+// shown. Errors: CodeSealKeyMissing, and those of Draw.
 func (s *Store) DrawWithCodes(ctx context.Context, poolID, drawID string) (draw.Draw, error) {
 	d, err := s.Draw(ctx, poolID, drawID)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) DrawWithCodes(ctx context.Context, poolID, drawID string) (draw.
 	return s.withCodes(ctx, d)
 }
 
-// withCodes fills in the codes of a draw that may be shown.
+// withCodes adds the codes that may be shown to a draw.
 func (s *Store) withCodes(ctx context.Context, d draw.Draw) (draw.Draw, error) {
 	for i := range d.Awards {
 		a := &d.Awards[i]
@@ -63,8 +63,9 @@ func (s *Store) withCodes(ctx context.Context, d draw.Draw) (draw.Draw, error) {
 	return d, s.HandOut(ctx, d.PoolID, []*draw.Draw{&d})
 }
 
-// HandOut fills in the codes of the awards of draws of one pool, and until when awards have to
-// be claimed. Errors: CodeSealKeyMissing, CodeRulesUnreadable, and those of the store.
+// HandOut adds, to the awards of draws of one pool, their codes and the time until which
+// they must be claimed. Errors: CodeSealKeyMissing, CodeRulesUnreadable, and those of the
+// store.
 func (s *Store) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error {
 	if err := s.MarkClaims(ctx, poolID, draws); err != nil {
 		return err
@@ -76,11 +77,11 @@ func (s *Store) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) 
 	return s.Register.HandOut(ctx, poolID, coded)
 }
 
-// DrawReceipt returns the receipt of a draw that the pool's log holds, and the proof
-// that its lines are in the log of a checkpoint; nil if no checkpoint covers them yet.
-// Errors: those of [Store.Draw], CodeNotFound for a pool without receipts,
-// CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded while the log is still being
-// read for the proof; the next call continues from there.
+// DrawReceipt returns the receipt of a draw in the pool's log, and the proof that its
+// lines are in the log of a checkpoint. The proof is nil if no checkpoint covers them
+// yet. Errors: those of [Store.Draw], CodeNotFound for a pool without receipts,
+// CodeSeedUnavailable, CodeRulesUnreadable, and CodeOverloaded while the log is still
+// being read for the proof. The next call then continues from there.
 func (s *Store) DrawReceipt(ctx context.Context, poolID, drawID string) (proof.Receipt, *proof.Inclusion, error) {
 	d, err := s.Draw(ctx, poolID, drawID)
 	if err != nil {
@@ -94,9 +95,8 @@ func (s *Store) DrawReceipt(ctx context.Context, poolID, drawID string) (proof.R
 	return receipt, included, err
 }
 
-// confirm waits until everything that could be read before is as safe as an
-// acknowledged commit. Error: CodeStoreUnavailable, because a read leaves nothing in
-// doubt.
+// confirm waits until all data that could be read before is as safe as an acknowledged
+// commit. Error: CodeStoreUnavailable, because a read cannot be in doubt.
 func (s *Store) confirm(ctx context.Context) error {
 	if s.engine.Confirm == nil || s.options.ReadOnly {
 		return nil
@@ -108,8 +108,8 @@ func (s *Store) confirm(ctx context.Context) error {
 	return draw.Wrap(draw.CodeStoreUnavailable, err, "the draw was found, but the database does not confirm that it is safe")
 }
 
-// Awards returns at most limit awards of a pool in order of their versions, starting
-// with the first above after. Errors: CodePoolNotFound, and those of the store.
+// Awards returns at most limit awards of a pool with versions above after, in order.
+// Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit int) (awards []draw.Award, err error) {
 	query := ledger.PageAfter(s.ledger.SelectAwards(poolID), after, limit)
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -121,9 +121,8 @@ func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit in
 	return awards, err
 }
 
-// Moves returns at most limit stock moves of a pool in order of their versions,
-// starting with the first above after. Errors: CodePoolNotFound, and those of the
-// store.
+// Moves returns at most limit stock moves of a pool with versions above after, in order.
+// Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int) (moves []draw.Move, err error) {
 	query := ledger.PageAfter(s.ledger.SelectMoves(poolID), after, limit)
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -133,9 +132,8 @@ func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int
 	return moves, err
 }
 
-// Log returns at most limit entries of a pool's history in order of their versions,
-// starting with the first above after. Awards have their redirects. Errors:
-// CodePoolNotFound, and those of the store.
+// Log returns at most limit entries of a pool's history with versions above after, in
+// order. Awards have their redirects. Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Log(ctx context.Context, poolID string, after int64, limit int) (entries []draw.Entry, err error) {
 	return s.ledger.Page(ctx, poolID, after, limit, true)
 }
@@ -145,8 +143,8 @@ func (s *Store) Acts(ctx context.Context, poolID string, after int64, limit int)
 	return s.ledger.Page(ctx, poolID, after, limit, false)
 }
 
-// Changes returns at most limit changes of a pool in order of their versions, starting
-// with the first above after. Errors: CodePoolNotFound, and those of the store.
+// Changes returns at most limit changes of a pool with versions above after, in order.
+// Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Changes(ctx context.Context, poolID string, after int64, limit int) (changes []draw.Change, err error) {
 	query := ledger.PageAfter(s.ledger.SelectChanges(poolID), after, limit)
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {

@@ -22,21 +22,21 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// metered is a database on a separate server that counts what its statements read. Only
-// a test gathers statistics there.
+// metered is a database on a separate server that counts how much its statements read.
+// Only the test makes the server gather statistics.
 type metered struct {
 	dialect, url string
-	// fresh is how many prizes make a large pool. SQLite's plans do not depend on the
-	// size, and it is slow under the race detector.
+	// fresh is the number of prizes of a large pool. It is smaller for SQLite, whose
+	// plans do not depend on the size, and which is slow under the race detector.
 	fresh int
-	// read returns how much has been read so far: rows that any part of any plan
-	// returned or dropped on PostgreSQL, rows requested from the storage engine on
-	// MySQL, pages on SQLite.
+	// read returns how much has been read so far. On PostgreSQL that is the number of
+	// rows that any part of any plan returned or dropped. On MySQL it is the number of
+	// rows requested from the storage engine, on SQLite the number of pages.
 	read func(*testing.T, *stock.Store) int64
 }
 
-// eachMetered runs a test on an empty database of each dialect without statistics, and
-// on one with old statistics. Both databases run in sequence on one server, whose
+// eachMetered runs a test, for each dialect, on an empty database without statistics and
+// on one with old statistics. The two run one after the other on one server, whose
 // counter includes both.
 func eachMetered(t *testing.T, test func(t *testing.T, m metered, statistics string)) {
 	for _, dialect := range stock.Dialects() {
@@ -81,22 +81,22 @@ func (m metered) empty(t *testing.T, name string) metered {
 	return m
 }
 
-// open opens the database for the statements to be counted.
+// open opens the database on which statements are counted.
 func (m metered) open(t *testing.T) *stock.Store {
 	location := m.url
 	if m.dialect == "postgres" {
 		options := url.Values{"options": {"-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0" +
 			" -c auto_explain.log_analyze=on -c auto_explain.log_timing=off -c auto_explain.log_format=json"}}
-		location += "&" + strings.ReplaceAll(options.Encode(), "+", "%20") // PostgreSQL's URLs know no +
+		location += "&" + strings.ReplaceAll(options.Encode(), "+", "%20") // PostgreSQL's URLs do not support +
 	}
 	s := stocktest.Open(t, location, stock.Options{})
 	if m.dialect == "sqlite" {
-		s.Engine().Read.SetMaxOpenConns(1) // the counters are a connection's
+		s.Engine().Read.SetMaxOpenConns(1) // each connection has its own counters
 	}
 	return s
 }
 
-// count returns how much work reads.
+// count returns how much is read while work runs.
 func (m metered) count(t *testing.T, s *stock.Store, work func()) int64 {
 	before := m.read(t, s)
 	work()
@@ -104,7 +104,7 @@ func (m metered) count(t *testing.T, s *stock.Store, work func()) int64 {
 }
 
 func readSQLite(t *testing.T, s *stock.Store) (pages int64) {
-	for _, db := range []*sql.DB{s.Engine().Read, s.LockDB()} { // the readers and the writer
+	for _, db := range []*sql.DB{s.Engine().Read, s.LockDB()} { // the readers, and then the writer
 		conn, err := db.Conn(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, conn.Raw(func(c any) error {
@@ -133,8 +133,8 @@ func readMySQL(t *testing.T, s *stock.Store) (rows int64) {
 	return rows
 }
 
-// readPostgres adds up the plans that auto_explain has written to the log. Each time it
-// continues where it stopped.
+// readPostgres returns a function that adds up the plans that auto_explain has written to
+// the log. Each call continues where the one before stopped.
 func readPostgres(server *servertest.Server) func(*testing.T, *stock.Store) int64 {
 	var at, rows int64
 	return func(t *testing.T, _ *stock.Store) int64 {
@@ -149,7 +149,7 @@ func readPostgres(server *servertest.Server) func(*testing.T, *stock.Store) int6
 			if err == io.EOF {
 				end, err := log.Seek(0, io.SeekCurrent)
 				require.NoError(t, err)
-				at = end - int64(len(line)) // the rest of that line is still to come
+				at = end - int64(len(line)) // the rest of this line is not written yet
 				return rows
 			}
 			require.NoError(t, err)
@@ -189,7 +189,7 @@ func (p plan) rows() int64 {
 	return rows
 }
 
-// gather gathers statistics of all tables.
+// gather makes the database gather statistics of all tables.
 func (m metered) gather(t *testing.T, s *stock.Store) {
 	statement := map[string]string{
 		"sqlite": "ANALYZE", "postgres": "ANALYZE", "mysql": "ANALYZE TABLE pools, prizes, awards, moves",
@@ -198,7 +198,7 @@ func (m metered) gather(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 }
 
-// rebind writes parameters in the form of the dialect.
+// rebind converts the parameters of a query to the form of the dialect.
 func (m metered) rebind(query string) string {
 	for n := 1; m.dialect == "postgres" && strings.Contains(query, "?"); n++ {
 		query = strings.Replace(query, "?", fmt.Sprintf("$%d", n), 1)

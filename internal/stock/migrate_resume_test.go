@@ -72,8 +72,8 @@ func structure(tb testing.TB, s *stock.Store) string {
 	return strings.Join(append(all, fmt.Sprint(ask(`SELECT DISTINCT version_id FROM goose_db_version ORDER BY 1`))), "\n")
 }
 
-// runSome runs the first n statements on one connection, and leaves the connection
-// unclosed, like a killed process.
+// runSome runs the first n statements on one connection, and leaves the connection open,
+// like a process that is killed.
 func runSome(ctx context.Context, db *sql.DB, statements []string, n int) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -90,10 +90,10 @@ func runSome(ctx context.Context, db *sql.DB, statements []string, n int) error 
 }
 
 // resume kills a migration after its first n statements, on a separate database, and
-// migrates again, for as long as wait.
+// migrates again. That migration waits at most for wait.
 func resume(t *testing.T, dialect string, set migrations.Set, n int, wait time.Duration) (made string, err error) {
 	s := open(t, stocktest.URL(t, dialect), stock.Options{Migrations: set, MigrateWait: wait})
-	defer s.Close() // there are more prefixes than the server takes connections
+	defer s.Close() // there are more such databases than the server allows connections
 	script, err := s.PendingSQL(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, runSome(t.Context(), s.LockDB(), stocktest.Statements(script), n))
@@ -110,8 +110,8 @@ func resume(t *testing.T, dialect string, set migrations.Set, n int, wait time.D
 }
 
 // TestMigrateResumes: a migration may be killed after any statement, and the next
-// migration completes it. By default the test tries some of the statements
-// (killedBehind).
+// migration completes it. By default the test tries only the statements that killedBehind
+// selects.
 func TestMigrateResumes(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -132,7 +132,7 @@ func TestMigrateResumes(t *testing.T) {
 				}
 				tried++
 				t.Run(fmt.Sprint("behind ", n), func(t *testing.T) {
-					t.Parallel() // some wait until instances that the schema excludes have stopped
+					t.Parallel() // some wait until excluded instances have stopped
 					made, err := resume(t, dialect, set, n, time.Minute)
 					require.NoError(t, err, "killed behind %d statements, the last of them %q", n, statements[max(0, n-1)])
 					require.Equal(t, want, made)
@@ -144,16 +144,16 @@ func TestMigrateResumes(t *testing.T) {
 	}
 }
 
-// killedBehind selects the statements of TestMigrateResumes. In MySQL each writing
-// statement commits by itself and leaves another state; the other statements only
-// affect their session. In other databases a killed migration is rolled back completely
-// until its commit, and not at all after it.
+// killedBehind selects the statements of TestMigrateResumes. In MySQL, each statement
+// that writes commits by itself and leaves another state; the other statements only
+// affect their session. In other databases, a migration that is killed before its commit
+// is rolled back completely.
 func killedBehind(dialect string, statements []string, n int) bool {
 	if servertest.Every() || n == 0 || n == len(statements) {
 		return true
 	}
 	if dialect == "mysql" {
-		isNew := len(statements)-n < 40 // one in four of the others
+		isNew := len(statements)-n < 40 // of the others, one in four
 		return !startsWith(statements[n-1], "SET", "PREPARE", "DEALLOCATE") && (isNew || n%4 == 0)
 	}
 	inside := false
@@ -171,7 +171,7 @@ func startsWith(statement string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(statement, w) })
 }
 
-// changed returns a set with one textual change in its files.
+// changed returns a set in whose files one text is replaced.
 func changed(t *testing.T, set migrations.Set, old, new string) migrations.Set {
 	t.Helper()
 	files, changes := fstest.MapFS{}, 0
@@ -188,7 +188,7 @@ func changed(t *testing.T, set migrations.Set, old, new string) migrations.Set {
 	return set
 }
 
-// TestMigrateResumesCatches: a step of MySQL that cannot be run again is found.
+// TestMigrateResumesCatches: the test fails for a step of MySQL that cannot be run again.
 func TestMigrateResumesCatches(t *testing.T) {
 	t.Parallel()
 	broken := changed(t, stocktest.Additive(), "@missing, 'ALTER TABLE prizes", "1 = 1, 'ALTER TABLE prizes")
@@ -198,8 +198,8 @@ func TestMigrateResumesCatches(t *testing.T) {
 	require.ErrorContains(t, err, "Duplicate column name 'note'")
 }
 
-// TestMigrateLock: the lock that a killed process leaves is waited for, briefly, and
-// logged; and the wait for a running process is bounded.
+// TestMigrateLock: a migration briefly waits for the lock that a killed process has left,
+// and logs that. Its wait for a running process is bounded.
 func TestMigrateLock(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file belongs to one process
@@ -239,7 +239,7 @@ func TestMigrateLock(t *testing.T) {
 	}
 }
 
-// lines is a log that is read while it is written.
+// lines is a log that can be read while it is written.
 type lines struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -26,7 +26,7 @@ func TestMigrateAtOnce(t *testing.T) {
 			url := stocktest.URL(t, dialect)
 			instances := 3
 			if dialect == "sqlite" {
-				instances = 1 // the file belongs to one process
+				instances = 1 // a file has only one process
 			}
 			var group sync.WaitGroup
 			errs := make(chan error, instances)
@@ -55,11 +55,11 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 }
 
-// TestMigrateIsGivenUp: if a migration is given up while binaries that it excludes may
-// still draw, it reports an error.
+// TestMigrateIsGivenUp: if a migration is cancelled while binaries that it excludes may
+// still draw, it returns an error.
 func TestMigrateIsGivenUp(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
+	for _, dialect := range []string{"postgres", "mysql"} { // a file has only one process
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			s := open(t, stocktest.Migrated(t, dialect), stock.Options{Migrations: stocktest.Excluding()})
@@ -69,7 +69,7 @@ func TestMigrateIsGivenUp(t *testing.T) {
 				for {
 					schema, err := s.Schema(t.Context())
 					isBrought := err == nil && len(schema.Pending) == 0
-					time.Sleep(300 * time.Millisecond) // it waits for the others by now
+					time.Sleep(300 * time.Millisecond) // by now it waits for the others
 					if err != nil || isBrought {
 						return
 					}
@@ -81,12 +81,12 @@ func TestMigrateIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestMigrateIsExcluded: the migration of a binary that the schema does not admit is
-// refused. It is refused at once if the schema excludes the binary from the start, and
-// after the wait if a newer binary excludes it during the wait.
+// TestMigrateIsExcluded: a binary that the schema does not admit cannot migrate. It is
+// refused at once if the schema excludes it from the start, and after its wait if a newer
+// binary excludes it during the wait.
 func TestMigrateIsExcluded(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
+	for _, dialect := range []string{"postgres", "mysql"} { // a file has only one process
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			url := stocktest.URL(t, dialect)
@@ -115,12 +115,12 @@ func TestMigrateIsExcluded(t *testing.T) {
 	}
 }
 
-// TestMigrateReleasesItsLockIfUnread: if the schema cannot be read after a migration,
-// the migration may have excluded others, and releases its lock when those have stopped
-// drawing.
+// TestMigrateReleasesItsLockIfUnread: if the schema cannot be read after a migration, the
+// migration may have excluded other binaries. It releases its lock when these have
+// stopped drawing.
 func TestMigrateReleasesItsLockIfUnread(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
+	for _, dialect := range []string{"postgres", "mysql"} { // a file has only one process
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			excluding := fmt.Sprintf("binaries_from = %d;", stocktest.Target(stocktest.Excluding()))
@@ -157,8 +157,8 @@ func TestMigratedForTests(t *testing.T) {
 	}
 }
 
-// TestSchema: a database without a schema, and those from the future, are distinguished
-// from one that fits.
+// TestSchema: a database without a schema, an older schema and a newer schema are
+// distinguished from a schema that fits.
 func TestSchema(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -191,9 +191,9 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestTablesAreThoseOfTheMigrations: the tables whose privileges the doctor checks, and
-// by which another program's tables are recognized, are those that the migrations
-// create.
+// TestTablesAreThoseOfTheMigrations: Tables lists the tables that the migrations create.
+// The doctor checks their privileges, and a database of another program is recognized by
+// them.
 func TestTablesAreThoseOfTheMigrations(t *testing.T) {
 	lists := map[string]string{
 		"sqlite":   `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'`,
@@ -210,7 +210,7 @@ func TestTablesAreThoseOfTheMigrations(t *testing.T) {
 			for rows.Next() {
 				var table string
 				require.NoError(t, rows.Scan(&table))
-				if !strings.HasPrefix(table, "goose") { // those of the library
+				if !strings.HasPrefix(table, "goose") { // the library's own tables
 					made = append(made, table)
 				}
 			}

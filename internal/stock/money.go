@@ -13,25 +13,25 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// moneyCache caches the rarely changing data on which the money of pools depends, so
-// that pages that watch many pools do not read it each second.
+// moneyCache caches data on which the money of pools depends and that rarely changes. So
+// pages that watch many pools do not read it each second.
 type moneyCache struct {
 	mu sync.Mutex
 	of map[string]keptMoney
 }
 
-// keptMoney is kept of one pool.
+// keptMoney is the cached data of one pool.
 type keptMoney struct {
 	rules *draw.Rules
-	// version is that of the rules.
+	// version is the version of the rules.
 	version int64
-	// spent is the spending at which the last costly award was searched for, since its
-	// time, zero for none.
+	// spent is the pool's spending when since was searched. since is the time of the last
+	// award that cost something, zero for none.
 	spent draw.Spending
 	since time.Time
 }
 
-// keptMoneyMax is the maximum number of pools that are kept.
+// keptMoneyMax is the maximum number of cached pools.
 const keptMoneyMax = 1000
 
 func (c *moneyCache) get(poolID string) keptMoney {
@@ -49,7 +49,7 @@ func (c *moneyCache) put(poolID string, k keptMoney) {
 	c.of[poolID] = k
 }
 
-// Money returns what can be won now under the money and the rules of a pool that was
+// Money returns what can be won now, given the budget and the rules of a pool that was
 // read with all its prizes. Errors: those of the store.
 func (s *Store) Money(ctx context.Context, p *draw.Pool) (m draw.Money, err error) {
 	if p.RulesVersion == 0 && p.State != draw.StateOpen {
@@ -62,8 +62,8 @@ func (s *Store) Money(ctx context.Context, p *draw.Pool) (m draw.Money, err erro
 	return m, err
 }
 
-// moneyOf reads the result of Money. Rules that this instance cannot read withhold
-// nothing.
+// moneyOf reads the result of Money. If this instance cannot read the rules, it treats
+// them as if they withheld nothing.
 func (s *Store) moneyOf(ctx context.Context, q engine.Querier, p *draw.Pool, now time.Time) (m draw.Money, err error) {
 	kept := s.money.get(p.ID)
 	if p.RulesVersion != kept.version {
@@ -95,7 +95,7 @@ func (s *Store) moneyOf(ctx context.Context, q engine.Querier, p *draw.Pool, now
 	return m, err
 }
 
-// findPlannedStock sets WithheldDates if the pool's agenda adds stock.
+// findPlannedStock sets n.Why to WithheldDates if the pool's agenda plans stock.
 func (s *Store) findPlannedStock(ctx context.Context, q engine.Querier, p *draw.Pool, n *draw.Nothing) error {
 	if p.DueAt.IsZero() {
 		return nil
@@ -108,7 +108,7 @@ func (s *Store) findPlannedStock(ctx context.Context, q engine.Querier, p *draw.
 	return err
 }
 
-// lastPaid returns the time of the last award that cost something, zero if the last
+// lastPaid returns the time of the last award that cost something. It is zero if the last
 // searchMax versions have no such award. SQLite stores values as text, which it sorts
 // above any number.
 func (s *Store) lastPaid(ctx context.Context, q engine.Querier, p *draw.Pool) (time.Time, error) {

@@ -39,7 +39,7 @@ func (s *Store) AddPrize(ctx context.Context, poolID string, p draw.Prize, actor
 	return p, nil
 }
 
-// checkRoom returns an error if a pool may not have another prize.
+// checkRoom returns an error if a pool has the maximum number of prizes.
 func (s *Store) checkRoom(ctx context.Context, tx *sql.Tx, poolID string) error {
 	found, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("prizes", "COUNT(*)").Where(squirrel.Eq{"pool_id": poolID}), ledger.ScanInt)
 	if err == nil && found[0] >= draw.PrizesMax {
@@ -49,7 +49,7 @@ func (s *Store) checkRoom(ctx context.Context, tx *sql.Tx, poolID string) error 
 }
 
 // Stock changes one prize's stock and returns the move. With a key the change is made
-// once: a second call with the same key returns the first move. Errors:
+// only once: a second call with the same key returns the first move. Errors:
 // CodeInvalidRequest, CodePoolNotFound, CodePrizeNotFound, CodeStockBelowIssued,
 // CodePoolClosed, CodePoolOpen for an open pool with a beacon, CodeKeyReused, and those
 // of the store.
@@ -93,7 +93,7 @@ func (s *Store) Stock(ctx context.Context, w draw.Stocking, actor string) (draw.
 	return move, nil
 }
 
-// moveByKey finds the move with w's key, nil if there is none.
+// moveByKey returns the move that has w's key, nil for none.
 func (s *Store) moveByKey(ctx context.Context, tx *sql.Tx, w draw.Stocking) (*draw.Move, error) {
 	query := ledger.FirstFrom(s.ledger.SelectMoves(w.PoolID), "key_id", w.Key)
 	known, err := ledger.SelectAll(ctx, tx, query, s.ledger.ScanMove(w.PoolID))

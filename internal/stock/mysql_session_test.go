@@ -15,11 +15,11 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestCommitKeepsToItsTime: a COMMIT that the server does not end is given up at the
-// caller's deadline, in doubt, even on connections that may be silent for long.
+// TestCommitKeepsToItsTime: if the server does not end a COMMIT, the caller gets an error
+// in doubt at its deadline, even on connections that may be silent for long.
 func TestCommitKeepsToItsTime(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "mysql") // the next steps stop every commit on it
+	server := servertest.Start(t, "mysql") // the test blocks every commit on this server
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.Pool(t, s, "p", 10)
 	other, err := s.LockDB().Conn(t.Context())
@@ -36,23 +36,22 @@ func TestCommitKeepsToItsTime(t *testing.T) {
 		_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "k"}, "test")
 		require.Less(t, time.Since(began), limit+30*time.Second, "silence alone would end it after a minute")
 		if draw.CodeOf(err) != draw.CodeStoreUnavailable {
-			break // otherwise the machine was too busy to reach its COMMIT
+			break // otherwise the machine was too busy for the change to reach its COMMIT
 		}
 	}
 	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err), err)
 
 	_, err = other.ExecContext(t.Context(), "BACKUP STAGE END")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { // a COMMIT that nobody waits for may still be under way
+	require.Eventually(t, func() bool { // the server may still execute the COMMIT
 		move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "k"}, "test")
 		return err == nil && move.Stocked == 15
 	}, waitMax, tick)
 }
 
-// TestUnendedTransactionsEndTheirConnection: a connection whose transaction could not
-// be ended in time, because the process was paused before its COMMIT, is closed.
-// Otherwise the next BEGIN on it would commit the writes so far. The same applies to
-// ROLLBACK.
+// TestUnendedTransactionsEndTheirConnection: if a process was paused before its COMMIT,
+// the transaction does not end in time, and its connection is closed. Otherwise the next
+// BEGIN on the connection would commit the writes so far. The same applies to ROLLBACK.
 func TestUnendedTransactionsEndTheirConnection(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "mysql")
@@ -83,12 +82,12 @@ func TestUnendedTransactionsEndTheirConnection(t *testing.T) {
 	require.NotEmpty(t, report.Violations, "a connection that is used again is found")
 }
 
-// aPart is a part of the writes of a draw.
+// aPart is one of the writes of a draw.
 const aPart = `UPDATE prizes SET issued = issued + 1`
 
-// standsStill begins a transaction with the given limit, writes one of two rows that
-// belong together, and commits after the limit. It returns false if the limit passed
-// too early.
+// standsStill begins a transaction with a time limit, writes one of two rows that belong
+// together, and commits after the limit. It returns false if the limit has passed before
+// the write.
 func standsStill(t *testing.T, db *sql.DB, limit time.Duration) bool {
 	t.Helper()
 	conn, err := db.Conn(t.Context())

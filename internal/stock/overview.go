@@ -14,10 +14,10 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Overviews returns at most limit pools that are not archived, in order of their
-// ids, with their counts, from one snapshot. A pool of more than prizesMax
-// prizes comes without them. It reads each prize of these pools once, and some
-// twice. Errors: those of the store.
+// Overviews returns at most limit pools that are not archived, in order of their ids,
+// with their counts, from one snapshot. It leaves out the prizes of a pool that has more
+// than prizesMax. It reads each prize of these pools once, and some twice. Errors: those
+// of the store.
 func (s *Store) Overviews(ctx context.Context, limit, prizesMax int) (all []draw.Overview, err error) {
 	pools := s.ledger.SelectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "rules", "committed", "due_at", "spent", "spent_from").
 		Where(squirrel.Eq{"archived": false}).OrderBy("id").Limit(uint64(limit)) //nolint:gosec // the caller's constant
@@ -45,8 +45,8 @@ func (s *Store) Overviews(ctx context.Context, limit, prizesMax int) (all []draw
 	return all, err
 }
 
-// readMoney sets the money of pools. For a pool without its prizes it leaves open
-// whether something can be won.
+// readMoney sets the money of pools. For a pool whose prizes were left out, it does not
+// state whether something can be won.
 func (s *Store) readMoney(ctx context.Context, q engine.Querier, all []draw.Overview) error {
 	pools := make([]*draw.Pool, len(all))
 	now := s.Now()
@@ -64,7 +64,7 @@ func (s *Store) readMoney(ctx context.Context, q engine.Querier, all []draw.Over
 	return s.readShown(ctx, q, pools)
 }
 
-// sumPrizes sets the sums of pools.
+// sumPrizes sets the sums of stocked units, issued units and awards of pools.
 func (s *Store) sumPrizes(ctx context.Context, q engine.Querier, ids []string, at map[string]*draw.Overview) error {
 	// The stock of an endless blank is not counted.
 	finite := func(column string) string {
@@ -85,7 +85,7 @@ func (s *Store) sumPrizes(ctx context.Context, q engine.Querier, ids []string, a
 	return err
 }
 
-// fewPrizes reads the prizes of those pools that have at most prizesMax prizes.
+// fewPrizes reads the prizes of pools that have at most prizesMax prizes.
 func (s *Store) fewPrizes(ctx context.Context, q engine.Querier, at map[string]*draw.Overview, prizesMax int) error {
 	var few []string
 	for id, o := range at {
@@ -109,13 +109,12 @@ func (s *Store) fewPrizes(ctx context.Context, q engine.Querier, at map[string]*
 	return err
 }
 
-// poolsAheadMax is the maximum number of pools that PoolsAhead names.
+// poolsAheadMax is the maximum number of pools that PoolsAhead returns.
 const poolsAheadMax = 100
 
-// PoolsAhead returns, in order of their ids, at most 100 pools that are not closed and
-// whose last entry is ahead of the clock by more than the given time. In such a pool,
-// everything that depends on time waits until the clock has caught up. Errors: those of
-// the store.
+// PoolsAhead returns the ids of at most 100 pools, in order. Their last entry is ahead of
+// the clock by more than the given time, and they are not closed. In such a pool,
+// everything that depends on the time waits for the clock. Errors: those of the store.
 func (s *Store) PoolsAhead(ctx context.Context, by time.Duration) (ids []string, err error) {
 	latest := s.engine.Time(s.Now().Add(by).UTC())
 	query := s.ledger.SelectFrom("pools", "id").Where(squirrel.Gt{"at": latest}).
@@ -129,13 +128,14 @@ func (s *Store) PoolsAhead(ctx context.Context, by time.Duration) (ids []string,
 	return ids, err
 }
 
-// Levels returns the counts of every open pool, the newest pools first, from one
-// snapshot. Endless blanks are not counted. It reads each prize of an open pool once.
-// Errors: those of the store.
+// Levels returns the counts of every open pool, the newest pool first, from one snapshot.
+// Endless blanks are not counted. It reads each prize of an open pool once. Errors: those
+// of the store.
 func (s *Store) Levels(ctx context.Context) (levels []draw.Level, err error) {
 	open := squirrel.Eq{"state": string(draw.StateOpen)}
 	pools := s.ledger.SelectFrom("pools", "id").Where(open).OrderBy("created_at DESC", "id")
-	// The inner query numbers no placeholders, because it is a part of the outer one.
+	// The inner query does not number its placeholders, because it is a part of the outer
+	// query.
 	sums := s.ledger.SelectFrom("prizes", "pool_id", "SUM(stocked)", "SUM(issued)").
 		Where(squirrel.Select("1").Prefix("EXISTS (").From("pools").Where("pools.id = prizes.pool_id").Where(open).Suffix(")")).
 		Where(squirrel.Or{squirrel.NotEq{"kind": string(draw.KindBlank)}, squirrel.NotEq{"stocked": int64(draw.EndlessStock)}}).

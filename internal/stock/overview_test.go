@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestOverviews: sums exclude endless blanks, except those of awards; many prizes are
-// summed and not listed; archived pools are not shown.
+// TestOverviews: sums exclude the stock of endless blanks, but include their awards. If
+// there are many prizes, they are summed but not listed. Archived pools are left out.
 func TestOverviews(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestFindAwards(t *testing.T) {
 			require.NoError(t, err)
 			require.NotNil(t, acts[0].Move)
 
-			// A search of a long history reads only a part of it.
+			// In a long history, a search reads only a part.
 			_, err = s.Engine().Write.ExecContext(ctx, `UPDATE pools SET version = 250000 WHERE id = 'p'`)
 			require.NoError(t, err)
 			for after, want := range map[int64]int64{0: 100_000, 100_000: 200_000, 200_000: 250_000} {

@@ -20,8 +20,8 @@ func through(tb testing.TB, proxy *servertest.Server, database string) string {
 	return u.String()
 }
 
-// The further ways to use PostgreSQL, which share its contract: two modes of a proxy,
-// and the statements of another database.
+// Additional ways to use PostgreSQL, which share one contract: two modes of a proxy, and
+// the statements of another database.
 const (
 	wayLastFirst = iota
 	wayInTurn
@@ -29,8 +29,8 @@ const (
 	waysToPostgres
 )
 
-// TestContractThroughPgBouncer: the store keeps its contract if each transaction has
-// another session.
+// TestContractThroughPgBouncer: the store keeps its contract if transactions of a
+// connection get different sessions.
 func TestContractThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestContractThroughPgBouncer(t *testing.T) {
 	}
 }
 
-// TestPoolerIsKnown: however the proxy picks a session.
+// TestPoolerIsKnown: a proxy is recognized, in whatever way it picks a session.
 func TestPoolerIsKnown(t *testing.T) {
 	t.Parallel()
 	direct := servertest.Postgres(t)
@@ -86,7 +86,7 @@ func TestPoolerIsKnown(t *testing.T) {
 }
 
 // TestPreparedBehindPgBouncer: statements that stay prepared do not work through
-// PgBouncer. The service avoids them, so that the operator need not care.
+// PgBouncer. The service does not use them, so operators need not configure anything.
 func TestPreparedBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	proxy := servertest.StartPgBouncer(t, servertest.Postgres(t), servertest.Args("server_round_robin=1"))

@@ -14,9 +14,9 @@ import (
 )
 
 // CreatePool creates a pool with its prizes, completely or not at all, and returns it.
-// Its first version is the change that creates it; each prize's stock is a separate
-// move after it, in their order. State "" means open. Errors: CodeInvalidRequest,
-// CodePoolExists, and those of the store.
+// Its first version is the change that creates it. The stock of each prize is a separate
+// move after that, in the order of the prizes. State "" means open. Errors:
+// CodeInvalidRequest, CodePoolExists, and those of the store.
 func (s *Store) CreatePool(ctx context.Context, p draw.Pool, actor string) (draw.Pool, error) {
 	p.State = cmp.Or(p.State, draw.StateOpen)
 	if err := errors.Join(p.Check(), draw.CheckStart(p.State), draw.CheckActor(actor)); err != nil {
@@ -74,26 +74,26 @@ func (s *Store) createIn(ctx context.Context, tx *sql.Tx, p *draw.Pool, actor st
 	return of, err
 }
 
-// reasonCreated is the reason of the moves that come with a new prize.
+// reasonCreated is the reason of the moves that create prizes.
 const reasonCreated = "created"
 
-// Pools returns all pools with their prizes, in order of their ids, from one snapshot,
-// including archived ones.
+// Pools returns all pools with their prizes, including archived ones, in order of their
+// ids, from one snapshot.
 func (s *Store) Pools(ctx context.Context) ([]draw.Pool, error) {
 	return s.pools(ctx, s.engine.Read, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q })
 }
 
-// scanMax is the maximum number of names that one page of a list of pools reads, scanStep
-// of them at once. Each takes some 100 bytes.
+// scanMax is the maximum number of names that one page of a list of pools reads. scanStep
+// is the number that one statement reads. Each name takes about 100 bytes.
 const (
 	scanMax  = 10_000
 	scanStep = 1000
 )
 
-// PoolPage returns at most limit pools that wanted selects, in order of their ids, with
-// ids above after. It also returns the after of the next page, "" if this page is the
-// last. A page reads at most scanMax names, so a page that is not the last may have
-// fewer pools than limit, even none. Errors: those of the store.
+// PoolPage returns at most limit pools that wanted selects and whose ids are above after,
+// in order of their ids. next is the value of after for the next page, "" if this page is
+// the last. A page reads at most scanMax names, so it may have fewer pools than limit, or
+// none, without being the last. Errors: those of the store.
 func (s *Store) PoolPage(ctx context.Context, wanted draw.PoolFilter, after string, limit int) (pools []draw.Pool, next string, err error) {
 	err = s.ledger.SnapshotOn(ctx, s.engine.Read, func(tx *sql.Tx) error {
 		var ids []string
@@ -109,9 +109,9 @@ func (s *Store) PoolPage(ctx context.Context, wanted draw.PoolFilter, after stri
 	return pools, next, err
 }
 
-// searchPools returns the ids of at most limit pools that wanted selects, and the after
-// of the next page. Pools are selected here and not by SQL, because only ids have an
-// index, and databases fold letters in different ways.
+// searchPools returns the ids of at most limit pools that wanted selects, and the value
+// of after for the next page. It selects pools here and not by SQL, because only ids have
+// an index, and because databases ignore case and accents in different ways.
 func (s *Store) searchPools(ctx context.Context, tx *sql.Tx, wanted draw.PoolFilter, after string, limit int) (ids []string, next string, err error) {
 	selects := wanted.Matcher()
 	for range scanMax / scanStep {
@@ -166,7 +166,7 @@ func (s *Store) poolIn(ctx context.Context, tx *sql.Tx, id string) (draw.Pool, e
 	return pools[0], nil
 }
 
-// pools reads the pools that which selects.
+// pools reads pools; which adds the conditions that select them.
 func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.SelectBuilder) squirrel.SelectBuilder) (pools []draw.Pool, err error) {
 	err = s.ledger.SnapshotOn(ctx, db, func(tx *sql.Tx) error {
 		pools, err = s.poolsIn(ctx, tx, which)
@@ -175,7 +175,7 @@ func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.Selec
 	return pools, err
 }
 
-// poolsIn is pools in a snapshot.
+// poolsIn is pools in a given transaction.
 func (s *Store) poolsIn(ctx context.Context, tx *sql.Tx, which func(squirrel.SelectBuilder) squirrel.SelectBuilder) ([]draw.Pool, error) {
 	ofPool := which(s.ledger.SelectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "archived", "rules", "committed", "due_at", "opening_round", "opening_at", "spent", "spent_from").OrderBy("id"))
 	pools, err := ledger.SelectAll(ctx, tx, ofPool, func(row engine.Scanner) (p draw.Pool, err error) {
@@ -207,7 +207,7 @@ func (s *Store) poolsIn(ctx context.Context, tx *sql.Tx, which func(squirrel.Sel
 	return pools, err
 }
 
-// first returns the first of joined errors.
+// first returns the first of several joined errors.
 func first(err error) error {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		return e

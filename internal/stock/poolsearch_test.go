@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestSearchOfPoolsIsBounded: a page of a search reads 10,000 names. It may be empty,
-// and the next page finds the pools after them.
+// TestSearchOfPoolsIsBounded: a page of a search reads 10,000 names. It may be empty, and
+// then the next page continues after these names.
 func TestSearchOfPoolsIsBounded(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")

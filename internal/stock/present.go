@@ -11,9 +11,10 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Present returns what a simulation that begins at a time needs of a pool, from one
-// snapshot: under a draft of rules, or for nil under those in force, with at most itemsMax
-// open items of the agenda. Errors: CodePoolNotFound, and those of the store.
+// Present returns the data that a simulation of a pool needs, from one snapshot. The
+// simulation begins at the time at. The data is for a draft of rules, or for the rules in
+// force if draft is nil. It contains at most itemsMax open items of the agenda. Errors:
+// CodePoolNotFound, and those of the store.
 func (s *Store) Present(ctx context.Context, poolID string, at time.Time, draft *draw.Rules, itemsMax int) (p odds.Present, err error) {
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		p = odds.Present{}
@@ -37,8 +38,8 @@ func (s *Store) Present(ctx context.Context, poolID string, at time.Time, draft 
 	return p, err
 }
 
-// readSpent sets what was spent in the windows of all budgets of a simulation. The pool's
-// row knows it for the window of the rules in force.
+// readSpent sets the amounts that were spent in the windows of all budgets of a
+// simulation. For the window of the rules in force, the pool's row has the amount.
 func (s *Store) readSpent(ctx context.Context, q engine.Querier, p *odds.Present, inForce *draw.Rules, at time.Time) (err error) {
 	all := []*draw.Rules{p.Rules}
 	for i := range p.Items {
@@ -53,7 +54,7 @@ func (s *Store) readSpent(ctx context.Context, q engine.Querier, p *odds.Present
 			continue
 		}
 		switch next := r.Budget.Per.Next(at, r.Zone); {
-		case !next.IsZero() && !next.After(s.Now()): // the window ended before now: nothing of later ones counts
+		case !next.IsZero() && !next.After(s.Now()): // the window has ended, and awards since then do not count
 		case r.SameWindow(inForce):
 			spent.Cents = p.Pool.Spent.In(r.Budget, at, r.Zone).Cents
 		default:

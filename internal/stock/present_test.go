@@ -16,8 +16,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// judgeState reads a pool while items are planned, each as one version, and returns what
-// shows that it was read in several states: more or fewer items than versions.
+// judgeState reads a pool while items are planned, each as one version. It returns an
+// error if there are more or fewer items than versions: then the data comes from several
+// states.
 func judgeState(ctx context.Context, s *stock.Store, read func() (odds.Present, error)) error {
 	before, err := s.Pool(ctx, "p")
 	if err != nil {
@@ -50,8 +51,8 @@ func judgeState(ctx context.Context, s *stock.Store, read func() (odds.Present, 
 	return errors.Join(found, <-done)
 }
 
-// TestPresentIsOneState: a pool, its rules and its agenda are read in one state. The double
-// reads the pool, and then the agenda.
+// TestPresentIsOneState: a pool, its rules and its agenda are read in one state. The
+// broken double reads the pool first and the agenda later.
 func TestPresentIsOneState(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -78,9 +79,9 @@ func TestPresentIsOneState(t *testing.T) {
 	}
 }
 
-// TestPresentHasWhatWasSpent: for the budget in force, and for those of a draft and of the
-// agenda with other windows, what was given in them; a window that ends before the
-// simulation begins counts nothing.
+// TestPresentHasWhatWasSpent tests the amounts for the budget in force, and for budgets
+// of a draft and of the agenda that have other windows. If a window ends before the
+// simulation begins, its amount is zero.
 func TestPresentHasWhatWasSpent(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "postgres"} {

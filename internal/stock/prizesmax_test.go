@@ -14,9 +14,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestPrizesAreBounded: a pool with the maximum number of prizes accepts no further
-// one, by any means. One that has more, from before the limit existed, can be restocked
-// and drawn from.
+// TestPrizesAreBounded: a pool with the maximum number of prizes accepts no further prize
+// in any way. A pool that has more, from before the limit existed, can be restocked and
+// drawn from.
 func TestPrizesAreBounded(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestReadsOfRulesAreLinear bounds how many turns and items of an agenda an audit
-// reads, for turns of one user and of many, without statistics and with old ones.
+// TestReadsOfRulesAreLinear bounds how many turns and agenda items an audit reads. It
+// tests the turns of one user and of many users, without statistics and with old ones.
 func TestReadsOfRulesAreLinear(t *testing.T) {
 	eachMetered(t, func(t *testing.T, m metered, statistics string) {
 		s := stocktest.Open(t, m.url, stock.Options{})
@@ -40,7 +40,7 @@ func TestReadsOfRulesAreLinear(t *testing.T) {
 		require.LessOrEqual(t, read, readMax(pageRows), "page of an agenda")
 		usersOfBatch(t, m, s)
 		userPage(t, m, s)
-		// This is the former query for a page of one user's turns.
+		// The broken double is the former query for a page of one user's turns.
 		if m.dialect == "postgres" {
 			const page = `SELECT t.seq FROM turns AS t WHERE t.pool_id = ? AND t.user_id >= ? AND (t.user_id > ? OR t.what > ? OR t.what = ? AND t.seq > ?)
 ORDER BY t.user_id, t.what, t.seq LIMIT 100`
@@ -52,8 +52,8 @@ ORDER BY t.user_id, t.what, t.seq LIMIT 100`
 	})
 }
 
-// fillRuled creates a pool as fillPool does. In addition an agenda has planned each
-// move, and each award is a user's turn.
+// fillRuled is fillPool for a pool in which an item of the agenda has planned each move,
+// and in which each award is a user's turn.
 func fillRuled(t *testing.T, s *stock.Store, poolID string, prizes int, user string) {
 	character := map[string]string{"postgres": "CHR(31)"}[s.Dialect()]
 	if character == "" {
@@ -77,8 +77,9 @@ SELECT pools.id, ` + user + `, 'draw', ` + seq + `, ` + award + `, 0, pools.crea
 	}
 }
 
-// usersOfBatch bounds how much a batch reads of its users. It measures repeatedly,
-// because plans are cached, and a plan may stem from a time when the table was small.
+// usersOfBatch bounds how much a batch reads about its users. It measures repeatedly,
+// because plans are cached, and a cached plan may be from a time when the table was
+// small.
 func usersOfBatch(t *testing.T, m metered, s *stock.Store) {
 	const users = 100
 	for pool, userOf := range map[string]func(int) string{
@@ -104,7 +105,7 @@ func usersOfBatch(t *testing.T, m metered, s *stock.Store) {
 			require.LessOrEqual(t, read, readMax(2*users), "users of a batch in pool %q", pool)
 		}
 	}
-	if m.dialect != "sqlite" { // users whose pages contain many turns
+	if m.dialect != "sqlite" { // in SQLite, a page of the file contains the turns of many users
 		read := m.count(t, s, func() {
 			require.NoError(t, m.drain(t.Context(), s.Engine().Read, `SELECT MAX(seq) FROM turns WHERE pool_id = ? AND CONCAT(user_id, '') = ?`, "many", "user-100000"))
 		})
@@ -132,7 +133,8 @@ func userPage(t *testing.T, m metered, s *stock.Store) {
 	found, err := s.UserAwards(t.Context(), "one", "u", int64(2*m.fresh), rows)
 	require.NoError(t, err)
 	require.Empty(t, found)
-	// The page as it was formerly read; pages of SQLite contain many turns.
+	// The broken double is the former query. In SQLite, a page of the file contains many
+	// turns.
 	if m.dialect != "sqlite" {
 		const page = `SELECT version FROM turns WHERE pool_id = ? AND user_id = ? AND what = ? AND version > ? ORDER BY seq LIMIT 100`
 		read := m.count(t, s, func() {

@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	smallPrizes = 500 // enough prizes of a pool to show reads that are not linear
+	smallPrizes = 500 // enough prizes of a pool to show whether reads are linear
 	pageRows    = 400
 	batchDraws  = 500
 )
 
-// readMax bounds the reads for a number of rows: a plan passes each row through a few
-// nodes.
+// readMax returns the maximum that may be read for a number of rows: a plan passes each
+// row through a few nodes.
 func readMax(rows int) int64 { return int64(5*rows + 1000) }
 
-// TestReadsAreLinear bounds the reads of tables that were filled a moment ago. The
-// database has no statistics for them, or old ones from when there was only another
-// pool.
+// TestReadsAreLinear bounds the reads of tables that were just filled. The database has
+// no statistics about them, or old ones from when they contained only another pool.
 func TestReadsAreLinear(t *testing.T) {
 	eachMetered(t, func(t *testing.T, m metered, statistics string) {
 		s := stocktest.Open(t, m.url, stock.Options{})
@@ -51,21 +50,21 @@ func TestReadsAreLinear(t *testing.T) {
 	})
 }
 
-// fillPool creates a pool with the given number of prizes, each with a move and an
-// award, as an import and a draw of each prize would leave it.
+// fillPool creates a pool with the given number of prizes. Each has a move and an award,
+// as if the prizes were imported and each was drawn once.
 func fillPool(t *testing.T, s *stock.Store, poolID string, prizes int) {
 	fillPoolFor(t, s, poolID, prizes, "'u'", "NULL")
 }
 
-// fillPoolFor is fillPool with the users of the awards and the keys of the moves. No
-// row is changed afterwards: the remains of an old row may change the database's plans
+// fillPoolFor is fillPool with given users of the awards and keys of the moves. No row is
+// changed afterwards: the old version of a changed row may affect the database's plans
 // for some time.
 func fillPoolFor(t *testing.T, s *stock.Store, poolID string, prizes int, user, key string) {
 	_, err := s.CreatePool(t.Context(), draw.Pool{ID: poolID, Name: poolID}, "test")
 	require.NoError(t, err)
 	rows := fmt.Sprintf(` FROM (%s) AS numbers, pools WHERE pools.id = '%s' AND n < %d`, numbers(prizes), poolID, prizes)
 	for _, statement := range []string{
-		`DELETE FROM changes WHERE pool_id = '` + poolID + `'`, // as in an earlier schema
+		`DELETE FROM changes WHERE pool_id = '` + poolID + `'`, // a pool of an earlier schema has no such change
 		`INSERT INTO prizes (pool_id, id, name, value, stocked, issued, added, changed)
 SELECT pools.id, CONCAT('prize-', 100000 + n), CONCAT('Prize ', n), 1.50, 1000, 1, n + 1, ` + fmt.Sprint(prizes) + ` + n + 1` + rows,
 		`INSERT INTO moves (pool_id, version, prize_id, delta, reason, key_id, stocked, issued, at)
@@ -79,8 +78,7 @@ SELECT pools.id, ` + fmt.Sprint(prizes) + ` + n + 1, CONCAT('draw-', ` + fmt.Spr
 	}
 }
 
-// numbers returns a query for the numbers from 0 on that have at most as many digits as
-// n-1.
+// numbers returns a query for all numbers, from 0 on, that have no more digits than n-1.
 func numbers(n int) string {
 	sum, from := "0", "d"
 	for place := 1; place < n; place *= 10 {
@@ -92,7 +90,7 @@ func numbers(n int) string {
 SELECT ` + sum + ` AS n FROM ` + from + ` WHERE d.d = 0`
 }
 
-// planOfEach draws a unit of so many prizes, from the first on.
+// planOfEach returns a plan that draws one unit of each of the first prizes.
 func planOfEach(poolID string, version int64, prizes int, unit int64) *urn.Plan {
 	p := &urn.Plan{PoolID: poolID, From: draw.Head{Version: version}}
 	for n := range prizes {
@@ -106,14 +104,14 @@ func planOfEach(poolID string, version int64, prizes int, unit int64) *urn.Plan 
 	return p
 }
 
-// work is something to do, and the number of rows that have to be read for it.
+// work is an operation, and the number of rows that it must read.
 type work struct {
 	name string
 	rows int
 	do   func()
 }
 
-// linearWork returns the work on the pool "fresh", which has a move and an award for
+// linearWork returns operations on the pool "fresh", which has a move and an award for
 // each prize.
 func linearWork(t *testing.T, s *stock.Store, fresh int) []work {
 	ctx := t.Context()
@@ -133,7 +131,7 @@ func linearWork(t *testing.T, s *stock.Store, fresh int) []work {
 			require.NoError(t, tx.Write(ctx, stocktest.On(u, write)))
 		}
 	}
-	drawsByKey(stock.TxOptions{}, nil) // from here on, the urn knows the prizes
+	drawsByKey(stock.TxOptions{}, nil) // from here on, the urn has the prizes
 	return []work{
 		{"audit", 3 * fresh, func() {
 			a := stocktest.NoViolations(t, s, "fresh")
@@ -211,8 +209,8 @@ type broken struct {
 	args  []any
 }
 
-// brokenDoubles returns queries for which the database chooses bad plans: those by
-// which a page of awards, the audit and the draws of a batch were formerly read.
+// brokenDoubles returns queries for which the database chooses bad plans. They are the
+// former queries for a page of awards, for the audit and for the draws of a batch.
 func brokenDoubles(m metered, statistics string) []broken {
 	const page = `SELECT a.version, p.name FROM awards AS a JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id
 WHERE a.pool_id = ? AND a.version > ? ORDER BY a.version LIMIT 400`

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/tidb"
 )
 
-// dialects is the registry: a further database is one folder and one line.
+// dialects is the registry: another database needs a folder and a line here.
 func dialects() map[string]*engine.Dialect {
 	return map[string]*engine.Dialect{
 		"sqlite":     sqlite.Dialect(),
@@ -23,15 +23,14 @@ func dialects() map[string]*engine.Dialect {
 	}
 }
 
-// variants returns, by the name of a database, the other databases to which its URLs
-// may lead.
+// variants returns, by a database's name, the other databases to which its URLs may lead.
 func variants() map[string][]*engine.Dialect {
 	return map[string][]*engine.Dialect{
 		"mysql": {tidb.Dialect()},
 	}
 }
 
-// recognize returns the variant that the server of an open database is, or nil.
+// recognize returns the variant that the server of an open database runs, nil for none.
 func recognize(ctx context.Context, e *engine.Engine) (*engine.Dialect, error) {
 	all := variants()[e.Name]
 	if len(all) == 0 {
@@ -44,11 +43,11 @@ func recognize(ctx context.Context, e *engine.Engine) (*engine.Dialect, error) {
 	return variantOf(all, variables), nil
 }
 
-// versionVariable is the result of VERSION().
+// versionVariable has the same value as VERSION().
 const versionVariable = "version"
 
-// readSigns returns the values of the system variables that tell the variants apart. A
-// variable that the server does not have is left out.
+// readSigns returns the values of the system variables that distinguish the variants. It
+// leaves out a variable that the server does not have.
 func readSigns(ctx context.Context, e *engine.Engine, all []*engine.Dialect) (map[string]string, error) {
 	names := []string{versionVariable}
 	for _, d := range all {
@@ -70,7 +69,7 @@ func readSigns(ctx context.Context, e *engine.Engine, all []*engine.Dialect) (ma
 	return variables, rows.Err()
 }
 
-// variantOf returns the variant that a server with these variables is, or nil.
+// variantOf returns the variant of a server that has these variables, nil for none.
 func variantOf(all []*engine.Dialect, variables map[string]string) *engine.Dialect {
 	for _, d := range all {
 		_, has := variables[d.Variable]
@@ -81,11 +80,11 @@ func variantOf(all []*engine.Dialect, variables map[string]string) *engine.Diale
 	return nil
 }
 
-// LockStatements returns the statements of the locks in a kind of database, for tests
-// that open a lock without a store.
+// LockStatements returns the statements of the locks in a kind of database. It is for
+// tests that open a lock without a store.
 func LockStatements(dialect string) locksql.Statements { return dialects()[dialect].Locks }
 
-// Dialects returns the names of all kinds of database, for tests that range over them.
+// Dialects returns the names of all kinds of databases, for tests that run on each.
 func Dialects() []string {
 	var names []string
 	for _, d := range dialects() {

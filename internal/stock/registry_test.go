@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/stock/tidb"
 )
 
-// TestEveryDatabaseStatesItsLocksAndDoctor: a further database needs its own.
+// TestEveryDatabaseStatesItsLocksAndDoctor: each database has its own locks and check-up.
 func TestEveryDatabaseStatesItsLocksAndDoctor(t *testing.T) {
 	all := slices.Collect(maps.Values(dialects()))
 	for of, some := range variants() {
@@ -33,8 +33,8 @@ func TestEveryDatabaseStatesItsLocksAndDoctor(t *testing.T) {
 	}
 }
 
-// TestTiDBIsRecognized: TiDB is recognized by its version, and by a variable that only
-// TiDB has, for an operator who has set MySQL's version. No other server is taken for
+// TestTiDBIsRecognized: TiDB is recognized by its version or by a variable that only TiDB
+// has, because an operator may have set MySQL's version. No other server is taken for
 // TiDB. The broken double checks only the version.
 func TestTiDBIsRecognized(t *testing.T) {
 	double := tidb.Dialect()
@@ -56,7 +56,7 @@ func TestTiDBIsRecognized(t *testing.T) {
 }
 
 // TestVariantIsReadFromTheServer: a server that has the variable of a variant is that
-// variant, whatever its version. A server without it is what its URL says.
+// variant, whatever its version is. Any other server is the database that its URL names.
 func TestVariantIsReadFromTheServer(t *testing.T) {
 	d := mysql.Dialect()
 	d.Features = &engine.Features{}

@@ -11,12 +11,12 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Reserves are the numbers of codes that an instance watches.
+// Reserves holds the numbers of codes that an instance watches.
 type Reserves struct {
-	// Codes is the number of codes without a unit, of all open pools.
+	// Codes is the number of codes without a unit, in all open pools.
 	Codes int64
-	// Low is the number of prizes of open pools whose reserve is smaller than the rules
-	// want to be warned of.
+	// Low is the number of prizes in open pools whose reserve is below the warning level
+	// of the rules.
 	Low int
 }
 
@@ -61,8 +61,9 @@ func (s *Store) ReadReserves(ctx context.Context) (r Reserves, err error) {
 	return r, err
 }
 
-// ResealCodes seals the secrets of hooks, and all codes, under the first key of the file;
-// see [codes.Register.ResealCodes]. Errors: CodeSealKeyMissing, and those of the store.
+// ResealCodes seals the secrets of hooks and all codes again, under the first key of the
+// key file; see [codes.Register.ResealCodes]. Errors: CodeSealKeyMissing, and those of
+// the store.
 func (s *Store) ResealCodes(ctx context.Context, progress func(done int64)) (done int64, err error) {
 	if err := s.ResealHooks(ctx); err != nil {
 		return 0, err

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestTurnsOfServerThatCannotBeWritten: the turns that a resumed attempt reads may be
-// old there, and must not be the reason to refuse a draw.
+// TestTurnsOfServerThatCannotBeWritten: on such a server, the turns that a resumed
+// attempt reads may be old, and must not be the reason to refuse a draw.
 func TestTurnsOfServerThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "postgres")

@@ -15,10 +15,10 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestRoundTrips counts the round trips of a batch, at a proxy between the store and
-// PostgreSQL: two round trips, one for the read and one for the write, and only the
-// write for a plan from the cached copy. Where rules count users, the read of their
-// turns replaces the read of the pool.
+// TestRoundTrips counts the round trips of a batch, by a proxy between the store and
+// PostgreSQL. There are two, one for the read and one for the write. A plan from the
+// cached copy needs only the write. If rules count users, the read of their turns
+// replaces the read of the pool.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	proxy := servertest.StartProxy(t, servertest.Postgres(t))
@@ -41,7 +41,7 @@ func TestRoundTrips(t *testing.T) {
 		cached := func() {
 			p := plan()
 			require.NoError(t, s.Write(t.Context(), p, o))
-			u.Head = p.To // as a settled plan leaves it
+			u.Head = p.To // what a settled plan does
 		}
 		counted := func() {
 			tx, err := s.Resume(t.Context(), o)
@@ -54,7 +54,7 @@ func TestRoundTrips(t *testing.T) {
 			require.NoError(t, tx.Write(t.Context(), p))
 			u.Head = p.To
 		}
-		read() // the first prepares the statements
+		read() // the first call prepares the statements
 		read()
 		for range 5 {
 			before := proxy.Turns()
@@ -67,7 +67,7 @@ func TestRoundTrips(t *testing.T) {
 		for n := range 5 {
 			before := proxy.Turns()
 			cached()
-			if n > 0 { // the first prepares a statement
+			if n > 0 { // the first call prepares a statement
 				require.Equal(t, int64(1), proxy.Turns()-before, name)
 			}
 		}
@@ -81,10 +81,10 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// TestRoundTripsOfMoments: taking a moment is part of the write, which stays one round
-// trip. Pending moments are read once, and again after every change by others while a
-// moment is pending. A pool whose moments are all taken costs as much as a pool that
-// never had moments.
+// TestRoundTripsOfMoments: the write, which stays one round trip, also takes a moment.
+// Pending moments are read once, and again after every change by others while a moment is
+// pending. A pool whose moments are all taken costs as much as a pool that never had
+// moments.
 func TestRoundTripsOfMoments(t *testing.T) {
 	t.Parallel()
 	proxy := servertest.StartProxy(t, servertest.Postgres(t))
@@ -131,7 +131,8 @@ func TestRoundTripsOfMoments(t *testing.T) {
 	require.Equal(t, int64(1), turnsOf(write))
 }
 
-// TestRoundTripsOfClaims: in a pool without codes, a claim costs the same without seal keys.
+// TestRoundTripsOfClaims: in a pool without codes, a claim takes the same number of round
+// trips with and without seal keys.
 func TestRoundTripsOfClaims(t *testing.T) {
 	t.Parallel()
 	const awards = 6
@@ -154,7 +155,7 @@ func TestRoundTripsOfClaims(t *testing.T) {
 		require.NoError(t, err)
 		return proxy.Turns() - before
 	}
-	claim(0) // the first prepare the statements
+	claim(0) // the first calls prepare the statements
 	claim(1)
 	without := claim(2)
 	stocktest.UseSealKeys(t, s, "k1")

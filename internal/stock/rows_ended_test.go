@@ -12,9 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestRowsAfterSessionEndReturnAnError: reading rows after the server has ended the
-// session, of which the client was not notified, returns an error and does not wait
-// forever.
+// TestRowsAfterSessionEndReturnAnError: the server ends a session, and the client does
+// not notice. Reading rows then returns an error instead of waiting forever.
 func TestRowsAfterSessionEndReturnAnError(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.URL(t, "postgres"), stock.Options{})

@@ -14,9 +14,9 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Rules returns the rules of a pool that the change at a version put in force; version
-// 0 means the current rules. They may be unreadable, see [draw.Rules.Unreadable].
-// Errors: CodePoolNotFound, CodeNotFound, and those of the store.
+// Rules returns the rules that the change at a version put in force in a pool; version 0
+// means the current rules. They may be unreadable, see [draw.Rules.Unreadable]. Errors:
+// CodePoolNotFound, CodeNotFound, and those of the store.
 func (s *Store) Rules(ctx context.Context, poolID string, version int64) (r draw.Ruling, err error) {
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		if version == 0 {
@@ -48,13 +48,13 @@ func (s *Store) RulesInForce(ctx context.Context) (all []draw.Ruling, err error)
 	return all, err
 }
 
-// ruledPool is the ruling in force of a pool, and the pool's state.
+// ruledPool is a pool's ruling in force, and the pool's state.
 type ruledPool struct {
 	draw.Ruling
 	state draw.State
 }
 
-// rulesInForce reads the rules of the pools in some states.
+// rulesInForce reads the rules in force of the pools that have one of the given states.
 func (s *Store) rulesInForce(ctx context.Context, q engine.Querier, states ...draw.State) ([]ruledPool, error) {
 	log := engine.Changes()
 	query := s.ledger.SelectFrom(log.Table+" AS c JOIN pools AS p ON p.id = c.pool_id AND p.rules = c.version", "p.state", "c.pool_id", log.Read("c.")).
@@ -68,11 +68,10 @@ func (s *Store) rulesInForce(ctx context.Context, q engine.Querier, states ...dr
 }
 
 // SetRules puts rules in force in a pool, nil for none, and returns them. Setting rules
-// that are already in force changes nothing. versions, if not nil, are the allowed
-// versions of the current rules; [draw.AnyRules] allows all versions. Errors:
+// that are already in force changes nothing. versions, if it is not nil, lists the
+// allowed versions of the current rules; [draw.AnyRules] allows all versions. Errors:
 // CodeInvalidRequest, which names the member, CodePoolNotFound, CodePoolClosed,
-// CodePoolOpen for an open pool with a beacon, CodeRulesChanged, and those of the
-// store.
+// CodePoolOpen for an open pool with a beacon, CodeRulesChanged, and those of the store.
 func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, versions []int64, actor string) (r draw.Ruling, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return r, err

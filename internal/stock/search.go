@@ -13,16 +13,15 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// searchMax is the maximum number of versions of a pool that one search reads: awards
-// have no index on users or prizes, because every draw would have to maintain it.
+// searchMax is the maximum number of versions of a pool that one search reads. Awards
+// have no index on users or prizes, because every draw would have to update it.
 const searchMax = 100_000
 
-// FindAwards returns at most limit awards that match f, in order of their versions,
-// starting with the first above after. It reads at most searchMax versions; through is
-// the version up to which it has found all. It is math.MaxInt64 if the pool has no
-// version above after, so that a caller that continues after through stops, even if
-// versions were lost. A draw is found by its key, in one step. Errors:
-// CodePoolNotFound, and those of the store.
+// FindAwards returns at most limit awards that match f and have versions above after, in
+// order. It reads at most searchMax versions. through is the version up to which the
+// search is complete. It is math.MaxInt64 if the pool has no version above after. So a
+// caller that continues after through stops, even if versions were lost. A draw is found
+// by its key, in one call. Errors: CodePoolNotFound, and those of the store.
 func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (awards []draw.Award, through int64, err error) {
 	query := s.ledger.SelectAwards(poolID)
 	query = query.Where(s.ledger.Matches(&f))
@@ -35,7 +34,7 @@ func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilte
 			return nil
 		}
 		if f.DrawID != "" {
-			// No order by versions: a planner would read all of them.
+			// Ordered by version, a planner would read all awards of the pool.
 			query := query.Where(squirrel.Eq{"a.draw_id": f.DrawID}).OrderBy("a.ordinal")
 			awards, err = ledger.SelectAll(ctx, tx, query, s.ledger.ScanAward)
 			awards = slices.DeleteFunc(awards, func(a draw.Award) bool { return a.Version <= after })
@@ -61,10 +60,10 @@ func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilte
 // isWin is the condition for awards of prizes p that are not losing tickets.
 const isWin = `COALESCE(p.kind, '') <> 'blank'`
 
-// UserAwards returns at most limit of a user's awards in order of their versions,
-// starting with the first above after: those made while rules counted draws, or only
-// wins if the current rules do not count draws. Errors: CodePoolNotFound,
-// CodeUserNotCounted if the rules count neither, and those of the store.
+// UserAwards returns at most limit of a user's awards with versions above after, in
+// order. These are the awards that were made while rules counted draws, or only wins if
+// the current rules do not count draws. Errors: CodePoolNotFound, CodeUserNotCounted if
+// the rules count neither, and those of the store.
 func (s *Store) UserAwards(ctx context.Context, poolID, userID string, after int64, limit int) (awards []draw.Award, err error) {
 	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		counted, err := s.countedOf(ctx, tx, poolID)
@@ -75,7 +74,8 @@ func (s *Store) UserAwards(ctx context.Context, poolID, userID string, after int
 		if err != nil {
 			return err
 		}
-		// With a join that keeps turns without an award, no planner begins with awards.
+		// The join keeps turns without an award, so that no planner can begin with the
+		// awards.
 		page := s.ledger.SelectFrom("turns AS t "+s.engine.TurnAward+" "+s.engine.AwardPrize, engine.ReadAwards(engine.Awards())).
 			Where(squirrel.Eq{"t.pool_id": poolID, "t.user_id": userID, "t.what": string(counted)}).Where(squirrel.Gt{"t.seq": seen}).
 			Where("COALESCE(a.version, 0) > 0").OrderBy("t.seq").Limit(uint64(limit)) //nolint:gosec // checked by the caller
@@ -86,7 +86,7 @@ func (s *Store) UserAwards(ctx context.Context, poolID, userID string, after int
 }
 
 // turnsUpTo returns how many turns a user made up to a version. The versions of turns
-// have no index, but they rise with the numbers of turns, which have one. So it
+// have no index. The numbers of turns have one, and versions rise with them. So the query
 // searches by halves.
 func (s *Store) turnsUpTo(ctx context.Context, q engine.Querier, poolID, userID string, counted draw.Counted, version int64) (int64, error) {
 	if version <= 0 {
@@ -95,7 +95,7 @@ func (s *Store) turnsUpTo(ctx context.Context, q engine.Querier, poolID, userID 
 	const own = "pool_id = ? AND user_id = ? AND what = ?"
 	const isUpTo = "(SELECT version FROM turns WHERE " + own + " AND seq = (low + high + 1) >> 1) <= ?"
 	of := []any{poolID, userID, string(counted)}
-	// high - high is a zero of its type, which PostgreSQL requires.
+	// high - high is a zero of the column's type, which PostgreSQL requires.
 	halves := squirrel.Expr(`WITH RECURSIVE halves (low, high) AS (
 	SELECT high - high, high FROM (SELECT seq AS high FROM turns WHERE `+own+` ORDER BY seq DESC LIMIT 1) AS last
 	UNION ALL
@@ -108,7 +108,7 @@ func (s *Store) turnsUpTo(ctx context.Context, q engine.Querier, poolID, userID 
 	return found[0], nil
 }
 
-// countedOf returns the kind of turns by which the awards of a user are found.
+// countedOf returns the kind of turns through which a user's awards are found.
 func (s *Store) countedOf(ctx context.Context, q engine.Querier, poolID string) (draw.Counted, error) {
 	inForce, err := ledger.SelectAll(ctx, q, s.ledger.SelectFrom("pools", "rules").Where(squirrel.Eq{"id": poolID}), ledger.ScanInt)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestSlowStatementIsNoSilence: with several hosts, a host that answers is not given up
-// because of a slow statement; a host that does not answer is given up.
+// TestSlowStatementIsNoSilence: with several hosts, the store does not leave a host
+// because of a slow statement if the host answers. It leaves a host that does not answer.
 func TestSlowStatementIsNoSilence(t *testing.T) {
 	t.Parallel()
 	slow := engine.Unavailable("connection", context.DeadlineExceeded, false)

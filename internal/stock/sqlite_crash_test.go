@@ -21,7 +21,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// copyFile copies the readable part of a file, as cp does.
+// copyFile copies a file as far as it can be read, as cp does.
 func copyFile(tb testing.TB, from, to string) {
 	tb.Helper()
 	source, err := os.Open(from)
@@ -34,8 +34,8 @@ func copyFile(tb testing.TB, from, to string) {
 	require.NoError(tb, target.Close())
 }
 
-// copySet copies a database with everything beside it into a new folder and
-// returns its path there.
+// copySet copies a database, with all files beside it, into a new folder, and returns its
+// path there.
 func copySet(tb testing.TB, path string) string {
 	tb.Helper()
 	to := filepath.Join(tb.TempDir(), filepath.Base(path))
@@ -47,8 +47,8 @@ func copySet(tb testing.TB, path string) string {
 	return to
 }
 
-// quietSet returns a copy of files that did not change while they were copied, as after
-// a crash: the service copies its WAL to the file by itself.
+// quietSet returns a copy of files that did not change during the copy. So they are as
+// after a crash, although the service copies its WAL to the file at any time.
 func quietSet(tb testing.TB, path string) string {
 	tb.Helper()
 	for {
@@ -69,7 +69,7 @@ func isSame(tb testing.TB, a, b string) bool {
 	return bytes.Equal(one, other)
 }
 
-// copies returns the ways in which people copy the file of a running service.
+// copies returns the ways in which operators copy the file of a running service.
 func copies() map[string]func(tb testing.TB, path, to string) {
 	statement := func(sql string) func(testing.TB, string, string) {
 		return func(tb testing.TB, path, to string) { execFile(tb, path, fmt.Sprintf(sql, to)) }
@@ -102,7 +102,7 @@ func copies() map[string]func(tb testing.TB, path, to string) {
 	}
 }
 
-// execFile executes a statement while another process may have the file.
+// execFile executes a statement while another process may use the file.
 func execFile(tb testing.TB, path, statement string) {
 	tb.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
@@ -112,7 +112,7 @@ func execFile(tb testing.TB, path, statement string) {
 	require.NoError(tb, err)
 }
 
-// faultsOf returns what is wrong with a served database, "" if nothing is.
+// faultsOf returns the faults of a database that is served, "" for none.
 func faultsOf(tb testing.TB, s *stock.Store) string {
 	tb.Helper()
 	pools, err := s.Pools(tb.Context())
@@ -133,16 +133,16 @@ func faultsOf(tb testing.TB, s *stock.Store) string {
 
 // start is the result of opening a file.
 type start struct {
-	// refusal is why it was refused, nil if it was accepted.
+	// refusal is the error of the start, nil if the file was accepted.
 	refusal error
-	// examined means that all rows were read first.
+	// examined means that the start read all rows first.
 	examined bool
-	// versions are those of the pools, if it was accepted.
+	// versions are the versions of the pools, if the file was accepted.
 	versions map[string]int64
 }
 
-// started opens a file as a start does. If it is accepted, nothing may be wrong with
-// it, also after draws.
+// started opens a file as the service does when it starts. If the file is accepted, it
+// must have no faults, also after draws.
 func started(t *testing.T, path string) (c start) {
 	t.Helper()
 	var log bytes.Buffer
@@ -169,8 +169,8 @@ func started(t *testing.T, path string) (c start) {
 	return c
 }
 
-// isMixture reports whether SQLite by itself makes an inconsistent database of the
-// files.
+// isMixture reports whether SQLite, without the service's checks, makes an inconsistent
+// database of the files.
 func isMixture(t *testing.T, path string) bool {
 	t.Helper()
 	path = copySet(t, path)
@@ -190,9 +190,9 @@ func isMixture(t *testing.T, path string) bool {
 // crashes is how often each test here kills the process.
 const crashes = 4
 
-// TestBackupBesideTheWALOfACrash: the service is killed, then a backup is copied over
-// the file and the service is started. If the service starts, its database is one
-// state. After an ordinary crash the service always starts.
+// TestBackupBesideTheWALOfACrash: the service is killed, a backup is copied over the
+// file, and the service is started. If it starts, its database is one state. After a
+// crash without such a copy, the service always starts.
 func TestBackupBesideTheWALOfACrash(t *testing.T) {
 	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
@@ -206,7 +206,7 @@ func TestBackupBesideTheWALOfACrash(t *testing.T) {
 				d.await(1 + mathrand.N(40))
 				backup := filepath.Join(t.TempDir(), "backup.db")
 				take(t, path, backup)
-				d.await(mathrand.N(3) * mathrand.N(40)) // often none
+				d.await(mathrand.N(3) * mathrand.N(40)) // often 0
 				d.kill()
 				of.crash(t, path, d.acknowledged)
 				of.mix(t, path, backup)
@@ -217,8 +217,8 @@ func TestBackupBesideTheWALOfACrash(t *testing.T) {
 	}
 }
 
-// TestOlderFileBesideTheWALOfACrash does the same with a file that was closed before
-// the service ran. Then each combination of file and WAL is a mixture.
+// TestOlderFileBesideTheWALOfACrash does the same with a file that was closed before the
+// service ran. Then each combination of file and WAL is a mixture.
 func TestOlderFileBesideTheWALOfACrash(t *testing.T) {
 	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
@@ -228,7 +228,7 @@ func TestOlderFileBesideTheWALOfACrash(t *testing.T) {
 		d := startDrawer(t, path)
 		d.await(20)
 		d.kill()
-		require.NoError(t, started(t, path).refusal) // which closes it
+		require.NoError(t, started(t, path).refusal) // this also closes the file
 		backup := filepath.Join(t.TempDir(), "backup.db")
 		copyFile(t, path, backup)
 		d = startDrawer(t, path)
@@ -246,7 +246,7 @@ func TestOlderFileBesideTheWALOfACrash(t *testing.T) {
 // file.
 type tally struct{ crashes, examined, mixtures, refused int }
 
-// crash starts after a crash: without help, and without a loss.
+// crash starts the service after a crash. It must start without help, and without a loss.
 func (c *tally) crash(t *testing.T, path string, acknowledged map[string]int64) {
 	t.Helper()
 	after := started(t, copySet(t, path))
@@ -260,7 +260,7 @@ func (c *tally) crash(t *testing.T, path string, acknowledged map[string]int64) 
 	}
 }
 
-// mix starts with a copy in place of the file.
+// mix starts the service after a copy has replaced the file.
 func (c *tally) mix(t *testing.T, path, backup string) {
 	t.Helper()
 	mixed := copySet(t, path)

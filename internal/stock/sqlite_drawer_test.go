@@ -19,11 +19,11 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// drawerFile, in the environment, makes the test's binary a process that draws
-// on that SQLite file until it is killed.
+// drawerFile is a variable of the environment. It makes the test's binary a process that
+// draws from the SQLite file with that name until it is killed.
 const drawerFile = "DRAWSVC_TEST_DRAWER"
 
-// childWork does the work of a child process if this is one, and ends it.
+// childWork does the work of a child process and exits, if this is a child process.
 func childWork() {
 	path, backup := os.Getenv(drawerFile), os.Getenv(restoreFrom)
 	if path != "" && backup != "" {
@@ -37,12 +37,12 @@ func childWork() {
 	}
 }
 
-// smallWAL makes the service copy the WAL to the file so often that a short test sees
-// many generations.
+// smallWAL makes the service copy the WAL to the file so often that a short test has many
+// generations.
 const smallWAL = 40
 
-// drawForever draws and stocks in small transactions and prints a line for each that is
-// acknowledged. It returns the error that ended it.
+// drawForever draws and moves stock in small transactions. It prints a line for each
+// transaction that is acknowledged, and returns the error that ends it.
 func drawForever(path string) error {
 	ctx := context.Background()
 	s, err := stock.Open(ctx, "sqlite:"+path, stock.Options{WALPages: smallWAL, Log: slog.New(slog.DiscardHandler)})
@@ -73,8 +73,8 @@ func drawForever(path string) error {
 	}
 }
 
-// drawSome takes a few units of one prize of the pool and returns the version
-// that they have made.
+// drawSome draws a few units of one prize of the pool, and returns the pool's version
+// after that.
 func drawSome(ctx context.Context, s *stock.Store, poolID string) (int64, error) {
 	pool, err := s.Pool(ctx, poolID)
 	if err != nil {
@@ -95,12 +95,12 @@ func drawSome(ctx context.Context, s *stock.Store, poolID string) (int64, error)
 	return pool.Version + int64(len(ids)), tx.Write(ctx, plan)
 }
 
-// drawer is a process that draws on a file.
+// drawer is a process that draws from a file.
 type drawer struct {
 	tb    testing.TB
 	cmd   *exec.Cmd
 	lines *bufio.Scanner
-	// acknowledged holds the versions that its pools have reached.
+	// acknowledged holds the version that each pool has reached.
 	acknowledged map[string]int64
 }
 
@@ -132,7 +132,7 @@ func (d *drawer) take() {
 	d.acknowledged[id] = version
 }
 
-// kill kills the child, and reads which draws it acknowledged before.
+// kill kills the process, and reads which draws it has acknowledged.
 func (d *drawer) kill() {
 	d.tb.Helper()
 	require.NoError(d.tb, d.cmd.Process.Kill())

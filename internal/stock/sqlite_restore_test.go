@@ -20,8 +20,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// crashedSet creates a database with the pool "p" and leaves it as after a crash. It
-// returns its path, and that of a backup of an earlier version.
+// crashedSet creates a database with the pool "p", in the state after a crash. It returns
+// the paths of the database and of a backup of an earlier version.
 func crashedSet(t *testing.T) (path, backup string, version, earlier int64) {
 	t.Helper()
 	live := filepath.Join(t.TempDir(), "d.db")
@@ -39,7 +39,7 @@ func crashedSet(t *testing.T) (path, backup string, version, earlier int64) {
 		version, err = drawSome(t.Context(), s, "p")
 		require.NoError(t, err)
 	}
-	path = copySet(t, live) // quiet, so that a copy is like the state after a crash
+	path = copySet(t, live) // nothing writes, so the copy is like the state after a crash
 	require.NoError(t, s.Close())
 	return path, backup, version, earlier
 }
@@ -98,7 +98,8 @@ func names(t *testing.T, folder string) (found []string) {
 	return found
 }
 
-// TestRestore replaces the state after a crash, and a missing file.
+// TestRestore restores a backup over the state after a crash, and without an existing
+// file.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	path, backup, _, earlier := crashedSet(t)
@@ -146,7 +147,7 @@ func TestRestore(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Dir(backup), 0o700))
 }
 
-// TestRestoreOfASet: the backup is the state after a crash, file and WAL.
+// TestRestoreOfASet: a backup may consist of the files after a crash, database and WAL.
 func TestRestoreOfASet(t *testing.T) {
 	t.Parallel()
 	set, older, version, _ := crashedSet(t)
@@ -159,7 +160,7 @@ func TestRestoreOfASet(t *testing.T) {
 	require.ErrorContains(t, err, "does not belong to")
 }
 
-// TestRestoreRefuses: the database does not change.
+// TestRestoreRefuses: a refused restore does not change the database.
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
 	path, backup, version, _ := crashedSet(t)
@@ -217,11 +218,12 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// restoreFrom, in the environment beside drawerFile, makes the test's binary
-// restore that backup.
+// restoreFrom is a variable of the environment. Together with drawerFile, it makes the
+// test's binary restore the backup with that name.
 const restoreFrom = "DRAWSVC_TEST_RESTORE"
 
-// TestRestoreKilled: killed at any moment, it leaves the old database or the new one.
+// TestRestoreKilled: a restore that is killed at any moment leaves the old database or
+// the new one.
 func TestRestoreKilled(t *testing.T) {
 	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
@@ -239,7 +241,7 @@ func TestRestoreKilled(t *testing.T) {
 		select {
 		case err := <-ended:
 			require.NoError(t, err)
-			longest = time.Since(began) // so that the next ones are killed earlier
+			longest = time.Since(began) // so that later restores are killed earlier
 		case <-time.After(mathrand.N(longest)):
 			if err := cmd.Process.Kill(); !errors.Is(err, os.ErrProcessDone) {
 				require.NoError(t, err)

@@ -20,7 +20,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// openQuietly opens a file for writing; it is closed when the test ends.
+// openQuietly opens a file for writing, and closes it when the test ends.
 func openQuietly(t *testing.T, path string) *stock.Store {
 	t.Helper()
 	s, err := stock.Open(t.Context(), "sqlite:"+path, stock.Options{Log: slog.New(slog.DiscardHandler)})
@@ -29,7 +29,7 @@ func openQuietly(t *testing.T, path string) *stock.Store {
 	return s
 }
 
-// stopped checks that a store acknowledges and answers nothing.
+// stopped requires that a store acknowledges no write and answers no read.
 func stopped(t *testing.T, s *stock.Store, poolID string) {
 	t.Helper()
 	_, err := s.Read(t.Context(), urn.NewUrn(poolID), stock.TxOptions{Lock: true})
@@ -54,7 +54,7 @@ func restock(t *testing.T, s *stock.Store, poolID string) error {
 	return err
 }
 
-// content returns a digest of each file of a database that contains rows.
+// content returns a digest of each file of a database that may contain rows.
 func content(t *testing.T, path string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -66,7 +66,7 @@ func content(t *testing.T, path string) map[string]string {
 	return found
 }
 
-// TestFileReplacedWhileItIsServed: the store stops at its next write at the latest, and
+// TestFileReplacedWhileItIsServed: the store stops at its next write at the latest. It
 // does not change the file that has replaced its own.
 func TestFileReplacedWhileItIsServed(t *testing.T) {
 	t.Parallel()
@@ -77,8 +77,7 @@ func TestFileReplacedWhileItIsServed(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		replace func(t *testing.T, path, other string)
-		// starts means that the service starts with the files that are there
-		// afterwards.
+		// starts means that the service can start with the files that exist afterwards.
 		starts bool
 	}{
 		"set renamed, other file": {func(t *testing.T, path, other string) {
@@ -88,7 +87,7 @@ func TestFileReplacedWhileItIsServed(t *testing.T) {
 		"set renamed, nothing": {func(t *testing.T, path, _ string) { moveAway(t, path) }, true},
 		"other file renamed over it": {func(t *testing.T, path, other string) {
 			require.NoError(t, os.Rename(other, path))
-		}, false}, // the WAL is that of the old one
+		}, false}, // the WAL belongs to the old file
 		"other file copied over it": {func(t *testing.T, path, other string) { copyFile(t, other, path) }, false},
 		"file removed":              {func(t *testing.T, path, _ string) { require.NoError(t, os.Remove(path)) }, false},
 		"WAL removed":               {func(t *testing.T, path, _ string) { require.NoError(t, os.Remove(path+"-wal")) }, true},
@@ -115,14 +114,14 @@ func TestFileReplacedWhileItIsServed(t *testing.T) {
 			stopped(t, s, "p")
 			require.NoError(t, s.Close())
 			require.Equal(t, before, content(t, path), "what is there now is left alone")
-			again := started(t, copySet(t, path)) // the check reads the file as another process would find it
+			again := started(t, copySet(t, path)) // the start gets a copy, as another process would find the files
 			require.Equal(t, c.starts, again.refusal == nil, "%v", again.refusal)
 		})
 	}
 }
 
-// TestStrangersOnTheFile: other programs read for a long time, and copy the WAL to the
-// file. The service continues to work, and after a crash it starts again.
+// TestStrangersOnTheFile: other programs read the file for long, and copy the WAL to it.
+// The service continues to work, and starts again after a crash.
 func TestStrangersOnTheFile(t *testing.T) {
 	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
@@ -163,8 +162,8 @@ func TestStrangersOnTheFile(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// TestReplacedCondemnsNoGuard: without the guard, SQLite continues in a file that
-// nobody finds again.
+// TestReplacedCondemnsNoGuard: without the guard, SQLite continues to write to a file
+// that no longer has a name.
 func TestReplacedCondemnsNoGuard(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "d.db")
@@ -181,8 +180,8 @@ func TestReplacedCondemnsNoGuard(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-// longPool creates a pool with n awards, k1, k2 …, and a second pool, whose rows come
-// first in the file.
+// longPool creates a pool with n awards, k1, k2 …, and a second pool whose rows are at
+// the beginning of the file.
 func longPool(t *testing.T, s *stock.Store, n int) {
 	t.Helper()
 	stocktest.Pool(t, s, "a-short", 1000)
@@ -196,7 +195,7 @@ func longPool(t *testing.T, s *stock.Store, n int) {
 	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("long", 2, "a", 0, ids...)))
 }
 
-// damage overwrites the pages of a file that contain a text.
+// damage overwrites those pages of a file that contain a text.
 func damage(t *testing.T, path, text string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -213,8 +212,8 @@ func damage(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, content, 0o600))
 }
 
-// TestDamagedFile: the first access to the damage stops everything, and the next start
-// examines the file.
+// TestDamagedFile: the first read of the damaged pages stops the store, and the next
+// start examines the file.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "d.db")
@@ -226,7 +225,7 @@ func TestDamagedFile(t *testing.T) {
 	require.NoError(t, err)
 	damage(t, path, "k9999") // the rows of "" are on other pages
 
-	s = openQuietly(t, path) // as it was closed, as far as can be seen at once
+	s = openQuietly(t, path) // the file looks the same as when it was closed
 	_, err = drawSome(t.Context(), s, "a-short")
 	require.NoError(t, err, "the damage is elsewhere")
 	tx, err := s.Read(t.Context(), urn.NewUrn("long"), stock.TxOptions{})
@@ -249,8 +248,8 @@ func TestDamagedFile(t *testing.T) {
 	require.NoError(t, started(t, path).refusal)
 }
 
-// TestStoppedStoreLeavesItsSuccessorAlone: the file is replaced, another process serves
-// the new file, and only then the old process ends, which must not change the new file.
+// TestStoppedStoreLeavesItsSuccessorAlone: the file is replaced, and another process
+// serves the new file. Only then the old process ends. It must not change the new file.
 func TestStoppedStoreLeavesItsSuccessorAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "d.db")

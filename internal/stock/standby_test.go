@@ -15,9 +15,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// inDoubt requires that a request is in doubt if its caller disconnects while its
-// commit waits. On a busy machine the request may not have reached the commit yet; then
-// it gets more time.
+// inDoubt requires that a request is in doubt if its caller disconnects while the commit
+// waits. On a busy machine the request may not have reached its commit by then, so
+// inDoubt tries again with more time.
 func inDoubt(t *testing.T, ask func(context.Context) error) {
 	t.Helper()
 	for limit := time.Second; ; limit *= 2 {
@@ -32,8 +32,8 @@ func inDoubt(t *testing.T, ask func(context.Context) error) {
 	}
 }
 
-// TestUnreplicatedIsNotAcknowledged: a commit whose wait for its standby was
-// interrupted can be read, but is reported neither as done nor as found.
+// TestUnreplicatedIsNotAcknowledged: if a commit's wait for its standby was interrupted,
+// the commit can be read, but it is neither reported as done nor as found.
 func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "postgres")
@@ -60,7 +60,7 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	found := func() int64 { return stocktest.NoViolations(t, s, "p").Prizes[0].Awards }
 
 	standbys("nobody")
-	inDoubt(t, func(ctx context.Context) error { return try(ctx, ways["d1"], stocktest.Plan("p", 2, "a", 0, "d1")) }) // the caller leaves
+	inDoubt(t, func(ctx context.Context) error { return try(ctx, ways["d1"], stocktest.Plan("p", 2, "a", 0, "d1")) }) // the caller disconnects
 	require.Eventually(t, func() bool { return found() == 1 }, waitMax, tick)
 	done := make(chan error, 1)
 	go func() { done <- try(t.Context(), ways["d2"], stocktest.Plan("p", 3, "a", 1, "d2")) }()
@@ -78,7 +78,7 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 		_, err := s.Draw(short, "p", id)
 		require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
 	}
-	for range 2 { // the second time it already exists
+	for range 2 { // the second time, the draw exists already
 		inDoubt(t, func(ctx context.Context) error {
 			_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "key"}, "test")
 			return err
@@ -93,7 +93,7 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 }
 
 // TestUrnOfAnotherHistory: after a failover that lost writes, a pool may be at the
-// urn's version, but in another state.
+// version of an urn but in another state.
 func TestUrnOfAnotherHistory(t *testing.T) {
 	t.Parallel()
 	primary := servertest.Start(t, "postgres")
@@ -134,8 +134,8 @@ func TestUrnOfAnotherHistory(t *testing.T) {
 	require.Equal(t, int64(15), urn.Remaining(), "and yet another")
 }
 
-// TestChangesWaitForTheStandby: a change whose wait for its standby was broken off is
-// not acknowledged, like a draw.
+// TestChangesWaitForTheStandby: if a change's wait for its standby was interrupted, the
+// change is not acknowledged. The same holds for draws.
 func TestChangesWaitForTheStandby(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "postgres")
@@ -183,9 +183,9 @@ func TestChangesWaitForTheStandby(t *testing.T) {
 	}
 }
 
-// TestRefusalsComeFromAServerThatCanWrite: a row that is missing on a lagging standby,
-// or on a read-only server, may be on another server, so no request is refused because
-// of it.
+// TestRefusalsComeFromAServerThatCanWrite: a row that is missing on a lagging standby, or
+// on a read-only server, may exist on another server. So no request is refused because of
+// it.
 func TestRefusalsComeFromAServerThatCanWrite(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) (fresh, old *stock.Store){
@@ -213,8 +213,8 @@ func TestRefusalsComeFromAServerThatCanWrite(t *testing.T) {
 	}
 }
 
-// TestChangesGoToAServerThatCanWrite: a change is neither refused nor made on a
-// standby, or on a read-only server, even if the account has the right to write.
+// TestChangesGoToAServerThatCanWrite: a standby or a read-only server neither refuses nor
+// makes a change, even if the account has the right to write.
 func TestChangesGoToAServerThatCanWrite(t *testing.T) {
 	t.Parallel()
 	paused := draw.StatePaused
@@ -249,8 +249,7 @@ func units(pool, prize string, delta int64) draw.Stocking {
 	return draw.Stocking{PoolID: pool, PrizeID: prize, Delta: delta, Reason: "more"}
 }
 
-// laggingStandby returns a primary, and a standby that no longer receives anything from
-// it.
+// laggingStandby returns a primary, and a standby that no longer receives its changes.
 func laggingStandby(t *testing.T) (fresh, old *stock.Store) {
 	primary := servertest.Start(t, "postgres")
 	standby := servertest.StartStandby(t, primary, primary.Addr(), "standby")

@@ -9,8 +9,8 @@ import (
 // Standbys is the state of the replication of a database.
 type Standbys = engine.Standbys
 
-// ReadStandbys reads the state of the replication; a database without replication has the
-// zero value. Errors: CodeStoreUnavailable if the database does not answer.
+// ReadStandbys reads the state of the replication. It is zero for a database without
+// replication. Errors: CodeStoreUnavailable if the database does not answer.
 func (s *Store) ReadStandbys(ctx context.Context) (Standbys, error) {
 	if s.engine.Standbys == nil {
 		return Standbys{}, nil

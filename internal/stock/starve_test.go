@@ -24,8 +24,8 @@ func hold(t *testing.T, db *sql.DB, n int) {
 	}
 }
 
-// TestReadsStarveNobody: while every connection for reads is taken, the readiness check
-// and changes continue. The broken double reads through the same connections.
+// TestReadsStarveNobody: while all connections for reads are in use, the readiness check
+// and changes continue. The broken double uses these connections for everything.
 func TestReadsStarveNobody(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -54,7 +54,7 @@ func TestReadsStarveNobody(t *testing.T) {
 	}
 }
 
-// TestChangesStarveNobody: while every connection for changes is taken, the readiness
+// TestChangesStarveNobody: while all connections for changes are in use, the readiness
 // check and reads continue.
 func TestChangesStarveNobody(t *testing.T) {
 	t.Parallel()
@@ -80,8 +80,8 @@ func TestChangesStarveNobody(t *testing.T) {
 	}
 }
 
-// writesHeld returns the number of connections for changes that database/sql does not
-// count: those of PostgreSQL are bounded by the pool below it.
+// writesHeld returns the maximum number of connections for changes if database/sql does
+// not set it: PostgreSQL's connections are bounded by a pool below database/sql.
 func writesHeld(dialect string) int {
 	if dialect == "postgres" {
 		return engine.AdminConnections

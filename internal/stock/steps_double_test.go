@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// judgeLives reports the faults in the steps of a pool: numbers with a gap, a step that
-// its award's state forbids, and an award that does not have exactly one end.
+// judgeLives reports the faults in the steps of a pool. These are numbers with a gap, a
+// step that the state of its award forbids, and an award without exactly one end.
 func judgeLives(steps []draw.Step, awards int) (faults []string) {
 	states, ends := map[int64]draw.AwardState{}, map[int64]int{}
 	for i, s := range steps {
@@ -46,8 +46,8 @@ func judgeLives(steps []draw.Step, awards int) (faults []string) {
 	return faults
 }
 
-// stepAtOnce makes 50 calls for steps of one award at once. It returns the numbers of
-// the steps in the answers, by the requested kind.
+// stepAtOnce makes 50 calls for steps of one award at once. It returns, for each
+// requested kind, the numbers of the steps in the answers.
 func stepAtOnce(t *testing.T, s *stock.Store, award int64) map[draw.StepKind][]int64 {
 	t.Helper()
 	var all sync.WaitGroup
@@ -85,7 +85,7 @@ func stepAtOnce(t *testing.T, s *stock.Store, award int64) map[draw.StepKind][]i
 
 // TestLivesHaveOneCourse: each of 100 awards gets 50 claims, fulfilments and voids at
 // once. Equal calls get the same step, each award has one end, and the numbers have no
-// gap. The judge finds a gap, a second end and an unlawful step.
+// gap. judgeLives finds a gap, a second end and a forbidden step.
 func TestLivesHaveOneCourse(t *testing.T) {
 	t.Parallel()
 	const awards = 100
@@ -103,7 +103,7 @@ func TestLivesHaveOneCourse(t *testing.T) {
 	for i := range awards {
 		for what, numbers := range stepAtOnce(t, s, int64(4+i)) {
 			answered := slices.Compact(slices.Sorted(slices.Values(numbers)))
-			if what == draw.StepClaimed { // a claim of a fulfilled award is answered with its fulfilment
+			if what == draw.StepClaimed { // a claim of a fulfilled award gets the step that fulfilled it
 				require.LessOrEqual(t, len(answered), 2)
 				continue
 			}
@@ -126,8 +126,8 @@ func TestLivesHaveOneCourse(t *testing.T) {
 	}
 }
 
-// judgeStepFiles reports the faults of a writer of step files: a file with a bad last
-// line must write nothing, and a file that is sent a second time must write nothing
+// judgeStepFiles reports the faults of code that writes step files. If the last line is
+// bad, it must write nothing. If a file is sent a second time, it must write nothing
 // more.
 func judgeStepFiles(t *testing.T, do func(s *stock.Store, lines []string) error) (faults []string) {
 	t.Helper()
@@ -155,7 +155,7 @@ func judgeStepFiles(t *testing.T, do func(s *stock.Store, lines []string) error)
 	return faults
 }
 
-// stepFile writes a file of the lines.
+// stepFile writes the steps of a file with the given lines.
 func stepFile(t *testing.T, s *stock.Store, lines ...string) error {
 	t.Helper()
 	text := strings.NewReader("award,to\n" + strings.Join(lines, "\n") + "\n")
@@ -163,7 +163,8 @@ func stepFile(t *testing.T, s *stock.Store, lines ...string) error {
 	return err
 }
 
-// TestStepFilesCatch the way that writes line by line; the store's does not.
+// TestStepFilesCatch: the test fails for code that writes line by line, and passes for
+// the store's.
 func TestStepFilesCatch(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, judgeStepFiles(t, func(s *stock.Store, lines []string) error { return stepFile(t, s, lines...) }))

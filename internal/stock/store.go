@@ -33,59 +33,60 @@ type Options struct {
 	// LockWait is the maximum time that a statement waits for a row lock; 0 means
 	// LockWaitDefault.
 	LockWait time.Duration
-	// MigrateWait is the maximum time that Migrate waits for another process that
-	// migrates, or for locks of others; 0 means MigrateWaitDefault.
+	// MigrateWait is the maximum time that Migrate waits for another migrating process,
+	// or for locks of other sessions; 0 means MigrateWaitDefault.
 	MigrateWait time.Duration
 	// ReadOnly opens a database read-only. This allows reading an SQLite file that
 	// another process serves.
 	ReadOnly bool
-	// AbsentIsEmpty makes ReadOnly read an SQLite file that does not exist as an empty
-	// database, without creating it.
+	// AbsentIsEmpty makes ReadOnly treat an SQLite file that does not exist as an empty
+	// database. The file is not created.
 	AbsentIsEmpty bool
 	// WALPages is how many pages of 4 KiB the write-ahead log of an SQLite file
 	// collects before they are copied to the file; 0 means WALPagesDefault.
 	WALPages int
-	// Changed, if set, is called with every pool whose stock or state this process
-	// changed other than by a draw.
+	// Changed, if set, is called with the name of a pool after this process has changed
+	// its stock or state other than by a draw.
 	Changed func(poolID string)
-	// Due, if set, is called with the number of items of a kind, or of ItemFailed or
-	// ItemLapsed, that this process carried out.
+	// Due, if set, is called with a kind of items, or ItemFailed or ItemLapsed, and the
+	// number of such items that this process carried out.
 	Due func(kind draw.ItemKind, n int)
-	// Stepped, if set, is called with the number of steps of a kind that this process wrote.
+	// Stepped, if set, is called with a kind of steps and the number of such steps that
+	// this process wrote.
 	Stepped func(what draw.StepKind, n int)
-	// ClockLeap is the maximum leap of the database's clock, compared with the time
-	// since this machine started, that is followed at once. A longer leap stops new
-	// draws of pools with rules or an agenda; see Store.ClockLeapt. 0 follows every
-	// leap.
+	// ClockLeap is the largest leap of the database's clock that is followed at once; 0
+	// follows every leap. Leaps are measured against the time since this machine started.
+	// A larger leap stops new draws of pools with rules or an agenda; see
+	// Store.ClockLeapt.
 	ClockLeap time.Duration
 	// Machine, if set, is this machine's clock, which an SQLite database uses. It is
 	// for tests.
 	Machine func() time.Time
-	// Identities unseal the secrets of committed pools; nil means none, and such pools
-	// cannot be drawn from.
+	// Identities unseal the secrets of committed pools; nil means none. Without them,
+	// such pools cannot be drawn from.
 	Identities *proof.Identities
-	// SealKeys seal and open the codes of prizes; nil means none.
+	// SealKeys seal and unseal the codes of prizes; nil means none.
 	SealKeys *seal.Keeper
 	// Log gets the events that no caller receives as an error; nil means slog.Default.
 	Log *slog.Logger
-	// Login, if set, returns the user and password of the next connection to a server,
-	// so that a password can be changed while the process runs; nil means the user and
+	// Login, if set, returns the user and password for the next connection to a server.
+	// So a password can be changed while the process runs. nil means the user and
 	// password of the URL.
 	Login func() *url.Userinfo
-	// Migrations are the schema that the binary knows; the zero value means the
-	// embedded one.
+	// Migrations is the schema that the binary knows; the zero value means the embedded
+	// schema.
 	Migrations migrations.Set
 }
 
-// LockWaitDefault is short enough that a request gets an answer before its deadline: a
-// row that is locked for longer is reported as busy.
+// LockWaitDefault is so short that a request gets an answer before its deadline. If a row
+// is locked for longer, it is reported as busy.
 const LockWaitDefault = time.Second
 
-// MigrateWaitDefault is enough time for a killed process's lock to expire, and for a
+// MigrateWaitDefault is long enough for the lock of a killed process to expire, and for a
 // long audit to end.
 const MigrateWaitDefault = 2 * time.Minute
 
-// WALPagesDefault makes a log of 8 MiB.
+// WALPagesDefault is about 8 MiB.
 const WALPagesDefault = 2000
 
 // Store is a database that holds pools. It is safe for concurrent use.
@@ -186,8 +187,8 @@ func (o Options) engine() engine.Options {
 	}
 }
 
-// CheckURL checks that rawURL names a known kind of database; it does not read what
-// follows the scheme. Error: CodeInvalidRequest.
+// CheckURL checks that rawURL names a known kind of database. It checks only the scheme.
+// Error: CodeInvalidRequest.
 func CheckURL(rawURL string) error {
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	if _, ok := dialects()[scheme]; !ok {
@@ -216,17 +217,17 @@ func (s *Store) Dialect() string { return s.engine.Name }
 func (s *Store) Engine() *engine.Engine { return s.engine }
 
 // SharesSessions reports whether a proxy shares the server's sessions between its
-// clients, so that the state of a session cannot be relied on: no advisory lock, no
-// setting, no prepared statement.
+// clients. Then no state of a session can be relied on: no advisory lock, no setting, no
+// prepared statement.
 func (s *Store) SharesSessions() bool { return s.engine.Pooling == engine.PooledByTransaction }
 
-// LockDB returns the connections for external locks. On SQLite it is the single writer:
-// it must not be held while a draw is decided.
+// LockDB returns the connections for external locks. On SQLite that is the only writer,
+// so it must not be held while a draw is decided.
 func (s *Store) LockDB() *sql.DB { return s.engine.Lock }
 
-// WatchSchema checks the schema about once a second, and reads the database's clock
-// about every ten seconds, until the store is closed. It is called once, before the
-// store is used by others.
+// WatchSchema checks the schema about once a second, and reads the database's clock about
+// every ten seconds, until the store is closed. Call it once, before others use the
+// store.
 func (s *Store) WatchSchema() {
 	s.Keeper.Watch()
 	s.WatchClock()
@@ -241,7 +242,7 @@ func (s *Store) CheckWritable() error { return s.ledger.CheckWritable() }
 func (s *Store) WriteRefusal() string { return s.ledger.WriteRefusal() }
 
 // WatchWrites tries a write about once a second while the database accepts none, until
-// the store is closed. It is called once, before the store is used by others.
+// the store is closed. Call it once, before others use the store.
 func (s *Store) WatchWrites() { s.ledger.WatchWrites() }
 
 // LockStatements returns the statements of the locks in the database.

@@ -21,8 +21,8 @@ import (
 const overIssue = `UPDATE prizes SET issued = stocked + 1`
 
 // TestTiDBIsMigratedOnlyWithItsChecks: a server that drops CHECK constraints is refused
-// before anything is created. The broken double, a dialect that does not ask, migrates a
-// schema that accepts an over-issue, and only the doctor notices.
+// before anything is created. The broken double, a dialect without that check, migrates.
+// Its schema accepts more issued than stocked, and only the doctor notices.
 func TestTiDBIsMigratedOnlyWithItsChecks(t *testing.T) {
 	url := servertest.Start(t, "mysql").URL()
 	s, err := stock.Open(t.Context(), url, stock.Options{})
@@ -52,7 +52,7 @@ func TestTiDBIsMigratedOnlyWithItsChecks(t *testing.T) {
 }
 
 // TestTiDBKeepsItsChecks: a schema that was migrated with CHECK constraints keeps them,
-// even if they are turned off later; the next migration is then refused.
+// even if the server's variable is turned off later. The next migration is then refused.
 func TestTiDBKeepsItsChecks(t *testing.T) {
 	s := stocktest.Open(t, servertest.Start(t, "mysql").URL(), stock.Options{})
 	stocktest.Pool(t, s, "p", 5)
@@ -66,8 +66,8 @@ func TestTiDBKeepsItsChecks(t *testing.T) {
 	require.ErrorContains(t, s.Migrate(t.Context()), "tidb_enable_check_constraint")
 }
 
-// TestTiDBSessionsIgnoreDefaults: whatever an operator has set for all sessions, those of
-// the service are pessimistic and read the latest state.
+// TestTiDBSessionsIgnoreDefaults: the service's sessions are pessimistic and read the
+// latest state, even if an operator has set other defaults.
 func TestTiDBSessionsIgnoreDefaults(t *testing.T) {
 	url := servertest.Start(t, "mysql").URL()
 	s := stocktest.Open(t, url, stock.Options{})
@@ -83,7 +83,7 @@ func TestTiDBSessionsIgnoreDefaults(t *testing.T) {
 	require.ElementsMatch(t, []string{oneStore, "danger read-only: tidb_super_read_only = ON"}, findings(t, other))
 }
 
-// oneStore is the finding on every server of these tests.
+// oneStore is the finding that every server of these tests has.
 const oneStore = "danger one-store: the server keeps its rows in a store of its own (unistore), not in TiKV"
 
 func findings(t *testing.T, s *stock.Store) (found []string) {
@@ -96,7 +96,7 @@ func findings(t *testing.T, s *stock.Store) (found []string) {
 	return found
 }
 
-// TestTiDBSplitsRegions: the statements of docs/tidb.md that split tables by pool.
+// TestTiDBSplitsRegions: the statements of docs/tidb.md split tables by pool.
 func TestTiDBSplitsRegions(t *testing.T) {
 	s := stocktest.New(t, "mysql")
 	stocktest.ExecAll(t, s, []string{

@@ -13,14 +13,14 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestReadNeverMixesTwoStates: a pool's row and its prizes are read by two statements.
-// If the pool is changed between the two, a reader without a lock reads it again. It
-// gets one of the pool's real states, and not a mixture.
+// TestReadNeverMixesTwoStates: two statements read a pool's row and its prizes. If the
+// pool changes between the two, a reader without a lock reads it again. It gets one of
+// the states that the pool had, never a mixture.
 func TestReadNeverMixesTwoStates(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "postgres")
 	stocktest.Pool(t, s, "p", 1)
-	warm := readUrn(t, s, urn.NewUrn("p")) // a statement that is prepared once does not wait later
+	warm := readUrn(t, s, urn.NewUrn("p")) // prepares the statement, which must not wait later
 	require.Equal(t, int64(2), warm.Version)
 	holder, err := s.LockDB().Conn(t.Context())
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestReadNeverMixesTwoStates(t *testing.T) {
 	read, byHand := make(chan *urn.Urn, 1), make(chan [2]int64, 1)
 	go func() { read <- readUrn(t, s, urn.NewUrn("p")) }()
 	go func() { byHand <- readByHand(t, s) }()
-	require.Eventually(t, func() bool { // both have read the pool's row, and wait for the table
+	require.Eventually(t, func() bool { // both have read the pool's row, and now wait for the table
 		var n int
 		require.NoError(t, s.LockDB().QueryRowContext(t.Context(),
 			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FROM prizes%'`).Scan(&n))
@@ -49,7 +49,7 @@ func TestReadNeverMixesTwoStates(t *testing.T) {
 	require.Zero(t, urn.Remaining())
 }
 
-// readUrn updates the urn to a read without a lock.
+// readUrn reads the pool into the urn, without a lock.
 func readUrn(t *testing.T, s *stock.Store, urn *urn.Urn) *urn.Urn {
 	tx, err := s.Read(context.Background(), urn, stock.TxOptions{})
 	if err == nil {
@@ -60,7 +60,7 @@ func readUrn(t *testing.T, s *stock.Store, urn *urn.Urn) *urn.Urn {
 	return urn
 }
 
-// readByHand reads a pool's version, and its stock, by two statements.
+// readByHand reads a pool's version and its stock by two statements, without a check.
 func readByHand(t *testing.T, s *stock.Store) (found [2]int64) {
 	conn, err := s.LockDB().Conn(context.Background())
 	if err != nil {
@@ -76,9 +76,9 @@ func readByHand(t *testing.T, s *stock.Store) (found [2]int64) {
 	return found
 }
 
-// TestReadsAreOfOneState: a reader of a pool that changes all the time finds the stock
-// that the pool had at the version. It has one unit at even versions, and two at odd
-// ones.
+// TestReadsAreOfOneState: a pool changes all the time. A reader always finds the stock
+// that the pool had at the version: one unit at even versions, and two units at odd
+// versions.
 func TestReadsAreOfOneState(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestReadsAreOfOneState(t *testing.T) {
 				default:
 				}
 				for _, urn := range []*urn.Urn{readUrn(t, s, urn.NewUrn("p")), readUrn(t, s, kept)} {
-					if urn.Version > 0 { // else it was torn twice
+					if urn.Version > 0 { // otherwise the read was torn twice
 						require.Equal(t, 1+urn.Version%2, urn.Remaining(), "version %d", urn.Version)
 					}
 				}

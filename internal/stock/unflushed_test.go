@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// unflushed is a MariaDB server whose commits stay in memory, as every commit does for
-// a moment before its log is on the disk.
+// unflushed is a MariaDB server whose commits stay in memory. Every commit does for a
+// moment, before its log is on the disk.
 type unflushed struct {
 	server *servertest.Server
 	store  *stock.Store
@@ -26,7 +26,7 @@ func newUnflushed(t *testing.T) *unflushed {
 	return u
 }
 
-// commit makes a change that is not flushed. Later commits are flushed.
+// commit makes a change that is not flushed to the disk. Later commits are flushed.
 func (u *unflushed) commit(t *testing.T, change func() error) {
 	t.Helper()
 	u.flush(t, 0)
@@ -46,7 +46,7 @@ func (u *unflushed) crash(t *testing.T) {
 }
 
 // TestUnflushedIsNotAcknowledged: a row that another session has committed can be read
-// before it is on the disk. Until then the service does not report it as found.
+// before it is on the disk. Until it is, the service does not report it as found.
 func TestUnflushedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	u := newUnflushed(t)

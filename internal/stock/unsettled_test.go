@@ -12,9 +12,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestUnsettledIsNoDoubt: before a commit, a row is written to wait for the disk. If
-// that row cannot be written, the commit is not sent. Then the change is not in doubt,
-// and a read gets the usual error.
+// TestUnsettledIsNoDoubt: before a commit, the service writes a row in order to wait for
+// the disk. If that row cannot be written, the commit is not sent. Then the change is not
+// in doubt, and a read gets the usual error.
 func TestUnsettledIsNoDoubt(t *testing.T) {
 	t.Parallel()
 	s := stocktest.Open(t, stocktest.URL(t, "mysql"), stock.Options{})

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestWaitsForConnections: the time for which a draw waits for a connection is counted,
-// even if the draw gives up.
+// TestWaitsForConnections: the time that a draw waits for a connection is counted, even
+// if the draw gives up.
 func TestWaitsForConnections(t *testing.T) {
 	t.Parallel()
 	url := stocktest.URL(t, "postgres")

@@ -8,33 +8,32 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// UnreadablePart is something stored that this binary cannot read.
+// UnreadablePart is stored data that this binary cannot read: rules, or an item.
 type UnreadablePart struct {
 	PoolID string
-	// Version is the version of the rules in force, 0 for an item; Item is the number
-	// of a planned item, 0 for rules.
+	// Version is the version of the rules in force, 0 if this is an item. Item is the
+	// number of a planned item, 0 if these are rules.
 	Version, Item int64
-	// Why is why it could not be read.
+	// Why is the reason why it cannot be read.
 	Why error
 }
 
-// Watched are the numbers of rules in force and of planned items that an instance
-// watches.
+// Watched is what an instance watches in the rules in force and the planned items.
 type Watched struct {
-	// Low are the prizes of open pools with fewer units left than the warning level of
+	// Low lists the prizes of open pools with fewer units left than the warning level of
 	// the rules, ordered by pool and prize.
 	Low []draw.LowPrize
-	// Unreadable lists the data that this binary cannot read, of pools that are not
-	// closed and of the 1,000 planned items that are due next. Those pools give no new
-	// draws here, or will not once the item is due.
+	// Unreadable lists the data that this binary cannot read: rules of pools that are not
+	// closed, and items among the 1,000 that are due next. Such a pool gives no new draws
+	// here, or will not when the item is due.
 	Unreadable []UnreadablePart
-	// Overdue is how long the first planned item, except moments, has been due; 0 if none
-	// is due.
+	// Overdue is how long the first planned item that is not a moment has been due; 0 if
+	// none is due.
 	Overdue time.Duration
 }
 
-// ReadWatched reads the watched numbers from one snapshot. It reads prizes only of the
-// pools whose rules name some. Errors: those of the store.
+// ReadWatched reads the watched data from one snapshot. It reads prizes only of pools
+// whose rules name some. Errors: those of the store.
 func (s *Store) ReadWatched(ctx context.Context) (w Watched, err error) {
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		w = Watched{}
@@ -72,5 +71,5 @@ func (s *Store) ReadWatched(ctx context.Context) (w Watched, err error) {
 // HasUnreadable reports whether the last call of [Store.ReadWatched] found anything unreadable.
 func (s *Store) HasUnreadable() bool { return s.hasUnreadable.Load() }
 
-// itemsReadMax is how many planned items are checked: those that are due next.
+// itemsReadMax is the number of planned items that are checked: those that are due next.
 const itemsReadMax = 1000

@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// migrateBehind begins a migration while a reader has not ended, for example a long
-// audit, and returns how many of 20 draws succeeded meanwhile.
+// migrateBehind begins a migration while a read, for example a long audit, is running. It
+// returns how many of 20 draws succeed meanwhile.
 func migrateBehind(t *testing.T, dialect string, set migrations.Set) (drawn int) {
 	url := stocktest.URL(t, dialect)
 	s := stocktest.Open(t, url, stock.Options{})
@@ -41,7 +41,7 @@ func migrateBehind(t *testing.T, dialect string, set migrations.Set) (drawn int)
 	}, waitMax, tick/10)
 
 	for i := range 20 {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // a third of the time of a migration without a bound
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // a third of the time that a migration without a time limit would take
 		err := errors.New("not tried")
 		for err != nil && ctx.Err() == nil {
 			err = drawOnce(ctx, s, stocktest.Plan("p", int64(2+drawn), "a", int64(drawn), fmt.Sprint("k", i)))
@@ -74,7 +74,7 @@ func drawOnce(ctx context.Context, s *stock.Store, p *urn.Plan) error {
 // TestMigrateYields: a migration that waits for a table does not make draws wait.
 func TestMigrateYields(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []string{"postgres", "mysql"} { // SQLite's readers block nobody
+	for _, dialect := range []string{"postgres", "mysql"} { // in SQLite, readers block nobody
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, 20, migrateBehind(t, dialect, stocktest.Additive()))
@@ -82,7 +82,8 @@ func TestMigrateYields(t *testing.T) {
 	}
 }
 
-// TestMigrateYieldsCatches: a migration without a bound stops the draws.
+// TestMigrateYieldsCatches: the test fails for a migration without a time limit, which
+// stops the draws.
 func TestMigrateYieldsCatches(t *testing.T) {
 	t.Parallel()
 	greedy := changed(t, stocktest.Additive(), "SET LOCAL lock_timeout = '1s';", "SET LOCAL lock_timeout = '1min';")
