@@ -34,7 +34,7 @@ func mayCall(has access.Role, e example) bool {
 	switch has {
 	case access.Admin:
 		return true
-	case access.Reader: // of calls, and no token's
+	case access.Reader: // a role that only calls have, not tokens
 	case access.Draw:
 		return e.need == roleDraw
 	case access.Metrics:

@@ -35,8 +35,8 @@ func (s *Server) agenda(ctx context.Context, c call) (api.Agenda, error) {
 	return api.Agenda{Items: api.ShowEach(found, api.ShowLine), Hidden: all - len(found), End: end}, err
 }
 
-// planItem answers POST /admin/pools/{pool}/agenda.
-// A moment is answered as an import of one item, which does not show it.
+// planItem answers POST /admin/pools/{pool}/agenda. For a moment the answer is that of an
+// import of one item, because it does not show the moment.
 func (s *Server) planItem(ctx context.Context, c call, body *api.NewItem) (any, error) {
 	wanted, err := body.Read()
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *Server) planItem(ctx context.Context, c call, body *api.NewItem) (any, 
 	return api.ShowPlannedItem(&item), nil
 }
 
-// createdItems sets the status of a call that planned items, and where they are shown;
-// first is the number of the first one.
+// createdItems sets the status of a call that planned items, and the Location that shows
+// them; first is the number of the first item.
 func (c call) createdItems(first int64) {
 	c.created("/admin/pools/" + c.param("pool") + "/agenda?after=" + strconv.FormatInt(first-1, 10))
 }
@@ -83,7 +83,7 @@ func (s *Server) removeItem(c call) error {
 	})
 }
 
-// remove removes the item that a number in the path names.
+// remove removes the items that the number in the parameter param of the path selects.
 func (c call) remove(param string, begin func() (context.Context, func(), error), remove func(ctx context.Context, number int64) error) error {
 	number, err := strconv.ParseInt(c.param(param), 10, 64)
 	if err != nil {
@@ -140,7 +140,8 @@ func (s *Server) importAgenda(c call) error {
 // scheduled answers with the planned items.
 func (c call) scheduled(p *draw.Planned) error { return c.writeJSON(c.planned(p)) }
 
-// planned sets the head of an answer that shows planned items, and returns its body.
+// planned sets the status and headers of an answer that shows planned items, and returns
+// its body.
 func (c call) planned(p *draw.Planned) api.Planned {
 	c.replayed(p.Replayed)
 	c.createdItems(p.First)

@@ -57,12 +57,12 @@ func (c call) replayed(was bool) {
 	}
 }
 
-// shortMax is the maximum size of an answer that net/http buffers until its handler
-// ends, in bytes: for these it computes the length itself.
+// shortMax is the maximum size of an answer that net/http buffers until its handler ends,
+// in bytes. For such an answer net/http itself computes the length.
 const shortMax = 2 << 10
 
-// writeShort is write for an answer that is usually short. It leaves out the length,
-// which saves a header to copy, sort and write.
+// writeShort is like write, for an answer that is usually short. It does not set the
+// length, so net/http has one header less to copy, sort and write.
 func (c call) writeShort(status int, body []byte) {
 	if len(body) > shortMax {
 		c.write(status, body)

@@ -136,8 +136,8 @@ func target(path string) string {
 		":code", "sold-out", ":file", "app.js").Replace(path)
 }
 
-// TestListOfCallsIsWhole: the table of routes and the list of calls agree, and gin's
-// routes and the table.
+// TestListOfCallsIsWhole: the table of routes agrees with the list of calls and with
+// gin's routes.
 func TestListOfCallsIsWhole(t *testing.T) {
 	s := newServer(t, &fake{})
 	var table, registered, want []string
@@ -187,9 +187,9 @@ func TestHeadGoesWhereverGetDoes(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerForbidsKeepingAndGuessing: successes, problems and requests without a
-// route. The description, the admin page and pages of fairness contain nothing secret:
-// they may be cached.
+// TestEveryAnswerForbidsKeepingAndGuessing: successes, problems and answers to requests
+// without a route forbid caching and the guessing of media types. The description, the
+// admin page and pages of fairness contain nothing secret, so they may be cached.
 func TestEveryAnswerForbidsKeepingAndGuessing(t *testing.T) {
 	s := newServer(t, &fake{})
 	check := func(r *nethttp.Request, about string) {

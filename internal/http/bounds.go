@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
-// place waits for a place among the calls that use the database besides the draws; done
+// place waits for a place among the calls, other than draws, that use the database; done
 // gives it back. Error: CodeOverloaded if ctx ends first.
 func (c call) place(ctx context.Context) (done func(), err error) {
 	places := c.server.bounds.Changes
@@ -33,9 +33,9 @@ func (c call) begin() (ctx context.Context, done func(), err error) {
 	return ctx, func() { leave(); cancel() }, nil
 }
 
-// beginLong gives a change that may read or write a whole log the timeout of an audit,
-// and a place among such changes; done gives them back. It waits for the place up to
-// the request timeout. Error: CodeOverloaded.
+// beginLong begins a change that may read or write a whole log. The change gets the
+// timeout of an audit, and a place among such changes; done gives both back. It waits for
+// the place up to the request timeout. Error: CodeOverloaded.
 func (c call) beginLong() (ctx context.Context, done func(), err error) {
 	waiting, stop := c.within(c.server.RequestTimeout)
 	defer stop()
@@ -47,15 +47,16 @@ func (c call) beginLong() (ctx context.Context, done func(), err error) {
 	return ctx, func() { cancel(); leave() }, nil
 }
 
-// placed returns the result of do, a short call's work, which runs in a place of the
-// database and has the request timeout. Errors: those of do, and CodeOverloaded.
+// placed runs do, the work of a short call, and returns its result. The work holds a
+// place among the calls that use the database, and has the request timeout. Errors: those
+// of do, and CodeOverloaded.
 func placed[Out any](c call, do func(context.Context) (Out, error)) (Out, error) {
 	ctx, cancel := c.within(c.server.RequestTimeout)
 	defer cancel()
 	return placedIn(ctx, c, func() (Out, error) { return do(ctx) })
 }
 
-// placedIn is placed with a time of its own.
+// placedIn is like placed, with the timeout of ctx.
 func placedIn[Out any](ctx context.Context, c call, do func() (Out, error)) (out Out, err error) {
 	done, err := c.place(ctx)
 	if err != nil {
@@ -65,7 +66,7 @@ func placedIn[Out any](ctx context.Context, c call, do func() (Out, error)) (out
 	return do()
 }
 
-// overloaded returns the error of a wait that was given up, nil for nil.
+// overloaded wraps the error of a wait that was given up. It returns nil for nil.
 func overloaded(err error) error {
 	if err == nil {
 		return nil
@@ -96,8 +97,8 @@ func streamed(handle handler) handler {
 	}
 }
 
-// queued returns a handler of which only a few calls run at once, while the others wait
-// for their turn.
+// queued returns a handler that runs only a few calls at once; the others wait for their
+// turn.
 func queued(of func(*gate.Bounds) *gate.Shares, handle handler) handler {
 	return func(c call) error {
 		ctx, cancel := c.within(c.server.RequestTimeout)
@@ -114,7 +115,7 @@ func queued(of func(*gate.Bounds) *gate.Shares, handle handler) handler {
 func publicLogs(b *gate.Bounds) *gate.Shares { return b.PublicLogs }
 func proofs(b *gate.Bounds) *gate.Shares     { return b.Proofs }
 
-// answerShort is the longest answer that is not counted, in bytes.
+// answerShort is the maximum size of an answer for which no memory is reserved, in bytes.
 const answerShort = 64 << 10
 
 // room reserves memory for an answer of n bytes until done is called. Error:

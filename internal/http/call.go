@@ -63,7 +63,8 @@ func (c call) readPath() error {
 	return nil
 }
 
-// actor returns who makes the call: the name of the token, "" if no token was needed.
+// actor returns who makes the call: the server's Actor if it is set, otherwise the name
+// of the token, "" if no token was needed.
 func (c call) actor() string { return cmp.Or(c.server.Actor, c.caller.Name) }
 
 // param returns a part of the path by its name in the route.
@@ -122,8 +123,8 @@ func (c call) within(limit time.Duration) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(c.gin.Request.Context(), limit)
 }
 
-// wholeLog gives a call that reads everything of a pool the timeout of an audit, and
-// its answer a longer one.
+// wholeLog sets the timeouts of a call that reads everything of a pool. The work has the
+// timeout of an audit, and the answer has 10 seconds more.
 func (c call) wholeLog() (context.Context, context.CancelFunc) {
 	c.unhurried(c.server.limits.audit + 10*time.Second)
 	return c.within(c.server.limits.audit)
@@ -150,7 +151,7 @@ const (
 	roleAuditor = access.Auditor
 	roleStock   = access.Stock
 	roleFulfil  = access.Fulfil
-	// roleReader is required by the calls that auditors and fulfil may make to read.
+	// roleReader is required by the reads that the roles auditor and fulfil may make.
 	roleReader = access.Reader
 	roleAdmin  = access.Admin
 )
@@ -184,7 +185,7 @@ type route struct {
 // draws states that the call is a draw, so that its problems must state its outcome.
 func (r *route) draws() bool { return r.path == drawPath || r.path == poolDrawPath }
 
-// streams says whether the answer lasts as long as its caller listens.
+// streams reports whether the answer lasts as long as its caller listens.
 func (r *route) streams() bool { return r.path == eventsPath }
 
 // probes reports whether machines make the call every few seconds.
@@ -196,7 +197,7 @@ const (
 	// eventsPath is the path of the stream of events.
 	eventsPath = "/admin/events"
 	typeEvents = "text/event-stream"
-	// eventMax is the timeout of a caller for one event.
+	// eventMax is the maximum time that a caller may take to receive one event.
 	eventMax = 10 * time.Second
 )
 
@@ -209,9 +210,9 @@ func (c call) day(name string) (string, error) {
 	return values[0], api.CheckDay(name, values[0])
 }
 
-// ifMatch returns the revisions that If-Match names: nil, which allows every one,
-// without the header, and present for *, which means the current ones. A tag that is
-// weak or not a revision's matches none.
+// ifMatch returns the revisions that If-Match names. Without the header it returns nil,
+// which allows every revision. For * it returns present, the current revisions. A weak
+// tag, or a tag that is not a revision's, matches none.
 func ifMatch(h nethttp.Header, present []int64) []int64 {
 	lines := h["If-Match"]
 	if len(lines) == 0 {
@@ -234,9 +235,9 @@ func ifMatch(h nethttp.Header, present []int64) []int64 {
 // unmatched is the route of requests without a route.
 const unmatched = "unmatched"
 
-// unhurried gives an answer that may take long a longer write timeout than the
-// server's.
+// unhurried replaces the server's write timeout by limit, for an answer that may take
+// longer.
 func (c call) unhurried(limit time.Duration) {
-	// A writer without deadlines needs no longer ones.
+	// It fails for a writer without deadlines, whose answers may take any time.
 	_ = nethttp.NewResponseController(c.gin.Writer).SetWriteDeadline(time.Now().Add(limit))
 }

@@ -123,7 +123,7 @@ func TestLogIsStreamed(t *testing.T) {
 	require.Equal(t, "invalid-request", problemIn(t, w.Result()).Code)
 }
 
-// TestMovesAsCSV: the export has their actors.
+// TestMovesAsCSV: the export of moves has their actors.
 func TestMovesAsCSV(t *testing.T) {
 	w := do(newServer(t, &fake{}), asAdmin("GET", "/admin/pools/spring/moves", "", "Accept", "text/csv"))
 	require.Equal(t, 200, w.Code)

@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/http/conns"
 )
 
-// habit is how net/http watches a connection, with the read of the connection and a
-// buffer of one byte.
+// habit is how a server watches a connection, such as net/http: it calls the connection's
+// read with a buffer of one byte.
 type habit func(read func([]byte) (int, error), one []byte) (int, error)
 
 // spy is between net/http and a conn. It counts the one-byte reads of net/http, the
@@ -77,8 +77,8 @@ func (c contextual) Pool(ctx context.Context, id string) (draw.Pool, error) {
 	return somePool(id), ctx.Err()
 }
 
-// judgeWatch returns the faults of a server's way to watch: the watch of a draw must
-// read one byte once, accept that there is none, and not change the connection.
+// judgeWatch returns the faults of a server's way to watch. The watch of a draw must try
+// once to read one byte, accept that it gets none, and not change the connection.
 func judgeWatch(t *testing.T, h habit) error {
 	f, started, letGo := held()
 	s := newServer(t, f, func(c *Config) { c.Store = contextual{fakeStore{f}} })

@@ -88,7 +88,7 @@ type cutting struct {
 	run    running
 }
 
-// fault cuts an export, and returns when the connection has ended or is about to.
+// fault cuts an export. It returns when the connection has ended or will end at once.
 type fault struct {
 	prepare func(*Server)
 	cut     func(*testing.T, cutting)
@@ -145,9 +145,9 @@ func cut(t *testing.T, address string, w wire, export [3]string, fault func()) e
 	return err
 }
 
-// TestCutExportsLookBroken: an export that is cut ends with an error for its caller,
-// whatever cut it. Over HTTP/1.0 the end of the connection is the end of an answer, so
-// there the connection is reset.
+// TestCutExportsLookBroken: for each cause, an export that is cut ends with an error for
+// its caller. Over HTTP/1.0 the end of the connection is the end of an answer, so there
+// the connection is reset.
 func TestCutExportsLookBroken(t *testing.T) {
 	t.Parallel()
 	served, calling := certified(t)

@@ -32,7 +32,7 @@ func differ(what string, described, real []string) error {
 	return fmt.Errorf("%s: described %v, in the code %v", what, described, real)
 }
 
-// compare checks a description against the table of routes and that of problems.
+// compare checks a description against the tables of routes and of problems.
 func compare(c *contract.Contract, table []route, codes map[draw.Code]problem.Problem) error {
 	var wrong error
 	note := func(err error) { wrong = errors.Join(wrong, err) }
@@ -332,7 +332,7 @@ func unsent(c *contract.Contract, seen map[string]bool) (missing []string) {
 }
 
 // TestDescribedMembersAreSent: no answer has a member that is not described, and each
-// described one is sent.
+// described member is in some answer.
 func TestDescribedMembersAreSent(t *testing.T) {
 	t.Parallel()
 	c, err := ownContract()

@@ -56,8 +56,8 @@ func (s *Server) postDraw(c call) error {
 	return nil
 }
 
-// drawRequest reads and names a draw; pool is the pool in the path, "" for none. With
-// an error, Named states whether the draw may have a key.
+// drawRequest reads and names a draw; pool is the pool in the path, "" for none. If it
+// returns an error, Named in the request states whether the draw may have a key.
 func (s *Server) drawRequest(r *nethttp.Request, pool string) (draw.Request, error) {
 	key, err := idempotencyKey(r.Header)
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) 
 	return append(body, '\n'), err
 }
 
-// countAbsent is the count of a body without one: no caller can mean it.
+// countAbsent is the count of a body without one. It is not a valid count.
 const countAbsent = math.MinInt
 
 // ticketRequest returns the draw that a ticket allows. Members that the caller sends as
@@ -200,8 +200,8 @@ const (
 	// reachedDrawer marks a draw that failed after the drawer got it. Then the error
 	// states the result of the lookup of its key.
 	reachedDrawer = "reached-drawer"
-	// mayHaveKey marks a draw that failed earlier, although its body was requested:
-	// whether the draw may have a key.
+	// mayHaveKey is set for a draw that failed earlier, while its request was read. Its
+	// value states whether the draw may have a key.
 	mayHaveKey = "may-have-key"
 )
 

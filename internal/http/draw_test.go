@@ -43,8 +43,8 @@ func TestDrawWithoutKeyIsNamedByTheService(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"draw":"`+asked.DrawID+`"`)
 }
 
-// TestDrawByPathIsTheSameDraw: the pool is that of the path, and a body that names
-// another pool draws nothing.
+// TestDrawByPathIsTheSameDraw: a draw by path is from the pool in the path, and a body
+// that names another pool draws nothing.
 func TestDrawByPathIsTheSameDraw(t *testing.T) {
 	for _, body := range []string{`{"user":"u1","count":2}`, `{"pool":"spring","user":"u1","count":2}`} {
 		f := &fake{}
@@ -67,8 +67,8 @@ func TestDrawByPathIsTheSameDraw(t *testing.T) {
 	require.Equal(t, "invalid-request", p.Code, "the ticket is of another pool")
 }
 
-// TestDrawByPathKeepsTheCopies: a draw changes nothing that callers share, and a pool is
-// drawn from thousands of times a second.
+// TestDrawByPathKeepsTheCopies: a draw does not drop the copies of its pool, because it
+// does not change them, and there are thousands of draws a second.
 func TestDrawByPathKeepsTheCopies(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)

@@ -88,7 +88,7 @@ func appendTimeOrNull(b []byte, t time.Time) []byte {
 // appendValue writes a value with two decimals. Values in whole cents, as the store has
 // them, are written without big integers.
 func appendValue(b []byte, v decimal.Decimal) []byte {
-	const digitsMax = 15 // fit any int64
+	const digitsMax = 15 // so many digits always fit in an int64
 	if v.Exponent() != -2 || v.IsNegative() || v.NumDigits() > digitsMax {
 		return append(b, v.StringFixed(2)...)
 	}

@@ -58,7 +58,7 @@ func (s *Server) events(c call) error {
 type selfAnswer struct {
 	Name string      `json:"name"`
 	Role access.Role `json:"role"`
-	// Until is null for a token without end.
+	// Until is when the token expires, null for never.
 	Until *string `json:"until"`
 	// Draws is who may draw.
 	Draws gate.Drawers `json:"draws"`

@@ -23,7 +23,7 @@ const typeCSVHeader = typeCSV + "; charset=utf-8; header=present"
 // json for all others.
 func orCSV(json, csv handler) handler { return or(typeCSV, csv, json) }
 
-// orNDJSON does so with ndjson.
+// orNDJSON does the same with ndjson.
 func orNDJSON(json, ndjson handler) handler { return or(typeNDJSON, ndjson, json) }
 
 func or(mediaType string, preferred, json handler) handler {
@@ -41,11 +41,12 @@ func or(mediaType string, preferred, json handler) handler {
 // export is a streamed log: how it is read, and how an entry is written.
 type export[E any] struct {
 	contentType string
-	// read returns at most limit entries above after, in order of version. through is
-	// the version up to which they are complete.
+	// read returns at most limit entries above after, in order of version. through is the
+	// version up to which found is complete.
 	read    func(ctx context.Context, poolID string, after int64, limit int) (found []E, through int64, err error)
 	version func(*E) int64
-	// end returns the last version, nil for the pool's.
+	// end returns the version at which the export ends. If it is nil, that is the pool's
+	// version.
 	end func(call) (int64, error)
 	// write adds an entry to the next part of the answer; it cannot fail, because it
 	// writes to memory. flush, if set, is called when a page is written.
@@ -53,7 +54,8 @@ type export[E any] struct {
 	flush func()
 }
 
-// paged reads a log whose page is short only at the end of the log.
+// paged returns the read of an export, for a log whose read returns fewer entries than
+// limit only at the end of the log.
 func paged[E any](
 	read func(ctx context.Context, poolID string, after int64, limit int) ([]E, error), version func(*E) int64,
 ) func(ctx context.Context, poolID string, after int64, limit int) ([]E, int64, error) {
@@ -240,7 +242,8 @@ func (s *Server) exportStatements(c call) error {
 	}
 }
 
-// daysOf returns the number of days that lines in the order of their days belong to.
+// daysOf returns the number of different days in lines, which are in the order of their
+// days.
 func daysOf(lines []job.Line) (days int64) {
 	for i := range lines {
 		if i == 0 || lines[i].Day != lines[i-1].Day {
@@ -250,7 +253,8 @@ func daysOf(lines []job.Line) (days int64) {
 	return days
 }
 
-// statementsPage reads a page in a place of the database.
+// statementsPage reads a page, while it holds a place among the calls that use the
+// database.
 func (s *Server) statementsPage(c call, after string, limit int64) (lines []job.Line, next *string, err error) {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/job"
 )
 
-// TestExportHeedsLimitAndFilters: CSV has the same rows as JSON, over many pages too.
+// TestExportHeedsLimitAndFilters: CSV has the same rows as JSON, also over many pages.
 func TestExportHeedsLimitAndFilters(t *testing.T) {
 	t.Parallel()
 	_, s := newGrowing(t, 2500)

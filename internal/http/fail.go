@@ -49,9 +49,10 @@ func (c call) fail(err error) {
 	c.writeShort(p.Status, *out)
 }
 
-// outcome returns the known outcome of a refused draw. The outcome none is a statement
-// about the log: if a draw with a key is refused before the log was asked, an earlier
-// request may have made it. It is empty for calls that do not draw.
+// outcome returns the known outcome of a refused draw. The outcome "none" states that the
+// log does not have the draw. If a draw with a key is refused before the log was read,
+// the outcome is "unknown": an earlier request may have made the draw. It is "" for calls
+// that do not draw.
 func (c call) outcome(p problem.Problem, e *draw.Error) string {
 	switch {
 	case !c.route.draws():

@@ -28,21 +28,23 @@ type fairAnswer struct {
 	// OpensAt and ClosesAt follow from the pool's agenda, null for never.
 	OpensAt  *string `json:"opens_at"`
 	ClosesAt *string `json:"closes_at"`
-	// Zone is that of the rules.
+	// Zone is the time zone of the rules.
 	Zone     string `json:"zone"`
 	Currency string `json:"currency,omitempty"`
-	// Prizes are those that can be won, More is how many of them are left out.
+	// Prizes are the prizes that can be won. More is how many of them are left out.
 	Prizes []prizeAnswer `json:"prizes"`
 	More   int           `json:"more"`
-	// Words are the rules as players may know them.
+	// Words are the rules in words, as far as players may know them.
 	Words []string `json:"words"`
-	// Rules is the document as players may know it, null if it cannot be read. A member
-	// whose content they may not read is true. Names are those of the prizes in it that
-	// Prizes does not have, and Moments means that Words tell of moments.
+	// Rules is the rules document, as far as players may know it, null if it cannot be read.
+	// A member whose content they may not read has the value true. Names are the names of
+	// the prizes in the document that are not in Prizes. Moments means that Words mention
+	// winning moments.
 	Rules   json.RawMessage   `json:"rules"`
 	Names   map[string]string `json:"names"`
 	Moments bool              `json:"moments"`
-	// Odds are null unless the rules disclose them and there are some now.
+	// Odds are null if the rules do not disclose them, the pool has more than fairPrizesMax
+	// prizes, or a draw would be refused now.
 	Odds *api.Odds `json:"odds"`
 	// Commitment is null for a pool with secret numbers.
 	Commitment *fairCommitment `json:"commitment"`
@@ -98,8 +100,8 @@ func (s *Server) encodeFair(ctx context.Context, poolID string) ([]byte, error) 
 	return encodeJSON(&a)
 }
 
-// quotedID finds what may be the id of a prize in a document: also names of members. A
-// search for each prize would take seconds in a large pool.
+// quotedID finds every text in a document that may be the id of a prize, also names of
+// members. A search for each prize would take seconds in a large pool.
 var quotedID = regexp.MustCompile(`"([a-z0-9][a-z0-9._-]*)"`)
 
 // addRules adds the rules of a pool in words, and the odds if they disclose them.
@@ -141,14 +143,14 @@ func (s *Server) addRules(ctx context.Context, a *fairAnswer, p *draw.Pool, name
 	if _, isRefused := api.ShowRefused(err); isRefused {
 		return nil
 	}
-	if err == nil && found.IsDisclosed { // by the rules of its own reading
+	if err == nil && found.IsDisclosed { // the rules may have changed since p was read
 		a.Odds = new(api.ShowOdds(&found))
 	}
 	return err
 }
 
-// placeOfAnyone takes a place of the database for a read without a token. First it
-// takes one of the places that such callers share, so that they do not use those of
+// placeOfAnyone takes a place of the database for a read without a token. First it takes
+// one of the few places that such callers share, so that they do not use up the places of
 // players.
 func (c call) placeOfAnyone(ctx context.Context) (done func(), err error) {
 	public := c.server.bounds.Public

@@ -16,11 +16,11 @@ const (
 	feedPath = "/admin/awards"
 	// feedWaitMax is the longest time that a call waits for awards.
 	feedWaitMax = time.Minute
-	// feedEvery is how often waiting calls ask for awards, all together.
+	// feedEvery is how often the head of the feed is read, for all waiting calls together.
 	feedEvery = 500 * time.Millisecond
 )
 
-// feedPoll is the last read of the head of the feed, which they share.
+// feedPoll is the last read of the head of the feed, which all waiting calls share.
 type feedPoll struct {
 	mu sync.Mutex
 	at time.Time
@@ -86,7 +86,8 @@ func (s *Server) feed(c call) error {
 	return c.writeJSON(api.Feed{Awards: api.ShowEach(page.Awards, api.ShowFeedAward), End: page.IsEnd, Next: page.Next.String()})
 }
 
-// feedPage extends the feed and reads a page, in a place of the database.
+// feedPage extends the feed and reads a page, while it holds a place among the calls that
+// use the database.
 func (s *Server) feedPage(c call, wanted *draw.FeedQuery, isNow bool) (page draw.FeedPage, err error) {
 	return placed(c, func(ctx context.Context) (draw.FeedPage, error) {
 		if _, err := s.Store.ExtendFeed(ctx); err != nil {
@@ -100,9 +101,9 @@ func (s *Server) feedPage(c call, wanted *draw.FeedQuery, isNow bool) (page draw
 	})
 }
 
-// awaitFeed returns the first page that has an award, and after the wait an empty one. A
-// call that waits holds no connection to the database. It ends with its token, its caller
-// and the service.
+// awaitFeed returns the first page that has an award, or an empty page when the wait is
+// over. A call that waits holds no connection to the database. It also ends if its token
+// becomes invalid, its caller disconnects or the service shuts down.
 func (s *Server) awaitFeed(c call, wanted draw.FeedQuery, page draw.FeedPage, wait time.Duration) (draw.FeedPage, error) {
 	done, err := c.take(s.bounds.Waiters, 1, "as many calls wait for awards already as this token may have wait")
 	if err != nil {
@@ -110,7 +111,8 @@ func (s *Server) awaitFeed(c call, wanted draw.FeedQuery, page draw.FeedPage, wa
 	}
 	defer done()
 	c.unhurried(wait + s.limits.page)
-	// net/http would take the end of the time to read a request for the end of its caller.
+	// Otherwise net/http would treat the end of the read timeout as a disconnection of the
+	// caller.
 	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Time{})
 	ctx, end := context.WithTimeout(c.gin.Request.Context(), wait)
 	defer end()
@@ -136,8 +138,8 @@ func (s *Server) awaitFeed(c call, wanted draw.FeedQuery, page draw.FeedPage, wa
 	}
 }
 
-// hasFeedMoved reports whether the feed has a segment after one. One waiting call asks
-// for all. While the database does not answer, nothing has moved.
+// hasFeedMoved reports whether the feed has a segment after the given one. One waiting
+// call reads that for all. While the database does not answer, the result is false.
 func (s *Server) hasFeedMoved(ctx context.Context, c call, after int64) bool {
 	l := &s.feedPoll
 	l.mu.Lock()
@@ -153,7 +155,8 @@ func (s *Server) hasFeedMoved(ctx context.Context, c call, after int64) bool {
 	return l.n > after
 }
 
-// feedAs is the handler of the feed in the form that its caller prefers.
+// feedAs returns the handler of the feed, which answers in the form that the caller
+// prefers.
 func (s *Server) feedAs() handler {
 	csv, lines := streamed(s.exportFeed), streamed(s.exportFeedLines)
 	return func(c call) error {
@@ -231,7 +234,8 @@ func (s *Server) streamFeed(c call, contentType string, out *bytes.Buffer, write
 	}
 }
 
-// feedPart is feedPage for a stream, which ends where the feed ended at its first page.
+// feedPart is like feedPage, for a stream. A stream ends where the feed ended when its
+// first page was read.
 func (s *Server) feedPart(c call, wanted *draw.FeedQuery, isNow bool) (page draw.FeedPage, err error) {
 	return placed(c, func(ctx context.Context) (draw.FeedPage, error) {
 		if wanted.Until == 0 {

@@ -76,8 +76,8 @@ func (a awaited) ReadFeed(ctx context.Context, wanted draw.FeedQuery) (draw.Feed
 	return a.fakeStore.ReadFeed(ctx, wanted)
 }
 
-// TestFeedWaits: a call waits for an award and not longer, waiting calls share their polls
-// at the database, and are bounded.
+// TestFeedWaits: a call waits until there is an award, and no longer. Waiting calls share
+// their polls of the database, and their number is bounded.
 func TestFeedWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := awaited{fakeStore{&fake{}}, time.Now().Add(10 * time.Second), new(atomic.Int64)}

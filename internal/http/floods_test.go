@@ -73,7 +73,7 @@ func judgeFloods(t *testing.T, s *Server, patience time.Duration) error {
 		for above := of + 1; above < gate.Ranks; above++ {
 			for _, call := range calls() {
 				higher := rankedRoles()[above]
-				// A call that needs no token has the lowest rank, whatever is sent.
+				// A call that needs no token has the lowest rank, even if a token is sent.
 				if call.target == eventsPath || strings.HasPrefix(call.target, "/fair/") || call.need != roleNone && !slices.Contains(allowed[higher], call.need) {
 					continue
 				}

@@ -79,8 +79,8 @@ func (widePool) Pool(_ context.Context, id string) (draw.Pool, error) {
 	return draw.Pool{ID: id, Name: "Wide", State: draw.StateOpen, Version: 1, Revision: 1, IsFair: true, Prizes: prizes}, nil
 }
 
-// TestGzipIsForWidePools: answers that grow with the number of prizes are compressed,
-// and files. Answers that many callers share are compressed once.
+// TestGzipIsForWidePools: files, and answers that grow with the number of prizes, are
+// compressed. Answers that many callers share are compressed once.
 func TestGzipIsForWidePools(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f, func(c *Config) { c.Store = widePool{fakeStore{f}} })

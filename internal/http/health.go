@@ -24,7 +24,7 @@ type healthAnswer struct {
 	Tokens string `json:"tokens,omitempty"`
 }
 
-// live states that the process answers, and nothing more: an unavailable database is no
+// live states only that the process answers, because an unavailable database is not a
 // reason to restart the service.
 func live(c call) error { return c.writeJSON(healthAnswer{Status: "live"}) }
 

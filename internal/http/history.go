@@ -36,7 +36,7 @@ func (s *Server) moves(ctx context.Context, c call) (api.Moves, error) {
 // filters are the query parameters that say which awards are wanted.
 func filters() []string { return []string{"user", "prize", "draw", "win", "from", "to", "state"} }
 
-// filter reads them. given is false without any.
+// filter reads the parameters of filters. given is false if the call has none of them.
 func (c call) filter() (f draw.AwardFilter, given bool, err error) {
 	f = draw.AwardFilter{UserID: c.query.Get("user"), PrizeID: c.query.Get("prize"), DrawID: c.query.Get("draw"), State: draw.AwardState(c.query.Get("state"))}
 	for _, name := range filters() {
@@ -60,7 +60,7 @@ func (c call) filter() (f draw.AwardFilter, given bool, err error) {
 	return f, given, f.Check()
 }
 
-// isWanted reads a query parameter that is true or false, as usual.
+// isWanted reads a query parameter that is true, or false, which is the default.
 func (c call) isWanted(name string) (bool, error) {
 	word, err := c.word(name, "false", "true")
 	return word == "true", err
@@ -95,8 +95,8 @@ func (s *Server) findAwards(ctx context.Context, c call, f draw.AwardFilter) (ap
 	return answer, err
 }
 
-// endOfSearch returns how to continue after a search that began above after, and found
-// all up to through; math.MaxInt64 means that it found all there is.
+// endOfSearch returns how to continue after a search that found all awards above after
+// and up to through; math.MaxInt64 means up to the end.
 func (s *Server) endOfSearch(ctx context.Context, c call, after, through int64) (end api.End, err error) {
 	if end.Cursor = max(after, through); through == math.MaxInt64 {
 		end.Cursor = after
@@ -149,7 +149,7 @@ func newEntry(e *draw.Entry) any {
 	return changeEntry{"change", c.Version, api.ShowTime(c.At), c.What, body, c.Actor}
 }
 
-// logRead returns the reader of the log that the call asks for: the whole log, or only
+// logRead returns the reader of the log that the call requests: the whole log, or only
 // acts.
 func (s *Server) logRead(c call) (func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error), error) {
 	acts, err := c.word("acts", "false", "true")

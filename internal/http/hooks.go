@@ -91,8 +91,8 @@ func (s *Server) removeHook(c call) error {
 	return nil
 }
 
-// testHook answers POST /admin/hooks/{hook}/test. It does not hold a place of the
-// database while it waits for the receiver.
+// testHook answers POST /admin/hooks/{hook}/test. While it waits for the receiver, it
+// does not hold a place among the calls that use the database.
 func (s *Server) testHook(c call) error {
 	if err := noBody(c); err != nil {
 		return err

@@ -38,7 +38,7 @@ func (f fakeStore) Job(_ context.Context, name string) (job.Row, time.Time, erro
 	r := someJob(name)
 	r.Report = []byte(`{"ok":false,"pools":2,"violations":1,"broken":[{"pool":"p","version":9,"violations":1,"first":"gap: 8 is missing"}],"days":1,"expired":3,"returned":2,"changed":true,"prizes":2,"bytes":112,"digest":"bce7"}`)
 	if name == "new" {
-		r.Report = []byte{} // as the database has it
+		r.Report = []byte{} // as the database returns it
 	}
 	return r, at, f.note("job " + name)
 }
@@ -217,7 +217,7 @@ func TestCatalogueInPools(t *testing.T) {
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(catalogue.CheckURL("ftp://example.com")))
 }
 
-// displayed is a store in which some of a prize is shown otherwise.
+// displayed is a store with display texts that replace some texts of a prize.
 type displayed struct{ Store }
 
 func (d displayed) Pool(ctx context.Context, id string) (draw.Pool, error) {

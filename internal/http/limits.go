@@ -7,14 +7,14 @@ import (
 // limits bound the time and size of every connection.
 type limits struct {
 	header, read, write, idle time.Duration
-	// draws is the maximum wait for draws under way at shutdown, rest the maximum wait
-	// for everything else after them. Together they are below the 15 s that operators
-	// are promised.
+	// draws is the maximum wait at shutdown for draws under way. rest is the maximum wait
+	// for everything else after that. Together they are below the 15 s that operators are
+	// promised.
 	draws, rest time.Duration
 	// linger is how long the rest of a body is read after the answer.
 	linger time.Duration
-	// audit is the timeout of an audit, page that of sending the first page of an
-	// export, and pace is the additional time for each further page.
+	// audit is the timeout of an audit. page is the time for sending the first page of an
+	// export, and pace the additional time for each further page.
 	audit, page, pace time.Duration
 }
 

@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/http/conns"
 )
 
-// The rest of a body, of drainMin to drainMax bytes, is read and discarded for a short
-// time; net/http itself does so with a smaller one.
+// If drainMin to drainMax bytes of a body are left, they are read and discarded for a
+// short time. net/http itself does so if fewer are left.
 const drainMin, drainMax = 256 << 10, 2 * api.FileMax
 
 // leaveBody marks the call as answered without reading the body of its request, if it

@@ -42,8 +42,8 @@ func TestMalformedHTTPIsRefused(t *testing.T) {
 	require.Nil(t, f.last())
 }
 
-// TestOddRequestsAreProblems: a handler answers whatever net/http can read, including
-// OPTIONS and CONNECT without a path.
+// TestOddRequestsAreProblems: a handler answers every request that net/http can read,
+// including OPTIONS and CONNECT without a path.
 func TestOddRequestsAreProblems(t *testing.T) {
 	t.Parallel()
 	address := served(t, newServer(t, &fake{}))

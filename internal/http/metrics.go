@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/http/problem"
 )
 
-// metrics have only labels whose values this package bounds, whatever callers send: route,
-// method, status, and the code of a problem.
+// metrics have only labels whose values this package bounds: route, method, status, and
+// the code of a problem. Callers cannot add values.
 type metrics struct {
 	requests  *prometheus.CounterVec
 	duration  *prometheus.HistogramVec

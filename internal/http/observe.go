@@ -23,9 +23,9 @@ type observed struct {
 	route
 	requests *prometheus.CounterVec // by status, or by method and status if unmatched
 	duration prometheus.Observer
-	// examples is duration if requests are traced, else nil.
+	// examples is the same histogram as duration if requests are traced, otherwise nil.
 	examples prometheus.ExemplarObserver
-	// well counts the answers 200, which are the most frequent ones.
+	// well is the counter of the answers 200, which are the most frequent ones.
 	well prometheus.Counter
 	// level is the log level of a request that succeeds. Draws and probes are too
 	// frequent to be read. Anyone can make calls without a token, as often as they
@@ -146,7 +146,7 @@ func checked(c call) error {
 	if pool := c.param("pool"); pool != "" {
 		c.spanPool(pool)
 		if !c.isRead() && !c.route.draws() {
-			defer c.server.dropCopies(pool) // it may have changed, whatever the answer
+			defer c.server.dropCopies(pool) // the pool may have changed, even if the call failed
 		}
 	}
 	return c.route.handle(c)

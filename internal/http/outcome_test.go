@@ -24,18 +24,19 @@ import (
 	"drawsvc/internal/http/problem"
 )
 
-// unread is a refusal of a draw by the wire: the log is not asked for its key.
+// unread is a refusal of a draw by package http: its key is not looked up in the log.
 type unread struct {
 	code draw.Code
 	body string
-	// isRead means that the service knows from the body whether the draw has a key.
+	// isRead means that the body was read, so that the service knows whether the draw has a
+	// key.
 	isRead  bool
 	target  string
 	headers []string
 	prepare func(s *Server, r *nethttp.Request)
 }
 
-// unreads are the refusals of the wire, by what is wrong.
+// unreads returns the refusals by package http, by what is wrong.
 func unreads() map[string]unread {
 	const good = `{"pool":"spring","user":"u1"}`
 	return map[string]unread{
@@ -77,10 +78,10 @@ func (u unread) outcome(t *testing.T, headers []string, changes ...setup) string
 	return p.Outcome
 }
 
-// TestUnreadOutcomes: `none` is a statement about the log. If a draw is refused before
-// the log was asked for its key, an earlier request may have made it, whatever the
-// code. The key of a ticket counts too, and so does an unread body that may contain a
-// ticket. A draw without a key drew nothing.
+// TestUnreadOutcomes: `none` states that the log does not have the draw. If a draw is
+// refused before its key was looked up in the log, an earlier request may have made it,
+// for every code. The key of a ticket counts too, and so does an unread body that may
+// contain a ticket. A draw without a key drew nothing.
 func TestUnreadOutcomes(t *testing.T) {
 	t.Parallel()
 	for name, u := range unreads() {

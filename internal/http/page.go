@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/api"
 )
 
-// readPage reads the page of a log that the call asks for.
+// readPage reads the page of a log that the call requests.
 func readPage[E any](
 	ctx context.Context, c call, of string,
 	read func(ctx context.Context, id string, after int64, limit int) ([]E, error), number func(*E) int64,

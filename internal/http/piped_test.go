@@ -58,8 +58,7 @@ func (l *piped) dial(t *testing.T) (net.Conn, error) {
 	}
 }
 
-// client returns a client that connects through the listener, whatever address it is
-// given.
+// client returns a client that connects through the listener for every address.
 func (l *piped) client(t *testing.T) *nethttp.Client {
 	t.Helper()
 	transport := &nethttp.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return l.dial(t) }}

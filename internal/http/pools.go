@@ -43,7 +43,8 @@ func (s *Server) createPool(ctx context.Context, c call, body *api.NewPool) (api
 	return c.showPool(&made), nil
 }
 
-// poolPage reads the pools of a page, and the after of the next one, nil for none.
+// poolPage reads the pools of a page. next is the parameter after of the next page, nil
+// for none.
 func (s *Server) poolPage(ctx context.Context, c call) (pools []draw.Pool, next *string, err error) {
 	after := c.query.Get("after")
 	if after != "" {
@@ -83,7 +84,7 @@ func (s *Server) adminPools(ctx context.Context, c call) (api.Pools, error) {
 	return api.Pools{Pools: api.ShowEach(pools, api.ShowPool), Next: next}, err
 }
 
-// poolNames answers GET /admin/pools of a token that reads only the names of pools.
+// poolNames answers GET /admin/pools for a token that reads only the names of pools.
 func (s *Server) poolNames(ctx context.Context, c call) (api.PoolNames, error) {
 	pools, next, err := s.poolPage(ctx, c)
 	return api.PoolNames{Pools: api.ShowEach(pools, api.ShowPoolName), Next: next}, err
@@ -154,8 +155,8 @@ func (s *Server) deletePool(c call) error {
 	return nil
 }
 
-// addPrize answers POST /admin/pools/{pool}/prizes. A prize has no path of its own:
-// Location is the pool's, which shows it.
+// addPrize answers POST /admin/pools/{pool}/prizes. A prize has no separate path:
+// Location is that of the pool, which shows the prize.
 func (s *Server) addPrize(ctx context.Context, c call, body *api.NewPrize) (api.Prize, error) {
 	wanted, err := body.Read()
 	if err != nil {
@@ -175,7 +176,7 @@ func (s *Server) prizes(ctx context.Context, c call) (api.Prizes, error) {
 	return api.Prizes{Prizes: api.ShowEach(pool.Prizes, api.ShowPrize)}, err
 }
 
-// exportPrizes answers it as a file that can be imported.
+// exportPrizes answers the same call with a file that can be imported.
 func (s *Server) exportPrizes(c call) error {
 	style, err := c.word(formulas, api.FormulasExact, api.FormulasEscaped)
 	if err != nil {
@@ -248,9 +249,9 @@ func (s *Server) importFile(c call) error {
 	return c.writeJSON(api.ShowImported(&wanted, &done))
 }
 
-// importing reads the file of the call, and imports it when no other import of the
-// caller's rank is at work, because each import takes memory for all of its lines.
-// Errors: CodeOverloaded, those of the body, and those of do.
+// importing reads the file of the call, waits until no other import of the caller's rank
+// is under way, and imports it. Each import takes memory for all of its lines. Errors:
+// CodeOverloaded, those of the body, and those of do.
 func (c call) importing(do func(context.Context, io.Reader) error) error {
 	bounds, limits := &c.server.bounds, &c.server.limits
 	leave, err := c.take(bounds.Imports, 1, "a file is imported already, which is the most at once")

@@ -203,7 +203,7 @@ func TestPanicWithinAnAnswerCutsIt(t *testing.T) {
 	require.PanicsWithValue(t, nethttp.ErrAbortHandler, func() { do(s, request("GET", "/half", "")) })
 }
 
-// TestOutcomeIsOfTheLog: if the log was not asked for a refused draw's key, the answer
+// TestOutcomeIsOfTheLog: if a refused draw's key was not looked up in the log, the answer
 // does not state that nothing happened. Retry-After is what the error states.
 func TestOutcomeIsOfTheLog(t *testing.T) {
 	for _, c := range []struct {

@@ -211,8 +211,8 @@ func (s *Server) proofLog(c call) error {
 	return w.send()
 }
 
-// logSender sends a log to its caller, who must read it at a minimum pace. It gives the
-// place of the database back while it sends.
+// logSender sends a log to its caller, who must read it at a minimum pace. While it
+// sends, it gives back its place among the calls that use the database.
 type logSender struct {
 	ctx   context.Context //nolint:containedctx // of one call, for the writer that the log is written to
 	call  call
@@ -222,7 +222,7 @@ type logSender struct {
 	leave func()
 }
 
-// resume takes a place of the database. Error: CodeOverloaded.
+// resume takes a place among the calls that use the database. Error: CodeOverloaded.
 func (w *logSender) resume() error {
 	leave, err := w.call.place(w.ctx)
 	if err == nil {

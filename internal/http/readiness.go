@@ -14,8 +14,8 @@ const (
 	readyFor = time.Second
 )
 
-// readiness keeps the result of the last check. Only one check runs at a time, whatever
-// the number of callers.
+// readiness keeps the result of the last check. Only one check runs at a time, for all
+// callers.
 type readiness struct {
 	check func(ctx context.Context) error
 	turn  *semaphore.Weighted // its holder may read and write the rest

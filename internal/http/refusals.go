@@ -17,12 +17,12 @@ import (
 const (
 	// refusalsEvery is how often repeated refusals are summed up in the log.
 	refusalsEvery = 10 * time.Second
-	// addressesMax is the maximum number of addresses that a sum names.
+	// addressesMax is the maximum number of addresses in such a log line.
 	addressesMax = 4
 )
 
 // refusal is the kind by which refusals are counted: code and route, which have few
-// values. All refused tokens are one kind, whatever the call.
+// values. All refused tokens are one kind, for all calls together.
 type refusal struct {
 	code  draw.Code
 	route string

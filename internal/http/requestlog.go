@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
-// admitted holds the members of the log line of an admitted call: its actor, "" for
-// anyone, and its pool. The path of a caller without a token is not logged: it may
-// contain anything.
+// admitted holds the members of the log line that only an admitted call has: its actor,
+// "" for anyone, and its pool. The path of a caller without a token is not logged,
+// because it may contain anything.
 type admitted struct{ actor, pool string }
 
 // admittedKey is the key of admitted in gin's context.
@@ -38,7 +38,7 @@ func (c call) log(level slog.Level, taken time.Duration) {
 	case status == nethttp.StatusInternalServerError:
 		level = slog.LevelError
 	case status > nethttp.StatusInternalServerError && !c.route.draws() && !c.route.probes():
-		level = slog.LevelWarn // a draw is in the log with its batch, and a change of readiness is one line
+		level = slog.LevelWarn // failed draws are logged with their batch, and a change of readiness once
 	case isRefusal(status) || status >= nethttp.StatusBadRequest && level > slog.LevelDebug:
 		level = c.server.refusals.level(refusalOf(c.route.path, cause), c.server.gate.Remote(c.gin.Request))
 	}

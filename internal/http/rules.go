@@ -67,8 +67,8 @@ func (s *Server) putRules(c call) error {
 	})(c)
 }
 
-// readRules reads a body that is a rules document. It also returns the body, which places
-// later errors of the document.
+// readRules reads a body that is a rules document. It also returns the body, in which
+// later errors of the document find their place.
 func (s *Server) readRules(c call) (*draw.Rules, []byte, error) {
 	r := c.gin.Request
 	if err := checkContentType(r.Header, "application/json"); err != nil {
@@ -85,8 +85,8 @@ func (s *Server) readRules(c call) (*draw.Rules, []byte, error) {
 	return parsed, document, err
 }
 
-// deleteRules answers DELETE /admin/pools/{pool}/rules. Without rules it answers 404,
-// whatever If-Match states.
+// deleteRules answers DELETE /admin/pools/{pool}/rules. For a pool that never had rules
+// it answers 404, unless If-Match names another version.
 func (s *Server) deleteRules(ctx context.Context, c call) (api.Rules, error) {
 	return s.setRules(ctx, c, nil, ifMatch(c.gin.Request.Header, nil))
 }

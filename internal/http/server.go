@@ -39,9 +39,9 @@ type Config struct {
 	Watcher Watcher
 	// Tickets reads the tickets of draws.
 	Tickets Tickets
-	// WakeJobs makes this instance look for a job that was asked for.
+	// WakeJobs makes this instance look for requested runs of jobs.
 	WakeJobs func()
-	// HookSender sends tests of hooks; nil allows no inner network.
+	// HookSender sends tests of hooks; nil means a sender that reaches no private network.
 	HookSender HookSender
 	// Catalogue returns the catalogue's items, by the ids of prizes.
 	Catalogue func() map[string]catalogue.Item
@@ -114,7 +114,8 @@ type Server struct {
 	bounds   gate.Bounds
 	// feedPoll is the read that all calls which wait for awards share.
 	feedPoll feedPoll
-	// copies are of pools, odds of their odds, fair of their pages of fairness.
+	// copies, odds and fair keep the answers that show pools, their odds, and the facts of
+	// their pages of fairness.
 	copies, odds, fair *packed.Cache
 	connections        *conns.Set
 	readiness          *readiness

@@ -16,13 +16,14 @@ import (
 )
 
 const (
-	// simulatedMax is the maximum number of draws of a simulation, which takes some
-	// seconds, and simulatedUsersMax that of users, which take memory; the command is
-	// for larger ones.
+	// simulatedMax is the maximum number of draws of a simulation: so many take some
+	// seconds. simulatedUsersMax is the maximum number of users, which take memory. The
+	// command drawsvc simulate runs larger simulations.
 	simulatedMax      = 1_000_000
 	simulatedUsersMax = 300_000
-	// simulatedPrizesMax is the maximum number of prizes of a pool that is simulated,
-	// simulatedItemsMax that of the open items of its agenda that are not hidden.
+	// simulatedPrizesMax is the maximum number of prizes of a pool that is simulated.
+	// simulatedItemsMax is the maximum number of open items of its agenda; hidden items do
+	// not count.
 	simulatedPrizesMax = 10_000
 	simulatedItemsMax  = 100_000
 	// simulatedSpanMax is the maximum length of the simulated clock between from and to.
@@ -46,8 +47,8 @@ func (s *Server) simulateDraft(c call) error {
 	return s.simulate(c, draft, document)
 }
 
-// simulate answers with a run under a draft of rules, or for nil under those in force.
-// It runs as long as the caller waits, at most for the timeout of an audit.
+// simulate answers with a run under a draft of rules, or under those in force if draft is
+// nil. It runs as long as the caller waits, at most for the timeout of an audit.
 func (s *Server) simulate(c call, draft *draw.Rules, document []byte) error {
 	run, hasAgenda, err := c.simulationWanted()
 	if err != nil {
@@ -75,8 +76,8 @@ func (s *Server) simulate(c call, draft *draw.Rules, document []byte) error {
 	return rules.Place(err, document)
 }
 
-// simulated reads the pool in a place of the database, and runs the simulation outside of
-// it. It returns the encoded answer.
+// simulated reads the pool while it holds a place among the calls that use the database.
+// It gives the place back before it runs the simulation. It returns the encoded answer.
 func (s *Server) simulated(ctx context.Context, c call, run odds.Simulation, draft *draw.Rules, hasAgenda bool) ([]byte, error) {
 	leftOut, err := placedIn(ctx, c, func() (int, error) { return s.readSimulated(ctx, c, &run, draft, hasAgenda) })
 	if err != nil {
@@ -128,8 +129,8 @@ func (s *Server) readSimulated(ctx context.Context, c call, run *odds.Simulation
 	return all - len(visible), nil
 }
 
-// simulationWanted reads which run is requested. With from or to it is one of the
-// campaign, with its agenda.
+// simulationWanted reads which run is requested. With from or to, the run simulates the
+// campaign with its agenda.
 func (c call) simulationWanted() (run odds.Simulation, hasAgenda bool, err error) {
 	var wanted [4]int64
 	for i, p := range []struct {

@@ -85,9 +85,9 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// dated gives a pool a calendar: it opens on the first day, one unit of gold comes on the
-// third, and two hidden moments on the fourth. Unless begun is nil, its read closes it, and
-// takes until its context ends.
+// dated gives a pool a calendar. The pool opens on the first day, and gets one unit of
+// gold on the third and two hidden moments on the fourth. If begun is set, a read of the
+// pool closes begun, and then waits until its context ends.
 type dated struct {
 	Store
 	begun chan struct{}
@@ -210,7 +210,7 @@ func TestPanicInASimulationFreesItsTurn(t *testing.T) {
 	require.Equal(t, 200, simulate(), "its turn is free")
 }
 
-// Present is what Pool, Rules and Agenda of the fake store say.
+// Present returns the results of the fake store's Pool, Rules and Agenda.
 func (f fakeStore) Present(ctx context.Context, poolID string, _ time.Time, draft *draw.Rules, itemsMax int) (p odds.Present, err error) {
 	if p.Pool, err = f.Pool(ctx, poolID); err != nil {
 		return p, err

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// stepsPath is the path of the steps of a pool, awardPath that of an award.
+// stepsPath is the path of the steps of a pool, and awardPath is the path of an award.
 const (
 	stepsPath = "/admin/pools/:pool/steps"
 	awardPath = "/admin/pools/:pool/awards/:version"
@@ -27,7 +27,8 @@ type claimBody struct {
 	Ordinal *int   `json:"ordinal"`
 }
 
-// claim answers POST /pools/{pool}/draws/{draw}/claim as GET /pools/{pool}/draws/{draw} is.
+// claim answers POST /pools/{pool}/draws/{draw}/claim in the form of GET
+// /pools/{pool}/draws/{draw}.
 func (s *Server) claim(c call) error {
 	var body claimBody
 	if err := s.decode(c.gin.Request, &body); err != nil {
@@ -113,7 +114,7 @@ func (s *Server) exportSteps(c call) error {
 	return exportRows(c, api.NewStepRows, api.ShowStep, export[draw.Step]{read: paged(s.Store.StepsAfter, numberOfStep), version: numberOfStep, end: s.lastStep})
 }
 
-// exportStepLines streams them, a line of JSON for each.
+// exportStepLines streams the steps, a line of JSON for each.
 func (s *Server) exportStepLines(c call) error {
 	var out bytes.Buffer
 	x := export[draw.Step]{contentType: typeNDJSON, read: paged(s.Store.StepsAfter, numberOfStep), version: numberOfStep, end: s.lastStep}
@@ -172,7 +173,8 @@ func (s *Server) exportLives(c call) error {
 	return exportRows(c, api.NewLifeRows, api.ShowLife, export[draw.Life]{read: read, version: func(l *draw.Life) int64 { return l.Award.Version }})
 }
 
-// byState has of answer the calls that name a state, and others all others.
+// byState returns a handler that uses of for calls that name a state, and others for the
+// rest.
 func byState(of, others handler) handler {
 	return func(c call) error {
 		if c.query.Has("state") {

@@ -99,14 +99,14 @@ type Pools interface {
 
 // Accountant reads what a pool gives away.
 type Accountant interface {
-	// Money is what the money and the rules of a pool that was read let be won now.
+	// Money returns what can be won now from the pool p, under its money and its rules.
 	Money(ctx context.Context, p *draw.Pool) (draw.Money, error)
 }
 
 // Copier copies pools.
 type Copier interface {
-	// CopyPool creates a pool like another one, completely or not at all. planned is what
-	// was planned together, with its seals.
+	// CopyPool creates a pool like another one, completely or not at all. planned has a
+	// record, with its seal, for each group of items that were planned together.
 	CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, actor string) (copied draw.Pool, planned []draw.Planned, err error)
 }
 
@@ -131,8 +131,9 @@ type Importer interface {
 type Ruler interface {
 	// Rules returns the rules of a version, or those in force for version 0.
 	Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error)
-	// SetRules puts rules in force, nil for none. versions, unless it is nil, are those
-	// that the rules in force may have, [draw.AnyRules] any.
+	// SetRules puts rules in force; nil removes them. If versions is not nil, it refuses to
+	// do so unless the rules in force have one of these versions. [draw.AnyRules] stands for
+	// all versions.
 	SetRules(ctx context.Context, poolID string, rules *draw.Rules, versions []int64, actor string) (draw.Ruling, error)
 }
 
@@ -147,8 +148,9 @@ type Odds interface {
 
 // Simulated reads what simulations begin with.
 type Simulated interface {
-	// Present reads a pool in one state, for a simulation that begins at a time: under a
-	// draft of rules, or for nil under those in force, with at most itemsMax open items.
+	// Present reads one state of a pool, for a simulation that begins at the time at. Its
+	// rules are draft, or those in force if draft is nil; it has at most itemsMax open
+	// items.
 	Present(ctx context.Context, poolID string, at time.Time, draft *draw.Rules, itemsMax int) (odds.Present, error)
 }
 
@@ -187,7 +189,7 @@ type Scheduler interface {
 	// ImportAgenda plans the items of a CSV file, only once under the same key unless
 	// it is "".
 	ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error)
-	// SpreadAgenda plans the items of a schedule, likewise.
+	// SpreadAgenda plans the items of a schedule, with the same rule for keys.
 	SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error)
 }
 
@@ -210,14 +212,15 @@ type Finder interface {
 
 // Feeder reads the feed of awards over all pools.
 type Feeder interface {
-	// ExtendFeed adds what has happened since, and returns the number of the last segment.
+	// ExtendFeed adds a segment for each pool that has new entries, and returns the number
+	// of the last segment.
 	ExtendFeed(ctx context.Context) (int64, error)
 	ReadFeed(ctx context.Context, wanted draw.FeedQuery) (draw.FeedPage, error)
 	// FeedEnd returns the cursor after all segments.
 	FeedEnd(ctx context.Context) (draw.FeedCursor, error)
 }
 
-// Auditor holds the rows of a pool against each other.
+// Auditor compares the rows of a pool with each other.
 type Auditor interface {
 	Audit(ctx context.Context, poolID string) (draw.Audit, error)
 }
@@ -230,12 +233,13 @@ type Eraser interface {
 
 // Statements reads what the statement job has written.
 type Statements interface {
-	// Statements returns the lines of the days after one, at most limit days, which may be
-	// fewer where a day has many lines. next is the last day if more may follow, else "".
+	// Statements returns the lines of at most limit days after the day after. If days have
+	// many lines, it returns fewer days. next is the last returned day if more may follow,
+	// otherwise "".
 	Statements(ctx context.Context, poolID, after string, limit int) (lines []job.Line, next string, err error)
 }
 
-// Codes manages the codes of prizes. None of its answers contains one.
+// Codes manages the codes of prizes. None of its answers contains a code.
 type Codes interface {
 	// ImportCodes imports the codes of a file, only once under the same key unless it
 	// is "".
@@ -247,9 +251,10 @@ type Codes interface {
 
 // Steps makes steps of awards.
 type Steps interface {
-	// Claim claims the awards of a draw that need it, or the one of an ordinal, 0 for all.
-	// Where one has a code, it must open here. It returns the draw after that, with the
-	// codes that may be shown; it is replayed if they were claimed already.
+	// Claim claims the award of a draw with the given ordinal, or for 0 all of its awards
+	// that need a claim. This instance must be able to open their codes. Claim returns the
+	// draw afterwards, with the codes that may be shown. The draw is marked as replayed if
+	// the awards were already claimed.
 	Claim(ctx context.Context, poolID, drawID, userID string, ordinal int, actor string) (draw.Draw, error)
 	Step(ctx context.Context, poolID string, wanted draw.WantedStep, actor string) (made draw.Step, isThere bool, err error)
 	// StepFile makes the steps of a CSV file, in parts, once all of them were checked.
@@ -263,7 +268,7 @@ type StepReader interface {
 	LastStep(ctx context.Context, poolID string) (int64, error)
 }
 
-// Lives tells what became of awards.
+// Lives reads what became of awards.
 type Lives interface {
 	Life(ctx context.Context, poolID string, version int64) (draw.Life, error)
 	// FindByState returns at most limit awards in a state, as Finder does.
@@ -309,21 +314,22 @@ type HookChanger interface {
 	RemoveHook(ctx context.Context, id string) error
 }
 
-// HookMover moves what hooks send.
+// HookMover changes which message a hook sends next.
 type HookMover interface {
 	RetryHook(ctx context.Context, id string) error
-	// SkipHook passes over a message that waits, and returns the places before and after.
+	// SkipHook skips a message that waits to be sent. It returns the places before and after
+	// it.
 	SkipHook(ctx context.Context, id, poolID string) (before, after hook.Place, err error)
 	ReplayHook(ctx context.Context, id, poolID string, after hook.Place) error
 }
 
-// HookSender sends tests, and knows which addresses may be dialled.
+// HookSender sends tests, and checks which addresses may be dialled.
 type HookSender interface {
 	CheckURL(url string) error
 	Test(ctx context.Context, h *hook.Hook, now time.Time) hook.Answer
 }
 
-// Commitments says what pools are committed to.
+// Commitments reads what pools are committed to.
 type Commitments interface {
 	// Commitment returns the commitment of a pool. Errors: CodePoolNotFound,
 	// CodeNotFound for a pool with secret numbers.
@@ -419,7 +425,7 @@ type ClockKeeper interface {
 	AcceptClock(ctx context.Context) (by time.Duration, err error)
 }
 
-// Condition is what an instance cannot do although its database answers.
+// Condition reports what an instance cannot do although its database answers.
 type Condition interface {
 	// SeedsAway reports whether a committed pool cannot be drawn from here, because its
 	// seed cannot be unsealed.

@@ -22,8 +22,8 @@ const (
 )
 
 // beginSpan begins the request's span below its caller's. It names the route, never the
-// path, the query, a header or the caller's address, because a path may contain keys
-// and users. The usual libraries would name them.
+// path, the query, a header or the caller's address, because a path may contain keys and
+// users. The usual tracing libraries would name all of them.
 func (s *Server) beginSpan(of *route, g *gin.Context) {
 	r := g.Request
 	method := boundedMethod(r.Method)

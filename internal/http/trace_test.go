@@ -34,8 +34,7 @@ func attributesOf(span sdktrace.ReadOnlySpan) map[string]string {
 	return values
 }
 
-// TestNoSecretsInSpans: no span contains a secret, whatever is called and however it
-// ends.
+// TestNoSecretsInSpans: no span of any call contains a secret, for any result.
 func TestNoSecretsInSpans(t *testing.T) {
 	for _, failure := range []error{nil, errors.New("error-of-the-store")} {
 		recorded := tracetest.NewSpanRecorder()

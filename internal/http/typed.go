@@ -8,8 +8,9 @@ import (
 // result. The request timeout applies to do.
 func reads[Out any](do func(context.Context, call) (Out, error)) handler {
 	return func(c call) error {
-		// Encoded in the place of the database, which is given back before the answer
-		// is sent: a slow caller holds none.
+		// The answer is encoded while the call holds its place among the calls that use the
+		// database. The place is given back before the answer is sent, so a slow caller holds
+		// none.
 		body, err := placed(c, func(ctx context.Context) ([]byte, error) {
 			out, err := do(ctx, c)
 			if err != nil {
@@ -24,7 +25,7 @@ func reads[Out any](do func(context.Context, call) (Out, error)) handler {
 	}
 }
 
-// takes is reads for a call with a body, one JSON object.
+// takes is like reads, for a call whose body is one JSON object.
 func takes[In, Out any](do func(context.Context, call, *In) (Out, error)) handler {
 	return func(c call) error {
 		var in In

@@ -16,8 +16,8 @@ func (s *Server) uiFiles() handler {
 	return s.uiFile(func(c call) (string, bool) { return cmp.Or(c.param("file"), "index.html"), true })
 }
 
-// uiFile returns the handler of the embedded file that a call names, if it may, with the
-// operator's name.
+// uiFile returns the handler that answers with an embedded file, with the operator's name
+// in it. named returns the file that a call names, and whether the call may have it.
 func (s *Server) uiFile(named func(c call) (name string, isAllowed bool)) handler {
 	var kept sync.Map // of *packed.Copy by name: existing files, each compressed once
 	return func(c call) error {

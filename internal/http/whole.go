@@ -9,8 +9,8 @@ import (
 
 // whole returns a handler whose answer has no length. Over HTTP/1.0 the end of the
 // connection is then the end of the answer. So, until everything has been passed to the
-// kernel, the connection is reset instead of closed. Then a cut answer does not seem
-// complete, whatever cut it: an error, a timeout, the end of the process.
+// kernel, the connection is reset instead of closed. So an answer that is cut never seems
+// complete, be it by an error, a timeout or the end of the process.
 func whole(handle handler) handler {
 	return func(c call) (err error) {
 		conn := conns.Of(c.gin.Request.Context())
@@ -62,7 +62,7 @@ func (s *Server) gzipped(handle handler) handler {
 		isAnswered := false
 		defer func() {
 			if !isAnswered {
-				h.Del("Vary") // a problem has one format, also that of a panic
+				h.Del("Vary") // problems have only one format, also after a panic
 			}
 		}()
 		if err := handle(c); err != nil {

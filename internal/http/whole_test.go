@@ -196,8 +196,8 @@ func judgeWhole(t *testing.T, written map[string][][]byte, address string, w wir
 	return differing
 }
 
-// TestExportsAreWhole: whatever texts callers chose, each export equals the bytes that
-// the handler wrote, over each version of HTTP, wherever the server's writes begin.
+// TestExportsAreWhole: each export equals the bytes that the handler wrote, over each
+// version of HTTP. That holds for hostile texts, wherever the server's writes begin.
 func TestExportsAreWhole(t *testing.T) {
 	t.Parallel()
 	const rows = firstAfter + len(statusLine) + 2001 // three pages; TestExportsEqualTheAudit has more

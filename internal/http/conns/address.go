@@ -21,7 +21,8 @@ func PeerOf(r *nethttp.Request) netip.Addr {
 	return AddressOf(r.RemoteAddr)
 }
 
-// CallerOf returns the address that counts: a caller with IPv6 has a whole /64.
+// CallerOf returns the address by which a caller is counted: for IPv6 its /64, since one
+// caller usually has all addresses of it.
 func CallerOf(from netip.Addr) netip.Addr {
 	if !from.Is6() || from.Is4In6() {
 		return from.Unmap()

@@ -38,9 +38,9 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Read implements net.Conn. net/http reads one byte when it watches a connection; the
-// result that there is no byte yet ends the watch. No documentation promises that
-// behaviour: TestNetHTTPWatchesByOneByte checks it.
+// Read implements net.Conn. net/http watches a connection by a read of one byte. While a
+// draw is decided, Read returns without a byte, which ends the watch. No documentation
+// promises that behaviour: TestNetHTTPWatchesByOneByte checks it.
 func (c *Conn) Read(b []byte) (int, error) {
 	if len(b) == 1 && c.drawing.Load() {
 		return 0, nil
@@ -89,8 +89,9 @@ func (c *Conn) CountBody() {
 	}
 }
 
-// ResetOnClose chooses how the connection ends: by a reset, which no caller takes for
-// the end of an answer, or as usual. The kernel does the same if the process is killed.
+// ResetOnClose chooses how the connection ends: as usual, or by a reset, which no caller
+// mistakes for the end of an answer. The choice also holds if the process is killed,
+// since the kernel then closes the connection.
 func (c *Conn) ResetOnClose(reset bool) {
 	tcp, ok := c.Conn.(interface{ SetLinger(sec int) error })
 	if !ok { // a pipe of a test

@@ -90,8 +90,8 @@ func (s signalling) Read(b []byte) (int, error) {
 	return s.Conn.Read(b)
 }
 
-// TestDeadlinesSaveTimers: later deadlines cost no timer, and the one that was set last
-// holds, for what waits and for what begins then.
+// TestDeadlinesSaveTimers: later deadlines cost no timer. The deadline that was set last
+// holds for reads and writes that wait, and for those that begin afterwards.
 func TestDeadlinesSaveTimers(t *testing.T) {
 	t.Parallel()
 	past := time.Now().Add(-time.Hour)
@@ -133,8 +133,8 @@ func TestDeadlinesSaveTimers(t *testing.T) {
 	}
 }
 
-// TestDeadlinesEndWhatWaits: an earlier deadline ends the read that waits, and a later
-// one keeps a write waiting, of which no byte is lost.
+// TestDeadlinesEndWhatWaits: an earlier deadline ends a read that waits. With a later
+// deadline, a write continues to wait and loses no byte.
 func TestDeadlinesEndWhatWaits(t *testing.T) {
 	t.Parallel()
 	caller, accepted := net.Pipe()

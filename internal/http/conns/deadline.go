@@ -11,12 +11,13 @@ import (
 // one was set meanwhile, the connection gets the later one.
 type deadline struct {
 	mu sync.Mutex
-	// last is the deadline that was set last, and passed the one that the connection
-	// has; the zero time is none.
+	// last is the deadline that was set last, and passed is the one that the connection has.
+	// The zero time means no deadline.
 	last, passed time.Time
 }
 
-// set sets the deadline to t, and passes it to the connection if that has none as early.
+// set sets the deadline to t, and passes it to the connection, unless that has an earlier
+// one.
 func (d *deadline) set(t time.Time, pass func(time.Time) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -28,8 +29,8 @@ func (d *deadline) set(t time.Time, pass func(time.Time) error) error {
 	return pass(t)
 }
 
-// renew reports whether a timeout came before the last deadline, which it then passes to
-// the connection: the read or write must be repeated.
+// renew reports whether a timeout came before the last deadline. Then it passes that
+// deadline to the connection, and the read or write must be repeated.
 func (d *deadline) renew(pass func(time.Time) error) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// silentMax is how long a new connection may send nothing, and a body not arrive,
-	// before the connection counts as idle.
+	// silentMax is how long a new connection, or a connection whose body is awaited, may
+	// send nothing before it counts as idle.
 	silentMax = time.Second
 	// roomEvery is how often a connection that waits for room checks for silent ones.
 	roomEvery = 100 * time.Millisecond
-	// fullEvery is the minimum time between two log lines.
+	// fullEvery is the minimum time between two log lines about a full set.
 	fullEvery = time.Minute
 )
 
-// Set is the bounded set of a listener's connections. If a new one exceeds the bound,
-// the one that has been idle longest is closed; while none is idle, the new one waits.
-// Idle ones cost a descriptor and some 20 kB each, and their callers can cheaply open
-// them again. A connection whose body does not arrive then counts as idle. One address
-// may have half of the connections. Beyond that an idle connection of the same address
-// is closed; if there is none, the new connection is.
+// Set is the bounded set of a listener's connections. If a new one exceeds the bound, the
+// one that has been idle longest is closed; while none is idle, the new one waits. Idle
+// ones cost a descriptor and some 20 kB each, and their callers can cheaply open them
+// again. A connection whose body does not arrive then counts as idle. One address may
+// have half of the connections. If it opens more, its longest idle connection is closed,
+// or the new connection if none is idle.
 type Set struct {
 	most int
 	// isShared reports whether many callers share an address; such an address has no
@@ -61,12 +61,12 @@ const (
 // of the conn: a change needs neither a lookup in a map nor a read of the clock.
 type standing struct {
 	state nethttp.ConnState
-	// made is when the connection was opened, turn the count at which it became idle
-	// last.
+	// made is when the connection was opened. turn is the Set's idled after the connection
+	// last became idle.
 	made time.Time
 	turn uint64
-	// bodies is the conn's value at its last inspection, and since the time from which
-	// on it was the same.
+	// bodies is the value of the connection's bodies at its last inspection. since is the
+	// first inspection that found this value.
 	bodies uint32
 	since  time.Time
 }
@@ -192,8 +192,9 @@ func (c *Set) warn(now time.Time, attrs ...any) {
 }
 
 // isIdle reports whether a connection may be closed to make room for others: it has no
-// request, or a request whose body does not arrive. The latter time counts from the
-// first inspection, so that no clock is read for each request. The Set's mutex is held.
+// request, or a request whose body does not arrive. The wait for a body counts from the
+// first inspection that finds it, so that no clock is read for each request. The Set's
+// mutex is held.
 func (c *Conn) isIdle(now time.Time) bool {
 	s := &c.standing
 	if s.state == nethttp.StateIdle {
@@ -227,7 +228,7 @@ func (c *Set) longestIdle(now time.Time, from netip.Addr) (longest *Conn) {
 	return longest
 }
 
-// listener makes conns, as many as its Set admits.
+// listener accepts connections as [Conn]s, as many as its Set admits.
 type listener struct {
 	net.Listener
 	connections *Set

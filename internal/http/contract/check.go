@@ -80,8 +80,8 @@ func (c *Contract) Check(x Exchange) error {
 	return checkCode(x, o.Codes(status))
 }
 
-// checkHeaders judges the names of headers: those of every answer are in the text of
-// the description.
+// checkHeaders judges the names of headers. The names in the list are those that every
+// answer may have; the description explains them in its text.
 func checkHeaders(described *openapi3.Response, h http.Header) error {
 	known := map[string]bool{}
 	for _, name := range []string{"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options", "Strict-Transport-Security", "X-Request-Id",

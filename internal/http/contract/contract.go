@@ -161,7 +161,8 @@ next:
 	return nil, nil
 }
 
-// Params returns the parameters of an operation in a place, by name.
+// Params returns the parameters that an operation has in a place, such as "query", by
+// name.
 func (o *Operation) Params(in string) map[string]*openapi3.Parameter {
 	found := map[string]*openapi3.Parameter{}
 	for _, p := range append(slices.Clone(o.item.Parameters), o.Parameters...) {

@@ -34,7 +34,7 @@ const (
 	poolRevealed = "revealed"
 )
 
-// badLine is one of many lines that make an import refused.
+// badLine is a line that makes the service refuse an import; the file has many.
 const badLine = "x\n"
 
 // Calls returns calls that read or change much. A call that higher roles may make too

@@ -61,7 +61,7 @@ func (s *Service) call(ctx context.Context, c *Call, key string) error {
 	return nil
 }
 
-// Prepare creates the pools of the calls: one of many prizes with rules, a small one,
+// Prepare creates the pools of the calls: one with many prizes and rules, a small one,
 // and one that is committed, drawn from and revealed. The service needs keys for seeds.
 func (s *Service) Prepare(ctx context.Context) error {
 	const open = `"state":"open"`
@@ -96,11 +96,11 @@ func (s *Service) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Measure is called with the time of a call.
+// Measure is called with a call and the time that it took.
 type Measure func(c *Call, took time.Duration)
 
-// Ask makes each call of the roles above one, a draw, its replay, and the probes. It
-// returns the first failure. n distinguishes the rounds.
+// Ask makes each call of the roles that are higher than above, a draw, its replay, and
+// the probes. It returns the first failure. n distinguishes the rounds.
 func (s *Service) Ask(ctx context.Context, above string, n int, measure Measure) error {
 	won := honestDraw()
 	key := fmt.Sprintf("%s-%d", above, n)

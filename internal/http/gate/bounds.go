@@ -17,11 +17,12 @@ const (
 // Bounds are limits that calls share, so that callers cannot use up the memory or the
 // connections to the database, and no rank uses up the places of a higher rank.
 type Bounds struct {
-	// Reads limits the calls that read the database at once, besides the draws: the
-	// connections for reads. Changes limits the calls that change it: one of the
-	// connections for changes is left for the service itself.
+	// Reads limits the calls, other than draws, that read the database at once, to the
+	// number of connections for reads. Changes limits the calls that change the database;
+	// one of the connections for changes is left for the service itself.
 	Reads, Changes *Shares
-	// Claims limits those of winners' servers, which change the database too: each is short.
+	// Claims limits the claims by winners' servers. They change the database too, but each
+	// is short.
 	Claims *Shares
 	// LongChanges limits changes that may read or write a whole log. The other
 	// connections remain for draws and short changes.
@@ -31,13 +32,13 @@ type Bounds struct {
 	Streams *Shares
 	// Listeners limits the streams of events.
 	Listeners *Shares
-	// Waiters are the calls that wait for awards. They hold no connection to the database.
+	// Waiters limits the calls that wait for awards. They hold no connection to the
+	// database.
 	Waiters *Shares
-	// Simulation is the one simulation that runs at a time: it uses a processor.
+	// Simulation limits simulations to one at a time, because each uses a whole processor.
 	Simulation *Turn
-	// Imports limits the files that arrive or are imported. Importing limits the files
-	// at work to one for each rank, so that one rank does not wait for the long file of
-	// another.
+	// Imports limits the files that arrive or are imported. Importing allows one import at a
+	// time for each rank, so that one rank does not wait for the long file of another.
 	Imports   *Shares
 	Importing [Ranks]*semaphore.Weighted
 	// Answers bounds the bytes of all long answers that are being sent: a caller that
@@ -50,7 +51,7 @@ type Bounds struct {
 	Public *semaphore.Weighted
 }
 
-// NewBounds returns the bounds of a server, by its maximum number of callers' connections.
+// NewBounds returns the bounds of a server with a maximum number of callers' connections.
 func NewBounds(connections int) Bounds {
 	n := int64(connections)
 	var importing [Ranks]*semaphore.Weighted

@@ -22,10 +22,10 @@ type Access struct {
 	// Actor, if it is set, is recorded with each change instead of the token's name:
 	// all callers are one user of this machine.
 	Actor string
-	// PublicDraw allows anyone to draw and read, from anywhere, until Tokens have had
-	// one of role draw.
+	// PublicDraw allows anyone to draw and read, from anywhere, as long as Tokens has never
+	// contained a token of role draw.
 	PublicDraw bool
-	// DemoDraw does so too, except for pages of other sites in a browser.
+	// DemoDraw allows the same, except to pages of other sites in a browser.
 	DemoDraw bool
 	// AllowedHosts are names of the service besides those of loopback, for DemoDraw.
 	AllowedHosts []string
@@ -107,7 +107,7 @@ const (
 	Anyone Drawers = "anyone"
 	// TokenDraws means that a token of role draw is valid.
 	TokenDraws Drawers = "token"
-	// Nobody means that none is, so that only admins can draw.
+	// Nobody means that no token of role draw is valid, so that only admins can draw.
 	Nobody Drawers = "nobody"
 )
 
@@ -137,9 +137,9 @@ func (g *Gate) isOpen(need access.Role, r *nethttp.Request) bool {
 	}
 }
 
-// recognise returns the valid token of r on a call that anyone may make, so that floods
-// of callers without one do not use up its bounds, else anyone. An invalid token gives
-// no rights here, so it does not count as a guess.
+// recognise returns the valid token of r, otherwise anyone, for a call that anyone may
+// make. So floods of callers without a token do not use up the bounds of callers with
+// one. An invalid token gives no rights here, so it does not count as a guess.
 func (g *Gate) recognise(need access.Role, r *nethttp.Request) *access.Token {
 	text, given := bearer(r.Header)
 	if !given { // the usual case costs no digest
@@ -192,7 +192,8 @@ func bearer(h nethttp.Header) (token string, given bool) {
 	return token, true
 }
 
-// Challenge returns the WWW-Authenticate header of an answer to the header h.
+// Challenge returns the WWW-Authenticate header of the answer to a request with the
+// header h.
 func Challenge(h nethttp.Header) string {
 	if h["Authorization"] == nil {
 		return `Bearer realm="drawsvc"`

@@ -26,7 +26,7 @@ type Guesses struct {
 	mu sync.Mutex
 	// full is when an address will have its whole burst again.
 	full map[netip.Addr]time.Time
-	// others is full for the addresses beyond MaxGuessers.
+	// others is the same for all addresses beyond MaxGuessers together.
 	others time.Time
 	// swept is when addresses with their whole burst were last dropped.
 	swept time.Time

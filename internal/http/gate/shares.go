@@ -89,7 +89,7 @@ func (s *Shares) Wait(ctx context.Context, of Rank) (done func(), err error) {
 // Limit returns the maximum number of places of a rank.
 func (s *Shares) Limit(of Rank) int64 { return s.limits[of] }
 
-// release gives back n places of each step from one to another.
+// release gives back n places at each rank r with from ≤ r < to.
 func (s *Shares) release(from, to Rank, n int64) {
 	for step := from; step < to; step++ {
 		s.used[step].Release(n)

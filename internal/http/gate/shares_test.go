@@ -58,7 +58,7 @@ func TestSharesOfLowerRanksEnd(t *testing.T) {
 }
 
 // TestSharesAreWaitedFor: waiting callers are served in order, and a wait that is given
-// up leaves nothing behind.
+// up keeps no place.
 func TestSharesAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -46,8 +46,8 @@ func NewCompressor() any {
 	return w
 }
 
-// Writer compresses an answer, or passes it on if its headers show that it is short or
-// not a success.
+// Writer compresses an answer. It passes the answer on unchanged if the headers show that
+// it is short or not a success.
 type Writer struct {
 	gin.ResponseWriter
 	writers *sync.Pool
@@ -56,7 +56,7 @@ type Writer struct {
 	to *gzip.Writer
 }
 
-// NewWriter returns a writer in front of another one. writers contains compressors of
+// NewWriter returns a writer that writes to w. writers contains compressors of
 // NewCompressor.
 func NewWriter(w gin.ResponseWriter, writers *sync.Pool) *Writer {
 	return &Writer{ResponseWriter: w, writers: writers}
@@ -65,8 +65,9 @@ func NewWriter(w gin.ResponseWriter, writers *sync.Pool) *Writer {
 // gzipTag is the end of a compressed answer's tag.
 const gzipTag = "-gzip"
 
-// asGzip sets the headers of a compressed answer. Its tag differs, because its bytes do
-// (RFC 9110), and is strong, because If-Match accepts no weak ones.
+// asGzip sets the headers of a compressed answer. Its tag differs from that of the plain
+// answer, because its bytes differ (RFC 9110). It is strong, because If-Match does not
+// accept weak tags.
 func asGzip(h nethttp.Header) {
 	h.Set("Content-Encoding", "gzip")
 	if tag, isTag := strings.CutSuffix(h.Get("ETag"), `"`); isTag {

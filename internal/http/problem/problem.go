@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// The codes that only the wire knows.
+// The codes that occur only in the HTTP interface, not in the domain.
 const (
 	CodeUnauthorized         draw.Code = "unauthorized"
 	CodeMethodNotAllowed     draw.Code = "method-not-allowed"
@@ -27,7 +27,7 @@ const (
 // Type followed by a code is the type of a problem; GET explains it there.
 const Type = "/problems/"
 
-// Problem is one code on the wire.
+// Problem is the answer for one code.
 type Problem struct {
 	Status int
 	Title  string
@@ -38,8 +38,8 @@ type Problem struct {
 	Unknown bool
 }
 
-// Table is the one table from codes to answers. A code that is not in it is answered as
-// internal.
+// Table returns the answer for each code; no other table does. A code that is not in it
+// is answered as internal.
 func Table() map[draw.Code]Problem {
 	return map[draw.Code]Problem{
 		draw.CodeInvalidRequest:    {Status: 400, Title: "Invalid request"},
@@ -105,8 +105,9 @@ func Table() map[draw.Code]Problem {
 	}
 }
 
-// Named returns an error that has a code and a detail fit for the caller: err itself if
-// it has a code. If a call that writes timed out, its outcome is unknown.
+// Named returns an error with a code, and with a detail that the caller may read: err
+// itself if it has a code. If a call that writes has timed out, the code states that its
+// outcome is unknown.
 func Named(method string, err error) *draw.Error {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		return e

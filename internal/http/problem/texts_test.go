@@ -23,8 +23,8 @@ func saidCodes(file string) (codes []string) {
 	return codes
 }
 
-// saysEachCode reports whether a file of texts has a sentence for each code of the table
-// and for an answer that did not come, and no other.
+// saysEachCode reports whether a file of texts has the right sentences: one for each code
+// of the table, one for an answer that did not arrive, and no others.
 func saysEachCode(file string) bool {
 	want := []string{"no-answer"}
 	for code := range problem.Table() {
@@ -34,9 +34,9 @@ func saysEachCode(file string) bool {
 	return slices.Equal(want, saidCodes(file))
 }
 
-// TestThePageHasASentenceForEachCode: that all languages have the same is tested with the
-// page. A file that lacks the sentence of a code, has an empty one, or has that of another
-// code is caught.
+// TestThePageHasASentenceForEachCode: a file that lacks the sentence of a code, has an
+// empty one, or has a sentence for another code is rejected. The tests of the page check
+// that all languages have the same texts.
 func TestThePageHasASentenceForEachCode(t *testing.T) {
 	t.Parallel()
 	file, found := ui.Open("text.en.js")
