@@ -15,15 +15,15 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// backend adapts the store to the interface that the wire needs.
+// backend adapts the store to the interface that package http needs.
 type backend struct {
 	*stock.Store
 	sealing sealing
 }
 
-// sealing holds the settings for committing pools: the recipients to which seeds are
-// sealed (nil for none), the identities that can unseal them, and the host under which
-// logs are published ("" for the host that a call names).
+// sealing holds the settings for committing pools. To are the recipients to whom seeds
+// are sealed, nil for none. Escrow are further recipients, outside of the service. origin
+// is the host under which logs are published, "" for the host of the request.
 type sealing struct {
 	To, Escrow *proof.Recipients
 	origin     string

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPlainCatalogueWarns: a warning is logged for a catalogue from another machine by
-// http, and for no other.
+// TestPlainCatalogueWarns: a warning is logged only for a catalogue that comes from
+// another machine by unencrypted HTTP.
 func TestPlainCatalogueWarns(t *testing.T) {
 	t.Parallel()
 	for source, warns := range map[string]bool{

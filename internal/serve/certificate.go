@@ -83,9 +83,8 @@ func (a *authorities) use(texts [][]byte) error {
 }
 
 // ask makes the handshake request a certificate of one of the current authorities from
-// the caller. A caller without a certificate is served as well: each call is checked
-// separately whether it needs one, even on a connection from before a change of the
-// settings.
+// the caller. A caller without a certificate is served as well. Each call is checked
+// separately, even on a connection that is older than the last change of the settings.
 func (a *authorities) ask(settings *tls.Config) {
 	settings.ClientAuth = tls.RequestClientCert
 	base := settings.Clone()

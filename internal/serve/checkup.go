@@ -16,7 +16,7 @@ import (
 // checkUpMax bounds a check-up; reading a large SQLite file takes most of it.
 const checkUpMax = 10 * time.Minute
 
-// CheckUp refuses the locks that `serve` refuses, and checks the database and the lock
+// CheckUp refuses locks that `serve` would refuse, and checks the database and the lock
 // service.
 func CheckUp(ctx context.Context, store *stock.Store, c *Config, url string) ([]checkup.Finding, error) {
 	lock := &c.lock

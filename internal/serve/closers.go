@@ -27,9 +27,9 @@ func (c closers) close() error {
 	return first
 }
 
-// closeWithin is close until ctx ends. Anything that is not closed by then ends with
-// the process: a draw that waits for a silent database is left as after a crash, and
-// its key settles it.
+// closeWithin is like close, but gives up when ctx ends. Anything that is not closed by
+// then ends with the process. A draw that waits for a silent database is then left as
+// after a crash: a retry with its key settles it.
 func (c closers) closeWithin(ctx context.Context, log *slog.Logger) error {
 	closed := make(chan error, 1)
 	go func() { closed <- c.close() }()

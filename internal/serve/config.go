@@ -50,7 +50,7 @@ type Config struct {
 	tlsKey      string
 	tlsClientCA string
 	metrics     string
-	// metricsByPool shows the queue of each pool.
+	// metricsByPool adds metrics for the queue of each pool.
 	metricsByPool bool
 	hosts         []string
 	proxies       []string
@@ -64,7 +64,7 @@ type Config struct {
 
 	// adminToken and drawToken are read from the secrets.
 	adminToken, drawToken string
-	// tokens are those of the flags and of the file.
+	// tokens are the tokens of the flags and of the file.
 	tokens *tokens
 	// tickets are the keys of the file of tickets.
 	tickets tickets
@@ -241,7 +241,7 @@ func (c *Config) checkToken(flag, token string) error {
 	return nil
 }
 
-// validateNetwork checks the settings of who reaches the service, and how.
+// validateNetwork checks the settings that decide who can reach the service, and how.
 func (c *Config) validateNetwork() (err error) {
 	if err := checkAddress("listen", c.listen); err != nil {
 		return err
@@ -308,7 +308,7 @@ func checkAddress(flag, address string) error {
 	if err != nil {
 		return fmt.Errorf("--%s must be HOST:PORT: %w", flag, err)
 	}
-	// A port may also be the name of a service that this machine knows.
+	// A port may also be the name of a service in this machine's list.
 	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
 		return fmt.Errorf("--%s must be HOST:PORT with a port from 0 to 65535, not %q", flag, port)
 	}

@@ -131,9 +131,9 @@ func lockScheme(url string) string {
 	return scheme
 }
 
-// demoSeeds gives the demo an identity in a file beside the database file, and makes it
+// demoSeeds gives the demo an identity in a file next to the database file, and makes it
 // the recipient of seeds. It does so only if neither was given and the database is a
-// file: with a database server each instance of a demo would get a different identity.
+// file. With a database server, each instance of a demo would get a different identity.
 func (c *Config) demoSeeds(store *stock.Store, url string) error {
 	if c.sealTo != nil || c.unsealBy != nil || store.Dialect() != "sqlite" {
 		return nil
@@ -176,9 +176,9 @@ func ensureIdentity(path string) (string, error) {
 // has closed one of them, the next demo uses the next name.
 const demoVerifiableMax = 1000
 
-// verifiablePool creates a pool that is committed to its numbers, or finds the one that
-// is still open. It returns the pool's id, "" if there is no key to seal and unseal
-// seeds.
+// verifiablePool creates a demo pool that is committed to its numbers, or finds an
+// earlier one that is still open. It returns the pool's id, "" if there is no key to seal
+// and unseal seeds.
 func verifiablePool(ctx context.Context, c *Config, store *stock.Store) (string, error) {
 	if c.sealTo == nil || c.unsealBy == nil {
 		return "", nil
@@ -252,7 +252,8 @@ func (c *Config) verifiable(pool, url, token string) string {
 	return strings.NewReplacer("URL", url, " TOKEN", token, "ADMIN", admin, "PROGRAM", program, "POOL", pool).Replace(verifiableLines)
 }
 
-// itself is the program as a word of a shell: by its name where that finds it.
+// itself returns this program as a word for a shell: its name if the shell finds this
+// program by that name, otherwise its path.
 func itself() string {
 	path, err := os.Executable()
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"drawsvc/internal/job"
 )
 
-// TestCatalogueThatNeverCame: its age grows, for its alert.
+// TestCatalogueThatNeverCame: the age of a catalogue that never arrived grows, so that an
+// alert can fire.
 func TestCatalogueThatNeverCame(t *testing.T) {
 	t.Parallel()
 	memory := catalogue.NewMemory(nil, slog.New(slog.DiscardHandler))

@@ -79,8 +79,8 @@ func (j *jobFlags) warn(log *slog.Logger) {
 	}
 }
 
-// exposedCatalogue returns the other machine from which the catalogue comes without
-// encryption, "" for none.
+// exposedCatalogue returns the host from which the catalogue comes without encryption, ""
+// if it comes encrypted or from this machine.
 func (j *jobFlags) exposedCatalogue() string {
 	u, err := url.Parse(j.catalogueURL)
 	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
@@ -107,8 +107,8 @@ const (
 	loadMax = 5 * time.Second
 )
 
-// startJobs loads the stored catalogue and starts the runner. others are jobs besides
-// those of every service.
+// startJobs loads the stored catalogue and starts the runner. others are jobs in addition
+// to those that every service has.
 func startJobs(ctx context.Context, c *Config, store *stock.Store, r prometheus.Registerer, log *slog.Logger, others ...job.Definition) (*jobs, error) {
 	lock, err := locker.Open(ctx, c.jobs.lock, locker.Options{TTL: jobsLockTTL, Wait: jobsLockWait, Log: log, Database: store})
 	if err != nil {
@@ -129,8 +129,8 @@ func startJobs(ctx context.Context, c *Config, store *stock.Store, r prometheus.
 	}
 	loading, cancel := context.WithTimeout(ctx, loadMax)
 	defer cancel()
-	// The first two are retried, because a service whose schema has no jobs can serve
-	// draws.
+	// The first two are tried again later: a service whose schema has no jobs can still
+	// serve draws.
 	if err := errors.Join(store.AddJobs(loading, job.Wanted(loading, definitions)), j.memory.Load(loading), c.jobs.askForCatalogue(loading, store)); err != nil {
 		log.Warn("jobs and the catalogue could not be read yet", "error", err)
 	}
@@ -163,7 +163,8 @@ func (j *jobFlags) askForCatalogue(ctx context.Context, store *stock.Store) erro
 	return err
 }
 
-// stop ends the runs of this instance: they are due again at once, on another instance.
+// stop ends the runs of this instance. They are due again at once, so another instance
+// runs them.
 func (j *jobs) stop() error {
 	j.end()
 	j.ended.Wait()

@@ -10,7 +10,8 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// TestLoopbackIsJudgedOnTheAddress: the bound address counts, whatever its name.
+// TestLoopbackIsJudgedOnTheAddress: the bound address decides, not the name that resolved
+// to it.
 func TestLoopbackIsJudgedOnTheAddress(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{

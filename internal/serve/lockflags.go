@@ -30,8 +30,9 @@ func (l *lockFlags) flags(f *pflag.FlagSet) {
 // lockWaitFlag is the name of the flag of the maximum wait.
 const lockWaitFlag = "lock-wait"
 
-// fit limits the wait for a lock to half of a request's time. Otherwise, known keys
-// that queue after draws which wait for the lock would time out before their lookup.
+// fit limits the wait for a lock to half of a request's time. Otherwise a retry of a
+// known key that queues after draws which wait for the lock would time out before its key
+// is looked up.
 func (l *lockFlags) fit(timeout time.Duration) {
 	l.asked = l.wait
 	l.wait = min(l.wait, timeout/2)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLockWaitFits: the wait for the lock is limited to half of a request's time, and
-// the log says so if more was requested.
+// TestLockWaitFits: the wait for the lock is limited to half of a request's time, and the
+// log states that if more was requested.
 func TestLockWaitFits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -18,9 +18,9 @@ import (
 // rest is for memory that the runtime does not manage.
 const memoryPart = 0.9
 
-// limitMemory makes the runtime collect garbage before the container's memory is used
-// up: by default it trades memory for time and knows no limit. GOMEMLIMIT in the
-// environment takes precedence.
+// limitMemory makes the runtime collect garbage before the container's memory is used up:
+// by default it trades memory for time and has no limit. GOMEMLIMIT in the environment
+// takes precedence.
 func limitMemory(log *slog.Logger, limit memlimit.Provider) {
 	bytes, err := memlimit.Set(memlimit.WithProvider(limit), memlimit.WithRatio(memoryPart))
 	switch {
@@ -34,13 +34,13 @@ func limitMemory(log *slog.Logger, limit memlimit.Provider) {
 // garbageEvery is how often the collector is adapted to the live memory.
 const garbageEvery = time.Second
 
-// garbageMax is how much garbage the collector waits for beside much live memory, in
-// bytes. A service with small pools stays below it.
+// garbageMax is how much garbage may accumulate before the collector starts, while much
+// memory is live, in bytes. A service with small pools stays below it.
 const garbageMax = 48 << 20
 
 // boundGarbage makes the collector start earlier while much memory is live, such as a
-// pool of 100,000 prizes: a multiple of that would be more than draws gain from. GOGC in
-// the environment takes precedence.
+// pool of 100,000 prizes. Otherwise garbage would grow to a multiple of the live memory,
+// more than draws benefit from. GOGC in the environment takes precedence.
 func boundGarbage() (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -58,7 +58,8 @@ func boundGarbage() (stop func()) {
 }
 
 // garbagePercent is the ratio of garbage to live bytes at which the collector starts, in
-// percent: that of garbageMax, at least Go's default, and at most percentMax.
+// percent. It is the ratio that allows garbageMax bytes of garbage, but at least Go's
+// default, and at most percentMax.
 func garbagePercent(live, percentMax uint64) uint64 {
 	return min(max(garbageMax*100/max(live, 1), 100), percentMax)
 }

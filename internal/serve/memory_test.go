@@ -35,8 +35,8 @@ func TestMemoryLimit(t *testing.T) { //nolint:paralleltest // sets what the proc
 	require.Less(t, debug.SetMemoryLimit(-1), int64(math.MaxInt64))
 }
 
-// TestGarbageIsBounded: beside much live memory the collector starts earlier than its
-// percentage says, and beside little it does not.
+// TestGarbageIsBounded: while much memory is live, the collector starts earlier than at
+// its usual percentage. While little is live, it does not.
 func TestGarbageIsBounded(t *testing.T) { //nolint:paralleltest // sets what the process has once
 	const percentMax = 400
 	for live, percent := range map[uint64]uint64{0: percentMax, 12 << 20: percentMax, 24 << 20: 200, 48 << 20: 100, 1 << 30: 100} {

@@ -26,7 +26,7 @@ func (p *PublicPools) Heads(ctx context.Context) (heads []publish.Head, err erro
 	for _, h := range found {
 		heads = append(heads, publish.Head(h))
 	}
-	if err == nil { // destroyed secrets are not kept here either
+	if err == nil { // secrets that were destroyed in the database are dropped here too
 		maps.DeleteFunc(p.Known, func(id string, _ *stock.Publishing) bool {
 			return !slices.ContainsFunc(found, func(h stock.PublicHead) bool { return h.PoolID == id })
 		})

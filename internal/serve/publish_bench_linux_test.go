@@ -19,10 +19,10 @@ import (
 )
 
 // BenchmarkPublish publishes the log of a pool that has got 10,000 awards since the
-// previous pass. Its figures are processor times per entry: ns-self of this process,
-// ns-kernel of the kernel's work for it on files, and ns-server of the session that
-// reads the rows, on PostgreSQL. They hold on a busy machine, where the time that
-// passes says nothing.
+// previous pass. Its figures are processor times per entry: ns-self is that of this
+// process, and ns-kernel that of the kernel's work on its files. On PostgreSQL, ns-server
+// is that of the session that reads the rows. Unlike elapsed times, they are meaningful
+// on a busy machine too.
 //
 //	go test -run '^$' -bench Publish -benchtime 20x -count 6 ./internal/serve | tee new.txt
 //	benchstat old.txt new.txt
@@ -98,8 +98,8 @@ func processor(b *testing.B) (u syscall.Rusage) {
 	return u
 }
 
-// session returns the processor time of the session of PostgreSQL that reads, 0 on
-// others.
+// session returns the processor time of the PostgreSQL session that reads, 0 on other
+// databases.
 func session(b *testing.B, store *stock.Store) time.Duration {
 	if store.Dialect() != "postgres" {
 		return 0

@@ -14,18 +14,19 @@ import (
 // unsigned finds how long entries of the logs of committed pools have had no signed
 // checkpoint.
 type unsigned struct {
-	// pools are those with such entries.
+	// pools are the pools that have such entries, by id.
 	pools map[string]awaited
 }
 
-// awaited are the entries of a pool that a checkpoint must cover.
+// awaited describes the entries of a pool that have no checkpoint yet: those up to a
+// version, and since when they have waited.
 type awaited struct {
 	version int64
 	since   time.Time
 }
 
-// lag returns for how long the oldest unsigned entry has had no checkpoint, by the
-// heads that were read at the moment now. It is 0 if no publisher follows any of the
+// lag returns how long the oldest unsigned entry has waited for a checkpoint. heads are
+// the heads that were read at the time now. It is 0 if no publisher follows any of the
 // pools.
 func (u *unsigned) lag(heads []stock.SignedHead, now time.Time) (oldest time.Duration) {
 	before, isFollowed := u.pools, false
@@ -39,7 +40,7 @@ func (u *unsigned) lag(heads []stock.SignedHead, now time.Time) (oldest time.Dur
 		w, known := before[h.PoolID]
 		switch {
 		case !known:
-			w = awaited{h.Version, h.At} // the last entry is the youngest one
+			w = awaited{h.Version, h.At} // the time of the last entry, since those of earlier ones are not known
 		case h.Signed >= w.version:
 			w = awaited{h.Version, now}
 		}

@@ -11,8 +11,8 @@ import (
 // watchedPoolsMax pools, and of all other pools together. It implements
 // prometheus.Collector.
 type queueMetrics struct {
-	// waiting returns the number of draws without an answer by pool, and that of pools
-	// that may not exist.
+	// waiting returns the number of draws without an answer by pool. unread counts those of
+	// pools that may not exist.
 	waiting func() (byPool map[string]int, unread int)
 	desc    *prometheus.Desc
 }
@@ -24,8 +24,8 @@ func newQueueMetrics(waiting func() (byPool map[string]int, unread int)) queueMe
 // Describe implements prometheus.Collector.
 func (m queueMetrics) Describe(to chan<- *prometheus.Desc) { to <- m.desc }
 
-// Collect implements prometheus.Collector. Series exist only while draws wait, and for
-// all other pools together always.
+// Collect implements prometheus.Collector. A pool has a series only while its draws wait.
+// The series of all other pools together always exists.
 func (m queueMetrics) Collect(to chan<- prometheus.Metric) {
 	waiting, rest := m.waiting()
 	pools := make([]string, 0, len(waiting))

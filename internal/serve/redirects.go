@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/http"
 )
 
-// redirectCounter counts the redirects of the draws that it passes on. A draw that the
-// log had to settle is not counted: its answer contains no redirect.
+// redirectCounter counts the redirects of the draws that it passes on. A draw whose
+// answer was read from the log is not counted, because that answer contains no redirect.
 type redirectCounter struct {
 	http.Drawer
 	redirects *prometheus.CounterVec

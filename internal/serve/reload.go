@@ -29,8 +29,8 @@ type reloaded struct {
 	seen [sha256.Size]byte
 }
 
-// readAll reads the files and uses their texts, unless it has just done so with the
-// same texts.
+// readAll reads the files and uses their texts, unless they are the same as at the last
+// reading.
 func (r *reloaded) readAll() (changed bool, err error) {
 	texts, err := setting.ReadFiles(r.paths)
 	digest := sha256.Sum256(fmt.Appendf(nil, "%q %v", texts, err))
@@ -44,8 +44,8 @@ func (r *reloaded) readAll() (changed bool, err error) {
 	return true, err
 }
 
-// followed returns the files that the store follows: of its URL, and of the identities
-// that unseal seeds.
+// followed returns the files of the store whose changes the service follows: that of its
+// URL, and that of the identities that unseal seeds.
 func (c *Config) followed(store *stock.Store) (all []*reloaded) {
 	if login := c.Database.Login; login != nil && store.Dialect() != "sqlite" {
 		all = append(all, &reloaded{name: "--database-file", paths: []string{c.Database.URL.File}, use: func(texts [][]byte) error { return login.Use(texts[0]) }})

@@ -45,8 +45,8 @@ func (c *Config) SealKeys() *seal.Keeper { return c.seals.keeper }
 // checkKeysMax bounds the check of changed keys.
 const checkKeysMax = 5 * time.Second
 
-// follow has the keys checked against the database now, every few seconds, and whenever
-// the file has changed.
+// follow makes the store check the keys against the database now, every few seconds, and
+// whenever the file has changed.
 func (s *sealKeys) follow(ctx context.Context, store *stock.Store, log *slog.Logger) error {
 	s.changed = func() {
 		bounded, end := context.WithTimeout(context.WithoutCancel(ctx), checkKeysMax)

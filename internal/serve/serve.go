@@ -114,8 +114,8 @@ func hangups() (asked chan os.Signal, stop func()) {
 }
 
 // follow exports changing values in the metrics while the service runs, and does due
-// work. It returns the readiness and the metrics of hooks; each of stops ends a part of
-// it.
+// work. It returns the readiness and the metrics of hooks; each function of stops ends a
+// part of this work.
 func (c *Config) follow(store *stock.Store, lock locker.Lock, registry *prometheus.Registry, log *slog.Logger) (ready *readiness, sent *hookMetrics, stops []func()) {
 	ready, sent = newReadiness(store, lock, c.lock.url, log), newHookMetrics(registry)
 	ready.show(registry)
@@ -260,8 +260,8 @@ func announce(ctx context.Context, c *Config, w io.Writer, store *stock.Store, a
 	return demo(ctx, c, w, store, addr)
 }
 
-// lastContext ends a delay and endMax after ctx has ended, or when it is
-// cancelled.
+// lastContext returns a context that ends delay and endMax after ctx has ended, or when
+// it is cancelled.
 func lastContext(ctx context.Context, delay time.Duration) (context.Context, context.CancelFunc) {
 	last, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(delay+endMax, end) })

@@ -29,8 +29,8 @@ func (m stepMetrics) Stepped(what draw.StepKind, n int) {
 	m.steps.WithLabelValues(string(what)).Add(float64(n))
 }
 
-// watchClaims exports the awards that are claimed and not fulfilled, and reads them
-// about every watchEvery until stop is called. If a read fails, the last numbers stay.
+// watchClaims exports the number of awards that are claimed and not fulfilled, and reads
+// it about every watchEvery until stop is called. If a read fails, the last numbers stay.
 func watchClaims(to prometheus.Registerer, store *stock.Store) (stop func()) {
 	var last atomic.Pointer[draw.ClaimedOpen]
 	last.Store(&draw.ClaimedOpen{})

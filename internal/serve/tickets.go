@@ -6,7 +6,7 @@ import (
 	"drawsvc/internal/ticket"
 )
 
-// tickets holds the keys of tickets, which follow their file.
+// tickets holds the keys of tickets, which are read again when their file changes.
 type tickets struct {
 	file   *reloaded // nil without --ticket-keys
 	keeper *ticket.Keeper

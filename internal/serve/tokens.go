@@ -17,7 +17,8 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// tokens are those of a service's flags and files, which follow their files.
+// tokens are the tokens of a service's flags and files. They are read again when their
+// files change.
 type tokens struct {
 	files  []*reloaded
 	keeper *access.Keeper
@@ -86,13 +87,13 @@ func (c *Config) parseOwn(own ownToken, flag, text string) (all []access.Token, 
 	return all, nil
 }
 
-// follow has a file's text used now, and whenever it has changed.
+// follow makes the service use a file's text now, and again whenever it has changed.
 func (t *tokens) follow(name, path string, use func(text []byte) error) {
 	t.files = append(t.files, &reloaded{name: name, paths: []string{path}, warn: t.warnOfUnread, use: func(texts [][]byte) error { return use(texts[0]) }})
 }
 
-// replace replaces the tokens of a flag; the valid tokens are these and those of the
-// other flags. If tokens contradict each other, nothing changes.
+// replace replaces the tokens of a flag. The valid tokens are then these and the tokens
+// of the other flags. If tokens contradict each other, nothing changes.
 func (t *tokens) replace(flag string, found []access.Token, unread []string) error {
 	next := maps.Clone(t.from)
 	next[flag] = found

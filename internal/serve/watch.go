@@ -196,7 +196,7 @@ func (m *poolMetrics) read(ctx context.Context, db poolReader) {
 	m.last.Store(&next)
 }
 
-// warnUnreadable is warn for data that this instance cannot read.
+// warnUnreadable does the same as warn for data that this instance cannot read.
 func (m *poolMetrics) warnUnreadable(before map[unreadablePart]bool, parts []stock.UnreadablePart) map[unreadablePart]bool {
 	now := make(map[unreadablePart]bool, len(parts))
 	for _, p := range parts {

@@ -92,8 +92,8 @@ func TestUnreadableRulesAreSaid(t *testing.T) {
 	reads(2)
 }
 
-// TestLateItemsAreMeasured: an item counts if it is due and not done, except a moment,
-// which waits for a draw.
+// TestLateItemsAreMeasured: an item counts as late if it is due and not done, except a
+// moment, which waits for a draw.
 func TestLateItemsAreMeasured(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
