@@ -59,7 +59,7 @@ func showDocument(r *draw.Rules) jsontext.Value {
 	return jsontext.Value(r.Document())
 }
 
-// Read returns the item that is shown.
+// Read converts the shown item back to the domain.
 func (b *Item) Read() (i draw.Item, err error) {
 	i = draw.Item{Number: b.Item, Actor: b.Actor}
 	if i.At, err = readTime(b.At); err != nil {
@@ -97,13 +97,14 @@ func ShowPlannedItem(i *draw.Item) PlannedItem { return PlannedItem{ShowItem(i),
 // hidden until they are done.
 type Hidden struct {
 	Prize string `json:"prize"`
-	// Count is the number of units that they release.
+	// Count is the number of units that the items release.
 	Count int64 `json:"count"`
 	// From and To are the span over which the items were spread, null for an import.
 	From   *string `json:"from"`
 	To     *string `json:"to"`
 	SHA256 string  `json:"sha256"`
-	// Version is that of the change which planned them; Moment says that they are moments.
+	// Version is the version of the change that planned the items. Moment means that they
+	// are moments.
 	Version int64 `json:"version"`
 	Moment  bool  `json:"moment"`
 }
@@ -123,7 +124,7 @@ func ShowLine(i *draw.Item) AgendaLine {
 	return AgendaLine{Item: new(ShowItem(i))}
 }
 
-// Read returns the visible form.
+// Read converts the visible form back to the domain.
 func (h *Hidden) Read() (draw.Hidden, error) {
 	read := draw.Hidden{PrizeID: h.Prize, Count: h.Count, SHA256: h.SHA256, Version: h.Version, IsMoments: h.Moment}
 	if h.From == nil || h.To == nil {
@@ -203,7 +204,7 @@ type Planned struct {
 	SHA256   string `json:"sha256"`
 	Salt     string `json:"salt"`
 	Replayed bool   `json:"replayed"`
-	// Encoding is that of the file, omitted for items of no file.
+	// Encoding is the file's encoding, omitted if the items did not come from a file.
 	Encoding draw.Encoding `json:"encoding,omitzero"`
 }
 
@@ -226,7 +227,7 @@ type NewSpread struct {
 	Reason *string `json:"reason,omitzero"`
 }
 
-// SpreadReason is the reason of the moves when the caller names none.
+// SpreadReason is the reason of the moves if the caller gives none.
 const SpreadReason = "agenda"
 
 // Read returns the schedule that the body describes. Error: CodeInvalidRequest.

@@ -46,11 +46,12 @@ func showPrizeAudit(p *draw.PrizeAudit) PrizeAudit {
 	return PrizeAudit{p.PrizeID, unlessEndless(p.Stocked, p.IsEndless), p.Issued, p.Awards, unlessEndless(p.Remaining, p.IsEndless), p.OverIssued}
 }
 
-// Found counts the violations: those of the answer, and those that it only counts.
+// Found returns the number of violations: those in the answer, and those that it only
+// mentions as a number.
 func (a *Audit) Found() (found int64) {
 	for i := range a.Violations {
 		more := int64(1)
-		_, _ = fmt.Sscanf(a.Violations[i].Detail, "and %d more", &more) // any other detail is a violation
+		_, _ = fmt.Sscanf(a.Violations[i].Detail, "and %d more", &more) // any other detail counts as one violation
 		found += more
 	}
 	return found

@@ -11,12 +11,11 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Limits of a command's reads from a service, which may be hostile. The client bounds
-// the length of a response.
+// Limits for what a command reads from a service, which may be hostile. The client also
+// bounds the length of a response.
 const (
-	// itemsMax is the maximum number of items in the lists of a response: at 64 MiB,
-	// each item has 134 bytes. Items of two bytes would take a hundred times as much
-	// memory.
+	// itemsMax is the maximum number of items in the lists of a response: 64 MiB allow 134
+	// bytes for each. In memory, items of two bytes would take a hundred times their length.
 	itemsMax = 500_000
 	// membersMax is the maximum number of members of an object that do not count as
 	// items.
@@ -57,7 +56,7 @@ func countItems(text []byte) (n int) {
 	return n
 }
 
-// seeList is see for one response of a list whose items the caller keeps.
+// seeList is like see, for one response of a list whose items the caller keeps.
 func seeList[Out any](ctx context.Context, c *Client, path string) (Out, error) {
 	call := newCall(http.MethodGet, path)
 	call.IsList = true
@@ -73,7 +72,7 @@ func checkNext[K cmp.Ordered](after, next K) error {
 	return nil
 }
 
-// checkPage is checkNext for a page that may be the last, or could not be read.
+// checkPage is like checkNext, for a page that may be the last, or could not be read.
 func checkPage[K cmp.Ordered](err error, after K, next *K) error {
 	if err != nil || next == nil {
 		return err

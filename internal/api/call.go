@@ -26,7 +26,7 @@ type Call struct {
 	// IsList means that the caller keeps the response together with those of earlier
 	// calls.
 	IsList bool
-	// IsNamed means that a key names the call: it may be sent again.
+	// IsNamed means that a key identifies the call, so that it may be sent again.
 	IsNamed bool
 }
 
@@ -83,7 +83,8 @@ func (r *Remote) CheckScheme(ctx context.Context) error {
 	return nil
 }
 
-// foreign converts the error of a call to an error of the service, nil for none.
+// foreign converts an error of package client to a *draw.Error with the code of the
+// service, nil for nil.
 func foreign(err error) error {
 	if err == nil {
 		return nil

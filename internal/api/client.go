@@ -15,14 +15,14 @@ import (
 const (
 	// PageMax is the maximum number of entries of one page.
 	PageMax = 1000
-	// PageUsual is the number of entries of a page where the caller names none.
+	// PageUsual is the number of entries of a page if the caller gives none.
 	PageUsual = 100
 	// DaysMax is the maximum number of days of a page of statements.
 	DaysMax = 1000
 	// FileMax is the maximum length of a file that a service imports, in bytes. The
 	// command imports longer ones on the database.
 	FileMax = 8 << 20
-	// CodeBodyTooLarge says that a body is longer than a service reads.
+	// CodeBodyTooLarge means that a body is longer than a service reads.
 	CodeBodyTooLarge draw.Code = "body-too-large"
 )
 
@@ -32,12 +32,12 @@ const (
 	typePlain = "text/plain"
 )
 
-// Client makes the admin calls. Besides the codes of the service each method may return
-// CodeStoreUnavailable, where the service cannot be reached, and CodeOutcomeUnknown,
-// where the answer to a change was lost.
+// Client makes the admin calls. Besides the codes of the service, each method may return
+// two others. CodeStoreUnavailable means that the service cannot be reached,
+// CodeOutcomeUnknown that the answer to a change was lost.
 type Client struct{ caller Caller }
 
-// NewClient returns a client that makes its calls by a caller.
+// NewClient returns a client that makes its calls through c.
 func NewClient(c Caller) *Client { return &Client{c} }
 
 // fetch makes a call and reads its answer.
@@ -52,7 +52,7 @@ func fetch[Out any](ctx context.Context, c *Client, call Call) (out Out, err err
 	return out, nil
 }
 
-// send is fetch for a call with a body.
+// send is like fetch, for a call with a body.
 func send[Out any](ctx context.Context, c *Client, call Call, body any) (out Out, err error) {
 	if call.Body, err = json.Marshal(body); err != nil {
 		return out, err
@@ -84,7 +84,8 @@ func poolPath(poolID string, rest ...string) string {
 	return pathOf(append([]string{"admin", "pools", poolID}, rest...)...)
 }
 
-// matching is the If-Match of revisions; "" for nil, which is every one.
+// matching returns the If-Match header for revisions, or "", which allows every revision,
+// for nil.
 func matching(revisions []int64) string {
 	tags := make([]string, len(revisions))
 	for i, n := range revisions {
@@ -93,7 +94,7 @@ func matching(revisions []int64) string {
 	return strings.Join(tags, ", ")
 }
 
-// pageOf is the query of the page of entries after one.
+// pageOf returns the query for the page of entries after the number after.
 func pageOf(after int64) url.Values {
 	return url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(PageMax)}}
 }

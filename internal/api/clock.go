@@ -11,7 +11,7 @@ type ClockChange struct {
 	Accept bool `json:"accept"`
 }
 
-// Clock is by how much the database's clock had leapt.
+// Clock states by how much the database's clock had leapt.
 type Clock struct {
 	LeaptSeconds float64 `json:"leapt_seconds"`
 }

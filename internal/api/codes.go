@@ -48,7 +48,7 @@ type CodeCounts struct {
 	Stocked int64  `json:"stocked"`
 	Issued  int64  `json:"issued"`
 	Reserve int64  `json:"reserve"`
-	// Keys are the rows by the id of their seal key.
+	// Keys has the number of rows that each seal key seals, by the id of the key.
 	Keys map[string]int64 `json:"keys"`
 }
 

@@ -12,9 +12,10 @@ import (
 type PoolCopy struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Days copies the agenda, so many calendar days later; null copies none.
+	// Days copies the agenda with all times that many calendar days later; null does not
+	// copy it.
 	Days *int `json:"days,omitzero"`
-	// Zone is the IANA name of the zone of the time of day.
+	// Zone is the IANA name of the time zone in which the time of day stays the same.
 	Zone *string `json:"zone,omitzero"`
 }
 
@@ -42,7 +43,7 @@ type CopiedPool struct {
 // CopiedList is one list of items that a copy planned, with its seal. The salt is
 // stored nowhere.
 type CopiedList struct {
-	// Item is the number of the first item, Version that of the change.
+	// Item is the number of the first item, Version the version of the change.
 	Item    int64  `json:"item"`
 	Count   int    `json:"count"`
 	Version int64  `json:"version"`

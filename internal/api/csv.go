@@ -15,11 +15,11 @@ const (
 	FormulasEscaped = "escaped"
 )
 
-// Rows writes entries as CSV: a header, and a row for each. Fields are written
+// Rows writes entries as CSV: a header, and a row for each entry. Fields are written
 // unchanged, quoted only as CSV requires.
 type Rows[E any] struct {
 	out *csv.Writer
-	// row makes a row of an entry; text is for fields that callers chose.
+	// row returns the row of an entry. It passes fields that callers chose through text.
 	row  func(e *E, text func(string) string) []string
 	text func(string) string
 }
@@ -97,8 +97,8 @@ func NewMoveRows(w io.Writer, escaped bool) *Rows[Move] {
 	})
 }
 
-// NewPrizeRows writes prizes in the form of a file to import: stock is what remains, empty
-// for an endless blank.
+// NewPrizeRows writes prizes in the form of a file to import. The stock is the number of
+// remaining units, empty for an endless blank.
 func NewPrizeRows(w io.Writer, escaped bool) *Rows[Prize] {
 	return newRows(w, "prize,name,value,stock,kind", escaped, func(p *Prize, text func(string) string) []string {
 		remaining := ""

@@ -18,7 +18,7 @@ import (
 
 // End is how a caller continues after a page.
 type End struct {
-	// Cursor is the after of the next page, even if that page is still empty.
+	// Cursor is the parameter after of the next page, even if that page is still empty.
 	Cursor int64 `json:"cursor"`
 	// Next is the after of the next page, null when this is the last.
 	Next *int64 `json:"next"`
@@ -44,12 +44,12 @@ type Award struct {
 	Unit    int64  `json:"unit"`
 	// Kind is prize, or blank for a losing ticket.
 	Kind draw.Kind `json:"kind"`
-	// Redirect is left out if the rules gave the drawn unit.
+	// Redirect is left out if the award is the unit that was drawn.
 	Redirect *Redirect `json:"redirect,omitempty"`
 }
 
-// Redirect describes the unit that the award replaces under the rules; Drawn is null
-// for nothing.
+// Redirect describes the drawn unit that the rules replaced by the award. Drawn is null
+// if no unit was drawn.
 type Redirect struct {
 	Drawn *string  `json:"drawn"`
 	Why   draw.Why `json:"why"`
@@ -72,7 +72,7 @@ func ShowAward(a *draw.Award) Award {
 // Feed is a page of the feed of awards over all pools.
 type Feed struct {
 	Awards []FeedAward `json:"awards"`
-	// End reports whether nothing follows today. Next continues after the page.
+	// End means that the feed has no later awards yet. Next continues after the page.
 	End  bool   `json:"end"`
 	Next string `json:"next"`
 }
@@ -100,7 +100,7 @@ type Move struct {
 	Version int64  `json:"version"`
 	At      string `json:"at"`
 	Prize   string `json:"prize"`
-	Delta   *int64 `json:"delta"` // null: an endless blank was made
+	Delta   *int64 `json:"delta"` // null: an endless blank was created
 	Reason  string `json:"reason"`
 	Actor   string `json:"actor"`
 	Stocked *int64 `json:"stocked"`
@@ -163,7 +163,7 @@ func (c *Client) Moves(ctx context.Context, poolID string, after int64) (Moves, 
 	return page, checkPage(err, after, page.Next)
 }
 
-// Statements returns a page of the statements of the days after one. Errors:
+// Statements returns a page of the statements of the days after a day. Errors:
 // CodeInvalidRequest, CodePoolNotFound.
 func (c *Client) Statements(ctx context.Context, poolID, after string) (Statements, error) {
 	query := url.Values{"limit": {strconv.Itoa(PageUsual)}}
@@ -174,8 +174,9 @@ func (c *Client) Statements(ctx context.Context, poolID, after string) (Statemen
 	return page, checkPage(err, after, page.Next)
 }
 
-// WriteLog writes the history of a pool after a version, one line of JSON per entry, up
-// to its end when the method begins. Errors: CodePoolNotFound, and those of w.
+// WriteLog writes the history of a pool after a version, one line of JSON per entry. It
+// ends at the entry that is the last one when the method begins. Errors:
+// CodePoolNotFound, and those of w.
 func (c *Client) WriteLog(ctx context.Context, poolID string, after int64, w io.Writer) error {
 	p, err := c.Pool(ctx, poolID)
 	if err != nil {

@@ -29,13 +29,13 @@ type Hook struct {
 	// Why is "" unless the state is off or forked.
 	Why string  `json:"why"`
 	Lag HookLag `json:"lag"`
-	// Last is the last answer, null for none.
+	// Last is the last answer, null before the first one.
 	Last *HookAnswer `json:"last"`
 	// NextAt is when the next attempt of a failed message is due.
 	NextAt *string `json:"next_at"`
-	// OldSecretUntil is how long messages also bear the signature of the secret before.
+	// OldSecretUntil is until when messages also have a signature by the previous secret.
 	OldSecretUntil *string `json:"old_secret_until"`
-	// Secret is shown once, to whoever created or rotated it.
+	// Secret is shown only in the answer to the call that created or rotated it.
 	Secret string `json:"secret,omitzero"`
 }
 
@@ -46,7 +46,7 @@ type HookLag struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// HookAnswer is how an attempt ended; Status is 0 without an answer.
+// HookAnswer is the result of an attempt; Status is 0 without an answer.
 type HookAnswer struct {
 	At     string `json:"at"`
 	Status int    `json:"status"`
@@ -54,7 +54,7 @@ type HookAnswer struct {
 	MS     int64  `json:"ms"`
 }
 
-// HookTest is how a test ended.
+// HookTest is the result of a test.
 type HookTest struct {
 	Status int    `json:"status"`
 	Error  string `json:"error"`
@@ -138,7 +138,8 @@ func readFilter(types, pools, prizes jsontext.Value) (f filter, err error) {
 	return f, err
 }
 
-// readIDs reads a list of texts, nil for an absent one; null is a nil list.
+// readIDs reads a list of texts. It returns nil for an absent list, and a pointer to a
+// nil list for null.
 func readIDs[T ~string](name string, value jsontext.Value) (*[]T, error) {
 	if len(value) == 0 {
 		return nil, nil
@@ -239,12 +240,13 @@ func (c *Client) RotateHook(ctx context.Context, id string) (Hook, error) {
 	return fetch[Hook](ctx, c, newCall(http.MethodPost, hookPath(id, "rotate")))
 }
 
-// RetryHook makes everything that waits due now. Error: CodeHookNotFound.
+// RetryHook makes all messages of a hook that wait for their next attempt due now. Error:
+// CodeHookNotFound.
 func (c *Client) RetryHook(ctx context.Context, id string) (Hook, error) {
 	return fetch[Hook](ctx, c, newCall(http.MethodPost, hookPath(id, "retry")))
 }
 
-// SkipHook passes over the message of a pool that waits for its next attempt. Errors:
+// SkipHook skips the message of a pool that waits for its next attempt. Errors:
 // CodeHookNotFound, CodePoolNotFound.
 func (c *Client) SkipHook(ctx context.Context, id string, skip *HookSkip) (Hook, error) {
 	return send[Hook](ctx, c, newCall(http.MethodPost, hookPath(id, "skip")), skip)

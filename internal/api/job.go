@@ -60,7 +60,7 @@ func (b *JobChange) Read() (job.Change, error) {
 	return c, c.Check()
 }
 
-// Pin makes only one host run the job, every host for "".
+// Pin allows only one host to run the job, or for "" every host.
 func (b *JobChange) Pin(host string) {
 	if b.Host = RawText(&host); host == "" {
 		b.Host = rawNull()

@@ -87,8 +87,8 @@ func bodyOf(c *Call) io.Reader {
 // error.
 type failureKey struct{}
 
-// KeepFailure keeps the error of a handler for its caller in this process: the cause
-// must not be sent over the network.
+// KeepFailure keeps the error of a handler for a caller in this process, who may see its
+// cause. Over the network the cause must not be sent.
 func KeepFailure(r *http.Request, err error) {
 	if place, ok := r.Context().Value(failureKey{}).(*error); ok {
 		*place = err

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLocalReturnsTheHandlersError: a caller in the same process gets the very error of
-// the handler, even after the answer has begun. A handler that keeps no error gives the
-// error of its status.
+// TestLocalReturnsTheHandlersError: a caller in the same process gets the handler's own
+// error, even after the answer has begun. If the handler keeps no error, the caller gets
+// an error with the status.
 func TestLocalReturnsTheHandlersError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is full")
@@ -49,8 +49,8 @@ func TestLocalReturnsTheHandlersError(t *testing.T) {
 	})
 }
 
-// TestLocalSendsWhatACallHas: method, path, headers and body; a file is read as the
-// handler reads it, and an answer goes where it is wanted.
+// TestLocalSendsWhatACallHas: the handler gets method, path, headers and body. A file is
+// read while the handler reads it, and the answer is written to Into.
 func TestLocalSendsWhatACallHas(t *testing.T) {
 	t.Parallel()
 	var got *http.Request

@@ -26,7 +26,8 @@ func ShowBudget(b *draw.BudgetStanding) *Budget {
 type Nothing struct {
 	// Why is stock, dates, budget or odds.
 	Why draw.Withheld `json:"why"`
-	// Since is when the budget was used up, Until when it begins again, else null.
+	// Since is when the budget was used up, and Until when it begins again. Both are null
+	// for other reasons.
 	Since  *string `json:"since"`
 	Until  *string `json:"until"`
 	Detail string  `json:"detail"`

@@ -26,7 +26,7 @@ type Pool struct {
 	ID    string     `json:"id"`
 	Name  string     `json:"name"`
 	State draw.State `json:"state"`
-	// Mode is null when the pool uses the service's own.
+	// Mode is null if the pool uses the service's mode.
 	Mode     *string `json:"mode"`
 	Version  int64   `json:"version"`
 	Revision int64   `json:"revision"`
@@ -35,13 +35,13 @@ type Pool struct {
 	// Committed is the version of the pool's commitment, 0 for none.
 	Committed int64 `json:"committed"`
 	Archived  bool  `json:"archived"`
-	// Opening is the round that a pool with a beacon is announced to open with,
-	// left out for none.
+	// Opening is the announced round of the beacon with which the pool will open, left out
+	// if none is announced.
 	Opening *Opening `json:"opening,omitzero"`
-	// Currency is that of the values, left out for none.
+	// Currency is the currency of the values, left out for none.
 	Currency string `json:"currency,omitzero"`
-	// Text is for players, left out for none. Fair is true for a pool with a public page
-	// of fairness.
+	// Text is a text for players, left out for none. Fair is true for a pool with a public
+	// page of fairness.
 	Text string `json:"text,omitzero"`
 	Fair bool   `json:"fair,omitzero"`
 	// Budget and Nothing are set only when a single pool is read: the current state of
@@ -138,11 +138,11 @@ type PoolChange struct {
 	Currency jsontext.Value `json:"currency,omitzero"`
 	Text     jsontext.Value `json:"text,omitzero"`
 	Fair     *bool          `json:"fair,omitzero"`
-	// RetryAfter, Notice and Reason are those of a pause.
+	// RetryAfter, Notice and Reason describe a pause.
 	RetryAfter *string `json:"retry_after,omitzero"`
 	Notice     *string `json:"notice,omitzero"`
 	Reason     *string `json:"reason,omitzero"`
-	// Round and Signature are those of the beacon, for state open.
+	// Round and Signature come from the beacon, for state open.
 	Round     *int64  `json:"round,omitzero"`
 	Signature *string `json:"signature,omitzero"`
 }
@@ -265,7 +265,7 @@ func (c *Client) EachPool(ctx context.Context, wanted draw.PoolFilter, do func(*
 	}
 }
 
-// PoolIDs returns the ids of all pools in order, archived ones among them.
+// PoolIDs returns the ids of all pools in order, including archived ones.
 func (c *Client) PoolIDs(ctx context.Context) (ids []string, err error) {
 	err = c.EachPool(ctx, draw.PoolFilter{Archived: draw.ArchivedToo}, func(p *Pool) error {
 		ids = append(ids, p.ID)
@@ -274,8 +274,9 @@ func (c *Client) PoolIDs(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// ChangePool changes a pool at one of some revisions, nil for every one. Errors:
-// CodeInvalidRequest, CodePoolNotFound, CodeChangedMeanwhile, CodePoolClosed.
+// ChangePool changes a pool if its revision is one of revisions; nil allows every
+// revision. Errors: CodeInvalidRequest, CodePoolNotFound, CodeChangedMeanwhile,
+// CodePoolClosed.
 func (c *Client) ChangePool(ctx context.Context, poolID string, revisions []int64, change *PoolChange) (Pool, error) {
 	call := newCall(http.MethodPatch, poolPath(poolID))
 	call.IfMatch = matching(revisions)

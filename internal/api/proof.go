@@ -44,15 +44,15 @@ type Kept struct {
 }
 
 const (
-	// ZonesFile is the one of [ProofFiles] that names the release of the time zones
+	// ZonesFile is the file, among [ProofFiles], that names the release of the time zones
 	// that the service used.
 	ZonesFile = "zones"
-	// ZonesComment begins the comment of an archive, which contains the content of
-	// ZonesFile: commands of 0.1.0 refuse an archive with a further file.
+	// ZonesComment begins the comment of an archive. The comment contains the content of
+	// ZonesFile, because commands of release 0.1.0 refuse an archive with a further file.
 	ZonesComment = "time zones: "
 )
 
-// ProofFiles returns the names of the files by which outsiders verify a pool, the log
+// ProofFiles returns the names of the files with which outsiders verify a pool, the log
 // first.
 func ProofFiles() []string { return append(archiveNames(), ZonesFile) }
 
@@ -61,8 +61,8 @@ func archiveNames() []string {
 	return []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint", "reveal"}
 }
 
-// CommitPool commits a paused pool to its numbers, sealed to the recipients of the
-// service, and returns the signed note. Errors: CodeInvalidRequest, CodePoolNotFound,
+// CommitPool commits a paused pool to its numbers, and returns the signed note. The
+// service seals the seed to its recipients. Errors: CodeInvalidRequest, CodePoolNotFound,
 // CodePoolOpen, CodePoolCommitted.
 func (c *Client) CommitPool(ctx context.Context, poolID string, w *NewCommitment) ([]byte, error) {
 	body, err := json.Marshal(w)
@@ -74,8 +74,9 @@ func (c *Client) CommitPool(ctx context.Context, poolID string, w *NewCommitment
 	return c.caller.Do(ctx, call)
 }
 
-// Reveal reveals the seed of a closed pool and returns its line. Errors:
-// CodePoolNotFound, CodeNotFound, CodePoolOpen, CodeSeedUnavailable, CodeLogForked.
+// Reveal reveals the seed of a closed pool, and returns the line that contains it.
+// Errors: CodePoolNotFound, CodeNotFound, CodePoolOpen, CodeSeedUnavailable,
+// CodeLogForked.
 func (c *Client) Reveal(ctx context.Context, poolID string) ([]byte, error) {
 	call := newCall(http.MethodPost, poolPath(poolID, "reveal"))
 	call.AttemptMax = wholeLogMax
@@ -89,7 +90,7 @@ func (c *Client) CheckSeeds(ctx context.Context, poolID string) error {
 	if err != nil || p.State == draw.StateClosed {
 		return err
 	}
-	if _, err = c.Reveal(ctx, poolID); draw.CodeOf(err) == draw.CodePoolOpen { // only the open pool prevents it
+	if _, err = c.Reveal(ctx, poolID); draw.CodeOf(err) == draw.CodePoolOpen { // the only obstacle is that the pool is open
 		return nil
 	}
 	return err
@@ -119,8 +120,9 @@ const (
 	// archiveMax is the maximum length of an archive, in bytes: three hundred million
 	// awards.
 	archiveMax = 16 << 30
-	// packedMax is the maximum ratio of the files' length to the archive's. The files
-	// of a pool are four times as long, and more if draws have many units.
+	// packedMax is the maximum ratio of the files' length to the archive's. Usually the
+	// files of a pool are four times as long as its archive, or longer if draws have many
+	// units.
 	packedMax = 200
 	// smallMax is the maximum length of the small files, in bytes.
 	smallMax = 1 << 20

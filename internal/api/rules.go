@@ -16,21 +16,21 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// Rules are those of a version of a pool.
+// Rules are the rules of a pool at a version.
 type Rules struct {
 	Pool    string `json:"pool"`
 	Version int64  `json:"version"`
-	// SHA256 and Rules are null where the version removed the rules.
+	// SHA256 and Rules are null if the version removed the rules.
 	SHA256 *string        `json:"sha256"`
 	Actor  string         `json:"actor"`
 	At     string         `json:"at"`
 	Rules  jsontext.Value `json:"rules"`
-	// Words are the rules in sentences, also where the version removed them.
+	// Words are the rules in sentences, even if the version removed them.
 	Words []string `json:"words"`
 }
 
-// ShowRules returns a ruling in the form of the wire, in words by the names of the pool's
-// prizes.
+// ShowRules returns a ruling in the form of responses. Its words use the names of the
+// pool's prizes.
 func ShowRules(r *draw.Ruling, of *draw.Pool) Rules {
 	shown := Rules{Pool: r.PoolID, Version: r.Version, Actor: r.Actor, At: ShowTime(r.At), Words: tellRules(r.Rules, of)}
 	if r.Rules != nil {
@@ -43,7 +43,7 @@ func tellRules(r *draw.Rules, of *draw.Pool) []string {
 	return rules.Words(r, rules.Telling{Name: rules.NamesOf(of.Prizes), Currency: of.Currency})
 }
 
-// CheckedRules are rules that fit a pool, and are not in force.
+// CheckedRules are rules that fit a pool, but are not in force.
 type CheckedRules struct {
 	Pool   string         `json:"pool"`
 	SHA256 string         `json:"sha256"`
@@ -56,7 +56,7 @@ func ShowChecked(r *draw.Rules, of *draw.Pool) CheckedRules {
 	return CheckedRules{Pool: of.ID, SHA256: r.SHA256(), Rules: jsontext.Value(r.Document()), Words: tellRules(r, of)}
 }
 
-// Read returns the rules, nil where the version removed them. Those of a later release
+// Read returns the rules, nil if the version removed them. Rules of a later release
 // refuse every draw: see [rules.Read].
 func (b *Rules) Read() *draw.Rules {
 	if b.SHA256 == nil {
@@ -92,8 +92,8 @@ type Odds struct {
 	None    string   `json:"none"`
 	// Guarantee is null for rules without one.
 	Guarantee *Guarantee `json:"guarantee"`
-	// Moments says that a draw may also get a prize by a winning moment, which the odds
-	// leave out.
+	// Moments means that a draw may also get a prize by a winning moment, which the odds do
+	// not include.
 	Moments bool `json:"moments,omitzero"`
 }
 
@@ -107,7 +107,7 @@ type Chance struct {
 type Guarantee struct {
 	After int64  `json:"after"`
 	Prize string `json:"prize"`
-	// Rate is null if it has no exact value.
+	// Rate is null if the rate has no exact value.
 	Rate *string `json:"rate"`
 }
 
@@ -172,7 +172,7 @@ type OddsOrRefusal struct {
 // IsRefusal reports whether the draw would be refused.
 func (o *OddsOrRefusal) IsRefusal() bool { return o.Refused.Refused != "" }
 
-// Rules returns the rules of a version, those in force for version 0. Errors:
+// Rules returns the rules of a version, or the rules in force for version 0. Errors:
 // CodePoolNotFound, CodeNotFound.
 func (c *Client) Rules(ctx context.Context, poolID string, version int64) (Rules, error) {
 	path := poolPath(poolID, "rules")

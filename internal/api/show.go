@@ -13,7 +13,7 @@ import (
 // ShowTime returns a time in the form of responses.
 func ShowTime(t time.Time) string { return t.UTC().Format(draw.TimeFormat) }
 
-// ShowTimeOrNull is ShowTime, nil for the zero time.
+// ShowTimeOrNull is like ShowTime, but returns nil for the zero time.
 func ShowTimeOrNull(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -81,7 +81,7 @@ func readText(member string, raw jsontext.Value) (*string, error) {
 	return &value, nil
 }
 
-// readTextOrNull is readText for a member that is emptied by null.
+// readTextOrNull is like readText, for a member that null empties.
 func readTextOrNull(member string, raw jsontext.Value) (*string, error) {
 	if raw.Kind() == 'n' {
 		return new(string), nil
@@ -89,8 +89,8 @@ func readTextOrNull(member string, raw jsontext.Value) (*string, error) {
 	return readText(member, raw)
 }
 
-// RawText returns a string for a member that distinguishes null and absent; nil is
-// absent.
+// RawText returns a string as JSON, for a member whose absence differs from null; nil
+// means absent.
 func RawText(s *string) jsontext.Value {
 	if s == nil {
 		return nil
@@ -99,7 +99,7 @@ func RawText(s *string) jsontext.Value {
 	return quoted
 }
 
-// rawNull returns a null for such a member.
+// rawNull returns null for a member whose absence differs from null.
 func rawNull() jsontext.Value { return jsontext.Value("null") }
 
 func orEmpty(s *string) string {

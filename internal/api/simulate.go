@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/draw/odds"
 )
 
-// zMax is the distance from an expectation, in standard deviations, that chance does
-// not explain.
+// zMax is the distance from an expectation, in standard deviations, beyond which chance
+// does not explain a result.
 const zMax = 5
 
 // Simulated is the result of a simulation, as JSON.
@@ -19,9 +19,9 @@ type Simulated struct {
 	Redirects map[draw.Why]int64  `json:"redirects"`
 	Refusals  map[draw.Code]int64 `json:"refusals"`
 	Spent     string              `json:"spent"`
-	// Unlikely means that chance does not explain a share.
+	// Unlikely means that some share is too far from its expectation for chance.
 	Unlikely bool `json:"unlikely"`
-	// Zone is that of Days, which are in order and without gaps.
+	// Zone is the time zone of Days, which are in order and without gaps.
 	Zone string         `json:"zone"`
 	Days []SimulatedDay `json:"days"`
 	// Failed are the first items of the agenda that could not be carried out.
@@ -42,16 +42,16 @@ type SimulatedDay struct {
 	Value   string `json:"value"`
 }
 
-// SimulatedPrize is the result for one prize; a null member is unknown, or did not
-// happen.
+// SimulatedPrize is the result for one prize. A member is null if its value is unknown,
+// or its event did not happen.
 type SimulatedPrize struct {
 	Prize    string   `json:"prize"`
 	Count    int64    `json:"count"`
 	Share    float64  `json:"share"`
 	Expected *float64 `json:"expected"`
 	Z        *float64 `json:"z"`
-	// SoldOutAfter is how many draws had a unit when the last unit was taken, SoldOutAt
-	// its simulated time, SoldOutDay its day, from 1.
+	// SoldOutAfter is how many draws had got a unit when the last unit was taken. SoldOutAt
+	// is the simulated time of that draw, and SoldOutDay its day, from 1.
 	SoldOutAfter *int64  `json:"sold_out_after"`
 	SoldOutAt    *string `json:"sold_out_at"`
 	SoldOutDay   *int    `json:"sold_out_day"`

@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// WantedStep is a step that is asked for.
+// WantedStep is a requested step.
 type WantedStep struct {
 	Award     int64           `json:"award"`
 	To        draw.StepKind   `json:"to"`
@@ -19,7 +19,7 @@ type WantedStep struct {
 	Return    bool            `json:"return,omitempty"`
 }
 
-// Read returns the step.
+// Read returns the requested step.
 func (w *WantedStep) Read() draw.WantedStep {
 	return draw.WantedStep{Award: w.Award, What: w.To, Reference: w.Reference, Reason: w.Reason, From: w.From, Return: w.Return}
 }
@@ -50,10 +50,10 @@ func ShowStep(s *draw.Step) Step {
 	return shown
 }
 
-// StepDone is the answer to a step that was asked for.
+// StepDone is the answer to a requested step.
 type StepDone struct {
 	Step Step `json:"step"`
-	// Replayed reports whether the award was already where the step leads.
+	// Replayed means that the award was already in the state to which the step leads.
 	Replayed bool `json:"replayed"`
 }
 
@@ -63,7 +63,7 @@ type StepsDone struct {
 	Written   int  `json:"written"`
 	Unchanged int  `json:"unchanged"`
 	DryRun    bool `json:"dry_run"`
-	// Encoding is that of the file.
+	// Encoding is the file's encoding.
 	Encoding draw.Encoding `json:"encoding"`
 }
 
@@ -75,11 +75,11 @@ func ShowStepsDone(d *draw.SteppedFile) StepsDone {
 // Steps is a page of steps.
 type Steps struct {
 	Steps []Step `json:"steps"`
-	// Next is the after of the next page, even if that page is still empty.
+	// Next is the parameter after of the next page, even if that page is still empty.
 	Next int64 `json:"next"`
 }
 
-// Life is an award with its later steps and state.
+// Life is an award with its state.
 type Life struct {
 	Award
 	State draw.AwardState `json:"state"`
@@ -139,7 +139,8 @@ func (c *Client) StepAll(ctx context.Context, poolID string, file io.Reader, dry
 	return fetch[StepsDone](ctx, c, newImport(path, "", file))
 }
 
-// Steps returns the steps of a pool after one, up to the last. Error: CodePoolNotFound.
+// Steps returns the steps of a pool after a number, up to the last. Error:
+// CodePoolNotFound.
 func (c *Client) Steps(ctx context.Context, poolID string, after int64) (all Steps, err error) {
 	for all.Next = after; ; {
 		page, err := seeList[Steps](ctx, c, stepsPath(poolID)+"?"+pageOf(all.Next).Encode())

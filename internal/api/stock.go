@@ -24,7 +24,7 @@ type Prize struct {
 	Remaining *int64 `json:"remaining"`
 	// Given is the value of the units that were issued.
 	Given string `json:"given"`
-	// Codes, Places and Reserve are only those of a prize with codes.
+	// Codes, Places and Reserve are set only for a prize with codes.
 	Codes   bool   `json:"codes,omitzero"`
 	Places  *int64 `json:"places,omitzero"`
 	Reserve *int64 `json:"reserve,omitzero"`
@@ -68,7 +68,7 @@ func KindOf(p *draw.Prize) draw.Kind {
 	return draw.KindBlank
 }
 
-// Read returns the prize that is shown.
+// Read converts the shown prize back to the domain.
 func (p *Prize) Read() (draw.Prize, error) {
 	read := draw.Prize{ID: p.ID, Name: p.Name, Kind: p.Kind, Stocked: draw.EndlessStock, Issued: p.Issued, HasCodes: p.Codes}
 	if p.Places != nil {
@@ -221,21 +221,21 @@ type Imported struct {
 	Added     int    `json:"added"`
 	Restocked int    `json:"restocked"`
 	Units     int64  `json:"units"`
-	// Version is the version of the pool after the import, for a dry run the expected
-	// one.
+	// Version is the version of the pool after the import, or for a dry run the expected
+	// version.
 	Version  int64 `json:"version"`
 	Replayed bool  `json:"replayed"`
-	// Encoding is that of the file: a guess if it is windows-1252.
+	// Encoding is the file's encoding; windows-1252 is a guess.
 	Encoding draw.Encoding `json:"encoding"`
 	// Value is the value of the added units, StockValue the value of all units that
 	// would then remain in the pool. Both are set only for a dry run.
 	Value      *string `json:"value,omitzero"`
 	StockValue *string `json:"stock_value,omitzero"`
-	// Prizes are the first that a dry run would change.
+	// Prizes are the first prizes that the import would change, for a dry run.
 	Prizes []ImportedPrize `json:"prizes,omitempty"`
 }
 
-// ImportedPrize is a prize that a dry run would change.
+// ImportedPrize is a prize that the import of a dry run would change.
 type ImportedPrize struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`

@@ -22,7 +22,7 @@ type UserLimit struct {
 	Limit
 	Used int64 `json:"used"`
 	Left int64 `json:"left"`
-	// ResetsAt is null for never, and where nothing is used.
+	// ResetsAt is null for never, and if nothing is used.
 	ResetsAt *string `json:"resets_at"`
 }
 
