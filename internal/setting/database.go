@@ -18,7 +18,8 @@ import (
 type Database struct {
 	URL    Secret
 	Schema migrations.Set
-	// Login follows the file of the URL, from Open on; nil without one.
+	// Login has the user and password from the file of the URL, after Open; nil without such
+	// a file.
 	Login  *Login
 	lookUp func(name string) (string, bool)
 	Stderr io.Writer
@@ -46,7 +47,7 @@ func (d *Database) Read(c *cobra.Command) (string, error) {
 	return d.URL.ReadURL(flags)
 }
 
-// Check refuses a URL that cannot be a database's, before anything is printed or
+// Check refuses a URL that cannot be the URL of a database, before anything is printed or
 // created.
 func (d *Database) Check(c *cobra.Command) error {
 	url, err := d.Read(c)
@@ -62,7 +63,7 @@ func (d *Database) Open(ctx context.Context, c *cobra.Command, o stock.Options) 
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(url, "sqlite:") { // a file may have to be examined, which takes time
+	if !strings.HasPrefix(url, "sqlite:") { // opening a file may take longer, because it may have to be examined
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, openMax)
 		defer cancel()
@@ -78,7 +79,7 @@ func (d *Database) Open(ctx context.Context, c *cobra.Command, o stock.Options) 
 	return stock.Open(ctx, url, o)
 }
 
-// Opened runs fn on the open database, whatever its schema, and closes the database.
+// Opened opens the database without checking its schema, runs fn on it, and closes it.
 func (d *Database) Opened(c *cobra.Command, o stock.Options, fn func(context.Context, *stock.Store) error) (err error) {
 	store, err := d.Open(c.Context(), c, o)
 	if err != nil {
@@ -88,7 +89,7 @@ func (d *Database) Opened(c *cobra.Command, o stock.Options, fn func(context.Con
 	return fn(c.Context(), store)
 }
 
-// With is Opened for a database whose schema this binary can use.
+// With is like Opened, but requires a schema that this binary can use.
 func (d *Database) With(c *cobra.Command, o stock.Options, fn func(context.Context, *stock.Store) error) error {
 	return d.Opened(c, o, func(ctx context.Context, store *stock.Store) error {
 		if err := Prepare(ctx, store, false, o.ReadOnly); err != nil {
@@ -111,7 +112,7 @@ func Prepare(ctx context.Context, store *stock.Store, migrate, readOnly bool) er
 	return schema.Check()
 }
 
-// closeStore closes the store; its error counts if there is no other.
+// closeStore closes the store. If *err is nil, it becomes the error of closing.
 func closeStore(store *stock.Store, err *error) {
 	if e := store.Close(); *err == nil {
 		*err = e

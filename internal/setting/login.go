@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Login is the user and password of a database, which follow the file of its URL. It is
-// safe for concurrent use.
+// Login is the user and password of a database, which are read again when the file of its
+// URL changes. It is safe for concurrent use.
 type Login struct {
 	path string
 	// url is the URL that was opened.
@@ -16,8 +16,8 @@ type Login struct {
 	last atomic.Pointer[url.Userinfo]
 }
 
-// Use makes the user and password of a text of the file those of new connections. Error:
-// why it cannot be used; only the user and the password can change.
+// Use takes the user and password for new connections from a text of the file. It returns
+// why the text cannot be used, for example because another part of the URL differs.
 func (l *Login) Use(text []byte) error {
 	was, err := parseLogin(l.url)
 	if err != nil {
@@ -45,9 +45,9 @@ func parseLogin(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// next returns the user and password of the next connection from the current file, so
-// that a changed password is used at once. If the file cannot be used, it returns the
-// last ones that could; nil means those of the opened URL.
+// next returns the user and password for the next connection. It reads them from the
+// file, so that a changed password is used at once. If the file cannot be used, it
+// returns the last usable ones; nil means those of the opened URL.
 func (l *Login) next() *url.Userinfo {
 	if text, err := ReadPrivate(l.path); err == nil {
 		_ = l.Use(text) // the watcher of the file reports the error

@@ -41,7 +41,7 @@ func openPrivate(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// ReadFiles is ReadPrivate for several files.
+// ReadFiles is like ReadPrivate, for several files.
 func ReadFiles(paths []string) (texts [][]byte, err error) {
 	for _, path := range paths {
 		text, err := ReadPrivate(path)

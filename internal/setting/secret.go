@@ -26,8 +26,8 @@ func (s *Secret) Flag(flags *pflag.FlagSet, name, value, usage string) {
 }
 
 // Read returns the value from the command line, the environment or a file. White space
-// around the content of a file is removed. The first line of a token's file is the token:
-// more are former ones that a service still takes.
+// around the content of a file is removed. The first line of a token's file is the token.
+// Further lines are former tokens that a service still accepts.
 func (s *Secret) Read(flags *pflag.FlagSet) (string, error) {
 	if s.File == "" {
 		return s.Value, nil
@@ -50,7 +50,7 @@ func (s *Secret) Read(flags *pflag.FlagSet) (string, error) {
 	return value, nil
 }
 
-// ReadURL is Read for a URL that may contain a password.
+// ReadURL is like Read, for a URL that may contain a password.
 func (s *Secret) ReadURL(flags *pflag.FlagSet) (string, error) {
 	value, err := s.Read(flags)
 	if err != nil {
@@ -63,9 +63,9 @@ func (s *Secret) ReadURL(flags *pflag.FlagSet) (string, error) {
 	return value, nil
 }
 
-// holdsRawPassword reports whether the password of a URL contains a character that ends
-// it. Such a URL must not be used: a part of the password would be parsed as the host,
-// and sent to the name servers.
+// holdsRawPassword reports whether the password of a URL contains an unencoded character
+// that ends a password. Such a URL must not be used: a part of the password would be
+// parsed as the host, and sent to the name servers.
 func holdsRawPassword(text string) bool {
 	_, rest, ok := strings.Cut(text, "://")
 	if !ok {

@@ -23,8 +23,7 @@ type Environment struct {
 	Variables      func() []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Schema is the schema that the program knows; the zero value means the embedded
-	// one.
+	// Schema is the schema that the program uses; the zero value means the embedded one.
 	Schema migrations.Set
 	// Version and Commit may be set by the linker, for builds with neither the
 	// repository's history nor a module version. Both take precedence over the build
@@ -51,7 +50,7 @@ func (e UsageError) Unwrap() error { return e.error }
 func Message(err error) string {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		text := e.Detail
-		if e.Err != nil && e.Code != draw.CodeLogForked { // the cause says the same
+		if e.Err != nil && e.Code != draw.CodeLogForked { // the cause repeats the message
 			text += ": " + e.Err.Error()
 		}
 		return oneLine(text)
@@ -59,8 +58,8 @@ func Message(err error) string {
 	return oneLine(err.Error())
 }
 
-// oneLine makes one line of a text, and removes repetitions: PostgreSQL's driver has a
-// line for each way in which it tried one address.
+// oneLine makes one line of a text, and removes repetitions: PostgreSQL's driver returns
+// a line for each way in which it tried the same address.
 func oneLine(text string) string {
 	var out strings.Builder
 	seen := map[string]bool{}
@@ -101,7 +100,7 @@ func SetAnnotation(f *pflag.Flag, name string) {
 	f.Annotations[name] = []string{"true"}
 }
 
-// The flags of a service, and that of a database.
+// The names of the flags of a service, and of the flag of a database.
 const (
 	ServerFlag   = "server"
 	TokenFlag    = "token"
@@ -121,7 +120,7 @@ const (
 	ByLine
 )
 
-// SourceOf returns the strongest source that set one of some flags.
+// SourceOf returns the strongest source that set any of the named flags.
 func SourceOf(flags *pflag.FlagSet, names ...string) (by Source) {
 	for _, name := range names {
 		switch f := flags.Lookup(name); {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVersionOfBuild: a tag, a checkout, an archive without history, values of the
-// linker.
+// TestVersionOfBuild: the version of a build from a tag, from a checkout, from an archive
+// without history, and with values of the linker.
 func TestVersionOfBuild(t *testing.T) {
 	t.Parallel()
 	build := func(version string, settings ...debug.BuildSetting) *debug.BuildInfo {
