@@ -36,9 +36,9 @@ var errLater = errors.New("has a member or a role that this release does not kno
 
 // ParseFile reads the text of a token file:
 // {"tokens":[{"name","role","sha256","until"?}]}, 1 to FileMax entries. Entries with a
-// member or a role of a later release are ignored, because such an entry may also
-// forbid something; unread describes them. An error says which entry is wrong. Neither
-// err nor unread contains any part of a digest.
+// member or a role of a later release are ignored, because such an entry may also forbid
+// something; unread describes them. An error states which entry is wrong. Neither err nor
+// unread contains any part of a digest.
 func ParseFile(text []byte) (tokens []Token, unread []string, err error) {
 	var f file
 	if err := json.Unmarshal(text, &f, json.RejectUnknownMembers(true)); err != nil {

@@ -14,9 +14,9 @@ type Set struct {
 	Unread []string
 }
 
-// NewSet returns a set of the tokens. Several tokens may have the same name, so that
-// the next one can be handed out before the last one expires; then they must have the
-// same role. An error says which two contradict each other.
+// NewSet returns a set of the tokens. Several tokens may have the same name, so that the
+// next one can be handed out before the last one expires. They must have the same role.
+// An error names two tokens that contradict each other.
 func NewSet(tokens ...Token) (*Set, error) {
 	s := &Set{tokens: make(map[Digest]*Token, len(tokens))}
 	roles := map[string]Role{}
@@ -37,8 +37,8 @@ func NewSet(tokens ...Token) (*Set, error) {
 }
 
 // Find returns the token of a digest, even an expired token; the caller must not change
-// it. Every sent token costs the same: one digest, and one lookup in a map. The time of
-// the lookup may reveal something about a digest, but nothing about the token.
+// it. Each lookup costs the same: one digest, and one access to a map. Its time may
+// reveal something about a digest, but nothing about the token.
 func (s *Set) Find(d Digest) (t *Token, found bool) {
 	t, found = s.tokens[d]
 	return t, found
@@ -102,8 +102,8 @@ func NewKeeper(s *Set) *Keeper {
 // Set returns the current set.
 func (k *Keeper) Set() *Set { return k.set.Load() }
 
-// Closed reports whether draws need a token: they do as soon as a set had a token of
-// role draw.
+// Closed reports whether draws need a token. They need one as soon as any set has had a
+// token of role draw.
 func (k *Keeper) Closed() bool { return k.draws.Load() }
 
 // Replace makes s the current set, starting with the next request.

@@ -20,12 +20,13 @@ type Role string
 const (
 	// Admin allows every call.
 	Admin Role = "admin"
-	// Stock allows every admin GET, and to move and import stock.
+	// Stock allows every admin GET, and moves and imports of stock.
 	Stock Role = "stock"
 	// Auditor allows every admin GET and /metrics.
 	Auditor Role = "auditor"
-	// Fulfil allows to ship prizes: the steps of awards that need no admin, the code of an
-	// award, and to read awards, steps, and the names and states of pools.
+	// Fulfil allows the calls for shipping prizes: the steps of awards that need no admin,
+	// and the code of an award. It may also read awards, steps, and the names and states of
+	// pools.
 	Fulfil Role = "fulfil"
 	// Draw allows draws, and the calls whose results every drawing client may read.
 	Draw Role = "draw"
@@ -33,8 +34,8 @@ const (
 	Metrics Role = "metrics"
 )
 
-// Reader is the need of a call that auditors and the role fulfil may make. No token has
-// it.
+// Reader is the role that a call needs if the roles auditor and fulfil may make it. No
+// token has it.
 const Reader Role = "auditor or fulfil"
 
 // Roles returns all roles of tokens.
