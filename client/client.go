@@ -110,8 +110,8 @@ type Award struct {
 	// Code is the code of the unit. It is "" if the prize has no codes, and while the
 	// award has to be claimed.
 	Code string `json:"code"`
-	// ClaimUntil is until when the award has to be claimed, nil without a deadline and where
-	// it needs no claim.
+	// ClaimUntil is until when the award has to be claimed. It is nil without a deadline,
+	// and if the award needs no claim.
 	ClaimUntil *time.Time `json:"claim_until"`
 	// State is won, claimed, fulfilled, expired or voided in the answers of
 	// [Client.Claim] and [Client.DrawAgain]. It is "" if the award has no state, and in
@@ -123,7 +123,7 @@ type Award struct {
 type Pool struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Text is the operator's for players, empty for none.
+	// Text is the operator's text for players, empty for none.
 	Text string `json:"text"`
 	// State is open, paused or closed.
 	State string `json:"state"`
@@ -135,7 +135,7 @@ type Pool struct {
 }
 
 // Prize is one prize of a pool. The last three members are empty unless the operator or
-// the catalogue says something.
+// the catalogue sets them.
 type Prize struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
@@ -147,8 +147,8 @@ type Prize struct {
 	Link        string `json:"link"`
 }
 
-// Draw draws once, however often it has to send the request, and whatever was sent with
-// the key before. A ctx without a deadline gets one of a minute. Errors: *Error,
+// Draw draws once, however often it sends the request, and even if requests with the key
+// were sent before. If ctx has no deadline, Draw gives up after a minute. Errors: *Error,
 // *Unsettled, ErrPlainHTTP, and the error of a Request that cannot be sent.
 func (c *Client) Draw(ctx context.Context, r Request) (*Draw, error) {
 	if !isKey(r.Key) {
@@ -189,8 +189,9 @@ func (c *Client) DrawAgain(ctx context.Context, pool, key string) (*Draw, error)
 	return &made, nil
 }
 
-// Claim claims the awards of a user's draw that need it, and returns the draw as DrawAgain
-// does. Claimed again, it is the same. Errors: *Error, *Unsettled.
+// Claim claims the awards of a user's draw that need a claim, and returns the draw as
+// DrawAgain does. If they are already claimed, it returns the same draw. Errors: *Error,
+// *Unsettled.
 func (c *Client) Claim(ctx context.Context, pool, key, user string) (*Draw, error) {
 	body, err := json.Marshal(map[string]string{"user": user})
 	if err != nil {

@@ -100,7 +100,8 @@ func TestDrawSettles(t *testing.T) {
 	}
 }
 
-// TestDecisionsAreFinal: one request, and an error that can be compared by its code.
+// TestDecisionsAreFinal: a refusal ends the call after one request, with an error that
+// can be compared by its code.
 func TestDecisionsAreFinal(t *testing.T) {
 	t.Parallel()
 	for code, status := range map[client.Code]int{
@@ -118,8 +119,9 @@ func TestDecisionsAreFinal(t *testing.T) {
 	}
 }
 
-// TestUnknownStaysUnknown: after a request that may have happened only the service's
-// decision settles it, not a proxy's response and not that of an expired token.
+// TestUnknownStaysUnknown: after a request that may have happened, only the service's
+// decision settles the draw. A proxy's response does not, and neither does the response
+// to an expired token.
 func TestUnknownStaysUnknown(t *testing.T) {
 	t.Parallel()
 	for _, last := range []http.HandlerFunc{problem(401, "unauthorized"), problem(403, "forbidden"), answer(404, "<html>")} {
@@ -137,7 +139,8 @@ func TestUnknownStaysUnknown(t *testing.T) {
 	require.False(t, isOpen)
 }
 
-// TestContextEndsTheLoop: the error says whether the draw may have happened.
+// TestContextEndsTheLoop: when the context ends, the error states whether the draw may
+// have happened.
 func TestContextEndsTheLoop(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -188,7 +191,7 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// TestRetryAfterIsHonoured: no request comes earlier than the service said.
+// TestRetryAfterIsHonoured: no request is sent earlier than Retry-After allows.
 func TestRetryAfterIsHonoured(t *testing.T) {
 	t.Parallel()
 	_, c := start(t, problem(503, "draining", "Retry-After", "1"), answer(200, won))
@@ -198,7 +201,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(begin), time.Second)
 }
 
-// TestRequestsThatCannotBeSent: nothing is sent.
+// TestRequestsThatCannotBeSent: nothing is sent for an invalid request.
 func TestRequestsThatCannotBeSent(t *testing.T) {
 	t.Parallel()
 	s, c := start(t, answer(200, won))
@@ -257,8 +260,9 @@ func disorder(t *testing.T, newKey func() string) (smaller int) {
 	return smaller
 }
 
-// TestNewKeyIsRandomBelowItsTime: a key is a UUIDv7 with nothing but random bits after
-// its time. The broken double spends 12 of them on the time, so that its keys only rise.
+// TestNewKeyIsRandomBelowItsTime: a key is a UUIDv7 with only random bits after its time
+// in milliseconds. The broken double spends 12 of these bits on the time, so its keys
+// always increase.
 func TestNewKeyIsRandomBelowItsTime(t *testing.T) {
 	t.Parallel()
 	require.Positive(t, disorder(t, client.NewKey))

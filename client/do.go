@@ -20,7 +20,7 @@ type Call struct {
 	Key string
 	// IfMatch is the header of that name, "" for none.
 	IfMatch string
-	// ContentType is that of Body.
+	// ContentType is the media type of Body.
 	ContentType string
 	Body        []byte
 	// Into, if not nil, receives the body of a response 2xx, which then is not held in
@@ -32,16 +32,16 @@ type Call struct {
 	bodyMax int64 // of the response; 0 means the default
 }
 
-// doPatience is how long [Client.Do] starts retries.
+// doPatience is for how long [Client.Do] starts retries.
 const doPatience = 10 * time.Second
 
-// Do makes a call and returns the body of a response 2xx, or writes it to [Call.Into].
-// A returned body has at most 64 MiB: ErrTooLong is the cause of an *Unsettled if the
+// Do makes a call and returns the body of a response 2xx, or writes it to [Call.Into]. A
+// returned body has at most 64 MiB: ErrTooLong is the cause of an *Unsettled if the
 // response is longer. Reads and calls with a key are retried for 10 s after lost
-// connections, 429 and 5xx. A call that changes something without a key is retried only
-// if the service says that nothing happened. Do does not wait for a service that cannot
-// be reached at first. Errors: *Error, *Unsettled, ErrPlainHTTP, and the error of a
-// Call that cannot be sent.
+// connections, 429 and 5xx. A change without a key is retried only if the service states
+// that nothing happened. If the service cannot be reached at the first attempt, Do does
+// not wait for it. Errors: *Error, *Unsettled, ErrPlainHTTP, and the error of a Call that
+// cannot be sent.
 func (c *Client) Do(ctx context.Context, r Call) ([]byte, error) {
 	if _, err := c.request(ctx, &r); err != nil {
 		return nil, err // a retry does not help
@@ -67,15 +67,15 @@ func (c *Client) Do(ctx context.Context, r Call) ([]byte, error) {
 		}
 		if pause(until, attempt, answer) != nil {
 			if answer != nil && !unknown {
-				return nil, answer // the last response that says that nothing happened
+				return nil, answer // the last response, which states that nothing happened
 			}
 			return nil, &Unsettled{r.Key, unknown, err}
 		}
 	}
 }
 
-// isUnsent reports whether a request failed before it was sent: without a connection,
-// or without a trusted one.
+// isUnsent reports whether a request failed before it was sent, for lack of a connection,
+// or of a trusted one.
 func isUnsent(err error) bool {
 	dialled, isNetwork := errors.AsType[*net.OpError](err)
 	_, isUntrusted := errors.AsType[*tls.CertificateVerificationError](err)

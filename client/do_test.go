@@ -29,8 +29,8 @@ func TestDoRetriesOnlyWhatIsSafe(t *testing.T) {
 		call    client.Call
 		answers []http.HandlerFunc
 		sent    int
-		code    client.Code // of an *Error; "" for none
-		unknown bool        // an *Unsettled that may have happened
+		code    client.Code // the code of the *Error, "" if the error is another one
+		unknown bool        // whether the error is an *Unsettled for a call that may have happened
 	}{
 		"a read":                          {read, []http.HandlerFunc{ok}, 1, "", false},
 		"a read without answer":           {read, []http.HandlerFunc{cut, half, broken, proxy, ok}, 5, "", false},
@@ -79,8 +79,8 @@ func TestDoRetriesOnlyWhatIsSafe(t *testing.T) {
 	}
 }
 
-// TestDoReportsAnUnreachableService: a service that cannot be reached is not waited for, and nothing
-// happened.
+// TestDoReportsAnUnreachableService: Do does not wait for a service that cannot be
+// reached, and reports that nothing happened.
 func TestDoReportsAnUnreachableService(t *testing.T) {
 	t.Parallel()
 	caller := &client.Client{URL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: &http.Transport{}}}
@@ -93,8 +93,8 @@ func TestDoReportsAnUnreachableService(t *testing.T) {
 	require.False(t, errors.As(err, &unsettled))
 }
 
-// TestDoWritesABodyOnce: a body that is written as it comes is written once, whole or with an
-// error.
+// TestDoWritesABodyOnce: a body that is written while it arrives is written once:
+// completely, or up to an error.
 func TestDoWritesABodyOnce(t *testing.T) {
 	t.Parallel()
 	ok, busy := answer(200, done), problem(503, "contended")
@@ -196,8 +196,8 @@ func TestTooLongIsAnError(t *testing.T) {
 	require.Len(t, body, 2<<20+len(done))
 }
 
-// TestTooManyItemsAreAnError: a pool that the caller could not hold is not decoded. A
-// pool with the maximum number of prizes is decoded.
+// TestTooManyItemsAreAnError: a pool that would need too much of the caller's memory is
+// not decoded. A pool with the maximum number of prizes is decoded.
 func TestTooManyItemsAreAnError(t *testing.T) {
 	t.Parallel()
 	pool := func(prizes int) string {

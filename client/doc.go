@@ -9,8 +9,8 @@
 //
 // Draw retries with the same key until the service has decided, or ctx ends. A lost
 // connection, 500 and 504 leave the outcome unknown; the same key settles it. A request
-// that is answered with 503 or 429 drew nothing, but an earlier request with the key
-// may have drawn; Draw waits as long as Retry-After says. Waits grow and are jittered.
+// that is answered with 503 or 429 drew nothing, but an earlier request with the key may
+// have drawn; Draw waits as long as Retry-After states. Waits grow and are jittered.
 //
 // Draw returns one of three results:
 //

@@ -85,7 +85,7 @@ const (
 	StockBelowIssued  Code = "stock-below-issued"
 )
 
-// FeedForked is the code of [Client.Feed] where a pool has lost versions that were in the
+// FeedForked is the code of [Client.Feed] if a pool has lost versions that were in the
 // feed.
 const FeedForked Code = "feed-forked"
 
@@ -121,12 +121,12 @@ type Error struct {
 	Detail string `json:"detail"`
 	// Notice is the message to players from the operator of a paused pool, "" for none.
 	Notice string `json:"notice"`
-	// Outcome of a draw is OutcomeIsNone if nothing has happened under its key, and
-	// OutcomeIsUnknown if an earlier request with the key may have drawn; "" for other
-	// calls.
+	// Outcome is OutcomeIsNone if nothing has been drawn under the draw's key, and
+	// OutcomeIsUnknown if an earlier request with the key may have drawn. It is "" for calls
+	// other than draws.
 	Outcome Outcome `json:"outcome"`
-	// Limit is the limit that was reached, nil except for LimitReached. RetryAt is when
-	// it allows the same draw, the zero time for never.
+	// Limit is the limit that was reached, nil except for LimitReached. RetryAt is when the
+	// limit will allow the same draw, the zero time for never.
 	Limit   *Limit    `json:"limit"`
 	RetryAt time.Time `json:"retry_at"`
 	// RetryAfter is how long to wait before a retry, 0 if the response has none.
@@ -134,7 +134,7 @@ type Error struct {
 	// RequestID identifies the request in the service's log.
 	RequestID string `json:"-"`
 
-	cause error // of a response that did not come from a service
+	cause error // the cause of a response that did not come from a service
 }
 
 // Error implements error.
@@ -172,9 +172,9 @@ func (e *Error) mayRetry() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout
 }
 
-// isUnknown reports whether the call may have happened. The service's own 503 says
-// whether an earlier request may have happened. A proxy's 503 may hide a request that
-// was lost.
+// isUnknown reports whether the call may have happened. A 503 of the service itself
+// states whether an earlier request may have happened. A 503 of a proxy may come after
+// the service has got the request.
 func (e *Error) isUnknown() bool {
 	return e.Status >= 500 && (e.Code == "" || e.Status != http.StatusServiceUnavailable || e.Outcome == OutcomeIsUnknown)
 }

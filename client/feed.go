@@ -19,13 +19,14 @@ type LoggedAward struct {
 	User    string `json:"user"`
 	// Kind is prize, or blank for a losing ticket.
 	Kind string `json:"kind"`
-	// Redirect is nil if the rules gave the drawn unit.
+	// Redirect is nil if the award is the unit that was drawn.
 	Redirect *Redirect `json:"redirect"`
 	// Cursor continues [Client.Feed] after this award.
 	Cursor string `json:"cursor"`
 }
 
-// Redirect describes the replacement by the rules; Drawn is nil if no prize was drawn.
+// Redirect describes why the rules replaced the drawn unit; Drawn is nil if no prize was
+// drawn.
 type Redirect struct {
 	Drawn *string `json:"drawn"`
 	Why   string  `json:"why"`
@@ -38,14 +39,15 @@ type FeedOptions struct {
 	// Wait is how long a request waits for an award, at most a minute. If it is set,
 	// the feed ends only when its context ends.
 	Wait time.Duration
-	// AcceptFork continues where a pool has lost versions, instead of FeedForked. Awards
-	// may then come again.
+	// AcceptFork continues after a pool has lost versions, instead of returning FeedForked.
+	// Awards may then come again.
 	AcceptFork bool
 }
 
 // Feed returns the awards of all pools after a cursor, each once, in the order of the
-// feed: "" for the start, "now" for the end. Store the cursor of an award with what you
-// have done for it. It ends after its first error. Errors: *Error, *Unsettled.
+// feed. The cursor "" is the start of the feed, "now" its end. Store the cursor of an
+// award with what you have done for it. It ends after its first error. Errors: *Error,
+// *Unsettled.
 func (c *Client) Feed(ctx context.Context, after string, o FeedOptions) iter.Seq2[LoggedAward, error] {
 	query := url.Values{}
 	for name, is := range map[string]bool{"win": o.Wins, "wait": o.Wait > 0, "accept": o.AcceptFork} {

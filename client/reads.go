@@ -25,7 +25,7 @@ type UserLimit struct {
 	Limit
 	Used int64 `json:"used"`
 	Left int64 `json:"left"`
-	// ResetsAt is the zero time for never, and where nothing is used.
+	// ResetsAt is the zero time for never, and if nothing is used.
 	ResetsAt time.Time `json:"resets_at"`
 }
 
@@ -42,7 +42,7 @@ type Odds struct {
 	// Guarantee is nil without one.
 	Guarantee *Guarantee `json:"guarantee"`
 	// Moments reports whether a draw may also get a prize by a winning moment, which the
-	// chances leave out.
+	// chances do not include.
 	Moments bool `json:"moments"`
 }
 
@@ -89,8 +89,8 @@ func (c *Client) UserAwards(ctx context.Context, pool, user string, after int64)
 	return c.logged(ctx, userPath(pool, user)+"/awards", pool, after)
 }
 
-// Odds reads the odds that a pool discloses. Error: NotFound for a pool that does not.
-// Errors: *Error, *Unsettled.
+// Odds reads the odds that a pool discloses. Errors: *Unsettled, and *Error, with the
+// code NotFound if the pool discloses none.
 func (c *Client) Odds(ctx context.Context, pool string) (*Odds, error) {
 	return read[Odds](ctx, c, "/pools/"+url.PathEscape(pool)+"/odds")
 }

@@ -22,13 +22,13 @@ const (
 	attemptMax = 10 * time.Second
 	// waitMin and waitMax bound the jittered wait before a retry.
 	waitMin, waitMax = 100 * time.Millisecond, 5 * time.Second
-	// bodyMax is the maximum length of a response that is held, in bytes. shortMax is
-	// the maximum length of a draw and of a problem: a draw of 100 units takes a tenth
-	// of it.
+	// bodyMax is the maximum length of a response that is held in memory, in bytes. shortMax
+	// is the maximum length of a draw and of a problem: a draw of 100 units takes a tenth of
+	// it.
 	bodyMax, shortMax = 64 << 20, 1 << 20
-	// itemsMax is the maximum number of items in the lists of a response: a pool has at
-	// most 100,000 prizes. The limit is needed because an item of two bytes is fifty
-	// times as long in memory.
+	// itemsMax is the maximum number of items in the lists of a response: a pool has at most
+	// 100,000 prizes. The limit is needed because an item of two bytes takes fifty times as
+	// much memory.
 	itemsMax = 500_000
 )
 
@@ -36,11 +36,11 @@ const (
 type call struct {
 	method, path, key string
 	body              []byte
-	bodyMax           int64 // of the response; 0 means the default
+	bodyMax           int64 // maximum length of the response; 0 means the default
 }
 
-// settle sends a call until a response decides it. ours reports whether into, which a
-// response 200 filled, belongs to this call.
+// settle sends a call until a response decides it. The value into gets the decoded
+// response 200; ours then reports whether that belongs to this call.
 func (c *Client) settle(ctx context.Context, r call, into any, ours func() bool) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -88,7 +88,7 @@ func decode(body []byte, into any) error {
 
 // countItems counts the commas between the items of all lists in a JSON text.
 func countItems(text []byte) (n int) {
-	var containers []byte // that the text is in
+	var containers []byte // the arrays and objects that contain the current place of the text
 	isString := false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

@@ -31,9 +31,9 @@ func startForger(t *testing.T) *forger {
 	return f
 }
 
-// TestRedirectsAreNotFollowed: whatever status a redirect has, it is an error, and the
-// other address gets neither the token nor the draw. The broken double is the default
-// client: it follows the redirect, and accepts the forged draw as won.
+// TestRedirectsAreNotFollowed: a redirect with any status is an error, and the other
+// address gets neither the token nor the draw. The broken double is the default client:
+// it follows the redirect, and accepts the forged draw as won.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	f := startForger(t)
@@ -117,8 +117,8 @@ func TestTokensStayEncrypted(t *testing.T) {
 	}
 }
 
-// TestLimitReachedSaysWhen: an error says which limit was reached, and when it allows
-// the same draw.
+// TestLimitReachedSaysWhen: an error states which limit was reached, and when it will
+// allow the same draw.
 func TestLimitReachedSaysWhen(t *testing.T) {
 	t.Parallel()
 	_, c := start(t,

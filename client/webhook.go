@@ -6,8 +6,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// VerifyWebhook returns an error unless a service that knows the secret of a hook has sent
-// the body with these headers within the last five minutes. Verify the bytes of the body
+// VerifyWebhook returns an error unless a service that has the hook's secret sent the
+// body with these headers within the last five minutes. Verify the bytes of the body
 // before you parse them. A message may come more than once: keep the ids of its events.
 func VerifyWebhook(secret string, header http.Header, body []byte) error {
 	verifier, err := standardwebhooks.NewWebhook(secret)
