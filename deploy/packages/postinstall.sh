@@ -1,8 +1,8 @@
 #!/bin/sh
-# The group of the secrets is made, and systemd learns of the units. No service is started:
-# its settings come first. A running one goes on with the old program, so that a migration
-# can come before it.
-# DPKG_ROOT: the package is put into another root, which this system's systemd is not of.
+# Creates the group of the secrets, and makes systemd read the units. It starts no
+# service, because the settings must be made first. A running service continues with the
+# old program, so that you can migrate before a restart. DPKG_ROOT is set if the package
+# is installed into another root, whose units this systemd does not manage.
 set -e
 if [ -z "${DPKG_ROOT:-}" ]; then
     if command -v systemd-sysusers >/dev/null; then

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The units end before their files go. dpkg says remove, rpm 0; neither does so for an
-# update.
+# Stops the units before their files are removed. The argument is remove from dpkg and 0
+# from rpm, but not during an update.
 set -e
 case "$1" in
 remove | 0)

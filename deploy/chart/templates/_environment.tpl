@@ -1,4 +1,4 @@
-{{- /* The variables of `drawsvc serve`: secrets come from files, so that none is in the environment. */}}
+{{- /* The variables of `drawsvc serve`: secrets come from files, so that the environment contains none. */}}
 {{- define "drawsvc.environment" -}}
 - {name: DRAWSVC_LISTEN, value: "0.0.0.0:8080"}
 - {name: DRAWSVC_METRICS_LISTEN, value: "0.0.0.0:{{ .Values.metrics.port }}"}
@@ -11,7 +11,7 @@
 {{- end }}
 {{- include "drawsvc.fileVariables" (include "drawsvc.files" . | fromYamlArray) }}
 {{- range $flag, $value := .Values.settings }}
-{{- /* Numbers of a file of values are floating, and a million would be 1e+06. */}}
+{{- /* Numbers in a file of values are floating-point: a million would be written as 1e+06. */}}
 - {name: DRAWSVC_{{ $flag | upper | replace "-" "_" }}, value: {{ kindIs "float64" $value | ternary ($value | int64) $value | toString | quote }}}
 {{- end }}
 {{- with .Values.extraEnv }}

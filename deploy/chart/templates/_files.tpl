@@ -41,7 +41,7 @@ below /run/secrets/drawsvc, and the variable that names the file.
 {{- end }}
 {{- end }}
 
-{{- /* The URL of a database server, and the certificate of the authority that its server is checked with. */}}
+{{- /* The URL of a database server, and the certificate of the authority that must have signed the server's. */}}
 {{- define "drawsvc.databaseFiles" -}}
 - {secret: {{ .of.existingSecret }}, key: {{ .of.key }}, path: database, variable: DRAWSVC_DATABASE_FILE}
 {{- with .ca.existingSecret }}
@@ -49,7 +49,7 @@ below /run/secrets/drawsvc, and the variable that names the file.
 {{- end }}
 {{- end }}
 
-{{- /* What unseals the seeds of committed pools. */}}
+{{- /* The identity that unseals the seeds of committed pools. */}}
 {{- define "drawsvc.identityFile" -}}
 {{- with .Values.seeds.existingSecret }}
 - {secret: {{ . }}, key: {{ $.Values.seeds.identityKey }}, path: seed-identity, variable: DRAWSVC_SEED_IDENTITY_FILE}
@@ -61,13 +61,13 @@ below /run/secrets/drawsvc, and the variable that names the file.
 {{- range . }}
 - {name: {{ .variable }}, value: /run/secrets/drawsvc/{{ .path }}}
 {{- if eq .variable "PGSSLROOTCERT" }}
-# The drivers of MySQL and of webhooks know authorities by folder; those of the image remain.
+# MySQL's driver and webhooks read authorities from a folder. The authorities of the image stay valid.
 - {name: SSL_CERT_DIR, value: /run/secrets/drawsvc/ca}
 {{- end }}
 {{- end }}
 {{- end }}
 
-{{- /* A volume of the files. The group of the pod reads them, nobody else. */}}
+{{- /* A volume of the files. Only the group of the pod can read them. */}}
 {{- define "drawsvc.fileVolume" -}}
 name: secrets
 projected:
