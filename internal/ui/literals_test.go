@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// literal is a string or a template of a script. before is the code that it follows, in
-// which other literals are "". What a template computes is a zero byte in its text.
+// literal is a string or a template of a script. before is the code before it, in which
+// other literals are "". In the text of a template, each computed part is a zero byte.
 type literal struct{ text, before string }
 
 // regexpStart matches code after which a slash begins a regular expression.
@@ -106,18 +106,20 @@ func (l *lexer) template() {
 	l.found = append(l.found, literal{text.String(), before})
 }
 
-// shownWord are the places whose literals people read, also a single small word.
+// shownWord matches the code before literals that people read, even if they are a single
+// lower-case word.
 var shownWord = regexp.MustCompile(`(?:\b(?:button|pill|field|message|fact|bar|copied|table)\(|\bsay\(\w+, |\bh\("", \{[^{}]*\}, |\b(?:title|yes|no|says|placeholder|caption): )$`)
 
-// hiddenPlace are the places whose literals nobody reads.
+// hiddenPlace matches the code before literals that nobody reads.
 var hiddenPlace = regexp.MustCompile(`(?:\b(?:class|rel|pattern|accept|autocomplete|code|type|key): |(?:querySelector(?:All)?|closest|matches|matchMedia|classList\.\w+|new Event|\.get|\.has|\bname [!=]==) ?\(?|\b(?:from|import) |class: [^,]*)$`)
 
-// protocol are literals of HTTP and of browsers, and names that no language changes.
+// protocol matches literals of HTTP and of browsers, and names that are the same in each
+// language.
 var protocol = regexp.MustCompile(`^(?:Content-Type|Accept|Idempoten\w+-\w+|drawsvc|drawsvc verify(?: \x00/\\npython3 verify\.py \x00/)?|drawsvc token new(?: --name shop --role draw)?|If-Match|Bearer \x00|ETag|AbortError|Error|Ed25519|Space|Enter|Escape|Home|End|Page\w+|Arrow\w+)$`)
 
-// visibleLiterals returns the literals of a script that people read: several words, or one
-// that begins with a capital, or any word in the place of a text. classes are those of the
-// style sheet: a list of them is not read.
+// visibleLiterals returns the literals of a script that people read. These are several
+// words, a word that begins with a capital, or any word in a place of shownWord. A list
+// of classes, those of the style sheet, does not count.
 func visibleLiterals(script string, classes map[string]bool) (found []string) {
 	severalWords := regexp.MustCompile(`\pL{2}[,.;:!?%]?[ \x{a0}]\pL|\x00 \pL{2}|\pL{2} \x00`)
 	capital := regexp.MustCompile(`^\p{Lu}\p{Ll}`)
@@ -136,28 +138,28 @@ func visibleLiterals(script string, classes map[string]bool) (found []string) {
 // styleClasses returns the classes of the style sheet.
 func styleClasses(t *testing.T) map[string]bool {
 	t.Helper()
-	found := map[string]bool{"changes": true} // marks what a closed campaign has not
+	found := map[string]bool{"changes": true} // marks elements that a closed campaign does not have
 	for _, m := range regexp.MustCompile(`\.([a-z][\w-]*)`).FindAllStringSubmatch(all(t)["style.css"], -1) {
 		found[m[1]] = true
 	}
 	return found
 }
 
-// TestTextsStandInTheirFiles: no script has words for people, except those that are still
-// to be converted. Each of those has some.
+// TestTextsStandInTheirFiles: no script contains words for people, except the scripts
+// that are still to be converted. Each of these contains some.
 func TestTextsStandInTheirFiles(t *testing.T) {
 	t.Parallel()
 	classes := styleClasses(t)
 	for _, name := range slices.Sorted(maps.Keys(scripts(t))) {
 		if name == "commands.js" {
-			continue // lines for a shell
+			continue // it contains lines for a shell
 		}
 		found := visibleLiterals(scripts(t)[name], classes)
 		require.Empty(t, found, "%s: move these into the files of texts", name)
 	}
 }
 
-// TestTextsStandInTheirFilesCatches texts in all places, and nothing else.
+// TestTextsStandInTheirFilesCatches: texts are found in all places, and nothing else is.
 func TestTextsStandInTheirFilesCatches(t *testing.T) {
 	t.Parallel()
 	classes := map[string]bool{"row": true, "money": true, "open": true}

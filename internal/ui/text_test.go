@@ -37,12 +37,12 @@ func holes(text string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// readTexts returns the texts of a file by their names, such as pools.title, and what is
-// wrong with its form: a line for each text, in groups.
+// readTexts returns the texts of a file by their names, such as pools.title. wrong
+// describes errors in the file's form, which has a line for each text, in groups.
 func readTexts(file string) (texts map[string]textForms, wrong []string) {
 	texts = map[string]textForms{}
 	_, body, _ := strings.Cut(file, "export const texts = {\n")
-	group := "" // the one that is open
+	group := "" // the current group
 	for line := range strings.Lines(strings.TrimSuffix(body, "};\n")) {
 		line = strings.TrimSuffix(line, "\n")
 		if m := textGroup.FindStringSubmatch(line); m != nil {
@@ -79,8 +79,8 @@ func readTexts(file string) (texts map[string]textForms, wrong []string) {
 	return texts, wrong
 }
 
-// differences returns where the texts of a language are not those of English: other
-// names, other holes, or plurals of only one of them.
+// differences returns how the texts of a language differ from those of English: in their
+// names or holes, or because only one of two has plural forms.
 func differences(english, other map[string]textForms) (found []string) {
 	for _, name := range slices.Sorted(maps.Keys(english)) {
 		if other[name] == nil {
@@ -109,8 +109,8 @@ func differences(english, other map[string]textForms) (found []string) {
 	return found
 }
 
-// misused returns which names of the scripts have no text, which texts have no user, and
-// which calls fill other holes than the text has.
+// misused returns names in the scripts that have no text, texts that no script uses, and
+// calls that fill other holes than those of the text.
 func misused(texts map[string]textForms, scripts map[string]string) (found []string) {
 	used, groups := map[string]bool{}, map[string]bool{}
 	for name := range texts {
@@ -146,15 +146,15 @@ func misused(texts map[string]textForms, scripts map[string]string) (found []str
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		if !used[name] && !strings.HasPrefix(name, "errors.") { // by the codes of the service
+		if !used[name] && !strings.HasPrefix(name, "errors.") { // the scripts use these by the codes of the service
 			found = append(found, "unused: "+name)
 		}
 	}
 	return found
 }
 
-// filledHoles returns the members of the object that begins after a name, and whether
-// it is known: it may be a variable.
+// filledHoles returns the members of the object that follows a name. isKnown is false if
+// it is a variable instead.
 func filledHoles(rest string) (members []string, isKnown bool) {
 	if strings.HasPrefix(rest, ")") {
 		return nil, true
@@ -210,9 +210,9 @@ func scripts(t *testing.T) map[string]string {
 	return found
 }
 
-// TestTextsOfAllLanguagesAgree: each language of text.js has a file, each file is of one
-// of them, and all files have the names, the holes and the plurals of English. The page of
-// fairness has them, too.
+// TestTextsOfAllLanguagesAgree: each language of text.js has a file, and other files do
+// not exist. All files have the names, the holes and the plural forms of English. The
+// page of fairness may load all of them.
 func TestTextsOfAllLanguagesAgree(t *testing.T) {
 	t.Parallel()
 	page := all(t)
@@ -236,7 +236,7 @@ func TestTextsOfAllLanguagesAgree(t *testing.T) {
 	require.ElementsMatch(t, languages, files)
 }
 
-// TestTextsOfAllLanguagesAgreeCatches each difference.
+// TestTextsOfAllLanguagesAgreeCatches: each kind of difference is found.
 func TestTextsOfAllLanguagesAgreeCatches(t *testing.T) {
 	t.Parallel()
 	const head = "export const texts = {\n  a: {\n"
@@ -281,7 +281,7 @@ func TestTextsAreUsed(t *testing.T) {
 	require.Empty(t, misused(english, scripts(t)))
 }
 
-// TestTextsAreUsedCatches what has no text, no use, and other holes.
+// TestTextsAreUsedCatches: names without a text, unused texts and wrong holes are found.
 func TestTextsAreUsedCatches(t *testing.T) {
 	t.Parallel()
 	texts := map[string]textForms{

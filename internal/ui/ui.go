@@ -13,8 +13,8 @@ import (
 //go:embed files/*.html files/*.css files/*.js files/*.svg
 var files embed.FS
 
-// Policy is the Content-Security-Policy of the page: its own files and calls,
-// nothing inline, nothing from elsewhere, no markup from strings.
+// Policy is the Content-Security-Policy of the page. It allows the page's own files and
+// calls. It forbids inline code, content from other hosts, and markup from strings.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -36,8 +36,8 @@ func FairFiles() []string {
 	}
 }
 
-// Named returns the file with the operator's name in place of drawsvc, if it is a page;
-// "" keeps drawsvc.
+// Named returns the file with the operator's name instead of drawsvc if the file is a
+// page. "" keeps drawsvc.
 func (f File) Named(operator string) File {
 	if operator == "" || f.Type != pageType {
 		return f
@@ -47,8 +47,8 @@ func (f File) Named(operator string) File {
 	return File{Type: f.Type, Body: []byte(put.Replace(string(f.Body)))}
 }
 
-// Open returns a file of the pages by its name, such as index.html: one of theirs, or of
-// the verifier that the page of fairness links to.
+// Open returns a file by its name, such as index.html. It is a file of the pages, or of
+// the verifier to which the page of fairness links.
 func Open(name string) (f File, found bool) {
 	body, err := fs.ReadFile(files, path.Join("files", path.Base(name)))
 	if err != nil {

@@ -25,8 +25,9 @@ func all(t *testing.T) map[string]string {
 	return found
 }
 
-// faults are the breaches of the page's rules in a file: markup of strings, what
-// the policy would refuse, other hosts, and too many lines.
+// faults returns how a file breaks the page's rules. A file must not make markup from
+// strings, have code that the policy would refuse, name other hosts, or have too many
+// lines.
 func faults(name, text string) (found []string) {
 	for what, pattern := range map[string]string{
 		"markup of a string":   `innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc`,
@@ -45,7 +46,8 @@ func faults(name, text string) (found []string) {
 	return found
 }
 
-// TestFilesKeepTheRules of doc.go, and import nothing that is not there.
+// TestFilesKeepTheRules: the files keep the rules of doc.go, and import only existing
+// files.
 func TestFilesKeepTheRules(t *testing.T) {
 	t.Parallel()
 	page := all(t)
@@ -57,7 +59,7 @@ func TestFilesKeepTheRules(t *testing.T) {
 	}
 }
 
-// TestFilesKeepTheRulesCatches each breach.
+// TestFilesKeepTheRulesCatches: each kind of fault is found.
 func TestFilesKeepTheRulesCatches(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -69,7 +71,7 @@ func TestFilesKeepTheRulesCatches(t *testing.T) {
 	}
 }
 
-// TestOpenFindsFilesOfThePage finds files of the page alone.
+// TestOpenFindsFilesOfThePage: only files of the page are found.
 func TestOpenFindsFilesOfThePage(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", ".", "..", "ui.go", "../ui.go", "files", "nothing.js"} {
@@ -84,8 +86,8 @@ func TestOpenFindsFilesOfThePage(t *testing.T) {
 	require.Equal(t, "text/javascript; charset=utf-8", f.Type)
 }
 
-// TestFairFilesImportEachOther: the page of fairness needs no script that only operators
-// may be allowed to read.
+// TestFairFilesImportEachOther: the page of fairness needs no script that an operator may
+// have restricted to operators.
 func TestFairFilesImportEachOther(t *testing.T) {
 	t.Parallel()
 	page := all(t)
@@ -96,9 +98,9 @@ func TestFairFilesImportEachOther(t *testing.T) {
 	}
 }
 
-// TestNamedWritesTheNameAsText: the operator's name is in the title and the meta element of
-// both pages, whatever characters it has; other files and a service without a name are
-// unchanged.
+// TestNamedWritesTheNameAsText: the operator's name is in the title and the meta element
+// of both pages, for all characters that it may contain. Other files, and the pages of a
+// service without a name, are unchanged.
 func TestNamedWritesTheNameAsText(t *testing.T) {
 	t.Parallel()
 	for name, title := range map[string]string{"index.html": `<title>A&amp;B &#34;&lt;b&gt;</title>`, "fair.html": "<title>Fairness</title>"} {
@@ -112,7 +114,8 @@ func TestNamedWritesTheNameAsText(t *testing.T) {
 	require.Equal(t, script, script.Named("A"))
 }
 
-// TestPolicyForbidsInlineCode: nothing inline, nothing from elsewhere, no markup from strings.
+// TestPolicyForbidsInlineCode: the policy forbids inline code, content from other hosts,
+// and markup from strings.
 func TestPolicyForbidsInlineCode(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "require-trusted-types-for 'script'"} {

@@ -1,4 +1,4 @@
-// What is to happen to a pool, and what has: a time line.
+// The agenda of a pool as a time line: its planned items, and those that are done.
 
 import { call, get, part, send } from "./api.js";
 import { ask } from "./dialog.js";
@@ -47,14 +47,14 @@ export async function agendaSection(at, first) {
 
 const isDone = (item) => !item.hidden && item.done !== null;
 
-/** The items of an agenda: those of its first page, and of a longer one those that are open. */
+/** The items of an agenda: those of the first page and, if there are more pages, all open ones. */
 async function itemsOf(path, page, signal) {
   if (page.next === null) return { items: page.items, hidden: page.hidden ?? 0 };
   const { items, hidden = 0 } = await get(`${path}?open=true&limit=1000`, { signal });
   return { items: [...page.items.filter(isDone), ...items], hidden };
 }
 
-/** Items that nobody sees before they are done: their number, their span and their seal. */
+/** The entry for hidden items, which nobody sees before they are done: their number, span and seal. */
 function hiddenEntry(name, path, line, read) {
   const what = t(line.moment ? "agenda.hiddenMoments" : "agenda.hiddenUnits", { n: line.count, prize: name(line.prize) });
   return h("li", {}, line.from ? h("span", {}, nodes("agenda.span", { from: time(line.from), to: time(line.to) })) : h("span", { class: "quiet" }, t("agenda.hiddenTimes")),
@@ -119,7 +119,8 @@ function add(at, path, read) {
       if (what.value === "stock") Object.assign(item, { prize: prize.value, delta: Number(delta.value), reason: reason.value });
       else if (what.value === "rules") item.rules = rules.value.trim() ? readDocument(rules.value) : null;
       else item.state = what.value;
-      // Rules are sent as they were typed, so that an error has the line that its author sees.
+      // Rules are sent exactly as typed, so that an error names the line that the author
+      // sees.
       await call("POST", path, { body: item.rules ? `{"at":${JSON.stringify(item.at)},"rules":${rules.value.trim()}}` : JSON.stringify(item) });
       await read();
       return t("agenda.added");

@@ -1,5 +1,5 @@
-// What needs attention, above every view: spent budgets, low stock, planned
-// items that failed, audits that found something, late jobs.
+// The banner above every view with what needs attention: spent budgets, low stock,
+// planned items that failed, audits that found something, late jobs.
 
 import { get, part } from "./api.js";
 import { button, duration, h, moment } from "./dom.js";
@@ -10,16 +10,19 @@ import { live, readsPools, watch } from "./state.js";
 import { sentenceOf, t } from "./text.js";
 
 const jobsEvery = 60_000; // while the page is visible
-const lateAfter = 600; // seconds, as the alarm of the metrics
-const failedFor = 7 * 86_400_000, failedMax = 3; // of a pool, in ms
+const lateAfter = 600; // seconds, as in the alert rules of Prometheus
+const failedFor = 7 * 86_400_000, failedMax = 3; // per pool: for how long failed items are shown, in ms, and how many
 const shownMax = 5;
 const key = "drawsvc-dismissed";
 
-/** What was read beside the stream, each a list of warnings: of jobs, and of a pool's agenda by its id. */
+/** The warnings that do not come from the stream: about jobs, and about the agendas of pools, by the pool's id. */
 const known = { jobs: [], agenda: new Map() };
 const changed = new EventTarget();
 
-/** The warnings that were put away. One is dropped when its state ends, so that the next is shown. */
+/**
+ * The keys of dismissed warnings. A key is removed when the state that caused it ends, so
+ * that the next warning is shown.
+ */
 const dismissed = {
   all: () => new Set(JSON.parse(sessionStorage.getItem(key) ?? "[]")),
   set: (keys) => sessionStorage.setItem(key, JSON.stringify([...keys])),
@@ -27,7 +30,7 @@ const dismissed = {
 
 const ofPool = (id) => `#/pools/${part(id)}`;
 
-/** What the stream says. The red line of a pool's own view says that nothing can be won. */
+/** The warnings from the stream. A used-up budget is left out in the pool's own view, which shows it in red. */
 function ofStream() {
   const warnings = [];
   for (const pool of live.pools.values()) {
@@ -42,7 +45,7 @@ function ofStream() {
   return warnings;
 }
 
-/** Reads which planned items of a pool failed of late. The log is read when an act made a new revision. */
+/** Reads which planned items of a pool failed recently. Callers call it when the pool has a new revision. */
 export async function readFailedItems(pool, signal) {
   const since = Date.now() - failedFor;
   const { entries } = await last({ id: pool.id, signal }, true, pool.version);
@@ -53,7 +56,7 @@ export async function readFailedItems(pool, signal) {
   changed.dispatchEvent(new Event("change"));
 }
 
-/** Reads the jobs, and what the last audit found when there was another. */
+/** Reads the jobs, and the report of the last audit if there was a new audit. */
 async function readJobs(seen, signal) {
   const { jobs } = await get("admin/jobs", { signal });
   const warnings = jobs.filter((job) => job.enabled && job.overdue_seconds > lateAfter)
@@ -67,7 +70,7 @@ async function readJobs(seen, signal) {
   known.jobs = warnings;
 }
 
-/** The banner, until signal ends. */
+/** Returns the banner, which is updated until signal aborts. */
 export function banner(signal) {
   const list = h("ul"), more = h("p", { class: "quiet", hidden: true });
   const element = h("section", { class: "alerts", "aria-label": t("alerts.title"), hidden: true }, list, more);
@@ -76,7 +79,7 @@ export function banner(signal) {
   const update = () => {
     const all = [...ofStream(), ...known.agenda.values(), ...known.jobs].flat();
     const keys = new Set(all.map((warning) => warning.key)), put = dismissed.all();
-    const isKnown = live.at !== null; // before the first frame nothing has ended
+    const isKnown = live.at !== null; // before the first frame it is not known which states have ended
     const stays = [...put].filter((k) => keys.has(k) || !isKnown || !/^(budget|low|empty) /.test(k));
     if (stays.length !== put.size) dismissed.set(stays);
     const open = all.filter((warning) => !put.has(warning.key));
@@ -114,7 +117,8 @@ async function poll(signal, update) {
         await readJobs(seen, signal);
         update();
       } catch {
-        // The header says that the service does not answer; a later reading makes up for it.
+        // The header of the page shows that the service does not answer. The next reading
+        // tries again.
       }
     }
     await new Promise((resolve) => setTimeout(resolve, jobsEvery * (0.8 + 0.4 * Math.random())));

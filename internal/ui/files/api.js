@@ -5,7 +5,7 @@ import { sentenceOf, t } from "./text.js";
 export const base = new URL(".", new URL(document.baseURI).href.replace(/\/ui\/?([?#].*)?$/, "/"));
 const kept = "drawsvc-token";
 
-/** A problem that the service answered, or that kept it from answering. */
+/** A problem: an error response of the service, or the reason for a missing response. */
 export class Problem extends Error {
   constructor(status, body) {
     super(body.detail || body.title || t("errors.no-answer"));
@@ -21,7 +21,7 @@ export const token = {
   drop: () => sessionStorage.removeItem(kept),
 };
 
-/** What ends the session of this tab; the page sets it. */
+/** Its function end is called when the token is refused. The page sets it. */
 export const session = { end: () => {} };
 
 function request(method, path, { body, type = "application/json", headers = {}, signal, accept } = {}) {
@@ -40,7 +40,7 @@ async function problemOf(answer) {
   return problem;
 }
 
-/** Makes a call that the service does not refuse. */
+/** Makes a call and returns the response. Throws a Problem if the service refuses the call or does not answer. */
 async function answered(method, path, options) {
   let answer;
   try {
@@ -53,7 +53,7 @@ async function answered(method, path, options) {
   return answer;
 }
 
-/** Makes a call and returns its answer: data, and the tag of its version. */
+/** Makes a call and returns its data, its tag, and whether it was replayed. */
 export async function call(method, path, options) {
   const answer = await answered(method, path, options);
   const text = await answer.text();
@@ -63,7 +63,10 @@ export async function call(method, path, options) {
 
 export const get = async (path, options) => (await call("GET", path, options)).data;
 
-/** The pages of a list, one after another, at most so many; start is where the first one begins. */
+/**
+ * Reads at most the given number of pages of a list, one after another. start is the
+ * parameter after of the first page.
+ */
 export async function* pages(path, { signal, most, start = 0 }) {
   const mark = path.includes("?") ? "&" : "?";
   for (let after = start, n = 0; after !== null && n < most; n++) {
@@ -83,10 +86,10 @@ export const text = async (method, path, value) =>
 /** Makes a call that is answered with a file. */
 export const bytes = async (method, path) => (await answered(method, path, { accept: "application/zip" })).blob();
 
-/** Returns a key for something that is to happen once: it rises with time, and nobody can guess it. */
+/** Returns a key for something that must happen only once. Keys increase with time, and nobody can guess them. */
 export const newKey = () => `${Date.now()}-${Array.from(crypto.getRandomValues(new Uint8Array(10)), (b) => b.toString(16).padStart(2, "0")).join("")}`;
 
-/** Makes a call that its key lets happen once, until the answer says what became of it. */
+/** Makes a call whose key makes it happen only once. It is repeated up to three times after 503, 504 or no answer. */
 export async function once(key, method, path, options) {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -102,7 +105,10 @@ export async function once(key, method, path, options) {
 /** A part of a path. */
 export const part = encodeURIComponent;
 
-/** Calls onFrame with each event of a stream, and onState with whether it is live. It comes back by itself until signal. */
+/**
+ * Calls onFrame with each event of a stream, and onState with whether the stream is live.
+ * It connects again after each end, until signal aborts.
+ */
 export async function listen(path, { onFrame, onState, signal }) {
   for (let failures = 0; !signal.aborted; failures++) {
     try {

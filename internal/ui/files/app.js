@@ -1,4 +1,4 @@
-// The admin page: signing in, the frame around all views, and which is shown.
+// The admin page: the sign-in, the frame around all views, and the choice of the view.
 
 import { banner } from "./alerts.js";
 import { get, session, token } from "./api.js";
@@ -18,13 +18,14 @@ let signedIn = new AbortController();
 let shown = new AbortController();
 let used = Date.now();
 
-/** The page without a token. */
+/** Ends the session, and shows the form for the token. */
 function signIn(why = "") {
   signedIn.abort();
   shown.abort();
   token.drop();
   document.querySelectorAll("dialog").forEach((dialog) => dialog.close());
-  // Browsers ask to store what is typed into type=password, whatever autocomplete says.
+  // Browsers offer to store text that is typed into type=password, even with
+  // autocomplete=off.
   const input = h("input", { type: "text", class: "secret", autocomplete: "off", required: true, spellcheck: "false", autocapitalize: "off" });
   const error = h("div", { class: "error", role: "alert" }, why);
   const form = h("form", { class: "sign-in", method: "post" },
@@ -60,10 +61,10 @@ async function start() {
   session.end = () => signIn(t("app.keyEnded"));
   root.replaceChildren(...frame());
   begin(signedIn.signal);
-  show(); // a failure there does not end the session
+  show(); // not awaited: its failure does not end the session
 }
 
-/** What is around every view. */
+/** The frame around every view. */
 function frame() {
   const status = h("span", { class: "live", role: "status" });
   const state = () => {
@@ -87,7 +88,7 @@ function frame() {
   ];
 }
 
-/** Changes between light and dark, from what the system has. */
+/** Changes between light and dark; the first time it begins with the system's setting. */
 function theme() {
   const dark = document.documentElement.dataset.theme
     ? document.documentElement.dataset.theme === "dark"
@@ -96,7 +97,7 @@ function theme() {
   localStorage.setItem("drawsvc-theme", document.documentElement.dataset.theme);
 }
 
-/** A part of the address; what somebody typed may not be encoded. */
+/** Decodes a part of the address. If it cannot be decoded, because somebody typed it, it is used as it is. */
 function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -119,14 +120,14 @@ async function show() {
     else a.removeAttribute("aria-current");
   });
   try {
-    useZone(null); // a pool has its own
+    useZone(null); // the view of a pool sets the pool's zone
     const content = await (view === "pools" && id ? poolView(id, section, signal) : view === "jobs" ? jobsView(signal) : view === "hooks" ? hooksView(signal) : poolsView(signal));
     if (signal.aborted) return;
     main.replaceChildren(...content);
     main.dataset.shown = location.hash;
     const title = main.querySelector("h1");
     document.title = `${title.textContent} – ${operator}`;
-    main.querySelector(".sections [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); // on a phone they scroll
+    main.querySelector(".sections [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); // on a phone the list of sections scrolls
     title.tabIndex = -1;
     title.focus({ preventScroll: Boolean(section) });
   } catch (problem) {

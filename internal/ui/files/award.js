@@ -1,4 +1,4 @@
-// One award: where it stands, what became of it, and what it may become.
+// One award: its state, its steps, and the actions on it.
 
 import { get, part } from "./api.js";
 import { ask } from "./dialog.js";
@@ -10,7 +10,7 @@ import { money } from "./words.js";
 
 const colours = { won: "closed", claimed: "paused", fulfilled: "open", expired: "closed", voided: "bad" };
 
-/** Shows an award with its steps, and offers what the user may do; after is called when something was done. */
+/** Shows an award with its steps, and offers the actions that the user may take. after is called after each action. */
 export async function showAward(at, version, after) {
   const life = await get(`admin/pools/${part(at.id)}/awards/${version}`, { signal: at.signal });
   const codes = await codesOf(at, life);
@@ -42,7 +42,7 @@ function stepsTable(steps) {
   ]));
 }
 
-/** The counts of the codes of an award's prize, null where it has none or its code is not open. */
+/** The counts of the codes of an award's prize, null if the prize has no codes or the award's code may not be shown. */
 async function codesOf(at, life) {
   const isOpen = ["claimed", "fulfilled"].includes(life.state) || life.state === "won" && !life.needs_claim;
   const mayHave = readsPools() ? at.pool.prizes.some((p) => p.id === life.prize && p.codes) : life.kind === "prize";
@@ -55,7 +55,7 @@ async function codesOf(at, life) {
   }
 }
 
-/** What may be done with an award in its state, by the user's role. */
+/** The actions on an award that its state and the user's role allow. */
 function offers(at, life, codes, after) {
   const isOpen = ["won", "claimed", "fulfilled"].includes(life.state) && life.kind === "prize";
   const one = [life];

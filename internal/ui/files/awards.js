@@ -26,7 +26,7 @@ export async function awardsSection(at) {
     search(at, by.value, word.value.trim(), results, searching).catch(complain);
   });
 
-  // Without the version of a pool nobody knows which awards are its last.
+  // A role that does not read the pool's version cannot find its last awards.
   const which = h("select", {}, readsPools() && h("option", { value: "" }, t("awards.last")), states.map((state) => h("option", { value: state }, t(`lives.is-${state}`))));
   let list = null;
   const show = () => {
@@ -94,7 +94,7 @@ async function search(at, by, word, place, stop) {
   }
 }
 
-/** Offers the receipt of a draw that was searched for, to whom the service shows it. */
+/** Offers the receipt of the draw that was searched for, if the service shows it to the user. */
 function receipts(at, by, found) {
   const covered = by === "draw" && at.commitment && self.role === "admin" && found.at(-1).version > at.commitment.version;
   return covered ? [h("p", {}, button(t("awards.receipt"), () => showReceipt(at, found[0].draw).catch(complain)))] : [];

@@ -1,4 +1,5 @@
-// The calendar of a pool: its agenda as a grid of days, or the hours of one, and prizes.
+// The calendar of a pool: its agenda as a grid of days, or of the hours of one day, and
+// prizes.
 
 import { addByHand, openCell, removePlan } from "./calendarcell.js";
 import { agendaPath, fill, fillByFile } from "./calendarfill.js";
@@ -33,9 +34,9 @@ export async function calendarSection(at, first) {
   };
 }
 
-/** Reads the agenda again when something else than draws has happened, and seldom where that takes long. */
+/** Reads the agenda again after changes other than draws, and less often if reading takes long. */
 function follow(at, read) {
-  const keyOf = (pool) => `${pool.revision} ${pool.stocked}`; // a release changes the stock
+  const keyOf = (pool) => `${pool.revision} ${pool.stocked}`; // an item that adds units changes the stock
   let seen = keyOf(at.pool), rest = 0, isReading = false;
   return (pool) => {
     const now = keyOf(pool), began = Date.now();
@@ -48,7 +49,7 @@ function follow(at, read) {
   };
 }
 
-/** What dialogs ask of the calendar. */
+/** The facts about the calendar that dialogs need. */
 function facts(at, own) {
   const next = (states, after = 0) => own.agenda.items.find((item) => states.includes(item.state) && item.done === null && item.ms > after)?.ms;
   const opens = () => (at.pool.state === "open" ? undefined : next(["open"])), closes = () => next(["closed"], opens());
@@ -63,7 +64,7 @@ function facts(at, own) {
   };
 }
 
-/** The prizes of the calendar: where they are many, those that it has something of come first. */
+/** The prizes of the calendar. If there are many, those that have units in the calendar come first. */
 function prizesOf(own, sums) {
   const all = own.stocked();
   return all.length <= columnsMax ? all : [...all.filter((prize) => sums.has(prize.id)), ...all.filter((prize) => !sums.has(prize.id))];
@@ -77,7 +78,7 @@ function draw(at, own, parts, show, read) {
   own.columns = prizes.slice(Math.max(0, shownFrom), Math.max(0, shownFrom) + columnsMax);
   say(parts.title, own.date ? t("calendar.titleOfDay", { day: dayWords(own.date) }) : t("calendar.title"));
   say(parts.note, `${t(own.date ? "calendar.byHour" : "calendar.byDay")} ${at.isOwnZone ? t("calendar.zoneOfRules", { zone: own.zone }) : t("calendar.zoneOfBrowser", { zone: own.zone })}`);
-  own.from = days.rows[0].date; // the page stays where it is when the agenda becomes longer
+  own.from = days.rows[0].date; // so that the page shows the same days when the agenda becomes longer
   const go = (changes, move) => {
     Object.assign(own, { focus: "" }, changes);
     show();
@@ -99,7 +100,7 @@ function draw(at, own, parts, show, read) {
   if (hadFocus) place?.focus();
 }
 
-/** Where a pool has many prizes, some of them are shown at a time. */
+/** The choice of the prizes that are shown, if a pool has too many for one table. */
 function prizePages(own, prizes, go) {
   const n = Math.ceil(prizes.length / columnsMax);
   if (n < 2) return [];
@@ -133,7 +134,7 @@ function tableOf(at, own, grid, go, read) {
     h("tbody", { role: "rowgroup" }, rows, totals));
 }
 
-/** Units that are planned and those that are done, in words; none is what stands for nothing. */
+/** The planned and the done units as text; none is the text for no units. */
 function figures({ planned, done }, none = "–") {
   return [(planned !== 0 || done === 0) && (planned === 0 ? none : count(planned)), done !== 0 && t("calendar.done", { n: done })].filter(Boolean).join(" + ");
 }
@@ -158,7 +159,7 @@ function cellOf(at, own, row, prize, focus, read) {
     isEmpty && !mayAdd ? h("span", { class: "quiet" }, text) : h("button", { type: "button", class: isEmpty ? "plain" : cell.hidden.length ? "hides" : "", tabindex: "-1", "aria-label": says, dataset: { focus }, onclick: open }, text));
 }
 
-/** One place of the grid is in the order of the tabulator; arrows go to its neighbours. Returns that place. */
+/** Makes the grid one stop of the Tab key; arrow keys move between its places. Returns the place that is the stop. */
 function rove(table, own) {
   const lines = [...table.querySelectorAll("tr")].map((row) => [...row.querySelectorAll("button[data-focus]")]).filter((line) => line.length);
   const set = (place) => {

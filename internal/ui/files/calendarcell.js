@@ -1,4 +1,4 @@
-// What a place of the calendar has: amounts can be changed, removed and added by hand.
+// A place of the calendar: its units can be changed, removed and added by hand.
 
 import { newKey, once, part, send } from "./api.js";
 import { agendaPath, planUnits, reasonField, showSeals, whole } from "./calendarfill.js";
@@ -11,7 +11,10 @@ import { clockOf, dayOf, dayWords, instantsOf, instantWords } from "./zone.js";
 
 const shownMax = 100, unitsMax = 1_000_000_000_000, ahead = 300_000;
 
-/** Opens a place: what is planned and done there, fields for the amounts of what is not done, and one to add. */
+/**
+ * Opens a place. It shows the planned and done items, with fields that change those that
+ * are not done, and fields that add units.
+ */
 export function openCell(at, own, { row, prize, cell, mayAdd }, read) {
   const mayChange = mayAct() && at.pool.state !== "closed";
   const items = cell.items.slice(0, shownMax).map((item) => itemLine(own, item, mayChange));
@@ -29,7 +32,7 @@ export function openCell(at, own, { row, prize, cell, mayAdd }, read) {
     ].flat().filter(Boolean),
     act: async () => save(at, own, { items, lists, additions: added ? added.read(prize.id) : [] }).finally(read),
   });
-  dialog.addEventListener("close", own.refocus); // the place was drawn again meanwhile
+  dialog.addEventListener("close", own.refocus); // the grid was drawn again while the dialog was open
 }
 
 function itemLine(own, item, mayChange) {
@@ -47,7 +50,10 @@ function hiddenLine(own, line, mayChange) {
   return { line, drop, element: h("div", {}, h("p", {}, `${what} ${t("calendarcell.secret")}`), drop && drop.element, technical) };
 }
 
-/** Fields of units to add, within a row or, without one, on a date; read(prize) returns what they say, or throws. */
+/**
+ * Fields for adding units, within a row or, without a row, on a date. read(prize) returns
+ * the additions that the fields describe, or throws.
+ */
 function adding(own, { row = null, date = null }) {
   const start = row ? Math.max(row.from, Math.min(row.to - 60_000, Math.ceil((Date.now() + ahead) / 60_000) * 60_000)) : null;
   const time = h("input", { type: "time", step: 1, value: start === null ? "12:00" : clockOf(own.zone, start).replace(/:00$/, "") });
@@ -66,7 +72,7 @@ function adding(own, { row = null, date = null }) {
   };
 }
 
-/** Carries out what the fields of a place say, one thing after another, and says it. */
+/** Makes the changes in the fields of a place, one after another. Returns a text about them. */
 async function save(at, own, { items, lists, additions }) {
   const done = { changed: 0, removed: 0, added: 0 }, seals = [];
   for (const { item, units } of items) {
@@ -88,7 +94,7 @@ async function save(at, own, { items, lists, additions }) {
   return Object.entries(done).filter(([, n]) => n > 0).map(([what, n]) => t(`calendarcell.did-${what}`, { n })).join(", ") || t("calendarcell.nothing");
 }
 
-/** Plans an item with another amount. The old one is removed before, so that never both come. */
+/** Plans an item again with another amount. The old item is removed first, so that never both are carried out. */
 async function change(at, item, delta) {
   await send("DELETE", `${agendaPath(at)}/${part(item.item)}`);
   if (delta === 0) return;
@@ -117,7 +123,7 @@ export function addByHand(at, own, read) {
   });
 }
 
-/** Removes all that is planned in a grid and not done, after it said how much that is. */
+/** Removes everything in a grid that is planned and not done, after a dialog has stated how much that is. */
 export function removePlan(at, own, name, grid, read) {
   const cells = grid.rows.flatMap((row) => [...row.cells.values()]);
   const items = cells.flatMap((cell) => cell.items).filter((item) => item.done === null);

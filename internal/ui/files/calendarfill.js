@@ -10,7 +10,7 @@ import { planOf, windowsOf } from "./spreads.js";
 import { locale, nodes, t } from "./text.js";
 import { instantWords, zoned } from "./zone.js";
 
-const soon = 120_000; // units are not planned for earlier than this, in ms: the calls take their time
+const soon = 120_000; // in ms: units are planned at least so far ahead, because the calls take time
 const minute = 60_000;
 const weekdays = [1, 2, 3, 4, 5, 6, 0], hows = ["day", "hour", "daily", "anytime"];
 const weekdayName = new Intl.DateTimeFormat(locale, { timeZone: "UTC", weekday: "short" });
@@ -20,10 +20,13 @@ export const agendaPath = (at) => `admin/pools/${part(at.id)}/agenda`;
 export const whole = (more) => h("input", { type: "number", min: 0, step: 1, inputmode: "numeric", autocomplete: "off", ...more });
 export const reasonField = () => h("input", { maxlength: 200, required: true, value: t("calendarfill.aReason"), autocomplete: "off" });
 
-/** Plans items as one file, once for its key: all of them or none. */
+/** Plans items as one file, once for the key: all of them or none. */
 export const planFile = async (at, items, key) => (await once(key, "POST", `${agendaPath(at)}/import`, { body: write(columns, items), type: "text/csv" })).data;
 
-/** Asks how units are spread, shows what that plans, and plans it. own is the calendar: its zone, columns and span. */
+/**
+ * Asks how units are to be spread, shows a preview, and plans them. own is the calendar,
+ * with its zone, columns and span.
+ */
 export function fill(at, own, read) {
   const units = own.columns.map((prize) => ({ prize, input: whole() }));
   const per = select(["all", "day"], (value) => t(`calendarfill.per-${value}`)), how = select(hows, (value) => t(`calendarfill.how-${value}`)), reason = reasonField();
@@ -56,7 +59,7 @@ export function fill(at, own, read) {
       const seen = preview.seen();
       if (!seen) {
         await preview.check();
-        return false; // what is planned was seen before
+        return false; // nothing is planned before its preview was shown
       }
       const seals = await plan(at, seen, (n) => preview.show(h("p", { role: "status" }, t("calendarfill.progress", { n, of: seen.spreads.length })))).finally(read);
       showSeals(at, own, seals);
@@ -72,7 +75,7 @@ export function fill(at, own, read) {
 const select = (values, words) => h("select", {}, values.map((value) => h("option", { value }, words(value))));
 const group = (name, fields, ...more) => h("fieldset", {}, h("legend", {}, name), h("div", { class: "fields" }, fields), more);
 
-/** What a filling plans, before it does. */
+/** The preview of what will be planned. */
 function previewOf(own, { items, spreads }, windows, wanted, isMoment) {
   const rows = wanted.map(({ prize }) => {
     const units = [...items.filter((i) => i.prize === prize).map((i) => i.delta ?? 1), ...spreads.filter((s) => s.prize === prize).map((s) => s.units)];
@@ -89,7 +92,7 @@ function previewOf(own, { items, spreads }, windows, wanted, isMoment) {
   ];
 }
 
-/** Plans what was seen. Where a spread is refused, those before it are removed again. */
+/** Plans what the preview showed. If a spread is refused, the spreads before it are removed again. */
 async function plan(at, { items, spreads, key }, progress) {
   if (items.length) return [sealOf(await planFile(at, items, key), { prize: [...new Set(items.map((i) => i.prize))].join(" ") })];
   const done = [];
@@ -107,7 +110,7 @@ async function plan(at, { items, spreads, key }, progress) {
 
 const sealOf = ({ version, count: items, sha256, salt }, { prize, units = "", from = "", to = "" }) => ({ prize, units, from, to, items, version, sha256, salt });
 
-/** Removes what was planned, and says what is left of it. */
+/** Removes the lists that were planned, and returns a text about those that are left. */
 async function undo(at, done, { status }) {
   let left = 0;
   for (const { version } of done) {
@@ -117,7 +120,7 @@ async function undo(at, done, { status }) {
   return [left === 0 ? t("calendarfill.undone") : t("calendarfill.left", { left, of: done.length }), isUnknown && t("calendarfill.unknown")].filter(Boolean).join(" ");
 }
 
-/** Offers the seals of what was planned, which are shown only now. */
+/** Offers the seals of planned items as a file. They are shown only now. */
 export function showSeals(at, own, seals) {
   const names = ["prize", "units", "from", "to", "items", "version", "sha256", "salt"], n = seals.reduce((sum, seal) => sum + seal.items, 0);
   ask({
@@ -129,7 +132,7 @@ export function showSeals(at, own, seals) {
   });
 }
 
-/** Plans a file of releases and moments, all or none. */
+/** Plans the items of a file, releases and moments: all or none. */
 export function fillByFile(at, own, read) {
   const file = h("input", { type: "file", accept: ".csv,.txt,text/csv", required: true });
   const preview = previewed(async () => {
@@ -153,7 +156,7 @@ export function fillByFile(at, own, read) {
       const seen = preview.seen();
       if (!seen) {
         await preview.check();
-        return false; // what is planned was seen before
+        return false; // nothing is planned before its preview was shown
       }
       const { data } = await once(seen.key, "POST", `${agendaPath(at)}/import`, { body: seen.body, type: "text/csv" });
       await read();
@@ -163,7 +166,7 @@ export function fillByFile(at, own, read) {
   });
 }
 
-/** Plans units by hand: moves one by one, moments as a file. Returns the seal of moments, null for a move. */
+/** Plans units by hand: one move, or a file of moments. Returns the seal of moments, null for a move. */
 export async function planUnits(at, { instant, zone, prize, units, reason, isMoment }, key) {
   if (isMoment) return sealOf(await planFile(at, Array.from({ length: units }, () => ({ at: zoned(zone, instant), prize, moment: true })), key), { prize });
   await once(key, "POST", agendaPath(at), { body: JSON.stringify({ at: new Date(instant).toISOString(), prize, delta: units, reason }) });

@@ -1,4 +1,5 @@
-// What the agenda has for each day, or each hour of one day, and each prize.
+// The grid of the calendar: the units of each prize on each day, or in each hour of one
+// day.
 
 import { pages } from "./api.js";
 import { cents } from "./money.js";
@@ -6,9 +7,12 @@ import { t } from "./text.js";
 import { dateAfter, dateOf, dayOf, daysBetween, dayWords, hoursOf } from "./zone.js";
 
 const pagesMax = 200, fortnight = 14;
-export const daysShown = 42; // at a time
+export const daysShown = 42; // on one page
 
-/** The items of an agenda, what stands for hidden ones, and how many moves this role does not see. first is its first page, if it was read. */
+/**
+ * Reads an agenda: its items, the lines for hidden items, and the number of moves that
+ * this role does not see. first is the first page, if it was already read.
+ */
 export async function readItems(path, signal, first) {
   const items = new Map(), hidden = new Map();
   let secret = 0;
@@ -24,12 +28,12 @@ export async function readItems(path, signal, first) {
   return { items: [...items.values()].sort((a, b) => a.ms - b.ms || a.item - b.item), hidden: [...hidden.values()], secret };
 }
 
-/** A hidden line with its span; last is its last instant. */
+/** A line for hidden items with its span in milliseconds; last is the last instant of the span. */
 const spanOf = (line) => (line.from ? { ...line, begin: Date.parse(line.from), last: Date.parse(line.to) - 1 } : line);
 
 const isWithin = (line, range) => line.begin >= range.from && line.last < range.to;
 
-/** The dates that a calendar has: those of the agenda, or the next fortnight where it has none. */
+/** The first and the last date of a calendar: those of the agenda, or the next fortnight if it has no items. */
 export function datesOf(zone, { items, hidden }, now = Date.now()) {
   const ends = hidden.filter((line) => line.from).flatMap((line) => [line.begin, line.last]);
   if (items.length) ends.push(items[0].ms, items.at(-1).ms);
@@ -37,13 +41,16 @@ export function datesOf(zone, { items, hidden }, now = Date.now()) {
   return { first: dateOf(zone, ends.reduce((a, b) => Math.min(a, b))), last: dateOf(zone, ends.reduce((a, b) => Math.max(a, b))) };
 }
 
-/** The number of the first day of the page of days that has a date. */
+/** The number of the first day on the page that contains a date. */
 export function pageOf({ first, last }, date) {
   const at = date < first ? 0 : Math.min(daysBetween(first, date), daysBetween(first, last));
   return at - (at % daysShown);
 }
 
-/** The days of a page from its first one, each with its span; earlier and later say whether there are others. */
+/**
+ * The days of the page that begins with the day start, each with its span. earlier and
+ * later mean that there are other pages.
+ */
 export function daysOf(zone, { first, last }, start) {
   const n = Math.min(daysShown, daysBetween(first, last) + 1 - start);
   const rows = Array.from({ length: n }, (_, i) => dayOf(zone, dateAfter(first, start + i)));
@@ -56,9 +63,9 @@ export const hoursOfDay = (zone, date) => hoursOf(zone, dayOf(zone, date)).map((
 const empty = () => ({ planned: 0, done: 0, items: [], hidden: [] });
 
 /**
- * What each row has of each prize, with the sums of rows and of prizes. Items and hidden
- * lines outside of range are not counted; null counts all. What is hidden belongs to a row
- * where its whole span does, else to the row hidden.
+ * The units of each prize in each row, with the sums of rows and of prizes. Items and
+ * hidden lines outside range are not counted; with null all are. A hidden line belongs to
+ * the row that contains its whole span, otherwise to an additional row.
  */
 export function gridOf(rows, { items, hidden }, zone, range = null) {
   const made = [...rows.map((row) => ({ ...row })), { name: t("calendargrid.hidden"), isHidden: true }].map((row) => ({ ...row, cells: new Map(), sum: empty(), notes: [] }));
@@ -85,7 +92,7 @@ export function gridOf(rows, { items, hidden }, zone, range = null) {
   return { rows: made.filter((row) => !row.isHidden || row.cells.size > 0), sums, sum };
 }
 
-/** The row that has an instant, of the first n, which are in order; undefined for none. */
+/** The row that contains an instant, among the first n rows, which are in order; otherwise undefined. */
 function rowAt(rows, n, ms) {
   let low = 0, high = n - 1;
   while (low <= high) {
@@ -97,5 +104,5 @@ function rowAt(rows, n, ms) {
   return undefined;
 }
 
-/** What the units of cells are worth, in cents, by the values of prizes. */
+/** The total value of the units in cells, in cents. */
 export const worthOf = (cells, prizes) => [...cells].reduce((total, [id, { planned, done }]) => total + cents(prizes.get(id)?.value ?? "0.00") * BigInt(planned + done), 0n);

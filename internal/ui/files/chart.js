@@ -1,4 +1,4 @@
-// Charts of a value over time: an area, a line, and what the pointer is at.
+// Charts of a value over time: an area, a line, and the value at the pointer.
 
 import { count, h, moment, rate as rateText, say, svg } from "./dom.js";
 import { t } from "./text.js";
@@ -44,7 +44,8 @@ export function chart({ label, kind, unit = "", whole = true, close = false }) {
       }
       const from = points[0].at, to = points.at(-1).at;
       const highest = Math.max(...points.map((p) => p.y)), lowest = Math.min(...points.map((p) => p.y));
-      // What hardly changes is shown closer, and says so by the number at its foot.
+      // If the values hardly differ, the scale does not begin at 0. Then its lower end is
+      // labelled.
       const least = close && lowest > highest * 0.6 ? Math.max(0, highest - nice((highest - lowest) * 1.5)) : 0;
       const most = least > 0 ? least + nice((highest - least) * 1.2) : nice(highest);
       const x = (at) => ((at - from) / Math.max(1, to - from)) * width;
@@ -63,7 +64,7 @@ export function chart({ label, kind, unit = "", whole = true, close = false }) {
   };
 }
 
-/** At most one point for each two pixels of the time, the newest of them. */
+/** Keeps at most one point for each two pixels of the width, the newest one. */
 function thinned(points) {
   if (points.length <= width / 2) return points;
   const from = points[0].at, wide = Math.max(1, points.at(-1).at - from);
@@ -71,7 +72,7 @@ function thinned(points) {
   return points.filter((p, i) => i === points.length - 1 || place(p) !== place(points[i + 1]));
 }
 
-/** The least round number that is not below n. */
+/** The smallest round number that is at least n. */
 function nice(n) {
   if (!(n > 0)) return 1;
   const size = 10 ** Math.floor(Math.log10(n));

@@ -7,7 +7,10 @@ import { chosen, previewed } from "./preview.js";
 import { mayAct } from "./state.js";
 import { nodes, t } from "./text.js";
 
-/** Shows the counts of a prize's codes; an admin imports a file: first what it would do, then, of the same content, once. */
+/**
+ * Shows the counts of a prize's codes. An admin can import a file: first a preview is
+ * shown, then the same content is imported once.
+ */
 export async function showCodes(at, prize) {
   const path = `admin/pools/${part(at.id)}/prizes/${part(prize.id)}/codes`;
   const counts = h("div", {}, countsOf(await get(path)));
@@ -50,14 +53,14 @@ function importForm(at, path, refresh) {
       const seen = preview.seen();
       if (!seen) {
         await preview.check();
-        return false; // what is imported was seen before
+        return false; // nothing is imported before its preview was shown
       }
       const { data } = await once(seen.key, "POST", query(false), { body: seen.body, type: "text/plain" });
       preview.show(
         h("p", { role: "status" }, [t("codes.added", { n: data.added }), t("codes.inReserve", { n: data.reserve })].join(" ")),
         h("p", {}, nodes("codes.salt", { salt: h("code", { class: "break" }, data.salt) })));
       await Promise.all([at.refresh(), refresh()]);
-      return false; // the dialog stays, for the salt
+      return false; // the dialog stays open, because it shows the salt
     },
   };
 }

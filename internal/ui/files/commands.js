@@ -1,11 +1,14 @@
-// Command lines that people paste. What they are made of is quoted for a shell.
+// Command lines for pasting. Their parts are quoted for a shell.
 
 import { base } from "./api.js";
 
-/** Words as one argument of a shell. */
+/** Quotes words as one argument for a shell. */
 const quoted = (words) => (/^[\w@%+=:,./-]+$/.test(words) ? words : `'${words.replaceAll("'", "'\\''")}'`);
 
-/** Where the files of a pool are published: at its origin, which is this service where its name is the same. */
+/**
+ * The address at which the files of a pool are published: under the host of its origin.
+ * That is this service if the host is the same.
+ */
 function place(at) {
   const host = at.commitment.origin.slice(0, at.commitment.origin.lastIndexOf("/"));
   const [scheme, root] = host === base.host ? ["", service()] : ["https:", `//${host}`];
@@ -17,7 +20,7 @@ const service = () => base.href.replace(/\/$/, "");
 
 const identity = "--seed-identity-file seed-identity";
 
-/** What has a command ask this service. */
+/** The flags with which a command calls this service. */
 const asked = () => `--server ${quoted(service())} --token-file token`;
 
 export const commands = {

@@ -1,8 +1,9 @@
-// Files that leave the page: CSV as RFC 4180 writes it, or as spreadsheets of some languages want it.
+// Files that the page saves: CSV according to RFC 4180, or in the form that spreadsheets
+// of some languages need.
 
 import { locale } from "./text.js";
 
-/** The rows of a CSV text, each an array of fields. */
+/** Parses a CSV text into rows, each an array of fields. */
 export function parse(text) {
   const rows = [];
   let row = [], field = "", isQuoted = false;
@@ -21,18 +22,18 @@ export function parse(text) {
   return rows;
 }
 
-/** The rows of a CSV text as objects, by the names of its columns. */
+/** Parses a CSV text into objects, with its columns as members. */
 export function records(text) {
   const [columns = [], ...rows] = parse(text);
   return rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]])));
 }
 
-/** Whether spreadsheets of this browser's language write a comma before the cents, and so a semicolon between fields. */
+/** Whether spreadsheets in the browser's language use a decimal comma, and therefore semicolons between fields. */
 export const hasDecimalComma = () => new Intl.NumberFormat(locale).format(1.5).includes(",");
 
 /**
- * A CSV text. excel has semicolons, mark a mark of UTF-8 at its beginning, comma a
- * decimal comma in the columns that are amounts.
+ * Returns a CSV text. excel separates fields by semicolons, mark puts a byte order mark
+ * at the beginning, and comma uses a decimal comma in the columns of amounts.
  */
 export function write(columns, rows, { excel = false, mark = excel, comma = false, amounts = ["value"] } = {}) {
   const separator = excel ? ";" : ",";
@@ -44,7 +45,7 @@ export function write(columns, rows, { excel = false, mark = excel, comma = fals
   return (mark ? "\ufeff" : "") + [columns.map(quoted).join(separator), ...rows.map(line), ""].join("\r\n");
 }
 
-/** Has the browser save a file. */
+/** Makes the browser save a file. */
 export function save(name, content, type = "text/csv;charset=utf-8") {
   const address = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement("a");

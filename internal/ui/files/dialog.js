@@ -1,11 +1,11 @@
-// Questions before acts, and messages after them.
+// Dialogs before actions, and messages after them.
 
 import { button, h } from "./dom.js";
 import { isText, sentenceOf, t } from "./text.js";
 
 /**
- * Asks with a dialog. act is called when the user agrees, and may throw a
- * problem, which the dialog shows. The dialog closes when act is done.
+ * Opens a dialog. act is called when the user agrees, and may throw a problem, which the
+ * dialog shows. The dialog closes when act is done, unless it returns false.
  */
 export function ask({ title, body = [], yes, kind = "", act, wide = false, no = t("dialog.cancel") }) {
   const error = h("div", { class: "error", role: "alert" });
@@ -36,8 +36,9 @@ export function ask({ title, body = [], yes, kind = "", act, wide = false, no = 
 }
 
 /**
- * A problem in words: the sentence of its code, and folded under it what the service says.
- * That of a wrong request is unfolded, because it names the field or the lines of a file.
+ * A problem as elements: the sentence for its code, and under it the service's text,
+ * folded. For an invalid request that text is unfolded, because it names the field, or
+ * the lines of a file.
  */
 export function problemText(problem, headed = (text) => h("p", {}, h("strong", {}, text))) {
   const lines = problem.message.split(/; (?=line \d|and \d+ more|nothing was)/);
@@ -48,7 +49,10 @@ export function problemText(problem, headed = (text) => h("p", {}, h("strong", {
   return [sentence, h("details", { class: "technical", dataset: { code: problem.code }, open: problem.code === "invalid-request" }, h("summary", {}, t("dialog.technical")), h("p", {}, `${problem.title} (${problem.code})`), said)];
 }
 
-/** Says something that was done, for a while: a text, or nodes. What a click has unfolded stays until it is folded again. */
+/**
+ * Shows a message, a text or nodes, for a while. A message with an unfolded part stays
+ * until that part is folded again.
+ */
 export function message(text, kind = "") {
   let isRead = false;
   const note = h("div", { class: kind, onclick: () => { isRead = true; } }, text);
@@ -57,7 +61,7 @@ export function message(text, kind = "") {
   setTimeout(end, 8000);
 }
 
-/** Says a problem of something that nobody asked for by a dialog. */
+/** Shows a problem that did not occur in a dialog. */
 export const complain = (problem) => {
   if (problem.name !== "AbortError" && problem.status !== 401) message(problem.code ? problemText(problem) : sentenceOf(problem), "bad");
 };

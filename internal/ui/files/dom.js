@@ -1,19 +1,22 @@
-// Elements and words. Text is set as text: nothing here, or anywhere on the
-// page, makes markup of a string.
+// Elements, and numbers and times as text. Text is set as text: no code of the page makes
+// markup from a string.
 
 import { locale, t } from "./text.js";
 
-/** The name at the top of the page: the operator's, where the service has one. A page of release 0.1.0 names none. */
+/**
+ * The name at the top of the page: the operator's name, if the service has one. The page
+ * of release 0.1.0 has no such element.
+ */
 export const operator = document.querySelector("meta[name=application-name]")?.content ?? "drawsvc";
 
 const svgNS = "http://www.w3.org/2000/svg";
 
-/** Makes an element. Of its attributes, on… are listeners, and dataset is an object. */
+/** Creates an element. Attributes whose names begin with on are listeners, and dataset is an object. */
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** Makes an element of a drawing. */
+/** Creates an element of SVG. */
 export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(svgNS, tag), attributes, children);
 }
@@ -30,12 +33,12 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** Sets the text of an element, if it differs: what does not change is not announced. */
+/** Sets the text of an element if it differs, so that screen readers do not announce an unchanged text. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Sets a number that is shown, and the number itself for those who read it by program. */
+/** Shows a number, and sets it as data for programs. */
 export function sayNumber(element, n) {
   element.dataset.value = n;
   say(element, count(n));
@@ -46,7 +49,7 @@ const rates = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 const percents = new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 });
 let clock, day, year, dayOf, zoneName;
 
-/** Sets the time zone of all times that are shown from now on; null is the browser's. */
+/** Sets the time zone of all times that are shown from now on; null means the browser's. */
 export function useZone(timeZone) {
   const format = (parts) => new Intl.DateTimeFormat(locale, { timeZone: timeZone ?? undefined, ...parts });
   const minutes = { hour: "2-digit", minute: "2-digit" }, days = { day: "numeric", month: "short" };
@@ -60,11 +63,11 @@ export function useZone(timeZone) {
 }
 useZone(null);
 
-/** A number, as the browser's language writes it; null is that of an endless blank. */
+/** Formats a number in the browser's language. null is the number of an endless blank. */
 export const count = (n) => (n === null ? "∞" : counts.format(n));
 export const rate = (n) => rates.format(n);
 
-/** A moment in words, with its day where that is another, and its time zone. */
+/** Formats a time with its time zone, and with its date unless that is today. */
 export function moment(text) {
   const at = new Date(text);
   return `${withoutZone(at)} ${zoneName(at)}`;
@@ -75,10 +78,10 @@ function withoutZone(at) {
   return (itsDay === today ? clock : itsDay.slice(0, 4) === today.slice(0, 4) ? day : year).format(at);
 }
 
-/** A moment that a program can read too. */
+/** A time as an element that programs can read too. */
 export const time = (text) => h("time", { datetime: text, title: text }, moment(text));
 
-/** How long a number of seconds is, in the two largest units. */
+/** Formats a number of seconds in its two largest units. */
 export function duration(seconds) {
   const units = [["length.days", 86400], ["length.hours", 3600], ["length.minutes", 60], ["length.seconds", 1]];
   const at = Math.max(units.findIndex(([, size]) => seconds >= size), seconds < 1 ? units.length - 1 : 0);
@@ -88,7 +91,7 @@ export function duration(seconds) {
   return rest > 0 && whole < 10 ? `${t(name, { n: whole })} ${t(units[at + 1][0], { n: rest })}` : t(name, { n: whole });
 }
 
-/** A share of a whole, as wide as it is; it fills where there is nothing to share. */
+/** A bar that shows a share of a whole; set(part, whole) sets its width. */
 export function bar(label, { says = t("dom.remains"), isLow = (share) => share < 0.1 } = {}) {
   const inside = h("span", { class: "fill" });
   const outside = h("span", { class: "bar", role: "img", "aria-label": label }, inside);
@@ -104,8 +107,8 @@ export function bar(label, { says = t("dom.remains"), isLow = (share) => share <
 }
 
 /**
- * A table whose head are the words of columns; a column that begins with # has
- * numbers. Roles are said, because the layout of phones takes them away.
+ * A table with the given columns; a column whose text begins with # has numbers. The
+ * roles are explicit, because the layout for phones would remove the implicit ones.
  */
 export function table(caption, columns, rows) {
   const number = columns.map((column) => column.startsWith("#"));
@@ -122,13 +125,13 @@ export const pill = (word, kind = word) => h("span", { class: `pill ${kind}` }, 
 /** A fact of a list of facts, unless it has no value. */
 export const fact = (name, value) => value && h("div", {}, h("dt", {}, name), h("dd", {}, value));
 
-/** A link to another place, which does not learn where it was followed. */
+/** A link to another site. That site does not learn from which page the link was followed. */
 export const outside = (address, words) => /^https:\/\//.test(address) && h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, words);
 
 /** A button. */
 export const button = (text, onclick, kind = "") => h("button", { type: "button", class: kind, onclick }, text);
 
-/** A button that copies words, or selects them where the browser lets no page copy. */
+/** A button that copies words, or selects them if the browser does not allow copying. */
 export function copied(words) {
   const copy = button(t("dom.copy"), async () => {
     try {

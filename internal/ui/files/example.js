@@ -7,7 +7,7 @@ import { meaning } from "./rulesmeaning.js";
 import { t } from "./text.js";
 import { browserZone, money } from "./words.js";
 
-/** The prizes and the rules, as a pool is created with them. */
+/** The prizes and the rules, in the form in which a pool is created. */
 const example = () => ({
   prizes: [
     { id: "weekend", name: t("example.weekend"), value: "499.00", stock: 1 },

@@ -9,7 +9,7 @@ import { money } from "./words.js";
 const root = document.getElementById("fair");
 const answerMax = 1 << 20; // characters of a pasted answer
 
-/** A moment in the time zone of the rules, with the zone. */
+/** Formats a time in the time zone of the rules, with the zone. */
 function zoned(text, zone) {
   const written = (timeZone) => {
     const at = new Intl.DateTimeFormat(locale, { timeZone, dateStyle: "full", timeStyle: "short" }).format(new Date(text));
@@ -17,12 +17,12 @@ function zoned(text, zone) {
   };
   try {
     return written(zone);
-  } catch { // the browser does not know the zone
+  } catch { // the browser does not support the zone
     return written("UTC");
   }
 }
 
-/** A fraction such as 1/3, in percent. */
+/** Formats a fraction such as 1/3 in percent. */
 function percent(fraction) {
   const [above, below = "1"] = fraction.split("/");
   return Number((BigInt(above) * 10n ** 12n) / BigInt(below)) / 1e10;
@@ -35,7 +35,7 @@ function dates(facts) {
     facts.opens_at && h("p", {}, nodes("fair.opens", at(facts.opens_at))), facts.closes_at && h("p", {}, nodes("fair.ends", at(facts.closes_at))));
 }
 
-/** The prizes. A picture is a link: the page loads nothing from elsewhere. */
+/** The prizes. A picture is a link, because the page loads nothing from other hosts. */
 function prizes(facts) {
   const worth = (p) => Number(p.value) > 0 && h("span", { class: "quiet" }, ` ${money(p.value, facts.currency)}`);
   const links = (p) => [outside(p.image ?? "", t("fair.picture")), outside(p.link ?? "", t("fair.link"))].filter(Boolean);
@@ -77,7 +77,7 @@ function commitment({ commitment: c }) {
   ];
 }
 
-/** The form that checks a receipt in this browser, and sends it nowhere. */
+/** The form that checks a receipt. The check runs in the browser, and the receipt is not sent. */
 function receipts({ commitment: c }) {
   if (!c) return [];
   const text = h("textarea", { rows: 6, class: "code", required: true, spellcheck: "false", maxlength: answerMax });
@@ -116,7 +116,7 @@ function verifiers({ commitment: c, id }) {
   ];
 }
 
-/** The rules in words: the service's in English, and those of the document in another language. */
+/** The rules in words: the service's sentences in English; in another language sentences made from the document. */
 function rules(facts) {
   const named = facts.prizes.concat(Object.entries(facts.names).map(([id, name]) => ({ id, name })));
   return h("div", { dataset: { rules: true } }, meaningForPlayers(facts, { pool: { prizes: named, currency: facts.currency } }));

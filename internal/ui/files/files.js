@@ -1,4 +1,5 @@
-// The files of a pool: winners, payout, daily report, proof; and its final report, for paper.
+// The files of a pool: winners, payout, daily report and proof. The final report is for
+// printing.
 
 import { bytes, part } from "./api.js";
 import { hasDecimalComma, save, write } from "./csv.js";
@@ -59,11 +60,11 @@ export async function filesSection(at) {
   };
 }
 
-/** Times as spreadsheets read them. */
+/** Writes times in the form that spreadsheets recognize. */
 const dated = (wins, { excel }) => (excel ? wins.map((w) => ({ ...w, at: plainTime(w.at), since: plainTime(w.since) })) : wins);
 const plainTime = (text) => text.slice(0, 19).replace("T", " ");
 
-/** The final report of a pool, as it stands now. */
+/** The final report of a pool, with its present state. */
 export async function reportSection(at) {
   const [wins, days] = await Promise.all([winners(at), daily(at)]);
   const shown = (amount) => money(amount, at.pool.currency);

@@ -1,4 +1,4 @@
-// Webhooks: where events are sent, how far that has come, and what may be done about it.
+// Webhooks: where events are sent, which ones still wait, and the actions on a webhook.
 
 import { get, part, send } from "./api.js";
 import { ask, complain, message } from "./dialog.js";
@@ -8,7 +8,7 @@ import { isText, nodes, t } from "./text.js";
 
 const freshEvery = 2000;
 const colours = { on: "open", failing: "bad", off: "paused", forked: "bad" };
-/** What is sent: the types with a dash for their dot. All but the losing tickets are sent unless somebody chooses. */
+/** The types of events, with a dash instead of their dot. By default all are sent except losing tickets. */
 const events = [
   "award-won", "award-lost", "award-claimed", "award-fulfilled", "award-reopened", "award-expired", "award-voided", "award-replaced", "prize-low",
   "prize-empty", "pool-empty", "agenda-failed", "budget-spent", "pool-opened", "pool-paused", "pool-closed",
@@ -20,7 +20,7 @@ export async function hooksView(signal) {
   const read = async () => {
     const { hooks } = await get("admin/hooks", { signal });
     const text = JSON.stringify(hooks);
-    if (text === shown) return; // what does not change keeps the focus
+    if (text === shown) return; // an unchanged list is not drawn again, so that it keeps the focus
     shown = text;
     const focused = list.contains(document.activeElement) && [document.activeElement.closest("[data-hook]")?.dataset.hook, document.activeElement.textContent];
     list.replaceChildren(...(hooks.length ? hooks.map((hook) => card(hook, read)) : [h("p", { class: "quiet" }, t("hooks.none"))]));
@@ -98,7 +98,7 @@ function add(read) {
   });
 }
 
-/** Boxes for campaigns; without one that is ticked there is no filter. */
+/** Check boxes, for example for campaigns. Without a ticked box nothing is filtered. */
 function chooser(legend, entries) {
   const boxes = entries.map(([id, name]) => ({ id, input: h("input", { type: "checkbox", id: `only-${id}` }), name }));
   return {
@@ -107,7 +107,7 @@ function chooser(legend, entries) {
   };
 }
 
-/** Shows a secret the only time that the service says it. It ends with the dialog. */
+/** Shows a secret. The service returns it only once, and the page drops it when the dialog is closed. */
 function showSecret(hook, said) {
   ask({
     title: t("hooks.secretTitle"), no: t("hooks.close"), wide: true,

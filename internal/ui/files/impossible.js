@@ -1,11 +1,12 @@
-// What is not possible any more stays where it was, and says why.
+// Buttons for actions that have become impossible. They stay in their place, and explain
+// why.
 
 import { message } from "./dialog.js";
 import { t } from "./text.js";
 
 export const closedWhy = t("impossible.closed");
 
-/** Marks a button as not possible for a reason, or as possible for "". */
+/** Marks the action of a button as impossible, with the reason; "" marks it as possible. */
 export function impossible(button, why) {
   if (why === (button.title ?? "") && Boolean(why) === button.hasAttribute("aria-disabled")) return;
   if (why) button.setAttribute("aria-disabled", "true");
@@ -13,7 +14,10 @@ export function impossible(button, why) {
   button.title = why;
 }
 
-/** Lets no marked button in a place act: a click says why. at.pool is the pool; in a closed one all changes are marked. */
+/**
+ * Makes a click on a marked button in a place show the reason, instead of the action. In
+ * a closed pool, at.pool, the buttons of all changes are marked.
+ */
 export function explainImpossible(place, at) {
   const mark = () => {
     if (at.pool.state === "closed") place.querySelectorAll("button.changes, .changes button").forEach((button) => impossible(button, closedWhy));

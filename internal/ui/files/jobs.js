@@ -6,7 +6,7 @@ import { button, duration, fact, field, h, pill, table, time } from "./dom.js";
 import { mayAct } from "./state.js";
 import { isText, nodes, t } from "./text.js";
 
-/** A job in words. */
+/** The name of a job for people. */
 export const called = ({ name }) => (isText(`jobs.name-${name}`) ? t(`jobs.name-${name}`) : name);
 
 export async function jobsView(signal) {

@@ -1,4 +1,5 @@
-// A campaign's life: copy it, rename it, put it away, delete it, and erase a user of it.
+// The management of a campaign: copy, rename, archive and delete it, and erase a user
+// from it.
 
 import { get, part, send } from "./api.js";
 import { ask } from "./dialog.js";
@@ -8,7 +9,7 @@ import { askCopy } from "./poolcopy.js";
 import { mayAct } from "./state.js";
 import { t } from "./text.js";
 
-/** What can be done with the campaign itself, each with what it costs. */
+/** The actions on the campaign itself, each with an explanation. */
 export async function lifeSection(at) {
   const acts = [
     ["copy", () => askCopy(at), () => ""],

@@ -1,5 +1,5 @@
-// The awards of a pool in one state: who waits for a prize, and for how long. Those
-// that are chosen take a step together.
+// The awards of a pool in one state: who waits for a prize, and for how long. Selected
+// awards can take a step together.
 
 import { get, pages, part } from "./api.js";
 import { showAward } from "./award.js";
@@ -9,12 +9,15 @@ import { mayAct, mayShip } from "./state.js";
 import { fulfil, reopen, voidAwards } from "./steps.js";
 import { t } from "./text.js";
 
-/** The states of an award, those that wait first. */
+/** The states of an award. States in which somebody waits come first. */
 export const states = ["claimed", "won", "fulfilled", "expired", "voided"];
 
 const livesMax = 20000, pagesMax = 200, shownMax = 200, freshEvery = 5000;
 
-/** The awards in a state. Those that wait come oldest first, all others newest first. */
+/**
+ * The list of the awards in a state. In states in which somebody waits, the oldest come
+ * first, otherwise the newest.
+ */
 export function livesList(at, state) {
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, at.signal]);
@@ -48,13 +51,15 @@ export function livesList(at, state) {
     Object.assign(own, { lives: found, isWhole, first, asked: Date.now() });
     draw();
   };
-  // One reading at a time. A reading that began before an act may not show it, so another follows.
+  // Only one reading runs at a time. A reading that began before an action may not show
+  // its result, so another one follows.
   const read = async () => {
     while (own.reading) await own.reading;
     own.reading = readAll().catch((problem) => { if (!signal.aborted) complain(problem); }).finally(() => { own.reading = null; });
     return own.reading;
   };
-  // Steps make no version: an index finds whether those that are claimed or sent are others now.
+  // Steps do not change the pool's version. So the first page of the list, which an index
+  // finds, is read again and compared.
   const refresh = async () => {
     if (own.reading || !["claimed", "fulfilled"].includes(state) || Date.now() - own.asked < freshEvery) return;
     own.asked = Date.now();
@@ -113,7 +118,7 @@ function livesTable(at, state, rows, chosen, tell, read) {
   ].filter((cell) => cell !== false)));
 }
 
-/** What those that are chosen may become, by their state and the user's role. */
+/** The actions on selected awards that their state and the user's role allow. */
 function actsOf(at, state, chosenOnes, after) {
   const act = (text, does, kind) => button(text, () => does(at, chosenOnes(), after), kind);
   const isOpen = ["won", "claimed", "fulfilled"].includes(state);

@@ -11,7 +11,7 @@ const signed = (n) => `${n > 0 ? "+" : ""}${count(n)}`;
 export async function logSection(at) {
   const place = h("div");
   const only = h("input", { type: "checkbox", id: "only", checked: true });
-  let before = null; // entries up to this version are shown next; null begins with the newest
+  let before = null; // the next page ends at this version; null means the newest
   const older = button(t("log.older"), () => read().catch(complain));
   const read = async () => {
     const { entries, from } = await last(at, only.checked, before ?? at.pool.version);
@@ -27,10 +27,11 @@ export async function logSection(at) {
   };
 }
 
-/** The last entries up to a version, newest first. from is the version before the first of them. */
+/** Returns the last entries up to a version, newest first. from is the version before the oldest of them. */
 export async function last(at, acts, to) {
   const page = (after) => get(`admin/pools/${part(at.id)}/log?after=${after}&limit=1000${acts ? "&acts=true" : ""}`, { signal: at.signal });
-  // Pages go forward: reach back, further each time, until there is enough.
+  // Pages begin after a version. So reading begins ever further back, until there are
+  // enough entries.
   for (let reach = pageMax; ; reach *= acts ? 32 : 2) {
     const after = Math.max(0, to - reach);
     const found = await page(after);
@@ -44,7 +45,7 @@ export async function last(at, acts, to) {
   }
 }
 
-/** Goes on from a page up to a version, at most twenty pages, and keeps the last entries. */
+/** Reads on from a page up to a version, at most twenty pages. Returns the last entries. */
 async function forward(page, found, to) {
   let kept = found.entries;
   for (let pages = 0; found.next !== null && found.next < to && pages < 20; pages++) {
@@ -58,7 +59,7 @@ function logTable(entries) {
   return table(t("log.title"), [t("log.when"), t("log.who"), t("log.what"), `#${t("log.entry")}`], entries.map((e) => [time(e.at), h("span", { class: "break" }, e.kind === "award" ? e.user : e.actor || "–"), what(e), count(e.version)]));
 }
 
-/** What an entry says, in words. */
+/** An entry in words. */
 function what(e) {
   if (e.kind === "award") return h("span", {}, pill(t("log.award"), "closed"), " ", drawn(e));
   if (e.kind === "move") return h("span", {}, pill(t("log.move"), "paused"), " ", moved(e));

@@ -1,4 +1,5 @@
-// Money: what a pool has given, where its budget stands, and whether anything can be won.
+// Money: the value that a pool has given, the state of its budget, and whether anything
+// can be won.
 
 import { part, send } from "./api.js";
 import { ask } from "./dialog.js";
@@ -8,22 +9,22 @@ import { mayAct } from "./state.js";
 import { isText, t } from "./text.js";
 import { money } from "./words.js";
 
-/** An amount in cents, which sums stay exact in. */
+/** Converts an amount to cents, so that sums are exact. */
 export const cents = (amount) => BigInt(amount.replace(".", ""));
 
-/** The amount of some cents. */
+/** Converts cents to an amount. */
 export const amountOf = (n) => `${n / 100n}.${String(n % 100n).padStart(2, "0")}`;
 
 const sum = (prizes, value) => amountOf(prizes.reduce((total, prize) => total + value(prize), 0n));
 const winnable = (prizes) => prizes.filter((prize) => prize.kind !== "blank" && prize.remaining !== null);
 
-/** What the prizes that are left are worth. */
+/** The value of the remaining prizes. */
 export const stockWorth = (prizes) => sum(winnable(prizes), (prize) => cents(prize.value) * BigInt(prize.remaining));
 
-/** What all prizes have given. */
+/** The value of all issued units. */
 export const givenInAll = (prizes) => sum(prizes, (prize) => cents(prize.given ?? "0.00"));
 
-/** Why nothing can be won, in a sentence; "" while something can. */
+/** A sentence about why nothing can be won, "" if something can. */
 export function nothingToWin({ nothing }) {
   if (!nothing) return "";
   if (!isText(`money.nothing-${nothing.why}`)) return nothing.detail;
@@ -31,10 +32,10 @@ export function nothingToWin({ nothing }) {
   return [why, nothing.until && t("money.again", { at: moment(nothing.until) })].filter(Boolean).join(" ");
 }
 
-/** How much of the budget is given, in words; "" without one. */
+/** A text about how much of the budget is given, "" without a budget. */
 export const budgetGiven = ({ budget, currency }) => (budget ? t("money.given", { spent: money(budget.spent, currency), max: money(budget.max, currency) }) : "");
 
-/** When the budget is used up at the present pace, and when it begins again. */
+/** A text about when the budget will be used up at the present pace, and when it begins again. */
 function pace({ budget, nothing, rate }) {
   const resets = budget.resets_at && t("money.again", { at: moment(budget.resets_at) });
   if (nothing) return "";
@@ -42,7 +43,7 @@ function pace({ budget, nothing, rate }) {
   return [ends, resets].filter(Boolean).join(" ");
 }
 
-/** The money of a pool, for every section of it; set(pool) shows it as it is now. */
+/** The box about the money of a pool, which every section shows. set(pool) updates it. */
 export function moneyBox(at) {
   const alarm = h("p", { class: "nothing", role: "alert", hidden: true }), share = bar(t("money.budget"), { says: t("money.says"), isLow: (given) => given > 0.9 });
   const given = h("b", { dataset: { figure: "budget" } }), note = h("span", { class: "quiet" }), worth = h("span", { class: "quiet", dataset: { figure: "worth" } });
@@ -68,7 +69,7 @@ export function moneyBox(at) {
   };
 }
 
-/** Before the first draw what there is to give, then what was given. */
+/** Before the first draw a text about the value of the stock and the budget, then about the value that was given. */
 function worthOf({ prizes, budget, currency, awards }) {
   if (awards > 0) return budget && !budget.per ? "" : t("money.givenInAll", { amount: money(givenInAll(prizes), currency) });
   const worth = money(stockWorth(prizes), currency);

@@ -1,4 +1,4 @@
-// A new pool: its name first, and the id made of the name.
+// A new pool. The name is typed first, and the id is derived from it.
 
 import { part, send } from "./api.js";
 import { ask } from "./dialog.js";
@@ -8,27 +8,31 @@ import { t } from "./text.js";
 
 export const idPattern = "[a-z0-9][a-z0-9._\\-]{0,63}";
 const idMax = 64, attemptsMax = 50;
-// Letters that do not come apart into a letter and a mark, and those that German spells with two.
+// Letters that Unicode does not decompose into a letter and a mark, and letters that
+// German writes as two.
 const letters = { ä: "ae", ö: "oe", ü: "ue", ß: "ss", æ: "ae", œ: "oe", ø: "o", å: "a", ł: "l", đ: "d", ð: "d", þ: "th", ħ: "h", ı: "i", ŋ: "n", "€": "eur", "&": "and" };
 
-/** The id that a name gives: small letters, digits and dashes. A name without any gives "campaign". */
+/**
+ * Derives an id from a name: lower-case letters, digits and dashes. For a name without
+ * any of them it is "campaign".
+ */
 export function idOf(name) {
   const known = [...name.normalize("NFC").toLowerCase()].map((letter) => letters[letter] ?? letter).join("");
   const plain = known.normalize("NFKD").replace(/\p{M}/gu, "").replace(/['’]/g, "").replace(/[^a-z0-9]+/g, "-");
   return plain.slice(0, idMax).replace(/^-+|-+$/g, "") || "campaign";
 }
 
-/** The id with a number, and not too long: advent-2. */
+/** Appends a number to an id, such as advent-2, and shortens the id if necessary. */
 export const numbered = (id, n) => (n < 2 ? id : `${id.slice(0, idMax - `-${n}`.length).replace(/-+$/, "")}-${n}`);
 
-/** The first number whose id no pool has that the page knows of. */
+/** The first number with which the id is free, as far as the page has read the pools. */
 function firstFree(id) {
   let n = 1;
   while (live.pools.has(numbered(id, n))) n++;
   return n;
 }
 
-/** The fields of a new pool: its name, and under it its id, which follows the name until somebody types one. */
+/** The fields for the name and the id of a new pool. The id follows the name until somebody types an id. */
 export function namedFields(first = "") {
   const name = h("input", { required: true, maxlength: 200, autocomplete: "off", value: first });
   const id = h("input", { required: true, pattern: idPattern, autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
@@ -49,7 +53,7 @@ export function namedFields(first = "") {
   return {
     elements: [field(t("newpool.name"), name), details],
     name: () => name.value,
-    /** Creates a pool by make(id), with the next number while an id that follows the name is taken. */
+    /** Creates a pool by make(id). While an id that follows the name is taken, it tries the next number. */
     async create(make) {
       const base = isTyped ? id.value : idOf(name.value);
       for (let n = isTyped ? 1 : firstFree(base), attempts = 1; ; n++, attempts++) {
@@ -58,7 +62,7 @@ export function namedFields(first = "") {
           return numbered(base, n);
         } catch (problem) {
           if (!isTyped && problem.code === "pool-exists" && attempts < attemptsMax) continue;
-          if (problem.status === 0 || problem.status === 504) [isTyped, id.value] = [true, numbered(base, n)]; // it may be there already
+          if (problem.status === 0 || problem.status === 504) [isTyped, id.value] = [true, numbered(base, n)]; // the pool may have been created
           throw problem;
         }
       }
@@ -66,7 +70,7 @@ export function namedFields(first = "") {
   };
 }
 
-/** Asks for a new pool and creates it, with the members that are shown. */
+/** Asks for the name of a new pool, and creates it with the given members. */
 export function newPool({ title = t("newpool.title"), intro = "", name = "", members = { prizes: [] }, shown = [] } = {}) {
   const fields = namedFields(name);
   const state = h("select", {}, h("option", { value: "paused" }, t("states.paused")), h("option", { value: "open" }, t("states.open")));

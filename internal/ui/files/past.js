@@ -1,30 +1,30 @@
-// What happened before the page was opened, from a few entries of a pool's log.
+// The time before the page was opened, reconstructed from a few entries of a pool's log.
 
 import { get, part } from "./api.js";
 
 const span = 60 * 60 * 1000; // how far back the charts of a pool begin
 const wholeMax = 12, samplesMax = 24, stepsMax = 30, actsMax = 1000, searchesMax = 3;
 
-/** The first entry behind a version, which a database finds by its key. */
+/** Reads the first entry after a version, which the database finds by its primary key. */
 const entryBehind = async (pool, version, signal) => {
   const { entries } = await get(`admin/pools/${part(pool.id)}/log?after=${version}&limit=1`, { signal });
   return entries.length ? { at: Date.parse(entries[0].at), version: entries[0].version } : null;
 };
 
-/** At most so many entries, evenly spread behind a version. */
+/** Reads at most the given number of entries, evenly spread over the versions after a version. */
 async function sampled(pool, from, most, signal) {
   const n = Math.min(most, pool.version - from);
   const all = await Promise.all(Array.from({ length: n }, (_, i) => entryBehind(pool, from + Math.floor((i * (pool.version - from)) / n), signal)));
   return all.filter(Boolean);
 }
 
-/** Points of a pool's whole history: when it had how many entries. */
+/** Points of a pool's whole history: times, and the number of entries at each. */
 export const history = async (pool, signal) => (await sampled(pool, 0, wholeMax, signal)).map((e) => ({ at: e.at, y: e.version }));
 
 /**
- * How many awards of an endless blank there are behind a version, without those made
- * since the pool was read: the first of them says the number of its unit. null where
- * that would take too long to find.
+ * The number of awards of an endless blank after a version, up to when the pool was read.
+ * It follows from the unit number of the first of them. null if finding that would take
+ * too long.
  */
 async function blanksBehind(pool, prize, version, signal) {
   for (let after = version, step = 0; after < pool.version; step++) {
@@ -38,8 +38,8 @@ async function blanksBehind(pool, prize, version, signal) {
 }
 
 /**
- * The last hour of a pool until now: points of its draws per second, and of what
- * remained. The latter are empty where there is too much to read.
+ * Returns the last hour of a pool: points of its draws per second, and of the remaining
+ * stock. The latter are empty if there is too much to read.
  */
 export async function lastHour(pool, now, signal) {
   const from = await versionBefore(pool, now - span, signal);
@@ -54,10 +54,10 @@ export async function lastHour(pool, now, signal) {
   const rates = [], remaining = [];
   for (let i = 1, begun = marks[0]; i < marks.length; i++) {
     const end = marks[i];
-    if (end.at - begun.at < 1000 && i < marks.length - 1) continue; // a rate takes a second at least
+    if (end.at - begun.at < 1000 && i < marks.length - 1) continue; // a rate needs at least a second
     const draws = end.version - begun.version - actsIn(begun.version, end.version).length;
     const y = draws / Math.max(1, (end.at - begun.at) / 1000);
-    rates.push({ at: begun.at, y }, { at: end.at - 1, y }); // steps: between two entries nobody knows more
+    rates.push({ at: begun.at, y }, { at: end.at - 1, y }); // a step, because nothing is known between the two entries
     begun = end;
   }
   if (acts.next !== null) return { rates, remaining };
@@ -73,7 +73,7 @@ export async function lastHour(pool, now, signal) {
   return { rates, remaining };
 }
 
-/** The last version of a pool before a time, near enough for a chart, by halves. */
+/** Finds the last version of a pool before a time, accurately enough for a chart, by bisection. */
 async function versionBefore(pool, time, signal) {
   let low = 0, high = pool.version;
   for (let step = 0; step < stepsMax && high - low > (pool.version - low) / samplesMax; step++) {

@@ -1,4 +1,4 @@
-// Pausing a pool, and what its pause says.
+// The pause of a pool, and the texts that belong to it.
 
 import { part, send } from "./api.js";
 import { ask } from "./dialog.js";
@@ -8,7 +8,7 @@ import { t } from "./text.js";
 
 const textMax = 200;
 
-/** Asks for what a pause says, and pauses the pool. */
+/** Asks for the texts of a pause, and pauses the pool. */
 export function pausePool(at) {
   const revision = at.pool.revision;
   const notice = h("input", { maxlength: textMax, autocomplete: "off" }), reason = h("input", { maxlength: textMax, autocomplete: "off" });
@@ -34,10 +34,10 @@ export function pausePool(at) {
   });
 }
 
-/** What the pause of a pool says; set(pool) shows it while the pool is paused. */
+/** The note about the pause of a pool. set(pool) updates it, and shows it only while the pool is paused. */
 export function pauseNote(at) {
   const element = h("p", { class: "pause warning", hidden: true });
-  let read = 0; // the revision that was read
+  let read = 0; // the revision for which the log was read
   return {
     element,
     async set(pool) {

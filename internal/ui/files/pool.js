@@ -1,4 +1,4 @@
-// One pool: its figures and charts, what may be done to it, and its sections.
+// One pool: its figures and charts, the actions on it, and its sections.
 
 import { readFailedItems } from "./alerts.js";
 import { get, part, send } from "./api.js";
@@ -25,7 +25,7 @@ import { nodes, t } from "./text.js";
 import { browserZone } from "./words.js";
 
 const sections = ["", "awards", "rules", "calendar", "agenda", "proof", "log", "files", "manage"];
-const unlisted = ["report"]; // shown from another section
+const unlisted = ["report"]; // reached by a link in another section
 const nameOf = (section) => t(`pool.section-${section || "stock"}`);
 const ofFulfil = ["awards", "files"], ofAgenda = ["calendar", "agenda"];
 
@@ -57,17 +57,17 @@ export async function poolView(id, section, signal) {
     if (at.zoneOf !== at.pool.rules) readZone(at);
     if (at.agenda.length === 0 || revision === at.pool.revision) return;
     revision = at.pool.revision;
-    readFailedItems(at.pool, signal).catch(() => {}); // the next revision reads them again
+    readFailedItems(at.pool, signal).catch(() => {}); // they are read again at the next revision
   };
   follow(at, update);
   update();
   return [head.element, box && box.element, ready.element, nav, body].filter(Boolean);
 }
 
-/** Sets the zone of the pool's times: that of its rules, or the browser's. */
+/** Sets the time zone of the pool's times: the zone of its rules, or the browser's. */
 async function readZone(at) {
   const version = at.pool.rules;
-  // The rules may be unreadable here: the rest of the pool is shown nevertheless.
+  // If this instance cannot read the rules, the rest of the pool is still shown.
   const ruling = version ? await get(`admin/pools/${part(at.id)}/rules?version=${version}`, { signal: at.signal }).catch(() => null) : null;
   const zone = ruling?.rules?.zone;
   if (at.signal.aborted) return;
@@ -75,11 +75,15 @@ async function readZone(at) {
   useZone(at.zone);
 }
 
-const readEvery = 60_000; // while the page is visible: what is only shown moves neither version nor revision
+const readEvery = 60_000; // while the page is visible: display texts change neither version nor revision
 
-/** Keeps at.pool as it is now: from the stream, or read every few seconds where the stream does not show it whole, and once a minute for what it never shows. */
+/**
+ * Keeps at.pool up to date by the stream. If the stream does not show the pool
+ * completely, it is read every few seconds. Once a minute it is read for the parts that
+ * the stream never shows.
+ */
 function follow(at, update) {
-  let asked = Date.now(), read = at.pool.version; // read is the version whose prizes are shown
+  let asked = Date.now(), read = at.pool.version; // read is the version at which the pool was last read
   at.refresh = async () => {
     asked = Date.now();
     try {
@@ -97,10 +101,10 @@ function follow(at, update) {
   };
   watch(() => {
     const now = live.pools.get(at.id), before = at.pool;
-    if (now?.version < before.version && Date.now() - asked < 5000) return; // of before it was read after an act
+    if (now?.version < before.version && Date.now() - asked < 5000) return; // this frame is older than the pool that was read after an action
     if (now?.prizes) at.pool = { ...now, prizes: withKept(now.prizes, before.prizes), archived: false, opening: before.opening, text: before.text, fair: before.fair };
     else if (now) at.pool = { ...at.pool, ...now, prizes: at.pool.prizes };
-    // Whether a round is announced, and what a pool is committed to, is not in the stream.
+    // The stream contains neither announced rounds nor commitments.
     const isCommitted = now?.committed && (now.revision !== before.revision || now.state === "paused" && now.version !== before.version);
     const isOld = now && document.visibilityState === "visible" && Date.now() - asked > readEvery;
     if (isOld || isCommitted || now?.prizes?.length > before.prizes.length || (!now?.prizes && now?.version !== read && Date.now() - asked > 5000)) at.refresh();
@@ -108,7 +112,10 @@ function follow(at, update) {
   }, at.signal);
 }
 
-/** The prizes of the stream, which does not say which of them have codes, nor what else is shown of them. */
+/**
+ * The prizes of the stream, with the members that the stream lacks: whether they have
+ * codes, and their display texts.
+ */
 function withKept(prizes, before) {
   const kept = new Map(before.map((p) => [p.id, p]));
   return prizes.map((prize) => ({ ...prize, codes: Boolean(kept.get(prize.id)?.codes), display: kept.get(prize.id)?.display }));
@@ -139,13 +146,13 @@ function heading(at) {
   };
 }
 
-/** When a pool opens and closes by its agenda. */
+/** Texts about when the agenda opens and closes the pool. */
 function dates(agenda, state) {
   const next = (to) => agenda.find((item) => item.state === to && item.done === null && Date.parse(item.at) > Date.now());
   return [["open", "pool.opens"], ["closed", "pool.closes"]].map(([to, words]) => state !== to && state !== "closed" && next(to) && t(words, { at: moment(next(to).at) }));
 }
 
-/** What may be done to a pool in its state. */
+/** The actions on a pool in its state. */
 const offers = (at, pool) => [
   mayAct() && pool.state === "open" && button(t("pool.pause"), () => pausePool(at)),
   mayAct() && pool.state === "closed" && notPossible(t("pool.open")),
@@ -154,7 +161,7 @@ const offers = (at, pool) => [
   button(t("pool.audit"), () => audit(at)),
 ];
 
-/** A button for what the close has ended. */
+/** A button for an action that is impossible because the pool is closed. */
 function notPossible(text) {
   const by = button(text);
   impossible(by, closedWhy);
@@ -173,7 +180,7 @@ function changeState(at, state, title, body, yes) {
   });
 }
 
-/** Audits the pool, and shows what was found. */
+/** Audits the pool, and shows the result. */
 async function audit(at) {
   const place = h("div", { "aria-live": "polite" }, h("p", { class: "quiet" }, t("pool.auditReads")));
   const dialog = ask({ title: t("pool.audit"), body: place, no: t("pool.auditClose"), wide: true });
@@ -190,7 +197,7 @@ async function audit(at) {
   }
 }
 
-/** The points before a time, the last of them held until then. */
+/** The points before a time. The value at the end of them is kept until that time. */
 function upTo(points, time) {
   const kept = points.filter((p) => p.at < time);
   return kept.length < points.length ? [...kept, { at: time - 1, y: points[kept.length].y }] : kept;
@@ -202,7 +209,7 @@ function number(n) {
   return element;
 }
 
-/** The figures of a pool, its charts, its prizes. */
+/** The section with the figures, the charts and the prizes of a pool. */
 async function stockSection(at) {
   const figure = (label, kind) => {
     const value = h("b", { dataset: { figure: kind } });

@@ -1,4 +1,4 @@
-// A copy of a pool. The service makes it, all or nothing.
+// The copy of a pool. The service creates it completely or not at all.
 
 import { part, send } from "./api.js";
 import { ask } from "./dialog.js";
@@ -7,7 +7,7 @@ import { namedFields } from "./newpool.js";
 import { t } from "./text.js";
 import { dateAfter, dateOf, daysBetween, dayWords } from "./zone.js";
 
-/** The first instant of an agenda that can be seen, null for none. */
+/** The first visible time of an agenda, null for an agenda without one. */
 const beginning = (agenda) => agenda.map((item) => (item.hidden ? item.hidden.from : item.at)).filter(Boolean).sort((a, b) => Date.parse(a) - Date.parse(b))[0] ?? null;
 
 /** Asks for a copy: its name, and when its agenda begins. */
@@ -48,7 +48,7 @@ export function askCopy(at) {
   });
 }
 
-/** Shows the seals of what was planned together: their salts are stored nowhere. */
+/** Shows the seals of the lists that were planned. Their salts are stored nowhere. */
 function showSeals(id, planned) {
   const words = JSON.stringify({ pool: id, planned }, null, 1);
   ask({

@@ -1,4 +1,4 @@
-// All pools, with what remains of each.
+// The list of all pools, with the remaining stock of each.
 
 import { part } from "./api.js";
 import { bar, button, duration, h, moment, pill, rate, say, sayNumber } from "./dom.js";
@@ -37,7 +37,7 @@ export async function poolsView(signal) {
   ];
 }
 
-/** A pool in the list. */
+/** The row of a pool in the list. */
 function newRow(pool) {
   const name = h("b", {}), state = h("span", { class: "row" }), seal = h("span"), left = h("span", { class: "big" }), of = h("span"), speed = h("span"), given = h("span"), end = h("span"), nothing = pill(t("pools.nothing"), "bad");
   nothing.hidden = true;
@@ -50,7 +50,7 @@ function newRow(pool) {
       say(name, p.name);
       const shown = t(`states.${p.state}`) + (p.archived ? t("states.archived") : "");
       if (state.textContent !== shown) state.replaceChildren(pill(t(`states.${p.state}`), p.state), p.archived ? pill(t("states.archived"), "archived") : "");
-      facts.hidden = share.element.hidden = p.remaining === undefined; // a role may read the name only
+      facts.hidden = share.element.hidden = p.remaining === undefined; // some roles may read only the name
       if (facts.hidden) return;
       if (p.committed && !seal.firstChild) seal.append(pill(t("pools.verifiable"), "seal"));
       sayNumber(left, p.remaining);
@@ -64,7 +64,7 @@ function newRow(pool) {
   };
 }
 
-/** When the stock of a pool ends, in words; by its agenda, where that is known, it may close before. */
+/** A text about when the stock of a pool will end. If the agenda is known, it may close the pool earlier. */
 export function forecast(pool, agenda = []) {
   if (pool.stocked > 0 && pool.remaining === 0) return t("pools.soldOut");
   if (pool.state !== "open") return t("pools.noDraws", { state: t(`states.${pool.state}`) });

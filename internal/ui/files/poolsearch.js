@@ -1,4 +1,5 @@
-// A search for pools by name and by state, over any number of them: the service searches.
+// A search for pools by name and by state. The service searches, so there may be any
+// number of pools.
 
 import { get } from "./api.js";
 import { complain } from "./dialog.js";
@@ -6,10 +7,13 @@ import { button, h, say } from "./dom.js";
 import { summed } from "./state.js";
 import { t } from "./text.js";
 
-const pageSize = 50, pagesMax = 20; // a page of a search may be empty, and yet not be the last
-const kept = { words: "", state: "" }; // for the way back to the list
+const pageSize = 50, pagesMax = 20; // a page of a search may be empty although it is not the last
+const kept = { words: "", state: "" }; // the search is kept for a return to the list
 
-/** The fields of a search. found() returns its pools, or null while nothing is searched; changed is called with each answer. */
+/**
+ * The fields of a search. found() returns the pools that were found, or null if nothing
+ * is searched. changed is called after each answer.
+ */
 export function poolSearch({ changed, signal }) {
   const words = h("input", { type: "search", placeholder: t("poolsearch.words"), "aria-label": t("poolsearch.find"), autocomplete: "off", spellcheck: "false", maxlength: 200, value: kept.words });
   const state = h("select", { "aria-label": t("poolsearch.state") }, ["", "open", "paused", "closed", "archived"].map((value) => h("option", { value }, value ? t(`states.${value}`) : t("poolsearch.every"))));
@@ -22,7 +26,7 @@ export function poolSearch({ changed, signal }) {
     changed();
   };
   const read = async (anew) => {
-    const isNew = anew || wait !== 0; // what was typed last is searched first
+    const isNew = anew || wait !== 0; // a changed search is made before more pools of the old one are read
     clearTimeout(wait);
     wait = 0;
     reading.abort();
@@ -53,7 +57,7 @@ export function poolSearch({ changed, signal }) {
   return { form, note, more, found: () => pools };
 }
 
-/** The next pools of a search. */
+/** Reads the next pools of a search. */
 async function page(after, signal) {
   const query = new URLSearchParams({ limit: pageSize });
   if (kept.words) query.set("q", kept.words);

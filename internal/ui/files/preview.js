@@ -1,4 +1,4 @@
-// What a file would do, before it does it.
+// Previews: what a file would do.
 
 import { problemText } from "./dialog.js";
 import { button, h } from "./dom.js";
@@ -7,8 +7,9 @@ import { t } from "./text.js";
 const fileMax = 8 << 20;
 
 /**
- * A preview: what() tries and returns shows, the elements that say what would happen, and
- * seen: that of what they show. check tries anew, clear takes the preview away, and seen returns what is shown.
+ * A preview. what() makes a trial, and returns the elements of the preview as shows, and
+ * the content that it is about as seen. check shows a new preview, and clear removes it.
+ * seen returns the content of the shown preview, null without one.
  */
 export function previewed(what) {
   const place = h("div", { class: "preview", "aria-live": "polite" });
@@ -28,7 +29,7 @@ export function previewed(what) {
   return { elements: [h("p", {}, button(t("preview.preview"), check)), place], check, clear, show, seen: () => seen };
 }
 
-/** The bytes of the chosen file, which the service checks; otherwise says what to do with a larger one. */
+/** The bytes of the chosen file, which the service checks. otherwise is the advice for a file that is too large. */
 export async function chosen(file, otherwise) {
   const from = file.files[0];
   if (!from) throw Object.assign(new Error(t("preview.noFile")), { title: t("preview.noFileTitle") });

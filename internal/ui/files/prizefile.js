@@ -1,4 +1,4 @@
-// Files of prizes: their import, after a preview, and files to begin with.
+// Files of prizes: their import, after a preview, and files to start from.
 
 import { call, get, newKey, once, part } from "./api.js";
 import { hasDecimalComma, save, write } from "./csv.js";
@@ -8,7 +8,7 @@ import { previewed } from "./preview.js";
 import { nodes, t } from "./text.js";
 import { money, perWords } from "./words.js";
 
-/** A file of prizes as the spreadsheet of this computer reads it. */
+/** Returns a file of prizes in the form that spreadsheets in the browser's language need. */
 function fileOf(prizes) {
   const excel = hasDecimalComma();
   return write(["prize", "name", "value", "stock", "kind"], prizes.map((p) => ({ ...p, prize: p.id, stock: p.remaining })), { excel, mark: true, comma: excel });
@@ -20,17 +20,17 @@ const sample = [
   { id: "no-luck", name: t("prizefile.sampleBlank"), value: "0.00", remaining: null, kind: "blank" },
 ];
 
-/** A button that saves a file of prizes; read returns them. */
+/** A button that saves a file of the prizes that read returns. */
 const saved = (label, name, read) => button(label, async () => save(name, fileOf(await read())), "small");
 
-/** A problem of a file, with what its lines lack in words. */
+/** Adds to the problem of a file an explanation of what is wrong with its lines. */
 function explained(problem) {
   const [wrong, id = ""] = problem.message.match(/\bprize id must match \S+(?: not "([^"]*)")?/) ?? [];
   const ids = wrong && (/[A-Z]/.test(id) ? t("prizefile.capitals", { id }) : t("prizefile.ids"));
   return Object.assign(problem, { note: [ids, /\bstock must be\b/.test(problem.message) && t("prizefile.numbers")].filter(Boolean).join(" ") });
 }
 
-/** Imports a file: first what it would do, then, of the same content, once. The service reads its bytes. */
+/** Imports a file: first a preview is shown, then the same content is imported once. The service decodes its bytes. */
 export function importFile(at) {
   const file = h("input", { type: "file", accept: ".csv,.txt,text/csv" });
   const text = h("textarea", { rows: 5, spellcheck: "false", placeholder: ["prize,name,value,stock", `mug-red,${t("prizefile.sampleMug")},9.90,100`].join("\n") });
@@ -62,7 +62,7 @@ export function importFile(at) {
       const seen = preview.seen();
       if (!seen || seen.body !== (bytes ?? text.value)) {
         await preview.check();
-        return false; // what is imported was seen before
+        return false; // nothing is imported before its preview was shown
       }
       const { data } = await once(seen.key, "POST", path(false), { body: seen.body, type: "text/csv" });
       await at.refresh();

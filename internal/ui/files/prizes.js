@@ -1,4 +1,4 @@
-// The prizes of a pool, and their stock, up and down.
+// The prizes of a pool, and moves of their stock.
 
 import { newKey, once, part, send } from "./api.js";
 import { showCodes } from "./codes.js";
@@ -14,7 +14,7 @@ export { importFile } from "./prizefile.js";
 
 const shownMax = 100;
 
-/** The table of prizes; set(prizes) shows them as they are now. */
+/** The table of prizes. set(prizes) updates it. */
 export function prizesTable(at) {
   const find = h("input", { type: "search", "aria-label": t("prizes.find"), placeholder: t("prizes.find"), autocomplete: "off", spellcheck: "false" });
   const note = h("p", { class: "quiet", role: "status" }), filter = h("form", { class: "search", hidden: true, onsubmit: (event) => event.preventDefault() }, find);
@@ -24,7 +24,7 @@ export function prizesTable(at) {
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head.map((text, i) => h("th", { scope: "col", role: "columnheader", class: i > 1 && "number" }, text)), mayStock() && h("th", { scope: "col", role: "columnheader" }, h("span", { class: "unseen" }, t("prizes.acts"))))), body)));
   const rows = new Map();
   const set = (all) => {
-    const word = all.length > shownMax ? find.value.trim().toLowerCase() : ""; // without the field nothing is searched
+    const word = all.length > shownMax ? find.value.trim().toLowerCase() : ""; // the search applies only while its field is shown
     const found = word ? all.filter((p) => `${p.id} ${p.name} ${shownName(p)}`.toLowerCase().includes(word)) : all;
     const prizes = found.slice(0, shownMax);
     filter.hidden = all.length <= shownMax;
@@ -66,12 +66,12 @@ function newRow(at, id) {
       if (prize.codes && !codes.isConnected) who.append(codes);
       share.set(prize.remaining ?? 0, prize.stocked ?? 0);
       if (corrects) impossible(corrects, at.pool.state === "closed" ? closedWhy : prize.issued > 0 ? t("prizes.isIssued", { n: prize.issued }) : "");
-      share.element.hidden = moves.hidden = prize.stocked === null; // an endless one has none
+      share.element.hidden = moves.hidden = prize.stocked === null; // an endless blank has no stock
     },
   };
 }
 
-/** Moves stock up or down, once. */
+/** Adds or withdraws stock, once. */
 function stock(at, prize) {
   const way = h("select", {}, h("option", { value: "1" }, t("prizes.add")), h("option", { value: "-1" }, t("prizes.withdraw")));
   const units = h("input", { type: "number", min: 1, max: 1000000000000, step: 1, required: true, inputmode: "numeric" });
@@ -82,7 +82,7 @@ function stock(at, prize) {
     body: [h("p", { class: "quiet" }, t("prizes.remain", { remaining: prize.remaining ?? 0, stocked: prize.stocked ?? 0 })), field(t("prizes.what"), way), field(t("prizes.units"), units), field(t("prizes.reason"), reason, t("prizes.reasonHint"))],
     async act() {
       const body = JSON.stringify({ delta: Number(way.value) * Number(units.value), reason: reason.value });
-      if (sent && sent !== body) key = newKey(); // another move than the one before
+      if (sent && sent !== body) key = newKey(); // a different move needs a new key
       sent = body;
       const { data } = await once(key, "POST", `admin/pools/${part(at.id)}/prizes/${part(prize.id)}/stock`, { body });
       await at.refresh();
@@ -114,7 +114,7 @@ export function addPrize(at) {
   });
 }
 
-/** Corrects name or value, which the service allows before the first award. */
+/** Corrects the name or the value of a prize. The service allows that before its first award. */
 function correct(at, prize) {
   const name = h("input", { required: true, maxlength: 200, value: prize.name, autocomplete: "off" });
   const value = h("input", { required: true, pattern: "[0-9]{1,12}(\\.[0-9]{1,2})?", value: prize.value, inputmode: "decimal", disabled: prize.kind === "blank" });

@@ -1,4 +1,5 @@
-// Verifiable draws: what a pool is committed to, how far that is, what to publish, and how players verify.
+// Verifiable draws: the commitment of a pool, the steps that are done, the files to
+// publish, and how players verify them.
 
 import { base, get, part, send, text } from "./api.js";
 import { commands } from "./commands.js";
@@ -8,7 +9,7 @@ import { impossible } from "./impossible.js";
 import { mayAct } from "./state.js";
 import { nodes, t } from "./text.js";
 
-/** Reads what a pool is committed to, null for a pool whose numbers are secret. */
+/** Reads the commitment of a pool, null for a pool whose numbers are secret. */
 export const commitmentOf = (pool, signal) => (pool.committed ? get(`admin/pools/${part(pool.id)}/commitment`, { signal }) : null);
 
 export async function proofSection(at) {
@@ -27,18 +28,18 @@ export async function proofSection(at) {
       show();
       if (!pool.committed || pool.version === seen || Date.now() - asked < 5000) return;
       [asked, seen] = [Date.now(), pool.version];
-      at.recommit().catch(() => {}); // the next version reads it again
+      at.recommit().catch(() => {}); // it is read again at the next version
     },
   };
 }
 
-/** The seed, from 1, that the next version takes its numbers from. */
+/** The number, from 1, of the seed that gives the numbers of the next version. */
 const used = (at) => at.commitment && Math.floor((at.pool.version - at.commitment.version) / at.commitment.epoch_length) + 1;
 
-/** Whether the announced round should be there. */
+/** Whether the announced round should be available now. */
 const due = (at) => Boolean(at.pool.opening) && Date.parse(at.pool.opening.at) <= Date.now();
 
-/** What is shown of a pool whose numbers are secret. */
+/** The view of a pool whose numbers are secret. */
 function secret(at) {
   const why = { open: t("proof.openToCommit"), closed: t("proof.closedForGood") }[at.pool.state] ?? "";
   const by = button(t("proof.makeFair"), () => commit(at));
@@ -97,7 +98,7 @@ function facts(at) {
   ];
 }
 
-/** The words of the engine. */
+/** The technical facts of a commitment. */
 function technical(at) {
   const c = at.commitment, size = c.checkpoint ? Number(c.checkpoint.split("\n")[1]) : 0;
   return h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("dl", { class: "facts" },
@@ -108,10 +109,10 @@ function technical(at) {
     fact(t("proof.checkpoint"), size ? t("proof.covers", { size }) : t("proof.noCheckpoint"))));
 }
 
-/** A round's number as beacons write it. */
+/** The number of a round, without grouping, as beacons write it. */
 const plain = (round) => String(round);
 
-/** The steps of a committed pool's life: [what, whether it is done, more]. */
+/** The steps in the life of a committed pool: [name, whether it is done or null, more text]. */
 function steps(at) {
   const c = at.commitment, pool = at.pool;
   const begun = pool.state !== "paused" || Boolean(c.opened);
@@ -130,19 +131,19 @@ function steps(at) {
   ];
 }
 
-/** The steps as a line; the first that is not done is the next. */
+/** The list of these steps. The first step that is not done is marked as the next one. */
 function life(at) {
   const all = steps(at), next = all.findIndex(([, done]) => done === false);
   return all.map(([what, done, more], i) => h("li", { class: done && "done" }, h("span", {}, what),
     done ? pill(t("proof.done"), "open") : i === next && pill(t("proof.next"), "paused"), more && h("span", { class: "quiet" }, more)));
 }
 
-/** Text that somebody is to paste, under a word of what it is. */
+/** Text for pasting, with a caption. */
 function command(about, words) {
   return h("figure", { class: "paste" }, h("figcaption", {}, h("span", {}, about), copied(words)), h("pre", { tabindex: "0" }, words.trimEnd()));
 }
 
-/** What an admin may do to a committed pool beside pausing and closing it. */
+/** The actions of an admin on a committed pool, except pausing and closing it. */
 function proofActs(at) {
   const c = at.commitment, pool = at.pool;
   return [
@@ -175,7 +176,7 @@ function commit(at) {
   });
 }
 
-/** Opens a pool with a beacon: announces a round, or opens with the one that was announced. */
+/** Opens a pool with a beacon: announces a round, or opens the pool with the announced round. */
 export function openWithBeacon(at) {
   const path = `admin/pools/${part(at.id)}`, revision = at.pool.revision, c = at.commitment;
   const change = async (body) => {

@@ -1,4 +1,4 @@
-// The steps until a campaign is ready, each with the place where it is done.
+// The steps until a campaign is ready, each with a link to its section.
 
 import { part } from "./api.js";
 import { ask } from "./dialog.js";
@@ -8,7 +8,7 @@ import { t } from "./text.js";
 
 const colours = { done: "open", todo: "paused", choice: "closed" };
 
-/** The steps of a pool that nobody has drawn from; set(pool) shows them as they are now. */
+/** The box with the steps of a pool from which nobody has drawn. set(pool) updates it. */
 export function readyBox(at, section) {
   const summary = h("summary", {}), list = h("ol");
   const element = h("details", { class: "ready", open: section === "", hidden: true }, summary, list);
@@ -38,12 +38,15 @@ function row(at, step) {
 
 const isOpen = (item) => !item.hidden && item.done === null;
 
-/** The next planned change of the pool to a state. */
+/** The next planned change of the pool to one of the states. */
 function next(at, ...states) {
   return at.agenda.filter((item) => isOpen(item) && states.includes(item.state)).sort((a, b) => Date.parse(a.at) - Date.parse(b.at))[0];
 }
 
-/** The steps: what, whether it is done, to do or a choice, what there is, and the section where it is done. */
+/**
+ * The steps. Each has a name, says whether it is done, still to do or optional, describes
+ * the present state, and names its section.
+ */
 const steps = (at, pool) => [prizes(at, pool), rules(pool), dates(at, pool), fairness(pool), tokens()];
 
 function prizes(at, pool) {
@@ -78,7 +81,7 @@ function tokens() {
   return { ...step, is: !says ? "choice" : self.draws === "nobody" ? "todo" : "done", says: t(says ?? "ready.unknown") };
 }
 
-/** How somebody with a shell makes a token of role draw. */
+/** Shows how to create a token of role draw with a shell. */
 function tokenHelp() {
   const words = "drawsvc token new --name shop --role draw";
   ask({

@@ -1,4 +1,5 @@
-// Checks a receipt of a draw, as docs/verify/format.md has it: the pool's key has signed the draw's lines.
+// Checks a receipt of a draw according to docs/verify/format.md: the pool's key has
+// signed the lines of the draw.
 
 import { t } from "./text.js";
 
@@ -6,7 +7,7 @@ const encoder = new TextEncoder();
 const sha256 = async (...parts) => new Uint8Array(await crypto.subtle.digest("SHA-256", joined(...parts)));
 const isText = (value) => typeof value === "string" && value.isWellFormed();
 
-/** Ends the check unless something holds. otherwise names the text that says what does not. */
+/** Ends the check with an error unless holds is true. otherwise is the name of the error's text. */
 function need(holds, otherwise, holes) {
   if (!holds) throw new Error(t(otherwise, holes));
 }
@@ -22,7 +23,7 @@ const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
 const base64url = (bytes) => base64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const same = (a, b) => a.length === b.length && a.every((byte, i) => byte === b[i]);
 
-/** Decodes Base64 in its one right form. */
+/** Decodes Base64, and refuses every form except the canonical one. */
 function decoded(text, what, url = false) {
   need(isText(text) && (url ? /^[\w-]*$/ : /^[A-Za-z0-9+/]*={0,2}$/).test(text), "receipt.notBase64", { part: t(`receipt.a-${what}`) });
   let bytes = [];
@@ -48,7 +49,7 @@ async function readKey(text) {
   return { name, id, verify: await crypto.subtle.importKey("raw", key.slice(1), "Ed25519", false, ["verify"]) };
 }
 
-/** Returns the text of a note that a key has signed first. */
+/** Returns the text of a note whose first signature must be by the key. */
 async function opened(note, key) {
   need(isText(note) && !/[\0-\x09\x0b-\x1f]/.test(note) && note.includes("\n\n"), "receipt.unsigned");
   const cut = note.lastIndexOf("\n\n") + 1, text = note.slice(0, cut), lines = note.slice(cut + 1).split("\n");
@@ -72,7 +73,7 @@ async function openedTree(note, key, name) {
   return { size: Number(size), root };
 }
 
-/** Returns the root that leaves from an index on have with the hashes of their proof. */
+/** Returns the root of a tree of the given size that has leaves from index on, by the hashes of their proof. */
 async function rootOf(size, index, hashes, leaves, otherwise) {
   need(Number.isSafeInteger(index) && index >= 0 && index + leaves.length <= size && Array.isArray(hashes) && hashes.length <= 128, otherwise);
   const left = hashes.map((hash) => ofLength(decoded(hash, "hash"), 32, "hash"));
@@ -84,7 +85,7 @@ async function rootOf(size, index, hashes, leaves, otherwise) {
     if (to - from === 1) return sha256(Uint8Array.of(0), leaves[from - index]);
     let half = 1;
     while (half * 2 < to - from) half *= 2;
-    const middle = from + half, isRight = middle <= index; // the half with a leaf takes its hashes first
+    const middle = from + half, isRight = middle <= index; // hashes are taken first for the half that contains a leaf
     const one = await (isRight ? root(middle, to) : root(from, middle)), other = await (isRight ? root(from, middle) : root(middle, to));
     return sha256(Uint8Array.of(1), ...(isRight ? [other, one] : [one, other]));
   };
@@ -96,7 +97,7 @@ async function rootOf(size, index, hashes, leaves, otherwise) {
 const whys = ["sold-out", "limit", "budget", "guarantee", "moment"];
 const isID = (text) => /^[a-z0-9][a-z0-9._-]{0,63}$/.test(text);
 
-/** Reads the n-th of the lines of a draw. */
+/** Reads one line of a draw; i is its index in all lines. */
 function readLine(text, i, all) {
   let line = null;
   try { line = JSON.parse(text); } catch { /* the comparison fails */ }
@@ -112,7 +113,7 @@ function readLine(text, i, all) {
 
 const hasOnly = (object, required, optional = []) => Object.keys(object).every((name) => [...required, ...optional].includes(name)) && required.every((name) => object[name] !== undefined && object[name] !== null);
 
-/** Reads the lines that a receipt promises, by the key of its pool. */
+/** Checks a receipt by the key of its pool, and returns the promised lines. */
 async function readReceipt(receipt, key) {
   const isBatch = receipt !== null && typeof receipt === "object" && "batch" in receipt;
   need(receipt && hasOnly(receipt, isBatch ? ["text", "batch", "salt"] : ["note", "salt"], ["user_salt"]), "receipt.missing");
@@ -132,8 +133,8 @@ async function readReceipt(receipt, key) {
 }
 
 /**
- * Checks a receipt, or an answer that has one, by the key of its pool. Returns its lines,
- * and how many entries the log has that a proof shows them in; 0 without a proof.
+ * Checks a receipt, or an answer that contains one, by the key of its pool. Returns its
+ * lines, and the size of the log in which a proof shows them; 0 without a proof.
  */
 export async function checkReceipt(text, keyText, { draw = "", user = "" } = {}) {
   need(crypto.subtle, "receipt.noCrypto");

@@ -28,7 +28,7 @@ export async function rulesSection(at) {
   };
   const drop = mayAct() && button(t("rules.remove"), () => remove(at, path, own, read), "danger");
   const change = h("div", { class: "actions changes" }, mayAct() && button(t("rules.change"), () => editRules(at, path, own, read)), drop);
-  const final = h("span", { class: "quiet", hidden: true }, t("rules.final")); // in place of what is offered before
+  const final = h("span", { class: "quiet", hidden: true }, t("rules.final")); // shown instead of the actions when the pool is closed
   const offer = () => {
     final.hidden = !mayAct() || at.pool.state !== "closed";
     if (drop) drop.hidden = !own.document;
@@ -62,7 +62,7 @@ export async function rulesSection(at) {
   };
 }
 
-/** A fraction as a percentage, from its exact text. */
+/** Converts the text of an exact fraction to a percentage. */
 function percent(fraction) {
   const [above, below = "1"] = fraction.split("/");
   const digits = 8n;
@@ -72,7 +72,7 @@ function percent(fraction) {
 
 const shown = (fraction) => percentWords(percent(fraction));
 
-/** How many draws win, in words: one in so many where that is a whole number. */
+/** A text about how many draws win: "one in n" if n is a whole number. */
 function chanceOfDraws(win, isNow) {
   const every = 100 / win, n = Math.round(every);
   if (every >= 1e6 || Math.abs(every - n) >= 1e-6 * every) return t(isNow ? "rules.chanceNow" : "rules.chanceOf", { chance: percentWords(win) });

@@ -1,5 +1,5 @@
-// Changing the rules of a pool: a form and its JSON, what they mean, what they change, and
-// what becomes of a draft when somebody else was first.
+// The dialog for the rules of a pool: a form and its JSON, the meaning, the changes, and
+// conflicts of a draft with somebody else's change.
 
 import { call, get, part } from "./api.js";
 import { ask, problemText } from "./dialog.js";
@@ -13,16 +13,19 @@ import { simulateDraft } from "./simulation.js";
 import { t } from "./text.js";
 import { browserZone, readDocument, readExactly } from "./words.js";
 
-const meansAfter = 700; // how long typing rests before the service is asked what it means
+const meansAfter = 700; // in ms: for how long nothing is typed before the service checks the rules
 const written = (document) => JSON.stringify(document, null, 2);
 
-/** The rules to begin with in a pool without rules. */
+/** The rules with which the dialog begins if a pool has none. */
 function begun(pool) {
   const blank = pool.prizes.find((prize) => prize.kind === "blank" && prize.stocked === null);
   return { ...(blank && { fallback: blank.id }), zone: browserZone() };
 }
 
-/** Asks for new rules. own are those in force: version, document, actor, at; done is called when others are. */
+/**
+ * Asks for new rules. own are the rules in force: version, document, actor, at. done is
+ * called when new rules are in force.
+ */
 export function editRules(at, path, own, done) {
   const kept = drafts(at.id), found = kept.read();
   const state = found ?? { version: own.version, base: own.document ?? {}, text: written(own.document ?? begun(at.pool)) };
@@ -57,7 +60,7 @@ export function editRules(at, path, own, done) {
   const review = async () => {
     const document = panels.read();
     const words = await panels.check().catch((problem) => {
-      if (!panels.isShown()) edit(); // both changes together may not fit: they can be mended there
+      if (!panels.isShown()) edit(); // the combined changes may be invalid: the user can correct them in the editor
       throw problem;
     });
     const isNothing = isSame(document, state.base) && state.version !== 0;
@@ -84,7 +87,7 @@ export function editRules(at, path, own, done) {
     await done();
     return t("rulesdialog.done");
   };
-  /** Somebody else was first: shows what both changed, and offers to put the draft on top. */
+  /** Somebody else has changed the rules: shows the changes of both, and offers to apply the draft to the new rules. */
   const conflict = async () => {
     kept.keep(state);
     note.hidden = false;
@@ -121,7 +124,7 @@ const tryRead = (text, read = readDocument) => {
   }
 };
 
-/** The rules in force, with who put them there, and when; without rules, who removed them. */
+/** The rules in force, with who set them and when; without rules, with who removed them. */
 async function presentRules(at, path) {
   try {
     const { version, actor, at: when, rules } = await get(path);
@@ -135,7 +138,7 @@ async function presentRules(at, path) {
   }
 }
 
-/** The form and the JSON of one document. typed(text) is called with the document when it changes. */
+/** The form and the JSON editor of one document. typed(text) is called with the document after each change. */
 function editor(at, state, typed) {
   const text = h("textarea", { rows: 18, spellcheck: "false", required: true, class: "code" });
   const json = h("div", { role: "tabpanel", id: "rules-json", "aria-labelledby": "tab-json" }, field(t("rulesdialog.document"), text, t("rulesdialog.documentHint")));
@@ -154,14 +157,14 @@ function editor(at, state, typed) {
     typed(text.value);
     tried.replaceChildren();
     if (form.faulty()) means.replaceChildren(h("p", { class: "quiet" }, t("rulesdialog.unclear")));
-    asked++; // an answer on its way is of before
+    asked++; // an answer that is under way is about the earlier document
     later();
   };
   text.addEventListener("input", () => {
     clearTimeout(timer);
     typed(text.value);
     tried.replaceChildren();
-    means.replaceChildren(); // of before; what is typed by hand is read when its difference is shown
+    means.replaceChildren(); // they are about the earlier document; typed JSON is checked when the user reviews it
   });
   const build = () => {
     form = rulesForm(readExactly(text.value), at, (per) => changed(per));
@@ -183,7 +186,7 @@ function editor(at, state, typed) {
     }
     panel.hidden = name !== "form";
     json.hidden = name !== "json";
-    place.replaceChildren(...(name === "form" ? form.elements : [])); // what is hidden stops no one from sending
+    place.replaceChildren(...(name === "form" ? form.elements : [])); // invalid fields of a hidden form must not prevent sending
     text.required = name === "json";
   };
   const arrow = (event) => {
@@ -191,7 +194,7 @@ function editor(at, state, typed) {
     show(shown === "form" ? "json" : "form");
     tabs[shown].focus();
   };
-  /** Throws unless the form can be read whole. */
+  /** Throws unless all fields of the form can be read. */
   const isWhole = () => {
     const faulty = shown === "form" && form.faulty();
     if (!faulty) return;
@@ -210,7 +213,7 @@ function editor(at, state, typed) {
     }
     if (turn === asked) means.replaceChildren(...said);
   };
-  /** Marks where a problem is: the part of the form, or the place in the JSON. */
+  /** Marks the place of a problem: the part of the form, or the place in the JSON. */
   const mark = (problem) => {
     const [, member] = problem.message.match(/"([a-z]+)[^"]*"/) ?? [];
     if (shown === "form") {
@@ -220,7 +223,7 @@ function editor(at, state, typed) {
     const { line, column } = problem.place ?? problem.message.match(/line (?<line>\d+), column (?<column>\d+)/)?.groups ?? {};
     if (shown === "json" && line) {
       const lines = text.value.split("\n"), isOfService = Boolean(problem.status);
-      const within = isOfService ? [...lines[line - 1] ?? ""].slice(0, column - 1).join("").length : column - 1; // the service counts characters
+      const within = isOfService ? [...lines[line - 1] ?? ""].slice(0, column - 1).join("").length : column - 1; // the service counts code points, JavaScript UTF-16 units
       const before = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0) + within;
       text.focus();
       text.setSelectionRange(before, before + 1);
@@ -262,7 +265,7 @@ function editor(at, state, typed) {
         throw problem;
       }
     },
-    /** Has the service check the document, and returns the sentences that it means. */
+    /** Makes the service check the document. Returns the sentences about its meaning. */
     async check() {
       clearTimeout(timer);
       try {
@@ -275,10 +278,16 @@ function editor(at, state, typed) {
   };
 }
 
-/** A problem of a document without its place in the JSON, which the form does not show. The missing losing ticket has a sentence of the page. */
+/**
+ * A problem of a document, without its place in the JSON, which the form does not show.
+ * For a missing losing ticket the page has its own sentence.
+ */
 const forForm = (problem) => Object.assign(problem, /^"fallback" is missing/.test(problem.message)
   ? { code: "", title: t("rulesdialog.losesTitle"), message: t("rulesdialog.loses") }
   : { message: problem.message.replace(/ \(line \d+, column \d+\)$/, "") });
 
-/** Has the service check a document, as putting it in force would, and returns the sentences that it means. */
+/**
+ * Makes the service check a document, as it would before putting it in force. Returns the
+ * sentences about its meaning.
+ */
 const wordsOf = async (at, text) => (await call("POST", `admin/pools/${part(at.id)}/rules`, { body: text })).data.words;

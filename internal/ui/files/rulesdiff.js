@@ -1,4 +1,5 @@
-// The difference of two rules documents, in words, and one's changes on top of another's.
+// The differences of two rules documents in words, and the merge of one person's changes
+// into another's.
 
 import { h, pill } from "./dom.js";
 import { prizeWords } from "./rulesfields.js";
@@ -7,14 +8,14 @@ import { chanceWords, grouped, lowest, money, perWords, shareWords, withinWords 
 
 const same = (a, b) => canonical(a) === canonical(b);
 
-/** A value as a text that does not depend on the order of members. */
+/** Converts a value to a text that does not depend on the order of members. */
 function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (value && typeof value === "object") return `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join()}}`;
   return JSON.stringify(value) ?? "";
 }
 
-/** What each member says, in words. An odd value is its JSON. */
+/** For each member, the function that puts its value into words. */
 function says(at) {
   const names = prizeWords(at), name = (id) => names[id] ?? id;
   return {
@@ -39,22 +40,25 @@ function says(at) {
 
 const limitTexts = { draws: "rulesdiff.limitDraws", prize: "rulesdiff.limitPrize" };
 
-/** The word for a member of a document; an unknown one is as the JSON has it. */
+/** The word for a member of a document; for an unknown member its name in the JSON. */
 export const memberWords = (member) => (isText(`rulesdiff.member-${member}`) ? t(`rulesdiff.member-${member}`) : member);
 
-/** The members that are lists: what is the same in two documents is the same element. */
+/** The members that are lists. Elements of two documents with the same key are the same element. */
 const keys = { limits: (l) => `${l.of} ${l.prize ?? ""}`, low: (l) => l.prize, blocked: (user) => user, odds: ([id]) => id };
 
 const elements = (member, value) => (member === "odds" ? Object.entries(value?.prizes ?? {}).map(([id, share]) => [id, ...inLowest(share, value.of)]) : value ?? []);
 
-/** A share of a whole in lowest terms: a chance is the same where only the whole differs. An odd value stays as it is. */
+/**
+ * A share of a whole in lowest terms, so that a chance does not differ if only the whole
+ * does. An unexpected value stays as it is.
+ */
 function inLowest(share, of) {
   if (!Number.isSafeInteger(share) || !Number.isSafeInteger(of) || share < 0 || of < 1) return [share, of];
   const { a, b } = lowest({ a: BigInt(share), b: BigInt(of) });
   return [Number(a), Number(b)];
 }
 
-/** What differs, as lines of [kind, member, text]; kind is added, removed or changed. */
+/** The differences, as lines of [kind, member, text]; kind is added, removed or changed. */
 export function differences(before, after, at) {
   const words = says(at);
   const say = (member, value, isElement = false) => {
@@ -95,13 +99,16 @@ function listDifferences(member, before, after, say) {
 const namedMax = 8, linesMax = 50;
 const colours = { added: "open", removed: "bad", changed: "paused" };
 
-/** Some blocked users, the first of them by name. */
+/** A text about blocked users, with the names of the first ones. */
 function blockedWords(all) {
   const users = all.slice(0, namedMax).join(", "), n = all.length;
   return n > namedMax ? t("rulesdiff.blockedMore", { n, users, more: n - namedMax }) : t("rulesdiff.blocked", { n, users });
 }
 
-/** The differences as a list. Of many lines of a kind and member, such as blocked users, the first are shown. */
+/**
+ * The differences as a list. If there are many lines of one kind and member, such as
+ * blocked users, only the first are shown.
+ */
 export function differenceList(before, after, at) {
   const groups = new Map();
   for (const [kind, member, text] of differences(before, after, at)) {
@@ -116,7 +123,10 @@ export function differenceList(before, after, at) {
   }));
 }
 
-/** One's changes of a document on top of another's: members that only one of both changed are that one's, and mine where both did. */
+/**
+ * Applies my changes of a document to theirs. A member that only one of us changed has
+ * that person's value, and a member that both changed has mine.
+ */
 export function onTop(base, mine, theirs) {
   const document = { ...theirs }, both = [];
   for (const member of new Set([...Object.keys(base), ...Object.keys(mine)])) {
@@ -125,7 +135,8 @@ export function onTop(base, mine, theirs) {
     if (mine[member] === undefined) delete document[member];
     else document[member] = mine[member];
   }
-  // A law excludes the other: mine replaces theirs.
+  // A document has either odds or win: if I set one of them, it replaces the other one of
+  // theirs.
   for (const [law, other] of [["odds", "win"], ["win", "odds"]]) {
     if (same(base[law], mine[law]) || document[law] === undefined || document[other] === undefined || mine[other] !== undefined) continue;
     delete document[other];

@@ -1,10 +1,13 @@
-// Drafts of rules that are not in force, each of a pool and of the token that made it.
+// Drafts of rules that are not in force, one for each pool and token.
 
 import { self } from "./state.js";
 
-/** A draft that is not sent yet, with the rules that it began from. It survives the dialog and a reload, and ends with the tab. */
+/**
+ * A draft that is not sent yet, with the rules on which it is based. It survives the end
+ * of the dialog and a reload, but not that of the tab.
+ */
 export function drafts(id) {
-  const key = `draft:rules:${self.name}:${id}`; // a colleague who signs in in this tab has drafts of their own
+  const key = `draft:rules:${self.name}:${id}`; // a colleague who signs in in the same tab has separate drafts
   return {
     read() {
       try {

@@ -1,9 +1,9 @@
-// The fields that the parts of the form of rules are made of.
+// The fields of the form of rules.
 
 import { button, field, h, say } from "./dom.js";
 import { t } from "./text.js";
 
-/** A field that is there only where a choice needs it. */
+/** Shows a field only if is is true. Otherwise it is hidden and disabled. */
 export function shown(element, is) {
   element.hidden = !is;
   element.querySelectorAll("input, select, textarea").forEach((input) => { input.disabled = !is; });
@@ -11,8 +11,9 @@ export function shown(element, is) {
 }
 
 /**
- * A field of text that is read. read(text) is its value, or null for what it cannot be;
- * wanted says what it can. as(value) says how it was understood. Empty is undefined.
+ * A text field whose text is parsed. read(text) returns its value, or null for an invalid
+ * text. wanted describes valid texts, and as(value) how a text was understood. The value
+ * of an empty field is undefined.
  */
 export function entry({ label, first = "", read, wanted, as = () => "", hint = "", changed, attributes = {} }) {
   const input = h("input", { autocomplete: "off", spellcheck: "false", ...attributes, value: first });
@@ -30,7 +31,7 @@ export function entry({ label, first = "", read, wanted, as = () => "", hint = "
   return { element, input, value, isChanged: () => input.value !== first };
 }
 
-/** A choice among words by their values. Another value is offered as it is. */
+/** A choice among words, by their values. If the first value has no word, it is offered as it is. */
 export function choice({ label, words, first = "", changed, attributes = {}, isLabelled = true }) {
   const all = Object.hasOwn(words, first) ? words : { ...words, [first]: first };
   const input = h("select", attributes, Object.entries(all).map(([value, text]) => h("option", { value }, text)));
@@ -40,7 +41,10 @@ export function choice({ label, words, first = "", changed, attributes = {}, isL
   return { element: isLabelled ? field(label, input) : input, input, value: () => input.value, isChanged: () => input.value !== first };
 }
 
-/** The names of prizes by their ids, those that are; two of one name are shown with their ids. none is the word for no prize. */
+/**
+ * The names by ids of the prizes for which is returns true. Prizes with the same name are
+ * shown with their ids. none is the word for no prize.
+ */
 export function prizeWords(at, is = () => true, none = null) {
   const words = none === null ? {} : { "": none };
   const once = new Set(), twice = new Set();
@@ -49,7 +53,7 @@ export function prizeWords(at, is = () => true, none = null) {
   return words;
 }
 
-/** A box to tick. */
+/** A check box. */
 export function box({ label, first = false, changed }) {
   const input = h("input", { type: "checkbox", checked: first });
   input.addEventListener("change", () => changed());
@@ -57,15 +61,15 @@ export function box({ label, first = false, changed }) {
   return { element: h("p", {}, h("label", { class: "check" }, input, ` ${label}`)), input, value: () => input.checked, isChanged: () => input.checked !== first };
 }
 
-/** A whole number, within bounds. */
+/** A field for a whole number within bounds. */
 export function number({ label, first, min, max, changed, hint }) {
   const read = (text) => (/^\d+$/.test(text.trim()) && Number(text) >= min && Number(text) <= max ? Number(text) : null);
   return entry({ label, first: first === undefined ? "" : String(first), read, wanted: t("rulesfields.whole", { min, max }), hint, changed, attributes: { inputmode: "numeric" } });
 }
 
 /**
- * The part of a member of the document that is a list of rows. make(from) is a row of an
- * element, or of {} for a new one: its elements, isChanged() and value().
+ * The rows of a member of the document that is a list. make(from) returns the row of an
+ * element, or for {} a new row: its elements, isChanged() and value().
  */
 export function list({ first, member, make, add, max, changed, name }) {
   const place = h("div", { class: "rows" }), rows = [];
@@ -99,14 +103,14 @@ export function list({ first, member, make, add, max, changed, name }) {
   };
 }
 
-/** An object of the document with members set; undefined removes one. */
+/** Returns a copy of an object with members set; undefined removes a member. */
 export function withMembers(from, members) {
   const object = { ...from, ...members };
   for (const [name, value] of Object.entries(object)) if (value === undefined) delete object[name];
   return object;
 }
 
-/** Sets a member of the document; undefined removes it. */
+/** Sets a member of a document; undefined removes it. */
 export function withOrWithout(document, member, value) {
   if (value === undefined) delete document[member];
   else document[member] = value;

@@ -1,5 +1,5 @@
-// Rules as a form. It changes the members that its user changes, and no other: what it
-// does not know, and what nobody touched, stays in the document as it is.
+// Rules as a form. It changes only the members that the user edits. Members that it does
+// not support, or that nobody edits, stay in the document unchanged.
 
 import { h } from "./dom.js";
 import { withOrWithout } from "./rulesfields.js";
@@ -8,7 +8,7 @@ import { budgetPart, guaranteePart, lawPart, limitsPart } from "./ruleslaw.js";
 import { zonePart } from "./ruleszone.js";
 import { t } from "./text.js";
 
-/** Whether a value of the document has the shape that its part of the form shows. */
+/** For each member, whether its value has a shape that the form can show. */
 const shapes = {
   win: isText, fallback: isText, zone: isText, tickets: isFlag, disclose: isFlag,
   odds: (v) => isObject(v) && isCount(v.of) && isObject(v.prizes) && Object.values(v.prizes).every(isCount),
@@ -26,7 +26,7 @@ function isCount(v) { return Number.isSafeInteger(v) && v >= 0; }
 function isObject(v) { return typeof v === "object" && v !== null && !Array.isArray(v); }
 function isOptional(v) { return v === undefined || isText(v); }
 
-/** The parts of the form: the name of their heading, and the members that each of them changes. */
+/** The parts of the form: the name of the heading, the members that the part changes, and its function. */
 const parts = [
   ["chances", ["win", "odds", "fallback"], lawPart],
   ["guarantee", ["guarantee"], guaranteePart],
@@ -39,25 +39,26 @@ const parts = [
 ];
 
 /**
- * The form of a document. changed() is called when something was typed. document() is the
- * document as it is typed, and show(member) marks the part of a member.
+ * The form of a document. changed() is called after each change. document() returns the
+ * document that the form describes, and show(member) marks the part with a member.
  */
 export function rulesForm(first, at, changed) {
   const made = parts.map(([name, members, make]) => {
     const odd = members.filter((member) => first[member] !== undefined && !shapes[member](first[member]));
     const part = odd.length ? onlyJSON(odd) : make({ first, at, changed });
-    const whole = Object.fromEntries(members.map((member) => [member, first[member]])); // as it could be read last
+    const whole = Object.fromEntries(members.map((member) => [member, first[member]])); // the members when the part could last be read
     return { members, part, whole, element: h("fieldset", { dataset: { members: members.join(" ") } }, h("legend", {}, t(`rulesform.part-${name}`)), part.elements) };
   });
   const unknown = Object.keys(first).filter((member) => !shapes[member]);
   return {
     elements: [...made.map(({ element }) => element), unknown.length > 0 && h("p", { class: "warning" }, t("rulesform.unknown", { members: quoted(unknown) }))].filter(Boolean),
-    /** Whether the service refuses the document, whatever is typed into the form. */
+    /** Whether the document has unknown members, so that the service refuses it for any input. */
     isStrange: unknown.length > 0,
     document() {
       const document = structuredClone(first);
       for (const { members, part, whole, element } of made) {
-        // A field that cannot be read removes nothing: its part stays as it could be read last.
+        // A field that cannot be read removes nothing: its part keeps the members that
+        // could be read last.
         if (faultyOf(element)) members.forEach((member) => withOrWithout(document, member, whole[member]));
         else {
           part.write?.(document);
@@ -66,7 +67,7 @@ export function rulesForm(first, at, changed) {
       }
       return document;
     },
-    /** What nobody may overlook: the first field that holds what the form cannot read. */
+    /** The first field whose text the form cannot read. */
     faulty: () => made.map(({ element }) => faultyOf(element)).find(Boolean),
     show(member) {
       made.forEach(({ members, element }) => element.classList.toggle("wrong", members.includes(member)));
@@ -80,5 +81,5 @@ const faultyOf = (element) => element.querySelector(":invalid:not(fieldset)");
 
 const quoted = (members) => members.map((member) => `"${member}"`).join(", ");
 
-/** In place of a part whose members are written in a way that no field shows. */
+/** Replaces a part whose members have a shape that no field can show. */
 const onlyJSON = (members) => ({ elements: [h("p", { class: "warning" }, t("rulesform.onlyJSON", { members: quoted(members) }))] });

@@ -8,7 +8,7 @@ import { chanceWords, denominatorMax, isCalendar, lengthWords, lowest, money, mu
 const isWin = (prize) => prize.kind !== "blank";
 const isEndlessBlank = (prize) => prize.kind === "blank" && prize.stocked === null;
 
-/** A chance as a percentage, as exactly as one reads it. */
+/** Formats a chance as a percentage, rounded for reading. */
 function asPercent({ a, b }) {
   const text = percentWords((Number(a) / Number(b)) * 100), all = percentWords(100);
   return text === all && a !== b ? t("ruleslaw.almostAll", { all }) : text;
@@ -46,14 +46,17 @@ export function lawPart({ first, at, changed }) {
   };
 }
 
-/** The fixed chances: shares of a whole, which grows where a chance needs it. */
+/** The fields for fixed chances: shares of a whole, which becomes larger if a chance needs it. */
 function oddsTable(first, at, changed) {
   const ids = [...new Set([...at.pool.prizes.filter((p) => isWin(p)).map((p) => p.id), ...Object.keys(first?.prizes ?? {})])];
   const names = prizeWords(at);
   const zero = (text) => (/^0+\s*%?$/.test(text.trim()) ? { a: 0n, b: 1n } : readChance(text));
   const rest = h("p", { class: "quiet" });
   const rows = ids.map((id) => [id, entry({ label: names[id] ?? id, first: shareWords(first?.prizes[id] ?? 0, first?.of ?? 1), wanted: t("ruleslaw.chanceWanted"), read: zero, as: asPercent, changed })]);
-  /** The whole that all chances are shares of, and the shares; it is that of before where it can be. */
+  /**
+   * The whole, and the share of each chance. The whole stays a multiple of the present
+   * one if it does not become too large.
+   */
   const shares = () => {
     const chances = rows.map(([id, row]) => [id, lowest(row.isChanged() || first?.prizes[id] === undefined ? row.value() ?? { a: 0n, b: 1n } : { a: BigInt(first.prizes[id]), b: BigInt(first.of) })]);
     const least = chances.reduce((of, [, { b }]) => multiple(of, b), 1n), kept = multiple(BigInt(first?.of ?? 1), least);
@@ -63,7 +66,7 @@ function oddsTable(first, at, changed) {
   return {
     element: h("div", {}, h("div", { class: "fields" }, rows.map(([, row]) => row.element)), rest),
     isChanged: () => rows.some(([, row]) => row.isChanged()),
-    /** Says how many draws get no prize. Returns what is wrong with the chances together, "" for nothing. */
+    /** Shows how many draws get no prize. Returns what is wrong with the chances together, "" if nothing is. */
     judge() {
       const { of, prizes } = shares();
       const left = prizes.reduce((sum, [, share]) => sum - share, of);
@@ -96,7 +99,7 @@ export function guaranteePart({ first, at, changed }) {
 
 const perChoices = () => ({ "": t("ruleslaw.inAll"), hour: t("ruleslaw.hour"), day: t("ruleslaw.day"), week: t("ruleslaw.week"), month: t("ruleslaw.month") });
 
-/** How often: a window of the calendar, or a rolling one. */
+/** The fields for a window of time: one of the calendar, or a rolling one. */
 function period(first, isRolling, changed) {
   const isOwn = first !== undefined && !isCalendar(first);
   const words = { ...perChoices(), ...(isRolling && { rolling: t("ruleslaw.rolling") }) };

@@ -1,5 +1,5 @@
-// What rules mean, in sentences: the service's own in English, and those of the document in
-// another language, which say the same.
+// The meaning of rules in sentences. In English they are the service's. In another
+// language the page makes them from the document, with the same meaning.
 
 import { h } from "./dom.js";
 import { differences } from "./rulesdiff.js";
@@ -7,30 +7,36 @@ import { prizeWords } from "./rulesfields.js";
 import { language, t } from "./text.js";
 import { chanceWords, grouped, isCalendar } from "./words.js";
 
-/** Whether the agenda has had winning moments, which are not a member of the rules. */
+/** Whether the agenda has winning moments, also past ones. They are not a member of the rules. */
 export const hasMoments = (at) => (at.agenda ?? []).some((item) => item.moment || item.hidden?.moment);
 
 const list = (all, lang) => h("ul", { class: "meaning", lang }, all.map((sentence) => h("li", {}, sentence)));
 
-/** The sentences that a document means, and what moments add. said are those of the service, in English; null for none. */
+/**
+ * The sentences about a document, with one about winning moments if there are any. said
+ * are the service's sentences, in English; or null.
+ */
 export function meaning(said, document, at) {
   const isSaid = said && language === "en";
   const all = isSaid ? [...said] : sentences({ ...document, disclose: document.disclose ?? false }, at);
   return list(hasMoments(at) ? [...all, t("rulesmeaning.moments")] : all, isSaid && "en");
 }
 
-/** The same for players. The service's words have the moments; the rules are null if it cannot read them. */
+/** The same for players. The service's words include winning moments. rules is null if the service cannot read them. */
 export function meaningForPlayers({ words, rules, moments }, at) {
   if (language === "en" || !rules) return list(words, "en");
   const all = sentences(rules, at);
   return list(moments ? [...all, t("rulesmeaning.moments")] : all);
 }
 
-/** What each member says, and what a document means by leaving a member out. A member that players may not read is true. */
+/**
+ * Sentences about each member, and about members that the document leaves out. A member
+ * that players may not read has the value true.
+ */
 function sentences(document, at) {
   const { budget, blocked = [], claims, guarantee, odds, tickets, win } = document;
   const limits = Array.isArray(document.limits) ? document.limits : [], pers = [...limits, budget].map((of) => of?.per);
-  const own = { blocked: undefined, guarantee: undefined, tickets: undefined, win: undefined }; // what a difference says shorter
+  const own = { blocked: undefined, guarantee: undefined, tickets: undefined, win: undefined }; // the text of a difference is too short for these
   for (const member of ["budget", "odds"]) if (document[member] === true) own[member] = undefined;
   const whole = { ...document, ...own, ...(pers.some(isCalendar) && { zone: document.zone ?? "UTC" }) };
   const said = differences({}, whole, at).map(([, , text]) => t("rulesmeaning.sentence", { text }));
@@ -50,7 +56,7 @@ function sentences(document, at) {
   return said;
 }
 
-/** Whether a fraction is 1, as that of a document without one is. */
+/** Whether the fraction win is 1, which is also its default. */
 const isCertain = (win) => typeof win !== "string" || new Set(win.split("/").map(Number)).size === 1;
 
 function guaranteeWords({ after, prize }, at) {

@@ -7,7 +7,10 @@ import { browserZone, isCalendar } from "./words.js";
 
 const hasCalendar = (document) => isCalendar(document.budget?.per) || Array.isArray(document.limits) && document.limits.some((l) => isCalendar(l?.per));
 
-/** The zone of the calendar. It is preset to the browser's when the first window of the calendar is chosen. */
+/**
+ * The field for the zone of the calendar. When the first calendar window is chosen, it is
+ * preset to the browser's zone.
+ */
 export function zonePart({ first, changed }) {
   const zones = h("datalist", { id: "zones" }, (Intl.supportedValuesOf?.("timeZone") ?? []).map((value) => h("option", { value })));
   const read = (text) => (/^[A-Za-z0-9/_+-]+$/.test(text.trim()) ? text.trim() : null);

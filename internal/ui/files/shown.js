@@ -1,4 +1,5 @@
-// What players are shown of a pool and its prizes: it decides nothing, and can change at any time.
+// The display texts of a pool and its prizes, which players see. They have no effect on
+// draws, and can be changed at any time.
 
 import { base, part, send } from "./api.js";
 import { ask } from "./dialog.js";
@@ -8,10 +9,13 @@ import { t } from "./text.js";
 
 const wide = { autocomplete: "off", spellcheck: "false" };
 
-/** The name that players are shown. */
+/** The name that players see. */
 export const shownName = (prize) => prize.display?.name || prize.name;
 
-/** What is shown of a prize beside its name. Pictures are links: the page loads nothing from elsewhere. */
+/**
+ * The display texts of a prize except its name. Pictures are links, because the page
+ * loads nothing from other hosts.
+ */
 export function shownParts() {
   const text = h("small"), links = h("small");
   const element = h("span", { class: "shown" }, text, links);
@@ -29,7 +33,7 @@ export function shownParts() {
   };
 }
 
-/** Asks what players shall be shown of a prize. */
+/** Asks for the display texts of a prize. */
 export function describe(at, prize) {
   const was = prize.display ?? {};
   const name = h("input", { ...wide, maxlength: 200, value: was.name ?? "", placeholder: prize.name });
@@ -51,7 +55,7 @@ export function describe(at, prize) {
   });
 }
 
-/** What players see of the pool itself, and how to change it; set(pool) shows it as it is now. */
+/** The display text of the pool itself, and the button that changes it. set(pool) updates it. */
 export function forPlayers(at) {
   const text = h("span", { class: "quiet", dataset: { figure: "text" } });
   const page = h("a", { href: new URL(`fair/${part(at.id)}`, base).href, target: "_blank", rel: "noopener" }, t("shown.fairPage"));

@@ -1,4 +1,4 @@
-// A simulation of a pool: its form, its runs, and what they say.
+// A simulation of a pool: its form, its runs, and their results.
 
 import { call, get, part } from "./api.js";
 import { problemText } from "./dialog.js";
@@ -8,12 +8,12 @@ import { isText, locale, sentenceOf, t } from "./text.js";
 import { money, perWords } from "./words.js";
 import { clockOf, dateOf, instantOf } from "./zone.js";
 
-const drawsMax = 1_000_000, usersMax = 300_000; // of the service
-const runsMax = 10, runsFor = 10_000; // runs of one simulation, and how long another begins, in ms
-const spare = 5; // users come by chance: so many times as many as the limits need are seldom turned away
+const drawsMax = 1_000_000, usersMax = 300_000; // limits of the service
+const runsMax = 10, runsFor = 10_000; // the number of runs of one simulation, and for how long further ones begin, in ms
+const spare = 5; // draws are of random users: with so many times the necessary number of users, limits seldom refuse a draw
 const day = 86_400_000;
 
-/** Begin and end of the campaign by its agenda; from now on for a day where it has none. */
+/** Begin and end of the campaign according to its agenda; without an agenda a day from now on. */
 function span(agenda) {
   const now = Date.now();
   const next = (states, after) => agenda.filter((item) => states.includes(item.state) && item.done === null && Date.parse(item.at) > after).map((item) => Date.parse(item.at)).sort((a, b) => a - b)[0];
@@ -21,25 +21,28 @@ function span(agenda) {
   return { from, to: next(["closed", "paused"], from) ?? from + day };
 }
 
-/** A time as the field for one has it: without its zone. */
+/** A time in the form of a field for times: without a zone. */
 const local = (zone, ms) => `${dateOf(zone, ms)}T${clockOf(zone, ms).slice(0, 5)}`;
 
 const hour = 3_600_000, calendar = { hour, day, week: 7 * day, month: 30 * day };
 
-/** How many whole windows of a limit there are between two times, 1 or more. */
+/** The number of whole windows of a limit between two times, at least 1. */
 function windows(per, { from, to }) {
   const length = calendar[per] ?? hour * Number(/^(\d+)h$/.exec(per ?? "")?.[1] ?? Infinity);
   return Math.max(1, Math.floor((to - from) / length));
 }
 
-/** So many users that the limits of draws turn few of them away. */
+/** A number of users for which the limits of draws refuse few draws. */
 function usersFor(draws, rules, span) {
   const limits = (Array.isArray(rules?.limits) ? rules.limits : []).filter((l) => l.of === "draws" && l.max > 0);
   const least = limits.length ? Math.min(...limits.map((l) => l.max * windows(l.per, span))) : null;
   return least === null ? 1000 : Math.max(1, Math.min(usersMax, Math.ceil((spare * draws) / least)));
 }
 
-/** The form of a simulation: it begins with the present stock, follows the agenda, and writes nothing. own are the rules in force. */
+/**
+ * The form of a simulation. A simulation begins with the present stock, follows the
+ * agenda, and writes nothing. own are the rules in force.
+ */
 export function simulationForm(at, own, place) {
   const { from, to } = span(at.agenda);
   const begin = h("input", { type: "datetime-local", required: true, value: local(at.zone, from) }), end = h("input", { type: "datetime-local", required: true, value: local(at.zone, to) });
@@ -70,11 +73,11 @@ export function simulationForm(at, own, place) {
   return { element: h("div", {}, form, h("p", { class: "quiet" }, t("simulation.zone", { zone: at.zone }))), preset };
 }
 
-/** The address of a run: its draws come evenly from one time to another. */
+/** The path of a run. Its draws are evenly distributed between two times. */
 const runOf = (at, { draws, users, from, to }, seed) =>
   `admin/pools/${part(at.id)}/simulation?${new URLSearchParams({ draws, users, from: new Date(from).toISOString(), to: new Date(to).toISOString(), seed })}`;
 
-/** Runs a simulation some times, each with other numbers, and shows what came of them so far. */
+/** Runs a simulation several times, each with other random numbers, and shows the results so far. */
 async function runs(at, rules, wanted, place) {
   const done = [], since = Date.now();
   for (let seed = 1; seed <= runsMax && (seed === 1 || Date.now() - since < runsFor) && !at.signal.aborted; seed++) {
@@ -82,14 +85,14 @@ async function runs(at, rules, wanted, place) {
       done.push(await get(runOf(at, wanted, seed), { signal: at.signal }));
     } catch (problem) {
       if (seed === 1) throw problem;
-      break; // a colleague simulates: what was run is enough
+      break; // a colleague's simulation took the place: the runs so far are enough
     }
     if (seed === 1) place.replaceChildren(...result(at, rules, wanted, done));
   }
   if (!at.signal.aborted) place.replaceChildren(...result(at, rules, wanted, done));
 }
 
-/** Checks a draft of rules, and shows what some draws would give under it. Nothing is written. */
+/** Checks a draft of rules, and shows the result of a simulation under it. Nothing is written. */
 export async function simulateDraft(at, draft, place) {
   place.replaceChildren(h("p", { class: "quiet" }, t("simulation.drawing")));
   const rules = JSON.parse(draft), draws = 20_000;
@@ -101,7 +104,10 @@ export async function simulateDraft(at, draft, place) {
 const mean = (numbers) => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
 const middle = (sorted) => sorted[Math.floor(sorted.length / 2)];
 
-/** What the runs say: of each prize how many are drawn, whether it is used up and when, and how often some is left. */
+/**
+ * The results of the runs. For each prize they state how many units are drawn, whether
+ * and when it is used up, and in how many runs units are left.
+ */
 function result(at, rules, wanted, done) {
   const prizes = new Map(at.pool.prizes.map((prize) => [prize.id, prize]));
   const first = done[0];
@@ -123,13 +129,13 @@ function result(at, rules, wanted, done) {
   ].filter(Boolean);
 }
 
-/** When a prize is used up: its day, in a run of more than one. */
+/** A text about when a prize is used up, with the number of the day if the run is longer than a day. */
 const usedUp = ({ from, to }, { sold_out_day: n, sold_out_at: at }) => (to - from > day ? t("simulation.usedUpOn", { n, at: moment(at) }) : moment(at));
 
 const percents = new Intl.NumberFormat(locale, { style: "percent" });
 const date = new Intl.DateTimeFormat(locale, { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
 
-/** What each day gives, in the mean of the runs. The days are those of the campaign's zone. */
+/** The results of each day, as means of the runs. The days are those of the campaign's zone. */
 function days(at, done) {
   if (done[0].days.length < 2) return null;
   const all = done[0].days.map(({ day }, i) => {
@@ -150,7 +156,7 @@ function days(at, done) {
 const soldOut = (run) => run.refusals?.["sold-out"] ?? 0;
 const refusedOf = (run) => Object.values(run.refusals ?? {}).reduce((sum, n) => sum + n, 0);
 
-/** Whether chance explains the run. What was turned away is nothing that was expected. */
+/** Whether chance explains the result of a run. A run with refused draws is not reported as expected. */
 function verdict(run) {
   const refused = refusedOf(run);
   if (run.unlikely) return pill(t("simulation.unlikely"), "bad");
@@ -158,10 +164,10 @@ function verdict(run) {
   return run.prizes.some((p) => p.z !== null) && pill(t("simulation.expected"), "open");
 }
 
-/** What was drawn instead of a prize, and why. */
+/** Texts about how many drawn prizes were withheld, and why. */
 const withheld = (run) => Object.entries(run.redirects ?? {}).map(([why, n]) => (isText(`simulation.not-${why}`) ? t(`simulation.not-${why}`, { n }) : t("simulation.notBy", { n, why })));
 
-/** What turned draws away, and what to do about it. */
+/** A text about why draws were refused. */
 function turnedAway(run, rules) {
   const refused = refusedOf(run);
   if (refused === 0) return null;
@@ -175,7 +181,7 @@ function turnedAway(run, rules) {
   ].filter(Boolean).join(" "));
 }
 
-/** What this caller may not see of the agenda, and what is therefore not in the run. */
+/** A warning about items of the agenda that the user may not see, and that the run therefore leaves out. */
 const leftOut = (run) => run.hidden > 0 && h("p", { class: "warning" }, t("simulation.leftOut", { n: run.hidden }));
 
 const failed = (run) => run.failed?.length > 0 && h("div", { class: "warning" }, h("p", {}, t("simulation.failed", { n: run.failed.length })),

@@ -1,12 +1,12 @@
-// How units are spread over days and hours: what the service is then asked for.
+// Spreads of units over days and hours, as requests to the service.
 
 import { t } from "./text.js";
 import { dateAfter, daysBetween, hoursOf, instantOf, weekdayOf, zoned } from "./zone.js";
 
-const itemsMax = 100_000; // of the service, planned at once
+const itemsMax = 100_000; // the service's maximum for one request
 const spreadsMax = 500, daysMax = 1000;
 
-/** Shares of some units over n places, as even as possible, as the service shares them. */
+/** Divides units among n places as evenly as possible, in the same way as the service. */
 export function shares(units, n) {
   const rest = units % n;
   return Array.from({ length: n }, (_, i) => Math.floor(units / n) + Math.floor(((i + 1) * rest) / n) - Math.floor((i * rest) / n));
@@ -15,8 +15,8 @@ export function shares(units, n) {
 const hourClock = (hour) => `${String(hour).padStart(2, "0")}:00`;
 
 /**
- * The hours of the chosen days, each day from its hour first to its hour last, as far as
- * they lie after and before two instants.
+ * The windows of the chosen days, on each day from the hour first to the hour last. Only
+ * the part between the instants after and before counts.
  */
 export function windowsOf({ zone, from, to, weekdays, first, last, after = -Infinity, before = Infinity }) {
   if (!(daysBetween(from, to) >= 0 && daysBetween(from, to) < daysMax)) throw wrong(t("spreads.days", { n: daysMax }));
@@ -33,7 +33,7 @@ export function windowsOf({ zone, from, to, weekdays, first, last, after = -Infi
 
 const wrong = (text) => Object.assign(new Error(text), { title: t("spreads.title") });
 
-/** Windows that follow one another are one. */
+/** Joins windows that follow directly after one another. */
 function joined(windows) {
   const all = [];
   for (const { from, to } of windows) {
@@ -43,7 +43,7 @@ function joined(windows) {
   return all;
 }
 
-/** How many of some units each window gets, when each unit comes at any instant with equal chance. */
+/** Divides units among windows at random. Each unit has the same chance at every instant. */
 export function byChance(units, windows, random = () => crypto.getRandomValues(new Uint32Array(1))[0] / 2 ** 32) {
   const counts = windows.map(() => 0), whole = windows.reduce((sum, w) => sum + w.to - w.from, 0);
   for (let n = 0; n < units; n++) {
@@ -55,10 +55,11 @@ export function byChance(units, windows, random = () => crypto.getRandomValues(n
 }
 
 /**
- * What is asked of the service to release units of prizes within windows. how is "day" for
- * all of a day's at its first instant, "hour" for some at each hour, "daily" for random
- * times with the same number each day, "anytime" for random times. isDaily means that the
- * units are those of each day. Items are sent as one file, and spreads one by one.
+ * The requests that release units of prizes within windows. how is "day" to release the
+ * units of a day at the beginning of its window, and "hour" to divide them among the
+ * hours. It is "daily" for random times with the same number on each day, and "anytime"
+ * for random times. isDaily means that the units are the number for each day. Items are
+ * sent as one file, and spreads one by one.
  */
 export function planOf({ zone, how, windows, wanted, isDaily, isMoment, reason }) {
   const items = [], spreads = [];
@@ -85,7 +86,7 @@ export function planOf({ zone, how, windows, wanted, isDaily, isMoment, reason }
   return { items, spreads };
 }
 
-/** Lines of the file of an agenda: one move, or a moment for each unit. */
+/** Lines for the file of an agenda: one move, or a moment for each unit. */
 function itemsOf(zone, at, prize, delta, isMoment, reason) {
   if (!isMoment) return [{ at: zoned(zone, at), prize, delta, reason }];
   if (delta > itemsMax) throw wrong(t("spreads.moments", { n: itemsMax }));

@@ -1,38 +1,38 @@
-// What the page knows: who uses it, and the pools as the stream shows them.
+// The state of the page: its user, and the pools as the stream shows them.
 
 import { get, listen, pages, part } from "./api.js";
 import { sentenceOf, t } from "./text.js";
 
-const pointsMax = 1800; // half an hour of the chart
+const pointsMax = 1800; // half an hour of a chart
 const pollEvery = 5000, namePagesMax = 5;
 
-/** Who uses the page. */
+/** The user of the page. */
 export const self = { name: "", role: "", draws: "" };
 export const mayAct = () => self.role === "admin";
 export const mayStock = () => self.role === "admin" || self.role === "stock";
-/** Whether the user may say that a prize was claimed or sent. */
+/** Whether the user may record that a prize was claimed or sent. */
 export const mayShip = () => self.role === "admin" || self.role === "fulfil";
 /** Whether the user reads more of a pool than its name and its awards. */
 export const readsPools = () => self.role !== "fulfil";
 
-/** The last frame: its pools by id, whether it is live, and when it came. */
+/** The last frame: its pools by id, whether the stream is live, and the time of the frame. */
 export const live = { pools: new Map(), is: false, why: "", at: null, whole: true };
 
 const watchers = new Set();
 const pasts = new Map();
 
-/** Calls watcher at each frame until signal ends. */
+/** Calls watcher after each frame until signal aborts. */
 export function watch(watcher, signal) {
   watchers.add(watcher);
   signal.addEventListener("abort", () => watchers.delete(watcher));
 }
 
-/** The points of a pool's chart since the page was opened. */
+/** The points of a pool's charts since the page was opened. */
 export const past = (id) => pasts.get(id) ?? [];
 
 const notify = () => watchers.forEach((watcher) => watcher());
 
-/** Follows the pools until signal ends: by the stream, or by polling for a role that may not read it. */
+/** Follows the pools until signal aborts: by the stream, or by polling if the role may not read the stream. */
 export function begin(signal) {
   live.pools = new Map();
   pasts.clear();
@@ -89,22 +89,22 @@ function keep(pool, at) {
 
 let paths = null;
 
-/** Says whether the service has a call: a page may be newer than the instance that answers. */
+/** Whether the service has a call. A page may be newer than the instance that answers. */
 export async function has(path) {
   paths ??= (await get("openapi.json")).paths;
   return path in paths;
 }
 
-/** Reads a pool that the stream does not show whole, in the shape of the stream. */
+/** Reads a pool completely, and returns it in the form of the stream. */
 export async function readPool(id) {
   const pool = await get(`admin/pools/${part(id)}`);
-  pool.prizes ??= []; // a role may read the name only
+  pool.prizes ??= []; // some roles may read only the name
   const { rate = null, ends_at = null, budget = null } = live.pools.get(id) ?? {};
   if (pool.budget) pool.budget.ends_at = budget?.ends_at ?? null;
   return { rate, ends_at, ...summed(pool) };
 }
 
-/** A pool with the sums of its prizes, unless a role may read its name only. */
+/** Adds to a pool the sums over its prizes, unless only its name was read. */
 export function summed(pool) {
   if (!pool.prizes) return pool;
   const finite = pool.prizes.filter((prize) => prize.stocked !== null);

@@ -1,4 +1,5 @@
-// The steps of awards: fulfilled, reopened, voided, replaced, for one or for many, and files of them.
+// The steps of one award or of many: fulfil, reopen, void, replace. They can also be
+// uploaded as a file.
 
 import { call, part, send } from "./api.js";
 import { write } from "./csv.js";
@@ -11,7 +12,7 @@ import { t } from "./text.js";
 const stepsPath = (at) => `admin/pools/${part(at.id)}/steps`;
 const input = (more) => h("input", { maxlength: 200, autocomplete: "off", ...more });
 
-/** Awards in words: one by its prize and user, many by their number. */
+/** Awards in words: one award by its prize and user, several by their number. */
 export const named = (lives) => (lives.length === 1 ? t("steps.award", { name: lives[0].name, user: lives[0].user }) : t("steps.awards", { n: lives.length }));
 
 export function fulfil(at, lives, after) {
@@ -60,7 +61,7 @@ export function replaceCode(at, life, reserve, after) {
   });
 }
 
-/** Shows the code of an award: the service records who did. The code ends with the dialog. */
+/** Shows the code of an award. The service records who did that. The page drops the code when the dialog is closed. */
 export function showCode(at, life, after) {
   const place = h("div", { "aria-live": "polite" });
   let isShown = false;
@@ -80,7 +81,11 @@ export function showCode(at, life, after) {
   dialog.addEventListener("close", () => place.replaceChildren());
 }
 
-/** Makes one step of each award: that of one says what the page showed, those of many are a file. became names the text of what is said then. */
+/**
+ * Makes one step of each award. The step of a single award states the state that the page
+ * showed; the steps of several are sent as a file. became is the name of the text that is
+ * then shown.
+ */
 async function make(at, lives, step, after, became) {
   if (lives.length === 1) {
     await send("POST", stepsPath(at), { award: lives[0].version, from: lives[0].state, ...step });
@@ -88,7 +93,7 @@ async function make(at, lives, step, after, became) {
     try {
       await call("POST", stepsPath(at), { body: fileOf(lives, step), type: "text/csv" });
     } catch (problem) {
-      // A line of the file is an award; people know it by its user.
+      // Each line of the file is an award, which people recognize by its user.
       problem.message = problem.message.replace(/line (\d+)/g, (words, n) => (lives[n - 2] ? `${words}, ${named([lives[n - 2]])}` : words));
       throw problem;
     }
@@ -100,7 +105,7 @@ async function make(at, lives, step, after, became) {
 const fileOf = (lives, step) =>
   write(["award", "to", "reference", "reason", "return"], lives.map((l) => ({ return: false, ...step, award: l.version })));
 
-/** Uploads a file of steps: first what it would do, then, of the same content, once. */
+/** Uploads a file of steps: first a preview is shown, then the steps of the same content are made once. */
 export function uploadSteps(at, after) {
   const file = h("input", { type: "file", accept: ".csv,text/csv", required: true });
   const post = (body, dry) => call("POST", `${stepsPath(at)}?dry_run=${dry}`, { body, type: "text/csv" });
@@ -120,7 +125,7 @@ export function uploadSteps(at, after) {
     async act() {
       if (!preview.seen()) {
         await preview.check();
-        return false; // what is uploaded was seen before
+        return false; // nothing is uploaded before its preview was shown
       }
       const { data } = await post(preview.seen(), false);
       await Promise.all([at.refresh(), after()]);

@@ -1,4 +1,5 @@
-// The texts of the page in English: a group for each file, a line for each text. {name} is a hole, and the hole n chooses a plural.
+// The texts of the page in English: a group for each file, a line for each text. {name}
+// is a hole, and the value of the hole n chooses the plural form.
 
 export const texts = {
   app: {

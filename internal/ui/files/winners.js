@@ -1,4 +1,4 @@
-// Who has won what of a pool, and what became of it: from the history and the steps.
+// The wins of a pool, and their states, from the history and the steps.
 
 import { get, part } from "./api.js";
 import { records } from "./csv.js";
@@ -9,9 +9,9 @@ const exported = async (at, path, isEscaped) => {
   return records(await get(`admin/pools/${part(at.id)}/${path}${mark}formulas=${isEscaped ? "escaped" : "exact"}`, { accept: "text/csv", signal: at.signal }));
 };
 
-/** All wins, in the order of the draws, each with its state. isEscaped is for spreadsheets. */
+/** All wins in the order of the draws, each with its state. isEscaped makes texts safe for spreadsheets. */
 export async function winners(at, isEscaped = false) {
-  const wins = await exported(at, "awards?win=true", isEscaped); // first: no step of them is missed
+  const wins = await exported(at, "awards?win=true", isEscaped); // wins are read before steps, so that none of their steps is missing
   const lives = new Map();
   for (const step of await exported(at, "steps", isEscaped)) {
     const life = lives.get(step.award) ?? { state: "won", since: "", reference: "" };
@@ -25,7 +25,7 @@ export async function winners(at, isEscaped = false) {
 
 export const hasEnded = (win) => win.state === "expired" || win.state === "voided";
 
-/** What each user is owed or has got: wins that have expired or were voided do not count. */
+/** The value that each user is owed or has received. Wins that have expired or were voided do not count. */
 export function payout(wins) {
   const users = new Map();
   for (const win of wins) {
@@ -39,7 +39,7 @@ export function payout(wins) {
   return [...users.values()].map((user) => ({ user: user.user, wins: user.wins, value: amountOf(user.cents), sent: amountOf(user.sent), open: amountOf(user.cents - user.sent) }));
 }
 
-/** The lines of the daily statement, and those of what it does not have yet, as today. */
+/** The lines of the daily statements, and lines with the day "today" for the draws that they do not contain yet. */
 export async function daily(at) {
   const lines = records(await get(`admin/pools/${part(at.id)}/statements`, { accept: "text/csv", signal: at.signal }));
   const pool = await get(`admin/pools/${part(at.id)}`, { signal: at.signal });

@@ -1,11 +1,11 @@
-// What people type of rules, and how it is shown: chances, amounts, times, users, zones. The
-// words of all languages of the page are read, whichever it speaks.
+// Parses the chances, amounts, times and users that people type into rules, and formats
+// them. Words of all languages of the page are accepted in each language.
 
 import { locale, t } from "./text.js";
 
 const thousands = /^[1-9]\d{0,2}(?:[.,' \u00a0\u202f’]\d{3})+$/;
 
-/** A whole number, perhaps with marks of thousands; null for any other text. */
+/** Parses a whole number, with or without thousands separators; null for any other text. */
 function whole(text) {
   const typed = text.trim();
   if (/^\d+$/.test(typed)) return BigInt(typed);
@@ -15,13 +15,17 @@ function whole(text) {
 const divisor = (a, b) => (b === 0n ? a : divisor(b, a % b));
 export const denominatorMax = 1_000_000_000n;
 
-/** A chance in lowest terms. */
+/** Reduces a chance to lowest terms. */
 export function lowest({ a, b }) {
   const common = divisor(b, a);
   return { a: a / common, b: b / common };
 }
 
-/** A chance such as "1 in 20", "1 von 20", "5 %" or "1/20" as its two numbers, lowest where it is a percentage; null for any other text, and above 1. */
+/**
+ * Parses a chance such as "1 in 20", "1 von 20", "5 %" or "1/20" into its two numbers.
+ * Those of a percentage are in lowest terms. null for any other text, and for chances
+ * above 1.
+ */
 export function readChance(text) {
   const percent = text.trim().match(/^(\d+)(?:[.,](\d+))?\s*%$/);
   let a = null, b = null;
@@ -37,41 +41,45 @@ export function readChance(text) {
   return a === null || b === null || b === 0n || a > b || b > denominatorMax ? null : { a, b };
 }
 
-/** A whole number of a document as t writes numbers: with the marks of thousands, which not every field would read. */
+/** Makes t format a whole number of a document with thousands separators, which not every field would accept. */
 export const grouped = (n) => (/^\d{1,15}$/.test(n) ? Number(n) : n);
 
-/** A fraction of a document in words, which readChance takes; in sentences its numbers are grouped. */
+/** A fraction of a document in words that readChance accepts. For sentences, written formats its numbers. */
 export const chanceWords = (fraction, written = (n) => n) => fraction.replace(/^(.*)\/(.*)$/, (_, a, b) => t("words.chance", { a: written(a), b: written(b) }));
 
-const percents = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4, useGrouping: false }); // never 1e-7
+const percents = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4, useGrouping: false }); // never in the form 1e-7
 
-/** A percentage in words, as exactly as one reads it. */
+/** Formats a percentage, rounded for reading. */
 export const percentWords = (n) => t("words.percent", { n: percents.format(n) });
 
-/** A share of a whole in lowest terms, in words. */
+/** A share of a whole, in lowest terms, in words. */
 export function shareWords(share, of, written) {
   const common = divisor(BigInt(of), BigInt(share)) || 1n;
   return Number(share) === 0 ? "0" : chanceWords(`${BigInt(share) / common}/${BigInt(of) / common}`, written);
 }
 
-/** The least number that both divide. */
+/** The least common multiple. */
 export const multiple = (a, b) => (a / divisor(a, b)) * b;
 
 const formats = new Map();
 
-/** An amount such as "19.90", written as the browser's language does, to the cent. */
+/** Formats an amount such as "19.90" in the browser's language, with cents. */
 export function money(amount, currency) {
   const key = currency || "";
   if (!formats.has(key)) formats.set(key, new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2, ...(key && { style: "currency", currency: key }) }));
-  return formats.get(key).format(amount); // of the text: a number would round large amounts
+  return formats.get(key).format(amount); // the text is formatted, because a number would round large amounts
 }
 
 const codes = new Set(Intl.supportedValuesOf?.("currency") ?? ["EUR", "USD", "GBP", "CHF"]);
 
-/** Whether letters before or after an amount are those of a currency: "5k" and "5 Mio" are other amounts than 5. */
+/** Whether the letters before or after an amount mean a currency. "5k" and "5 Mio" are not the amount 5. */
 const isCurrency = (text) => /\p{Sc}/u.test(text) && !/^\p{Sc}\p{L}/u.test(text) || codes.has(text.toUpperCase()) || /^(?:euros?|s?fr\.?|kr\.?|kč|zł)$/i.test(text);
 
-/** An amount with a comma or a point before its cents, perhaps with marks of thousands and a currency, as documents have it; null for any other text. */
+/**
+ * Parses an amount with a comma or a point before its cents, with or without thousands
+ * separators and a currency. Returns it in the form of documents, null for any other
+ * text.
+ */
 export function readAmount(text) {
   const [, before, amount, after] = text.trim().match(/^([\p{Sc}\p{L}.]*)\s*(.*?)\s*([\p{Sc}\p{L}.]*)$/u) ?? [];
   if (amount === undefined || [before, after].some((unit) => unit && !isCurrency(unit))) return null;
@@ -87,7 +95,10 @@ const lengths = [
   [/^(?:s|secs?|seconds?|sek|sekunden?)$/, 1, "s"],
 ];
 
-/** A length of time such as "14 days", "14 Tage" or "336h", as documents have it; null for any other text. */
+/**
+ * Parses a length of time such as "14 days", "14 Tage" or "336h". Returns it in the form
+ * of documents, null for any other text.
+ */
 export function readLength(text) {
   const typed = text.trim();
   if (/^(?:\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns))+$/.test(typed)) return typed;
@@ -96,30 +107,30 @@ export function readLength(text) {
   return of ? `${n * times}${of}` : null;
 }
 
-/** The days of a length of time of a document, where they are whole, as readLength takes them. */
+/** The number of days in a document's length of time, "" if it is not whole days. */
 function wholeDays(text) {
   const [, hours] = text.match(/^(\d+)h$/) ?? [];
   return hours && hours % 24 === 0 ? String(hours / 24) : "";
 }
 
-/** A length of time of a document in words: whole days where they are. */
+/** A document's length of time in words: in days if they are whole. readLength accepts these words. */
 export const lengthWords = (text) => (wholeDays(text) ? t("words.days", { n: wholeDays(text) }) : text);
 
-/** That something happens within a length of time, in words. */
+/** The words for "within" a length of time. */
 export const withinWords = (text) => (wholeDays(text) ? t("words.withinDays", { n: wholeDays(text) }) : t("words.within", { time: text }));
 
 const calendar = ["hour", "day", "week", "month"];
 
-/** Whether windows of this length follow the calendar of a zone. */
+/** Whether this is a window of the calendar, which depends on a time zone. */
 export const isCalendar = (per) => calendar.includes(per);
 
-/** How often, in words. */
+/** The window of a limit or a budget in words. */
 export const perWords = (per) => (!per ? t("words.inAll") : isCalendar(per) ? t(`words.per-${per}`) : withinWords(per));
 
 /** The time zone of this browser. */
 export const browserZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** The lines of a text without blanks around them, each once, and how many were left out for that. */
+/** The different lines of a text, without blanks around them, and the number of duplicates that were left out. */
 export function readLines(text) {
   const all = text.split(/\r\n|\n|\r/).map((line) => line.trim()).filter(Boolean);
   const lines = [...new Set(all)];
@@ -128,7 +139,10 @@ export function readLines(text) {
 
 const heads = ["user", "users", "userid", "id", "nutzer", "benutzer", "teilnehmer", "kunde", "utilisateur", "usuario"];
 
-/** The users of a file: its lines, or the first column where it is CSV. Letters are UTF-8, else Windows-1252. */
+/**
+ * The users in a file: its lines, or for CSV its first column. The file is decoded as
+ * UTF-8, otherwise as Windows-1252.
+ */
 export function readUsers(bytes, name) {
   let text, isWindows = false;
   try {
@@ -148,7 +162,7 @@ function firstField(line) {
   return (quoted?.replaceAll('""', '"') ?? line.split(/[,;\t]/)[0]).trim();
 }
 
-/** The place that a browser's error names: by line and column, or by the number of the character. */
+/** The line and column that a browser's error message names, directly or by the position of the character. */
 function placeOf(message, text) {
   const [, line, column] = message.match(/line (\d+),? column (\d+)/) ?? [];
   if (line) return { line: Number(line), column: Number(column) };
@@ -159,7 +173,7 @@ function placeOf(message, text) {
 
 const outsideStrings = (text) => text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
 
-/** The object of a JSON text. What is wrong with it is said with its line and column, where the browser knows them. */
+/** Parses a JSON text that must be an object. An error has the line and the column, if the browser names them. */
 export function readDocument(text) {
   let document;
   try {
@@ -173,7 +187,10 @@ export function readDocument(text) {
   return document;
 }
 
-/** The object of a JSON text that loses nothing when it is written again: no member twice, no number that another one stands for. */
+/**
+ * Parses a JSON text that must not lose anything when it is written again. It may have no
+ * member twice, and no number that JavaScript would change.
+ */
 export function readExactly(text) {
   const document = readDocument(text);
   const tokens = text.match(/"(?:[^"\\]|\\.)*"\s*:?|-?\d[\d.eE+-]*/g) ?? [];

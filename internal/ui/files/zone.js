@@ -1,13 +1,13 @@
-// Days and hours of a time zone, by the browser's own table of zones: some days have 23
-// or 25 hours. An instant is a number of milliseconds, a date is text such as 2026-12-24,
-// a clock is text such as 08:00.
+// Days and hours of a time zone, from the browser's time zone data. Some days have 23 or
+// 25 hours. An instant is a number of milliseconds, a date is text such as 2026-12-24, a
+// clock is text such as 08:00.
 
 import { locale } from "./text.js";
 
 const dayLength = 86_400_000, hourLength = 3_600_000;
 const formats = new Map();
 
-/** What the clocks of a zone show at an instant, as the instant at which those of UTC show it. */
+/** The local time of a zone at an instant, as the instant at which UTC has that local time. */
 function wall(zone, at) {
   if (!formats.has(zone)) {
     const two = "2-digit";
@@ -19,37 +19,40 @@ function wall(zone, at) {
 
 const offset = (zone, at) => wall(zone, at) - at;
 
-/** The instants at which the clocks of a zone show a time of a day: none where they leap over it, two where they go back. */
+/** The instants at which the clocks of a zone show a time of a day: none if they skip it, two if they are set back. */
 export function instantsOf(zone, date, clock = "00:00") {
   const local = Date.parse(`${date}T${clock}Z`);
   const offsets = new Set([local - dayLength, local + dayLength].map((near) => offset(zone, near)));
   return [...offsets].map((o) => local - o).filter((at) => wall(zone, at) === local).sort((a, b) => a - b);
 }
 
-/** The first of these instants; where clocks leap over the time, the one that is as long after their leap. */
+/**
+ * The first of these instants. If the clocks skip the time, it is the instant that the
+ * offset before the skip gives.
+ */
 export function instantOf(zone, date, clock = "00:00") {
   const [first] = instantsOf(zone, date, clock);
   const local = Date.parse(`${date}T${clock}Z`);
   return first ?? local - offset(zone, local - dayLength);
 }
 
-/** The date and the clock of a zone at an instant. */
+/** The date and the clock time of a zone at an instant. */
 export const dateOf = (zone, at) => new Date(wall(zone, at)).toISOString().slice(0, 10);
 export const clockOf = (zone, at) => new Date(wall(zone, at)).toISOString().slice(11, 19);
 
-/** The date some days after one. */
+/** The date some days after a date. */
 export const dateAfter = (date, days = 1) => new Date(Date.parse(`${date}T00:00Z`) + days * dayLength).toISOString().slice(0, 10);
 
-/** How many days lie between two dates. */
+/** The number of days from one date to another. */
 export const daysBetween = (from, to) => Math.round((Date.parse(`${to}T00:00Z`) - Date.parse(`${from}T00:00Z`)) / dayLength);
 
-/** The number of a date's day of the week, 0 for Sunday. */
+/** The day of the week of a date, 0 for Sunday. */
 export const weekdayOf = (date) => new Date(`${date}T00:00Z`).getUTCDay();
 
-/** A day of a zone: from its first instant to that of the next day. */
+/** A day of a zone, from its first instant to the first instant of the next day. */
 export const dayOf = (zone, date) => ({ date, from: instantOf(zone, date), to: instantOf(zone, dateAfter(date)) });
 
-/** The hours of a span as clocks show them. An hour that comes twice has its offset in its name. */
+/** The hours of a span as clocks show them. If an hour occurs twice, its name contains the offset. */
 export function hoursOf(zone, { from, to }) {
   const hours = [];
   for (let at = from; at < to;) {
@@ -76,7 +79,7 @@ export const zoned = (zone, at) => `${dateOf(zone, at)}T${clockOf(zone, at)}${of
 const day = new Intl.DateTimeFormat(locale, { timeZone: "UTC", weekday: "short", day: "numeric", month: "short" });
 const year = new Intl.DateTimeFormat(locale, { timeZone: "UTC", weekday: "short", day: "numeric", month: "short", year: "numeric" });
 
-/** A date in words, with its year where that is another. */
+/** A date in words, with the year if it is not the present one. */
 export const dayWords = (date) => (date.startsWith(`${new Date().getFullYear()}-`) ? day : year).format(Date.parse(`${date}T00:00Z`));
 
 /** An instant in words, in a zone. */
