@@ -12,9 +12,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// tellsOfAbsence returns what is wrong with the log lines about an absence of the
-// database in which at least the given number of batches failed: the lines must be few,
-// count every batch, and state how long it lasted.
+// tellsOfAbsence returns what is wrong with the log lines about a time in which the
+// database was unreachable. At least the given number of batches failed then. The lines
+// must be few, count every batch, and state how long it lasted.
 func tellsOfAbsence(log []map[string]any, batches, seconds int) error {
 	lines, counted, ended, inAll := 0, 0, 0, 0.0
 	for _, line := range log {
@@ -40,7 +40,7 @@ func tellsOfAbsence(log []map[string]any, batches, seconds int) error {
 	switch {
 	case counted < batches:
 		return fmt.Errorf("%d of at least %d batches are counted", counted, batches)
-	case lines > 5*(seconds+2): // a sum, and the first of a few reasons, a second
+	case lines > 5*(seconds+2): // per second: a sum, and the first failures for a few reasons
 		return fmt.Errorf("%d lines in %d seconds", lines, seconds)
 	case ended != 1 || int(inAll) != counted:
 		return fmt.Errorf("%d lines of the end, of %v batches, and %d were counted", ended, inAll, counted)
@@ -93,8 +93,8 @@ func TestAbsenceIsFewLines(t *testing.T) {
 	require.Regexp(t, `(?m)^drawsvc_http_refusals_total\{code="store-unavailable"\} [1-9]`, exposition)
 }
 
-// TestTellsOfAbsenceCatches: a line for each batch fails, and so do lines that leave
-// some out.
+// TestTellsOfAbsenceCatches: a log with a line for each batch fails, and so does a log
+// that does not count some batches.
 func TestTellsOfAbsenceCatches(t *testing.T) {
 	t.Parallel()
 	first := map[string]any{"msg": "batch given up"}

@@ -176,7 +176,7 @@ func openAgenda(ctx context.Context, on *api.Client, pool string) ([]draw.Item, 
 	return all, hidden, err
 }
 
-// spanOf returns when hidden items come, as far as that is known.
+// spanOf returns the span in which hidden items will be done, as far as that is known.
 func spanOf(h *api.Hidden) string {
 	if h.From == nil || h.To == nil {
 		return "hidden"
@@ -288,7 +288,8 @@ func plannedBefore(replayed bool) string {
 	return "; this key was used already, and nothing was planned again"
 }
 
-// keyFlag names the planned items, so that they are planned once; "" means no key.
+// keyFlag is the key of the planned items, with which they are planned only once; ""
+// means no key.
 type keyFlag string
 
 func (k *keyFlag) flag(c *cobra.Command) {

@@ -79,7 +79,7 @@ func TestAgendaCommands(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(p.ok("agenda", "list", "--pool", "spring", "--output", "json")), &listed))
 		require.Len(t, listed.Items, strings.Count(after, "\n")-1)
 		planned := members(t, added)
-		delete(planned, "replayed") // belongs to the call, not to the item
+		delete(planned, "replayed") // a member of the answer, not of the item
 		require.Equal(t, planned, members(t, string(listed.Items[1])))
 		p.ok("audit", "--deep")
 		simulated := p.ok("simulate", "--pool", "spring", "--draws", "20", "--rate", "1/m", "--from", rfc(noon.Add(-10*time.Minute)), "--output", "json")

@@ -16,7 +16,7 @@ func needsSubcommand(c *cobra.Command, _ []string) error {
 	return setting.AsUsage(errors.New("a subcommand is missing: try " + c.CommandPath() + " --help"))
 }
 
-// arguments accepts n arguments, as the form of the command has them.
+// arguments accepts exactly n arguments.
 func arguments(n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -92,5 +92,6 @@ func nearest(name string, known map[string]bool) string {
 	return "--help"
 }
 
-// differenceMax exceeds the difference of any two names of flags or variables.
+// differenceMax is larger than the difference between any two names of flags or
+// variables.
 const differenceMax = 256

@@ -129,7 +129,7 @@ func testViolations(t *testing.T, p program, url string) {
 	require.Error(t, err, "the schema says it too")
 }
 
-// TestAuditBesideDraws audits while the service draws: each audit reads one state.
+// TestAuditBesideDraws: audits while the service draws read one state each.
 func TestAuditBesideDraws(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "postgres", "mysql"} {

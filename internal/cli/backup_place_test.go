@@ -123,7 +123,7 @@ func (w *place) stop() {
 	w.instances = nil
 }
 
-// blockMax is the timeout of a block: only one that hangs takes as long.
+// blockMax is the timeout of a block: only a block that hangs takes so long.
 const blockMax = 5 * time.Minute
 
 // shell prepares a block to be executed.
@@ -237,7 +237,7 @@ func (w *place) restored(kept, lost map[string]map[string]any) {
 	require.Contains(w.TB, w.ok("audit"), "2 pools, 0 violations")
 }
 
-// promised writes the keys of wins that callers know.
+// promised writes the file of the keys for which callers have received wins.
 func (w *place) promised(all ...map[string]map[string]any) {
 	w.Helper()
 	var keys strings.Builder
@@ -274,7 +274,7 @@ func (w *place) compared(kept, lost map[string]map[string]any) {
 	require.Contains(w.TB, body, `"code":"paused"`)
 }
 
-// settled gives one unit of the stock for a promise, and opens the pool.
+// settled removes one unit from the stock for a promised win, and opens the pool.
 func (w *place) settled() {
 	w.Helper()
 	before := w.ok("pool", "show", "spring")
@@ -285,7 +285,7 @@ func (w *place) settled() {
 
 func (w *place) set(name, value string) { w.vars = append(w.vars, name+"="+value) }
 
-// isPaused asks all instances whether their pool is paused.
+// isPaused reports whether the pool is paused on all instances.
 func (w *place) isPaused() bool {
 	for n, i := range w.instances {
 		status, body, err := i.draw("spring", "u1", fmt.Sprintf("paused-%d", n))

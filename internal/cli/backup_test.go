@@ -92,7 +92,7 @@ func TestBackupAndRestore(t *testing.T) {
 	require.Equal(t, -1, code)
 	c.under.Wait()
 
-	// This is what people do without the command.
+	// Without the command, people copy the file like this.
 	by := filepath.Join(t.TempDir(), "mixed.db")
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		copyTo(t, path+suffix, by+suffix)
@@ -213,7 +213,7 @@ func TestDamagedWhileItIsServed(t *testing.T) {
 	require.True(t, replayed)
 }
 
-// TestBackupRefuses: there is one line, and nothing is changed.
+// TestBackupRefuses: a refusal is one line, and changes nothing.
 func TestBackupRefuses(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.URL(t, "sqlite"))
@@ -233,8 +233,8 @@ func TestBackupRefuses(t *testing.T) {
 	require.Contains(t, p.ok("audit"), "0 violations")
 }
 
-// TestBackupNamesTheFullDisk: the copy's disk is full, and not the database's. The message
-// names the file, and does not say that the database takes no writes.
+// TestBackupNamesTheFullDisk: only the disk of the copy is full. The message names the
+// file, and does not state that the database accepts no writes.
 func TestBackupNamesTheFullDisk(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.URL(t, "sqlite"))

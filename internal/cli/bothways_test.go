@@ -25,7 +25,7 @@ import (
 type twin struct {
 	t          *testing.T
 	local, far program
-	url        string // the URL of the database behind far
+	url        string // the URL of the database that the service of far uses
 	server     *service
 	files      string
 	tokens     map[string]string
@@ -111,7 +111,8 @@ var varies = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|"actor"
 	`(?m)sha256 [0-9a-f]{64}$|kept nowhere else: \S+$|"sha256":"[0-9a-f]{64}","salt":"[^"]+"|"count":\d+,"sha256":"[0-9a-f]{64}"|"sha256":"[0-9a-f]{64}","version"|sha256 [0-9a-f]{12}\)|"hash":"[0-9a-f]{64}"|` +
 	`hook-[a-z2-7]{16}|whsec_[A-Za-z0-9+/=]{44}|not shown again: \S+$|"seconds":[0-9.e-]+|^anchor [0-9a-f]{64}$|^log \d+ \S+$|^— draws.example.org/\S+ \S+$|^1 [0-9a-f]{64}$`)
 
-// mark matches the mark of a key, which a plan over HTTP always has.
+// mark matches the mark of a key in an entry of the log. A plan over HTTP always has a
+// key, so its entry always has a mark.
 var mark = regexp.MustCompile(`,"key":"[\w-]{43}:[\w-]{43}"`)
 
 func alike(o outcome) outcome {
@@ -168,7 +169,7 @@ func (w *twin) run(line string, code int, part string) {
 	}
 }
 
-// TestBothWaysCatches: a service with other answers fails.
+// TestBothWaysCatches: the test fails for a service with other answers.
 func TestBothWaysCatches(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t, "sqlite")
@@ -252,7 +253,7 @@ func TestEveryCommandBothWays(t *testing.T) {
 		tested = append(tested, c.line+" ")
 	}
 	tested = append(tested, "job list ", "job show ", "job history ") // TestJobsBothWays tests these
-	tested = append(tested, "publish ", "clock accept ")              // TestPublish and TestClockAccept test these, which use the service for a part, or only it
+	tested = append(tested, "publish ", "clock accept ")              // TestPublish and TestClockAccept test these: publish always needs a database, and clock accept a service
 	root := &cobra.Command{Use: "drawsvc"}
 	root.AddCommand(commands(program{tb: t}.environment(&bytes.Buffer{}, &bytes.Buffer{}))...)
 	for _, c := range leaves(root.Commands()) {

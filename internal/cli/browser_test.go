@@ -31,7 +31,7 @@ type browser struct {
 	home string
 
 	mu sync.Mutex
-	// errors and refusals are messages of the console, asked the hosts of all requests.
+	// errors and refusals are messages of the console. asked are the hosts of all requests.
 	errors, refusals []string
 	asked            map[string]bool
 }
@@ -39,8 +39,8 @@ type browser struct {
 // stepMax is the timeout of each step of a test, even on a busy machine.
 const stepMax = 2 * time.Minute
 
-// speaks makes a page's browser want the given languages, such as "de-DE,de". It holds
-// for this page only: the browser's own override would hold for pages of other tests, too.
+// speaks makes a page's browser prefer the given languages, such as "de-DE,de". The
+// browser's own override would also affect pages of other tests.
 func speaks(languages string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		var agent string
@@ -57,7 +57,7 @@ func speaks(languages string) chromedp.Action {
 func browse(t *testing.T, home string, width, height int, more ...chromedp.Action) *browser {
 	t.Helper()
 	shared, leave := chromedp.NewRemoteAllocator(context.Background(), servertest.Chromium(t))
-	link, unlink := chromedp.NewContext(shared, chromedp.WithErrorf(func(string, ...any) {})) // of events that it does not know
+	link, unlink := chromedp.NewContext(shared, chromedp.WithErrorf(func(string, ...any) {})) // for events that chromedp does not support
 	t.Cleanup(func() {
 		unlink()
 		leave()
@@ -130,10 +130,11 @@ func eval[T any](b *browser, expression string) (value T) {
 	return value
 }
 
-// awaiting settles when an expression is true. It is evaluated when the page has
-// changed, and at intervals, because it may depend on something outside the page.
-// Evaluating it all the time would cost more than the page. An expression that throws
-// names a part of the page that is not there yet.
+// awaiting is a promise that resolves when an expression is true. The expression is
+// evaluated when the page has changed, and at intervals, because it may depend on
+// something outside the page. Evaluating it all the time would cost more than the page.
+// An expression that throws an error counts as false, because it names a part of the page
+// that does not exist yet.
 const awaiting = `new Promise((resolve) => {
 	const end = () => { changed.disconnect(); clearInterval(tick); resolve(true); };
 	const check = () => { try { if (%s) end(); } catch { } };
@@ -186,7 +187,7 @@ func labelled(label string) string {
 	return fmt.Sprintf(`[...document.querySelectorAll("label")].find((l) => l.textContent.trim() === %q).control`, label)
 }
 
-// choose takes a file of some content in the dialog.
+// choose selects a file with the given content in the dialog.
 func (b *browser) choose(content string) {
 	b.t.Helper()
 	b.await(`document.querySelector("dialog input[type=file]")`)
@@ -210,7 +211,7 @@ func (b *browser) said(part string) {
 	b.await(fmt.Sprintf(`document.getElementById("messages").textContent.includes(%q)`, part))
 }
 
-// says waits until the page, or the open dialog, contains part, if need be folded under
+// says waits until the page, or the open dialog, contains part. It may be folded under
 // "Technical".
 func (b *browser) says(part string) {
 	b.t.Helper()

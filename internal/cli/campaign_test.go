@@ -36,7 +36,7 @@ func wins(tb testing.TB, body string) (all []bool) {
 	return all
 }
 
-// TestCampaign: losing tickets and limits, over HTTP.
+// TestCampaign tests losing tickets and limits over HTTP.
 func TestCampaign(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)
@@ -187,7 +187,7 @@ func mustJSON(tb testing.TB, v any) string {
 	return string(b)
 }
 
-// TestRulesCommands: show, check, set and remove.
+// TestRulesCommands tests rules show, check, set and remove.
 func TestRulesCommands(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := spring(t, url)
@@ -217,7 +217,8 @@ silver  9/10    90.0000 %
 	})
 }
 
-// TestBlanksOnTheCommandLine: with stock and without, also from a file.
+// TestBlanksOnTheCommandLine: the commands create blanks with and without stock, also
+// from a file.
 func TestBlanksOnTheCommandLine(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)

@@ -47,7 +47,7 @@ func TestTicketIsOneDraw(t *testing.T) {
 		var asking sync.WaitGroup
 		for i := range answers {
 			asking.Go(func() {
-				for status := 0; status != http.StatusOK; { // busy is not an answer
+				for status := 0; status != http.StatusOK; { // an instance may be too busy to answer
 					var err error
 					status, answers[i], err = instances[i%len(instances)].ask("POST", "/draw", ticket)
 					if err != nil || status != http.StatusOK && status < 500 {

@@ -37,7 +37,7 @@ func (s *service) drawnAs(user, key string) (body string, award map[string]any) 
 	return body, onlyAward(s.tb, body)
 }
 
-// drawPath is the path of the draw of an answer.
+// drawPath returns the path of the draw that an answer contains.
 func drawPath(tb testing.TB, body string) string {
 	tb.Helper()
 	return "/pools/spring/draws/" + members(tb, body)["draw"].(string)
@@ -64,7 +64,7 @@ func testCodesInOrder(t *testing.T, s *service, lines []string) {
 	}
 }
 
-// testClaimed claims a gold, which another user cannot, and fulfils it.
+// testClaimed claims a gold and fulfils it. Another user cannot claim it.
 func testClaimed(t *testing.T, s *service) {
 	s.restock("gold")
 	body, award := s.drawnAs("u1", "gold-1")
@@ -128,8 +128,8 @@ func testCodeIsClaimed(t *testing.T, s *service, code string) {
 	require.Equal(t, code, onlyAward(t, s.admin(http.StatusOK, "GET", path, ""))["code"])
 }
 
-// TestFromWonToReceived: codes, claims, a fulfilment and an expiry, for a winner's
-// server and for an operator; and an audit that finds a changed step.
+// TestFromWonToReceived: a winner's server and an operator see codes, claims, a
+// fulfilment and an expiry as they should. An audit finds a changed step.
 func TestFromWonToReceived(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "sqlite")

@@ -76,14 +76,14 @@ type pair struct{ cert, key string }
 
 func pairOf(cert, key string) pair { return pair{cert, key} }
 
-// callingWith returns s as called with a certificate, or with none. Its connection
-// stays open.
+// callingWith returns s for calls with a client certificate, or with none. The connection
+// stays open between calls.
 func callingWith(s *service, shown pair) *service {
 	settings := &tls.Config{InsecureSkipVerify: true}
 	if shown.cert != "" {
 		read, err := tls.LoadX509KeyPair(shown.cert, shown.key)
 		require.NoError(s.tb, err)
-		// Sent whatever authorities the service names.
+		// The certificate is sent even if the service names other authorities.
 		settings.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &read, nil }
 	}
 	transport := &http.Transport{TLSClientConfig: settings, MaxConnsPerHost: 1}

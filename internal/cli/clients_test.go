@@ -20,7 +20,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// recipes returns the executed loops of docs/clients.md, by language.
+// recipes returns the loops of docs/clients.md that tests execute, by language.
 func recipes(t *testing.T) map[string]caller {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/clients.md")
@@ -57,8 +57,8 @@ func goClient(ctx context.Context, address string) (string, error) {
 	return string(text), err
 }
 
-// throughACut makes a caller draw on the demo and cuts its connection when the draw is
-// durable and its response on the way. It compares the result of the caller with the
+// throughACut makes a caller draw on the demo. It cuts the connection after the draw is
+// durable and before the response arrives. It compares the result of the caller with the
 // database.
 func throughACut(t *testing.T, call caller) error {
 	t.Helper()
@@ -136,7 +136,7 @@ func TestClientsSettleACutConnectionCatches(t *testing.T) {
 		want string
 	}{
 		"a key for each attempt": {twice, "2 awards of one draw"},
-		"no retry":               {once, ""}, // a broken connection has many names
+		"no retry":               {once, ""}, // there are many messages for a broken connection
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -178,7 +178,7 @@ func TestRecipesSettle(t *testing.T) {
 	for language, call := range recipes(t) {
 		for status, code := range map[int]string{200: "won", 409: "sold-out"} {
 			if language == "go" {
-				continue // its own tests have this
+				continue // the Go client's own tests cover this
 			}
 			t.Run(language+" "+code, func(t *testing.T) {
 				t.Parallel()
@@ -194,7 +194,7 @@ func TestRecipesSettle(t *testing.T) {
 	}
 }
 
-// TestRecipesHonourRetryAfter: no request is earlier than the service stated.
+// TestRecipesHonourRetryAfter: no request is sent earlier than Retry-After allows.
 func TestRecipesHonourRetryAfter(t *testing.T) {
 	t.Parallel()
 	busy := func(w http.ResponseWriter, r *http.Request) {
@@ -228,7 +228,8 @@ func TestGoRecipeIsTheExample(t *testing.T) {
 	require.Contains(t, string(example), block(t, string(page), "go"))
 }
 
-// TestClientIsUnsettledAtItsDeadline: it settles with the same key afterwards.
+// TestClientIsUnsettledAtItsDeadline: after a call that ended unsettled at its deadline,
+// a call with the same key settles the draw.
 func TestClientIsUnsettledAtItsDeadline(t *testing.T) {
 	t.Parallel()
 	s := on(t, "sqlite:"+filepath.Join(t.TempDir(), "demo.db")).serve("--demo")
@@ -270,8 +271,8 @@ func TestClientIsUnsettledAtItsDeadline(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestGoClientIsRequiredFromAClone: a module beside a clone requires the Go client by the
-// commands of docs/clients.md, and compiles. Without the replacement it does not.
+// TestGoClientIsRequiredFromAClone: with the commands of docs/clients.md, a module next
+// to a clone requires the Go client and compiles. Without the replacement it does not.
 func TestGoClientIsRequiredFromAClone(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/clients.md")

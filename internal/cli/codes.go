@@ -156,7 +156,7 @@ func printCodeCounts(w io.Writer, o output, c *api.CodeCounts) error {
 	return err
 }
 
-// The states of a code's unit in an export.
+// The states of codes in an export.
 const (
 	codeReserve  = "reserve"
 	codeStocked  = "stocked"

@@ -18,8 +18,8 @@ import (
 )
 
 // TestCodesKilled: a service is killed repeatedly while it imports and hands out codes.
-// The same file with the same key ends as one import. In the end each key of a draw has
-// one award with the code of its unit.
+// The same file with the same key is imported once. In the end each key of a draw has one
+// award, with the code of its unit.
 func TestCodesKilled(t *testing.T) {
 	servertest.Long(t)
 	each(t, func(t *testing.T, url string) {

@@ -88,8 +88,8 @@ func dumps(t *testing.T, databaseURL, folder string) map[string]string {
 	return nil
 }
 
-// testLife draws units with codes and takes one through its life: claimed, fulfilled, shown
-// and replaced. It returns the version of its award, and the answer to its claim.
+// testLife draws units with codes. The code of one award is claimed, fulfilled, shown and
+// replaced. It returns the version of its award, and the answer to its claim.
 func testLife(t *testing.T, s *service, draws string) (version, claimed string) {
 	t.Helper()
 	drawn := func(key string) string {
@@ -110,8 +110,8 @@ func testLife(t *testing.T, s *service, draws string) (version, claimed string) 
 	return version, claimed
 }
 
-// shownPaths are the paths of the GETs that show codes' pools, hooks and steps, except the
-// draws that a caller names.
+// shownPaths returns the paths of the GETs that show pools with codes, hooks and steps.
+// GETs of a draw by its key are left out.
 func shownPaths(version, hook string) []string {
 	pool := "/admin/pools/spring"
 	return append(readPaths(), "/admin/awards", "/admin/hooks", "/admin/hooks/"+hook, pool+"/steps", pool+"/awards/"+version,

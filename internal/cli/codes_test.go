@@ -126,8 +126,8 @@ func TestCodesLeakNowhere(t *testing.T) {
 	})
 }
 
-// readPaths returns the paths of the GETs that show something of the pool, except the
-// draws that a caller names.
+// readPaths returns the paths of the GETs that show something of the pool. GETs of a draw
+// by its key are left out.
 func readPaths() []string {
 	pool := "/admin/pools/spring"
 	return []string{
@@ -182,7 +182,7 @@ func TestSealKeysRotate(t *testing.T) {
 				t.Helper()
 				services[i].noticed("a changed file is used from now on", func() { sealKeyFile(t, files[i], ids...) })
 			}
-			useKeys(0, "k2", "k1") // one instance, then all
+			useKeys(0, "k2", "k1") // first on one instance, later on all
 			status, body = s.importing([]string{"EXTRA"}, "?reserve=true")
 			require.Equal(t, http.StatusCreated, status, body)
 			require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/spring/prizes/card/codes", ""), `"k2":1`)

@@ -122,7 +122,7 @@ func attributes(all []*common.KeyValue) map[string]string {
 	return values
 }
 
-// spans belong to one service.
+// spans are the spans of one service.
 type spans []*tracepb.Span
 
 func (all spans) named(name string) (found spans) {

@@ -31,32 +31,32 @@ type command struct {
 	by     actor
 	pool   poolName
 	output output
-	// changes means that the command records its actor, writes that it writes without
-	// one.
+	// changes means that the command records its actor. writes means that it writes, but
+	// records no actor.
 	changes, writes bool
 	// closes, unless it is nil, is called at the end.
 	closes func()
 }
 
-// part adds flags that commands share.
+// part adds to a command something that several commands share, for example flags.
 type part func(c *command)
 
-// acting is the part of a command that changes something: --actor.
+// acting makes c a command that changes something, and adds --actor.
 func acting(c *command) {
 	c.changes = true
 	c.by.flag(c.Command)
 }
 
-// writing is the part of a command that writes to the database, and records no actor.
+// writing makes c a command that writes to the database, but records no actor.
 func writing(c *command) { c.writes = true }
 
-// printing is the part of a command whose output has two forms: --output.
+// printing adds --output, for a command whose output has two forms.
 func printing(c *command) { c.output.flag(c.Flags()) }
 
-// ofPool is the part of a command about one pool: --pool.
+// ofPool adds --pool, for a command about one pool.
 func ofPool(c *command) { c.pool.declare(c.Command, false) }
 
-// namingPool is ofPool for a command whose argument may name the pool too.
+// namingPool is like ofPool, for a command whose argument may also name the pool.
 func namingPool(c *command) { c.pool.declare(c.Command, true) }
 
 // newCommand returns a command that works on the database or on a service. It accepts
@@ -101,7 +101,7 @@ func (c *command) openFile(name string) (io.Reader, error) {
 	return file, err
 }
 
-// newGroup returns a command that has others below it.
+// newGroup returns a command that only has subcommands.
 func newGroup(use, short string, below ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: noArguments, RunE: needsSubcommand}
 	c.AddCommand(below...)
@@ -121,7 +121,7 @@ type target struct {
 	local serve.LocalOptions
 }
 
-// flag declares the flags of both.
+// flag declares the flags for the database and for the service.
 func (t *target) flag(c *cobra.Command, env setting.Environment) {
 	t.Database.Flag(c, env)
 	f := c.Flags()
@@ -186,7 +186,8 @@ func (t *target) dial(flags *pflag.FlagSet) (remote *api.Remote, err error) {
 	}}}, nil
 }
 
-// transport shows the client certificate, if there is one.
+// transport returns an HTTP transport that presents the client certificate, if there is
+// one.
 func (t *target) transport() (*http.Transport, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	switch {
@@ -208,8 +209,8 @@ func (t *target) transport() (*http.Transport, error) {
 }
 
 // takeIdentities passes identities to the calls on the database, and reports whether
-// there are any. A service unseals by its own identities: with it, the flag is an
-// error, and the variable may be meant for serve.
+// there are any. A service has its own identities: with --server the flag is an error,
+// and the variable is ignored, because it may be meant for serve.
 func (t *target) takeIdentities(from *setting.IdentityFlag) (bool, error) {
 	remote, err := t.isRemote(from.Flags)
 	switch {
@@ -241,7 +242,7 @@ func (t *target) takeSealKeys(from *setting.SealKeysFlag) error {
 	return err
 }
 
-// changeOn is working for a change by an actor.
+// changeOn is like working, for a change by an actor.
 func changeOn(c *cobra.Command, t *target, by actor, fn func(context.Context, *api.Client) error) error {
 	if err := by.check(); err != nil {
 		return err
@@ -257,8 +258,8 @@ func changeOn(c *cobra.Command, t *target, by actor, fn func(context.Context, *a
 	return t.working(c, stock.Options{}, fn)
 }
 
-// working runs fn with the calls of a command: those of a service, or of this process
-// on the database.
+// working runs fn with a client, whose calls go to a service, or within this process to
+// the handlers on the database.
 func (t *target) working(c *cobra.Command, o stock.Options, fn func(context.Context, *api.Client) error) error {
 	remote, err := t.isRemote(c.Flags())
 	if err != nil {
@@ -282,7 +283,8 @@ func (t *target) working(c *cobra.Command, o stock.Options, fn func(context.Cont
 	return err
 }
 
-// workLocally runs fn with the calls of this process on the database.
+// workLocally runs fn with a client whose calls go, within this process, to the handlers
+// on the database.
 func (t *target) workLocally(c *cobra.Command, o stock.Options, fn func(context.Context, *api.Client) error) error {
 	o.Identities, o.SealKeys = t.local.Identities, t.local.SealKeys
 	err := t.With(c, o, func(ctx context.Context, store *stock.Store) error {
@@ -298,7 +300,7 @@ func (t *target) workLocally(c *cobra.Command, o stock.Options, fn func(context.
 	return err
 }
 
-// onlyOnDatabase is working for a form of a command that no service has.
+// onlyOnDatabase runs fn on the database, for a form of a command that works only there.
 func onlyOnDatabase(c *cobra.Command, t *target, what string, fn func(context.Context, *stock.Store) error) error {
 	remote, err := t.isRemote(c.Flags())
 	if err == nil && remote {
@@ -316,7 +318,8 @@ func alone(what string) error {
 	return setting.AsUsage(fmt.Errorf("%s works only on the database, not with --server: name the database with --database", strings.TrimPrefix(what, "drawsvc ")))
 }
 
-// actor is who acts: --actor, or the user of the operating system.
+// actor is recorded as the author of a change: --actor, or the user of the operating
+// system.
 type actor string
 
 func (a *actor) flag(c *cobra.Command) {
@@ -336,7 +339,7 @@ func (a actor) check() error {
 	return nil
 }
 
-// poolName is the pool that a command is about: its argument, or --pool.
+// poolName is the pool that a command is about, from its argument or from --pool.
 type poolName string
 
 // declare adds the flag, and the argument if the command has one. An invalid pool id is
@@ -365,8 +368,8 @@ func (p *poolName) optional(c *cobra.Command, usage string) {
 	c.Flags().StringVar((*string)(p), "pool", "", usage)
 }
 
-// argument is cobra's check of arguments. It runs before the environment is read, so
-// that an argument overrides it as a flag does.
+// argument is cobra's check of arguments. It runs before the environment is read. So an
+// argument overrides the variable, as the flag does.
 func (p *poolName) argument(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -383,5 +386,5 @@ func (p *poolName) argument(c *cobra.Command, args []string) error {
 // check refuses an invalid pool id.
 func (p *poolName) check() error { return draw.CheckID("the pool's id", string(*p)) }
 
-// argumentIsPool is the annotation of a command whose argument is a pool.
+// argumentIsPool is the annotation of commands whose argument is a pool.
 const argumentIsPool = "drawsvc_argument_is_pool"

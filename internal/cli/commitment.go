@@ -58,7 +58,8 @@ own where it was started with one.`
 	})
 }
 
-// check validates the flags, and reads the recipients for the database's secrets.
+// check validates the flags, and reads the recipients to whom secrets in the database are
+// sealed.
 func (w *committing) check([]string) error {
 	if _, err := proof.ParseBeacon(w.wanted.Beacon); err != nil {
 		return setting.AsUsage(fmt.Errorf("--beacon: %s", setting.Message(err)))
@@ -82,7 +83,8 @@ func (w *committing) check([]string) error {
 	return nil
 }
 
-// sealTo reads the recipients that a commitment's secrets are sealed to.
+// sealTo reads the recipients to whom the secrets of a commitment are sealed; besides are
+// those of the escrow.
 func sealTo(to *setting.RecipientsFlag, escrow string) (recipients, besides *proof.Recipients, err error) {
 	if recipients, err = to.Read(); err != nil {
 		return nil, nil, err
@@ -133,8 +135,8 @@ reads and signs the log, and needs no --seed-identity-file here.`
 	})
 }
 
-// The modes of published files, which a web server under another account serves. They
-// are set, because other files that the process creates are private to its user.
+// The modes of published files and folders: a web server under another account serves
+// them. They are set explicitly, because the process's umask makes new files private.
 const (
 	publicFile   = 0o644
 	publicFolder = 0o755
@@ -154,7 +156,7 @@ func exportProof(ctx context.Context, from *api.Client, pool, dir string) (err e
 // proofFolder is a folder of files that are being written.
 type proofFolder struct {
 	dir    string
-	isMade bool                // by create
+	isMade bool                // whether create has made the folder
 	files  map[string]*os.File // by their names, those that are not renamed yet
 }
 

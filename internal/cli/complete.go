@@ -17,7 +17,8 @@ import (
 // completeMax is how long a shell waits for the ids of pools.
 const completeMax = 2 * time.Second
 
-// withDefaults adds cobra's completion and help commands, with our errors.
+// withDefaults adds cobra's commands completion and help, but with our messages for
+// errors.
 func withDefaults(root *cobra.Command, env setting.Environment) {
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()

@@ -26,8 +26,8 @@ func verifiableCommands(printed string) (commands []string) {
 	return commands
 }
 
-// pasted runs a line in a shell, unchanged, and returns its exit code and its output. A
-// shell finds the program in the test's own.
+// pasted runs a line in a shell, unchanged, and returns its exit code and its output. The
+// shell finds the program, because the test's binary can act as the program.
 func pasted(t *testing.T, folder, line string) (code int, printed string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
@@ -41,15 +41,15 @@ func pasted(t *testing.T, folder, line string) (code int, printed string) {
 }
 
 // TestDemoVerifiable: the five lines that a demo prints, pasted into a shell, show a
-// verifiable draw, and that the verifiers detect one changed byte. Each pool can be
-// used once; the identity is for all.
+// verifiable draw, and that the verifiers detect one changed byte. Each pool can be used
+// once; all pools have the same identity.
 func TestDemoVerifiable(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	p := on(t, "sqlite:"+filepath.Join(folder, "demo.db"))
 	for _, pool := range []string{"demo-verifiable", "demo-verifiable-2"} {
-		p.serve("--demo").end() // it leaves an open one for the next
+		p.serve("--demo").end() // it leaves an open pool for the next demo
 		s := p.serve("--demo")
 		lines := verifiableCommands(s.stdout.String())
 		require.Len(t, lines, 5)

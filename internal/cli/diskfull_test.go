@@ -26,8 +26,8 @@ func onSmallDisk(t *testing.T, dialect string) (disk *servertest.SmallDisk, data
 	return disk, database
 }
 
-// onDisk creates an empty database of a kind on a disk that mount has mounted below a
-// folder. PostgreSQL keeps its log and other databases elsewhere.
+// onDisk creates an empty database of a kind on a disk that mount mounts below a folder.
+// PostgreSQL keeps its log and other databases elsewhere.
 func onDisk(t *testing.T, dialect string, mount func(dir string) string) string {
 	t.Helper()
 	if dialect == "sqlite" {
@@ -167,8 +167,8 @@ func TestFullDiskIsNotReady(t *testing.T) {
 	}
 }
 
-// readersAreNotTold has the broken doubles: a service that is ready as long as it can
-// read, and a service that tries a write which needs no space on the disk.
+// readersAreNotTold tests the broken doubles. One is ready as long as it can read, and
+// the trial write of the other needs no space on the disk.
 func readersAreNotTold(t *testing.T, database string) {
 	t.Helper()
 	beside, err := stock.Open(t.Context(), database, stock.Options{})

@@ -107,7 +107,7 @@ func TestDoctorTakesServesConfiguration(t *testing.T) {
 	for scheme, asked := range map[string]string{"redis": "", "etcd": "; asked: " + silent.Addr().String(), "zookeeper": "; asked: " + silent.Addr().String()} {
 		dead := servertest.ClosedAddr(t)
 		refused := "dial tcp " + dead + ": connect: connection refused"
-		for range 5 { // a busy machine may refuse after the 200 ms that a server has
+		for range 5 { // a busy machine may need longer than the 200 ms within which it must refuse
 			if o = p.run("doctor", "--lock", scheme+"://"+dead); strings.Contains(o.stdout, refused) {
 				break
 			}
@@ -116,7 +116,7 @@ func TestDoctorTakesServesConfiguration(t *testing.T) {
 		require.Contains(t, p.run("doctor", "--lock", scheme+"://"+silent.Addr().String()).stdout, asked, scheme)
 	}
 	redis := servertest.Redis(t)
-	require.Eventually(t, func() bool { // a busy machine may need the second that it has for an answer
+	require.Eventually(t, func() bool { // a busy machine may need longer than the second within which it must answer
 		return !strings.Contains(p.run("doctor", "--mode", "external", "--lock", redis).stdout, "lock-service")
 	}, commandMax, 10*time.Millisecond)
 	p.refused(exitUsage, "--mode must be one of", "doctor", "--mode", "x")
@@ -144,7 +144,8 @@ func TestDoctorTakesServesConfiguration(t *testing.T) {
 	require.Contains(t, p.run("doctor", "--lock-file", link).stdout, "warning: file-mode: "+link+" has the mode 0660\n")
 }
 
-// TestDoctorFindsMissingPrivileges: an account without write access, on PostgreSQL.
+// TestDoctorFindsMissingPrivileges: the doctor finds an account without write access on
+// PostgreSQL.
 func TestDoctorFindsMissingPrivileges(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "postgres")
@@ -165,7 +166,8 @@ func TestDoctorFindsMissingPrivileges(t *testing.T) {
 	require.Contains(t, o.stdout, "danger: privileges: this account lacks DELETE on job_runs, UPDATE on pools\n", o.message)
 }
 
-// TestDoctorFindsMissingPrivilegesOfMySQL: however the other privileges were granted.
+// TestDoctorFindsMissingPrivilegesOfMySQL: the doctor finds missing privileges on MySQL,
+// in whatever way the other privileges were granted.
 func TestDoctorFindsMissingPrivilegesOfMySQL(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql")
@@ -199,8 +201,8 @@ func TestDoctorFindsMissingPrivilegesOfMySQL(t *testing.T) {
 		`GRANT UPDATE ON `+database+`.pools TO 'reader'@'%'`), "danger: privileges: this account lacks INSERT on agenda, UPDATE on agenda, UPDATE on awards, DELETE on catalogue, INSERT on catalogue, UPDATE on catalogue, INSERT on changes, UPDATE on changes, ")
 }
 
-// TestDoctorFindsUsersThatNobodyProves: rules count users, although any caller may name
-// any user.
+// TestDoctorFindsUsersThatNobodyProves: the doctor reports rules that count users if any
+// caller may name any user.
 func TestDoctorFindsUsersThatNobodyProves(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))

@@ -16,7 +16,8 @@ import (
 // answer. It is 10 s plus what a busy machine needs; a command that hangs takes longer.
 const startMax = time.Minute
 
-// TestDatabaseDown: there is soon one clear line, without a password.
+// TestDatabaseDown: if the database is down, a command soon prints one clear line,
+// without a password.
 func TestDatabaseDown(t *testing.T) {
 	t.Parallel()
 	commands := [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"serve", "--listen", "127.0.0.1:0", "--migrate"}, {"audit"}, {"migrate", "up"}, {"pool", "list"}}

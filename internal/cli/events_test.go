@@ -17,7 +17,7 @@ import (
 )
 
 // TestManyPages: streams take at most half of the connections. Half of the listeners
-// never read. Draws continue as without listeners, and the streams leave nothing behind
+// never read. Draws continue as without listeners, and the streams release everything
 // when they end.
 func TestManyPages(t *testing.T) {
 	const most = 400

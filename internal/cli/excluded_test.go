@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// drawnBehind draws on three instances, excludes them, and returns an award that was
-// requested after that, "" for none.
+// drawnBehind draws on three instances and excludes them. It returns an award that was
+// requested after the exclusion, "" for none.
 func drawnBehind(t *testing.T, old program, exclude func()) string {
 	old.ok("migrate", "up")
 	old.ok("pool", "create", "spring", "--prize", "id=gold,stock=1000000")
@@ -50,7 +50,8 @@ func drawnBehind(t *testing.T, old program, exclude func()) string {
 	}
 }
 
-// killedBehind starts `migrate up` and kills it as soon as it has excluded others.
+// killedBehind starts `migrate up`, and kills it as soon as it has excluded other
+// binaries.
 func killedBehind(t *testing.T, next program, url string) {
 	up := next.command("migrate", "up")
 	require.NoError(t, up.Start())
@@ -67,7 +68,7 @@ func killedBehind(t *testing.T, next program, url string) {
 // does not permit draws any more. An exclusion without a wait is found.
 func TestExcludedHaveStopped(t *testing.T) {
 	t.Parallel()
-	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
+	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file is used by only one binary at a time
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			url := stocktest.URL(t, dialect)

@@ -21,7 +21,8 @@ import (
 	"drawsvc/internal/api"
 )
 
-// The contents of the exported pool: a page of any export ends within it.
+// The numbers of entries in the exported pool. They are large enough that each export has
+// more than one page.
 const (
 	exportedAwards = 5000
 	exportedMoves  = 1200
@@ -186,9 +187,9 @@ func count(rows []string, part string) (n int) {
 	return n
 }
 
-// TestExportsEqualTheAudit: whatever texts callers chose, every row of a pool is in
-// each form of its exports, over each version of HTTP, and the counts are the audit's.
-// The broken double is an export that drops a page.
+// TestExportsEqualTheAudit: every row of a pool is in each form of its exports, over each
+// version of HTTP, even if callers chose hostile texts. The counts equal those of the
+// audit. The broken double is an export that drops a page.
 func TestExportsEqualTheAudit(t *testing.T) {
 	each(t, func(t *testing.T, databaseURL string) {
 		s := on(t, databaseURL).serve()
@@ -212,7 +213,7 @@ func TestExportsEqualTheAudit(t *testing.T) {
 		plain := keepBodies(fetchOver(s, true))
 		require.Empty(t, judgeExports(plain.fetch, want, awards))
 		if !strings.HasPrefix(databaseURL, "sqlite:") {
-			return // how an export travels does not depend on the database
+			return // the transport of an export does not depend on the database
 		}
 		for name, fetch := range map[string]fetching{"gzip": fetchOver(s, false), "HTTP/1.0": fetchOld(s)} {
 			for call, body := range plain.bodies {
@@ -283,8 +284,7 @@ func fillHostile(t *testing.T, s *service, databaseURL string) map[string]string
 	return names
 }
 
-// storedRows returns the rows of the database, as exportedKind.row writes them, by
-// kind.
+// storedRows returns the rows of the database by kind, in the form of exportedKind.row.
 func storedRows(t *testing.T, databaseURL string, names map[string]string) map[string][]string {
 	t.Helper()
 	stored := map[string][]string{}

@@ -66,8 +66,8 @@ func tells(s *service) error {
 	return nil
 }
 
-// TestFailedBatchNamesItsDraws: whatever the reason, the line names draws, but no key,
-// user or password.
+// TestFailedBatchNamesItsDraws: for every reason of a failure, the line names draws, but
+// no key, user or password.
 func TestFailedBatchNamesItsDraws(t *testing.T) {
 	t.Parallel()
 	for dialect, lock := range map[string]string{

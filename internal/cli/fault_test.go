@@ -15,16 +15,16 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// traces returns the texts that the points of package fault leave in a program that has
-// them.
+// traces returns the texts that the fault points of package fault leave in a program that
+// contains them.
 func traces() []string {
 	return []string{"drawsvc/internal/fault.", ".writeInSteps", "DRAWSVC_FAULTS", "DRAWSVC_UNGUARDED", "DRAWSVC_CLOCK"}
 }
 
-// buildAsTested returns the command that builds a program, with further tags and with
-// the flags of this test. So it can use the packages that other tests compiled; with
-// other flags it would compile all of them a second time. The compiler collects no
-// garbage, as in the Makefile.
+// buildAsTested returns the command that builds a program, with further tags and with the
+// flags of this test. So the build can use the packages that other tests have compiled;
+// with other flags it would compile all of them again. As in the Makefile, the compiler
+// collects no garbage.
 func buildAsTested(ctx context.Context, file, program string, tags ...string) *exec.Cmd {
 	args := []string{"build", "-o", file, "-toolexec=env GOGC=off GOMEMLIMIT=1500MiB"}
 	info, _ := debug.ReadBuildInfo() // a test has it
@@ -39,8 +39,8 @@ func buildAsTested(ctx context.Context, file, program string, tags ...string) *e
 	return exec.CommandContext(ctx, "go", append(args, "-tags", strings.Join(tags, ","), program)...)
 }
 
-// found builds the program, with further tags, and returns the traces in its file:
-// symbols, names of inlined functions, and texts.
+// found builds the program with further tags. It returns the traces of package fault in
+// its file: symbols, names of inlined functions, and texts.
 func found(t *testing.T, tags ...string) (there []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "drawsvc")

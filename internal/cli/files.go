@@ -39,9 +39,8 @@ func readDocument(name string, env setting.Environment, most int64) ([]byte, err
 	return text, err
 }
 
-// ofFile returns the error of a file that the command line names. If the content is
-// wrong, the command line may be right: that is a failure, exit code 1, and not wrong
-// usage.
+// ofFile returns the error of a file that the command line names. Wrong content is a
+// failure, exit code 1, and not wrong usage, because the command line may be right.
 func ofFile(name string, err error) error {
 	if draw.CodeOf(err) != draw.CodeInvalidRequest {
 		return err
@@ -66,8 +65,8 @@ func readRules(name string, env setting.Environment) (*rulesOfFile, error) {
 	return &rulesOfFile{name, text, read}, ofFile(name, err)
 }
 
-// fits returns an error unless the rules fit the prizes of a pool: one of the file, and
-// not of the command line.
+// fits returns an error unless the rules fit the prizes of a pool. The error is about the
+// file, not about the command line.
 func (f *rulesOfFile) fits(prizes []draw.Prize) error {
 	return ofFile(f.name, rules.Place(f.Check(prizes), f.text))
 }
@@ -81,7 +80,7 @@ func oneFile(_ *cobra.Command, args []string) error {
 }
 
 // ownFileMax is the maximum size of a file of checkpoints or receipts, in bytes. The
-// checkpoints of a week, one each second, are half of it.
+// checkpoints of a week, one each second, take half of it.
 const ownFileMax = 256 << 20
 
 // readOwnFile reads a file that the caller names. It must be regular: a device may be

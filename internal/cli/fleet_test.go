@@ -26,7 +26,7 @@ type fleet struct {
 	// won has the answer of each key; answers counts how often each was received.
 	won     map[string]string
 	answers map[string]int
-	// faults are the answers that neither a caller nor the balancer may get.
+	// faults are the answers that a caller or the balancer got, but must not get.
 	faults []string
 }
 
@@ -40,7 +40,7 @@ const (
 	// unreadyMax is how long checks of readiness may be unanswered because of the
 	// database.
 	unreadyMax = 6 * time.Second
-	// phaseDraws is how many draws must succeed between two steps.
+	// phaseDraws is how many draws must succeed between two steps of an upgrade.
 	phaseDraws = 40
 )
 
@@ -210,7 +210,7 @@ func (f *fleet) goOn() bool {
 	return len(f.found()) == 0
 }
 
-// keeps repeats every won key on an instance: the answer must be the first one.
+// keeps repeats every won key on an instance: each must get its first answer again.
 func (f *fleet) keeps(m *process) {
 	keys := make(chan string)
 	var asking sync.WaitGroup

@@ -45,7 +45,7 @@ func TestFloodsOfEveryRole(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			f := floodable(t, dialect)
-			lasts := time.Second // of a role's flood
+			lasts := time.Second // how long the flood of a role lasts
 			if servertest.Every() {
 				lasts = 3 * time.Second
 			}

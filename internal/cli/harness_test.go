@@ -28,11 +28,11 @@ import (
 // beMain, in the environment, makes the test's binary the program itself.
 const beMain = "DRAWSVC_TEST_BE_MAIN"
 
-// beSchema, in the environment, names the schema that the program knows.
+// beSchema, in the environment, names the schema that the program uses.
 const beSchema = "DRAWSVC_TEST_SCHEMA"
 
-// schemas are the schemas that the program can be given, each created once; "" is its
-// own.
+// schemas are the schemas that a test can give to the program, each created once; "" is
+// the program's own.
 var schemas = map[string]func() migrations.Set{
 	"": migrations.Embedded, "additive": sync.OnceValue(stocktest.Additive),
 	"excluding": sync.OnceValue(stocktest.Excluding), "breaking": sync.OnceValue(stocktest.Breaking),
@@ -194,8 +194,8 @@ func (s *service) printedToken(role string) string {
 	return token
 }
 
-// stop has the effect of a signal, and waits for the end. It is called once, by end,
-// which returns how the service ended.
+// stop ends the service as a signal does, and waits for its end. Only end may call it;
+// end returns the outcome, and may be called several times.
 func (s *service) stop() outcome {
 	s.cancel()
 	var err error
@@ -216,8 +216,8 @@ func (s *service) stop() outcome {
 // output.
 var address = regexp.MustCompile(`(?:"address":"|address=|http://)(127\.0\.0\.1:\d+)`)
 
-// awaitListening waits until the service has reported where it listens; one with a demo
-// prints more after that.
+// awaitListening waits until the service has reported where it listens. A demo prints
+// further lines after that.
 func (s *service) awaitListening(isDemo bool) {
 	s.tb.Helper()
 	for begun := time.Now(); time.Since(begun) < commandMax; {
@@ -285,7 +285,7 @@ func (s *service) metrics() (string, error) {
 	return body, err
 }
 
-// draw requests a draw; a key may be "".
+// draw requests a draw; key may be "".
 func (s *service) draw(pool, user, key string) (int, string, error) {
 	headers := []string{}
 	if key != "" {
@@ -294,7 +294,8 @@ func (s *service) draw(pool, user, key string) (int, string, error) {
 	return s.ask("POST", "/draw", `{"pool":"`+pool+`","user":"`+user+`"}`, headers...)
 }
 
-// won draws and must win. It returns the answer without "replayed", and that.
+// won draws, and the draw must win. It returns the answer without its member replayed,
+// and the value of that member.
 func (s *service) won(pool, user, key string) (answer map[string]any, replayed bool) {
 	s.tb.Helper()
 	return s.asWon(s.draw(pool, user, key))

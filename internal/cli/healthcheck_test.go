@@ -26,7 +26,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestHealthcheck: it checks the service that --listen or --url names.
+// TestHealthcheck: the command checks the service that --listen or --url names.
 func TestHealthcheck(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.Migrated(t, "sqlite"))
@@ -46,8 +46,8 @@ func TestHealthcheck(t *testing.T) {
 	p.refused(exitFailure, "answers 503", "healthcheck", "--url", double.URL)
 }
 
-// becomesReady waits until the service reports that it is ready: on a busy machine a
-// check may take longer than the two seconds that it has.
+// becomesReady waits until the service reports that it is ready. On a busy machine a
+// check may exceed its timeout of two seconds.
 func (s *service) becomesReady() {
 	s.tb.Helper()
 	require.Eventually(s.tb, func() bool {
@@ -136,7 +136,8 @@ func (s *service) metricsAddress() string {
 	return found[1]
 }
 
-// TestMetricsListen: it serves probes and metrics without a token, and nothing else.
+// TestMetricsListen: the address of --metrics-listen serves probes and metrics without a
+// token, and nothing else.
 func TestMetricsListen(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))

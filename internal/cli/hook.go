@@ -45,7 +45,8 @@ func hookArgument(c *cobra.Command, args []string) error {
 	return draw.CheckID("the hook's id", args[0])
 }
 
-// listFlag is a list of a filter, nil where the flag is not given.
+// listFlag declares a flag for a list of a filter. The returned function returns the list
+// as JSON, nil if the flag is not given.
 func listFlag(c *command, name, usage string) func() jsontext.Value {
 	var list []string
 	c.Flags().StringSliceVar(&list, name, nil, usage)
@@ -114,7 +115,7 @@ func hookListCommand(env setting.Environment) *cobra.Command {
 	})
 }
 
-// lastAnswer is the last answer in a word.
+// lastAnswer returns the last answer in one word.
 func lastAnswer(h *api.Hook) string {
 	switch {
 	case h.Last == nil:
@@ -182,7 +183,7 @@ func hookTestCommand(env setting.Environment) *cobra.Command {
 	})
 }
 
-// hookDoes is a command that changes a hook.
+// hookDoes returns a command that changes a hook.
 func hookDoes(env setting.Environment, use, short, done string, check func() error, do func(context.Context, *api.Client, string) error, flags func(*command)) *cobra.Command {
 	c := newCommand(env, use+" HOOK", short, acting)
 	c.Args = hookArgument
@@ -252,7 +253,7 @@ func hookReplayCommand(env setting.Environment) *cobra.Command {
 		})
 }
 
-// asUsageIf is setting.AsUsage, nil for nil.
+// asUsageIf is like setting.AsUsage, but returns nil for nil.
 func asUsageIf(err error) error {
 	if err == nil {
 		return nil

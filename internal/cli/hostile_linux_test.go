@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostileMemoryMax is the maximum memory of a command while a hostile server answers,
-// in bytes: an answer of 64 MiB, twice as its buffer grows, and the result of parsing
-// it.
+// hostileMemoryMax is the maximum memory of a command while a hostile server answers, in
+// bytes. An answer of 64 MiB is in memory twice while its buffer grows, and then as the
+// result of parsing.
 const hostileMemoryMax = 400 << 20
 
-// hostileLateMax is the maximum number of runs of a command that ended by its deadline,
-// which is ten times as long as the command needs.
+// hostileLateMax is how often a command is run at most, if it does not end before its
+// deadline. The deadline is ten times as long as the command needs.
 const hostileLateMax = 5
 
 // hostile returns a server that answers in the way that the first part of the path
@@ -55,8 +55,8 @@ var hostileWays = map[string]http.HandlerFunc{
 		w.WriteHeader(http.StatusConflict)
 		repeat(w, `{"detail":"`, "a")
 	},
-	// An answer of 63 MB with twenty-one million items, which are a hundred times as
-	// long in memory.
+	// An answer of 63 MB with twenty-one million items, which take a hundred times as much
+	// memory.
 	"many": func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"prizes":[{}`+strings.Repeat(",{}", 21_000_000)+`],"entries":[]}`)
 	},
@@ -100,9 +100,9 @@ func answerPage(w http.ResponseWriter, r *http.Request, first func(after int) in
 	_, _ = io.WriteString(w, "}")
 }
 
-// TestHostileServerIsBounded: whatever a server answers, a command that calls it uses
-// bounded memory and ends with an error. The broken double is a program that reads the
-// answer to its end.
+// TestHostileServerIsBounded: a command that calls a hostile server uses bounded memory
+// and ends with an error. The broken double is a program that reads the answer to its
+// end.
 func TestHostileServerIsBounded(t *testing.T) {
 	t.Parallel()
 	url := hostile(t)
@@ -125,7 +125,7 @@ func TestHostileServerIsBounded(t *testing.T) {
 		t.Run(c.way+" "+c.command, func(t *testing.T) { // in sequence, because each takes a processor and has a deadline
 			p := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": url + "/" + c.way}}
 			o := runWatched(t, p, c.command)
-			for n := 1; n < hostileLateMax && strings.Contains(o.stderr, context.DeadlineExceeded.Error()); n++ { // nobody gave it a processor
+			for n := 1; n < hostileLateMax && strings.Contains(o.stderr, context.DeadlineExceeded.Error()); n++ { // no processor was free for it
 				o = runWatched(t, p, c.command)
 			}
 			require.False(t, o.isBeyond, "more than %d bytes of memory", hostileMemoryMax)

@@ -16,7 +16,7 @@ import (
 )
 
 // TestNobodyWaitsForTheCatalogue: while the source is slow, instances serve the stored
-// catalogue, at once after a cold start. One of them fetches.
+// catalogue, even directly after a cold start. One of them fetches.
 func TestNobodyWaitsForTheCatalogue(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -100,8 +100,8 @@ func TestJobCommands(t *testing.T) {
 	require.Equal(t, exitOK, s.end().code)
 }
 
-// TestCatalogueFromAnotherAddress: a service that is started with another
-// --catalogue-url fetches from there at once, and only then.
+// TestCatalogueFromAnotherAddress: a service fetches the catalogue at its start only if
+// --catalogue-url has changed.
 func TestCatalogueFromAnotherAddress(t *testing.T) {
 	t.Parallel()
 	var asked [2]atomic.Int64

@@ -21,13 +21,13 @@ func (s *service) byLock(pool, user, key string) (status int, body string, err e
 	return status, body, err
 }
 
-// wonByLock is won in external mode.
+// wonByLock is like won, in external mode.
 func (s *service) wonByLock(pool, user, key string) (answer map[string]any, replayed bool) {
 	s.tb.Helper()
 	return s.asWon(s.byLock(pool, user, key))
 }
 
-// asWon is won for an existing answer.
+// asWon is like won, for an existing answer.
 func (s *service) asWon(status int, body string, err error) (answer map[string]any, replayed bool) {
 	s.tb.Helper()
 	require.NoError(s.tb, err)

@@ -57,8 +57,8 @@ func (x *exported) check([]string) error {
 	return nil
 }
 
-// formulas is how fields are written that a spreadsheet would take for formulas. It
-// implements pflag.Value.
+// formulas is how an export writes fields that a spreadsheet would interpret as formulas.
+// It implements pflag.Value.
 type formulas string
 
 func (f *formulas) flag(flags *pflag.FlagSet) {
@@ -165,8 +165,8 @@ the same pool, change the stock to what is to be added.`
 }
 
 // writeRows writes the entries of a pool, page by page, up to the version that the pool
-// had when the call began. read returns the page after a version, and the version after which the
-// next page begins, nil for the last page.
+// had when the call began. read returns the page after a version, and the version at
+// which the page ends, nil for the last page.
 func writeRows[E any](
 	ctx context.Context, on *api.Client, x *exported, rows *api.Rows[E], version func(*E) int64, read func(after int64) ([]E, *int64, error),
 ) error {

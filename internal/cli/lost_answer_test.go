@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// between returns a server that passes requests on to the one at address, and changes
-// its answers.
+// between returns a server that passes requests on to the server at address, and changes
+// the answers.
 func between(t *testing.T, address string, change func(*http.Request, *httptest.ResponseRecorder)) string {
 	t.Helper()
 	service, err := url.Parse(address)
@@ -35,9 +35,9 @@ func between(t *testing.T, address string, change func(*http.Request, *httptest.
 	return s.URL
 }
 
-// TestLostAnswer: if the answer to a change is lost, a move and an import happen once
-// and report what they did. Any other change reports that it may have been made, and is
-// not sent again.
+// TestLostAnswer: if their answer is lost, a move and an import still happen once, and
+// report what they did. Any other change is not sent again: the command reports that it
+// may have been made.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t, "sqlite")

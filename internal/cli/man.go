@@ -33,7 +33,7 @@ func manCommand(env setting.Environment) *cobra.Command {
 			return err
 		}
 		root := c.Root()
-		root.DisableAutoGenTag = true // a page does not name the program that made it
+		root.DisableAutoGenTag = true // pages do not name their generator
 		header := doc.GenManHeader{Section: "1", Source: "drawsvc " + setting.ReadVersion(env).Version, Manual: "drawsvc", Date: manualDate(env)}
 		if err := doc.GenManTree(root, &header, folder); err != nil {
 			return err
@@ -45,8 +45,8 @@ func manCommand(env setting.Environment) *cobra.Command {
 }
 
 // manualDate returns the date of the pages: the time of the commit, so that every build
-// of the commit writes the same pages. Nil means that SOURCE_DATE_EPOCH decides or, if
-// both are missing, the clock.
+// of the commit writes the same pages. Nil means that the time is unknown: then
+// SOURCE_DATE_EPOCH decides, or without it the clock.
 func manualDate(env setting.Environment) *time.Time {
 	_, isSet := env.LookUp("SOURCE_DATE_EPOCH")
 	info, ok := debug.ReadBuildInfo()

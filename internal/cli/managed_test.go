@@ -15,9 +15,9 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// managed is a PostgreSQL that is set up as providers do: it requires TLS with a
-// certificate of its own authority, it gets the password unencrypted within TLS, and
-// the account of the service is not a superuser.
+// managed is a PostgreSQL that is set up like a provider's. It requires TLS, with a
+// certificate of its own authority. Within TLS the password is sent unencrypted, and the
+// account of the service is not a superuser.
 type managed struct {
 	t     *testing.T
 	owner *sql.DB
@@ -35,7 +35,7 @@ func startManaged(t *testing.T) *managed {
 	m.url.Path = "/draws"
 	authority := newAuthority(t)
 	cert, key := authority.issue(x509.ExtKeyUsageServerAuth, time.Now().Add(time.Hour))
-	// A bundle has authorities that signed nothing here, too.
+	// A provider's bundle also contains authorities that signed nothing here.
 	m.bundle = filepath.Join(t.TempDir(), "bundle.pem")
 	require.NoError(t, os.WriteFile(m.bundle, []byte(textOf(t, newAuthority(t).file)+textOf(t, authority.file)), 0o600))
 	access := textOf(t, filepath.Join(server.Dir(), "data/pg_hba.conf"))
@@ -106,7 +106,7 @@ func TestLikeAManagedServer(t *testing.T) {
 		return err == nil && status == 200
 	}, commandMax, 50*time.Millisecond)
 
-	// The endpoint is that of a reader for a while.
+	// For a while the endpoint is that of a read-only replica.
 	m.exec(`ALTER ROLE draws SET default_transaction_read_only = on`,
 		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'draws'`)
 	require.Eventually(t, func() bool {

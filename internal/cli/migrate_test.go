@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// knows returns the version that a program migrates a schema to.
+// knows returns the version to which a program migrates a schema.
 func (p program) knows() int64 { return stocktest.Target(schemas[p.schema]()) }
 
 // standsAt returns the output of `migrate` for a schema at a version.
@@ -165,7 +165,7 @@ func TestSchemaOfAnotherTime(t *testing.T) {
 			{"serve", "--listen", "127.0.0.1:0"}, {"serve", "--listen", "127.0.0.1:0", "--demo"},
 		}
 		reading := [][]string{{"audit"}, {"audit", "--pool", "spring"}, {"pool", "list"}, {"pool", "show", "spring"}}
-		if !strings.HasPrefix(url, "sqlite:") { // that one migrates itself
+		if !strings.HasPrefix(url, "sqlite:") { // an SQLite file is migrated automatically
 			for _, args := range append(writing, reading...) {
 				line := p.refused(exitFailure, fmt.Sprintf("the database's schema has version 0, this drawsvc needs %d or later", schemas[""]().OldestSchema), args...)
 				require.Contains(t, line, "run `drawsvc migrate up`, or serve with --migrate")

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestMomentsSurviveKills: three instances draw while moments come due, and two of them are
-// killed. Each moment is given once, to the first draw that may have it.
+// TestMomentsSurviveKills: three instances draw while moments come due, and two of them
+// are killed. Each moment is given once, to the first draw that can get it.
 func TestMomentsSurviveKills(t *testing.T) {
 	servertest.Long(t)
 	for _, dialect := range []string{"postgres", "mysql"} {

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keysOf are the draws of a page of awards, and how many lines its CSV has.
+// keysOf returns the keys of the draws on a page of awards, and checks the number of
+// lines in its CSV.
 func (s *service) keysOf(query url.Values) (keys []string) {
 	s.tb.Helper()
 	path := "/admin/pools/spring/awards?" + query.Encode()
@@ -24,8 +25,8 @@ func (s *service) keysOf(query url.Values) (keys []string) {
 	return keys
 }
 
-// TestBudgetFromOutside: for a used-up budget, the outputs show the given amount, and
-// why, since when and until when nothing can be won. Searches by wins and times find
+// TestBudgetFromOutside: for a used-up budget, the outputs show the value that was given,
+// and why, since when and until when nothing can be won. Searches by wins and times find
 // the rows.
 func TestBudgetFromOutside(t *testing.T) {
 	each(t, func(t *testing.T, database string) {

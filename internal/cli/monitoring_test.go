@@ -79,7 +79,8 @@ func unknownMetrics(live map[string]string, text string) (unknown []string) {
 	return unknown
 }
 
-// settled returns an exposition after each job has run, so that all metrics exist.
+// settled returns the exposition of the metrics after each job has run, so that all
+// metrics exist.
 func settled(t *testing.T, s *service) (exposition string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -90,8 +91,8 @@ func settled(t *testing.T, s *service) (exposition string) {
 	return exposition
 }
 
-// TestMetricsAreThoseThatAreNamed: every metric that dashboard, rules and pages name
-// exists, and every existing one is documented.
+// TestMetricsAreThoseThatAreNamed: every metric that the dashboard, the rules and the
+// pages name exists, and every existing metric is documented.
 func TestMetricsAreThoseThatAreNamed(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
@@ -101,7 +102,7 @@ func TestMetricsAreThoseThatAreNamed(t *testing.T) {
 	s.wonByLock("spring", "u1", "")
 	status, answer, err := s.ask("POST", "/admin/jobs/audit/run", "", "Authorization", "Bearer "+s.token)
 	require.NoError(t, err)
-	require.Contains(t, []int{202, 409}, status, answer) // 409: its schedule runs it just now
+	require.Contains(t, []int{202, 409}, status, answer) // 409: it is running already, by its schedule
 	require.Eventually(t, func() bool { return strings.Contains(settled(t, s), "drawsvc_hook_state{") }, commandMax, time.Second)
 	live := liveMetrics(settled(t, s))
 	_, identity := keyFiles(t)
@@ -140,7 +141,8 @@ func TestRecordedSeriesExist(t *testing.T) {
 
 var recordedName = regexp.MustCompile(`\bdrawsvc:[a-z_0-9:]+`)
 
-// unrecorded returns the names of recorded series in a text that the rules do not record.
+// unrecorded returns the names in a text that have the form of recorded series, but that
+// the rules do not record.
 func unrecorded(rules, text string) (unknown []string) {
 	for _, name := range recordedName.FindAllString(text, -1) {
 		if !strings.Contains(rules, "- record: "+name+"\n") {
@@ -150,7 +152,8 @@ func unrecorded(rules, text string) (unknown []string) {
 	return unknown
 }
 
-// TestPoolMetrics: the counts are the database's, and their number is bounded.
+// TestPoolMetrics: the metrics have the counts of the database, and the number of series
+// is bounded.
 func TestPoolMetrics(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
@@ -205,8 +208,8 @@ func TestAlertRules(t *testing.T) {
 		require.NoError(t, checkSection(section), name)
 	}
 
-	// The broken double is a rule with another bound, which fails its test; only that is
-	// run, because all take ten seconds of processor time.
+	// The broken double is a rule with another bound, which fails its test. Only that test
+	// is run, because all tests take ten seconds of processor time.
 	const begin = "  - name: DrawsvcLatency, fires\n"
 	head, _, _ := strings.Cut(string(tests), "  - name: ")
 	_, test, found := strings.Cut(string(tests), begin)
@@ -281,8 +284,8 @@ func TestDashboard(t *testing.T) {
 
 var rateWindow = regexp.MustCompile(`\b(?:rate|irate|increase)\([^\[]*\[([^\]]+)\]`)
 
-// checkRate reports whether a panel hides a rush of a minute: if its rates are over more
-// than a minute, or its points are more than 15 s apart.
+// checkRate returns an error if a panel hides a rush of a minute. It does so if its rates
+// are over more than a minute, or its points are more than 15 s apart.
 func checkRate(kind, interval, expr string) error {
 	if kind == "timeseries" && interval != "15s" {
 		return fmt.Errorf("its points are %q apart", interval)
@@ -303,7 +306,7 @@ func TestAlertmanagerExample(t *testing.T) {
 	amtool := func(args ...string) (string, error) {
 		var said bytes.Buffer
 		cmd := exec.CommandContext(t.Context(), "amtool", args...)
-		cmd.Stdout, cmd.Stderr = &said, io.Discard // it warns of its own flags
+		cmd.Stdout, cmd.Stderr = &said, io.Discard // amtool warns of its own flags
 		err := cmd.Run()
 		return strings.TrimSpace(said.String()), err
 	}
@@ -342,7 +345,7 @@ func alertSeverities(rules string) map[string]string {
 
 var wholeAlert = regexp.MustCompile(`\bDrawsvc[A-Za-z]+\b`)
 
-// unknownAlerts returns the alerts that a text names and names lacks.
+// unknownAlerts returns the alerts that a text mentions, but that are not in names.
 func unknownAlerts(names []string, text string) (unknown []string) {
 	for _, name := range wholeAlert.FindAllString(text, -1) {
 		if !slices.Contains(names, name) {
@@ -352,7 +355,7 @@ func unknownAlerts(names []string, text string) (unknown []string) {
 	return unknown
 }
 
-// asked decodes Prometheus's answer to a call of its interface.
+// asked calls the interface of Prometheus, and decodes the answer.
 func asked(t *testing.T, prometheus *servertest.Server, path string, into any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, prometheus.URL()+path, nil)
@@ -443,7 +446,7 @@ func TestAlertsAreSilentWhileIdle(t *testing.T) {
 		return len(scraped.Data.Result) == 1
 	}, commandMax, 200*time.Millisecond)
 	silent := 0
-	require.Eventually(t, func() bool { // before the first scrape and after a late one, alerts of missing instances fire
+	require.Eventually(t, func() bool { // before the first scrape, and after a late scrape, alerts about missing instances fire
 		found := alerts()
 		if silent++; len(found) > 0 {
 			silent = 0
@@ -471,7 +474,7 @@ func withoutWaits(t *testing.T) string {
 	return file
 }
 
-// rulesAreWell reports whether each rule was evaluated without an error.
+// rulesAreWell reports whether all rules were evaluated without an error.
 func rulesAreWell(t *testing.T, prometheus *servertest.Server) bool {
 	var rules struct {
 		Data struct {

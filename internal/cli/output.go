@@ -30,7 +30,7 @@ func moved(units int64) string {
 	return fmt.Sprintf("%+d %s", units, do(max(units, -units), "unit", "units"))
 }
 
-// do returns the verb for n subjects: n = 1 takes the singular.
+// do returns the verb for n subjects: one for n = 1, otherwise many.
 func do(n int64, one, many string) string {
 	if n == 1 {
 		return one
@@ -38,8 +38,8 @@ func do(n int64, one, many string) string {
 	return many
 }
 
-// output is how a command prints: table for people, json for programs. It implements
-// pflag.Value.
+// output is the form in which a command prints: table for people, json for programs. It
+// implements pflag.Value.
 type output string
 
 const (
@@ -132,7 +132,7 @@ func (t *table) layOut(out *bytes.Buffer, block [][]string) {
 }
 
 const (
-	// An import with progressLines, or that takes progressWait, is long.
+	// An import is long if it has progressLines, or takes progressWait.
 	progressLines = 10_000
 	progressWait  = time.Second
 	// progressEvery is how often the bar is drawn.

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOwnFilesAreRegular: a file that a verification reads outside the folder must be
+// TestOwnFilesAreRegular: a file outside the folder that a verification reads must be
 // regular and finite; otherwise the command fails at once. The broken double,
 // os.ReadFile, would wait, or read forever.
 func TestOwnFilesAreRegular(t *testing.T) {

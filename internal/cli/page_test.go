@@ -23,15 +23,15 @@ import (
 )
 
 // page is a page of the documentation. Its blocks with the mark sh are executed, unless
-// the mark continues with a reason: "sh not run: REASON". Those with the mark python
-// are executed at their place, each by a separate interpreter.
+// the mark continues with a reason: "sh not run: REASON". Blocks with the mark python are
+// executed between them, in the order of the page, each by a separate interpreter.
 type page struct {
 	name  string
 	lines []string
 	// script has the lines of all executed blocks, each at its line number in the page;
 	// the other lines are empty.
 	script []string
-	// notRun states where a block is not executed, and why.
+	// notRun states which blocks are not executed, and why.
 	notRun []string
 	// prelude, if not empty, is executed before the page. It prepares what a reader of
 	// the page already has.
@@ -44,9 +44,8 @@ const pythonEnd = "END OF THE BLOCK"
 // fence begins or ends a block.
 var fence = regexp.MustCompile("^ *(```+) *(.*)$")
 
-// readPage finds the blocks. A block that is marked in another way than a
-// reader of this file would expect is an error, so that none is left out by
-// mistake.
+// readPage finds the blocks. A block with an unexpected mark is an error, so that no
+// block is left out by mistake.
 func readPage(name, text string) (*page, error) {
 	p := &page{name: name, lines: strings.Split(text, "\n")}
 	p.script = make([]string, len(p.lines))
@@ -83,7 +82,7 @@ func readPage(name, text string) (*page, error) {
 	return p, nil
 }
 
-// marked returns why a block of shell is not executed, "" for every other.
+// marked returns why a block of shell is not executed, "" for all other blocks.
 func marked(info string) (reason string, err error) {
 	language, rest, _ := strings.Cut(info, " ")
 	switch {
@@ -106,7 +105,7 @@ func marked(info string) (reason string, err error) {
 	return reason, nil
 }
 
-// pageMax is the timeout of a page: only one that hangs takes as long.
+// pageMax is the timeout of a page: only a page that hangs takes so long.
 const pageMax = 5 * time.Minute
 
 // pagePrelude is read by the shell before a page's first line.
@@ -160,8 +159,8 @@ func (p *page) run(t *testing.T) error {
 	return nil
 }
 
-// failure returns which line failed, as far as the shell has written it down: number
-// and exit code.
+// failure returns the number and the exit code of the line that failed, if the shell has
+// written them to file.
 func (p *page) failure(file string, err error) string {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("exit code %d", exit.ExitCode())

@@ -32,7 +32,7 @@ func (s *service) refusalOfDraw(key string) (status, retryAfter int, problem map
 	return answer.StatusCode, retryAfter, problem
 }
 
-// staysPaused checks that draws are paused for longer than the pause announced.
+// staysPaused checks that draws stay paused after the announced end of the pause.
 func staysPaused(draw func() string) error {
 	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		isLast := time.Since(begun) >= 1500*time.Millisecond
@@ -50,9 +50,9 @@ func holdsPause(log string) bool {
 	return strings.Contains(log, "retry_after") || strings.Contains(log, "notice") || strings.Contains(log, "back soon") || strings.Contains(log, "our secret")
 }
 
-// TestPausedPoolIsAnswered503: a pause that will end is answered 503 with its
-// Retry-After, until the pool is opened, to callers without a known key. Its callers
-// retry, and the public log contains nothing of it.
+// TestPausedPoolIsAnswered503: during a pause that will end, draws without a known key
+// get 503 with its Retry-After, until the pool is opened. Callers retry, and the public
+// log does not contain the message of the pause.
 func TestPausedPoolIsAnswered503(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {

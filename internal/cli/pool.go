@@ -141,7 +141,7 @@ so; any other error ends it.`
 	})
 }
 
-// units are the counts of a pool, summed over its prizes except endless blanks.
+// units are the counts of a pool: the sums over its prizes, without endless blanks.
 type units struct{ stocked, issued int64 }
 
 func unitsOf(p *api.Pool) (u units) {
@@ -154,7 +154,7 @@ func unitsOf(p *api.Pool) (u units) {
 	return u
 }
 
-// ownMode returns the text of a table for a pool without a mode.
+// ownMode returns the text for the mode of a pool, also of a pool without a mode.
 func ownMode(p *api.Pool) string {
 	if p.Mode == nil {
 		return "(service's)"
@@ -170,8 +170,8 @@ func archived(p *api.Pool) string {
 	return ""
 }
 
-// printPools prints the pools that each passes to its function. A pool may have 100,000
-// prizes: none is kept in memory.
+// printPools prints the pools that each passes to its function. It keeps no pool in
+// memory, because a pool may have 100,000 prizes.
 func printPools(w io.Writer, o output, each func(do func(*api.Pool) error) error) error {
 	if o == outputJSON {
 		return printPoolsJSON(w, each)
@@ -230,7 +230,7 @@ func printPool(w io.Writer, o output, p *api.Pool) error {
 		return err
 	}
 	t := newTable(w)
-	header, given := "", "%.0s" // nothing of the argument
+	header, given := "", "%.0s" // a format that prints nothing of its argument
 	if p.Budget != nil || p.Currency != "" {
 		header, given = "given\t", "%s\t"
 	}
@@ -371,7 +371,7 @@ func watchPool(ctx context.Context, env setting.Environment, pools *api.Client, 
 				return err
 			}
 			last = &found
-		case ctx.Err() != nil: // Ctrl-C is how a watch ends
+		case ctx.Err() != nil: // Ctrl-C is the usual end of a watch
 		case isAway(err):
 			fmt.Fprintln(env.Stderr, "drawsvc:", setting.Message(err))
 		default:

@@ -19,7 +19,7 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// poolChange is a command that changes one pool, at any revision or at one.
+// poolChange is a command that changes one pool, at any revision or only at a given one.
 type poolChange struct {
 	*command
 	revision int64
@@ -34,7 +34,7 @@ func newPoolChange(env setting.Environment, use, short string) *poolChange {
 
 const revisionName = "if-revision"
 
-// revisions returns the revisions that the pool may have, nil for every one.
+// revisions returns the revisions that the pool may have; nil allows every revision.
 func (c *poolChange) revisions() []int64 {
 	if !c.Flags().Changed(revisionName) {
 		return nil
@@ -51,8 +51,8 @@ func (c *poolChange) patch(ctx context.Context, on *api.Client) (api.Pool, error
 	return changed, err
 }
 
-// says sets the action of the command and its output. The first printed line is about
-// the pool.
+// says sets the action of the command, which returns the text to print. The first printed
+// line begins with the pool.
 func (c *poolChange) says(check func() error, do func(ctx context.Context, on *api.Client) (string, error)) *cobra.Command {
 	return c.does(func([]string) error {
 		if check == nil {
@@ -73,7 +73,7 @@ func (c *poolChange) says(check func() error, do func(ctx context.Context, on *a
 	})
 }
 
-// patches is says for a command that only changes the pool.
+// patches is like says, for a command that only changes the pool.
 func (c *poolChange) patches(check func() error, done func(*api.Pool) string) *cobra.Command {
 	return c.says(check, func(ctx context.Context, on *api.Client) (string, error) {
 		changed, err := c.patch(ctx, on)
@@ -206,7 +206,7 @@ them. At most 1,000,000 are skipped at once.`
 	})
 }
 
-// opener opens a pool, in two steps if it is committed to a beacon.
+// opener opens a pool: in two steps if the pool is committed to a beacon.
 type opener struct {
 	*poolChange
 	identity  setting.IdentityFlag
@@ -214,12 +214,12 @@ type opener struct {
 	roundFile string
 	fetch     bool
 	beaconURL string
-	// wait is how long after its time a round is requested.
+	// wait is for how long after its time a round is requested.
 	wait time.Duration
 }
 
-// roundWaitMax is how long after its time a round is waited for: a beacon's relays lag
-// by seconds.
+// roundWaitMax is the usual value of opener.wait. The relays of a beacon publish a round
+// some seconds late.
 const roundWaitMax = 2 * time.Minute
 
 func poolOpenCommand(env setting.Environment) *cobra.Command {

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestPgBouncer: the URL of the proxy is enough; settings that cannot work there are
-// refused at the start.
+// TestPgBouncer: the service needs only the proxy's URL, and settings that cannot work
+// with the proxy are refused at the start.
 func TestPgBouncer(t *testing.T) {
 	t.Parallel()
 	database := servertest.Postgres(t)

@@ -37,7 +37,7 @@ func (w *watched) shows(of *text, part string) {
 	require.Eventually(w.tb, func() bool { return strings.Contains(of.String(), part) }, commandMax, 10*time.Millisecond, part)
 }
 
-// code waits for the end, and returns the exit code.
+// code waits until the command has ended, and returns its exit code.
 func (w *watched) code() int {
 	w.tb.Helper()
 	select {

@@ -25,8 +25,8 @@ func linkOf(t *testing.T, target string, owner int) string {
 	return link
 }
 
-// TestPrivateFilesAndLinks: a link of this account or of root is followed, one of
-// another account is not. The broken double, os.ReadFile, follows both.
+// TestPrivateFilesAndLinks: a link that belongs to this account or to root is followed,
+// and a link of another account is not. The broken double, os.ReadFile, follows both.
 func TestPrivateFilesAndLinks(t *testing.T) {
 	t.Parallel()
 	const other = 65534

@@ -29,7 +29,7 @@ func (p *prizeFlags) Type() string { return "PRIZE" }
 
 // Set implements pflag.Value: it adds one prize.
 func (p *prizeFlags) Set(text string) error {
-	// The record of a CSV file, so that a name may contain a comma.
+	// The text is parsed as a record of a CSV file, so that a name may contain a comma.
 	parts, err := csv.NewReader(strings.NewReader(text)).Read()
 	if err != nil {
 		return errors.New("must be id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]")

@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// deployment starts a process with a database of its own, which has the pools.
+// deployment starts a process with a separate database, which has the pools.
 func deployment(t *testing.T, pools ...string) *process {
 	t.Helper()
 	p := on(t, stocktest.Migrated(t, "sqlite"))
@@ -23,8 +23,8 @@ func deployment(t *testing.T, pools ...string) *process {
 	return p.start("--public-draw", "--trusted-proxies", "127.0.0.1")
 }
 
-// routed starts the page's nginx for two deployments, as edit changes it, and returns
-// it as a service.
+// routed starts nginx for two deployments, with the page's configuration as edit changes
+// it, and returns it as a service.
 func routed(t *testing.T, edit func(string) string, first, second *process) *service {
 	t.Helper()
 	listen := servertest.FreeAddr(t)

@@ -16,8 +16,8 @@ import (
 // proxyPage is the page about reverse proxies.
 const proxyPage = "../../docs/reverse-proxy.md"
 
-// proxyBlocks returns the page's configurations: of one deployment, the location of
-// operators, and of two deployments.
+// proxyBlocks returns the page's configurations: that for one deployment, the location
+// for operators, and that for two deployments.
 func proxyBlocks(t *testing.T) (blocks []string) {
 	t.Helper()
 	text, err := os.ReadFile(proxyPage)

@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// balancer starts the page's nginx in front of several instances, as edit changes it,
-// and returns its address.
+// balancer starts nginx in front of several instances, with the page's configuration as
+// edit changes it, and returns its address.
 func balancer(t *testing.T, edit func(string) string, upstreams ...string) string {
 	t.Helper()
 	listen := servertest.FreeAddr(t)

@@ -22,7 +22,7 @@ import (
 
 // publishing is the command line of publish.
 type publishing struct {
-	// on is the database, and the service that checkpoints are sent to, if any.
+	// on is the database, and the service to which checkpoints are sent, if any.
 	on        target
 	identity  setting.IdentityFlag
 	pool      poolName
@@ -158,7 +158,7 @@ func (p *publishing) run(c *cobra.Command, env setting.Environment, by *proof.Id
 		defer func() { _ = calls.Close() }() // idle connections
 		pools.HandTo = api.NewClient(calls).KeepCheckpoint
 	}
-	if strings.HasPrefix(url, "sqlite:") { // the service has the file, and a restore replaces it
+	if strings.HasPrefix(url, "sqlite:") { // the service may use the same file, and a restore replaces it
 		o.ReadOnly = true
 		return p.loop(ctx, env, publisher, func() error {
 			return p.on.With(c, o, func(ctx context.Context, store *stock.Store) error {
@@ -173,12 +173,12 @@ func (p *publishing) run(c *cobra.Command, env setting.Environment, by *proof.Id
 	})
 }
 
-// loop makes passes. A pass may succeed after the previous one failed.
+// loop makes passes. It continues after a failed pass, because the next one may succeed.
 func (p *publishing) loop(ctx context.Context, env setting.Environment, publisher *publish.Publisher, pass func() error) error {
 	if p.once {
 		err := pass()
 		for _, s := range publisher.Published() {
-			_, _ = fmt.Fprintf(env.Stdout, "%s: %s %s published\n", s.PoolID, counted(s.Entries, "entry"), do(s.Entries, "is", "are")) // the folder counts
+			_, _ = fmt.Fprintf(env.Stdout, "%s: %s %s published\n", s.PoolID, counted(s.Entries, "entry"), do(s.Entries, "is", "are")) // the published folder is the result, not this line
 		}
 		return err
 	}

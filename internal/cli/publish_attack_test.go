@@ -20,8 +20,8 @@ type cheater struct {
 	witness       *witnesstest.Witness
 }
 
-// draws makes users from to up to draw, in order; an operator may leave out one draw
-// and insert one.
+// draws makes the users with the numbers from up to (not including) to draw in order. It
+// omits the draw of leaveOut, and inserts a draw before that of insert.
 func (c *cheater) draws(from, to int, leaveOut, insert int) {
 	s := c.serve("--seed-identity-file", c.identity)
 	for i := from; i < to; i++ {
@@ -46,10 +46,11 @@ func (c *cheater) finish() {
 	c.ok("pool", "close", "spring", "--reveal", "--seed-identity-file", c.identity)
 }
 
-// TestWitnessCatches: an operator who has the seed, the key and the database cuts a log
-// short, drops a draw, invents one, and swaps owners, and makes everything else
-// consistent. The files alone can be verified. But the witness has not cosigned them,
-// and the publisher of the earlier folder names the first version that differs.
+// TestWitnessCatches: an operator has the seed, the key and the database. The operator
+// truncates a log, drops a draw, invents a draw or swaps owners, and makes everything
+// else consistent. Then a verification of only the files succeeds. But the witness has
+// not cosigned them, and the publisher of the earlier folder names the first version that
+// differs.
 func TestWitnessCatches(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "sqlite")

@@ -63,7 +63,7 @@ func TestPublish(t *testing.T) {
 				s.won("spring", fmt.Sprint("user-", i), fmt.Sprint("key-", i))
 			}
 			whileServed := publish
-			if dialect == "sqlite" { // the service has the file
+			if dialect == "sqlite" { // the service uses the file
 				token := filepath.Join(t.TempDir(), "token")
 				require.NoError(t, os.WriteFile(token, []byte(s.token), 0o600))
 				whileServed = append(slices.Clone(publish), "--server", s.url, "--token-file", token)
@@ -108,7 +108,7 @@ func (p program) cosigned(witness *witnesstest.Witness, entries int64, args ...s
 	}
 }
 
-// TestSecondPublisher: a folder has one publisher.
+// TestSecondPublisher: a second publisher of the same folder is refused.
 func TestSecondPublisher(t *testing.T) {
 	t.Parallel()
 	url := stocktest.Migrated(t, "postgres")

@@ -102,8 +102,8 @@ func TestReceiptsForAll(t *testing.T) {
 	require.Equal(t, exitOK, s.end().code)
 }
 
-// receiptsConvict: a folder that can be verified is convicted by a receipt of another
-// log.
+// receiptsConvict: a receipt that differs from its entry in the log makes the
+// verification of the folder fail.
 func receiptsConvict(t *testing.T, p program, dir string, receipts ...string) {
 	var all []byte
 	for _, path := range receipts {

@@ -27,8 +27,8 @@ const receiverTools = "../../tools/receivers"
 type receiverKind struct {
 	language, file string
 	run            func(file, listen string) []string
-	// verifies is the code with which the block verifies a message, blind the code of
-	// the broken double.
+	// verifies is the code with which the block verifies a message. blind replaces it in the
+	// broken double.
 	verifies, blind string
 }
 
@@ -45,8 +45,7 @@ func receiverKinds() []receiverKind {
 	}
 }
 
-// receiverBlock returns the block of the page in a language: that of the section about
-// receivers.
+// receiverBlock returns the block in a language from the page's section about receivers.
 func receiverBlock(t *testing.T, language string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/webhooks.md")
@@ -66,7 +65,7 @@ func standardWebhooks(t *testing.T) string {
 	return strings.TrimSpace(string(folder))
 }
 
-// pageReceiver is a receiver that runs.
+// pageReceiver is a running receiver.
 type pageReceiver struct {
 	t                  *testing.T
 	url, saved, output string
@@ -163,8 +162,8 @@ func (r *pageReceiver) judge(secret, other []byte) (faults []string) {
 	return faults
 }
 
-// TestPageReceivers: the receivers of docs/webhooks.md verify messages by the standard's
-// own libraries, and the same without the verification fail.
+// TestPageReceivers: the receivers of docs/webhooks.md verify messages with the
+// standard's own libraries. The same receivers without the verification are rejected.
 func TestPageReceivers(t *testing.T) {
 	servertest.NeedPrograms(t, "npm, node, php-cli and python3-flask", "go", "npm", "node", "php", "/usr/bin/python3")
 	t.Parallel()

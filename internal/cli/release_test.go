@@ -98,7 +98,7 @@ func git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// unpack writes the files of a commit of the repository that folder is in.
+// unpack writes the files of a commit of the repository that contains folder.
 func unpack(ctx context.Context, folder, commit, into string) error {
 	shallow, err := git(ctx, "-C", folder, "rev-parse", "--is-shallow-repository")
 	if err != nil {
@@ -141,8 +141,8 @@ func build(ctx context.Context, commit, into string) (string, error) {
 	return file, nil
 }
 
-// built returns the program of a release. If the history is not on this machine, it
-// skips with a message; a commit that the history lacks fails.
+// built returns the program of a release. If the history is not on this machine, it skips
+// the test with a message. If only the commit is missing, the test fails.
 func built(t *testing.T, r release) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)

@@ -122,7 +122,7 @@ func TestRetryLoopSettles(t *testing.T) {
 	}
 }
 
-// TestRetryLoopSettlesCatches: a loop that takes a 503 for final fails.
+// TestRetryLoopSettlesCatches: the test fails for a loop that treats a 503 as final.
 func TestRetryLoopSettlesCatches(t *testing.T) {
 	t.Parallel()
 	hasty := func(address string) string {

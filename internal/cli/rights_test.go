@@ -35,8 +35,8 @@ func grantsOfPage(tb testing.TB) []string {
 
 // TestRightsOfTheInstallPage: with the rights of the page the service draws, runs jobs,
 // changes display texts and drops codes, and the doctor reports no missing right. The
-// broken double lacks the statement with DELETE: the doctor names the tables, and no
-// job begins.
+// broken double lacks the statement that grants DELETE: the doctor names the tables, and
+// no job begins.
 func TestRightsOfTheInstallPage(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "postgres")

@@ -148,7 +148,7 @@ func TestSecretsRotateUnderLoad(t *testing.T) {
 				require.False(t, wins(control, oldToken))
 				time.Sleep(50 * time.Millisecond)
 			}
-			// The login of another database is not used.
+			// A URL of another database is not used.
 			s.reload(kept, func() {
 				writeSecret(t, database, strings.NewReplacer(a.url.Path, "/elsewhere", "second-password", "of-elsewhere").Replace(second))
 			})
@@ -177,7 +177,7 @@ func TestSeedIdentitiesAreFollowed(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "identities")
 			writeSecret(t, path, other.String())
 			s := p.serve("--seed-identity-file", path)
-			for i := range 5 { // also once the pool's counts are kept
+			for i := range 5 { // the later draws use the pool's cached counts
 				status, body, err := s.draw("spring", "u", fmt.Sprint("refused", i))
 				require.NoError(t, err)
 				require.Equal(t, 503, status)

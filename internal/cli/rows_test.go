@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rows opens a service's database, for actions that only another program takes.
+// rows opens a service's database, for changes that only another program would make.
 func rows(tb testing.TB, databaseURL string) *sql.DB {
 	tb.Helper()
 	var db *sql.DB

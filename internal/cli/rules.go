@@ -101,8 +101,8 @@ func printWords(w io.Writer, words []string) error {
 	return nil
 }
 
-// checkAgainst checks rules of a file against the prizes of a pool, and returns them in
-// words.
+// checkAgainst checks whether the rules of a file fit the prizes of a pool, and returns
+// the rules in words.
 func checkAgainst(ctx context.Context, on *api.Client, poolID string, file *rulesOfFile) (words []string, err error) {
 	found, err := on.Pool(ctx, poolID)
 	if err != nil {

@@ -121,8 +121,8 @@ func fromEnvironment(flags *pflag.FlagSet, env setting.Environment) error {
 // collector many times a second. The environment's GOGC overrides it.
 const gcPercent = 400
 
-// Main runs the program with the schema that it knows, and ends the process. version
-// and commit are set by the linker, "" for none.
+// Main runs the program with the given schema, and ends the process. version and commit
+// are set by the linker, or "".
 func Main(schema migrations.Set, version, commit string) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -197,8 +197,9 @@ func knownVariables(c *cobra.Command) map[string]bool {
 	return known
 }
 
-// isForeign reports whether others set the variable: tests, Kubernetes for a service
-// named drawsvc, or a team for its own scripts.
+// isForeign reports whether the variable is set for something other than a flag. Tests,
+// Kubernetes for a service named drawsvc, and teams for their own scripts set such
+// variables.
 func isForeign(name string) bool {
 	switch {
 	case strings.HasPrefix(name, "DRAWSVC_TEST_"), strings.HasPrefix(name, "DRAWSVC_X_"), slices.Contains(fault.Variables(), name):
@@ -209,9 +210,9 @@ func isForeign(name string) bool {
 	return strings.HasPrefix(name, "DRAWSVC_PORT_") || strings.HasPrefix(name, "DRAWSVC_SERVICE_PORT_")
 }
 
-// flagError returns an error of flags, with the nearest one if a flag is unknown. Flags
-// after a misspelt command belong to the intended command: then the error is about the
-// command's name.
+// flagError returns the error for flags that cannot be parsed; for an unknown flag it
+// names the nearest known one. Flags after a misspelt command belong to the intended
+// command, so then the error is about the command's name.
 func flagError(c *cobra.Command, err error) error {
 	if c.HasSubCommands() && c.Flags().NArg() > 0 {
 		return noArguments(c, c.Flags().Args())

@@ -114,7 +114,7 @@ func TestMigrateKilled(t *testing.T) {
 		const rounds = 8
 		lasts := 2 * time.Second // of a complete one; known from the second round on
 		killed := 0
-		for round := 0; round < rounds || killed == 0 && round < 10*rounds; round++ { // on a machine that pauses, each may end
+		for round := 0; round < rounds || killed == 0 && round < 10*rounds; round++ { // if the machine pauses, each migration may end before it is killed
 			url := stocktest.URL(t, dialect)
 			p := on(t, url)
 			p.schema = "additive"

@@ -27,7 +27,7 @@ func curl(tb testing.TB, line string) map[string]any {
 	return answer
 }
 
-// curlLines returns the lines of a demo that are to be pasted.
+// curlLines returns the lines with curl that a demo prints for pasting.
 func curlLines(printed string) (lines []string) {
 	for line := range strings.Lines(printed) {
 		if strings.HasPrefix(line, "  curl ") {

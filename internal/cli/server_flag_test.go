@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestServerRefuses: errors that occur only over HTTP.
+// TestServerRefuses tests the errors that occur only over HTTP.
 func TestServerRefuses(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t, "sqlite")
@@ -113,8 +113,8 @@ func untrusted(t *testing.T) string {
 	return s.URL
 }
 
-// TestIncompleteProofIsRefused: an archive that lacks files, or is damaged, leaves no
-// folder.
+// TestIncompleteProofIsRefused: for an archive that lacks files, or is damaged, no folder
+// is created.
 func TestIncompleteProofIsRefused(t *testing.T) {
 	t.Parallel()
 	names := []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint"}

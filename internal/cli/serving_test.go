@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// serving returns the command and flags of a service in tests, which may add others.
+// serving returns the command and flags of a service in tests; args are added to them.
 // The request timeout is longer than the default, for a busy machine. Anyone may draw,
 // unless the test restricts it.
 func (p program) serving(args ...string) []string {

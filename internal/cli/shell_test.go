@@ -33,8 +33,8 @@ func TestCompletion(t *testing.T) {
 		require.Equal(t, exitOK, o.code, o.message)
 		return o.stdout
 	}
-	// found waits until a shell gets the pools: it gives up after 2 s, which a busy
-	// machine may need.
+	// found waits until a shell gets the pools. A completion gives up after 2 s, which may
+	// be too short on a busy machine.
 	found := func(p program, args ...string) {
 		t.Helper()
 		require.Eventually(t, func() bool { return suggested(p, args...) == "spring\tSpring draw\n:4\n" }, commandMax, 10*time.Millisecond, "%v", args)
@@ -115,8 +115,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// TestTableAlignsByDisplayWidth: columns align by what a terminal shows, with letters
-// of any width.
+// TestTableAlignsByDisplayWidth: columns are aligned on a terminal, with letters of any
+// width.
 func TestTableAlignsByDisplayWidth(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.Migrated(t, "sqlite"))

@@ -15,13 +15,13 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// silentFor is how long the link to the database carries nothing: longer than two
-// request timeouts, so that draws wait after batches that failed.
+// silentFor is how long the link to the database drops all packets. It is longer than two
+// request timeouts, so that some draws wait while earlier batches fail.
 const silentFor = 12 * time.Second
 
-// TestSilentLinkIsUnavailable: while a link to the database drops all packets, draws
-// are answered that the database does not answer, or that their outcome is unknown.
-// Draws that wait after a failed batch, and are never in one, are not answered that the
+// TestSilentLinkIsUnavailable: while a link to the database drops all packets, draws are
+// answered that the database does not answer, or that their outcome is unknown. Draws
+// that wait after a failed batch, and never get into a batch, are not answered that the
 // pool is contended.
 func TestSilentLinkIsUnavailable(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,8 @@ func TestSilentLinkIsUnavailable(t *testing.T) {
 // silentCallers is how many callers draw at once.
 const silentCallers = 8
 
-// fitsSilence returns what is wrong with the answers while the database was silent.
+// fitsSilence returns what is wrong with the answers that draws got while the database
+// was silent.
 func fitsSilence(codes map[string]int) error {
 	unexpected := maps.Clone(codes)
 	for _, fits := range []string{"", "store-unavailable", "outcome-unknown"} {
@@ -59,10 +60,10 @@ func fitsSilence(codes map[string]int) error {
 }
 
 // drawWhileSilent makes callers draw concurrently and repeatedly, until the link was
-// silent for a while, and counts the codes of the answers; a draw that wins has no
-// code. One draw is in a batch, and the others wait after it. Until the first batch has
-// failed the service has no reason to report, so draws that wait too long on a busy
-// machine before that are not counted.
+// silent for a while. It counts the codes of the answers; a draw that wins has no code.
+// One draw is in a batch, and the others wait in the queue. Before the first batch has
+// failed, the service cannot report that reason. So draws that time out before that, on a
+// busy machine, are not counted.
 func drawWhileSilent(s *service, link *servertest.Proxy) map[string]int {
 	var mu sync.Mutex
 	var all sync.WaitGroup

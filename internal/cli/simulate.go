@@ -92,7 +92,8 @@ func (s *simulation) find(ctx context.Context, on *api.Client) (pool draw.Pool, 
 		return pool, err
 	}
 	if found.Rules != 0 {
-		// The rules of a version never change, so both belong to one state.
+		// The rules of a version never change. So pool and rules belong to one state, although
+		// two calls read them.
 		ruling, err := on.Rules(ctx, found.ID, found.Rules)
 		if err != nil {
 			return pool, err
@@ -109,8 +110,8 @@ func (s *simulation) find(ctx context.Context, on *api.Client) (pool draw.Pool, 
 	return pool, err
 }
 
-// readSpent begins the run with what the budget has given, if the run begins in the
-// present window of the budget.
+// readSpent sets what the budget has already given, if the run begins in the present
+// window of the budget.
 func (s *simulation) readSpent(b *api.Budget, r *draw.Rules) error {
 	if b == nil || r == nil || r.Budget == nil || s.asStocked {
 		return nil
@@ -258,7 +259,7 @@ func printSimulated(w io.Writer, s *odds.Simulated) error {
 		return err
 	}
 	fmt.Fprintf(w, "\ndraws %d\n", s.Draws)
-	if s.Spent > 0 { // it is 0 without a budget, whatever was given
+	if s.Spent > 0 { // it is always 0 without a budget
 		fmt.Fprintf(w, "spent of the budget: %s\n", draw.Amount(s.Spent).StringFixed(2))
 	}
 	for _, why := range slices.Sorted(maps.Keys(s.Redirects)) {

@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestServeBeyondLoopbackNeedsSettings: which settings are required if other machines
-// can reach the service.
+// TestServeBeyondLoopbackNeedsSettings tests which settings are required if other
+// machines can reach the service.
 func TestServeBeyondLoopbackNeedsSettings(t *testing.T) {
 	t.Parallel()
 	p := program{tb: t, vars: map[string]string{}}
@@ -23,8 +23,8 @@ func TestServeBeyondLoopbackNeedsSettings(t *testing.T) {
 	require.NoFileExists(t, "drawsvc.db")
 }
 
-// TestUnknownVariableEndsTheProgram: an unknown name ends the program with the nearest
-// one.
+// TestUnknownVariableEndsTheProgram: for a variable with an unknown name the program
+// ends, and suggests the nearest name.
 func TestUnknownVariableEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

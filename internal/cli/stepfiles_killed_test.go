@@ -16,10 +16,11 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// stepFileMax is the target for a file of 100,000 steps.
+// stepFileMax is the maximum time that a file of 100,000 steps should take.
 const stepFileMax = time.Minute
 
-// winMany draws n units of the pool spring for one user, n a multiple of [draw.CountMax].
+// winMany draws n units of the pool spring for one user. n must be a multiple of
+// [draw.CountMax].
 func (s *service) winMany(n int) {
 	s.tb.Helper()
 	var callers sync.WaitGroup

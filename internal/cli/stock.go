@@ -135,7 +135,7 @@ func printImported(w io.Writer, wanted *draw.Import, done *api.Imported) error {
 	return cmp.Or(err, printEncoding(w, done.Encoding))
 }
 
-// printEncoding says that the encoding of a file was guessed, if it was.
+// printEncoding prints that the encoding of a file was guessed, if that is so.
 func printEncoding(w io.Writer, encoding draw.Encoding) error {
 	if encoding != draw.EncodingWindows1252 {
 		return nil

@@ -44,8 +44,8 @@ type crowd struct {
 	mu sync.Mutex
 	// won has the answer of each key that was answered 200.
 	won map[string]string
-	// asked are all keys; refused are those whose answer was that nothing happened, by
-	// code.
+	// asked are all keys. refused are the keys that got another answer, by its status, or
+	// "draining".
 	asked   []string
 	refused map[string][]string
 	under   sync.WaitGroup
@@ -95,7 +95,7 @@ func (c *crowd) wins() int {
 }
 
 // TestStopUnderLoad: the shutdown of a service loses no acknowledged draw, and the next
-// service knows every key.
+// service finds every key.
 func TestStopUnderLoad(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := on(t, url)
@@ -116,8 +116,8 @@ func TestStopUnderLoad(t *testing.T) {
 		}
 		p.ok("audit")
 
-		// Every answered key gets the same answer. A key whose answer was that nothing
-		// happened makes a new draw. One without an answer may be either.
+		// Every won key gets the same answer again. A key whose answer was that nothing
+		// happened makes a new draw. A key without an answer may get either.
 		s = p.serve()
 		for key, body := range c.won {
 			first, _ := parseDraw(t, body)
@@ -140,8 +140,8 @@ func TestStopUnderLoad(t *testing.T) {
 	})
 }
 
-// TestStopWithASilentDatabase: the maximum time of a shutdown holds whatever a draw
-// waits for.
+// TestStopWithASilentDatabase: a shutdown ends within its maximum time, even if draws
+// wait for the database.
 func TestStopWithASilentDatabase(t *testing.T) {
 	t.Parallel()
 	type silenced struct {

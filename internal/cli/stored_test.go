@@ -24,20 +24,19 @@ import (
 
 // storedCall is a call about a pool or a job.
 type storedCall struct {
-	// needs is the stored thing that the call requires, "" for none: then no damage
-	// stops it.
+	// needs names the stored value that the call requires. If it is "", no damage stops the
+	// call.
 	needs              string
 	method, path, body string
 	headers            []string
 }
 
-// damage makes something stored unreadable for this release: as a later one writes it,
-// or damaged.
+// damage makes a stored value unreadable for this release: it is damaged, or has a form
+// that a later release would write.
 type damage struct {
 	// pool is the pool's name; BEACON in it means a pool with a beacon.
 	pool, sql string
-	// stops has the code of a call's 503 answer, by the stored thing that the call
-	// needs.
+	// stops has the code of a call's 503 answer, by the stored value that the call needs.
 	stops map[string]string
 }
 
@@ -46,7 +45,7 @@ const (
 	damagedBody = `{"dama`
 )
 
-// damages returns damage for each place where something of a pool is parsed.
+// damages returns a damage for each stored value of a pool that is parsed.
 func damages() []damage {
 	const unread, away = "rules-unreadable", "seed-unavailable"
 	rules := map[string]string{"new": unread, "rules": unread, "receipt": unread, "publish": unread, "erase": unread}
@@ -86,9 +85,9 @@ func damages() []damage {
 	}
 }
 
-// damagesOn returns the damages that are tried on a dialect: all on SQLite, because
-// parsing does not depend on the database. Other dialects get one of each kind of
-// stops, unless every combination is wanted.
+// damagesOn returns the damages that are tried on a dialect. SQLite gets all of them.
+// Parsing does not depend on the database, so other dialects get one damage of each kind,
+// unless every combination is requested.
 func damagesOn(dialect string) (some []damage) {
 	seen := map[string]bool{}
 	for _, d := range damages() {
@@ -103,8 +102,8 @@ func damagesOn(dialect string) (some []damage) {
 
 func (d damage) isBeacon() bool { return strings.HasSuffix(d.pool, "-beacon") }
 
-// storedOfInstance damages rows that belong to no pool. binary is how the database
-// writes the byte x.
+// storedOfInstance returns statements that damage rows which belong to no pool. binary is
+// how the database writes the byte x.
 func storedOfInstance(binary string) []string {
 	return []string{
 		"INSERT INTO jobs (name, enabled, schedule, per, stale_after, status, due_at, changed_at, report) " +
@@ -131,7 +130,7 @@ func callsOfInstance() []storedCall {
 	}
 }
 
-// knownKey and newKey are draws.
+// knownKey and newKey return calls that draw with a known and with a new key.
 func knownKey(pool, more string) storedCall {
 	return storedCall{"known", "POST", "/draw", `{"pool":"` + pool + `","user":"u"` + more + `}`, []string{"Idempotency-Key", "known"}}
 }
@@ -187,8 +186,8 @@ func callsOfPool(pool string) []storedCall {
 	)
 }
 
-// storedPool creates a pool with everything that can be stored of one, and a known
-// draw.
+// storedPool creates a pool with a known draw, and with everything that can be stored
+// about a pool.
 func storedPool(t *testing.T, s *service, pool string, chain *drand.Chain) {
 	admin := "/admin/pools/" + pool
 	s.admin(201, "POST", "/admin/pools", fmt.Sprintf(`{"id":%q,"name":"Spring","state":"paused","prizes":[{"id":"gold","name":"Gold","value":"1.00","stock":10000}]}`, pool))
@@ -274,7 +273,8 @@ func storedService(t *testing.T, dialect string) *service {
 }
 
 // blaming starts a proxy in front of the service. It answers like a service that blames
-// its callers for damaged rows: it says that the call is wrong, or refuses a known key.
+// its callers for damaged rows: it answers that the call is wrong, or refuses a known
+// key.
 func blaming(t *testing.T, s *service, edit func(r *http.Response, body string) (int, string)) *service {
 	t.Helper()
 	target, err := url.Parse(s.url)

@@ -22,7 +22,7 @@ type manager struct {
 
 func newManager(tb testing.TB) *manager {
 	tb.Helper()
-	folder, err := os.MkdirTemp("", "notify") // a socket's path is short
+	folder, err := os.MkdirTemp("", "notify") // the path of a socket must be short
 	require.NoError(tb, err)
 	path := filepath.Join(folder, "s")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
@@ -46,8 +46,8 @@ func (m *manager) heard(within time.Duration) string {
 	return string(message[:n])
 }
 
-// TestServiceManagerIsNotified: READY=1 is sent when the service answers and not before,
-// and STOPPING=1 with the maximum time of the shutdown.
+// TestServiceManagerIsNotified: READY=1 is sent when the service answers, and not
+// earlier. STOPPING=1 is sent with the maximum time of the shutdown.
 func TestServiceManagerIsNotified(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)

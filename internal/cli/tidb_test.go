@@ -16,9 +16,9 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// TestTiDBKilled: three instances in three modes sell a pool out exactly, although TiDB is
-// killed twice under load. Callers retry a key until it wins or the pool is sold out; after
-// that every key that won replays its award.
+// TestTiDBKilled: three instances in three modes give exactly all units of a pool,
+// although TiDB is killed twice under load. Callers retry a key until it wins or the pool
+// is sold out. After that every key that won gets its award again.
 func TestTiDBKilled(t *testing.T) {
 	const stock, callers = 1500, 12
 	server := servertest.Start(t, "mysql")

@@ -133,8 +133,8 @@ func (s *service) noticed(text string, change func()) {
 	require.Eventually(s.tb, func() bool { return strings.Count(s.stderr.String(), text) > before }, commandMax, 5*time.Millisecond)
 }
 
-// TestTokenIsReplacedUnderLoad: a token is replaced by the next one of its name, and no
-// caller gets a 401. The control, callers that keep the old one, gets it.
+// TestTokenIsReplacedUnderLoad: a token is replaced by the next token of the same name,
+// and no caller gets a 401. As a control, callers that keep the old token get a 401.
 func TestTokenIsReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.Migrated(t, "sqlite"))
@@ -146,7 +146,7 @@ func TestTokenIsReplacedUnderLoad(t *testing.T) {
 	s := p.start("--tokens", path)
 	require.NotContains(t, s.stdout.String(), "admin token", "the file has one")
 	s.token = boss.token
-	s.admin(200, "GET", "/admin/pools", "") // so that the control's wrong tokens do not lock it out
+	s.admin(200, "GET", "/admin/pools", "") // the admin token works before the control sends wrong tokens
 	c := startCallers(s.service, old.token, 4)
 	control := startCallers(s.service, old.token, 1)
 	c.more(t, 200, 50)
@@ -166,7 +166,7 @@ func TestTokenIsReplacedUnderLoad(t *testing.T) {
 	control.stop()
 	require.Equal(t, map[int]int{200: c.count(200)}, c.answers, "no caller met anything else")
 
-	// A file without tokens for draws does not open them either.
+	// A file without tokens for draws does not allow everybody to draw.
 	s.reload(used, func() { writeTokens(t, path, boss) })
 	status, _, err := s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`)
 	require.NoError(t, err)

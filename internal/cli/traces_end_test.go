@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestLastTraces: traces that wait when the service exits are sent; if that takes a
-// slow machine too long, the log reports that they are lost.
+// TestLastTraces: traces that are still unsent when the service exits are sent. If that
+// takes too long on a slow machine, the log reports that they are lost.
 func TestLastTraces(t *testing.T) {
 	t.Parallel()
 	for ends, sent := 0, false; !sent; ends++ {

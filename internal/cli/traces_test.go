@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// tracedTo returns the program with further variables, in which traces are sent soon.
+// tracedTo returns the program with further variables, which make it send traces soon.
 func (p program) tracedTo(endpoint string, variables ...string) program {
 	vars := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_BSP_SCHEDULE_DELAY": "100"}
 	for name, value := range p.vars {
@@ -118,8 +118,8 @@ func wellFollowed(all spans, request *tracepb.Span) error {
 	return nil
 }
 
-// TestTraceOfADraw: request, wait, batch and transaction are one trace, the caller's.
-// The log and the metrics name it, and it contains nothing private.
+// TestTraceOfADraw: request, wait, batch and transaction are spans of one trace, that of
+// the caller. The log and the metrics name it, and it contains nothing private.
 func TestTraceOfADraw(t *testing.T) {
 	t.Parallel()
 	const caller = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -184,7 +184,8 @@ func requestLine(s *service, route string) map[string]any {
 	return nil
 }
 
-// TestTracesOfABatch: each batch has links to all of its draws, and they to it.
+// TestTracesOfABatch: each batch has links to all of its draws, and they have links to
+// the batch.
 func TestTracesOfABatch(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t)
@@ -225,8 +226,8 @@ func TestTracesOfABatch(t *testing.T) {
 	}
 }
 
-// TestTracesOfSharedTransactions: a transaction of several pools is in the traces of
-// each of their batches, and a batch that it leaves out states that.
+// TestTracesOfSharedTransactions: a transaction of several pools is in the trace of each
+// of their batches. A batch that it leaves out states that.
 func TestTracesOfSharedTransactions(t *testing.T) {
 	t.Parallel()
 	const pools, draws = 20, 8

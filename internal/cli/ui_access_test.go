@@ -37,8 +37,8 @@ func axe(t *testing.T) string {
 	return source
 }
 
-// violations runs axe-core on the page as it is: WCAG 2.0 to 2.2, levels A and AA, and
-// best practices. It returns each rule that is violated with the elements that do.
+// violations runs axe-core on the present page: WCAG 2.0 to 2.2, levels A and AA, and
+// best practices. It returns each violated rule with the elements that violate it.
 func (b *browser) violations(axe string) (found string) {
 	b.t.Helper()
 	if !eval[bool](b, `"axe" in window`) {
@@ -52,7 +52,7 @@ func (b *browser) violations(axe string) (found string) {
 	return found
 }
 
-// accessible checks the page as it is.
+// accessible checks that axe-core finds no violation on the present page.
 func (b *browser) accessible(axe, about string) {
 	b.t.Helper()
 	require.Empty(b.t, b.violations(axe), about)
@@ -96,12 +96,12 @@ func TestUIAccess(t *testing.T) {
 		b.visit("#/pools/shop", "Shop win")
 		b.lists("claimed", 4)
 		b.accessible(source, "awards of the role fulfil")
-		b.quiet(1) // the rules that a colleague changed
+		b.quiet(1) // the refusal of rules that a colleague has changed
 	}
 }
 
-// moneyAccess checks the list of pools, and a pool in which nothing can be won with its
-// files and report.
+// moneyAccess checks the list of pools, and a pool in which nothing can be won, with its
+// files and its report.
 func moneyAccess(b *browser, source string) {
 	b.await(`document.querySelector("[data-pool=shop]").innerText.includes("nothing can be won")`)
 	b.accessible(source, "pools")
@@ -188,7 +188,7 @@ func hooksAccess(b *browser, source string) {
 	b.accessible(source, "jobs")
 }
 
-// TestUIAccessCatches a button without a name, and text that is too pale.
+// TestUIAccessCatches: axe-core finds a button without a name, and text that is too pale.
 func TestUIAccessCatches(t *testing.T) {
 	t.Parallel()
 	source := axe(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUIActs: every act asks for confirmation, reports its result, and is in the log
-// with the name of its token.
+// TestUIActs: before every action the page shows a dialog, and afterwards the result. The
+// log has the action with the name of its token.
 func TestUIActs(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

@@ -60,7 +60,7 @@ func TestUIWarns(t *testing.T) {
 	b.accessible(source, "the banner")
 	b.visit("#/pools/spring", "Spring draw")
 	b.warns("^Spring draw: What was planned for .* was not possible: So many units cannot be withdrawn: some of them were drawn\\.$", true)
-	b.warns("budget used up", false) // which the pool's own view says
+	b.warns("budget used up", false) // the pool's own view shows it instead
 	b.alarmed("budget used up")
 	b.puts("The job statement")
 	b.warns("The job statement", false)

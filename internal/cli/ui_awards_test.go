@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shopCodes are the codes of the prize card of shop: one is of a unit, the last one is in
-// the reserve.
+// shopCodes are the codes of the prize card of shop: the first belongs to a unit, and the
+// last is in the reserve.
 const shopCodes = "CODE-1111\nCODE-1112\n"
 
-// shop returns a service with the pool shop, whose awards need claims: u3, u1 and u2 have
-// claimed a gold coin in this order, u4 has not, and u5 has claimed a card with a code.
+// shop returns a service with the pool shop, whose awards need claims. u3, u1 and u2 have
+// claimed a gold coin, in this order. u4 has won one without claiming it, and u5 has
+// claimed a card with a code.
 func shop(t *testing.T, flags ...string) *service {
 	t.Helper()
 	flags = append(flags, "--seal-keys", sealKeyFile(t, filepath.Join(t.TempDir(), "keys"), "k1"))
@@ -75,10 +76,10 @@ func (b *browser) chooses(users ...string) {
 	}
 }
 
-// TestUIAwardsByState: awards are listed by their state, those that wait first. An admin
-// marks them as fulfilled, corrects, reopens and voids them, and replaces and shows a
-// code. Each step is in the log of steps with the name of its token. No code stays on
-// the page.
+// TestUIAwardsByState: awards are listed by their state, and the oldest waiting ones come
+// first. An admin marks them as fulfilled, corrects, reopens and voids them, and replaces
+// and shows a code. Each step is in the log of steps with the name of its token. No code
+// stays on the page.
 func TestUIAwardsByState(t *testing.T) {
 	t.Parallel()
 	s := shop(t)
@@ -202,9 +203,9 @@ func TestUIOfFulfil(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUIPayout: five thousand claimed awards are listed, are marked as fulfilled together,
-// and are reopened by a file of as many lines, which is checked whole before it is
-// written.
+// TestUIPayout: five thousand claimed awards are listed, are marked as fulfilled
+// together, and are reopened by a file with a line for each. The whole file is checked
+// before anything is written.
 func TestUIPayout(t *testing.T) {
 	t.Parallel()
 	const all = 5000

@@ -18,12 +18,13 @@ import (
 // released are the units that a place of the calendar shows.
 type released struct{ Planned, Done int64 }
 
-// calendar is the displayed calendar: rows by their names and prizes by their ids; ""
-// is the sum of a row, and the row "sum" that of all.
+// calendar is the displayed calendar: the units of each row, by its name, and prize, by
+// its id. The prize "" is the sum of a row, and the row "sum" is the sum of all rows.
 type calendar map[string]map[string]released
 
-// withAdvent returns a service with a paused pool of an Advent calendar, which opens and
-// closes by its agenda, in Berlin. Its year is far away, so that nothing is done.
+// withAdvent returns a service with a paused pool for an Advent calendar in the time zone
+// of Berlin, which its agenda opens and closes. Its year is far in the future, so that no
+// item becomes due.
 func withAdvent(t *testing.T, flags ...string) *service {
 	t.Helper()
 	s := administeredBy(t, []string{"admin", "auditor", "draw"}, flags...)
@@ -110,8 +111,7 @@ const grid = `Object.fromEntries([...document.querySelectorAll(".calendar tbody 
 	Object.fromEntries([...row.querySelectorAll("[data-planned]")].map((cell) => [cell.dataset.prize ?? "", { Planned: Number(cell.dataset.planned), Done: Number(cell.dataset.done) }])
 		.filter(([, { Planned, Done }]) => Planned || Done))]).filter(([, cells]) => Object.keys(cells).length > 0))`
 
-// agrees waits until the calendar of days equals the agenda, and checks that it has the
-// sums.
+// agrees waits until the calendar of days equals the agenda, and checks its sums.
 func (b *browser) agrees(s *service, pool string) calendar {
 	b.t.Helper()
 	want := calendarOf(b.t, "Europe/Berlin", agendaOf(b.t, s, pool))
@@ -131,7 +131,7 @@ func (b *browser) opens(row, prize string) {
 	b.await(`document.querySelector("dialog[open]")`)
 }
 
-// spreads fills the calendar, after the page has shown what will be planned.
+// spreads fills the calendar by a spread, after the page has shown what will be planned.
 func (b *browser) spreads(says string, fields ...string) {
 	b.t.Helper()
 	b.press("Fill by spreading…")
@@ -148,9 +148,9 @@ func (b *browser) spreads(says string, fields ...string) {
 	b.await(`!document.querySelector("dialog")`)
 }
 
-// TestUICalendar: an Advent calendar of 24 days and three prizes is spread evenly and
-// at random, is edited by hand, and loses a day. Each time the grid has the sums of the
-// agenda.
+// TestUICalendar: units of three prizes are spread over the 24 days of an Advent
+// calendar, evenly and at random. Then the calendar is edited by hand, and a day is
+// removed. Each time the grid has the sums of the agenda.
 func TestUICalendar(t *testing.T) {
 	t.Parallel()
 	s := withAdvent(t)
@@ -254,7 +254,7 @@ func TestUICalendarFiles(t *testing.T) {
 	b.quiet(1) // the file with an unknown prize
 }
 
-// TestUICalendarUndoes: where a spread is refused, those before it are removed again.
+// TestUICalendarUndoes: if a spread is refused, the spreads before it are removed again.
 func TestUICalendarUndoes(t *testing.T) {
 	t.Parallel()
 	s := withAdvent(t)
@@ -287,8 +287,8 @@ func TestUICalendarUndoes(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUICalendarHides: of units at random times the calendar shows how many there are, and
-// not when, until they are done. An auditor reads of planned moves only how many there are.
+// TestUICalendarHides: for units at random times, the calendar shows only their number
+// until they are done. For planned moves, an auditor also sees only their number.
 func TestUICalendarHides(t *testing.T) {
 	t.Parallel()
 	s := withAdvent(t)

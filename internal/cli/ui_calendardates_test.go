@@ -20,7 +20,7 @@ func TestUICalendarOfZones(t *testing.T) {
 	b := browse(t, administered(t).url, 800, 600)
 	b.await(`document.querySelector(".sign-in")`)
 	b.do(chromedp.Evaluate(`Promise.all([import("./ui/zone.js"), import("./ui/spreads.js")]).then(([dates, spreads]) => { Object.assign(window, { dates, spreads }); return true; })`, nil, awaited))
-	others := 0 // a calendar whose days all have 24 hours is the double
+	others := 0 // how many days the broken double gets wrong: it is a calendar whose days all have 24 hours
 	for zone, days := range map[string][]string{
 		"Europe/Berlin": {"2026-03-28", "2026-03-29", "2026-10-25", "2026-12-24"}, "America/New_York": {"2026-03-08", "2026-11-01"},
 		"America/Havana": {"2026-03-08", "2026-11-01"}, "Australia/Lord_Howe": {"2026-04-05", "2026-10-04"}, "Asia/Kathmandu": {"2026-06-30"}, "UTC": {"2028-02-29"},
@@ -55,7 +55,8 @@ func TestUICalendarOfZones(t *testing.T) {
 		}
 	}
 	require.Equal(t, 8, others)
-	// Fridays to Sundays, from 1 to 5 o'clock, around the end of summer time: four hours each, and five on the last.
+	// Friday to Sunday, from 1 to 5 o'clock, at the end of summer time: four hours on each
+	// day, but five on the Sunday.
 	const plan = `JSON.stringify((({ spreads: some, items }) => [some.length, items.length, [...some, ...items].reduce((sum, of) => sum + (of.units ?? of.delta), 0),
 		[...some, ...items].map((of) => (of.from ?? of.at)).map((at) => new Date(at).toISOString().slice(8, 13)).join(" ")])(spreads.planOf({
 			zone: "Europe/Berlin", how: %q, wanted: [{ prize: "mug", units: 101 }], reason: "r",

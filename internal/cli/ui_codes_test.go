@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUICodes: an admin makes a prize with codes and imports their file, once, after a
-// preview. The page shows counts and never a code, also to an auditor, who imports none.
+// TestUICodes: an admin creates a prize with codes and imports their file once, after a
+// preview. The page shows only counts, never a code. An auditor sees the counts too, but
+// cannot import.
 func TestUICodes(t *testing.T) {
 	t.Parallel()
 	s := administeredBy(t, []string{"admin", "auditor", "draw"}, "--seal-keys", sealKeyFile(t, filepath.Join(t.TempDir(), "keys"), "k1"))

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestUIExample: people without a campaign can see one, in their language, and nothing
-// is created. On request it is created as it is shown, and paused.
+// TestUIExample: people without a campaign can see one, in their language, and nothing is
+// created. On request it is created exactly as shown, but paused.
 func TestUIExample(t *testing.T) {
 	t.Parallel()
 	source := axe(t)
@@ -51,8 +51,8 @@ func TestUIExample(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUIOperatorName: the pages have the operator's name in place of drawsvc, as text, and
-// before anybody signs in.
+// TestUIOperatorName: the pages show the operator's name instead of drawsvc, as text,
+// even before anybody signs in.
 func TestUIOperatorName(t *testing.T) {
 	t.Parallel()
 	source := axe(t)

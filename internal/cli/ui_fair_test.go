@@ -46,8 +46,8 @@ func receiptVectors(t *testing.T) string {
 	return string(all)
 }
 
-// misjudged returns how many vectors a check judges otherwise, and how many changes of one
-// bit of a good receipt it accepts.
+// misjudged counts the errors of a check: the vectors with a wrong result, and the
+// accepted changes of one bit of a good receipt.
 func (b *browser) misjudged(check, vectors string) (found struct{ Vectors, Bits int }) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate(fmt.Sprintf(`import("/fair/-/receipt.js").then(async ({ checkReceipt }) => {
@@ -77,9 +77,9 @@ func (b *browser) checks(answer, user string, holds bool) {
 	b.await(fmt.Sprintf(`document.querySelector("[data-ok=%v]")`, holds))
 }
 
-// TestUIFairness: the operator turns the page of fairness on; then anybody can read
-// without a token what can be won and under which rules, and can check a receipt. The
-// check agrees with all published vectors; the broken double accepts every text. The
+// TestUIFairness: after the operator has turned on the page of fairness, it needs no
+// token. Anybody can read what can be won and under which rules, and can check a receipt.
+// The check agrees with all published vectors; the broken double accepts every text. The
 // page makes no request to another host, and axe-core finds no violation.
 func TestUIFairness(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// catching keeps the files that a page has the browser save: their bytes, by their names.
-// The folder of downloads belongs to all tests of the browser.
+// catching keeps the bytes of the files that a page wants to save, by their names. The
+// browser's folder of downloads cannot be used, because all tests share it.
 const catching = `(() => {
 	const blobs = new Map(), make = URL.createObjectURL, click = HTMLAnchorElement.prototype.click;
 	window.saved = {};
@@ -41,7 +41,8 @@ func (b *browser) download(title, name string) []byte {
 	return text
 }
 
-// opened reads a CSV file, and returns its lines by the names of their columns.
+// opened parses a CSV file. It returns the fields of each line by the names of their
+// columns.
 func opened(t *testing.T, text []byte, separator rune) (lines []map[string]string) {
 	t.Helper()
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
@@ -58,7 +59,8 @@ func opened(t *testing.T, text []byte, separator rune) (lines []map[string]strin
 	return lines
 }
 
-// summed adds the amounts of a column of those lines that have a value in another.
+// summed adds the amounts in a column. If of is not "", only lines with value in the
+// column of count.
 func summed(t *testing.T, lines []map[string]string, column, of, value string) string {
 	t.Helper()
 	sum := decimal.Zero
@@ -72,9 +74,9 @@ func summed(t *testing.T, lines []map[string]string, column, of, value string) s
 	return sum.StringFixed(2)
 }
 
-// TestUIFiles: the page saves winners, payout, days and proof as files. When they are
-// opened and added up, they equal the pool's awards without the voided ones. The final
-// report shows the same, and prints without buttons.
+// TestUIFiles: the page saves winners, payout, days and proof as files. Their sums equal
+// those of the pool's awards without the voided ones. The final report shows the same,
+// and prints without buttons.
 func TestUIFiles(t *testing.T) {
 	t.Parallel()
 	recipients, identity := keyFiles(t)

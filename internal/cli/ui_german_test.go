@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/ui"
 )
 
-// textsOf returns the texts of a language, each plural form for itself.
+// textsOf returns the texts of a language; each plural form is a text.
 func textsOf(language string) (texts []string) {
 	file, _ := ui.Open("text." + language + ".js")
 	for _, m := range regexp.MustCompile(`: "((?:[^"\\]|\\.)*)"`).FindAllStringSubmatch(string(file.Body), -1) {
@@ -24,7 +24,8 @@ func textsOf(language string) (texts []string) {
 	return texts
 }
 
-// fragments returns the parts of texts between their holes that have a word.
+// fragments returns the parts of texts between their holes, as far as these contain a
+// word.
 func fragments(texts []string) (found []string) {
 	for _, text := range texts {
 		for _, part := range regexp.MustCompile(`\{\w+\}`).Split(text, -1) {
@@ -37,21 +38,21 @@ func fragments(texts []string) (found []string) {
 	return slices.Compact(found)
 }
 
-// hasWords reports whether a text has a part of another one as whole words.
+// hasWords reports whether a text contains part as whole words.
 func hasWords(text, part string) bool {
 	return strings.Contains(text, part) && regexp.MustCompile(`(?:^|[^\pL-])`+regexp.QuoteMeta(part)+`(?:$|[^\pL-])`).MatchString(text)
 }
 
-// englishParts returns the parts of all English texts that no German text has.
+// englishParts returns the parts of all English texts that no German text contains.
 var englishParts = sync.OnceValue(func() []string {
 	german := strings.Join(textsOf("de"), "\n")
 	return slices.DeleteFunc(fragments(textsOf("en")), func(part string) bool { return hasWords(german, part) })
 })
 
-// ownNames are names in the pools of the tests. They are of no language.
+// ownNames removes the names in the pools of the tests, which belong to no language.
 var ownNames = strings.NewReplacer("Shop win", "", "Summer party", "", "Spring draw", "", "Gold coin", "", "Gift card", "", "Straw hat", "", "No luck today", "", "No luck", "", "Silver spoon", "", "Enamel pin", "", "Advent", "")
 
-// english returns the parts of texts in English that a German page shows.
+// english returns the parts of English texts that a German page shows.
 func english(shown string) (found []string) {
 	shown = ownNames.Replace(shown)
 	for _, part := range englishParts() {
@@ -62,8 +63,8 @@ func english(shown string) (found []string) {
 	return found
 }
 
-// reads is what people see and hear in the places that a selector finds, without data of
-// the service and lines for a shell.
+// reads is an expression for the text that people see or hear in the elements of a
+// selector. Data of the service and lines for a shell are left out.
 const reads = `[...document.querySelectorAll(%q)].flatMap((place) => {
 	place.querySelectorAll("details").forEach((e) => { e.open = true; });
 	const all = [], texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
@@ -72,7 +73,7 @@ const reads = `[...document.querySelectorAll(%q)].flatMap((place) => {
 	return all;
 }).join("\n")`
 
-// english returns the parts of texts in English that the places show which a selector finds.
+// english returns the parts of English texts in the elements that a selector finds.
 func (b *browser) english(selector string) []string {
 	b.t.Helper()
 	shown := eval[string](b, fmt.Sprintf(reads, selector))
@@ -80,14 +81,16 @@ func (b *browser) english(selector string) []string {
 	return english(shown)
 }
 
-// isGerman checks that places show no English text, and that axe-core finds nothing.
+// isGerman checks that the elements of a selector show no English text, and that axe-core
+// finds nothing.
 func (b *browser) isGerman(source, selector, about string) {
 	b.t.Helper()
 	require.Empty(b.t, b.english(selector), "%s:\n%s", about, eval[string](b, fmt.Sprintf(reads, selector)))
 	b.accessible(source, about)
 }
 
-// answersIn presses a button, checks the dialog that it opens, and presses another.
+// answersIn presses a button, checks the dialog that it opens, and presses the button no
+// in it.
 func (b *browser) answersIn(source, button, no string) {
 	b.t.Helper()
 	b.press(button)
@@ -97,9 +100,9 @@ func (b *browser) answersIn(source, button, no string) {
 	b.await(`!document.querySelector("dialog")`)
 }
 
-// TestUIGermanViews: a German browser reads no English text in the views of awards, files,
-// log, fairness, webhooks and maintenance, in their dialogs, and on the page of fairness.
-// An English browser is the double: its page shows many.
+// TestUIGermanViews: in a German browser, the views of awards, files, log, fairness,
+// webhooks and maintenance show no English text. Neither do their dialogs and the page of
+// fairness. The broken double is an English browser, whose page shows many English texts.
 func TestUIGermanViews(t *testing.T) {
 	t.Parallel()
 	source := axe(t)
@@ -207,7 +210,7 @@ func germanFairness(b *browser, s *service, source string) {
 	}
 }
 
-// TestEnglishFindsEnglish words among German ones.
+// TestEnglishFindsEnglish: English words among German ones are found.
 func TestEnglishFindsEnglish(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{"Mark", "as fulfilled?"}, english("Ziehung\nMark Gold as fulfilled?\n"))

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// speaksGerman checks that places show no English text, and that axe-core finds nothing. It
-// closes the dialog if one is open.
+// speaksGerman checks that the elements of a selector show no English text, and that
+// axe-core finds nothing. It closes the dialog if one is open.
 func (b *browser) speaksGerman(source, about, selector string) {
 	b.t.Helper()
 	b.isGerman(source, selector, about)
@@ -20,8 +20,8 @@ func (b *browser) speaksGerman(source, about, selector string) {
 	}
 }
 
-// TestUISpeaksGermanOfPlans: the calendar and the agenda are German, with all that they
-// ask.
+// TestUISpeaksGermanOfPlans: the calendar, the agenda and all of their dialogs are
+// German.
 func TestUISpeaksGermanOfPlans(t *testing.T) {
 	t.Parallel()
 	source := axe(t)
@@ -80,8 +80,8 @@ func TestUISpeaksGermanOfPlans(t *testing.T) {
 	require.Subset(t, english.english(".body"), []string{"Calendar", "Fill by spreading", "Units that the agenda releases, by the day", "At hidden times"}, "the check finds English")
 }
 
-// TestUISpeaksGermanOfPrizes: the prizes, their stock, a pause and what ends a campaign are
-// German, as are a simulation and its results.
+// TestUISpeaksGermanOfPrizes: the views and dialogs for prizes, stock, pauses and the end
+// of a campaign are German, as are a simulation and its results.
 func TestUISpeaksGermanOfPrizes(t *testing.T) {
 	t.Parallel()
 	source := axe(t)
@@ -127,8 +127,8 @@ func TestUISpeaksGermanOfPrizes(t *testing.T) {
 	b.quiet(1) // the file with a wrong id
 }
 
-// TestUIForecastKnowsTheClose: what lasts until the agenda closes the campaign has no
-// other end.
+// TestUIForecastKnowsTheClose: if the stock lasts until the agenda closes the campaign,
+// the page forecasts no earlier end.
 func TestUIForecastKnowsTheClose(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

@@ -18,19 +18,20 @@ import (
 // hookTick is the interval at which a test reads the messages that have arrived.
 const hookTick = 50 * time.Millisecond
 
-// receiver is where the webhooks of a test arrive.
+// receiver receives the webhooks of a test.
 type receiver struct {
 	url string
 
 	mu     sync.Mutex
 	status int
-	// taken are the bodies that were answered with 200, and secrets those that sign them.
+	// taken are the bodies that were answered with 200. secrets are the secrets that must
+	// have signed each message.
 	taken   []string
 	secrets []string
 	wrong   []error
 }
 
-// receives starts a receiver, which takes everything at first.
+// receives starts a receiver, which answers 200 at first.
 func receives(t *testing.T) *receiver {
 	t.Helper()
 	r := &receiver{status: http.StatusOK}
@@ -70,7 +71,7 @@ func (r *receiver) verifies(secrets ...string) {
 	r.secrets = secrets
 }
 
-// has reports how many messages with a part were taken.
+// has returns how many messages that contain part were answered with 200.
 func (r *receiver) has(part string) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,7 +170,7 @@ func TestUIWebhooks(t *testing.T) {
 	other := b.secret()
 	require.NotEqual(t, secret, other)
 	b.hookSays("Old secret signs until")
-	r.verifies(secret, other) // for a day both sign
+	r.verifies(secret, other) // for a day both secrets sign
 	won("w5", 1)
 	b.press("Switch off…")
 	b.press("Switch off")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// k6 names the program of that name, for a test that needs it: make ui.
+// k6 is the file of the program k6, for a test that needs it; make ui sets it.
 var k6 = flag.String("k6", "", "FILE of k6, whose draws the admin page is to follow")
 
 // TestUIUnderK6: k6 sells a pool out, with restocks, while the page shows it. At the

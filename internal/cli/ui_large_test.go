@@ -16,8 +16,8 @@ import (
 // rowsMax is the maximum number of rows that a view of the page shows at first.
 const rowsMax = 250
 
-// larged returns a service with many pools, and one of 1,000 prizes with many awards that
-// comes first in the stream.
+// larged returns a service with many pools. The first one in the stream has 1,000 prizes
+// and many awards.
 func larged(t *testing.T) *service {
 	t.Helper()
 	url := stocktest.Migrated(t, "sqlite")
@@ -42,8 +42,8 @@ func larged(t *testing.T) *service {
 	return s
 }
 
-// requests is an expression for the number of calls that the page has made, without that
-// of the jobs, which it reads once a minute.
+// requests is an expression for the number of calls that the page has made, without the
+// reads of jobs, which it makes once a minute.
 const requests = `performance.getEntriesByType("resource").filter((e) => e.name.includes("/admin/") && !e.name.includes("/admin/jobs")).length`
 
 // judgeIdle returns how many calls a page makes while nothing happens.
@@ -57,9 +57,10 @@ func (b *browser) judgeIdle(during time.Duration) error {
 	return nil
 }
 
-// TestUILargePool: with many pools, prizes and awards each view shows a part of its list at
-// first, and the rest can be found. The page of such a pool makes no call while nobody
-// draws, and follows a draw. The double reads the pool again, as a poll does.
+// TestUILargePool: with many pools, prizes and awards each view shows a part of its list
+// at first, and the rest can be found. The page of such a pool makes no call while nobody
+// draws, but shows each draw. The broken double reads the pool again and again, like a
+// poll.
 func TestUILargePool(t *testing.T) {
 	t.Parallel()
 	s := larged(t)

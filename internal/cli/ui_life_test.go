@@ -23,14 +23,14 @@ func (b *browser) searches(words, state string) {
 	})()`, words, state))
 }
 
-// lists waits until the list of pools has these, in order.
+// listsPools waits until the list of pools has exactly the given ids, in order.
 func (b *browser) listsPools(ids string) {
 	b.t.Helper()
 	b.await(fmt.Sprintf(`[...document.querySelectorAll(".pools a")].map((a) => a.dataset.pool).join() === %q`, ids))
 }
 
-// TestUIFindsPools: a pool beyond the first 100 is found by words of its name, whatever
-// their accents; pools are filtered by state, and more are shown on request.
+// TestUIFindsPools: a pool beyond the first 100 is found by words of its name, with or
+// without accents. Pools are filtered by state, and more are shown on request.
 func TestUIFindsPools(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -76,15 +76,16 @@ func TestUIFindsPools(t *testing.T) {
 	b.quiet(0)
 }
 
-// evalModule returns the value of an expression with m, a module of the page.
+// evalModule returns the value of an expression in which m is a module of the page.
 func evalModule(b *browser, name, expression string) (value string) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate(fmt.Sprintf(`import(new URL("ui/%s", document.baseURI)).then((m) => %s)`, name, expression), &value, awaited))
 	return value
 }
 
-// TestUICopiesPools: a copy has prizes, rules and the agenda on later days; hidden items are
-// spread again, and the page shows the seals. A refused copy leaves nothing.
+// TestUICopiesPools: a copy has the prizes, the rules, and the agenda on later days.
+// Hidden items are spread again, and the page shows their seals. A refused copy creates
+// nothing.
 func TestUICopiesPools(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -130,8 +131,8 @@ func TestUICopiesPools(t *testing.T) {
 	b.quiet(1) // the copy into the past
 }
 
-// TestUIManagesPools: a pool is renamed, archived, shown again and deleted, and a user
-// is erased. For an impossible action the page states the reason.
+// TestUIManagesPools: a pool is renamed, archived, shown again and deleted, and a user is
+// erased. The page states why an action is not possible.
 func TestUIManagesPools(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

@@ -10,28 +10,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// figure is an expression for the text of a figure of the money of a pool.
+// figure returns an expression for the text of a figure in the part of a pool's view
+// about money.
 func figure(name string) string {
 	return fmt.Sprintf(`document.querySelector("[data-figure=%s]").textContent.replaceAll("\u00a0", " ")`, name)
 }
 
-// given waits until the budget is shown with a text.
+// given waits until the page shows text as the state of the budget.
 func (b *browser) given(text string) {
 	b.t.Helper()
 	b.await(fmt.Sprintf(`%s === %q`, figure("budget"), text))
 }
 
-// alarmed waits until the page states in red, in a text that matches a pattern, why
-// nothing can be won.
+// alarmed waits until the red text about why nothing can be won matches a pattern.
 func (b *browser) alarmed(pattern string) {
 	b.t.Helper()
 	b.await(fmt.Sprintf(`!document.querySelector(".nothing").hidden && /%s/.test(document.querySelector(".nothing").textContent)`, pattern))
 }
 
-// TestUIMoney: the page shows what the stock is worth beside the budget before the start,
-// then what was given, live, in the currency and the language of the browser. It says in
-// red why nothing can be won, until something can. A page without its stream is the
-// double: it goes on to show what was.
+// TestUIMoney: before the start the page shows the value of the stock next to the budget,
+// later the value that was given. It follows live, in the pool's currency and the
+// browser's language. It states in red why nothing can be won, until something can. The
+// broken double is a page without its stream, which continues to show the earlier state.
 func TestUIMoney(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -75,7 +75,7 @@ func TestUIMoney(t *testing.T) {
 	s.wins("a3", 1)
 	b.alarmed(`^Nothing can be won: budget used up since \d.*\.$`)
 	require.Equal(t, "nothing can be won now", eval[string](b, `document.querySelector("[data-figure=end]").textContent`))
-	s.wins("a4", 1) // nothing
+	s.wins("a4", 1) // wins nothing
 	b.given("€4,938.00 of €5,000.00 given")
 	b.visit("#/pools/shop/rules", "Advent")
 	b.alarmed("budget used up")

@@ -64,7 +64,7 @@ const contrast = `(() => {
 	return [...low].join("; ");
 })()`
 
-// TestUIKeyboard: a pool can be opened and paused with only the keyboard.
+// TestUIKeyboard: with only the keyboard, a pool can be opened and paused.
 func TestUIKeyboard(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pictures makes their test write docs/images again: make pictures.
+// pictures makes the tests of pictures write docs/images again; make pictures sets it.
 var pictures = flag.Bool("pictures", false, "write the pictures of docs/admin-page.md anew")
 
 // pictureMax is the maximum size of a picture, in bytes.

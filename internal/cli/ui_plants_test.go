@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// planted are texts that callers may send as a name, a user or a reason in order to
-// execute them.
+// planted is markup that callers may send as a name, a user or a reason, so that a page
+// might execute it.
 const planted = `<script>window.planted=1</script><img src=x onerror="window.planted=1">`
 
 // TestUIPlants: texts of callers are shown unchanged, and never executed.
@@ -66,9 +66,9 @@ func TestUIAddresses(t *testing.T) {
 	require.Equal(t, "auditor", eval[string](b, `sessionStorage.getItem("drawsvc-token")`), "a link signs nobody out")
 }
 
-// TestUIKeepsTheTokenToItself: an error of drawing a view does not sign the user out,
-// and the browser is not asked to store the token. The broken double is an error of the
-// program, in the code that shows a view.
+// TestUIKeepsTheTokenToItself: an error of drawing a view does not sign the user out, and
+// the browser is not asked to store the token. The error is a bug that the test puts into
+// the code that shows a view.
 func TestUIKeepsTheTokenToItself(t *testing.T) {
 	t.Parallel()
 	b := browse(t, administered(t).url, 800, 600)

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// namesPools creates pools: the name is typed first, and the id is derived from it. If the
-// id is taken, the next number is appended, whether or not the page knows the pool that has
-// it. The last pool is named Mine.
+// namesPools creates pools: the name is typed first, and the id is derived from it. If
+// the id is taken, the next number is appended, even if the page has not read the pool
+// that has it. The last pool is named Mine.
 func namesPools(b *browser, s *service) {
 	b.t.Helper()
 	creates := func(id, name string) {
@@ -39,7 +39,7 @@ func namesPools(b *browser, s *service) {
 	b.press("New campaign…")
 	b.fill("Name", "Wintér")
 	require.Equal(b.t, "winter", eval[string](b, labelled("Id")+`.value`))
-	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"winter","name":"A colleague's","prizes":[]}`) // meanwhile
+	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"winter","name":"A colleague's","prizes":[]}`) // while the dialog is open
 	creates("winter-2", "Wintér")
 
 	b.visit("#/", "Campaigns")
@@ -197,14 +197,14 @@ func TestUIDraftRules(t *testing.T) {
 	b.quiet(3) // the page itself finds invalid JSON
 }
 
-// TestUIHistory: the charts begin before the page was opened, with the draws of that
-// time, and read some dozens of entries of a long log.
+// TestUIHistory: the charts show the time before the page was opened. For that the page
+// reads only some dozens of entries of a long log.
 func TestUIHistory(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
 	s.admin(http.StatusOK, "PATCH", "/admin/pools/summer", `{"state":"open"}`)
 	for range 3 {
-		// All at one time, however slow the machine is.
+		// One call makes all draws at one time, even on a slow machine.
 		status, body, err := s.ask("POST", "/draw", `{"pool":"summer","user":"u","count":80}`, "Authorization", "Bearer draw")
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, status, body)
@@ -214,8 +214,8 @@ func TestUIHistory(t *testing.T) {
 	b.signIn("auditor")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
 	b.visit("#/pools/summer", "Summer party")
-	// The charts reach up to earlier values: the rate while people drew, and the whole
-	// stock.
+	// The scales of the charts include earlier values: the rate while people drew, and the
+	// whole stock.
 	b.await(`parseFloat(document.querySelector(".chart.rate .top").textContent) >= 10`)
 	b.await(`document.querySelector(".chart.stock .top").textContent === "250"`)
 	require.Equal(t, "0", eval[string](b, `document.querySelector("[data-figure=rate]").textContent`))
@@ -225,7 +225,7 @@ func TestUIHistory(t *testing.T) {
 	b.visit("#/pools/summer/awards", "Summer party")
 	eval[bool](b, `(() => { const q = document.querySelector(".search input"); q.form.querySelector("select").value = "user"; q.value = "a\u200bb"; q.form.requestSubmit(); return true; })()`)
 	b.await(`document.querySelector(".body [role=status] .technical[open]")?.textContent.includes("user")`)
-	b.quiet(1) // the search that is not possible
+	b.quiet(1) // the invalid search
 }
 
 // TestUIHistoryOfBlanks: the page shows the remaining stock although an endless blank

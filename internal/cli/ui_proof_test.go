@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/servertest/drand"
 )
 
-// pastedAll runs lines of the page as if they were pasted into a shell, beside this
+// pastedAll runs lines of the page as if they were pasted into a shell that finds this
 // program, and returns their output.
 func pastedAll(t *testing.T, folder, lines string) string {
 	t.Helper()
@@ -114,7 +114,7 @@ func TestUIVerifiable(t *testing.T) {
 	b.press("Reveal permanently")
 	b.said("The seed is revealed.")
 	require.Contains(t, pastedAll(t, folder, b.command("drawsvc verify")), "1 award replayed from version 4 on, 1 opening")
-	exported := t.TempDir() // while the service has the SQLite file
+	exported := t.TempDir() // the service uses the SQLite file
 	require.NoError(t, os.WriteFile(filepath.Join(exported, "token"), []byte(s.token), 0o600))
 	require.Contains(t, pastedAll(t, exported, b.command("export-proof")+"\ndrawsvc verify proof"), "1 award replayed")
 	b.visit("#/pools/summer/awards", "Summer party")
@@ -127,11 +127,11 @@ func TestUIVerifiable(t *testing.T) {
 	b.visit("#/", "Campaigns")
 	b.await(`document.querySelector("[data-pool=summer]").textContent.includes("verifiable")`)
 	require.False(t, eval[bool](b, `document.querySelector("[data-pool=spring]").textContent.includes("verifiable")`))
-	b.quiet(2) // the beacon of a wrong name, and the wrong round
+	b.quiet(2) // a wrong name of a beacon, and a wrong round
 	verifiableToAuditors(t, s)
 }
 
-// verifiableToAuditors: an auditor sees the same, and is offered no act.
+// verifiableToAuditors: an auditor sees the same, but the page offers no action.
 func verifiableToAuditors(t *testing.T, s *service) {
 	t.Helper()
 	b := browse(t, s.url, 375, 800)
@@ -150,8 +150,8 @@ func verifiableToAuditors(t *testing.T, s *service) {
 	b.quiet(0)
 }
 
-// TestUIWithoutSeeds: an instance without an identity reports that next to the pool,
-// and a pool is committed only under the name that the dialog shows.
+// TestUIWithoutSeeds: on an instance without an identity, the page states that next to
+// the pool. A pool is committed only under the name that the dialog shows.
 func TestUIWithoutSeeds(t *testing.T) {
 	t.Parallel()
 	recipients, _ := keyFiles(t)

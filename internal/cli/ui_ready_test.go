@@ -60,7 +60,7 @@ func TestUIReadyWithoutToken(t *testing.T) {
 	b := browse(t, s.url, 1200, 900)
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
-	require.Equal(t, "nobody", evalModule(b, "state.js", `(m.self.draws = "nobody")`)) // a service does not start so
+	require.Equal(t, "nobody", evalModule(b, "state.js", `(m.self.draws = "nobody")`)) // no service starts in this state
 	b.visit("#/pools/summer", "Summer party")
 	b.stepIs("tokens", "to do")
 	b.press("How…")
@@ -68,8 +68,8 @@ func TestUIReadyWithoutToken(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUIZone: all times of a pool are in the zone of its rules, which the page names, and
-// planned times are read in it, whatever the browser's zone.
+// TestUIZone: all times of a pool, including typed ones, are in the zone of its rules,
+// which the page names. That holds even if the browser has another zone.
 func TestUIZone(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

@@ -11,16 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inBerlin makes a page believe that its browser is in Berlin. The browser's own override
-// would do so for pages of other tests, too.
+// inBerlin makes Berlin the time zone of a page's browser. The browser's own override
+// would also affect pages of other tests.
 var inBerlin = chromedp.ActionFunc(func(ctx context.Context) error {
 	_, err := cdppage.AddScriptToEvaluateOnNewDocument(`const options = Intl.DateTimeFormat.prototype.resolvedOptions;
 		Intl.DateTimeFormat.prototype.resolvedOptions = function () { return { ...options.call(this), timeZone: "Europe/Berlin" }; };`).Do(ctx)
 	return err
 })
 
-// sets types a text into a field of a part of the rules form. It uses the last field
-// with the label, which belongs to a new row. The text "tick" sets a check box.
+// sets types a text into a field in a part of the form of rules. If several fields have
+// the label, it uses the last one, which belongs to the newest row. The text "tick" sets
+// a check box.
 func (b *browser) sets(part, label, text string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => {
@@ -62,10 +63,10 @@ func (b *browser) edits() {
 	b.await(`document.querySelector("dialog[open] [role=tab], dialog[open] h3")`)
 }
 
-// TestUIRulesForm: a person sets every member of the rules in a form, in everyday
-// words. The form changes no member that is unknown to it or untouched. The page shows
-// the meaning of the rules, and their changes, before they are in force. Errors name
-// the member and its place.
+// TestUIRulesForm: a person sets every member of the rules in a form, in everyday words.
+// The form does not change members that it does not support, or that the person did not
+// edit. The page shows the meaning of the rules, and their changes, before they are in
+// force. Errors name the member and its place.
 func TestUIRulesForm(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -220,9 +221,9 @@ func (b *browser) readsEntries() {
 }
 
 // TestUIKeepsDraftsOfRules: a draft survives Esc, a reload and a colleague's change.
-// Then the page states who made the change and when, shows both sets of changes, and
-// applies the draft to the new rules: members that only the colleague changed stay. The
-// broken double is a draft that replaces the whole document.
+// After a colleague's change, the page states who made it and when, shows both sets of
+// changes, and applies the draft to the new rules. Members that only the colleague
+// changed stay. The broken double is a draft that replaces the whole document.
 func TestUIKeepsDraftsOfRules(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

@@ -9,9 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUIRulesInGerman: the view of a pool, the steps until it is ready and the form of rules
-// are German, and say what rules mean without the service's English sentences. German
-// entries are read: 1 von 20, 14 Tage. What has two meanings, such as 1 zu 20, is refused.
+// TestUIRulesInGerman: the view of a pool, the steps until it is ready and the form of
+// rules are German. They explain rules without the service's English sentences. German
+// entries such as "1 von 20" and "14 Tage" are accepted. Entries with two meanings, such
+// as "1 zu 20", are refused.
 func TestUIRulesInGerman(t *testing.T) {
 	t.Parallel()
 	source := axe(t)
@@ -94,8 +95,8 @@ func TestUIRulesInGerman(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUIRulesMeanTheSameInGerman: in German rules say what the service's English sentences
-// say, under the same conditions.
+// TestUIRulesMeanTheSameInGerman: the German sentences about rules mean the same as the
+// service's English sentences, and appear under the same conditions.
 func TestUIRulesMeanTheSameInGerman(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

@@ -25,13 +25,13 @@ func administered(t *testing.T) *service {
 	return administeredBy(t, []string{"admin", "stock", "auditor", "draw"})
 }
 
-// administeredBy returns one with tokens of some roles, and further flags.
+// administeredBy is like administered, with tokens of the given roles and further flags.
 func administeredBy(t *testing.T, roles []string, flags ...string) *service {
 	t.Helper()
 	return administeredOn(t, stocktest.Migrated(t, "sqlite"), roles, flags...)
 }
 
-// administeredOn returns one on a database that the test may change.
+// administeredOn is like administeredBy, on a database that the test may change.
 func administeredOn(t *testing.T, databaseURL string, roles []string, flags ...string) *service {
 	t.Helper()
 	s := servedOn(t, databaseURL, roles, flags...)
@@ -58,7 +58,7 @@ func servedOn(t *testing.T, databaseURL string, roles []string, flags ...string)
 	return s
 }
 
-// drawn makes callers draw at once, each so often, and waits for them.
+// drawn makes callers draw at once, each the given number of times, and waits for them.
 func (s *service) drawn(callers, each int) {
 	s.tb.Helper()
 	var all sync.WaitGroup
@@ -85,8 +85,8 @@ func (b *browser) shown() (found map[string][2]float64) {
 	return found
 }
 
-// TestUINumbers: while draws continue the page follows by itself, and at the end its
-// numbers are those of the audit.
+// TestUINumbers: while draws continue, the page updates its numbers by itself. At the end
+// they equal those of the audit.
 func TestUINumbers(t *testing.T) {
 	t.Parallel()
 	s := administered(t)

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUISpeaksGerman: a German browser signs in and reads German; a problem is a German
-// sentence by its code, with the service's words folded under it. Browsers of a language
-// without a file read English, as does one that cannot load the
-// file of its language.
+// TestUISpeaksGerman: in a German browser the page is German from the sign-in on. A
+// problem is shown as a German sentence for its code, with the service's English text
+// folded under it. The page is English in a browser whose language has no file of texts,
+// or that cannot load the file.
 func TestUISpeaksGerman(t *testing.T) {
 	t.Parallel()
 	source := axe(t)
@@ -54,13 +54,13 @@ func TestUISpeaksGerman(t *testing.T) {
 		other := browse(t, s.url, 1200, 900, speaks(languages), network.SetBlockedURLs(blocked))
 		other.await(fmt.Sprintf(`document.documentElement.lang === %q && document.querySelector(".sign-in label").textContent === %q`, want[0], want[1]))
 	}
-	hangs := fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: "*/text.de.js"}}) // nobody continues it
+	hangs := fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: "*/text.de.js"}}) // nothing answers this request
 	other := browse(t, s.url, 1200, 900, speaks("de-DE"), hangs)
 	other.await(`document.documentElement.lang === "en" && document.querySelector(".sign-in label").textContent === "Access key"`)
 }
 
-// TestUIKeepsWhatIsUnfolded: a message of a problem goes after a while, but not while
-// somebody reads what it folds.
+// TestUIKeepsWhatIsUnfolded: the message of a problem disappears after a while, but not
+// while its folded text is open.
 func TestUIKeepsWhatIsUnfolded(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
@@ -74,7 +74,7 @@ func TestUIKeepsWhatIsUnfolded(t *testing.T) {
 		evalModule(b, "dialog.js", fmt.Sprintf(`m.complain(Object.assign(new Error("detail"), { code: %q, title: "Title" })) ?? ""`, code))
 		b.await(notes + ` === 1`)
 	}
-	for _, code := range []string{"internal", "invalid-request"} { // folded, and unfolded by itself
+	for _, code := range []string{"internal", "invalid-request"} { // the text of the first is folded, that of the second is shown at once
 		complain(code)
 		b.await(notes + ` === 0`)
 	}

@@ -19,7 +19,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// laterZone is a zone that only the later program knows.
+// laterZone is a time zone that only the later program has.
 const laterZone = "America/Coyhaiquex"
 
 // buildLater builds the program with a further time zone, like a later release.

@@ -21,15 +21,16 @@ import (
 const (
 	// ownDraws is the number of draws of each instance on the committed pool.
 	ownDraws = 20
-	// committedUnits is the number of units of each of two prizes. With that many
-	// draws, random numbers agree with the seed's in all draws only once in a million.
+	// committedUnits is the number of units of each of two prizes. With these numbers of
+	// draws and units, random numbers give the same awards as the seed only once in a
+	// million runs.
 	committedUnits = 5000
 )
 
-// meetCommitted runs two programs on an open pool that is committed to its numbers: the
-// next one, with the seed, and an old one with the seed, with none and with another. It
-// returns the violations of this promise: awards come only from the seed, and an
-// instance without it answers 503 and draws from other pools.
+// meetCommitted runs two programs on an open pool that is committed to its numbers. The
+// next program has the seed. The old program runs with the seed, without a seed and with
+// another seed. It returns the violations of this promise: awards come only from the
+// seed, and an instance without it answers 503 and draws from other pools.
 func meetCommitted(t *testing.T, old, next program, spoil ...string) (faults []string) {
 	t.Helper()
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -121,7 +122,7 @@ func verifiedByRelease(t *testing.T, file, dir string) (faults []string) {
 	}
 	servertest.NeedPrograms(t, "python3", "python3")
 	require.FileExists(t, filepath.Join(dir, "zones"), "which that release does not know")
-	python := filepath.Join(filepath.Dir(file), "docs", "verify", "verify.py") // its tree is where it was built
+	python := filepath.Join(filepath.Dir(file), "docs", "verify", "verify.py") // the release was built in its source tree
 	verify := func() (faults []string) {
 		for _, command := range [][]string{{file, "verify", dir}, {"python3", python, dir}} {
 			said, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()

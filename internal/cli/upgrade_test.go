@@ -26,8 +26,8 @@ func (p program) execute(args ...string) error {
 }
 
 // roll upgrades a fleet under load from one program to another, and back, as
-// docs/upgrading.md says. It returns the answers that callers or the balancer got and
-// should not have got.
+// docs/upgrading.md describes. It returns the answers that callers or the balancer should
+// not have got.
 func roll(t *testing.T, old, next program) []string {
 	t.Helper()
 	require.NoError(t, old.execute("migrate", "up"))
@@ -65,8 +65,9 @@ func roll(t *testing.T, old, next program) []string {
 	return r.found()
 }
 
-// isReplacedFirst reports whether the schema of the next program does not permit this
-// one, and the next program works on this one's schema.
+// isReplacedFirst reports whether the programs must be replaced before the schema is
+// migrated. That is so if the schema of the next program does not permit this program,
+// and the next program works on this program's schema.
 func (p program) isReplacedFirst(t *testing.T, next program) bool {
 	t.Helper()
 	said, _ := p.command("migrate", "status", "--output", "json").Output() // its exit code states whether migrations are pending
@@ -84,7 +85,7 @@ type rolling struct {
 	instances int
 }
 
-// replace replaces an instance by one of a program.
+// replace replaces an instance by an instance of another program.
 func (r *rolling) replace(by program) {
 	if r.isFile {
 		r.leave()
@@ -121,12 +122,12 @@ func (r *rolling) migrateFirst() bool {
 	}
 	if !r.isFile {
 		err := r.old.execute("stock", "add", "--pool", "spring", "--prize", "gold", "--delta", "1", "--reason", "restock")
-		if err != nil { // before a draw has met it
+		if err != nil { // the old program may meet the new schema first in this command
 			r.fault("%v", err)
 			return false
 		}
 	}
-	r.replace(r.old) // one of them starts there
+	r.replace(r.old) // an old instance starts on the new schema
 	return r.replaceAll(r.next) && r.replaceAll(r.old)
 }
 

@@ -192,8 +192,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestEveryFlagHasAVariable: every flag has a variable, except flags whose variable
-// means another flag.
+// TestEveryFlagHasAVariable: every flag has a variable, except flags whose variable has
+// another meaning.
 func TestEveryFlagHasAVariable(t *testing.T) {
 	t.Parallel()
 	var without []string
@@ -222,7 +222,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	require.Contains(t, p.ok("token", "new"), `{"name":"ci","role":"stock"`)
 }
 
-// TestSecretFiles: a secret may come from a file, and only from one place.
+// TestSecretFiles: a secret may come from a file, but not from two places.
 func TestSecretFiles(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

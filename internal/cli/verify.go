@@ -16,11 +16,12 @@ import (
 	"drawsvc/internal/setting"
 )
 
-// errUnproven: a verification found something. The finding is the last line, so that
-// the error has no message.
+// errUnproven means that a verification failed. It has no message, because the last line
+// of the output states the finding.
 var errUnproven = errors.New("")
 
-// verifyGarbage is the percentage of the kept memory that may be garbage.
+// verifyGarbage is how much garbage a verification may have, in percent of its live
+// memory.
 const verifyGarbage = 25
 
 func verifyCommand(env setting.Environment) *cobra.Command {
@@ -54,7 +55,7 @@ that was kept, or got from somebody else, proves more.`,
 			return err
 		}
 		defer folder.Close()
-		// The data that is kept of a long log has no pointers. So frequent garbage
+		// The data that is kept for a long log contains no pointers. So frequent garbage
 		// collection is cheap, and it saves as much memory as that data takes.
 		defer debug.SetGCPercent(debug.SetGCPercent(verifyGarbage))
 		r, err := proof.Verify(folder.FS(), o)
@@ -153,7 +154,8 @@ func skipped(r *proof.Report) string {
 	return fmt.Sprintf(", %s skipped", counted(r.Skipped, "version"))
 }
 
-// zonesOf names the time zones that windows of the calendar were taken from.
+// zonesOf names the release of the time zones that this verification used, and that of
+// the folder if it differs.
 func zonesOf(r *proof.Report) string {
 	if r.FolderZones == "" || r.FolderZones == r.Zones {
 		return "time zones: " + r.Zones
@@ -232,8 +234,8 @@ The key is that of GET …/proof/key, best got before the draw. With --draw and
 	return c
 }
 
-// check checks a receipt, and its proof if there is one: it returns the size of the log
-// that contains it, 0 without a proof.
+// check checks a receipt, and its proof if there is one. size is the size of the log in
+// which the proof shows the draw, 0 without a proof.
 func (o *receiptChecks) check(shown, kept []byte, key note.Verifier) (promised *proof.Promised, size int64, err error) {
 	p, err := proof.ParsePresented(shown)
 	if err != nil {
