@@ -28,11 +28,11 @@ func turns() []turn {
 	find := func(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + pattern) }
 	return []turn{
 		{instead: "only", pattern: find(`\balone\b`), left: 105},
-		{instead: "again", pattern: find(`\banew\b`), left: 18},
-		{instead: "after", pattern: find(`\bbehind\b`), left: 144},
-		{instead: "reports whether (a boolean), or a verb that the actor does", pattern: regexp.MustCompile(`(?m)^\s*// \w+ says\b`), left: 18},
-		{instead: "is not", pattern: find(`\b(?:is|are|was|were) (?:no|none)\b`), left: 296},
-		{instead: "a sentence of its own", pattern: find(`\bof which\b`), left: 32},
+		{instead: "again", pattern: find(`\banew\b`), left: 13},
+		{instead: "after", pattern: find(`\bbehind\b`), left: 138},
+		{instead: "reports whether (a boolean), or a verb that the actor does", pattern: regexp.MustCompile(`(?m)^\s*// \w+ says\b`), left: 5},
+		{instead: "is not", pattern: find(`\b(?:is|are|was|were) (?:no|none)\b`), left: 287},
+		{instead: "a sentence of its own", pattern: find(`\bof which\b`), left: 21},
 		{instead: "per, in the form of", pattern: find(`\bas \w+ has it\b`), left: 1},
 		{instead: "pauses, stalls", pattern: find(`\b(?:stands|stood) still\b`), left: 4},
 		{instead: "fails, is killed (of mutants)", pattern: find(`\bcondemn\w*`), left: 58},
