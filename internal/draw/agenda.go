@@ -14,16 +14,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AgendaMax is the maximum number of items that are planned at once, OpenItemsMax that
-// of the open items of a pool.
+// AgendaMax is the maximum number of items that are planned at once. OpenItemsMax is
+// the maximum number of open items of a pool.
 const (
 	AgendaMax    = 100_000
 	OpenItemsMax = 1_000_000
 )
 
-// ItemLeftMax is how long after its time an instance leaves an item that it cannot read
-// to instances that can. After that it records the item as failed, so that the item
-// does not block the pool permanently.
+// ItemLeftMax is how long an instance leaves an item that it cannot read to other
+// instances, counted from the time of the item. After that it records the item as
+// failed, so that the item does not block the pool permanently.
 const ItemLeftMax = time.Minute
 
 // ItemKind is the kind of change that an item of an agenda plans.
@@ -91,7 +91,7 @@ type Planned struct {
 	Seal Seal
 	// Replayed means that they had already been planned under the same key.
 	Replayed bool
-	// Encoding is that of the file, "" for items of no file.
+	// Encoding is the file's encoding, "" for items of no file.
 	Encoding Encoding
 }
 
@@ -107,8 +107,8 @@ type ItemDone struct {
 	Detail string `json:"detail"`
 }
 
-// Check returns an error unless the item may be planned, as far as that does not depend
-// on the pool. Error: CodeInvalidRequest.
+// Check returns an error unless the item may be planned. It leaves out the checks that
+// depend on the pool. Error: CodeInvalidRequest.
 func (i *Item) Check() error {
 	if i.At.IsZero() || i.At.Year() < 1970 || i.At.Year() > 9999 {
 		return Errorf(CodeInvalidRequest, "at is missing, or not a time from 1970 to 9999")
@@ -219,7 +219,7 @@ func (i *Item) Unreadable() error {
 	return Unreadable("item %d of the agenda", i.unreadable, i.Number)
 }
 
-// Shown returns the JSON object of an item with its time, as the history shows it;
+// Shown returns the JSON object of an item with its time, as the history shows it.
 // mark, unless it is "", is the mark of the key under which the item was planned.
 func (i *Item) Shown(mark string) jsontext.Value {
 	shown := `{"item":` + strconv.FormatInt(i.Number, 10) + `,"at":"` + i.At.UTC().Format(TimeFormat) + `",` + i.Body()[1:]

@@ -2,7 +2,7 @@ package draw
 
 import "time"
 
-// By determines the subjects of a limit: whose turns a kind of turns counts.
+// By is what a limit counts by: it determines the subjects of the limit, such as users.
 type By int
 
 // ByUser counts the draws of each user.

@@ -18,8 +18,8 @@ type PoolChange struct {
 	Currency, Text *string
 	// Fair turns the public page of fairness on or off.
 	Fair *bool
-	// Pause, if not nil, is the message of a change to StatePaused for drawing callers.
-	// A pool that is already paused gets the message as a separate change.
+	// Pause, if not nil, belongs to a change to StatePaused: it is the message for callers
+	// that draw. A pool that is already paused gets the message as a separate change.
 	Pause *Pause
 	// Round, if not nil, is the announced round that a pool with a beacon is opened
 	// with.
@@ -72,8 +72,9 @@ const (
 	WhatArchived What = "archived" // archived
 	WhatPrize    What = "prize"    // prize, and name or value or both
 	WhatRules    What = "rules"    // rules: the document, null for none
-	// WhatAgenda: a planned item, with its members; item, count and sha256 of several;
-	// item and removed; or item, failed and detail.
+	// WhatAgenda: a planned item, with its members. For several planned items: item, count
+	// and sha256. For a removed item: item and removed. For a failed item: item, failed
+	// and detail.
 	WhatAgenda What = "agenda"
 	WhatCommit What = "commit" // hash: of the commitment to the pool's seeds
 	// WhatErased: a user's awards have a pseudonym from now on; awards is their number.

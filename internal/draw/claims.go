@@ -12,7 +12,7 @@ const (
 	WithinMax = 8760 * time.Hour
 )
 
-// Claims are the rules on which awards must be claimed, and until when.
+// Claims are the rules about claims: which awards must be claimed, and until when.
 type Claims struct {
 	// Within is the time from the award to its deadline, 0 for no deadline.
 	Within time.Duration
@@ -22,7 +22,7 @@ type Claims struct {
 	Return bool
 }
 
-// check reports whether the claims fit the prizes of a pool.
+// check returns an error unless the claims fit the prizes of a pool.
 func (c *Claims) check(there func(member, id string) (*Prize, error)) error {
 	if c == nil {
 		return nil
@@ -45,7 +45,7 @@ func (c *Claims) Cover(prizeID string) bool {
 	return c != nil && (c.Prizes == nil || slices.Contains(c.Prizes, prizeID))
 }
 
-// ClaimsOf are the claims of rules, nil for none.
+// ClaimsOf returns the claims of rules, nil for none.
 func ClaimsOf(r *Rules) *Claims {
 	if r == nil {
 		return nil
@@ -73,8 +73,8 @@ func (c *Claims) Deadline(a *Award, now *Claims) time.Time {
 	return a.At.Add(within)
 }
 
-// MarkClaim notes of an award under which claims it was made: one that needs a claim shows
-// no code.
+// MarkClaim sets the fields of an award that depend on the claims under which it was
+// made. An award that needs a claim shows no code.
 func (c *Claims) MarkClaim(a *Award) {
 	a.AsksClaims = false
 	if !c.NeedsClaim(a) {

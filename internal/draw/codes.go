@@ -54,8 +54,8 @@ type GivenCode struct {
 	Code      string
 }
 
-// IsReplaced reports whether the code is no longer its award's: such codes stay known, at
-// places below 1.
+// IsReplaced reports whether the award got another code instead of this one. Replaced
+// codes are kept, at places below 1.
 func (g *GivenCode) IsReplaced() bool { return g.Place < 1 }
 
 // CodeMax is the maximum length of a code, in characters of ASCII.

@@ -18,7 +18,7 @@ type Request struct {
 	// Named means that the caller chose DrawID, so that the log may already have it. A
 	// name that the service created is new by construction and is never looked up.
 	Named bool
-	// Count is the number of units, 1 to CountMax, all or none.
+	// Count is the number of units, 1 to CountMax. The draw gets all of them or none.
 	Count int
 	// TicketUntil is when the request's verified ticket expires; the zero time for a
 	// request without a ticket.
@@ -45,9 +45,9 @@ type Award struct {
 	// set only in the answer to the draw's caller, after the commit.
 	Blank, HasCode bool
 	Code           string
-	// NeedsClaim reports whether the award has to be claimed, ClaimUntil is the deadline
-	// that it was made with, the zero time for none. AsksClaims reports whether the rules
-	// of its version have to be read for both.
+	// NeedsClaim reports whether the award has to be claimed, ClaimUntil is its initial
+	// deadline, the zero time for none. AsksClaims reports whether the rules of its
+	// version have to be read to set both.
 	NeedsClaim, AsksClaims bool
 	ClaimUntil             time.Time
 	// Unit counts the prize's issued units, from 1.
@@ -68,7 +68,7 @@ type Redirect struct {
 	Why   Why
 }
 
-// Why is why an outcome was redirected.
+// Why is the reason why an outcome was redirected.
 type Why string
 
 // The reasons. A prize that was drawn may be withheld; a guarantee replaces nothing, a
@@ -97,9 +97,9 @@ type Draw struct {
 	Receipt bool
 	// Signed is the receipt if it was signed with those of its batch.
 	Signed Receipt
-	// Signer signs the receipt, by the commitment that the awards follow from. Rules
-	// are the rules under which they were made, nil for none. Only new draws with a
-	// receipt have both; for other draws the store must read them.
+	// Signer signs the receipt, under the commitment that determines the awards. Rules are
+	// the rules under which they were made, nil for none. Only new draws with a receipt
+	// have both; for other draws the store must read them.
 	Signer Signer
 	Rules  *Rules
 }
@@ -114,8 +114,8 @@ func (d *Draw) HasCodes() bool {
 	return false
 }
 
-// AsksStore reports whether the answer to the draw still lacks data from the store:
-// codes that were not filled in, or whether awards must be claimed.
+// AsksStore reports whether the answer to the draw still lacks data from the store: its
+// codes, or which awards must be claimed.
 func (d *Draw) AsksStore() bool {
 	for i := range d.Awards {
 		if a := &d.Awards[i]; a.HasCode && a.Code == "" || a.AsksClaims {
@@ -125,7 +125,7 @@ func (d *Draw) AsksStore() bool {
 	return false
 }
 
-// ErrorSealKeyMissing is the error of a pool whose codes cannot be opened here.
+// ErrorSealKeyMissing is the error of a pool whose codes this instance cannot unseal.
 func ErrorSealKeyMissing(poolID string) *Error {
 	return Errorf(CodeSealKeyMissing, "pool %q has codes, and this instance has no seal key that opens them", poolID)
 }

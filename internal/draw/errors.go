@@ -94,8 +94,8 @@ type Error struct {
 	Reached *Reached
 	// Ended is set with CodeAwardEnded and CodeClaimExpired.
 	Ended *Ended
-	// Line is the line of a file that was refused after Written steps were written, nil for
-	// other errors.
+	// Line is the refused line of a file, and the number of steps that were written before
+	// it; nil for other errors.
 	Line *RefusedLine
 	// RetryAfter is how long to wait before a retry, 0 for the code's usual time.
 	RetryAfter time.Duration
@@ -125,7 +125,8 @@ type Ended struct {
 	Since time.Time
 }
 
-// RefusedLine is where the writing of a file of steps has ended.
+// RefusedLine is the refused line of a file of steps, and the number of steps that were
+// written before it.
 type RefusedLine struct{ Line, Written int }
 
 // Error returns code and detail, and the cause where there is one.
@@ -166,8 +167,8 @@ func Wrap(code Code, err error, format string, args ...any) *Error {
 }
 
 // WrapInternal returns the error of something stored that cannot be read, and of any
-// other failure that no request has caused. Its code is CodeInternal, whatever the code
-// of the cause: a parser blames its caller, and here the caller is the service.
+// other failure that no request has caused. Its code is CodeInternal even if the cause
+// has another one: a parser blames its caller, and here the caller is the service.
 func WrapInternal(err error, format string, args ...any) *Error {
 	return &Error{Code: CodeInternal, Detail: fmt.Sprintf(format, args...), Err: err}
 }

@@ -10,14 +10,14 @@ import (
 // FeedCursor is a place in the feed of awards over all pools: after a version in a
 // segment. The zero cursor is the beginning.
 type FeedCursor struct {
-	// Segment is the segment's number, Version the last version that was passed, and
-	// Mark the segment's mark: a different mark means a different order.
+	// Segment is the segment's number, Version the last version that was read, and Mark
+	// the segment's mark: a different mark means a different order.
 	Segment, Version, Mark int64
 	// PoolID is the pool of the segment.
 	PoolID string
 }
 
-// String is the cursor as callers store it.
+// String returns the cursor as callers store it.
 func (c FeedCursor) String() string {
 	text := fmt.Sprintf("%d.%d.%x.%s", c.Segment, c.Version, uint64(c.Mark), c.PoolID)
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
@@ -66,12 +66,13 @@ type FeedAward struct {
 // FeedPage is a page of the feed.
 type FeedPage struct {
 	Awards []FeedAward
-	// Next continues after the page. IsEnd reports whether nothing follows today.
+	// Next continues after the page. IsEnd reports whether nothing follows at present.
 	Next  FeedCursor
 	IsEnd bool
 }
 
-// ErrorFeedForked reports that versions of a pool after one were lost.
+// ErrorFeedForked returns the error of a feed whose pool has lost the versions after
+// one.
 func ErrorFeedForked(poolID string, version int64) *Error {
 	e := Errorf(CodeFeedForked, "pool %q has lost versions after %d that were in the feed; accept=fork continues", poolID, version)
 	e.Fork = &Fork{poolID, version}

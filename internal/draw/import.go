@@ -38,7 +38,7 @@ type Imported struct {
 	Units int64
 	// Version is the pool's version after the import.
 	Version int64
-	// Encoding is that of the file.
+	// Encoding is the file's encoding.
 	Encoding Encoding
 	// Value is the value of the added units, StockValue the value of all remaining
 	// units of the pool after the import. Only a dry run computes them.

@@ -17,7 +17,7 @@ const (
 	AwardVoided    AwardState = "voided"
 )
 
-// AwardStates are all states of awards.
+// AwardStates returns all states of awards.
 func AwardStates() []AwardState {
 	return []AwardState{AwardWon, AwardClaimed, AwardFulfilled, AwardExpired, AwardVoided}
 }
@@ -39,7 +39,7 @@ const (
 	StepShown     StepKind = "shown"
 )
 
-// StepKinds are all kinds of steps.
+// StepKinds returns all kinds of steps.
 func StepKinds() []StepKind {
 	return []StepKind{StepClaimed, StepFulfilled, StepReopened, StepVoided, StepExpired, StepReplaced, StepShown}
 }
@@ -55,14 +55,15 @@ const StepTextMax = 200
 
 // Step is one step in the life of an award.
 type Step struct {
-	// N numbers the steps of a pool from 1, Seq those of an award. Award is its version.
+	// N is the step's number in its pool, from 1, Seq its number in its award. Award is
+	// the version of the award.
 	N, Award, Seq int64
 	PoolID        string
 	What          StepKind
-	// State is the award's after the step, Since when it came to that.
+	// State is the award's state after the step, Since the time of the change to it.
 	State AwardState
 	Since time.Time
-	// DrawID, Ordinal and PrizeID are those of the award.
+	// DrawID, Ordinal and PrizeID are the award's.
 	DrawID            string
 	Ordinal           int
 	PrizeID           string
@@ -73,7 +74,7 @@ type Step struct {
 	At       time.Time
 }
 
-// WantedStep is a step that somebody asks for.
+// WantedStep is a requested step.
 type WantedStep struct {
 	Award             int64
 	What              StepKind
@@ -82,11 +83,11 @@ type WantedStep struct {
 	From AwardState
 	// Return puts the unit of a voided award back into stock.
 	Return bool
-	// Line is the line of a file that asks for the step, 0 for none.
+	// Line is the line of a file that requests the step, 0 for none.
 	Line int
 }
 
-// Check reports whether the step can be asked for. Error: CodeInvalidRequest.
+// Check returns an error unless the step may be requested. Error: CodeInvalidRequest.
 func (w *WantedStep) Check() error {
 	switch {
 	case w.Award < 1:
@@ -115,12 +116,13 @@ func (w *WantedStep) Check() error {
 	return nil
 }
 
-// StepFile is how a file of steps is made.
+// StepFile holds the options for a file of steps.
 type StepFile struct {
 	Actor string
-	// DryRun has everything checked, and nothing written.
+	// DryRun checks everything, and writes nothing.
 	DryRun bool
-	// MayStep reports whether the caller may make a step of a kind. Error: CodeForbidden.
+	// MayStep returns an error unless the caller may make a step of a kind. Error:
+	// CodeForbidden.
 	MayStep func(StepKind) error
 }
 
@@ -130,7 +132,7 @@ type SteppedFile struct {
 	// lines whose award was already in the wanted state.
 	Lines, Written, Unchanged int
 	DryRun                    bool
-	// Encoding is that of the file.
+	// Encoding is the file's encoding.
 	Encoding Encoding
 }
 
@@ -146,13 +148,13 @@ type LifeFacts struct {
 	// HasCode reports whether the prize has codes, WasShown whether the award's code
 	// was shown, and HasReserve whether a code is left in the reserve.
 	HasCode, WasShown, HasReserve bool
-	// Returns reports whether the unit is to return to stock. IsClosed and IsGuarded say that the
-	// pool's stock cannot be moved: it is closed, or open with a beacon.
+	// Returns reports whether the unit is to return to stock. IsClosed and IsGuarded
+	// report why the pool's stock cannot be moved: it is closed, or open with a beacon.
 	Returns, IsClosed, IsGuarded bool
 }
 
-// StateNow is the publicly visible state of an award: a passed deadline ends the award
-// even before the step is written.
+// StateNow returns the publicly visible state of an award: a passed deadline ends the
+// award even before the step is written.
 func StateNow(state AwardState, f LifeFacts) AwardState {
 	if state == AwardWon && f.NeedsClaim && f.IsPast {
 		return AwardExpired
@@ -160,8 +162,8 @@ func StateNow(state AwardState, f LifeFacts) AwardState {
 	return state
 }
 
-// IsThere reports whether an award is already where a step leads: it is answered with the
-// step that led there.
+// IsThere reports whether an award already is in the state that a step leads to. Then
+// no step is made: the answer is the step that led there.
 func IsThere(state AwardState, step StepKind, f LifeFacts) bool {
 	if f.IsBlank {
 		return false
@@ -182,8 +184,8 @@ func IsThere(state AwardState, step StepKind, f LifeFacts) bool {
 	return false
 }
 
-// Next is the table of an award's life: the state after a step, or the code of the refusal.
-// The service, the audit and the model of the tests ask it.
+// Next returns the state of an award after a step, or the code of the refusal. The
+// service, the audit and the model of the tests use this one table.
 func Next(state AwardState, step StepKind, f LifeFacts) (next AwardState, refusal Code) {
 	if f.IsBlank {
 		return state, CodeNothingToClaim
@@ -281,7 +283,8 @@ type Life struct {
 	Steps             []Step
 }
 
-// ClaimedOpen are the awards that are claimed and not fulfilled, and the age of the oldest.
+// ClaimedOpen counts the awards that are claimed but not fulfilled, and has the age of
+// the oldest.
 type ClaimedOpen struct {
 	Awards int64
 	Oldest time.Duration
@@ -292,6 +295,5 @@ func (l *Life) IsCodeOpen() bool {
 	return l.HasCode && (!l.NeedsClaim || l.State == AwardClaimed || l.State == AwardFulfilled)
 }
 
-// IsTold reports whether there is anything to tell of the life of the award beyond that it
-// was won.
+// IsTold reports whether the life of the award contains more than that it was won.
 func (l *Life) IsTold() bool { return l.Award.Win() && (l.NeedsClaim || l.HasCode || len(l.Steps) > 0) }

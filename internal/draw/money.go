@@ -6,8 +6,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Spending is the value that was issued under rules with a budget in the window that
-// starts at From, in cents.
+// Spending is the value, in cents, that was issued under rules with a budget in the
+// window that starts at From.
 type Spending struct {
 	From  time.Time
 	Cents int64
@@ -46,36 +46,36 @@ func (r *Rules) BudgetAt(s Spending, at time.Time) *BudgetStanding {
 	}
 }
 
-// Given is the value of the units that were issued.
+// Given returns the value of the units that were issued.
 func (p *Prize) Given() decimal.Decimal { return p.Value.Mul(decimal.NewFromInt(p.Issued)) }
 
-// Amount is an amount of money from its cents.
+// Amount converts cents to an amount of money.
 func Amount(cents int64) decimal.Decimal { return decimal.New(cents, -2) }
 
 // Withheld is a reason why nothing can be won.
 type Withheld string
 
-// Why nothing can be won of an open pool.
+// The reasons why nothing can be won in an open pool.
 const (
 	// WithheldStock: no prize has a unit.
 	WithheldStock Withheld = "stock"
-	// WithheldDates: no prize has a unit yet, and the agenda adds some.
+	// WithheldDates: no prize has a unit yet, but the agenda adds some.
 	WithheldDates Withheld = "dates"
-	// WithheldBudget: every prize that is left costs more than is left of the budget.
+	// WithheldBudget: the value of every remaining prize exceeds the rest of the budget.
 	WithheldBudget Withheld = "budget"
-	// WithheldOdds: the fixed odds give every prize that is left the chance 0.
+	// WithheldOdds: the fixed odds give every remaining prize the chance 0.
 	WithheldOdds Withheld = "odds"
 )
 
 // Nothing is the reason why nothing can be won in a pool.
 type Nothing struct {
 	Why Withheld
-	// Since is when the budget was used up, Until when it begins again; zero for
-	// unknown and for never, and for any other reason.
+	// Since is when the budget was used up, zero if that is unknown. Until is when its
+	// next window begins, zero for never. Other reasons have neither.
 	Since, Until time.Time
 }
 
-// Detail is the reason in a sentence.
+// Detail returns the reason as a sentence.
 func (n *Nothing) Detail() string {
 	switch n.Why {
 	case WithheldBudget:
@@ -113,21 +113,22 @@ func (r *Rules) NothingToWin(prizes []Prize, budget *BudgetStanding) *Nothing {
 	return n
 }
 
-// canDraw reports whether the law gives a prize that is not empty a chance.
+// canDraw reports whether the law gives a prize a chance while it has units.
 func (r *Rules) canDraw(prizeID string) bool {
 	return r == nil || r.Odds == nil || r.Odds.ShareOf(prizeID) > 0 || r.Guarantee != nil && r.Guarantee.PrizeID == prizeID
 }
 
-// Money is what can be won under a pool's money and rules at a time.
+// Money is the state of a pool's budget at a time, and whether something can be won.
 type Money struct {
-	// Budget is nil without one, Nothing while something can be won.
+	// Budget is nil without a budget. Nothing is nil while something can be won.
 	Budget  *BudgetStanding
 	Nothing *Nothing
-	// Low are the prizes of an open pool that the rules warn of.
+	// Low are the prizes of an open pool for which the rules request a warning.
 	Low []LowPrize
 }
 
-// CheckCurrency reports whether s is in the form of ISO 4217, or empty for none.
+// CheckCurrency returns an error unless s is in the form of ISO 4217, or empty for
+// none.
 func CheckCurrency(s string) error {
 	isCode := len(s) == 3
 	for i := 0; i < len(s); i++ {

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// checkJoiners returns whether a check of names allows joiners where languages need them,
-// and no other invisible character.
+// checkJoiners returns an error unless a check of names allows joiners where languages
+// need them, and refuses all other invisible characters.
 func checkJoiners(check func(what, s string) error) error {
 	for _, name := range []string{"می\u200cخواهم", "क्\u200dष", "👨\u200d👩\u200d👧 Familie", strings.Repeat("a\u200d", draw.NameMax/2-1) + "b"} {
 		if err := check("name", name); err != nil {

@@ -7,7 +7,7 @@ import "strings"
 const nearestMax = 64
 
 // Nearest returns the known word that is most like a mistyped one, "" if no word is
-// similar: at most one letter in three may be wrong, missing, added, or swapped with
+// similar. At most one letter in three may be wrong, missing, added, or swapped with
 // the next. Case is ignored.
 func Nearest(word string, known []string) (nearest string) {
 	typed := []rune(strings.ToLower(word))
@@ -53,7 +53,7 @@ func mistakes(a, b []rune) int {
 }
 
 // OrNearest returns a question that names the known word that is most like a mistyped
-// one, to be appended to a sentence; "" if no word is.
+// one, to be appended to a sentence; "" if no word is similar.
 func OrNearest(word string, known []string) string {
 	nearest := Nearest(word, known)
 	if nearest == "" {

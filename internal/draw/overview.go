@@ -9,7 +9,7 @@ import (
 type Overview struct {
 	// Pool has its prizes, unless there are more than requested.
 	Pool
-	// Money holds the prizes that can be won now.
+	// Money is the state of its budget, and whether something can be won.
 	Money Money
 	// PrizeCount is the number of its prizes.
 	PrizeCount int64
@@ -22,10 +22,10 @@ type Overview struct {
 // Remaining returns the number of units that can still be drawn.
 func (o *Overview) Remaining() int64 { return o.Stocked - o.Issued }
 
-// AwardFilter says which awards of a pool are wanted; an empty member wants all.
+// AwardFilter selects awards of a pool. An empty member selects all.
 type AwardFilter struct {
 	UserID, PrizeID, DrawID string
-	// State is that of the awards, "" for any.
+	// State is the state of the awards, "" for any.
 	State AwardState
 	// Wins leaves out losing tickets.
 	Wins bool

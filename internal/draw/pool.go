@@ -53,19 +53,19 @@ type Pool struct {
 	// Rules are the initial rules of a new pool, nil for none. In a pool that was read
 	// they are nil: see [Ruling].
 	Rules *Rules
-	// Round is the announced beacon's round that the pool will open with, 0 for none;
-	// RoundAt is when it comes.
+	// Round is the announced round of the beacon that the pool will open with, 0 for none;
+	// RoundAt is when the beacon publishes it.
 	Round   int64
 	RoundAt time.Time
 	// Archived hides a closed pool from lists.
 	Archived bool
-	// Currency is that of the values, for display only; "" for none.
+	// Currency is the currency of the values, for display only; "" for none.
 	Currency string
 	// Text is for players, for display only; "" for none.
 	Text string
 	// IsFair means that the pool has a public page of fairness.
 	IsFair bool
-	// Spent is the spent amount of the budget of the rules in force.
+	// Spent is the amount that was spent of the budget in force.
 	Spent Spending
 	// DueAt is when the next item of the pool's agenda is due, the zero time for
 	// none.

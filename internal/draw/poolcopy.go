@@ -9,10 +9,10 @@ const CopyDaysMax = 36_600
 // PoolCopy describes the copy of a pool.
 type PoolCopy struct {
 	ID, Name string
-	// Days, if it is set, copies the agenda too: each item so many calendar days later, at
-	// the same time of day.
+	// Days, if set, also copies the agenda: each item is moved by so many calendar days,
+	// and keeps its time of day.
 	Days *int
-	// Zone decides the time of day; nil means that of rules, see ZoneOf.
+	// Zone decides the time of day; nil means the zone of the rules: see ZoneOf.
 	Zone *time.Location
 }
 
@@ -49,8 +49,8 @@ func (c *PoolCopy) Shift(at time.Time, zone *time.Location) time.Time {
 // display texts. moved is the stock of each prize that came from returned units, and
 // from done items of the agenda, which the copy's agenda will add again. A prize with
 // codes begins without stock, because each code is given once. The page of fairness is
-// off, and no commitment is copied. Error: CodeInvalidRequest, which names a prize that
-// would begin with less than no unit or with more than StockMax.
+// off, and no commitment is copied. Error: CodeInvalidRequest for a prize that would
+// begin with a negative stock, or with more than StockMax.
 func (c *PoolCopy) CopyOf(p *Pool, rules *Rules, moved map[string]int64) (Pool, error) {
 	to := Pool{ID: c.ID, Name: c.Name, State: StatePaused, Mode: p.Mode, Currency: p.Currency, Text: p.Text, Rules: rules}
 	for i := range p.Prizes {

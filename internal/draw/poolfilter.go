@@ -61,7 +61,8 @@ func (f *PoolFilter) Matcher() func(*Pool) bool {
 	}
 }
 
-// plain returns a text in small letters without accents: é and e are found by each other.
+// plain returns a text in small letters without accents, so that e finds é, and é finds
+// e.
 func plain(text string) string {
 	decomposed := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {

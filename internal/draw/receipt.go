@@ -2,14 +2,14 @@ package draw
 
 // Signer signs the receipts of a committed pool's draws.
 type Signer interface {
-	// Sign returns the receipts of draws of one transaction, by the awards of each, in
-	// order of their versions. rules are the rules that the draws were made under, nil for
-	// none.
+	// Sign returns the receipts of the draws of one transaction. draws are the awards of
+	// each draw, in order of their versions. rules are the rules that the draws were made
+	// under, nil for none.
 	Sign(draws [][]Award, rules *Rules) ([]Receipt, error)
 }
 
-// Receipt is a signed receipt. It is encoded by the request that sends it, into the
-// answer: the receipts of a batch together would be much memory.
+// Receipt is a signed receipt. The request that sends it encodes it into its answer,
+// because the encoded receipts of a batch would use much memory.
 type Receipt interface {
 	// AppendTo appends the receipt as JSON.
 	AppendTo(b []byte) []byte
@@ -22,7 +22,7 @@ type EncodedReceipt []byte
 func (r EncodedReceipt) AppendTo(b []byte) []byte { return append(b, r...) }
 
 // HasReceiptToSign reports whether the draw is new and its receipt is not signed yet.
-// The receipt of a replay is signed by itself.
+// The receipt of a replay is signed separately.
 func (d *Draw) HasReceiptToSign() bool { return d.Signer != nil && d.Signed == nil && !d.Replayed }
 
 // SignReceipts signs the receipts of draws of one plan, in order of their versions. It
@@ -43,8 +43,8 @@ func SignReceipts(draws []*Draw) error {
 	return nil
 }
 
-// SignReceipt returns the receipt of the draw, signed by itself unless it was signed
-// with its batch. The draw must have a Signer.
+// SignReceipt returns the receipt of the draw. It signs the receipt separately unless
+// it was signed with its batch. The draw must have a Signer.
 func (d *Draw) SignReceipt() (Receipt, error) {
 	if d.Signed != nil {
 		return d.Signed, nil

@@ -39,8 +39,8 @@ const (
 // Rules is a parsed rules document, which decides the draws of a pool together with its
 // stock. It never changes after parsing. No rules are a nil *Rules.
 type Rules struct {
-	// Win is the chance that a draw takes a unit of the urn, 1 if the document does not
-	// have it. It is 1 under the fixed law.
+	// Win is the chance that a draw takes a unit of the urn, 1 if the document states
+	// none. It is 1 under the fixed law.
 	Win Fraction
 	// Odds belong to the fixed law, nil under the stock law.
 	Odds *FixedOdds
@@ -61,7 +61,7 @@ type Rules struct {
 	// Disclose means that players may read the odds.
 	Disclose bool
 	Low      []Low
-	// Claims are which awards have to be claimed, nil for none.
+	// Claims state which awards have to be claimed, nil for none.
 	Claims *Claims
 	// Version is the version of the change that put the rules in force, 0 for a
 	// document that is not in force.
@@ -98,14 +98,14 @@ type FixedOdds struct {
 	Prizes []FixedShare
 }
 
-// FixedShare is a prize's part of the fixed odds, 0 to their Of.
+// FixedShare is a prize's number of shares in fixed odds, 0 to the Of of these odds.
 type FixedShare struct {
 	PrizeID string
 	Share   int64
 }
 
-// Guarantee gives PrizeID to a user who missed After times in a row, 0 to AfterMax,
-// while its stock lasts.
+// Guarantee gives PrizeID, while its stock lasts, to a user who missed After times in a
+// row. After is 0 to AfterMax.
 type Guarantee struct {
 	After   int64
 	PrizeID string
@@ -147,7 +147,7 @@ type Low struct {
 	Below   int64
 }
 
-// LowPrize is a prize of which fewer than Below units remain.
+// LowPrize is a prize with fewer than Below remaining units.
 type LowPrize struct {
 	PoolID, PrizeID  string
 	Remaining, Below int64
@@ -178,7 +178,7 @@ func (r *Rules) Document() string { return string(r.document) }
 // SHA256 returns the digest of the canonical document, in hexadecimal.
 func (r *Rules) SHA256() string { return hex.EncodeToString(r.digest[:]) }
 
-// Same reports whether both are the same document, or both are none.
+// Same reports whether both are the same document, or both are nil.
 func (r *Rules) Same(other *Rules) bool {
 	if r == nil || other == nil {
 		return r == other
@@ -192,7 +192,7 @@ func (r *Rules) CountsUsers() bool {
 	return slices.ContainsFunc(r.Counted(), func(c Counted) bool { return c == CountedDraw || c == CountedWin })
 }
 
-// NamesZone reports whether the document names a zone; no rules name none.
+// NamesZone reports whether the document names a zone; nil rules name none.
 func (r *Rules) NamesZone() bool {
 	var named struct {
 		Zone *string `json:"zone"`
@@ -240,8 +240,8 @@ func (r *Rules) count(c Counted) {
 }
 
 // Counted lists the kinds of turns that the rules count, each once. A turn of each kind
-// is written when it happens. The list is empty if nothing is counted; then no user
-// must be looked up.
+// is written when it happens. The list is empty if nothing is counted; then no turns of
+// users need to be read.
 func (r *Rules) Counted() []Counted {
 	if r == nil {
 		return nil
@@ -346,7 +346,7 @@ func (r *Rules) HasBudget() bool { return r != nil && (r.Budget != nil || r.stat
 
 // Unreadable returns the error of something stored of a pool that this binary cannot
 // read: rules, a planned item, a commitment, a change. Its code is CodeRulesUnreadable
-// whatever the code of why.
+// even if why has another code.
 func Unreadable(what string, why error, args ...any) *Error {
 	//double:blames-callers CodeRulesUnreadable => CodeInvalidRequest
 	e := Errorf(CodeRulesUnreadable, what+" cannot be read by this instance: written by another release, or damaged", args...)
@@ -369,7 +369,7 @@ type Ruling struct {
 	At    time.Time
 }
 
-// RulesBody returns the body of a change of rules, nil for rules that are removed.
+// RulesBody returns the body of a change of rules; nil removes the rules.
 func RulesBody(r *Rules) string {
 	if r == nil {
 		return `{"rules":null}`

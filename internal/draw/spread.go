@@ -21,8 +21,8 @@ type Spread struct {
 }
 
 // Items returns the items of the schedule, in order of their times. Releases at fixed
-// intervals share the units as evenly as possible; below gives the random instants.
-// Error: CodeInvalidRequest.
+// intervals share the units as evenly as possible; random instants are chosen with
+// below. Error: CodeInvalidRequest.
 func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 	span := s.To.Sub(s.From)
 	switch {
@@ -30,7 +30,7 @@ func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 		return nil, Errorf(CodeInvalidRequest, "units must be a whole number from 1 to %d", StockMax)
 	case span < TimeStep:
 		return nil, Errorf(CodeInvalidRequest, "to must be behind from")
-	case span == math.MaxInt64: // or more, which Sub cannot say
+	case span == math.MaxInt64: // or more: Sub returns no larger value
 		return nil, Errorf(CodeInvalidRequest, "to must be at most 292 years behind from")
 	case s.Every < 0 || s.Every > 0 && s.Every < time.Second:
 		return nil, Errorf(CodeInvalidRequest, "every must be 1s or more")
@@ -79,7 +79,8 @@ func (s *Spread) random(steps int64, below func(n int64) int64) []Item {
 	return items
 }
 
-// add adds the items that release units at an instant: one, or one for each moment.
+// add adds the items that release units at an instant: one item, or one moment per
+// unit.
 func (s *Spread) add(items []Item, at time.Time, units int64) []Item {
 	switch {
 	case units == 0:

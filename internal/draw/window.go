@@ -54,9 +54,9 @@ func (p Per) Rolling() time.Duration { return p.rolling }
 func (p Per) IsEver() bool { return p == Per{} }
 
 // Start returns the first instant of the window that contains at: everything from it to
-// at is in the window. It is the zero time for ever. A day, a week or a month starts at
-// the first instant of its first local date. An hour is a local hour at one offset, so
-// an hour that the clocks repeat is two windows. A rolling window starts its length
+// at is in the window. The zero Per has the zero time. A day, a week or a month starts
+// at the first instant of its first local date. An hour is a local hour at one offset,
+// so an hour that the clocks repeat is two windows. A rolling window starts its length
 // before at.
 func (p Per) Start(at time.Time, zone *time.Location) time.Time {
 	if p.rolling > 0 {

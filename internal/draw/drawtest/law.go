@@ -14,9 +14,9 @@ const AlarmMax = 1e-9
 
 // Judge returns an error if the samples, of equally stocked pools, contradict the law
 // of a draw. It computes the likelihood-ratio chi-square, G = 2 Σ
-// wins·ln(wins/expected), in two ways, each with half of AlarmMax. The first way adds
-// up the wins of all samples, and finds a prize that is favoured in all of them. Summed
-// over the samples, it finds wins that are spread otherwise than by chance.
+// wins·ln(wins/expected), in two ways, each with half of AlarmMax. G of the wins of all
+// samples together finds a prize that is favoured in all of them. The sum of the
+// samples' G finds wins that differ more between samples than by chance.
 func Judge(samples ...Sample) error {
 	var all Sample
 	var summed float64

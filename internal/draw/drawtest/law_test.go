@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBoundExceedsTheLawAtMostAsOftenAsStated sums up, exactly, the probability of every outcome beyond the bound:
-// with and without replacement it stays below the stated probability.
+// TestBoundExceedsTheLawAtMostAsOftenAsStated adds up, exactly, the probability of
+// every outcome beyond the bound: with and without replacement it stays below the
+// stated probability.
 func TestBoundExceedsTheLawAtMostAsOftenAsStated(t *testing.T) {
 	lgamma := func(n int64) float64 { v, _ := math.Lgamma(float64(n) + 1); return v }
 	choose := func(n, k int64) float64 { return lgamma(n) - lgamma(k) - lgamma(n-k) }

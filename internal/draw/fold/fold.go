@@ -27,8 +27,8 @@ const (
 type Fold struct {
 	urn *urn.Urn
 	run *urn.Run
-	// moments are those that the log made pending, and the versions of the awards that
-	// took them, 0 for none.
+	// moments are those that the log made pending, each with the version of the award that
+	// took it, 0 for none.
 	moments map[int64]int64
 }
 
@@ -68,8 +68,8 @@ func (f *Fold) Add(e draw.Entry) []draw.Violation {
 	return nil
 }
 
-// Moments returns the moments that the log made pending, and the versions of the awards
-// that took them, 0 for a pending moment.
+// Moments returns the moments that the log made pending, each with the version of the
+// award that took it, 0 for a pending moment.
 func (f *Fold) Moments() map[int64]int64 { return f.moments }
 
 // LastTurns yields the last turn of each subject and kind that the rules have counted

@@ -75,9 +75,9 @@ func judgeDays(s *odds.Simulation, r *odds.Simulated, zone *time.Location) error
 	return nil
 }
 
-// TestSimulatedDaysAreThoseOfTheZone: the days of a run have the dates of the rules' zone,
-// also where the clocks change, and add up to the whole. The doubles have those of UTC,
-// and lose a win.
+// TestSimulatedDaysAreThoseOfTheZone: the days of a run have the dates of the rules'
+// zone, also where the clocks change, and add up to the whole. One broken double has
+// the dates of UTC, the other loses a win.
 func TestSimulatedDaysAreThoseOfTheZone(t *testing.T) {
 	t.Parallel()
 	s := campaign(t, `{"fallback":"none","win":"1/3","zone":"Europe/Berlin","limits":[{"of":"draws","max":9,"per":"day"}]}`, 6, 5000, 100, gold(700), blank())
@@ -97,9 +97,9 @@ func TestSimulatedDaysAreThoseOfTheZone(t *testing.T) {
 	require.NoError(t, judgeDays(&s, &r, time.UTC), "without rules they are those of UTC")
 }
 
-// TestPlannedStockIsWonFromItsDayOn: what the agenda adds on the third day is not won
-// before, a prize is used up on the day of its last unit, and units that come later
-// make it available again.
+// TestPlannedStockIsWonFromItsDayOn: units that the agenda adds on the third day are
+// not won before, a prize is used up on the day of its last unit, and units that come
+// later make it available again.
 func TestPlannedStockIsWonFromItsDayOn(t *testing.T) {
 	t.Parallel()
 	s := campaign(t, `{"fallback":"none","win":"1/5","zone":"Europe/Berlin"}`, 5, 5000, 100, gold(0), blank())
@@ -121,8 +121,8 @@ func TestPlannedStockIsWonFromItsDayOn(t *testing.T) {
 	require.Equal(t, 5050-r.Prizes[0].Count, r.Prizes[0].Remaining)
 }
 
-// TestSimulatedLimitsCountUsers: each day, each user draws as often as the limit allows,
-// and gets it again on the next day.
+// TestSimulatedLimitsCountUsers: each user draws as often as the limit of a day allows,
+// and as often again on the next day.
 func TestSimulatedLimitsCountUsers(t *testing.T) {
 	t.Parallel()
 	s := campaign(t, `{"fallback":"none","zone":"Europe/Berlin","limits":[{"of":"draws","max":2,"per":"day"}]}`, 4, 2000, 7, gold(0), blank())
@@ -133,9 +133,9 @@ func TestSimulatedLimitsCountUsers(t *testing.T) {
 	require.Equal(t, map[draw.Code]int64{draw.CodeLimitReached: 2000 - 4*14}, r.Refusals)
 }
 
-// TestSimulationHasTheExactChances: of two units one is drawn, then two more of gold come,
-// then a second is drawn. Counted by hand: the second is gold in 5 of 6 cases, and the tin
-// is left in 1 of 3.
+// TestSimulationHasTheExactChances: one of two units is drawn, two more of gold are
+// added, and a second unit is drawn. Counted by hand, the second is gold in 5 of 6
+// cases, and the tin is left in 1 of 3.
 func TestSimulationHasTheExactChances(t *testing.T) {
 	t.Parallel()
 	s := campaign(t, ``, 2, 2, 5, gold(1), draw.Prize{ID: "tin", Name: "Tin", Stocked: 1})
@@ -152,8 +152,9 @@ func TestSimulationHasTheExactChances(t *testing.T) {
 	require.InDelta(t, runs*(1.0/2+5.0/6), golds, 5*math.Sqrt(runs*(1.0/4+5.0/36)))
 }
 
-// judgeInstants returns what betrays an instant: over many seeds, a unit that may come on
-// any of six days comes on each about equally often.
+// judgeInstants returns an error if the simulation reveals an instant. Over many seeds,
+// a unit that may come on any of six days must come on each of them about equally
+// often.
 func judgeInstants(t *testing.T, s odds.Simulation) error {
 	t.Helper()
 	const runs = 600
@@ -172,9 +173,9 @@ func judgeInstants(t *testing.T, s odds.Simulation) error {
 	return nil
 }
 
-// TestSimulationKnowsNoHiddenInstant: a hidden unit or moment comes at an instant of the
-// seed, uniform in the span that it was spread over, or else in that of the run. The
-// double simulates the unit at its true instant.
+// TestSimulationKnowsNoHiddenInstant: the seed gives a hidden unit or moment an
+// instant, uniform in the span over which it was spread, or else in the span of the
+// run. The broken double simulates the unit at its true instant.
 func TestSimulationKnowsNoHiddenInstant(t *testing.T) {
 	t.Parallel()
 	document := `{"fallback":"none","zone":"Europe/Berlin"}`
@@ -189,16 +190,17 @@ func TestSimulationKnowsNoHiddenInstant(t *testing.T) {
 	s.Hidden, s.Agenda = nil, []draw.Item{{At: s.From.AddDate(0, 0, 2), Kind: draw.ItemMoment, Stock: draw.MomentOf("gold")}}
 	require.ErrorContains(t, judgeInstants(t, s), "not spread evenly")
 
-	// Within a narrower span, and none is lost.
+	// A narrower span contains all instants, and no unit is lost.
 	s.Agenda, s.Hidden = nil, []draw.Hidden{{PrizeID: "gold", Count: 40, From: s.From.AddDate(0, 0, 3), To: s.From.AddDate(0, 0, 4), IsMoments: true}}
 	r := simulated(t, s)
 	require.Equal(t, int64(40), r.Days[3].Wins+r.Days[4].Wins)
 	require.Equal(t, int64(40), r.Prizes[0].Count)
 }
 
-// judgeSpent returns what is wrong with a run of six days whose budget of 5.00 a day is
-// replaced by one of 40.00 ever on the fourth: 2.50 of the first day and 10.00 in all were
-// given before the run, so 2.50, 5.00, 5.00 and then 17.50 are left.
+// judgeSpent returns what is wrong with a run of six days. On the fourth day, a budget
+// of 40.00 without windows replaces a budget of 5.00 a day. Before the run, 2.50 were
+// spent on the first day, and 10.00 in all. So 2.50, 5.00, 5.00 and then 17.50 are
+// left.
 func judgeSpent(t *testing.T, s odds.Simulation) error {
 	t.Helper()
 	s.Agenda = []draw.Item{{Number: 1, At: s.From.AddDate(0, 0, 3), Kind: draw.ItemRules,
@@ -215,9 +217,9 @@ func judgeSpent(t *testing.T, s odds.Simulation) error {
 	return nil
 }
 
-// TestSimulationBeginsWithWhatWasSpent: what a budget has given in its window before the run
-// is not given again, also under rules that the agenda brings. The doubles begin with
-// nothing spent, and with the window of the present rules only.
+// TestSimulationBeginsWithWhatWasSpent: what was spent in a budget's window before the
+// run counts in the run, also under rules that the agenda brings. The broken doubles
+// begin with nothing spent, and with the window of the present rules only.
 func TestSimulationBeginsWithWhatWasSpent(t *testing.T) {
 	t.Parallel()
 	s := campaign(t, `{"fallback":"none","zone":"Europe/Berlin","budget":{"max":"5.00","per":"day"}}`, 6, 6000, 100, gold(5000), blank())
@@ -229,7 +231,7 @@ func TestSimulationBeginsWithWhatWasSpent(t *testing.T) {
 	require.ErrorContains(t, judgeSpent(t, s), "day 0 gives 500")
 }
 
-// TestSimulationIsStopped: it stops with the error of Stop.
+// TestSimulationIsStopped: a run ends with the error of Stop.
 func TestSimulationIsStopped(t *testing.T) {
 	t.Parallel()
 	s := campaign(t, ``, 24, 1_000_000_000, 10, gold(2_000_000_000)) // which would take an hour
@@ -247,8 +249,8 @@ func TestSimulationIsStopped(t *testing.T) {
 	drawtest.Invalid(t, err, "250 years")
 }
 
-// TestSimulationIsStoppedWithinItsAgenda: a run asks Stop also between the items that are due
-// at its start, of the agenda and hidden.
+// TestSimulationIsStoppedWithinItsAgenda: a run also calls Stop between the items that
+// are due at its start, those of the agenda and hidden ones.
 func TestSimulationIsStoppedWithinItsAgenda(t *testing.T) {
 	t.Parallel()
 	const items = 100_000
@@ -272,7 +274,8 @@ func TestSimulationIsStoppedWithinItsAgenda(t *testing.T) {
 	require.ErrorIs(t, err, left)
 }
 
-// TestSimulatedValueSaturates: the value of a day beyond the largest number is that number.
+// TestSimulatedValueSaturates: a day's value that exceeds the largest number is that
+// number.
 func TestSimulatedValueSaturates(t *testing.T) {
 	t.Parallel()
 	dear := draw.Prize{ID: "gold", Name: "Gold", Value: draw.ValueMax(), Stocked: 1_000_000}

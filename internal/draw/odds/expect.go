@@ -6,7 +6,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// expectations adds what the run can be compared with.
+// expectations adds the expected values that the results are compared with.
 func (s *simulator) expectations() {
 	n := s.result.Draws
 	if n == 0 || s.happened {
@@ -116,9 +116,10 @@ func (s *simulator) expectGuarantee() {
 }
 
 // Deviations returns the distance of a count of n from its mean, in standard
-// deviations. Near 0 or n these alone overstate it: a jackpot of 1 in a million that
-// wins in 10,000 draws is 9.9 off, and occurs in one run of a hundred. So they are
-// scaled by the root of the deviance, which grows as the chance of the count decreases.
+// deviations. Near 0 or n, plain standard deviations overstate it: a jackpot of 1 in a
+// million that wins in 10,000 draws is 9.9 off, and occurs in one run of a hundred. So
+// they are scaled by the root of the deviance, which grows as the chance of the count
+// decreases.
 func Deviations(count, mean, variance, n float64) float64 {
 	off := count - mean
 	if math.Abs(off) < 1e-6 { // caused by rounding

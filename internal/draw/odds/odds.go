@@ -25,7 +25,7 @@ type Statement struct {
 	Law     Law
 	// IsDisclosed means that players may read it.
 	IsDisclosed bool
-	// Win is the chance that the urn is asked.
+	// Win is the chance that a draw takes a unit of the urn.
 	Win *big.Rat
 	// Odds are the chances of all prizes except endless blanks, in the pool's order.
 	Odds []Chance
@@ -71,7 +71,7 @@ func OfPlayer(u *urn.Urn, player draw.Player, facts *urn.Facts, at time.Time) (S
 	return newTable(u).statement(outlook), nil
 }
 
-// table is an urn with what its odds depend on.
+// table is an urn with the values that its odds depend on.
 type table struct {
 	urn    *urn.Urn
 	prizes []draw.Prize

@@ -16,8 +16,8 @@ import (
 // Simulation is a run of many draws of one unit each on a pool in memory, by the code
 // that decides real ones, with a simulated clock.
 type Simulation struct {
-	// Pool is what was read of the pool; without a state it counts as open. The run
-	// begins with the Issued of its prizes.
+	// Pool is what was read of the pool; without a state it counts as open. The run begins
+	// with the issued units of its prizes.
 	Pool urn.Snapshot
 	// Draws is the number of draws, 1 or more. Each is made for one of Users users, all
 	// equally likely, and is assumed to have a ticket.
@@ -31,18 +31,21 @@ type Simulation struct {
 	// Agenda is what comes due in the run, in order of time: each item is carried out
 	// before the first draw at its time or later.
 	Agenda []draw.Item
-	// Hidden are items whose instants are unknown: each unit comes due at one of the
-	// seed's, uniform in the span that they were spread over, or in that of the run.
+	// Hidden are items whose instants are unknown. The seed gives each unit an instant at
+	// which it comes due, uniform in the span over which it was spread, or else in the
+	// run.
 	Hidden []draw.Hidden
-	// SpentBefore is what was spent before the run, in each window of a budget that holds From.
+	// SpentBefore is what was spent before the run, in each window of a budget that
+	// contains From.
 	SpentBefore []draw.Spending
-	// Stop is called now and then; an error ends the run. nil is for a run to its end.
+	// Stop is called at intervals; its error ends the run. If it is nil, nothing stops the
+	// run.
 	Stop func() error
 }
 
 // Simulated is the result of a simulation.
 type Simulated struct {
-	// Draws is how many got a unit; Refusals count the others.
+	// Draws is the number of draws that got a unit; Refusals count the others.
 	Draws     int64
 	Prizes    []SimulatedPrize
 	Redirects map[draw.Why]int64
@@ -99,7 +102,7 @@ type simulator struct {
 	users  *seeded
 	names  []string
 	result Simulated
-	// begun are the prizes before the run; turns and wins are per user and of all.
+	// begun are the prizes before the run.
 	begun []draw.Prize
 	// stocked is the stock of each prize; an endless blank never sells out.
 	stocked []int64
@@ -120,8 +123,8 @@ type simulator struct {
 	worked int
 }
 
-// The bounds of a run: stopEvery is the number of draws and items between two calls of Stop,
-// spanMax the maximum length of the simulated clock, which a Duration can state.
+// The bounds of a run: stopEvery is the number of draws and items between two calls of
+// Stop, spanMax the maximum length of the simulated clock, which fits a time.Duration.
 const (
 	stopEvery = 1024
 	spanMax   = 250 * 365 * 24 * time.Hour
@@ -157,7 +160,8 @@ func (s *Simulation) instant(i int) time.Time {
 	return s.From.Add(time.Duration(float64(i) / s.Rate * float64(time.Second)))
 }
 
-// askStop counts a draw or an item, and asks Stop now and then. Error: that of Stop.
+// askStop counts a draw or an item, and calls Stop after every stopEvery. Error: that
+// of Stop.
 func (s *simulator) askStop() error {
 	s.worked++
 	if s.Stop == nil || s.worked%stopEvery != 1 {
@@ -173,8 +177,8 @@ const (
 	seedHidden
 )
 
-// seeded is one sequence of ChaCha8 over all versions: a simulation never plans a
-// version twice.
+// seeded is one sequence of ChaCha8 for all versions. One is enough, because a
+// simulation never plans a version twice.
 type seeded struct{ words *mathrand.ChaCha8 }
 
 // newSeeded returns the sequence of a seed; use distinguishes sequences of one seed.

@@ -16,9 +16,9 @@ const failedMax = 1000
 type SimulatedDay struct {
 	// Date is the day, such as 2026-12-01.
 	Date string
-	// Draws is how many got a unit, Wins how many of them a prize that is not blank;
-	// Refused are the other draws. Cents is the value of what was given, at most
-	// math.MaxInt64.
+	// Draws is the number of draws that got a unit, Wins the number of those with a prize
+	// that is not blank, and Refused the number of other draws. Cents is the value of what
+	// was given, at most math.MaxInt64.
 	Draws, Wins, Refused, Cents int64
 }
 
@@ -35,14 +35,14 @@ func (s *simulator) day(at time.Time) *SimulatedDay {
 	return &s.result.Days[len(s.result.Days)-1]
 }
 
-// hiddenUnit is a hidden unit at an instant of the seed; of is its index in Hidden.
+// hiddenUnit is a hidden unit at an instant of the seed; of is an index in Hidden.
 type hiddenUnit struct {
 	at time.Time
 	of int
 }
 
-// hiddenUnits returns the hidden units at instants of the seed that are not before the
-// run, in order.
+// hiddenUnits returns the hidden units in order of their instants, which follow from
+// the seed and are not before the run.
 func (s *Simulation) hiddenUnits() (all []hiddenUnit) {
 	instants := newSeeded(s.Seed, seedHidden)
 	for i, h := range s.Hidden {

@@ -120,8 +120,7 @@ func checkNoNull(b []byte) error {
 	for {
 		token, err := in.ReadToken()
 		if err != nil {
-			// This is the case at the end, and before invalid JSON, which the decoder
-			// reports.
+			// The document has ended, or its JSON is invalid: the decoder reports that.
 			return nil //nolint:nilerr // Unmarshal meets the same error and names it
 		}
 		if token.Kind() == 'n' {

@@ -6,7 +6,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// playersDocument has the members of a document that players may know of, in its order.
+// playersDocument has the members of a document that players may know of, in order.
 type playersDocument struct {
 	Win       json.RawMessage `json:"win,omitempty"`
 	Odds      json.RawMessage `json:"odds,omitempty"`
@@ -20,9 +20,9 @@ type playersDocument struct {
 	Claims    json.RawMessage `json:"claims,omitempty"`
 }
 
-// ForPlayers returns the document as players may know it: what Words tells them. A member
-// whose content they may not read is true. It is null if this instance cannot read the
-// rules, and has no members without rules.
+// ForPlayers returns the document with what players may read, which is what Words
+// states for them. A member whose content they may not read is true. The result is null
+// if this instance cannot read the rules, and {} without rules.
 func ForPlayers(r *draw.Rules) (json.RawMessage, error) {
 	switch {
 	case r == nil:

@@ -12,11 +12,11 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Telling is how rules are put into words.
+// Telling holds the options for putting rules into words.
 type Telling struct {
 	// Name returns the name of a prize by its id.
 	Name func(prizeID string) string
-	// Currency is that of the budget, "" for none.
+	// Currency is the currency of the budget, "" for none.
 	Currency string
 	// HasMoments means that the agenda has contained a winning moment at some time.
 	// Moments are not a member of the rules.
@@ -214,8 +214,8 @@ func (w *words) budget() {
 	}
 }
 
-// withheld adds which wins are not given. Other sentences state what such a draw gets
-// instead.
+// withheld adds the sentences about wins that are not given. Other sentences state what
+// such a draw gets instead.
 func (w *words) withheld() {
 	var bounds []string
 	if slices.ContainsFunc(w.rules.Limits, func(l draw.Limit) bool { return l.Of != draw.LimitDraws }) {
@@ -297,7 +297,7 @@ func chance(a, b int64) string {
 	return fmt.Sprintf("%s in %s (%s)", thousands(a), thousands(b), text)
 }
 
-// percentDigits is the number of digits that a percentage has after its zeros.
+// percentDigits is the number of digits that a percentage has after its leading zeros.
 const percentDigits = 3
 
 // percent returns a in b as a percentage, and whether it is exact.

@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// shop are the prizes that rules are put into words for.
+// shop returns the prizes of the rules that are put into words.
 func shop() Telling {
 	return Telling{Currency: "EUR", Name: NamesOf([]draw.Prize{{ID: "gold", Name: "Gold coin"}, {ID: "pin", Name: "Pin"}, {ID: "none", Name: "No luck"}})}
 }
@@ -23,8 +23,8 @@ func stated(t *testing.T, document string, how Telling) []string {
 	return Words(r, how)
 }
 
-// TestWordsSayEveryRule: each member of a document has its sentence, and players are stated
-// no number that the rules do not disclose.
+// TestWordsSayEveryRule: each member of a document has its sentence, and sentences for
+// players contain no number that the rules do not disclose.
 func TestWordsSayEveryRule(t *testing.T) {
 	t.Parallel()
 	const uniform = "Each draw takes one unit, at random: every unit that remains is equally likely."

@@ -62,7 +62,7 @@ func (p *Plan) gateClock(*Ask) error {
 	return nil
 }
 
-// gateCodes refuses draws that could not be answered with a code.
+// gateCodes refuses draws whose codes cannot be handed out.
 func (p *Plan) gateCodes(*Ask) error {
 	if u := p.urn; u.HasCodes() {
 		return u.CodesAway
@@ -384,7 +384,7 @@ type terms struct {
 	shares  fenwick
 	// share is the sum of shares.
 	share int64
-	// prizes is how many the urn had when the terms were made.
+	// prizes is the number of prizes that the urn had when the terms were made.
 	prizes int
 }
 

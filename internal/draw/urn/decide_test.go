@@ -36,8 +36,8 @@ func refused(t *testing.T, want draw.Code, err error) *draw.Error {
 // noon returns a time within an hour, a day, a week and a month.
 func noon() time.Time { return time.Date(2026, 5, 20, 12, 0, 0, 0, time.UTC) }
 
-// TestGatesRefuseInOrder: each gate refuses by itself, before those after it, and a known draw
-// passes all.
+// TestGatesRefuseInOrder: each gate refuses by itself, before those after it, and a
+// known draw passes all of them.
 func TestGatesRefuseInOrder(t *testing.T) {
 	prizes := []draw.Prize{{ID: "gold", Name: "Gold", Stocked: 1}}
 	u := under(t, `{"tickets":true,"blocked":["bad"],"limits":[{"of":"draws","max":2,"per":"day"}]}`, prizes)

@@ -79,7 +79,7 @@ func (r *Run) passed(place int, counts []*tally) *draw.Limit {
 }
 
 // drawnOf returns the place of the prize that the urn gave for an award, none if it
-// gave no unit, and whether the urn could have given it.
+// gave no unit. lawful reports whether the urn could have given it.
 func (r *Run) drawnOf(a *draw.Award, place int) (drawn int, lawful bool) {
 	t := r.urn.terms
 	drawn = place

@@ -19,13 +19,13 @@ type Ask struct {
 type LogState int32
 
 const (
-	// LogUnasked means that the log has not been asked for the draw.
+	// LogUnasked means that the draw has not been looked up in the log.
 	LogUnasked LogState = iota
-	// LogAsking means that a lookup in the log has no answer yet, or that a write met a
-	// name of the batch without identifying which.
+	// LogAsking means that a lookup in the log has no answer yet, or that a write failed
+	// because the log has a name of the batch, without identifying which.
 	LogAsking
-	// LogAbsent means that the log did not have the draw. A later question that gets no
-	// answer does not change that: up to the first answer, nothing had happened.
+	// LogAbsent means that the log did not have the draw. A later lookup that gets no
+	// answer does not change that: until the first answer, nothing had happened.
 	LogAbsent
 	// LogKnown means that the log has the draw.
 	LogKnown
@@ -43,7 +43,7 @@ type LogAnswer struct {
 	tried []try
 }
 
-// try is a write of a draw: the head that it moves on from, and the draw's first award.
+// try is a write of a draw: the head on which it is based, and the draw's first award.
 type try struct {
 	from  draw.Head
 	first draw.Award
@@ -56,8 +56,8 @@ func (l *LogAnswer) State() LogState { return LogState(l.state.Load()) }
 // valid.
 func (l *LogAnswer) Ask() { l.state.CompareAndSwap(int32(LogUnasked), int32(LogAsking)) }
 
-// Meet records that a write met a name that the log has. It may be the name of this
-// draw.
+// Meet records that a write failed because the log already has a name. It may be the
+// name of this draw.
 func (l *LogAnswer) Meet() {
 	if l.State() != LogKnown {
 		l.state.Store(int32(LogAsking))
@@ -76,7 +76,7 @@ func (l *LogAnswer) Known() *draw.Draw {
 	return nil
 }
 
-// Try records a write that may have been committed: the head that it moves on from, and
+// Try records a write that may have been committed: the head on which it is based, and
 // the draw's first award.
 func (l *LogAnswer) Try(from draw.Head, first draw.Award) {
 	l.tried = append(l.tried, try{from, first})

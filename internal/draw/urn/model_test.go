@@ -30,7 +30,7 @@ func (s perVersion) Of(version int64) urn.Numbers {
 	return keyed(s.seed).Of(version)
 }
 
-// model is a pool that keeps lists, and counts them on every question.
+// model is a pool that keeps lists, and counts them for every answer.
 type model struct {
 	prizes []draw.Prize
 	rules  *draw.Rules

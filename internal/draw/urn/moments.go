@@ -7,15 +7,15 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Moment is a winning moment of a pool that is done, and that no draw has taken: it is
-// pending.
+// Moment is a pending winning moment of a pool: its item is done, and no draw has taken
+// it.
 type Moment struct {
 	// Item is its number in the agenda, Done the version of the move that it became.
 	Item, Done int64
 	PrizeID    string
 }
 
-// Taking is that the award of a version takes a moment.
+// Taking records that the award of a version takes a moment.
 type Taking struct{ Item, Version int64 }
 
 // moments are the pending moments of an urn: one queue for each prize, in the order of
@@ -38,7 +38,7 @@ func (q *momentQueue) first() *Moment {
 	return &q.all[q.next]
 }
 
-// compare is the order in which moments are judged.
+// compare orders moments as they are judged.
 func (m *Moment) compare(other *Moment) int {
 	switch {
 	case m == nil && other == nil:
@@ -102,8 +102,8 @@ func (u *Urn) HasMoments() bool { return len(u.moments) > 0 && u.moments[0].firs
 
 // dueMoment returns the place of the prize that a moment gives to the next unit of a
 // player, none if no moment does. Only the earliest moment of each prize is judged. The
-// prize is that of the first of these whose prize has a unit and is not withheld from
-// the player.
+// first of these whose prize has a unit and is not withheld from the player gives its
+// prize.
 func (p *Plan) dueMoment(counts []*tally) int {
 	for _, q := range p.urn.moments {
 		if q.first() == nil {

@@ -127,7 +127,8 @@ func TestRefusedDrawsTakeNoMoment(t *testing.T) {
 	require.Equal(t, []Taking{{1, 101}, {2, 102}}, p.Takes)
 }
 
-// TestJudgeOfMoments: a run names moments that are missed, and awards for none.
+// TestJudgeOfMoments: a verdict names a moment that an award missed, and none for an
+// award that was redirected without a pending moment.
 func TestJudgeOfMoments(t *testing.T) {
 	t.Parallel()
 	award := func(version int64, prize, drawn string, why draw.Why) *draw.Award {

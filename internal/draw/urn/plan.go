@@ -37,9 +37,9 @@ type Plan struct {
 	// and waits that draws were left undecided for that reason.
 	due, edge, waits bool
 	facts            *Facts
-	// absent are the turns of a player of whom the facts have none, nil if no draw is
-	// granted then. In a run they are no turns, and a plan has one player: counts and
-	// fresh are memory for the tallies of each.
+	// absent are the turns that a player without facts is assumed to have, nil if such a
+	// player is granted no draw. A run assumes no turns, and its plans have one player:
+	// counts and fresh are memory for the tallies of each plan.
 	absent *turns
 	counts []*tally
 	fresh  []tally
@@ -117,7 +117,7 @@ func (u *Urn) newPlan(asks []*Ask) *Plan {
 
 func (p *Plan) decideAll(refusal func(*Ask) error) *Plan {
 	asks := p.asks
-	var named map[string]int // name → index of the first request that it gives awards
+	var named map[string]int // name → index of the first request with that name that gets awards
 	for i, a := range asks {
 		o := &p.outcomes[i]
 		if a.Skip {
@@ -270,7 +270,7 @@ func (p *Plan) Err(i int) error { return p.outcomes[i].err }
 
 // MayLand reports whether an earlier write of the i-th request may still be committed:
 // the log does not have the draw, and the pool is as that write expects it. Then a
-// refusal does not say that nothing is drawn, even if the pool's row is locked: the
+// refusal does not mean that nothing is drawn, even if the pool's row is locked: the
 // write may not have arrived at the database yet.
 func (p *Plan) MayLand(i int) bool {
 	l := &p.asks[i].Log
@@ -283,7 +283,7 @@ func (p *Plan) Taken(i int) []draw.Award {
 	return p.Awards[o.first:o.end:o.end]
 }
 
-// markKnown notes which awards of a known draw have codes, and which need a claim.
+// markKnown marks which awards of a known draw have codes, and which need a claim.
 func (p *Plan) markKnown(d *draw.Draw) {
 	if !p.urn.HasCodes() && p.urn.claimsFrom == 0 {
 		return

@@ -127,7 +127,7 @@ func TestPlanOfAPoolThatIsNotOpen(t *testing.T) {
 	}
 }
 
-// TestPlanReplays: of requests that are given up, the known ones are answered.
+// TestPlanReplays: among requests that are given up, known draws are answered.
 func TestPlanReplays(t *testing.T) {
 	u := urnOf(draw.StateOpen, 9)
 	old := draw.Award{DrawID: "old", Version: 3, PrizeID: "p0", Unit: 1}

@@ -17,7 +17,8 @@ type Run struct {
 	spent ledger
 	// begun is what was spent before the run, in windows of budgets at its beginning.
 	begun []Spending
-	// turnsMax is, by kind, how many turns of a subject can matter to a limit.
+	// turnsMax is the maximum number of turns of a subject that a limit can count, by
+	// kind.
 	turnsMax map[draw.Counted]int64
 	// before is what was spent in the present window before the plan's draw.
 	before int64
@@ -39,8 +40,8 @@ func NewRun(u *Urn, documents []*draw.Rules) *Run {
 	return r
 }
 
-// Begin sets what was spent before the run, at a time, in the windows of budgets that hold
-// the time; each window once.
+// Begin sets what was spent before the run in each window of a budget that contains at.
+// Each window occurs once.
 func (r *Run) Begin(spent []Spending, at time.Time) {
 	r.begun = spent
 	r.SetRules(r.urn.rules(), at)

@@ -10,8 +10,8 @@ import (
 // Standing is a user's use of the limits of the rules in force.
 type Standing struct {
 	Limits []LimitStanding
-	// Misses is the user's run of misses; GuaranteedIn is after how many draws one is
-	// guaranteed, 1 for the next, 0 without a guarantee.
+	// Misses is the user's run of misses. GuaranteedIn is the number of draws up to the
+	// one that is guaranteed: 1 for the next draw, 0 without a guarantee.
 	Misses, GuaranteedIn int64
 	Blocked              bool
 }

@@ -7,9 +7,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Need lists the turns of a subject that must be read before requests can be planned:
-// the last turn of a kind, with its seq s and its run, and the turns from seq s+1-Max
-// to s+Units-Max. If Max is 0, the last turn is enough.
+// Need lists the turns of a subject that must be read before requests can be planned.
+// If s is the seq of the last turn of a kind, these are the last turn, with its run,
+// and the turns from seq s+1-Max to s+Units-Max. If Max is 0, the last turn is enough.
 type Need struct {
 	Subject string
 	Counted draw.Counted
@@ -18,10 +18,10 @@ type Need struct {
 	Units int64
 }
 
-// Needs lists the turns that must be read for requests under the rules in force: for
-// each subject one need for each limit with a window, and one for each kind without
-// such a limit. It is empty for rules that count nothing. Requests whose draw is known,
-// or that are left out, need nothing.
+// Needs lists the turns that must be read for requests under the rules in force. Each
+// subject has one need for each limit with a window, and one for each kind without such
+// a limit. The list is empty for rules that count nothing. Requests whose draw is
+// known, or that are left out, need nothing.
 func (u *Urn) Needs(asks []*Ask) []Need {
 	counted := u.rules().Counted()
 	if len(counted) == 0 {

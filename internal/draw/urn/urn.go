@@ -52,9 +52,10 @@ type Urn struct {
 	// source, unless it is nil, gives the numbers instead of the deck. In a committed
 	// pool it is the seeds of secrets.
 	source Source
-	// committed is the version of the pool's commitment, opened that of the change that
-	// opened the pool with a round of its beacon; 0 for none. secrets belong to both,
-	// and are empty until the urn gets secrets; asked means that SetSecrets was called.
+	// committed is the version of the pool's commitment. opened is the version of the
+	// change that opened the pool with a round of its beacon. Both are 0 for none. secrets
+	// belong to both, and are empty until the urn gets secrets; asked means that
+	// SetSecrets was called.
 	committed, opened int64
 	// claimsFrom is the version of the first rules with claims, 0 for none.
 	claimsFrom int64
@@ -214,7 +215,7 @@ func (u *Urn) LacksSecrets() bool { return u.committed != 0 && !u.asked }
 // IsAway reports whether the pool is committed to numbers that are unavailable here.
 func (u *Urn) IsAway() bool { return u.committed != 0 && u.asked && u.secrets.Seeds == nil }
 
-// AskedOf returns who was last asked for the secrets of a committed pool.
+// AskedOf returns the AskedOf of the secrets that were last set.
 func (u *Urn) AskedOf() any { return u.secrets.AskedOf }
 
 // ForgetSecrets makes the urn lack secrets again.
