@@ -24,8 +24,8 @@ import (
 // "" except in external mode.
 type cell struct{ mode, dialect, lock string }
 
-// nobody is a lock that excludes nobody, as every lock service occasionally fails to.
-// Its tokens grow.
+// nobody is a lock that excludes nobody: every lock service fails like that
+// occasionally. Its tokens grow.
 const nobody = "nobody"
 
 func (c cell) String() string {

@@ -78,7 +78,8 @@ func TestStaleInstanceReplaysWithoutTheLock(t *testing.T) {
 	}
 }
 
-// TestStaleInstanceDrawsInOneAttempt: an instance that missed many writes meets nobody by that.
+// TestStaleInstanceDrawsInOneAttempt: that an instance missed many writes is not a
+// conflict.
 func TestStaleInstanceDrawsInOneAttempt(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {

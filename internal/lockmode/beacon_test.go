@@ -79,9 +79,9 @@ func testBeacon(t *testing.T, a *arena) {
 	a.secondVerifies(t, a.proven(t, pool, granted))
 }
 
-// testBeaconCached: picks from the cached copy that are held while the pool is paused
-// and opened with another round are not written, and the draw gets the result that the
-// new round determines.
+// testBeaconCached: picks from the cached copy are held while the pool is paused and
+// opened with another round. They are not written, and the draw gets the result that
+// the new round determines.
 func testBeaconCached(t *testing.T, a *arena) {
 	pool, chain := a.blind(t, 400, 900)
 	stop := newDoor()

@@ -32,9 +32,9 @@ func waitingOn(t *testing.T, s *service, n int) {
 	require.Eventually(t, func() bool { waiting, _ := s.Waiting(); return waiting == n }, patience, time.Millisecond)
 }
 
-// TestReplaysBehindALock: while others hold the pool's lock and new draws wait for it,
-// a known key is answered, even if its time is too short to wait after them and then
-// for the lock itself.
+// TestReplaysBehindALock: others hold the pool's lock, and new draws wait for it. A
+// known key is answered meanwhile, even if its time is too short to wait after them and
+// then for the lock itself.
 func TestReplaysBehindALock(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {

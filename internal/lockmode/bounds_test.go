@@ -107,8 +107,8 @@ func (s *turning) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (st
 	return tx, err
 }
 
-// TestModeThatNeverRests: a batch follows a pool's mode a few times, then the answer is
-// that the pool is busy.
+// TestModeThatNeverRests: a batch follows changes of its pool's mode a few times, and
+// then answers that the pool is busy.
 func TestModeThatNeverRests(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)

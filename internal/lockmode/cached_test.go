@@ -123,8 +123,8 @@ func testCachedFresh(t *testing.T, a *arena) {
 }
 
 // testCachedCounts: under rules that count users, reading the turns shows whether the
-// cached copy is current. If not, the pool is read, and no limit is exceeded; if so, a
-// refusal is as good as after a read.
+// cached copy is current. If it is, a refusal is as good as after a read of the pool.
+// If it is not, the pool is read, and no limit is exceeded.
 func testCachedCounts(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":8}]}`)
 	store := &reads{Store: a.store(0)}

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestPanicBehindASharedCommit: if a panic happens after the commit of a shared
-// transaction and before its draws are answered, none of the draws gets a second unit,
+// TestPanicBehindASharedCommit: a panic happens after the commit of a shared
+// transaction, and before its draws are answered. None of the draws gets a second unit,
 // even if the service created their names.
 func TestPanicBehindASharedCommit(t *testing.T) {
 	t.Parallel()

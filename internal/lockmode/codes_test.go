@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// coded makes a pool of n units with codes, and returns the lines of their file.
+// coded creates a pool of n units with codes, and returns the lines of their file.
 func (a *arena) coded(t *testing.T, n int) (pool string, lines []string) {
 	t.Helper()
 	pool = a.pool(t)
@@ -27,8 +27,8 @@ func (a *arena) coded(t *testing.T, n int) (pool string, lines []string) {
 	return pool, lines
 }
 
-// judgeCodes reports what is wrong with the codes of draws: each award has the code of its
-// unit's line, and none is there twice.
+// judgeCodes returns what is wrong with the codes of draws: each award has the code of
+// its unit's line, and no code occurs twice.
 func judgeCodes(lines []string, won map[string]draw.Draw) error {
 	seen := map[string]bool{}
 	for _, d := range won {
@@ -47,8 +47,8 @@ func judgeCodes(lines []string, won map[string]draw.Draw) error {
 	return nil
 }
 
-// testCodes: three services give all codes, each once and that of its unit, and then
-// the pool is sold out.
+// testCodes: three services give each code once, with its own unit, and then the pool
+// is sold out.
 func testCodes(t *testing.T, a *arena) {
 	const units = 600
 	pool, lines := a.coded(t, units)
@@ -74,7 +74,7 @@ func testCodes(t *testing.T, a *arena) {
 	stocktest.NoViolations(t, a.store(0), pool)
 }
 
-// failing is a lookup that fails as often as it says.
+// failing is a lookup of codes that fails the first left times.
 type failing struct {
 	*stock.Store
 	left atomic.Int64
@@ -141,7 +141,7 @@ func codesOf(d draw.Draw) (all []string) {
 	return all
 }
 
-// shown notes the codes that were read.
+// shown is a lookup of codes that records the codes that were read.
 type shown struct {
 	*stock.Store
 	codes map[string]bool
@@ -289,7 +289,7 @@ func TestCodesCondemnACounter(t *testing.T) {
 	require.Error(t, judgeCodes(lines, y.won))
 }
 
-// silent answers without the code where the lookup fails.
+// silent is a broken double: a lookup that gives no code and no error.
 type silent struct{}
 
 func (silent) HandOut(context.Context, string, []*draw.Draw) error { return nil }
@@ -304,7 +304,8 @@ func TestCodesCondemnSilence(t *testing.T) {
 	require.Error(t, judgeCodes(lines, map[string]draw.Draw{"k": d.draw}))
 }
 
-// judgeShown reports what is wrong with codes that were read: each is that of an award.
+// judgeShown returns what is wrong with codes that were read: each must belong to an
+// award.
 func judgeShown(seen map[string]bool, won map[string]draw.Draw) error {
 	given := map[string]bool{}
 	for _, d := range won {

@@ -177,8 +177,8 @@ func testSeedWrong(t *testing.T, a *arena) {
 	require.False(t, a.store(0).SeedsAway())
 }
 
-// testSeedsSpent: after the last version that a seed is for, draws are refused, and
-// known ones are answered.
+// testSeedsSpent: after the last version that has numbers, draws are refused, and known
+// ones are answered.
 func testSeedsSpent(t *testing.T, a *arena) {
 	pool := a.committed(t, 2, 5) // ten versions; one of them opens the pool
 	s := a.serve(t, 0)

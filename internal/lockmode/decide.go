@@ -67,7 +67,7 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 		next := d.policy.next(class, s)
 		if next == giveUp || ctx.Err() != nil {
 			if class == stock.ClassUnavailable && ctx.Err() != nil && conflict != nil {
-				err = conflict // the database answers; the time ran out while this waited again because of the conflict
+				err = conflict // the database answers: the time ran out while the batch waited again because of the conflict
 			}
 			d.reportAttempt(b, began, err, false)
 			return d.giveUp(b, err)

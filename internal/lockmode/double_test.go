@@ -33,7 +33,7 @@ func onRows(ctx context.Context, db *sql.DB, fn func(tx *sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// nextVersion raises a pool's version, whatever it is.
+// nextVersion raises a pool's version without a check.
 func nextVersion(ctx context.Context, tx *sql.Tx, poolID string) (version int64, err error) {
 	err = tx.QueryRowContext(ctx, `UPDATE pools SET version = version + 1 WHERE id = ? RETURNING version`, poolID).Scan(&version)
 	return version, err
@@ -46,7 +46,7 @@ func insertAward(ctx context.Context, tx *sql.Tx, poolID string, version int64, 
 	return err
 }
 
-// blindly writes a plan whatever has happened since it was made.
+// blindly writes a plan even if the pool has changed since the plan was made.
 func blindly(db *sql.DB) apply {
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		tx.Rollback()

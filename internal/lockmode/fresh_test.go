@@ -111,7 +111,7 @@ func keepsOut(c cell) bool {
 	return c.mode == lockmode.ForUpdate || c.mode == lockmode.External && c.lock != nobody
 }
 
-// fresh returns the faults of a meeting on a pool with the given units: the mode must
+// fresh returns the faults of a meeting on a pool with the given units. The mode must
 // have made the second draw wait, or rejected the picks that the first draw made before
 // the second.
 func (m meeting) fresh(units int64) error {
@@ -139,7 +139,7 @@ func (m meeting) fresh(units int64) error {
 
 func testFresh(t *testing.T, a *arena) { testFreshOf(t, a, 100) }
 
-// testFreshAtTheLast: both pick the same unit, one gets it.
+// testFreshAtTheLast: both draws pick the same unit, and one gets it.
 func testFreshAtTheLast(t *testing.T, a *arena) { testFreshOf(t, a, 1) }
 
 // testFreshCounted: both draws are of one user with one turn left. On SQLite the

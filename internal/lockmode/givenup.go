@@ -18,10 +18,10 @@ const givenUpEvery = time.Second
 // givenUpPoolsMax is the maximum number of pools that are counted in one sum.
 const givenUpPoolsMax = 1000
 
-// givenUp logs batches that could not be decided: the first batch of a reason with its
-// pool and requests, later ones as one line a second, and one line at the end of the
-// series. The series has ended when no batch was given up for a second and another
-// batch was decided.
+// givenUp logs batches that could not be decided. It logs the first batch of a reason
+// with its pool and requests, later ones as one line a second, and the end of the
+// series as one line. The series has ended when no batch was given up for a second and
+// another batch was decided.
 type givenUp struct {
 	log   *slog.Logger
 	every time.Duration
@@ -34,8 +34,8 @@ type givenUp struct {
 	// began is when the first batch of the series was given up, last is when the last
 	// one was.
 	began, last time.Time
-	// batches and draws count those of the series. decided means that a batch was
-	// decided after them, ticks that a sum is scheduled.
+	// batches and draws count what was given up in the series. decided means that a batch
+	// was decided after that, ticks that a sum is scheduled.
 	batches, draws int
 	decided, ticks bool
 }

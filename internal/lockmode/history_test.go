@@ -16,9 +16,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestRowsPutBack: after the rows are reset to a former state under running instances,
-// draws use the rows as they are: no unit is given twice, no draw fails, and each prize
-// has the odds of its remaining units, whatever the instances had cached.
+// TestRowsPutBack: the rows are reset to a former state under running instances. Then
+// draws use the rows as they are, whatever the instances had cached: no unit is given
+// twice, no draw fails, and each prize has the odds of its remaining units.
 func TestRowsPutBack(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {
@@ -55,8 +55,8 @@ func draws(t *testing.T, s *service, pool, prefix string, n int) {
 	}
 }
 
-// TestLastUnitsPutBack: an instance that has cached other prizes than those that are
-// left does not fail draws for that.
+// TestLastUnitsPutBack: an instance still gives the remaining units if its cached copy
+// has other prizes than those that remain.
 func TestLastUnitsPutBack(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {

@@ -43,8 +43,8 @@ const (
 	poolsAtOnce = 4
 )
 
-// unlocked keeps optimistic instances from the last attempt, which holds the pool's
-// row: under it no picks meet.
+// unlocked keeps optimistic instances from the last attempt: it holds the pool's row,
+// so that no picks meet.
 func unlocked(s *settings) { s.OptimisticAttempts, s.OptimisticBudget = 1000, patience }
 
 // results of a race.
@@ -162,11 +162,11 @@ func (m *meetings) enter(poolID string) (back func()) {
 // order would.
 //
 // The test rejects draws that keep the law with probability 1e-9 at most; package
-// drawtest explains why. It rejects a version per prize every time: when ten rivals
-// pick from one state, each prize that somebody picked is won once in that round, which
-// gave the 9 % prize 30 to 32 % of the wins and the 1 % prize 5 to 6 %. For the 400
-// wins of each race here G was then 187 to 204 in six races with a database, with a
-// deviation of 17: seven deviations above the bound of 57.
+// drawtest explains why. It rejects a version per prize every time. When ten rivals
+// pick from one state, each prize that somebody picked is won once in that round. That
+// gave the 9 % prize 30 to 32 % of the wins, and the 1 % prize 5 to 6 %. In six races
+// with a database, of 400 wins each, G was 187 to 204, with a deviation of 17. That is
+// seven deviations above the bound of 57.
 func TestLaw(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {

@@ -30,9 +30,8 @@ type Observer interface {
 	// Attempted is called after each attempt with the mode, the duration of the
 	// transaction, and the reason for another attempt, "" if none follows.
 	Attempted(mode, reason string, took time.Duration)
-	// DatabaseFailed is called after each attempt that failed because the database was
-	// not available, or failed, with the reason, which is one of a few words; it is not
-	// called for conflicts.
+	// DatabaseFailed is called after each attempt that failed because the database failed
+	// or was not available. The reason is one of a few words. Conflicts do not count.
 	DatabaseFailed(reason string)
 	// StaleToken is called when the write rejected the token of a lock's holder because
 	// a later holder had written.

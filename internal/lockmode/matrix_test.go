@@ -103,9 +103,9 @@ func chosenFor(c cell, every bool) (chosen []promise) {
 	return chosen
 }
 
-// place returns the place of the cell among all cells: row is the place of its mode and
-// lock, and layer the place of its dialect among the dialects that have this mode and
-// lock.
+// place returns the place of the cell among all cells. row is the place of its mode and
+// lock. layer is the place of its dialect among the dialects that have this mode and
+// lock, and layers their number.
 func place(c cell) (row, layer, layers int) {
 	var ways [][2]string
 	var dialects []string

@@ -28,7 +28,7 @@ func (a *arena) planMoments(t *testing.T, pool string, n int) time.Time {
 	})
 }
 
-// momentRules give nothing but moments, and of those one to each user.
+// momentRules give nothing but moments, and at most one moment to each user.
 const momentRules = `{"fallback":"none","win":"1/1000000000","blocked":["evil"],"limits":[{"of":"prize","prize":"gold","max":1}]}`
 
 // testMoments: moments become due while no instance checks. Each is taken once, by the

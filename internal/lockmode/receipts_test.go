@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// promisedIn reads receipts of a pool: the lines of each draw, as the pool's log should
-// have them.
+// promisedIn returns a function that reads the receipt of a draw. It returns the lines
+// that the pool's log must have for the draw.
 func promisedIn(t *testing.T, s *stock.Store, pool string) func(*stock.Store, *draw.Draw) []byte {
 	t.Helper()
 	key := keyOf(t, s, pool)

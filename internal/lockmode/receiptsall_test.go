@@ -18,9 +18,9 @@ import (
 
 // testReceiptsForAll: a pool that gives receipts gives one with every draw and every
 // replay, from every instance, also if the draw shares a transaction with draws of
-// other pools. An instance that cannot sign does not draw, and replays without one. The
-// log contains the lines that all receipts promise. Draws of one commit are signed
-// together, in order of their versions, and replays by themselves.
+// other pools. An instance that cannot sign does not draw, and answers known keys
+// without a receipt. The log contains the lines that all receipts promise. Draws of one
+// commit are signed together, in order of their versions, and replays separately.
 func testReceiptsForAll(t *testing.T, a *arena) {
 	pool, plain := a.pool(t, 100, 200), a.pool(t, 300)
 	a.setState(t, 0, pool, draw.StatePaused)
@@ -88,8 +88,8 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// batches are the receipts that were signed together: by the note, the first version of
-// each leaf.
+// batches are the receipts that were signed together: for each note, the first version
+// of each leaf by the leaf's index.
 type batches map[string]map[int64]int64
 
 // add adds the receipt of a draw, and returns an error if its place is wrong.

@@ -93,7 +93,7 @@ func (s *deckStep) do(t *testing.T, a *arena, i int, pool string) {
 	require.NoError(t, err)
 }
 
-// redo does the step in a recomputation, and says whether it makes a version.
+// redo does the step in a recomputation, and reports whether it makes a version.
 func (s *deckStep) redo(t *testing.T, r *fold.Recomputation) bool {
 	var err error
 	switch {

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// callers is how many ask at the same time.
+// callers is the number of concurrent callers.
 const callers = 64
 
 // storm is many callers who request draws of one pool from several services.

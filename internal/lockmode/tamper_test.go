@@ -91,13 +91,13 @@ func commitLost(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	return &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}
 }
 
-// outrun finds that somebody else was first.
+// outrun fails as if another writer had been first.
 func outrun(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	tx.Rollback()
 	return stock.ErrConflict
 }
 
-// unreached does not reach the database.
+// unreached fails as if the database could not be reached.
 func unreached(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	tx.Rollback()
 	return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}

@@ -59,8 +59,8 @@ func (l *lostLock) WithLock(ctx context.Context, _ string, fn func(context.Conte
 	return fn(ctx, 1)
 }
 
-// TestReplaysWhileTheLockIsLost: a known key waits for a lock that is lost repeatedly
-// no longer than it has time.
+// TestReplaysWhileTheLockIsLost: if a lock is lost repeatedly, a known key is answered
+// within the caller's time.
 func TestReplaysWhileTheLockIsLost(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {

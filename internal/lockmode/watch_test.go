@@ -72,7 +72,7 @@ func (w *watch) StaleToken() {
 	w.stale++
 }
 
-// in runs check while nothing changes.
+// in runs check while the counts of the watch cannot change.
 func (w *watch) in(check func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
