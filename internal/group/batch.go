@@ -12,9 +12,9 @@ import (
 )
 
 // Batch is the draws of one pool that are decided together, in order of their arrival.
-// A mode plans it, writes the plan and settles it; when the plan was not written, it
-// undoes it and may plan again. The log's answer about a draw is its [urn.LogAnswer]; a
-// plan uses only answers from its own attempt.
+// A mode plans the batch, writes the plan and settles it. If the plan was not written,
+// the mode undoes it, and may plan again. The log's answer about a draw is its
+// [urn.LogAnswer]; a plan uses only answers from its own attempt.
 type Batch struct {
 	// Urn is the cached copy of the pool.
 	Urn *urn.Urn
@@ -23,14 +23,14 @@ type Batch struct {
 	waiters []*waiter
 	asks    []*urn.Ask // of the waiters, as they are planned
 	phase   phase
-	// asksFirst means that the log is asked before the next plan, because a write is in
-	// doubt, or because a write of this batch or of an earlier one met a known key: a
-	// large batch that contains a known key would be written twice.
+	// asksFirst means that the log is asked before the next plan: a write is in doubt, or
+	// a write of this batch or of an earlier one met a known key. Without that, a large
+	// batch that contains a known key would be written twice.
 	asksFirst bool
 	// asOf is a moment before the pool was read for the last plan, or the moment at
 	// which its row was locked. The read shows the pool at that moment or later.
 	asOf time.Time
-	// lookedUp is how many users' turns were read last.
+	// lookedUp is the number of users whose turns were read last.
 	lookedUp int
 	// waited is how long the first of the draws waited until it was taken.
 	waited time.Duration
@@ -40,8 +40,8 @@ type Batch struct {
 	isFull bool
 	// stockings is the queue's count at the time when the batch was gathered.
 	stockings int64
-	// waitedInVain means that the batch was given up in doubt, or because of others;
-	// behindVain means that the batch before it was.
+	// waitedInVain means that the batch was given up in doubt, or because of other
+	// sessions. behindVain means that the batch before it was.
 	waitedInVain, behindVain bool
 	mode                     atomic.Pointer[string]
 	// span is nil while no draw of the batch is traced; attempts counts its
@@ -93,9 +93,10 @@ func (b *Batch) Next() bool {
 	return true
 }
 
-// TopUp adds the draws that have arrived since the batch was taken: while it waited for
-// a lock or to retry, many may have. A batch in doubt is not changed. TopUp is called
-// before the pool or the log is read for the plan, or in Plan on a row that is locked.
+// TopUp adds the draws that have arrived since the batch was taken: many may have
+// arrived while it waited for a lock or to retry. A batch in doubt is not changed.
+// TopUp is called before the pool or the log is read for the plan, or in Plan on a row
+// that is locked.
 func (b *Batch) TopUp() {
 	b.asOf = time.Now()
 	if b.phase == open {
@@ -231,7 +232,8 @@ func (b *Batch) PlanCached(now time.Time) *urn.Plan {
 	return b.planIf(now, func(p *urn.Plan) bool { return len(p.Awards) > 0 && !b.refusesAny(p) })
 }
 
-// planIf plans a plain batch, where the plan will do.
+// planIf plans a plain batch. It undoes the plan and returns nil unless does accepts
+// it.
 func (b *Batch) planIf(now time.Time, does func(*urn.Plan) bool) *urn.Plan {
 	if !b.IsPlain() || b.CountsUsers() {
 		return nil
@@ -250,8 +252,8 @@ func (b *Batch) plan(now time.Time, facts *urn.Facts) *urn.Plan {
 	return b.Urn.PlanWith(b.line(), facts, now)
 }
 
-// line is the draws of the batch as they come before the urn. Those whose
-// callers still wait can no longer be withdrawn.
+// line returns the requests of the batch for a plan. Draws whose callers still wait can
+// no longer be withdrawn.
 func (b *Batch) line() []*urn.Ask {
 	for _, w := range b.waiters {
 		w.Skip = !w.state.CompareAndSwap(waiting, planned) && w.hasAnswer()
@@ -259,7 +261,7 @@ func (b *Batch) line() []*urn.Ask {
 	return b.gather()
 }
 
-// gather is the draws of the batch, whoever waits for them.
+// gather returns the requests of the batch, whether or not their callers still wait.
 func (b *Batch) gather() []*urn.Ask {
 	b.asks = b.asks[:0]
 	for _, w := range b.waiters {

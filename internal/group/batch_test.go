@@ -117,7 +117,7 @@ type readUsers struct {
 	beside func()
 }
 
-// Turns implements Log: nobody has any.
+// Turns implements Log: no user has turns.
 func (l readUsers) Turns(_ context.Context, _ *urn.Urn, needs []urn.Need) (*urn.Facts, error) {
 	l.beside()
 	return urn.NewFacts(needs), nil

@@ -22,9 +22,9 @@ type Issuer interface {
 
 // Observer is notified of batches and answers, for metrics.
 type Observer interface {
-	// Gathered is called when a batch is decided, with the number of its draws, the
-	// number of users whose turns were read for them, and how long the first draw had
-	// waited when it was taken.
+	// Gathered is called when a batch is decided. draws is the number of its draws, users
+	// the number of users whose turns were read for them, and waited the time that the
+	// first draw had waited when it was taken.
 	Gathered(draws, users int, waited time.Duration)
 	// Answered is called with the number of draws of one mode that had one outcome:
 	// OutcomeWon, OutcomeBlank, OutcomeReplayed or the code of a refusal.
@@ -77,7 +77,7 @@ type Batcher struct {
 	// prizesMax is cachedPrizesMax.
 	prizesMax int64
 
-	mu     sync.RWMutex // guards queues and draining; taken before a queue's
+	mu     sync.RWMutex // guards queues and draining; taken before a queue's mutex
 	queues map[string]*queue
 	// prizes counts the prizes that the queues cache; each queue is counted when it
 	// becomes idle.
@@ -92,10 +92,11 @@ func NewBatcher(issuer Issuer, observer Observer, limits Limits) *Batcher {
 }
 
 // Draw decides r and returns its answer once that is durable, or gives up when
-// Limits.Timeout has passed or ctx ends. Its errors are all *Error: CodeInvalidRequest;
-// those of the pool's state (CodePoolNotFound, CodePoolNotOpen, CodeSoldOut);
-// CodeKeyReused; those after which nothing happened (CodeContended, CodeOverloaded,
-// CodeDraining, CodeStoreUnavailable, CodeLockUnavailable); and CodeOutcomeUnknown.
+// Limits.Timeout has passed or ctx ends. Its errors are all *Error. CodeInvalidRequest,
+// CodeKeyReused and the codes of the pool's state (CodePoolNotFound, CodePoolNotOpen,
+// CodeSoldOut) refuse the draw. After CodeContended, CodeOverloaded, CodeDraining,
+// CodeStoreUnavailable and CodeLockUnavailable nothing happened. After
+// CodeOutcomeUnknown the draw may have happened.
 func (b *Batcher) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
 	if err := r.Check(); err != nil {
 		return draw.Draw{}, err
@@ -193,9 +194,9 @@ func (b *Batcher) Waiting() (draws int, oldest time.Duration) {
 	return draws, oldest
 }
 
-// WaitingByPool returns the number of draws without an answer of each pool that has
-// some, and unread, the number of draws on pools that were not read from the database
-// yet: callers may have sent any text as their ids.
+// WaitingByPool returns, for each pool with draws without an answer, their number.
+// unread is the number on pools that were not read from the database yet: callers may
+// have sent any text as the ids of such pools.
 func (b *Batcher) WaitingByPool() (waiting map[string]int, unread int) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

@@ -214,8 +214,8 @@ func TestBatcherGivesUp(t *testing.T) {
 	}
 }
 
-// TestBatcherMemoryOfSoldOut: the memory refuses names that the service created, for a
-// second, until it is invalidated; keys of callers are always looked up.
+// TestBatcherMemoryOfSoldOut: for a second, or until it is invalidated, the memory
+// refuses names that the service created; keys of callers are always looked up.
 func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	l := newLedger(poolOf("p", 2))
 	b, seen := newTestBatcher(t, l, Limits{})

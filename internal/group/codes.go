@@ -15,7 +15,7 @@ type Codes interface {
 	HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error
 }
 
-// HandOutBy has codes handed out. It is called once, before the first draw.
+// HandOutBy sets what hands out codes. It is called once, before the first draw.
 func (b *Batcher) HandOutBy(codes Codes) { b.codes = codes }
 
 // withCodes returns the waiters whose answers need codes.
@@ -28,9 +28,9 @@ func withCodes(all []*waiter) (coded []*waiter) {
 	return coded
 }
 
-// handOut fills in the codes of answers that need some, by one lookup. It is after the
-// commit: where it fails, the draws have happened, and their keys give award and code
-// later.
+// handOut fills in the codes of answers that need some, by one lookup. It runs after
+// the commit: if it fails, the draws have happened, and a retry with the key gives
+// award and code.
 func (b *Batcher) handOut(coded []*waiter) {
 	if len(coded) == 0 {
 		return

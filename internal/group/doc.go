@@ -1,7 +1,7 @@
 // Package group is group commit: the draws that wait on a pool while its last
 // batch commits are the next batch, and are decided and written together.
 // There is one queue for each active pool and no timer, so an idle pool decides
-// a draw at once and a hot one hundreds at a time.
+// a draw at once, and a busy pool decides hundreds of draws at a time.
 //
 // A [Batcher] holds the queues; the wire calls it. An [Issuer], a lock mode, decides
 // [Batch] after batch. The package keeps two laws: every queue has a maximum length and
@@ -14,7 +14,7 @@
 //	        write lost its answer
 //	 open ───────────────────────> in doubt
 //	  │  ^                            │
-//	  │  │ the plan is undone         │ the log tells, or nobody waits
+//	  │  │ the plan is undone         │ the log answers, or nobody waits
 //	  v  │                            v
 //	planned ──────────────────────> settled
 //	        written, refused, failed

@@ -18,9 +18,9 @@ import (
 // before each write and may stop, fail or break it.
 type ledger struct {
 	before func(*urn.Plan) error
-	// asked, when set, runs ahead of each lookup in the log.
+	// asked, when set, runs before each lookup in the log.
 	asked func()
-	// secrets, if set, are those of every pool.
+	// secrets, if set, are the secrets of every pool.
 	secrets *urn.Secrets
 	// goesOn makes one Issue decide the following batches too.
 	goesOn bool

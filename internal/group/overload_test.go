@@ -18,8 +18,8 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// cost is the time that a store takes for a batch, up to a factor of varies less or
-// more.
+// cost is the time that a store takes for a batch. A batch takes up to varies times
+// more or less.
 type cost struct {
 	batch, each time.Duration
 	varies      float64
@@ -50,10 +50,10 @@ func slowed(c cost) *ledger {
 	return l
 }
 
-// flood is callers who draw repeatedly, each for as long as it has time.
+// flood is a number of callers who draw repeatedly. Each waits for at most its time.
 type flood struct {
 	callers int
-	// time of a caller, which the batcher knows unless isBlind is set.
+	// time is how long a caller waits. It is the batcher's limit unless isBlind is set.
 	time    time.Duration
 	isBlind bool
 	// knownEvery means that every n-th draw has a key that the log holds; 0 means

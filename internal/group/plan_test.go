@@ -15,7 +15,7 @@ import (
 // batchOf is a batch of requests that wait on an urn at version 10.
 func batchOf(u *urn.Urn, requests ...draw.Request) *Batch {
 	q := newQueue(NewBatcher(nil, &watcher{}, Limits{BatchMax: 9, QueueMax: 9, Timeout: patience}), u.PoolID)
-	u.Version = 10 // a mark that no write has
+	u.Version = 10 // its mark is not one that a write has
 	q.batch.Urn = u
 	var waiters []*waiter
 	for _, r := range requests {
@@ -32,7 +32,7 @@ func planOf(t *testing.T, b *Batch, known map[string]draw.Draw) *urn.Plan {
 	return p
 }
 
-// plan plans a batch, and asks the log as a write does.
+// plan plans a batch, and then reads the log as a write does.
 func plan(t *testing.T, b *Batch, log Log) (*urn.Plan, error) {
 	p, err := b.Plan(t.Context(), time.Now(), log, false)
 	if err != nil {
@@ -81,8 +81,7 @@ func urnOf(stock ...int64) *urn.Urn {
 	return u
 }
 
-// restock has the urn read the pool again: at the next version, with the given
-// units.
+// restock makes the urn read the pool again: at the next version, with the given units.
 func restock(u *urn.Urn, stock ...int64) {
 	head := u.Head.Next(1)
 	if u.Version == 0 {
@@ -91,7 +90,7 @@ func restock(u *urn.Urn, stock ...int64) {
 	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: head, Prizes: poolOf("p", stock...).Prizes})
 }
 
-// emptied is a read of a pool whose only unit is issued.
+// emptied makes the urn read the pool again, with one unit, which is issued.
 func emptied(u *urn.Urn) {
 	prizes := poolOf("p", 1).Prizes
 	prizes[0].Issued = 1

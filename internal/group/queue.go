@@ -238,8 +238,8 @@ func (q *queue) isUnread() bool {
 }
 
 const (
-	// askedFirstMin is the size from which on a batch is large: a smaller one is soon
-	// written again.
+	// askedFirstMin is the minimum size of a large batch: writing a smaller one again
+	// takes little time.
 	askedFirstMin = 16
 	// askedFirstFor is the number of large batches that read the log first, after a
 	// batch with a known key.
@@ -275,7 +275,7 @@ func (q *queue) take(b *Batch) bool {
 	return true
 }
 
-// topUp adds those who wait now to b.
+// topUp adds the draws that wait now to b.
 func (q *queue) topUp(b *Batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -2,8 +2,8 @@ package group
 
 import "drawsvc/internal/draw"
 
-// receiptsTogetherMin is from how many receipts on a batch signs them together. One
-// is signed by the goroutine of its request.
+// receiptsTogetherMin is the minimum number of receipts that a batch signs together. A
+// single receipt is signed by the goroutine of its request.
 const receiptsTogetherMin = 2
 
 // withReceipts returns the draws of the waiters that were just made and whose receipts

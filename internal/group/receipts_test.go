@@ -13,10 +13,10 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// receiptJudge signs receipts and notes what is wrong with how it is asked to.
+// receiptJudge signs receipts, and records what is wrong with the calls.
 type receiptJudge struct {
 	ledger *ledger
-	// hold, when set, is waited for before each signature, and failing fails it.
+	// If hold is set, each signature waits for it; failing makes signatures fail.
 	hold    chan struct{}
 	failing error
 

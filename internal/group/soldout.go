@@ -9,8 +9,8 @@ import (
 const (
 	// soldOutFor is how long "sold out" is answered from memory.
 	soldOutFor = time.Second
-	// dueBefore is how long before the next item of the pool's agenda that ends: the
-	// item's time is by another clock.
+	// dueBefore is how long before the next item of the pool's agenda the memory expires:
+	// the item's time is by another clock.
 	dueBefore = 100 * time.Millisecond
 )
 

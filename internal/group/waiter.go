@@ -74,9 +74,9 @@ func (w *waiter) inDoubt(reason error) error {
 }
 
 // failure returns the error of a draw for which no plan could be written. If the log
-// was seen to hold the draw, the error does not say that nothing happened. Neither does
-// it say that the pool is contended if the lookup of the key got no answer, or got none
-// since a write met a known key. The other codes say nothing about the key.
+// was seen to hold the draw, the error does not say that nothing happened. It does not
+// say that the pool is contended if the lookup of the key got no answer, or if a write
+// has met a known key since the last answer. The other codes say nothing about the key.
 func (w *waiter) failure(err error) error {
 	switch draw.CodeOf(err) {
 	case draw.CodeOutcomeUnknown:
@@ -190,7 +190,7 @@ type tally struct {
 	refusals              map[draw.Code]int
 }
 
-// leave leaves the i-th answer of a plan with its waiter.
+// leave stores the i-th answer of a plan in its waiter, and counts it.
 func (t *tally) leave(w *waiter, p *urn.Plan, i int) {
 	w.draw, w.err = p.Answer(i)
 	//double:refuses-in-doubt w.err != nil && p.MayLand(i) => false
@@ -212,7 +212,7 @@ func (t *tally) leave(w *waiter, p *urn.Plan, i int) {
 	}
 }
 
-// answers is how many there are.
+// answers returns the number of counted answers.
 func (t *tally) answers() int {
 	n := t.wins + t.blanks + t.replays
 	for _, refused := range t.refusals {
@@ -221,14 +221,14 @@ func (t *tally) answers() int {
 	return n
 }
 
-// doubtSettled tells the observer of answers to draws that were in doubt.
+// doubtSettled reports to the observer how many draws in doubt have been answered.
 func (b *Batch) doubtSettled(t tally) {
 	if n := t.answers() - t.refusals[draw.CodeOutcomeUnknown]; b.phase == inDoubt && n > 0 {
 		b.queue.batcher.observer.DoubtSettled(n)
 	}
 }
 
-// report tells the observer.
+// report reports the counted answers to the observer.
 func (b *Batch) report(t tally) {
 	b.observe(OutcomeWon, t.wins)
 	b.observe(OutcomeBlank, t.blanks)
@@ -269,7 +269,8 @@ func (b *Batch) release(isDecided bool) {
 	b.queue.batcher.wake(b.waiters)
 }
 
-// wakeMax is how many callers are woken sooner than a goroutine is made for it.
+// wakeMax is the maximum number of callers that are woken without a separate goroutine:
+// to start one would take longer.
 const wakeMax = 16
 
 // wake answers draws, once their codes are read and the receipts of new ones are
