@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// fake is a lock service whose answers a test chooses. Time is that of synctest.
+// fake is a lock service whose answers a test chooses. It uses the time of synctest.
 type fake struct {
 	renew    func(ctx context.Context) error
 	age      time.Duration // of the leases that it grants

@@ -16,8 +16,8 @@ type hold struct {
 	key     string
 
 	// cancel ends the context of the holder's work, stop ends the watch. The watch
-	// continues after the caller's context has ended, because the work may: the caller
-	// cannot cancel a commit.
+	// continues after the caller's context has ended, because the work may continue too:
+	// the caller cannot cancel a commit.
 	cancel  context.CancelCauseFunc
 	stop    context.CancelFunc
 	watched chan struct{}

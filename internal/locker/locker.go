@@ -120,9 +120,9 @@ func find(url string) (kind, string, error) {
 // Schemes returns the kinds of lock, sorted: the parts of a URL before the colon.
 func Schemes() []string { return slices.Sorted(maps.Keys(registry())) }
 
-// Open creates the lock that url names. It sends no request, so that Ping and draws
-// find a lock service that is down, not Open. An unknown scheme, a malformed URL or a
-// lock that the database does not have is draw.CodeInvalidRequest.
+// Open creates the lock that url names. It sends no request: Ping and draws find a lock
+// service that is down, but Open does not. An unknown scheme, a malformed URL or a lock
+// that the database does not have is draw.CodeInvalidRequest.
 func Open(_ context.Context, url string, o Options) (Lock, error) {
 	k, rest, err := find(url)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 // namingMax is how long each server has to accept a connection.
 const namingMax = 200 * time.Millisecond
 
-// naming adds to a ping's error which servers accept no connection, and why, or the
-// names of all servers if each accepts one. The clients of etcd and ZooKeeper say only
-// that the time is over. A nil error stays nil.
+// naming adds to a ping's error the servers that accept no connection, and the reasons.
+// If each server accepts one, it adds the names of all servers. The clients of etcd and
+// ZooKeeper report only that the time is over. A nil error stays nil.
 func naming(ctx context.Context, servers []string, err error) error {
 	if err == nil {
 		return nil

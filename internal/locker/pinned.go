@@ -45,8 +45,8 @@ type pinned struct {
 	id    int64
 }
 
-// pin takes a connection for a holder that waits until then for its lock, and fails
-// with errBusy if too many locks are held.
+// pin takes a connection for a holder that waits for its lock until the given time. It
+// fails with errBusy if too many locks are held.
 func (b *pinboard) pin(ctx context.Context, until time.Time) (*pinned, error) {
 	limit := time.NewTimer(time.Until(until))
 	defer limit.Stop()

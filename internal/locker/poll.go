@@ -24,9 +24,9 @@ func (p pace) delay(n int) time.Duration {
 	return d/2 + rand.N(d) //nolint:gosec // spreads load, guards nothing
 }
 
-// poll asks for the lock until it is granted, the service fails, or the time until is
-// over. It asks at once, then whenever wake fires, the holder's term ends, or the delay
-// of p has passed. wake may be nil.
+// poll requests the lock repeatedly: at once, then whenever wake fires, the holder's
+// term ends, or the delay of p has passed. It ends when the lock is granted, the
+// service fails, or the time until has come. wake may be nil.
 func poll(ctx context.Context, until time.Time, p pace, wake <-chan struct{}, ask attempt) (*lease, error) {
 	for n := 0; ; n++ {
 		if err := ctx.Err(); err != nil {

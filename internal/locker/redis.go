@@ -76,7 +76,7 @@ func (r *redisLock) take(ctx context.Context, key, owner string) (*lease, time.D
 	}, 0, nil
 }
 
-// lostUnless returns errLost for a server's no.
+// lostUnless returns errLost if the server's answer is no.
 func lostUnless(yes bool, err error) error {
 	if err == nil && !yes {
 		return errLost

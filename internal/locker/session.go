@@ -88,9 +88,9 @@ func (s *session) acquire(ctx context.Context, key string, until time.Time) (*le
 }
 
 func (s *session) renew(ctx context.Context, p *pinned, name any) error {
-	// A session that does not answer does not keep the lock for long: the lock ends
-	// with its connection, and the driver closes a connection whose response it did not
-	// wait for.
+	// A session that does not answer does not keep the lock for long. The lock ends with
+	// its connection, and the driver closes a connection if it did not wait for the
+	// response.
 	mine, err := p.askYesNo(ctx, s.sql.Mine, name)
 	if err != nil || !mine {
 		return errors.Join(errLost, err)

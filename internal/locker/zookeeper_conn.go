@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// zkServers is the client's list of servers. The client's own list pauses for a second
-// before it reconnects to its only server, in which a session may end, and resolves
-// addresses only once.
+// zkServers is the client's list of servers. The client's own list resolves addresses
+// only once. It also pauses for a second before it reconnects to its only server, and a
+// session may end in that second.
 type zkServers struct {
 	mu      sync.Mutex
 	servers []string
@@ -50,7 +50,7 @@ func (z *zkServers) Connected() {
 	z.tries, z.connected = 0, time.Now()
 }
 
-// dial opens a connection that reads along with its greeting.
+// dial opens a connection that also reads the server's greeting.
 func (s *zkSession) dial(network, address string, limit time.Duration) (net.Conn, error) {
 	conn, err := (&net.Dialer{Timeout: min(limit, opTimeout)}).DialContext(context.Background(), network, address)
 	if err != nil {

@@ -62,7 +62,7 @@ func exclusion(b *bench) error {
 					return
 				}
 				in.enter(h.token)
-				time.Sleep(500 * time.Microsecond) // long enough to be met
+				time.Sleep(500 * time.Microsecond) // long enough to overlap with others
 				in.leave()
 				if err := h.release(); err != nil {
 					errs <- err

@@ -53,13 +53,14 @@ func (l links) each(do func(*servertest.Proxy)) {
 }
 
 const (
-	// idleTime is how long waiters are watched before a release, once they have
-	// settled, wakeTime how long after the first of them was served.
+	// settleTime is how long waiters get to settle, idleTime how long they are then
+	// watched before a release. wakeTime is how long they are watched after the first of
+	// them was served.
 	settleTime = 400 * time.Millisecond
 	idleTime   = 300 * time.Millisecond
 	wakeTime   = 40 * time.Millisecond
-	// pollsMin is the number of requests per second to one server from which on a
-	// waiter counts as polling.
+	// pollsMin is the minimum number of requests per second to one server that counts as
+	// polling.
 	pollsMin = 10
 )
 

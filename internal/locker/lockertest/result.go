@@ -31,8 +31,8 @@ type Result struct {
 	StaleRejected bool    `json:",omitzero"`
 	RenewedTerms  int     `json:",omitzero"`
 	Reentrant     bool    `json:",omitzero"`
-	// TryOnce is how long a refused attempt takes, WaitOver by how much a wait exceeds
-	// its limit.
+	// TryOnce is how long a refused attempt takes, WaitOver the time by which a wait
+	// exceeds its limit.
 	TryOnce  float64 `json:",omitzero"`
 	WaitOver float64 `json:",omitzero"`
 	// Runs counts the observed queues, InOrder those that were served in order of
@@ -47,9 +47,9 @@ type Result struct {
 	AsksPerSecond   float64 `json:",omitzero"`
 	WokenPerRelease float64 `json:",omitzero"`
 
-	// The results of faults: how long a call takes when the server is down or its link
-	// is broken, how long after the server's return the lock works again, and further
-	// observations.
+	// The results of faults: DownRefused and BrokenRefused are how long a call takes when
+	// the server is down, or when its link is broken, BackAfter how long after the
+	// server's return the lock works again. Seen are further observations.
 	DownRefused   float64  `json:",omitzero"`
 	BrokenRefused float64  `json:",omitzero"`
 	BackAfter     float64  `json:",omitzero"`

@@ -28,8 +28,8 @@ type Subject struct {
 	// TTL is the lease to request, Term the maximum time for which a paused holder may
 	// keep the lock: some servers round up.
 	TTL, Term time.Duration
-	// Grip is the maximum time for which a dead holder may keep it: zero if the server
-	// sees its connection close.
+	// Grip is the maximum time for which a dead holder may keep the lock: zero if the
+	// server sees its connection close.
 	Grip time.Duration
 }
 
@@ -72,9 +72,9 @@ func Registered(tb testing.TB) []Subject {
 	return all
 }
 
-// subject returns a lock on a kind of server, with the times that suit both: ZooKeeper,
-// etcd and the sessions of MySQL count in seconds, and a lock that belongs to a
-// connection has no separate grip.
+// subject returns a lock on a kind of server, with times that suit both. ZooKeeper,
+// etcd and the sessions of MySQL count in seconds. A lock that belongs to a connection
+// has no separate grip.
 func subject(scheme, kind string) Subject {
 	s := Subject{Lock: scheme + ":", Kind: kind, TTL: ttl, Term: ttl, Grip: ttl}
 	switch scheme {
@@ -92,8 +92,9 @@ func subject(scheme, kind string) Subject {
 // leaseMax is the longest lease that slower gives.
 const leaseMax = 4 * time.Second
 
-// slower returns the subject with leases of twice the time: without processor time a
-// short one ends although the lock is right. A broken lock is broken with any.
+// slower returns the subject with leases of twice the time. Without processor time, a
+// short lease ends although the lock is right. A broken lock fails with leases of any
+// length.
 func (s Subject) slower() Subject {
 	if s.TTL < leaseMax {
 		s.TTL, s.Term, s.Grip = 2*s.TTL, 2*s.Term, 2*s.Grip

@@ -62,7 +62,7 @@ func Catches(t *testing.T, s Subject, name string) error {
 // processes is how many processes contend.
 const processes = 3
 
-// bench is where a subject is checked.
+// bench has what the checks of a subject use.
 type bench struct {
 	Subject
 	tb        testing.TB

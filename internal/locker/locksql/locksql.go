@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Statements are those of a database's locks, nil for each lock that it does not have.
+// Statements are the statements of a database's locks, nil for each lock that it does
+// not have.
 type Statements struct {
 	// Database is the kind of the database.
 	Database string
