@@ -104,9 +104,9 @@ func aDay(t *testing.T, f *fleet, edit func(n int, o *job.Options)) int64 {
 	return tries.Load()
 }
 
-// TestDailyJobSucceedsOncePerDay: however often the schedule fires, and whatever lock servers
-// lose, a day has one success. Failures are made up for. A day that an instance
-// keeps in its memory has two.
+// TestDailyJobSucceedsOncePerDay: however often the schedule fires, and whatever lock
+// servers lose, a day has one success, and a failed run is repeated. The broken double
+// keeps the day only in the instance's memory, and has two successes.
 func TestDailyJobSucceedsOncePerDay(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		if tries := aDay(t, f, func(int, *job.Options) {}); tries != 0 {

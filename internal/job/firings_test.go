@@ -23,7 +23,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// firingsVariable is the environment variable that says how many firings
+// firingsVariable is the environment variable for the number of firings that
 // [TestFiringsAreNeitherMissedNorRepeated] makes.
 const firingsVariable = "DRAWSVC_TEST_FIRINGS"
 
@@ -122,8 +122,8 @@ func (f forgetful) FinishJob(ctx context.Context, run job.Run, o job.Outcome) er
 	return f.Runs.FinishJob(ctx, run, o)
 }
 
-// passes runs a fleet of three for that many firings, three a day, and kills an
-// instance now and then.
+// passes runs a fleet of three for a number of firings, three a day, and sometimes
+// kills an instance.
 func (c *campaign) passes(firings int, edit func(job.Runs) job.Runs) {
 	url := stocktest.Migrated(c.t, "sqlite")
 	s, err := stock.Open(c.t.Context(), url, stock.Options{Log: slog.New(slog.DiscardHandler)})
@@ -188,10 +188,10 @@ func newCampaign(t *testing.T) *campaign {
 }
 
 // TestFiringsAreNeitherMissedNorRepeated: one of three instances is killed in every
-// fourth run. Every day has exactly one success, and no runs overlap. A database that
-// keeps the success to itself is caught.
+// fourth run. Every day has exactly one success, and no runs overlap. The test detects
+// a database that does not record the day of a success.
 //
-// DRAWSVC_TEST_FIRINGS=10000 makes as many firings; the usual are 300.
+// DRAWSVC_TEST_FIRINGS=10000 makes 10,000 firings; the default is 300.
 func TestFiringsAreNeitherMissedNorRepeated(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

@@ -148,8 +148,8 @@ func (o *overlaps) work(context.Context, job.Run) ([]byte, error) {
 	return nil, nil
 }
 
-// TestOneAtATime: however often and by whomever runs are requested, they do not
-// overlap, and the history has each, with every lock.
+// TestOneAtATime: with every lock, runs do not overlap, however often and at whichever
+// instance they are requested. The history has each run.
 func TestOneAtATime(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range locker.Schemes() {
@@ -176,7 +176,8 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// nobody is a lock that excludes nobody, as every lock service occasionally fails to.
+// nobody is a lock that excludes nobody: every lock service fails like that
+// occasionally.
 type nobody struct{}
 
 func (nobody) WithLock(ctx context.Context, _ string, fn func(context.Context, int64) error) error {

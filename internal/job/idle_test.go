@@ -72,8 +72,8 @@ func TestIdleCost(t *testing.T) {
 	}
 }
 
-// productJobs returns the jobs of the product, none of which is due: the statement
-// waits for the night, and the others have run.
+// productJobs returns the jobs of the product. None of them is due: the statement waits
+// for the night, and the others have run.
 func productJobs(t *testing.T, f *fleet) []job.Definition {
 	t.Helper()
 	var prizes []string

@@ -57,7 +57,7 @@ const (
 	ResultLost   Result = "lost"
 )
 
-// Definition is a job as the program knows it.
+// Definition is a job as the program defines it.
 type Definition struct {
 	// Name is an id like those of pools.
 	Name string
@@ -84,7 +84,7 @@ type Definition struct {
 type Row struct {
 	Name    string
 	Enabled bool
-	// Schedule is a text for Parse, Per the rule that it is read with.
+	// Schedule is a text for [Parse], Per how often the job may succeed.
 	Schedule string
 	Per      Per
 	// Host is the only host that may run the job; "" allows all.
@@ -98,10 +98,10 @@ type Row struct {
 	Token int64
 	// StartedAt is when the last run began, HeardAt when its runner last reported.
 	StartedAt, HeardAt time.Time
-	// DueAt is when the job is to run next; while it runs, after that run.
+	// DueAt is when the job is due, or, while it runs, when it is due after that run.
 	DueAt time.Time
-	// WantedBy is the actor who asked for a run, independent of the schedule, until a
-	// run has succeeded or failed; "" if nobody did.
+	// WantedBy is the actor who requested a run, independent of the schedule, "" for none.
+	// It stays set until a run has succeeded or failed.
 	WantedBy    string
 	LastSuccess time.Time
 	// LastDay is the local day of the last success, as 2006-01-02.
@@ -145,7 +145,7 @@ type Outcome struct {
 	Error string
 	// Report replaces the job's report, unless nil.
 	Report []byte
-	// Retry is the definition's.
+	// Retry is the Retry of the job's definition.
 	Retry time.Duration
 }
 

@@ -137,8 +137,8 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// heed reports whether err is nil. It logs an error of the database once until a call
-// succeeds again.
+// heed reports whether err is nil. Of consecutive errors of the database it logs only
+// the first.
 func (r *Runner) heed(ctx context.Context, err error) bool {
 	if err != nil && !r.failing && ctx.Err() == nil {
 		r.Log.Warn("jobs are stalled: their rows cannot be read from the database", "error", err)

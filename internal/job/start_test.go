@@ -59,7 +59,8 @@ type arriving struct {
 	due time.Time
 
 	mu sync.Mutex
-	// started are the first reads of each instance, fired those at the instant.
+	// started has the time of each instance's first read, fired the times of reads after
+	// due.
 	started, fired []time.Time
 }
 
@@ -83,7 +84,7 @@ func (a *arriving) Jobs(context.Context) ([]job.Row, time.Time, error) {
 }
 
 // crowded reports whether more than a third of the instances arrive within a tenth of
-// the time that they have.
+// span.
 func crowded(at []time.Time, span time.Duration) bool {
 	slices.SortFunc(at, time.Time.Compare)
 	for n := len(at) / 3; n < len(at); n++ {

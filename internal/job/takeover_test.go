@@ -30,7 +30,7 @@ func (d deaf) HearJob(ctx context.Context, run job.Run) (time.Duration, error) {
 	return d.Runs.HearJob(ctx, run)
 }
 
-// unfenced writes the end of a run whatever the row says.
+// unfenced writes the end of a run even if the row is no longer the run's.
 type unfenced struct {
 	job.Runs
 	store *stock.Store
@@ -57,7 +57,7 @@ func takeover(t *testing.T, f *fleet, edit func(*job.Options)) {
 		}
 		deafened.Store(true)
 		close(asleep)
-		<-taken // whatever its context says
+		<-taken // even if its context has ended
 		return []byte(`{"by":"the first"}`), nil
 	}))
 	first.Locker, first.Runs = nobody{}, deaf{f.stores[0], &deafened}
