@@ -2,7 +2,7 @@ package hook
 
 import "time"
 
-// Cursor is how far a hook has come in a pool.
+// Cursor is the place that a hook has reached in the events of a pool.
 type Cursor struct {
 	HookID, PoolID string
 	// IsStored reports whether the database has a row of the cursor: a pool that is
@@ -23,7 +23,7 @@ type Cursor struct {
 	NextAt   time.Time
 	// IsForked means that the entry at At is not in the history any more.
 	IsForked bool
-	// Answer is the last one.
+	// Answer is the receiver's last answer.
 	Answer Answer
 }
 

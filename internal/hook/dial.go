@@ -91,9 +91,9 @@ func (d *Dialer) newClient(isPlain bool) *http.Client {
 	}
 }
 
-// CheckURL reports whether a hook may have a URL: https with a host, without user info
-// and fragment; http only where inner networks are allowed. A literal address that would
-// be refused is refused at once. Error: CodeInvalidRequest.
+// CheckURL returns an error unless a hook may have a URL: https with a host, without
+// user info and fragment; http only where inner networks are allowed. A literal address
+// that could not be dialled is refused at once. Error: CodeInvalidRequest.
 func (d *Dialer) CheckURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || len(text) > urlMax {
@@ -123,7 +123,7 @@ func (d *Dialer) CheckURL(text string) error {
 	return nil
 }
 
-// parseLiteral reads an address in any form that some resolver takes for one, such as
+// parseLiteral reads an address in any form that some resolver accepts, such as
 // 0x7f000001 and 127.1; a form that Go does not read counts as 0.0.0.0, the unspecified
 // address.
 func parseLiteral(host string) (netip.Addr, bool) {
@@ -147,7 +147,7 @@ func isNumber(part string) bool {
 	return strings.Trim(strings.ToLower(part), digits) == ""
 }
 
-// clients are those of a relay.
+// clients are the clients of a relay: for http, and for https.
 type clients struct{ plain, secure *http.Client }
 
 func (d *Dialer) newClients() *clients { return &clients{d.newClient(true), d.newClient(false)} }

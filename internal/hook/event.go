@@ -56,7 +56,7 @@ type Event struct {
 	At Place
 	// PrizeID is "" for events without a prize.
 	PrizeID string
-	// Time is that of the entry.
+	// Time is the time of the entry.
 	Time time.Time
 	// Body is the JSON object that is sent.
 	Body jsontext.Value
@@ -143,7 +143,7 @@ type Start struct {
 	// of them had issued. A prize that is added later has stock 0.
 	Prizes    []draw.Prize
 	IssuedAll int64
-	// Rules are those in force, nil for none; ReadRules reads those of a change.
+	// Rules are the rules in force, nil for none; ReadRules reads the rules of a change.
 	Rules     *draw.Rules
 	ReadRules func(*draw.Change) *draw.Rules
 	Budgets   Budgets
@@ -216,8 +216,8 @@ func (d *Deriver) deriveAward(ctx context.Context, a *draw.Award) error {
 	return nil
 }
 
-// markClaim notes until when an award has to be claimed, by the rules of its version.
-// Error: CodeRulesUnreadable, because an event has the same members for ever.
+// markClaim sets until when an award has to be claimed, by the rules of its version.
+// Error: CodeRulesUnreadable, because the members of an event must never change.
 func (d *Deriver) markClaim(b *body, a *draw.Award) error {
 	if why := d.rules.Unreadable(); why != nil {
 		return draw.Unreadable("the rules in force at version %d", why, a.Version)

@@ -16,9 +16,9 @@ const (
 	HooksMax = 20
 	// FilterMax is the maximum number of pools, or of prizes, that a hook names.
 	FilterMax = 100
-	// RotationMax is how long messages also bear the signature of the secret before.
+	// RotationMax is how long messages are also signed with the former secret.
 	RotationMax = 24 * time.Hour
-	// secretLength is that of a secret, in bytes.
+	// secretLength is the length of a secret, in bytes.
 	secretLength = 32
 	secretPrefix = "whsec_"
 )
@@ -59,7 +59,7 @@ type Filter struct {
 	Pools, Prizes []string
 }
 
-// Hook is where events are sent.
+// Hook is a receiver to which events are sent.
 type Hook struct {
 	ID  string
 	URL string
@@ -90,7 +90,7 @@ type Status struct {
 
 // Lag is the backlog of a hook: the events that were not sent yet.
 type Lag struct {
-	// Events is the number of entries of the history that have not been passed.
+	// Events is the number of entries of the history that the hook has not passed.
 	Events int64
 	// Oldest is the time of the oldest of them, the zero time for none.
 	Oldest time.Time
@@ -102,7 +102,7 @@ type Seen struct {
 	Status
 }
 
-// Create is a wanted hook.
+// Create is a request to create a hook.
 type Create struct {
 	URL string
 	Filter
@@ -110,7 +110,7 @@ type Create struct {
 	FromStart bool
 }
 
-// Change is a wanted change of a hook; nil members stay.
+// Change is a request to change a hook; nil members do not change it.
 type Change struct {
 	URL    *string
 	Types  *[]Type
@@ -120,7 +120,7 @@ type Change struct {
 	IsOff *bool
 }
 
-// Check reports whether the change may be requested. Error: CodeInvalidRequest.
+// Check returns an error unless the change may be requested. Error: CodeInvalidRequest.
 func (c *Change) Check() error {
 	if *c == (Change{}) {
 		return draw.Errorf(draw.CodeInvalidRequest, "nothing to change: give url, types, pools, prizes or state")
@@ -151,7 +151,7 @@ func (h Hook) Changed(c *Change) Hook {
 	return h
 }
 
-// Check reports whether the filter may be requested. Error: CodeInvalidRequest.
+// Check returns an error unless the filter may be requested. Error: CodeInvalidRequest.
 func (f *Filter) Check() error {
 	if f.Types != nil && len(f.Types) == 0 {
 		return draw.Errorf(draw.CodeInvalidRequest, "types is empty; leave it out, or give null, for all but award.lost")

@@ -18,7 +18,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// judgeSigner reports the faults of a function that signs messages. A signature must
+// judgeSigner returns the faults of a function that signs messages. A signature must
 // verify under each secret, and must not verify with another body, id or time.
 func judgeSigner(t *testing.T, set func(h http.Header, id string, at time.Time, body []byte, secrets ...[]byte) error) (faults []string) {
 	t.Helper()
@@ -45,7 +45,8 @@ func judgeSigner(t *testing.T, set func(h http.Header, id string, at time.Time, 
 	return faults
 }
 
-// TestMessagesVerify by the standard's library, under both secrets of a rotation.
+// TestMessagesVerify: the standard's library verifies messages, under both secrets of a
+// rotation.
 func TestMessagesVerify(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, judgeSigner(t, SetHeaders))
@@ -101,8 +102,8 @@ func TestInnerAddressesAreNotDialled(t *testing.T) {
 	require.Equal(t, int64(1), reached.Load())
 }
 
-// TestRedirectsAreNotFollowed even between allowed addresses, and the answer's body is not
-// shown.
+// TestRedirectsAreNotFollowed: not even redirects between allowed addresses are
+// followed, and the answer's body is not shown.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int64
@@ -150,8 +151,8 @@ func TestURLsOfHooks(t *testing.T) {
 	}
 }
 
-// TestWaitsOfAMessage are those of the specification, within 10 %, and not before the
-// receiver allows.
+// TestWaitsOfAMessage: the waits are those of the specification, within 10 %, and not
+// shorter than the receiver requests.
 func TestWaitsOfAMessage(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, 10, AttemptsMax())

@@ -26,7 +26,7 @@ type Page struct {
 	ToID string
 	// Head is the pool's version, and the number of its last step.
 	Head Place
-	// ids are those of the page's places.
+	// ids are the ids of the page's places.
 	ids map[Place]string
 }
 

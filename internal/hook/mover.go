@@ -159,8 +159,8 @@ func (m *mover) read(ctx context.Context, after, upTo Place) (Page, error) {
 	return m.Feed.ReadPage(bounded, m.stored.PoolID, after, upTo)
 }
 
-// move writes the cursor, and reports whether nobody else has moved it, or has changed
-// the hook.
+// move writes the cursor, unless somebody else has moved it or has changed the hook. It
+// reports whether it wrote.
 func (m *mover) move(ctx context.Context, next Cursor) (moved bool, err error) {
 	// The acceptance by a receiver is written even while the relay stops.
 	bounded, end := context.WithTimeout(context.WithoutCancel(ctx), moveMax)

@@ -42,7 +42,7 @@ type Senders interface {
 	// HooksOn returns the hooks that are on, with their secrets.
 	HooksOn(ctx context.Context) ([]Hook, error)
 	// MoveCursor writes a cursor if it is still as it was read, and the hook is on and at
-	// the revision. It reports whether it was.
+	// the revision. It reports whether it wrote.
 	MoveCursor(ctx context.Context, revision int64, from, to *Cursor) (moved bool, err error)
 	// EndHook turns a hook off, if it is at the revision.
 	EndHook(ctx context.Context, hookID string, revision int64, why Why) error
@@ -50,12 +50,12 @@ type Senders interface {
 
 // Source is where events come from.
 type Source interface {
-	// Waiting returns the cursors of hooks that have not reached the heads of their pools,
-	// and are not forked, and whose next attempt is due at a time, by one query. It includes
-	// pools without a row.
+	// Waiting returns, by one query, the cursors of hooks that have not reached the heads
+	// of their pools. It leaves out forked cursors, and cursors whose next attempt is due
+	// later than now. It includes pools without a row.
 	Waiting(ctx context.Context, hooks []Hook, now time.Time) ([]Cursor, error)
-	// ReadPage reads a pool's events after a place, up to another, or of at most some
-	// entries for the zero place. Error: CodePoolNotFound.
+	// ReadPage reads a pool's events after one place and up to another. If upTo is the
+	// zero place, it reads a limited number of entries. Error: CodePoolNotFound.
 	ReadPage(ctx context.Context, poolID string, after, upTo Place) (Page, error)
 }
 

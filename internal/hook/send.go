@@ -11,8 +11,8 @@ import (
 // Answer is how an attempt ended.
 type Answer struct {
 	At time.Time
-	// Status is that of the answer, 0 without one. Error says why an attempt failed, ""
-	// for a success: never a byte of the answer.
+	// Status is that of the answer, 0 without one. Error is why an attempt failed, "" for
+	// a success. It contains no byte of the answer.
 	Status int
 	Error  string
 	Took   time.Duration
@@ -75,6 +75,6 @@ func (s *Sender) Test(ctx context.Context, h *Hook, now time.Time) Answer {
 	return s.Send(ctx, h, NewMessageID(), TestBody(now), now)
 }
 
-// CheckURL reports whether a hook may have a URL; see [Dialer.CheckURL]. Error:
+// CheckURL returns an error unless a hook may have a URL; see [Dialer.CheckURL]. Error:
 // CodeInvalidRequest.
 func (s *Sender) CheckURL(text string) error { return s.dialer.CheckURL(text) }

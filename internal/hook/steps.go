@@ -42,8 +42,8 @@ func StepID(s *draw.Step) string {
 	return newID(s.PoolID, placeOfStep(s.N), s.DrawID, "entry "+string(s.What), s.At)
 }
 
-// PlaceID returns the id of a place: that of its entry, and where steps were passed, one of
-// the entry and the last step.
+// PlaceID returns the id of a place: the id of its entry, or, if steps were passed, an
+// id of the entry and the last step.
 func PlaceID(entryID, stepID string) string {
 	if stepID == "" {
 		return entryID

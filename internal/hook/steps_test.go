@@ -80,8 +80,8 @@ func TestPagesEndWhereTheyKnow(t *testing.T) {
 	require.Len(t, p.Events, 1, "a code that was shown is no event, and holds no cursor")
 }
 
-// TestEventsOfSteps have the members of the specification, and ids that an erasure does not
-// change.
+// TestEventsOfSteps: they have the members of the specification, and ids that an
+// erasure does not change.
 func TestEventsOfSteps(t *testing.T) {
 	t.Parallel()
 	s := stepAt(7, 2, 9, draw.StepFulfilled)
@@ -100,7 +100,7 @@ func TestEventsOfSteps(t *testing.T) {
 	require.Equal(t, "e", PlaceID("e", ""))
 }
 
-// TestClaimsOfEvents are those of the rules at the version, null without a deadline.
+// TestClaimsOfEvents: claims follow the rules at the version; no deadline is null.
 func TestClaimsOfEvents(t *testing.T) {
 	t.Parallel()
 	within := &draw.Rules{Claims: &draw.Claims{Within: time.Hour}}
