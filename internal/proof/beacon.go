@@ -30,7 +30,7 @@ type Beacon struct {
 const (
 	// PeriodMax is a day.
 	PeriodMax = 86_400
-	// RoundMax and genesisMax keep the time of a round far from the largest.
+	// RoundMax and genesisMax keep the time of a round far below the maximum time.
 	RoundMax   = 1 << 36
 	genesisMax = 1 << 36
 	// announcedPeriods is the minimum number of periods between the announcement of a
@@ -57,7 +57,7 @@ func Quicknet() *Beacon {
 	}
 }
 
-// ParseBeacon reads the value of --beacon: none or nothing, which are nil, quicknet, or
+// ParseBeacon reads the value of --beacon: "none" or "", which mean nil, "quicknet", or
 // the words of a commitment. Error: CodeInvalidRequest.
 func ParseBeacon(text string) (*Beacon, error) {
 	switch text {

@@ -84,7 +84,7 @@ func (v *verifier) readRules() error {
 }
 
 // errNoEntry ends a reading at a line that is not the next entry of a log: the lines
-// after it decide nothing.
+// after it have no effect.
 var errNoEntry = errors.New("proof: the line is not the next entry")
 
 func (v *verifier) readLog() error {
@@ -203,7 +203,7 @@ func (v *verifier) changed(l *Line) error {
 		return v.pend(l)
 	case KindPrize:
 		value, _ := draw.ParseValue(l.Value) // a line has only valid values
-		// Its name decides nothing: see stock.
+		// The name affects no draw: see stock.
 		if err := v.recompute.Correct(l.PrizeID, l.PrizeID, value); err != nil {
 			return findf(n, RuleStock, "%s", draw.DetailOf(err))
 		}
@@ -270,7 +270,7 @@ func (v *verifier) stock(l *Line) error {
 	if !l.isFirst() {
 		return v.recompute.Stock(l.PrizeID, l.Delta)
 	}
-	// Names decide nothing, and a log may have any.
+	// Names affect no draw, and a log may have any name.
 	p := draw.Prize{ID: l.PrizeID, Name: l.PrizeID, Kind: draw.KindPrize, Stocked: l.Delta}
 	p.Value, _ = draw.ParseValue(l.Value) // a line has only valid values
 	if l.IsBlank {
@@ -376,16 +376,16 @@ func redirected(r *draw.Redirect) string {
 	return fmt.Sprintf(" instead of %s (%s)", r.Drawn, r.Why)
 }
 
-// RuleBeacon is broken in three ways: by an opening that was announced when its round
-// had come or was near; by an open line with another round, or with a signature of
-// another round; and by changes that a pool with a beacon does not allow while it is
-// open.
+// RuleBeacon is broken by an opening whose round had come, or was near, when it was
+// announced. It is broken by an open line with another round, or with a signature of
+// another round. It is also broken by changes that a pool with a beacon does not allow
+// while it is open.
 const RuleBeacon = "beacon"
 
-// announcement is a round that a pool was announced to open with.
+// announcement is a round that was announced for the opening of a pool.
 type announcement struct {
-	// version is the version of the opening's entry. A witness's signature on a log of
-	// that size from before the round came proves that the round was unknown then.
+	// version is the version of the announcement's entry. If a witness signed a log of
+	// that size before the round came, the round was unknown when it was announced.
 	version, round int64
 	comes          time.Time
 }
@@ -396,8 +396,8 @@ type openings struct {
 	// standing means that the pool may open with the last announcement.
 	standing bool
 	// opened counts the openings. passed counts the announced rounds that were not used
-	// for an opening: an operator who knows the seed could have avoided each of these
-	// decks.
+	// for an opening: an operator who knows the seed could have avoided the results of
+	// each of them.
 	opened, passed int64
 	// skipped counts the versions that give nothing.
 	skipped int64

@@ -122,9 +122,9 @@ func TestLawOfReplays(t *testing.T) {
 	require.NoError(t, drawtest.Judge(samples...))
 }
 
-// pOf returns the probability that chance spreads counts over equally likely cells
-// further than these, by Pearson's chi-square. The degrees of freedom are even, so that
-// it has a closed form.
+// pOf returns the probability that random counts over equally likely cells deviate more
+// than these, by Pearson's chi-square. The degrees of freedom are even, so that it has
+// a closed form.
 func pOf(counts []int64) float64 {
 	mean, x := float64(units(counts))/float64(len(counts)), 0.0
 	for _, n := range counts {

@@ -69,7 +69,7 @@ func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
 	return receipt, nil
 }
 
-// room returns how long most texts of as many awards are at most.
+// room returns a length that suffices for most texts with that many awards.
 func (r *Receipts) room(awards []draw.Award) int {
 	const lineRoom = 256
 	return len(r.origin) + len(receiptSuffix) + lineRoom*len(awards)
@@ -99,9 +99,9 @@ func (r *Receipts) sign(text string) ([]byte, error) {
 	return signed, nil
 }
 
-// lines sets line to each line of one draw's awards in turn, with the salt of the
-// draw's name, and calls each for it until each returns false. It hashes a tag only
-// once for consecutive rows of one user. An erased user is known only by a tag.
+// lines sets line to each line of one draw's awards in turn, and then calls each, until
+// each returns false. salt is the salt of the draw's name. It hashes a tag only once
+// for consecutive rows of one user. An erased user is known only by a tag.
 func (t *tagger) lines(line *Line, salt Salt, awards []draw.Award, rules *draw.Rules, each func() bool) bool {
 	*line = Line{Kind: KindAward, Draw: salt.tag("draw\n", awards[0].DrawID), Count: len(awards)}
 	for i := range awards {

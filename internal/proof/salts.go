@@ -78,7 +78,8 @@ func (s Salts) Seal(version int64, body string) string {
 	return hex.EncodeToString(seal[:])
 }
 
-// tag: neither a draw's name nor a user contains a line's end.
+// tag returns the tag of a name. Neither a draw's name nor a user contains a line
+// break.
 func (s Salt) tag(label, name string) string {
 	const room = 256 // so that most hashed texts need no allocation
 	sum := sha256.Sum256(append(append(append(make([]byte, 0, room), s[:]...), label...), name...))

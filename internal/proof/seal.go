@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Recipients are the public keys to which secrets are sealed: the identity of each one
+// Recipients are the public keys to which secrets are sealed: the identity of any one
 // of them can unseal.
 type Recipients struct{ list []age.Recipient }
 
@@ -106,8 +106,8 @@ type Secrets struct {
 	Signer string
 }
 
-// Sealed are Secrets, each sealed separately: that of the tags may be destroyed while
-// the others are kept.
+// Sealed are Secrets, each sealed separately: the secret of the tags may be destroyed
+// while the others are kept.
 type Sealed struct{ Seed, Salts, Signer []byte }
 
 // Seal seals the secrets.
@@ -123,8 +123,8 @@ func (s *Secrets) Seal(to *Recipients) (sealed Sealed, err error) {
 	return sealed, nil
 }
 
-// Open unseals the secrets. Errors: CodeSeedUnavailable, and CodeNotFound if that of
-// the tags was destroyed.
+// Open unseals the secrets. Errors: CodeSeedUnavailable, and CodeNotFound if the secret
+// of the tags was destroyed.
 func (s *Sealed) Open(by *Identities) (secrets Secrets, err error) {
 	if secrets, err = s.OpenNames(by); err != nil {
 		return secrets, err

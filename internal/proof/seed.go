@@ -30,8 +30,9 @@ func (s Seed) Before(steps int64) Seed {
 // drawKeyLabel begins the input from which the key of an epoch is derived.
 const drawKeyLabel = "drawsvc draw key v1\n"
 
-// Key returns the key of the numbers of an epoch, from 0: seed is the chain's seed
-// epoch+1, c the hash of the commitment, beacon 32 zero bytes if no beacon is mixed in.
+// Key returns the key of the numbers of an epoch, from 0. seed is seed epoch+1 of the
+// chain, c the hash of the commitment, and beacon 32 zero bytes if no beacon is mixed
+// in.
 func Key(seed Seed, c [sha256.Size]byte, epoch int64, beacon [sha256.Size]byte) (key [sha256.Size]byte) {
 	sum := hmac.New(sha256.New, seed[:])
 	sum.Write([]byte(drawKeyLabel))
@@ -59,8 +60,8 @@ type Numbers struct {
 }
 
 // NewNumbers returns the numbers under a commitment whose entry has the given version.
-// seed is the chain's place-th. It returns false for a seed that does not lead to the
-// anchor.
+// seed is the place-th seed of the chain. It returns false for a seed that does not
+// lead to the anchor.
 func NewNumbers(c *Commitment, version int64, seed Seed, place int64) (*Numbers, bool) {
 	if place < 1 || place > c.Epochs {
 		return nil, false

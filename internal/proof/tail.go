@@ -5,7 +5,7 @@ import "drawsvc/internal/draw"
 // Tail is a pool's log from some version on.
 type Tail struct {
 	Lines []Numbered
-	// Ended means that there are no more.
+	// Ended means that there are no more lines.
 	Ended bool
 	// Writable means that the lines come from a server that accepts writes: a line that
 	// is missing there is lost, and not only late.

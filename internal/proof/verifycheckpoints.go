@@ -20,7 +20,7 @@ type checkpoints struct {
 	// verified is the hash of the first reading, again that of the second: if they
 	// differ, the file was changed in between.
 	verified, again hash.Hash
-	// next is the one that the tree is compared with next, nil after the last.
+	// next is the checkpoint with which the tree is compared next, nil after the last.
 	next *expected
 	pull func() ([]byte, error, bool)
 	stop func()
@@ -109,7 +109,7 @@ func (v *verifier) beginCheckpoints() error {
 	return v.nextCheckpoint()
 }
 
-// nextCheckpoint reads the next one, which was already verified.
+// nextCheckpoint reads the next checkpoint, which was already verified.
 func (v *verifier) nextCheckpoint() error {
 	signed, err, more := v.pull()
 	if err != nil {
@@ -130,9 +130,9 @@ func (v *verifier) nextCheckpoint() error {
 	return nil
 }
 
-// expects returns the next signed root to compare the tree with, nil for none: that of
-// the smallest size, and among equal sizes the commitment, then a checkpoint, then a
-// kept one.
+// expects returns the next signed root with which the tree is compared, nil for none.
+// The smallest size comes first. Among equal sizes, the commitment comes first, then a
+// checkpoint, then a kept checkpoint.
 func (v *verifier) expects() (e *expected, isNext bool) {
 	if c := v.next; c != nil && (len(v.signed) == 0 || c.Size < v.signed[0].Size || c.Size == v.signed[0].Size && v.signed[0].rule != RuleCommitment) {
 		return c, true
@@ -164,7 +164,8 @@ func (v *verifier) compare(size int64) error {
 // textOf returns the text of a note without verifying it.
 func textOf(signed []byte) string { return string(signed[:len(signed)-len(Signatures(signed))]) }
 
-// checkpoint opens a checkpoint. One that equals the one before is not verified again.
+// checkpoint opens a checkpoint. If it equals the previous one, it is not verified
+// again.
 func (v *verifier) checkpoint(signed []byte) (*Checkpoint, error) {
 	if v.isVerified(signed) {
 		return &v.verifiedCheckpoint, nil
