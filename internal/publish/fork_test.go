@@ -117,7 +117,8 @@ func TestCheckpointsOfOthersAreCompared(t *testing.T) {
 	require.ErrorContains(t, p.Pass(t.Context(), r, false), "version 730 ends a log that was signed with another root")
 }
 
-// TestCheckpointsKeepTheirInterval: checkpoints keep their distance, but for changes.
+// TestCheckpointsKeepTheirInterval: checkpoints keep their interval, except for
+// changes.
 func TestCheckpointsKeepTheirInterval(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "public")

@@ -20,8 +20,8 @@ import (
 type Source interface {
 	// Lines returns lines of the log from a version on, about limit of them.
 	Lines(ctx context.Context, from int64, limit int) (proof.Tail, error)
-	// Signed returns signed checkpoints of more than after entries, in order of their
-	// sizes, a page of them.
+	// Signed returns a page of the signed checkpoints with more than after entries, in
+	// order of their sizes.
 	Signed(ctx context.Context, after int64) ([][]byte, error)
 	// Keep stores a checkpoint before it is published, or adds signatures to it. Error:
 	// ErrForked if another checkpoint was signed for its size.
@@ -68,7 +68,7 @@ type pool struct {
 	notes   notes
 
 	witnesses []*attendance
-	// seen is the published head, at when its checkpoint was signed.
+	// seen is the published head, at is when its checkpoint was signed.
 	seen Head
 	at   time.Time
 	// checked is the last entry that was compared again.

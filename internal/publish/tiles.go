@@ -25,7 +25,7 @@ type tiles struct {
 	// those after it.
 	signed tlog.Tree
 	size   int64
-	// grown is the tree of all of them, nil until its edge was read from the files.
+	// grown is the tree of all leaves, nil until its edge was read from the files.
 	grown *proof.Tree
 	// fresh are the hashes after the signed tree, in the order of their indexes.
 	fresh []tlog.Hash
