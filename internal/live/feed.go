@@ -72,9 +72,9 @@ func (f *Feed) Close() error {
 	return nil
 }
 
-// Watch calls write with frames until ctx ends, write returns an error, which it
-// returns, or the feed is closed. A frame is one event of text/event-stream, shared
-// with other listeners: write must not change it. The caller bounds the listeners.
+// Watch calls write with frames until ctx ends, the feed is closed, or write returns an
+// error. It returns that error. A frame is one event of text/event-stream, shared with
+// other listeners: write must not change it. The caller bounds the number of listeners.
 func (f *Feed) Watch(ctx context.Context, write func(frame []byte) error) error {
 	l := f.join()
 	defer f.leave(l)

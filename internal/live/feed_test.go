@@ -38,7 +38,7 @@ func (s *source) read(context.Context) ([]draw.Overview, error) {
 	return some(), nil
 }
 
-// watchers makes that many watch until end is called, and counts their frames.
+// watchers starts n listeners that watch until end is called, and counts their frames.
 func watchers(t *testing.T, f *Feed, n int) (frames []atomic.Int64, end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -149,7 +149,7 @@ func versionIn(t *testing.T, frame string) int64 {
 	return f.Pools[0].Version
 }
 
-// TestCloseEndsAll: it ends all listeners, and a reading that hangs.
+// TestCloseEndsAll: closing the feed ends all listeners, and a reading that hangs.
 func TestCloseEndsAll(t *testing.T) {
 	hangs := make(chan struct{})
 	f := New(func(ctx context.Context) ([]draw.Overview, error) {

@@ -47,10 +47,10 @@ type (
 		EndsAt *string `json:"ends_at"`
 		// Currency is "" for none.
 		Currency string `json:"currency"`
-		// Budget is null without one, Nothing while something can be won.
+		// Budget is null without a budget, Nothing is null while something can be won.
 		Budget  *budgetJSON  `json:"budget"`
 		Nothing *nothingJSON `json:"nothing"`
-		// Low are prizes that the rules warn of; absent if it is empty.
+		// Low are the prizes that the rules warn of; absent if there are none.
 		Low []lowJSON `json:"low,omitempty"`
 		// Prizes is null if there are too many.
 		Prizes []prizeJSON `json:"prizes"`
@@ -165,7 +165,7 @@ func newNothing(n *draw.Nothing) *nothingJSON {
 	return &nothingJSON{n.Why, orNull(n.Since), orNull(n.Until), n.Detail()}
 }
 
-// orNull is a time in the form of frames, nil for the zero time.
+// orNull returns a time in the form of frames, nil for the zero time.
 func orNull(t time.Time) *string {
 	if t.IsZero() {
 		return nil

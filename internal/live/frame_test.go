@@ -14,8 +14,8 @@ import (
 // at is when these tests begin.
 var at = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// TestFrameEstimatesRateAndEndOfStock: awards per second over ten seconds, and the end
-// of the stock by the units that were issued over five minutes.
+// TestFrameEstimatesRateAndEndOfStock: the rate is awards per second over ten seconds.
+// The end of the stock follows from the units that were issued over five minutes.
 func TestFrameEstimatesRateAndEndOfStock(t *testing.T) {
 	p, o := newPast(), some()[0]
 	o.Stocked, o.Issued, o.Awards = 10_000, 0, 0
@@ -78,8 +78,8 @@ func TestFramesAreBounded(t *testing.T) {
 	require.EqualValues(t, 6, f.Pools[0].Remaining)
 }
 
-// TestFrameHasLowPrizes: a pool is shown with the prizes that its rules warn of, and
-// without the member otherwise.
+// TestFrameHasLowPrizes: a pool is shown with the prizes that its rules warn of.
+// Without such prizes the member is absent.
 func TestFrameHasLowPrizes(t *testing.T) {
 	p, pools := newPast(), some()
 	p.add(pools, at)

@@ -21,7 +21,7 @@ type reading struct {
 	of map[string]counts
 }
 
-// counts are those of one pool.
+// counts are the counts of one pool.
 //
 // spent is the spent amount of the budget, in cents.
 type counts struct{ awards, issued, spent int64 }
@@ -99,7 +99,7 @@ func (p *past) budgetEnd(o *draw.Overview, now time.Time) time.Time {
 	return end
 }
 
-// forecast is when nothing is left at a rate per second, zero for never.
+// forecast returns when nothing is left at a rate per second, zero for never.
 func forecast(left int64, rate float64, now time.Time) time.Time {
 	const longest = 10 * 365 * 24 * 3600 // seconds; a longer forecast means nothing
 	if seconds := float64(left) / rate; left > 0 && rate > 0 && seconds <= longest {
