@@ -22,9 +22,9 @@ import (
 const (
 	// KeysMax is the maximum number of keys of a file.
 	KeysMax = 16
-	// keyLength is that of a key, in bytes.
+	// keyLength is the length of a key, in bytes.
 	keyLength = 32
-	// DigestLength is that of a digest, in bytes.
+	// DigestLength is the length of a digest, in bytes.
 	DigestLength = 16
 )
 
@@ -107,7 +107,7 @@ func NewLine(id string) (string, error) {
 	return id + " " + base64.StdEncoding.EncodeToString(secret), nil
 }
 
-// First is the key that seals, nil for a ring without keys.
+// First returns the key that seals, nil for a ring without keys.
 func (r *Ring) First() *Key {
 	if r == nil || len(r.keys) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (r *Ring) Key(id string) *Key {
 	return nil
 }
 
-// Keys are all keys, the first one first.
+// Keys returns all keys, the first one first.
 func (r *Ring) Keys() []*Key {
 	if r == nil {
 		return nil
@@ -136,8 +136,8 @@ func (r *Ring) Keys() []*Key {
 	return r.keys
 }
 
-// Seal seals a value: the nonce, and AES-256-GCM. of names the owner of the value; the
-// value opens only under the same name.
+// Seal seals a value. The result is a nonce, then the output of AES-256-GCM. of names
+// the owner of the value; the value opens only under the same name.
 func (k *Key) Seal(of string, value []byte) []byte {
 	sealed := make([]byte, k.aead.NonceSize(), k.aead.NonceSize()+len(value)+k.aead.Overhead())
 	_, _ = rand.Read(sealed) // it never fails
@@ -180,7 +180,7 @@ func (k *Key) Digest(value []byte) (digest [DigestLength]byte) {
 // Keeper holds the ring in use, which a file may change. The zero value has no keys.
 type Keeper struct{ ring atomic.Pointer[Ring] }
 
-// Ring is the ring in use, nil for none.
+// Ring returns the ring in use, nil for none.
 func (k *Keeper) Ring() *Ring {
 	if k == nil {
 		return nil

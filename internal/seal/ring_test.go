@@ -53,7 +53,8 @@ func TestDigestsFind(t *testing.T) {
 	require.NotEqual(t, one, b.First().Digest([]byte("AAAA-1111")))
 }
 
-// TestBadFilesNameTheLine: a file that cannot be used says which line, and no byte of a key.
+// TestBadFilesNameTheLine: the error of a file that cannot be used names the line, and
+// contains no byte of a key.
 func TestBadFilesNameTheLine(t *testing.T) {
 	t.Parallel()
 	good := line(t, "k1")
