@@ -55,11 +55,11 @@ func TestParse(t *testing.T) {
 type fetching struct {
 	store *stock.Store
 	job   job.Definition
-	// address is that of the source.
+	// address is the address of the source.
 	address string
 	source  atomic.Pointer[nethttp.HandlerFunc]
 	asked   atomic.Int64
-	// report is that of the last run.
+	// report is the report of the last run.
 	report []byte
 }
 
@@ -269,7 +269,8 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
-// TestScheduleIsWrittenAsPeopleDo, and as the job's row shows it.
+// TestScheduleIsWrittenAsPeopleDo: a schedule has the form that people and the job's
+// row use.
 func TestScheduleIsWrittenAsPeopleDo(t *testing.T) {
 	t.Parallel()
 	for every, want := range map[time.Duration]string{6 * time.Hour: "every 6h", 90 * time.Minute: "every 1h30m", 30 * time.Second: "every 30s"} {
