@@ -18,8 +18,8 @@ var (
 )
 
 // changelogFaults returns what is wrong with the form of a changelog, compared with the
-// file of releases: unreleased changes come first, releases follow with their dates,
-// the newest first, and each kind of change occurs once. The first release cannot have
+// file of releases. Unreleased changes come first. Releases follow with their dates,
+// the newest first. Each kind of change occurs once. The first release cannot have
 // changed anything.
 func changelogFaults(changelog, releases string) (faults []string) {
 	var versions, kinds []string

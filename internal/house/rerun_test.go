@@ -15,9 +15,9 @@ import (
 // testEvent is an event of go test -json.
 type testEvent struct{ Action, Package, Test, Output string }
 
-// TestRerunHidesNothing: tests that failed run once more, and decide. What that could
-// hide stays a failure: a leak that TestMain finds, a crash, a race, a package that does
-// not build, and many failures.
+// TestRerunHidesNothing: failed tests run once more, and the second result decides.
+// Failures that a second run could hide stay failures: a leak that TestMain finds, a
+// crash, a race, a package that does not build, and many failures.
 func TestRerunHidesNothing(t *testing.T) {
 	t.Parallel()
 	const p = "drawsvc/p"

@@ -15,7 +15,8 @@ func skipsQuietly(source string) bool {
 	return regexp.MustCompile(`\b\w*(?:t|tb)\.Skip(?:f|Now)?\(`).MatchString(source)
 }
 
-// TestSkipsNameWhatIsMissing: a test that lacks something on this machine says so by servertest.
+// TestSkipsNameWhatIsMissing: a test that lacks something on this machine reports it by
+// servertest.
 func TestSkipsNameWhatIsMissing(t *testing.T) {
 	own := map[string]string{
 		"internal/draw/urn/fenwick_test.go": "rapid leaves out a step that is not possible",

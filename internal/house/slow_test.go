@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wrongSlow returns what is wrong with the list of slow tests, given all tests as
-// "./PACKAGE NAME": a line that names none, and a test that is excluded by its name and
-// whose package is not in the list, so that nothing runs it. What waits for a release is
-// run by make test-all, which leaves out nothing.
+// wrongSlow returns what is wrong with the list of slow tests; tests are all tests as
+// "./PACKAGE NAME". A line that names no test is wrong. A test is wrong if its name is
+// excluded and its package is not in the list, because nothing runs it. Tests that are
+// only for a release are run by make test-all, which leaves out nothing.
 func wrongSlow(list string, tests []string) (wrong []string) {
 	var names, packages []string
 	for line := range strings.Lines(list) {

@@ -43,9 +43,10 @@ func nameOf(e ast.Expr) string {
 	return ""
 }
 
-// blames lists the functions of a file that give an internal error by the function that
-// passes on the code of its cause: for stored data, that code would blame a caller.
-// With reads, it also lists those that parse stored data and wrap nothing.
+// blames lists the functions of a file that give an internal error by draw.Wrap. That
+// passes on the code of the cause, which blames a caller, and stored data have no
+// caller. With reads, it also lists the functions that parse stored data and wrap no
+// error.
 func blames(t *testing.T, source string, reads bool) (bad []string) {
 	t.Helper()
 	parsers := []string{"ParsePublished", "ParseValue", "ParseCommitment", "ParseZone", "Verifier", "Open", "Parse"}

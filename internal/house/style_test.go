@@ -18,8 +18,8 @@ type turn struct {
 	left    int
 }
 
-// slack is by how much a number of turns may be too high: small changes need not change
-// the list.
+// slack is the amount by which a number of turns may be too high, so that small changes
+// need not change the list.
 const slack = 20
 
 // turns returns the turns that become fewer. Places with the literal meaning (a place
