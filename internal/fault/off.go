@@ -7,7 +7,7 @@ import "time"
 // At does nothing.
 func At(Point) {}
 
-// Armed is false.
+// Armed returns false.
 func Armed(Point) bool { return false }
 
 // Unguarded returns the statement as it is.

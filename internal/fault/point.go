@@ -14,21 +14,22 @@ const (
 	// DueBeforeCommit means that items of an agenda are carried out in an open
 	// transaction.
 	DueBeforeCommit Point = "due-before-commit"
-	// DueAfterCommit means that items of an agenda are carried out, and nobody knows it
-	// yet.
+	// DueAfterCommit means that carried-out items of an agenda are durable, and nobody has
+	// been notified.
 	DueAfterCommit Point = "due-after-commit"
 	// BeforeCodes: draws are durable, and their codes are not looked up yet.
 	BeforeCodes Point = "before-codes"
-	// AfterCodesPart: a part of an import of codes is durable. BeforeCodesMove: all are,
-	// and neither the list is recorded nor the stock moved.
+	// AfterCodesPart: a part of an import of codes is durable. BeforeCodesMove: all parts
+	// are durable, but the list is not recorded and the stock is not moved.
 	AfterCodesPart  Point = "after-codes-part"
 	BeforeCodesMove Point = "before-codes-move"
 	// StepsBeforeCommit: steps of awards are written in an open transaction, with the moves
 	// of the units that return. StepsAfterCommit: they are durable, and nobody was answered.
 	StepsBeforeCommit Point = "steps-before-commit"
 	StepsAfterCommit  Point = "steps-after-commit"
-	// BeforeCursor: a receiver has accepted a message, or one is to begin, and the hook's
-	// cursor does not say so. AfterCursor: it says so, and the next message was not sent.
+	// BeforeCursor: a receiver has accepted a message, or a message is to begin, and the
+	// hook's cursor does not show it yet. AfterCursor: the cursor shows it, and the next
+	// message is not sent yet.
 	BeforeCursor Point = "before-cursor"
 	AfterCursor  Point = "after-cursor"
 	// InRun means that a run of the audit or the statement has read, but not written.
