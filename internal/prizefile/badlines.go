@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// namedMax is how many errors of a file are named.
+	// namedMax is the maximum number of errors of a file that are named.
 	namedMax = 10
-	// badMax is how many errors are counted. A file is read only up to the last of them,
-	// so that a file of nothing else costs little.
+	// badMax is the maximum number of errors that are counted. A file is read only up to
+	// the last of them, so that a file full of errors costs little.
 	badMax = 1000
 )
 

@@ -12,9 +12,9 @@ const Header = "prize,name,value,stock[,kind]"
 
 const separators = "in any order, separated by commas, semicolons or tabs"
 
-// column is a column of a file: its name, and those that it has in spreadsheets in
-// German, French and Spanish. A word that is also a name of something else, such as
-// "Preis" (a prize and its price), is the name of no column.
+// column is a column of a file: its name, and its names in spreadsheets in German,
+// French and Spanish. A word that also means something else, such as "Preis" (a prize
+// and its price), does not name a column.
 type column struct {
 	name    string
 	aliases []string

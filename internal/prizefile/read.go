@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Line is one prize of a file: its stock is what is to be added.
+// Line is one prize of a file; its stock is the number of units to add.
 type Line struct {
 	// Number is the line's number; the header is line 1.
 	Number int
@@ -51,7 +51,7 @@ type reading struct {
 	table
 	seen  map[string]int
 	lines []Line
-	// admit is that of Read, refused its error.
+	// admit is the function that Read was given, refused the error that it returned.
 	admit   func(*Line) error
 	refused error
 }

@@ -23,7 +23,7 @@ func readAll(file string) (*File, error) {
 	return f, f.Bad.Err()
 }
 
-// shown is what a file says of its prizes.
+// shown returns the prizes of a file as texts.
 func shown(f *File) (all []string) {
 	for _, l := range f.Lines {
 		all = append(all, fmt.Sprintf("%s/%s/%s/%d", l.Prize.ID, l.Prize.Name, l.Prize.Value.StringFixed(2), l.Prize.Stocked))
@@ -46,7 +46,7 @@ func encodeUTF16(order binary.AppendByteOrder, text string) string {
 	return string(file)
 }
 
-// decoders read the name of the first prize of a file.
+// decoder reads the name of the first prize of a file.
 type decoder func(file string) (name string, encoding draw.Encoding, err error)
 
 func read(file string) (string, draw.Encoding, error) {
@@ -57,8 +57,8 @@ func read(file string) (string, draw.Encoding, error) {
 	return f.Lines[0].Prize.Name, f.Encoding, nil
 }
 
-// checkLetters returns whether a decoder keeps letters in each encoding, says which one it
-// is, and refuses text whose letters are lost.
+// checkLetters returns an error unless a decoder keeps letters in each encoding, states
+// the encoding, and refuses text whose letters are lost.
 func checkLetters(t *testing.T, decode decoder) error {
 	t.Helper()
 	const name = "Plüschelch – 100 €"
@@ -96,8 +96,9 @@ func checkLetters(t *testing.T, decode decoder) error {
 	return nil
 }
 
-// TestLettersSurvive: no letter of a file is lost without a word. The doubles replace what
-// is not UTF-8, and take every other file for Windows-1252 without saying so.
+// TestLettersSurvive: no letter of a file is lost silently. One broken double replaces
+// bytes that are not UTF-8. Another states the wrong encoding. The third reads every
+// file as Windows-1252.
 func TestLettersSurvive(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, checkLetters(t, read))
@@ -160,8 +161,8 @@ func TestDecimalCommas(t *testing.T) {
 	require.ErrorContains(t, err, "with a point before the cents and no other mark")
 }
 
-// TestAllErrorsAreNamedAtOnce: those of one line together, in the order of lines, ten of
-// them, and the number of the others.
+// TestAllErrorsAreNamedAtOnce: one error names ten errors of a file, in the order of
+// lines, and the number of the others. The errors of one line are together.
 func TestAllErrorsAreNamedAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := readAll("prize,name,value,stock,kind\nGold,,x,,code\nb,B,1,\n")

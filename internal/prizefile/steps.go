@@ -8,7 +8,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// stepColumns are the columns of a file of steps. Only the first two have to be there.
+// stepColumns returns the columns of a file of steps. Only the first two are required.
 func stepColumns() []column {
 	return []column{{name: "award"}, {name: "to"}, {name: "reference"}, {name: "reason"}, {name: "return"}}
 }

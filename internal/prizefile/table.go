@@ -18,8 +18,8 @@ const (
 
 // table is a file that is being read, row by row.
 type table struct {
-	// header is the first line, as errors show it. known are its columns; the last ones,
-	// as many as optional says, need not be there.
+	// header is the first line, as errors show it. known are its columns, and optional is
+	// the number of columns at their end that may be missing.
 	header   string
 	known    []column
 	optional int
@@ -33,14 +33,14 @@ type table struct {
 // of returns the field of a column, "" if the file does not have the column.
 func (t *table) of(fields []string, name string) string { return t.columns.of(fields, name) }
 
-// hasDecimalComma reports whether amounts may have a comma before the cents: a
-// spreadsheet that separates fields by something else writes it in most countries.
+// hasDecimalComma reports whether amounts may have a comma before the cents. In most
+// countries, a spreadsheet writes that comma if another character separates the fields.
 func (t *table) hasDecimalComma() bool { return t.separator != ',' }
 
-// read reads the header of a file, and calls row with the line number and the fields of
-// each later row that is not blank, until it returns false or there are too many bad
-// lines. What is not CSV, not text, or too long, and a wrong header, becomes a bad line.
-// Error: that of the reader.
+// read reads the header of a file. Then it calls row with the line number and the
+// fields of each later row that is not blank, until row returns false or there are too
+// many bad lines. A text that is not CSV, not text, or too long becomes a bad line, and
+// so does a wrong header. Error: that of the reader.
 func (t *table) read(file io.Reader, row func(line int, fields []string) (goOn bool)) error {
 	limited := &io.LimitedReader{R: file, N: bytesMax + 1}
 	buffered, err := t.text.open(limited)
