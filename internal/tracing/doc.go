@@ -1,6 +1,6 @@
 // Package tracing sends traces by OpenTelemetry, configured by the standard OTEL_*
-// variables. Without them there is no provider, no goroutine and no span. It knows
-// nothing of draws: packages http and group begin their spans with the tracer that they
+// variables. Without them there is no provider, no goroutine and no span. It does not
+// depend on draws: packages http and group begin their spans with the tracer that they
 // are given, and are given none while tracing is off.
 //
 // Traces never cost a draw: spans wait in a queue with a maximum length (law 5), and

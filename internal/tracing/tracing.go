@@ -88,8 +88,8 @@ func (t *Tracing) Tracer() trace.Tracer {
 	return t.provider.Tracer(scope, trace.WithInstrumentationVersion(t.version))
 }
 
-// Propagator returns what reads the caller's span from the headers of a request, as
-// OTEL_PROPAGATORS says; nil while tracing is off.
+// Propagator returns the propagator that OTEL_PROPAGATORS names, which reads the
+// caller's span from the headers of a request; nil while tracing is off.
 func (t *Tracing) Propagator() propagation.TextMapPropagator {
 	if t == nil {
 		return nil

@@ -75,7 +75,8 @@ func TestTracingIsOnByVariable(t *testing.T) {
 	}
 }
 
-// TestSamplerFollowsItsVariables: the SDK's variables work; one that it cannot use is said.
+// TestSamplerFollowsItsVariables: the SDK's variables work; a value that it cannot use
+// is logged.
 func TestSamplerFollowsItsVariables(t *testing.T) {
 	t.Setenv(endpointVariable, "http://127.0.0.1:1")
 	caller := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, TraceFlags: trace.FlagsSampled, Remote: true})
