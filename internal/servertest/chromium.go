@@ -36,8 +36,9 @@ func Chromium(tb testing.TB) string {
 	return url
 }
 
-// chromiumKind is the browser without a screen, which has a separate package and takes
-// a third of the work; the one with a screen is used if that is missing.
+// chromiumKind returns the kind of the browser without a screen, which has a separate
+// package and does a third of the work. If that is missing, the browser with a screen
+// is used.
 func chromiumKind() kind {
 	return kind{
 		packages: "chromium-headless-shell",

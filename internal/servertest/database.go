@@ -10,7 +10,7 @@ import (
 // statementMax is the maximum time for creating or dropping a database.
 const statementMax = readyMax
 
-// databases are those of the server at a URL. The options are appended to the
+// databases creates databases on the server at a URL. The options are appended to the
 // statements.
 type databases struct {
 	base                     string

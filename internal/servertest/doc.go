@@ -23,8 +23,8 @@
 // killed, and its folder is removed.
 //
 // Servers that are not [Durable] use /dev/shm if it has 2 GiB of free space, all others
-// TMPDIR. Root starts them as user nobody, who must be able to reach that folder. If
-// nobody may not write to it, an empty folder is left.
+// TMPDIR. Root starts them as the user named nobody, who must be able to reach that
+// folder. If that user may not write to it, an empty folder is left.
 //
 // A goroutine of this package named keep waits for each running server, so a test that
 // looks for leaked goroutines has to ignore

@@ -2,14 +2,13 @@ package servertest
 
 import "os"
 
-// everyVariable selects between all combinations of what tests range over and a part of
-// them.
+// everyVariable makes tests run all combinations instead of a part of them.
 const everyVariable = "DRAWSVC_TEST_EVERY"
 
-// Every reports whether a test has to run every combination of what it ranges over:
-// DRAWSVC_TEST_EVERY=true, as `make test-all` sets it. Without it a test of three
-// dimensions may run a part in which each two values of different dimensions occur
-// together, such as the one of [Meets].
+// Every reports whether a test has to run all combinations of its dimensions:
+// DRAWSVC_TEST_EVERY=true, as `make test-all` sets it. Without it, a test of three
+// dimensions may run a part in which any two values of different dimensions occur
+// together, such as the part that [Meets] selects.
 func Every() bool { return os.Getenv(everyVariable) == "true" }
 
 // Meets selects those triples (row, column, layer) that a Latin square has: each row

@@ -10,7 +10,8 @@ import (
 )
 
 // FailingDisk is a file system in a file that can become read-only while programs have
-// files open for writing, as the kernel makes a file system after an error of its disk.
+// files open for writing. The kernel does the same to a file system after an error of
+// its disk.
 type FailingDisk struct{ Dir, device string }
 
 // failingSize is the size of a FailingDisk, in bytes.

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// kind is how one sort of server is found, set up, started and asked. It is a value in
-// a separate file.
+// kind describes how one sort of server is found, set up, started and queried. Each
+// kind is a value in a separate file.
 type kind struct {
 	// variable is the environment variable that names a running server.
 	variable string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// LockServers is what a lock needs.
+// LockServers are the servers that a lock needs.
 type LockServers struct {
 	// Kinds are the kinds of server that the lock works on; "sqlite" is a file.
 	Kinds []string
@@ -21,7 +21,7 @@ type LockServers struct {
 	shared func(testing.TB) string
 }
 
-// Locks is the only table of what each lock needs, by its scheme.
+// Locks returns the only table of what each lock needs, by its scheme.
 func Locks() map[string]LockServers {
 	return map[string]LockServers{
 		"table":     {Kinds: []string{"sqlite", "postgres", "mysql"}, InDatabase: true, OnTiDB: true},

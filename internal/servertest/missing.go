@@ -21,10 +21,10 @@ var errShort = errors.New("go test -short starts no servers, browsers or other p
 // isShort reports whether tests run with -short.
 func isShort() bool { return testing.Testing() && testing.Short() }
 
-// judge decides: on a person's machine a test without its package may be skipped, and
-// so may a server in a short run, but a pipeline that skips would stay green without
-// having tested anything. A server that is installed and does not start is a failure
-// everywhere.
+// judge returns the verdict. On a person's machine, a test without its package may be
+// skipped, and so may a server in a short run. A pipeline that skips would stay green
+// without having tested anything. A server that is installed and does not start is a
+// failure everywhere.
 func judge(err error, ci string) verdict {
 	_, missing := errors.AsType[*missingError](err)
 	if ci != "true" && (missing || errors.Is(err, errShort)) {
@@ -47,7 +47,7 @@ func giveUp(tb testing.TB, err error) {
 }
 
 // Missing ends a test that needs something that is missing here and that no package
-// provides, such as the history of the repository: it is skipped as for a missing
+// provides, such as the history of the repository. The test is skipped as for a missing
 // server, and fails if CI=true.
 func Missing(tb testing.TB, what string) {
 	tb.Helper()

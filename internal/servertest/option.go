@@ -26,14 +26,14 @@ func Roomy() Option {
 	return func(o *options) { o.roomy = true }
 }
 
-// Archived has PostgreSQL archive its log, and MariaDB write a binary log, as in
-// production. What is archived is not kept.
+// Archived makes PostgreSQL archive its log, and MariaDB write a binary log, as in
+// production. The archive is not kept.
 func Archived() Option {
 	return func(o *options) { o.archived = true }
 }
 
-// Args adds arguments to the server's command line, where they beat those of
-// this package. For ZooKeeper they are lines of its configuration, or options
+// Args adds arguments to the server's command line, where they take precedence over
+// those of this package. For ZooKeeper they are lines of its configuration, or options
 // of the JVM where they begin with a dash.
 func Args(args ...string) Option {
 	return func(o *options) { o.args = append(o.args, args...) }

@@ -34,8 +34,8 @@ func TestNothingOutlivesATestProcessThatEnds(t *testing.T) {
 	require.Eventually(t, left.ended, readyMax, 50*time.Millisecond)
 }
 
-// bequeath runs TestChild in a separate process, ends that in mid-test and returns what
-// it had started.
+// bequeath runs TestChild in a separate process, ends that process during the test, and
+// returns what it had started.
 func bequeath(t *testing.T, end func(child *exec.Cmd, input io.Closer)) testament {
 	t.Helper()
 	sharedOf(t) // the child has servers
@@ -81,8 +81,8 @@ func (left testament) ended() bool {
 	return true
 }
 
-// isHusk reports whether a folder is empty, and the servers' account cannot remove it:
-// a folder for temporary files that only the caller may use.
+// isHusk reports whether a folder is empty, and the servers' account cannot remove it,
+// because it is in a folder for temporary files that only the caller may use.
 func isHusk(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	parent, failed := os.Stat(filepath.Dir(folder))

@@ -37,8 +37,8 @@ func TestLinkReturnsWhileProgramsStart(t *testing.T) {
 	}
 }
 
-// TestACutLinkRefusesWhoeverElseHasIt: a connection does not reach what such a program
-// still holds.
+// TestACutLinkRefusesWhoeverElseHasIt: a cut link refuses connections, even if a
+// program that is being started still has its listener.
 func TestACutLinkRefusesWhoeverElseHasIt(t *testing.T) {
 	p := StartProxy(t, "127.0.0.1:9")
 	other, err := p.listener.(*net.TCPListener).File()

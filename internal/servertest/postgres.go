@@ -30,8 +30,8 @@ func postgresDatabases(tb testing.TB) databases {
 }
 
 // fileCopy returns the option that makes PostgreSQL copy a database's files, which is
-// half the work of writing each block to the log. Releases before 15 do not have it,
-// and have no other way.
+// half the work of writing each block to the log. Releases before 15 do not have the
+// option, and always copy the files.
 func (d databases) fileCopy() (string, error) {
 	const option = " STRATEGY FILE_COPY"
 	name := databaseName()
@@ -41,11 +41,10 @@ func (d databases) fileCopy() (string, error) {
 	return option, d.statement("DROP DATABASE " + name)
 }
 
-// PostgresAs is Postgres with a database in the state in which fill leaves an empty
-// one. A test process passes the same fill with a name each time. The first call fills
-// a database that stays, and each caller gets a copy of it: that takes a fraction of
-// the work. On a server that the environment names, where nothing may stay, each
-// database is filled.
+// PostgresAs is Postgres with a database that fill has filled. In a test process, a
+// name always belongs to the same fill. The first call fills a database that stays, and
+// each caller gets a copy of it: that takes a fraction of the work. On a server that
+// the environment names, nothing may stay, so each database is filled.
 func PostgresAs(tb testing.TB, name string, fill func(url string) error) string {
 	tb.Helper()
 	all := postgresDatabases(tb)

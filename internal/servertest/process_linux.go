@@ -25,8 +25,8 @@ type process struct {
 }
 
 // spawn starts cmd in a separate process group, so that Ctrl-C in a terminal reaches
-// the test and not its servers, and with the signal death, which the kernel sends when
-// the test process has ended.
+// the test and not its servers. The kernel sends the signal death to it when the test
+// process has ended.
 func spawn(cmd *exec.Cmd, death syscall.Signal) (*process, error) {
 	credential, err := credential()
 	if err != nil {

@@ -75,8 +75,9 @@ func (p *Proxy) Addr() string { return p.port.addr() }
 // URL returns the target, which was given as a URL, with the address of the proxy.
 func (p *Proxy) URL() string { return strings.Replace(p.target, p.server, p.Addr(), 1) }
 
-// Turns counts how often a client sent first or after the server had: the round trips
-// of all connections since the start, including those of connecting.
+// Turns returns the number of round trips of all connections since the start, including
+// those of connecting. A round trip is counted when a client sends first, or after the
+// server has sent.
 func (p *Proxy) Turns() int64 { return p.turns.Load() }
 
 // Taken counts the connections that clients have made since the start.

@@ -24,7 +24,8 @@ type shared struct {
 	// lifeline is the writing end of the reaper's input. Nothing is written to it; the
 	// kernel closes it when this process ends in any way.
 	lifeline *os.File
-	// servers start the process's one server of a kind at its first call.
+	// servers maps each kind to a function that starts the process's one server of the
+	// kind at its first call.
 	servers map[string]func() (*Server, error)
 	// redisTurn counts the tests that requested a database of Redis.
 	redisTurn atomic.Int64

@@ -96,7 +96,7 @@ func TestPostgresCopiesAreSeparate(t *testing.T) {
 	require.Equal(t, 2, filled)
 }
 
-// TestServersOfTestsAreSeparate: what they begin with is a copy, and theirs.
+// TestServersOfTestsAreSeparate: each server begins with its own copy.
 func TestServersOfTestsAreSeparate(t *testing.T) {
 	t.Parallel()
 	for kind, execute := range map[string]func(ctx context.Context, base, statement string) error{"postgres": executePostgres, "mysql": executeMySQL} {

@@ -26,8 +26,9 @@ func cgroupRoots() []string {
 	return []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup"}
 }
 
-// Throttle gives the server a part of one core, until undo is called: by a cgroup if
-// one can be created, otherwise by stopping it most of the time. how says which.
+// Throttle gives the server a part of one core, until undo is called. It uses a cgroup
+// if one can be created; otherwise it stops the server most of the time. how names the
+// means.
 func (s *Server) Throttle(part float64) (undo func(), how string) {
 	for _, root := range cgroupRoots() {
 		if undo, err := s.throttleIn(root, part); err == nil {

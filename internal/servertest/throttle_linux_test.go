@@ -39,8 +39,9 @@ func (s *Server) partOf(t *testing.T, while time.Duration) float64 {
 	return float64(s.used(t)-before) / float64(time.Since(began))
 }
 
-// TestThrottledServerGetsItsPart: of a core, by each of the means that are available
-// here. The double is a server that is not throttled.
+// TestThrottledServerGetsItsPart: a throttled server uses its part of a core, by each
+// of the means that are available here. The broken double is a server that is not
+// throttled.
 func TestThrottledServerGetsItsPart(t *testing.T) {
 	t.Parallel()
 	const part, most = 0.1, 0.2

@@ -2,5 +2,6 @@
 
 package servertest
 
-// mysqlServer is MariaDB. With the build tag tidb it is TiDB: see `make tidb`.
+// mysqlServer returns MariaDB. With the build tag tidb it returns TiDB: see `make
+// tidb`.
 func mysqlServer() kind { return mysqlKind() }

@@ -2,5 +2,5 @@
 
 package servertest
 
-// mysqlServer is TiDB in place of MariaDB: so the tests of MySQL show what TiDB does.
+// mysqlServer returns TiDB in place of MariaDB, so that the tests of MySQL run on TiDB.
 func mysqlServer() kind { return tidbKind() }
