@@ -18,7 +18,7 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// beside is what else works on the pool while it is drawn from, "" for nothing.
+// beside is other work on the pool while it is drawn from, "" for none.
 type beside string
 
 const (
@@ -43,8 +43,8 @@ const (
 	placesSQL = `SELECT COALESCE(SUM(places), 0) FROM code_heads`
 )
 
-// begin begins what works beside the draws. end ends it, and notes how much it did: it is
-// an error if that was nothing, or all that there was to do.
+// begin starts the work beside the draws. end ends it, and records how much was done.
+// It is an error if nothing was done, or if nothing was left to do.
 func (w *workplace) begin(ctx context.Context) (end func() error) {
 	if w.c.beside == "" {
 		return func() error { return nil }
@@ -108,14 +108,14 @@ func (w *workplace) column(db *sql.DB, text string) (list []string) {
 }
 
 const (
-	// claimers is how many callers claim at once.
+	// claimers is the number of concurrent callers that claim.
 	claimers = 32
-	// claimsBeside is how many they claim in a second beside draws.
+	// claimsBeside is the number of claims per second while draws are measured.
 	claimsBeside = 500
 )
 
-// claim claims draws until ctx ends: perSecond of them, or as many as the callers can
-// for 0. done, when not nil, counts them.
+// claim claims draws until ctx ends, perSecond of them in each second. If perSecond is
+// 0, it claims as many as the callers can. done, when not nil, counts them.
 func claim(ctx context.Context, url string, draws []string, perSecond int, done *atomic.Int64) error {
 	transport := &http.Transport{MaxIdleConnsPerHost: claimers}
 	defer transport.CloseIdleConnections()
@@ -216,7 +216,7 @@ func (w *workplace) run(ctx context.Context, f figures, args ...string) error {
 	}
 }
 
-// expire switches the job on that ends awards, and has it run now.
+// expire enables the job that ends awards, and runs it now.
 func (w *workplace) expire(ctx context.Context) error {
 	if err := enableExpiry(ctx, w.i, true); err != nil {
 		return err

@@ -39,8 +39,8 @@ type candidate struct {
 	awards int // in the pool before it starts
 	pools  int // drawn from at random, 0 is one hot pool
 
-	// share is the percentage of the best rate at which k6 sends draws; best is as fast
-	// as its callers can; 0 is as fast as wrk's can.
+	// share is the percentage of the best rate at which k6 sends draws. best means as fast
+	// as k6's callers can, 0 as fast as wrk's can.
 	share int
 
 	idle   bool // no requests while it is measured
@@ -223,7 +223,7 @@ const (
 	// disturbance is the CPU that other programs on the machine used meanwhile, in
 	// cores.
 	disturbance metric = "disturbance_cores"
-	// took is how long a task takes; besideRate is what was done beside the draws.
+	// took is how long a task takes; besideRate is the rate of the work beside the draws.
 	took       metric = "seconds"
 	besideRate metric = "beside_per_second"
 	// idleCPU is in cores; goroutines counts those left per pool.

@@ -321,10 +321,10 @@ func (d document) unpublished(published document) []string {
 	return names
 }
 
-// verdict returns the error of a run: measurements that failed; in quick mode, ratios
-// that have fallen or have no published one; against another tree, figures that became
-// worse. A limit that is not reached is shown but is not an error: it depends on the
-// machine.
+// verdict returns the error of a run. A failed measurement is an error. In quick mode,
+// a ratio that has fallen, or has no published one, is an error. Against another tree,
+// figures that became worse are an error. A limit that is not reached is shown but is
+// not an error: it depends on the machine.
 func (d document) verdict(published document) error {
 	if faults := d.faults(); len(faults) > 0 {
 		return fmt.Errorf("measurements failed:\n  %s", strings.Join(faults, "\n  "))

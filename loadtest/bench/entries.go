@@ -99,7 +99,7 @@ func mainEntries(s settings, noop, postgres candidate) []entry {
 	for _, row := range []struct {
 		name            string
 		of              candidate
-		ordered, random float64 // the least ratios
+		ordered, random float64 // the minimum ratios
 		quick           bool    // for time-ordered keys
 	}{
 		{"PostgreSQL, default memory", postgres.withDefaults(), 0.68, 0.56, quick},

@@ -135,8 +135,9 @@ func fulfilAllSQL() []string {
 	}
 }
 
-// fillCodes adds codes to the reserve of each prize, so that it has each. The first is
-// there: it was imported, so that the database knows the key. Only for PostgreSQL.
+// fillCodes adds codes to the reserve of each prize, up to each of them. The first code
+// already exists: it was imported, so that the database has the key. Only for
+// PostgreSQL.
 func fillCodes(ctx context.Context, url, pool string, key *seal.Key, each int) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

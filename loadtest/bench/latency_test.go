@@ -92,8 +92,8 @@ func TestLatenciesAreOfTheBestRate(t *testing.T) {
 	require.EqualError(t, err, "its best rate was not measured")
 }
 
-// TestLatencyTables: ratios are of one round, aims are judged, and a row says which draws
-// were not sent.
+// TestLatencyTables: ratios are of one round, aims are judged, and a row states which
+// draws were not sent.
 func TestLatencyTables(t *testing.T) {
 	s := quickSettings(t)
 	s.quick, s.latency = false, true

@@ -56,7 +56,7 @@ type reading struct {
 	books
 }
 
-// measureLoad measures draws. end ends what works beside them.
+// measureLoad measures draws. end ends the work beside them.
 func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *spot, instances []*harness.Process, f figures, end func() error) error {
 	took, err := b.firstDraw(ctx, c, instances)
 	b.must(err)

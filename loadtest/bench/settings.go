@@ -24,7 +24,7 @@ type settings struct {
 	// log is the number of awards in a log that has grown; prizes, awards and pools are
 	// the sizes of the large cases.
 	log, prizes, awards, pools int
-	// codes is how many codes are imported; a tenth of it is how many awards expire.
+	// codes is the number of imported codes; a tenth as many awards expire.
 	codes int
 	only  *regexp.Regexp
 	// won measures what comes after the win; before is the commit whose draws these

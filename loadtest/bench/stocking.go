@@ -179,7 +179,7 @@ const (
 	rulesMany rules = "four limits and a guarantee"
 	// rulesRefused is for one user: every draw after the first is refused.
 	rulesRefused rules = "all refused"
-	// rulesClaim has each award claimed within an hour.
+	// rulesClaim requires that each award is claimed within an hour.
 	rulesClaim rules = "a claim needed"
 )
 
@@ -240,7 +240,7 @@ func (b *benchmark) makeKeyFlags() {
 	b.seedFlags, b.sealFlags, b.sealKey = flags[:4:4], flags[4:], ring.First()
 }
 
-// commitPool commits a candidate's pool, if the candidate says so.
+// commitPool commits a candidate's pool, if the candidate requires it.
 func commitPool(ctx context.Context, c candidate, i *harness.Process, pool string) error {
 	if !c.committed {
 		return nil
@@ -282,7 +282,7 @@ func (b *benchmark) publish(s *harness.Site, c candidate, database string) *publ
 }
 
 // follows reports whether the publisher runs, and has signed at least a quarter of the
-// awards of the measured seconds: one that lags costs less than it should.
+// awards of the measured seconds. A publisher that lags costs less than it should.
 func (p *publisher) follows(f figures, seconds int) error {
 	if p == nil {
 		return nil

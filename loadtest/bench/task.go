@@ -110,7 +110,7 @@ func (w *workplace) doFulfil(ctx context.Context) error {
 // receiver receives webhooks.
 type receiver struct{ events atomic.Int64 }
 
-// receive adds a hook to a receiver that takes its time for each message.
+// receive adds a hook whose receiver takes the given time for each message.
 func (w *workplace) receive(ctx context.Context, from string, each time.Duration) *receiver {
 	r := &receiver{}
 	at := harness.Serve(w.s, http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {

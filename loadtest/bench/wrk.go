@@ -60,7 +60,7 @@ func (r wrkResult) answered(c candidate) int64 {
 	return r.Requests - r.Status
 }
 
-// refused is the share of requests without the expected answer.
+// refused returns the share of requests without the expected answer.
 func (r wrkResult) refused(c candidate) float64 {
 	lost := r.Connect + r.Read + r.Write + r.Timeout
 	return float64(r.Requests-r.answered(c)+lost) / float64(r.Requests+lost)
