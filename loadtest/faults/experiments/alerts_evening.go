@@ -27,7 +27,7 @@ import (
 // Prometheus scrapes too.
 type bystander struct {
 	folder, address, metrics string
-	// token is the present one of its file.
+	// token is the present token of its file.
 	token string
 }
 
@@ -111,7 +111,7 @@ func (a *alarm) nearEnds() (func() error, error) {
 	return func() error { return a.bystander.write(time.Now().AddDate(1, 0, 0), time.Time{}) }, a.bystander.write(end, end)
 }
 
-// useExpired gives the bystander a token that has expired, with which somebody calls.
+// useExpired gives the bystander a token that has expired, and makes calls with it.
 func (a *alarm) useExpired() (func() error, error) {
 	a.Must(a.bystander.write(time.Now().AddDate(1, 0, 0), time.Now().Add(-time.Hour)))
 	return a.keepCalling(), nil
@@ -168,7 +168,7 @@ func (a *alarm) plan(pool, item string) error {
 	return err
 }
 
-// planImpossible plans to take away units that are drawn before.
+// planImpossible plans a withdrawal of units that are drawn before it is due.
 func (a *alarm) planImpossible() (func() error, error) {
 	pool := a.Pool("alert-failed")
 	a.Must(a.MakePool(pool, 20))
@@ -176,7 +176,7 @@ func (a *alarm) planImpossible() (func() error, error) {
 	return nothing, a.insist(a.asking(pool, 1)[0])
 }
 
-// holdPool holds the row of a pool, so that nobody can do a due item.
+// holdPool holds the row of a pool, so that no instance can carry out a due item.
 func (a *alarm) holdPool() (func() error, error) {
 	pool := a.Pool("alert-late")
 	a.Must(a.MakePool(pool, 20))

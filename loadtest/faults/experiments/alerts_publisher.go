@@ -33,7 +33,7 @@ func startPublisher(t *trial) publisher {
 	return p
 }
 
-// commit makes a committed pool, and waits until the publisher has signed its log.
+// commit creates a committed pool, and waits until the publisher has signed its log.
 func (a *alarm) commit(pool string) error {
 	a.Must(a.MakePool(pool, 20))
 	_, err := harness.Operate(a.Ctx, http.MethodPatch, a.Instances[0].URL()+"/admin/pools/"+pool, `{"state":"paused"}`, http.StatusOK)

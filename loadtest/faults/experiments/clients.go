@@ -228,8 +228,8 @@ func pour(address, begin string, most int) (sent int, err error) {
 // its head, 10 s in all.
 const slowMax = 14 * time.Second
 
-// slow makes clients send a byte now and then: each is answered 408 or disconnected,
-// and no other client waits for them.
+// slow makes clients send a byte at long intervals: each is answered 408 or
+// disconnected, and no other client waits for them.
 func slow(t *trial) error {
 	const clients = 100
 	starts := []string{

@@ -166,8 +166,8 @@ func (r *committedRestore) wonOf(pool string) (won []history.Op) {
 	return won
 }
 
-// standing returns a function that reports whether an answer agrees with the rows of a
-// pool, and the number of its awards.
+// standing returns the number of a pool's awards, and a function that reports whether
+// an answer agrees with the pool's rows.
 func (r *committedRestore) standing(pool string) (stands func(o *history.Op) bool, awards int64, err error) {
 	rows, err := r.Rows(pool)
 	at := map[string]int64{}

@@ -132,7 +132,7 @@ func (t *trial) awaitStatus(node *sql.DB, name, want string) {
 }
 
 // askedElsewhere repeats on every other instance a request that one instance has just
-// answered: each of them must know the draw.
+// answered: each of them must replay the draw.
 func askedElsewhere(t *trial) error {
 	pool, name := t.Pool(client.MainPool), t.Pool("scarce")
 	t.Must(t.MakePool(name, 1))

@@ -309,8 +309,8 @@ func (j *jobTrial) caught() *stage.Instance {
 
 func isIdle(r jobRow) bool { return r.Status == "idle" }
 
-// within returns the rows of all jobs once is reports true for each, or nil after a
-// time.
+// within waits until is reports true for the row of each job, and returns the rows; nil
+// if that takes longer than d.
 func (j *jobTrial) within(d time.Duration, is func(jobRow) bool) map[string]jobRow {
 	for until := time.Now().Add(d); j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		var page struct {

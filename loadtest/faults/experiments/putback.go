@@ -111,7 +111,7 @@ func folderPutBack(t *trial) error {
 }
 
 // promotedTwice promotes two standbys of one primary. The second is promoted after the
-// death of the first, which it never knew.
+// death of the first, with which it had no contact.
 func promotedTwice() Experiment {
 	f := &fork{}
 	places := []place{{"postgres", lockmode.ForUpdate, "", 3}, {"postgres", lockmode.Optimistic, "", 3}, {"postgres", lockmode.External, "table", 3}}

@@ -37,8 +37,8 @@ func killedAtCommit() Experiment {
 	}}
 }
 
-// tidbControls returns controls of tidbCells. The edge of a sell-out has none here: two doubles
-// that PostgreSQL condemns passed on TiDB.
+// tidbControls returns controls of tidbCells. The edge of a sell-out has no control
+// here: two doubles that fail on PostgreSQL passed on TiDB.
 func tidbControls() []Cell {
 	killed := doubled(serviceKilled(), stage.Faulty, place{servertest.TiDB, lockmode.Optimistic, "", 2}, history.Versions, history.NotLinear, history.UnitTwice)
 	killed.env = unguardedEnv()

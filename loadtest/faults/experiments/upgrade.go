@@ -30,7 +30,7 @@ type rolling struct {
 	// turns counts how often each instance was taken out of service and put back: it is
 	// in service while the number is even.
 	turns []atomic.Int64
-	// balancer must know of an instance before the next one is replaced; it may be nil.
+	// balancer must use an instance again before the next one is replaced; it may be nil.
 	balancer *stage.Balancer
 }
 

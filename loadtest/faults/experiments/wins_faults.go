@@ -62,10 +62,10 @@ func ofWin(name string, places []place, isCalm bool, fault func(w *wins) error) 
 type winKill struct {
 	name  string
 	point fault.Point
-	// isOfJob means that only the instance that runs a job comes to the point.
+	// isOfJob means that only the instance that runs a job reaches the point.
 	isOfJob bool
-	// begin, if not nil, leads an instance there, once it is armed. It returns the
-	// actions after the restart.
+	// begin, if not nil, makes an armed instance reach the point. It returns the actions
+	// after the restart.
 	begin func(w *wins, i *stage.Instance) (end func() error)
 }
 

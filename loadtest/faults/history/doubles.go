@@ -61,7 +61,7 @@ const (
 // like a double.
 const Ahead = "drawsvc-ahead"
 
-// Later is a release that knows one more time zone, LaterZone.
+// Later is a release that has one more time zone, LaterZone.
 const (
 	Later     = "drawsvc-later"
 	LaterZone = "America/Later"

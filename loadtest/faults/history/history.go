@@ -50,7 +50,7 @@ func (h *History) Ops() []Op {
 }
 
 // Doubtful returns one operation for each key that has an unknown or missing answer,
-// and no clear answer to a request made since then.
+// and no clear answer to a request made at the given time or later.
 func (h *History) Doubtful(since time.Duration) []Op {
 	var order []string
 	clear, doubtful := map[string]bool{}, map[string]Op{}
@@ -158,7 +158,7 @@ func (o *Op) Unknown() bool {
 	switch o.Status {
 	case 0:
 		return o.Sent
-	case 500, 502, 504: // a balancer says 502 of a connection that ended
+	case 500, 502, 504: // a balancer answers 502 if a connection has ended
 		return true
 	}
 	return false

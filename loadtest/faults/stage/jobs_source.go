@@ -96,7 +96,7 @@ func (c *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		pause(r, hangsFor)
 	case Drips:
 		drip(w, r, body)
-	case Lies: // twice as long as it is, and so broken off in the middle
+	case Lies: // states twice the body's length, so that the body is cut in the middle
 		w.Header().Set("Content-Length", fmt.Sprint(2*len(body)))
 		fmt.Fprint(w, body)
 		_ = http.NewResponseController(w).Flush() // without it, the end of the connection would discard the body
