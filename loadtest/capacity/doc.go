@@ -1,6 +1,7 @@
-// Command capacity measures the size of awards: it draws from one pool of a throwaway
-// server, over HTTP, and prints the bytes by which the database grew, and those that it
-// wrote to its log. The figures are scaled to a million awards, as in docs/capacity.md.
+// Command capacity measures the size of awards. It draws from one pool of a throwaway
+// server, over HTTP. It prints the bytes by which the database grew, and the bytes that
+// it wrote to its log. The figures are scaled to a million awards, as in
+// docs/capacity.md.
 //
 //	go run ./loadtest/capacity                       # every database, some 10 minutes
 //	go run ./loadtest/capacity --awards 20000 --only postgres

@@ -77,7 +77,7 @@ func (b *benchmark) volumes(p published) volumes {
 	}
 }
 
-// measured is the table of draws per second.
+// measured returns the table of draws per second.
 func (b *benchmark) measured() string {
 	t := report.NewTable("PostgreSQL | draws/s | 99 % of the answers within | WAL of a draw")
 	for _, r := range [][2]string{
@@ -98,7 +98,7 @@ func (b *benchmark) measured() string {
 	return fmt.Sprintf("Published on %s, on %d cores of an %s.\n\n%s", report.Day(b.At), b.CPUs, b.CPU, t)
 }
 
-// needs is the table of the resources for the two needs.
+// needs returns the table of the resources for the two needs.
 func (b *benchmark) needs(p published) string {
 	v := b.volumes(p)
 	t := report.NewTable("draws | " + evening().name + " | " + minute().name)
@@ -126,7 +126,7 @@ type walOfKeys struct {
 	bytes float64
 }
 
-// spread is the table of the minute over several databases.
+// spread returns the table of the minute over several databases.
 func (b *benchmark) spread(p published) string {
 	v := b.volumes(p)
 	t := report.NewTable("databases | draws/s of each | cores of each | instances of each | connections to each | " +

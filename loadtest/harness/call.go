@@ -22,8 +22,8 @@ const (
 
 const fetchMax = 10 * time.Second
 
-// Call makes a request, as an operator except for draws, with further headers as pairs,
-// and returns the response's body and status.
+// Call makes a request, as an operator except for draws, and returns the response's
+// body and status. headers alternate between names and values.
 func Call(ctx context.Context, method, at, body string, headers ...string) ([]byte, int, error) {
 	request, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader([]byte(body)))
 	if err != nil {

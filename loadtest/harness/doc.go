@@ -1,7 +1,7 @@
-// Package harness has the parts that the programs of the load tests share: a site that
-// cleans up, on which the throwaway servers of package servertest run; programs that
-// are built, started, awaited and stopped; calls to them; their databases; and the
-// check and publication of results.
+// Package harness has the parts that the programs of the load tests share. A site
+// cleans up; the throwaway servers of package servertest run on it. Programs are built,
+// started, awaited and stopped. The package also has calls to them, their databases,
+// and the check and publication of results.
 //
-// It knows none of the programs that use it.
+// It depends on none of the programs that use it.
 package harness

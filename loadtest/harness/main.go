@@ -80,14 +80,15 @@ func Only(flags *flag.FlagSet, words string) *regexp.Regexp {
 	return only
 }
 
-// Selection is which cells of a proof are run, and where its results are written.
+// Selection selects the cells of a proof to run, and the folder for their results.
 type Selection struct {
 	Quick   bool
 	Only    *regexp.Regexp
 	Results string
 }
 
-// Flags adds the selection's flags, the first with its meaning.
+// Flags adds the selection's flags. quick is the meaning of the flag of that name, folder
+// the default folder of the results.
 func (s *Selection) Flags(flags *flag.FlagSet, quick, folder string) {
 	flags.BoolVar(&s.Quick, "quick", false, quick)
 	s.Only = Only(flags, "run only the cells")

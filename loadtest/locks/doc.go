@@ -1,5 +1,5 @@
-// Command locks measures the external locks: it runs the suite of package lockertest,
-// then measures the speed of every lock, one after another, and writes the tables of
+// Command locks measures the external locks. It runs the suite of package lockertest,
+// then measures the speed of every lock, one after another. It writes the tables of
 // docs/locks.md between its marks locks:begin and locks:end.
 //
 //	go run ./loadtest/locks          # the suite, the speeds and the page; some 20 minutes

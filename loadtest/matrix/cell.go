@@ -103,7 +103,7 @@ func textbook(program, gate, crossed string, options ...string) cell {
 }
 
 // wrongOdds has many rare prizes and a common one, so that the wrong odds show clearly:
-// some 15 standard deviations, where 6 are too many.
+// they are some 15 standard deviations off, and 6 would be too many.
 func wrongOdds() cell {
 	return textbook("broken-rare", "odds", "odds_z", "STOCK=50,50,50,50,50,50,50,50,3000", "AFTER=0")
 }

@@ -59,7 +59,7 @@ func (g *ground) show(ctx context.Context, s *harness.Site, c cell, r *result) e
 	return harness.StopAll(instances)
 }
 
-// load runs the cell's script; if the cell says so, it is watched or judged.
+// load runs the cell's script. If the cell requires it, the run is watched or judged.
 func (r *result) load(ctx context.Context, s *harness.Site, c cell, urls []string) (run loadRun, err error) {
 	switch {
 	case c.sampled:
@@ -127,7 +127,7 @@ func (r *result) compare(ctx context.Context, c cell, database, base string, s *
 		return err
 	}
 	if database == "" {
-		return nil // no database: only the program can be asked
+		return nil // no database: the only source is the program
 	}
 	rows, err := read(ctx, database, s.Pool, c.program != service)
 	if err != nil {

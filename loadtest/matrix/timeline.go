@@ -16,9 +16,8 @@ type timeline struct {
 	Samples []sample `json:"samples"`
 }
 
-// sample is one moment: the number of draws that had won, and of those that had been
-// refused as sold out, as counted by k6, and the remaining stock, as reported by the
-// service.
+// sample is one moment. k6 counts the draws that had won, and those that had been
+// refused as sold out. The service reports the remaining stock.
 type sample struct {
 	Seconds   float64 `json:"seconds"`
 	Won       float64 `json:"won"`

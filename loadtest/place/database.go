@@ -22,8 +22,9 @@ type Database struct {
 	// Program is the server's program; Variable is the environment variable that names
 	// a running server.
 	Program, Variable string
-	// Small sets limits that are small enough for a test to reach, and detects deadlocks before waits for a
-	// lock end. Wide uses the memory of a whole machine; Usual is the server's default.
+	// Small sets limits that are small enough for a test to reach, and detects deadlocks
+	// before waits for a lock end. Wide uses the memory of a whole machine; Usual is the
+	// server's default.
 	Small, Wide, Usual []string
 	// Micros is the SQL expression of the clock's time in microseconds. Sessions
 	// selects a user's sessions in the present database; Kill ends one.

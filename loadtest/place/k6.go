@@ -11,8 +11,9 @@ import (
 )
 
 // RunScript runs a load script with options as NAME=VALUE, and further arguments of k6.
-// The options are variables of its environment, because some are tokens, and command lines
-// are visible to everyone on the machine. It returns k6's exit code and output, and an error only if k6 could not be run at all.
+// The options are variables of its environment, because some are tokens, and command
+// lines are visible to everyone on the machine. It returns k6's exit code and output,
+// and an error only if k6 could not be run at all.
 func RunScript(ctx context.Context, script string, options []string, more ...string) (exit int, output string, err error) {
 	args := []string{"run", "--quiet", "--no-usage-report", "--log-format", "raw", "--no-color"}
 	cmd := exec.CommandContext(ctx, filepath.Join(Bin, "k6"), append(append(args, more...), "loadtest/k6/"+script+".js")...)

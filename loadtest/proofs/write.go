@@ -39,10 +39,10 @@ type operator struct {
 	checks     [][]byte
 }
 
-// write writes the files of a pool with the given number of awards to a folder: prizes,
-// a blank and an endless blank, a win in two of three draws, stock that is moved ten
-// times, and about the given number of checkpoints. It returns the size of the log in
-// bytes.
+// write writes the files of a pool with the given number of awards to a folder. The
+// pool has prizes, a blank and an endless blank. Two of three draws win, and stock is
+// moved ten times. There are about the given number of checkpoints. It returns the size
+// of the log in bytes.
 func write(folder string, awards, checkpoints int64) (int64, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // what is published is for everybody
 		return 0, err

@@ -30,8 +30,8 @@ type deployment struct {
 	adminFile             string
 	// acts make a step happen; a step without an act is not rehearsed.
 	acts map[string]func(ctx context.Context) error
-	// rows reads a pool's rows by SQL, end stops the instances; nil where only the
-	// operator can.
+	// rows reads a pool's rows by SQL, end stops the instances; nil if only the operator
+	// can do it.
 	rows func(ctx context.Context, pool string) (history.Rows, error)
 	end  func() error
 }

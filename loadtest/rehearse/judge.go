@@ -56,7 +56,7 @@ type logEntry struct {
 	} `json:"body"`
 }
 
-// read takes a pool's log, a JSON object on each line; version and counters are those of
+// read reads a pool's log, a JSON object on each line. Version and counters come from
 // the audit.
 func (e *evidence) read(pool string, log []byte) error {
 	e.rows = history.Rows{Pool: pool, Version: e.audit.Version}

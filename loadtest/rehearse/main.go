@@ -31,7 +31,7 @@ type settings struct {
 	base, admin         string
 	adminFile, drawFile string
 	failover, rollout   string
-	// options are those of evening.js, as NAME=VALUE.
+	// options are the options of evening.js, as NAME=VALUE.
 	options []string
 }
 
@@ -62,7 +62,7 @@ func parse(args []string) (s settings, err error) {
 	return s, err
 }
 
-// tenth are the options of a run on this machine: a tenth of the default rates.
+// tenth returns the options of a run on this machine: a tenth of the default rates.
 func tenth() []string {
 	return []string{"RATE=100", "PEAK_RATE=500", "VUS_MAX=400", "USERS=10000", "RAMP_SECONDS=30", "FAILOVER_SECONDS=40", "ROLLOUT_SECONDS=40"}
 }

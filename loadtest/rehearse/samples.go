@@ -14,7 +14,8 @@ import (
 	"drawsvc/loadtest/faults/history"
 )
 
-// stepNames are the steps of an evening in order, which are scenarios of evening.js.
+// stepNames returns the steps of an evening in order, which are scenarios of
+// evening.js.
 func stepNames() []string {
 	return []string{"ramp", "peak", "failover", "rollout", "restock", "close"}
 }
@@ -32,7 +33,8 @@ type step struct {
 	Requests int `json:"requests"`
 	// Answers counts answers by status, noAnswer for none.
 	Answers map[string]int `json:"answers"`
-	// P99 is of the answers, Slowest of whole draws with their retries, in milliseconds.
+	// P99 is the 99th percentile of the times of the answers, Slowest the longest time of
+	// a draw with its retries, in milliseconds.
 	P99     float64 `json:"p99_ms"`
 	Slowest float64 `json:"slowest_draw_ms"`
 	// Gap is the longest time without an answer that decides a draw, in seconds.

@@ -17,12 +17,13 @@ const pool = "large"
 // call is a call that a view of the page makes.
 type call struct {
 	view, path string
-	// method is POST for a call that changes nothing, such as that of a draft, whose
-	// body it has.
+	// method is POST for a call that has a body, such as that of a draft, and changes
+	// nothing.
 	method, body, accept string
 }
 
-// calls are those of each view with the large pool, as internal/ui/files makes them.
+// calls returns the calls of each view with the large pool, as internal/ui/files makes
+// them.
 func calls(s settings) []call {
 	of, last := "/admin/pools/"+pool, s.awards
 	all := []call{

@@ -12,8 +12,9 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// idle prints the CPU that the service uses with nobody, and with one listener of the
-// stream of events, in parts of a core, and the size and number of the frames.
+// idle prints the CPU that the service uses, in parts of a core, without a listener and
+// with one listener of the stream of events. It also prints the size and number of the
+// frames.
 func idle(ctx context.Context, service *harness.Process, s settings, out io.Writer) error {
 	alone, err := cpu(service, s.idle)
 	if err != nil {

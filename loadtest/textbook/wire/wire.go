@@ -69,7 +69,7 @@ type Move struct {
 	Reason  string
 }
 
-// Book is everything that is known of a pool; the logs are in order.
+// Book is all data of a pool; the logs are in order.
 type Book struct {
 	Prizes []Prize
 	Awards []Award
