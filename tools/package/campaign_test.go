@@ -35,8 +35,8 @@ const (
 	seedIdentity  = "AGE-SECRET-KEY-10FKJMCR5CH5WSAL52UM9CFJDRZ33ZS62580P9TEPAQ8GJTTY653SQSX4PP"
 )
 
-// certificate returns a certificate for 127.0.0.1 that signed itself, its key, and both
-// as a pair.
+// certificate returns a self-signed certificate for 127.0.0.1, its key, and both as a
+// pair.
 func certificate(t *testing.T) (cert, key string, pair tls.Certificate) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -58,8 +58,8 @@ func certificate(t *testing.T) (cert, key string, pair tls.Certificate) {
 	return cert, key, pair
 }
 
-// front is a proxy without TLS to a service with TLS, which presents a certificate of
-// its own. It returns the proxy's address.
+// front starts a proxy without TLS to a service with TLS, and returns the proxy's
+// address. The proxy presents the certificate own to the service.
 func front(t *testing.T, address, authority string, own tls.Certificate) string {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -165,8 +165,8 @@ func (c *campaign) play(address string) {
 	wins(c.t, address, "p", "Authorization", "Bearer "+c.draw)
 }
 
-// ends waits until the publisher has published a checkpoint, and stops it and the
-// service. Neither printed a secret.
+// ends waits until the publisher has published a checkpoint, and then stops it and the
+// service. Neither may have printed a secret.
 func (c *campaign) ends(service, publisher *daemon) {
 	c.t.Helper()
 	until(c.t, publisher.ended, func() bool {
@@ -180,9 +180,10 @@ func (c *campaign) ends(service, publisher *daemon) {
 	}
 }
 
-// TestCampaignsChartStarts starts all that the chart runs for a campaign, with every
-// file that it mounts: the migration, the service and the publisher. A pool is committed,
-// stocked with codes and drawn from over HTTPS, and its checkpoint is published.
+// TestCampaignsChartStarts starts everything that the chart runs for a campaign, with
+// every file that it mounts: the migration, the service and the publisher. A pool is
+// committed, stocked with codes and drawn from over HTTPS, and its checkpoint is
+// published.
 func TestCampaignsChartStarts(t *testing.T) {
 	t.Parallel()
 	c := newCampaign(t)
@@ -212,8 +213,8 @@ func TestCampaignsChartStarts(t *testing.T) {
 	c.ends(service, publisher)
 }
 
-// unlike returns the variables of the chart's files that a text does not give the same
-// file below its folder.
+// unlike returns the variables that name a file in the chart, but not the same file,
+// below the given folder, in a text.
 func unlike(chart, text, folder string) (missing []string) {
 	for _, found := range regexp.MustCompile(`path: (\S+), variable: (\w+)`).FindAllStringSubmatch(chart, -1) {
 		if !regexp.MustCompile(`(?m)^ *#?` + found[2] + `(=|: )` + regexp.QuoteMeta(folder+found[1]) + `$`).MatchString(text) {
@@ -224,7 +225,7 @@ func unlike(chart, text, folder string) (missing []string) {
 }
 
 // TestFilesAreTheSameEverywhere: the settings of the units and the compose files name
-// each file that the chart can mount. The double is a chart with one more.
+// each file that the chart can mount. The broken double is a chart with one more file.
 func TestFilesAreTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	files := read(t, chart+"/templates/_files.tpl")

@@ -31,7 +31,7 @@ func valueFiles(t *testing.T) []string {
 	return found
 }
 
-// template has Helm render the chart with a file of values and further settings.
+// template renders the chart by Helm, with a file of values and further settings.
 func template(t *testing.T, values string, set ...string) (string, error) {
 	t.Helper()
 	args := []string{"template", "drawsvc", chart, "--values", filepath.Join(chart, "ci", values+".yaml"), "--kube-version", kubernetes}
@@ -57,8 +57,8 @@ func template(t *testing.T, values string, set ...string) (string, error) {
 // kubernetes is the version whose description testdata/schemas has.
 const kubernetes = "1.37.2"
 
-// conforms judges manifests by the description of Kubernetes. It does not know the
-// kinds of the Prometheus operator.
+// conforms returns an error unless manifests agree with the description of Kubernetes.
+// It ignores the kinds of the Prometheus operator, which the description does not have.
 func conforms(t *testing.T, manifests string) error {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "manifests.yaml")
@@ -86,8 +86,8 @@ func ofKind[T any](t *testing.T, manifests, kind string) (found []T) {
 	return found
 }
 
-// TestChart renders the chart for every file of values, and has the result judged by
-// the description of Kubernetes and by the types of the Prometheus operator.
+// TestChart renders the chart for every file of values, and checks the result with the
+// description of Kubernetes and with the types of the Prometheus operator.
 func TestChart(t *testing.T) {
 	t.Parallel()
 	for _, values := range valueFiles(t) {
@@ -114,7 +114,8 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// requireWalls: no root, no rights, no writable file system, no secret in a variable.
+// requireWalls requires that a pod has no root account, no rights, no writable file
+// system, and no secret in a variable.
 func requireWalls(t *testing.T, pod core.PodSpec) {
 	t.Helper()
 	require.True(t, *pod.SecurityContext.RunAsNonRoot)
@@ -132,7 +133,8 @@ func requireWalls(t *testing.T, pod core.PodSpec) {
 	}
 }
 
-// TestChartIsCaught: what no cluster takes, and a kind that is misspelt.
+// TestChartIsCaught: the test detects manifests that no cluster accepts, and a misspelt
+// kind.
 func TestChartIsCaught(t *testing.T) {
 	t.Parallel()
 	manifests, err := template(t, "postgres")
@@ -146,7 +148,7 @@ func TestChartIsCaught(t *testing.T) {
 	}
 }
 
-// TestChartRefuses: values that cannot work end before anything is installed.
+// TestChartRefuses: values that cannot work are refused before anything is installed.
 func TestChartRefuses(t *testing.T) {
 	t.Parallel()
 	for set, c := range map[string]struct{ values, part string }{
@@ -208,8 +210,8 @@ func TestChartsNetworkPolicy(t *testing.T) {
 	require.Contains(t, ofKind[apps.Deployment](t, pinned, "Deployment")[0].Spec.Template.Spec.Containers[0].Image, "@"+digest)
 }
 
-// TestChartsIngress: callers reach draws, pools and the explanations of refusals, and not
-// what is private.
+// TestChartsIngress: callers reach draws, pools and the explanations of refusals, and
+// no private path.
 func TestChartsIngress(t *testing.T) {
 	t.Parallel()
 	manifests, err := template(t, "ingress-hpa")
@@ -238,7 +240,7 @@ func TestChartHasTheRules(t *testing.T) {
 	require.Equal(t, strings.TrimSpace(read(t, "deploy/grafana/drawsvc.json")), boards[0].Data["drawsvc.json"])
 }
 
-// TestChartsServicesFindPods: what selects pods selects those of the deployment, and not
+// TestChartsServicesFindPods: each selector selects the pods of the deployment, and not
 // the pod of the migration.
 func TestChartsServicesFindPods(t *testing.T) {
 	t.Parallel()
@@ -279,7 +281,7 @@ func TestChartsPublisherIsScraped(t *testing.T) {
 	require.Equal(t, 1, found)
 }
 
-// within says whether labels hold all that a selector asks for.
+// within reports whether labels contain everything that a selector requires.
 func within(selector, labels map[string]string) bool {
 	for name, value := range selector {
 		if labels[name] != value {

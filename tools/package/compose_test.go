@@ -21,12 +21,12 @@ import (
 
 const compose = "deploy/compose"
 
-// project is the compose file as compose reads it, with the secrets that make-secrets
-// makes in a folder of the test. Further files are merged into it.
+// project returns the compose file as compose reads it, and the folder of the secrets
+// that make-secrets creates for the test. Further files are merged into it.
 func project(t *testing.T, further ...string) (p *types.Project, secrets string) {
 	t.Helper()
 	folder := t.TempDir()
-	for range 2 { // the second time it leaves what is there
+	for range 2 { // the second call keeps the existing files
 		ok(t, nil, filepath.Join(compose, "make-secrets"), folder)
 	}
 	variables := settings(readFile(t, filepath.Join(folder, ".env")))
@@ -49,8 +49,8 @@ func readFile(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestComposeFile: what compose reads in it. Every file that is mounted is there, every
-// instance has its walls, and nothing is published beyond this machine.
+// TestComposeFile: in the file as compose reads it, every mounted file exists, every
+// instance has its restrictions, and no port is published beyond this machine.
 func TestComposeFile(t *testing.T) {
 	t.Parallel()
 	p, _ := project(t)
@@ -80,19 +80,19 @@ func TestComposeFile(t *testing.T) {
 	}
 	trusted := *p.Services["drawsvc-1"].Environment["DRAWSVC_TRUSTED_PROXIES"]
 	require.Equal(t, trusted, p.Networks["callers"].Ipam.Config[0].Subnet)
-	// A start without the account of the secrets ends with what to do.
+	// Without the account of the secrets, the start fails with instructions.
 	_, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
 		WorkingDir: p.WorkingDir, ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(p.WorkingDir, "compose.yaml")}},
 	})
 	require.ErrorContains(t, err, "make-secrets")
 }
 
-// site is the compose file's site as processes of this machine.
+// site has the services of the compose file as processes of this machine.
 type site struct {
 	t       *testing.T
 	project *types.Project
 	secrets string
-	// replaced are pairs: what the files say, and what stands for it here.
+	// replaced are pairs: a text of the files, and its replacement on this machine.
 	replaced  []string
 	instances []string
 }
@@ -105,7 +105,7 @@ func (s *site) run(name string, others ...string) *daemon {
 	service := s.project.Services[name]
 	var variables []string
 	for variable, value := range service.Environment {
-		if value != nil { // nil: as in the environment of docker compose
+		if value != nil { // nil: the value is that of docker compose's environment
 			variables = append(variables, variable+"="+strings.NewReplacer(others...).Replace(s.here(*value)))
 		}
 	}
@@ -131,7 +131,7 @@ func TestComposeRuns(t *testing.T) {
 	admin, draw := strings.TrimSpace(readFile(t, filepath.Join(s.secrets, "admin-token"))), strings.TrimSpace(readFile(t, filepath.Join(s.secrets, "draw-token")))
 	makePool(t, proxy, admin)
 	won := regexp.MustCompile(`(?m)^drawsvc_draws_total\{mode="for-update",outcome="won"\} [1-9]`)
-	for _, metrics := range s.instances { // the proxy passes over one for a while that has been slow
+	for _, metrics := range s.instances { // the proxy skips a slow instance for a while
 		until(t, nil, func() bool {
 			wins(t, proxy, "p", "Authorization", "Bearer "+draw)
 			_, body := ask(t, "GET", "http://"+metrics+"/metrics", "")
@@ -221,8 +221,8 @@ func (s *site) nginx() (listen string) {
 	return listen
 }
 
-// prometheus has promtool check the committed configuration and its rules, starts it, and
-// waits until that many targets of the job have a metric.
+// prometheus checks the committed configuration and its rules with promtool, starts the
+// server, and waits until count targets of the job have a metric.
 func (s *site) prometheus(metric string, count int) {
 	s.t.Helper()
 	folder, targets := s.t.TempDir(), s.t.TempDir()
@@ -250,8 +250,8 @@ func (s *site) prometheus(metric string, count int) {
 	require.Contains(s.t, body, "DrawsvcDown")
 }
 
-// TestComposeFilesAgree: each file of the site names the others' services and ports as
-// the compose file has them.
+// TestComposeFilesAgree: the other files of the site name only services and ports that
+// the compose file has.
 func TestComposeFilesAgree(t *testing.T) {
 	t.Parallel()
 	p, _ := project(t)

@@ -22,14 +22,15 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// root is the top of the repository, seen from this package.
+// root is the top of the repository, relative to this package.
 const root = "../.."
 
-// reportMax is the time that a test keeps of that of all tests, to say what it waited for.
+// reportMax is the time that a test reserves, of the time of all tests, to report why
+// it waited.
 const reportMax = 30 * time.Second
 
-// left is how long a test may still wait: as long as all tests may run. No wait has a
-// limit of its own, because on a busy machine each would be wrong.
+// left returns how long a test may still wait: until the time of all tests is over. No
+// wait has its own limit, because any limit would be too short on some busy machine.
 func left(tb testing.TB) time.Duration {
 	limited, is := tb.(interface{ Deadline() (time.Time, bool) })
 	if !is {
@@ -42,7 +43,8 @@ func left(tb testing.TB) time.Duration {
 	return max(time.Until(deadline)-reportMax, 0)
 }
 
-// until waits for a condition, or until ended, which may be nil, is closed.
+// until waits until condition is true. The test fails if ended, which may be nil, is
+// closed first.
 func until(tb testing.TB, ended <-chan struct{}, condition func() bool, about func() string) {
 	tb.Helper()
 	over := time.After(left(tb))
@@ -65,8 +67,8 @@ func read(tb testing.TB, path string) string {
 	return string(text)
 }
 
-// command runs a program at the top of the repository, with further variables, to its
-// end, and returns what it printed.
+// command runs a program at the top of the repository to its end, with further
+// variables, and returns its output.
 func command(tb testing.TB, variables []string, name string, args ...string) (string, error) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), left(tb))
@@ -77,7 +79,7 @@ func command(tb testing.TB, variables []string, name string, args ...string) (st
 	return string(output), err
 }
 
-// ok runs a program that must go well.
+// ok runs a program that must succeed.
 func ok(tb testing.TB, variables []string, name string, args ...string) string {
 	tb.Helper()
 	output, err := command(tb, variables, name, args...)
@@ -91,7 +93,7 @@ func tool(tb testing.TB, name string, args ...string) (string, error) {
 	return command(tb, nil, "go", append([]string{"tool", "-modfile=tools/package/go.mod", name}, args...)...)
 }
 
-// dist is a folder with the program and its packages, built once for all tests.
+// dist returns a folder with the program and its packages, built once for all tests.
 func dist(tb testing.TB) string {
 	tb.Helper()
 	folder, err := built()
@@ -102,10 +104,10 @@ func dist(tb testing.TB) string {
 // testVersion is the version of the packages that the tests build.
 const testVersion = "1.2.3"
 
-// TestMain removes what was built.
+// TestMain removes the built files.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	_ = os.RemoveAll(distFolder()) // the folder for temporary files is emptied anyway
+	_ = os.RemoveAll(distFolder()) // the system empties its folder for temporary files anyway
 	os.Exit(code)
 }
 
@@ -126,7 +128,7 @@ var built = sync.OnceValues(func() (string, error) {
 	return distFolder(), nil
 })
 
-// program is the file of the program in dist.
+// program returns the file of the program in dist.
 func program(tb testing.TB) string {
 	tb.Helper()
 	found, err := filepath.Glob(filepath.Join(dist(tb), "drawsvc-linux-*"))
@@ -145,7 +147,7 @@ type daemon struct {
 	err   error
 }
 
-// output is what a process printed; it may be read while the process writes.
+// output is what a process has printed; it may be read while the process writes.
 type output struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -163,13 +165,13 @@ func (o *output) String() string {
 	return o.buffer.String()
 }
 
-// start starts a process in a folder with exactly the variables given.
+// start starts a process in a folder, with only the given variables.
 func start(tb testing.TB, folder string, variables []string, name string, args ...string) *daemon {
 	tb.Helper()
 	return startAs(tb, nil, folder, variables, name, args...)
 }
 
-// startAs starts it with attributes of the process, such as another account.
+// startAs is start with attributes of the process, such as another account.
 func startAs(tb testing.TB, as *syscall.SysProcAttr, folder string, variables []string, name string, args ...string) *daemon {
 	tb.Helper()
 	d := &daemon{tb: tb, cmd: exec.CommandContext(context.Background(), name, args...), output: &output{}, ended: make(chan struct{})}
@@ -180,7 +182,7 @@ func startAs(tb testing.TB, as *syscall.SysProcAttr, folder string, variables []
 		d.err = d.cmd.Wait()
 		close(d.ended)
 	}()
-	tb.Cleanup(func() { _ = d.cmd.Process.Kill() }) // if it runs still
+	tb.Cleanup(func() { _ = d.cmd.Process.Kill() }) // if it is still running
 	return d
 }
 
@@ -196,13 +198,13 @@ func (d *daemon) wait() error {
 	}
 }
 
-// succeeds waits until the process has ended, which must be well.
+// succeeds waits until the process has ended, which must succeed.
 func (d *daemon) succeeds() {
 	d.tb.Helper()
 	require.NoError(d.tb, d.wait(), d.output)
 }
 
-// stop sends SIGTERM; the process must end well.
+// stop sends SIGTERM; the process must end without an error.
 func (d *daemon) stop() {
 	d.tb.Helper()
 	require.NoError(d.tb, d.cmd.Process.Signal(syscall.SIGTERM))
@@ -220,8 +222,8 @@ func (d *daemon) answers(url string, status int) {
 	}, func() string { return url + ": " + body + "\n" + d.output.String() })
 }
 
-// healthy waits until a health check says that the service is well. A check has a limit
-// of its own, which a busy machine may exceed.
+// healthy waits until a health check succeeds. A check has its own limit, which a busy
+// machine may exceed.
 func (d *daemon) healthy(check func() *daemon) {
 	d.tb.Helper()
 	var last *daemon
@@ -231,7 +233,8 @@ func (d *daemon) healthy(check func() *daemon) {
 	}, func() string { return last.output.String() + d.output.String() })
 }
 
-// ask makes a call; headers are pairs. The status is 0 when nobody answers.
+// ask makes a call; headers alternate between names and values. The status is 0 without
+// an answer.
 func ask(tb testing.TB, method, url, body string, headers ...string) (int, string) {
 	tb.Helper()
 	request, err := http.NewRequestWithContext(tb.Context(), method, url, strings.NewReader(body))
@@ -255,8 +258,8 @@ func ask(tb testing.TB, method, url, body string, headers ...string) (int, strin
 	return answer.StatusCode, string(content)
 }
 
-// settled makes a call again until nothing stands between it and its answer: the
-// service and the proxy have limits that a busy machine may exceed.
+// settled repeats a call until the service answers it: the service and the proxy have
+// limits that a busy machine may exceed.
 func settled(tb testing.TB, method, url, body string, headers ...string) (status int, answer string) {
 	tb.Helper()
 	until(tb, nil, func() bool {
@@ -266,7 +269,7 @@ func settled(tb testing.TB, method, url, body string, headers ...string) (status
 	return status, answer
 }
 
-// wins draws and must win a prize of the pool.
+// wins makes a draw, which must win a prize of the pool.
 func wins(tb testing.TB, address, pool string, headers ...string) {
 	tb.Helper()
 	status, body := settled(tb, "POST", "http://"+address+"/draw", `{"pool":"`+pool+`","user":"u1"}`, append(headers, "Idempotency-Key", rand.Text())...)
@@ -276,7 +279,7 @@ func wins(tb testing.TB, address, pool string, headers ...string) {
 	require.Len(tb, draw.Awards, 1)
 }
 
-// needs ends the test where programs are missing, as the service's own tests do.
+// needs ends the test if programs are missing, as the service's own tests do.
 func needs(tb testing.TB, packages string, programs ...string) {
 	tb.Helper()
 	servertest.NeedPrograms(tb, packages, programs...)

@@ -30,8 +30,8 @@ import (
 // nonroot is the account of the base image.
 const nonroot = 65532
 
-// buildImage has ko build the image on an empty base, from a registry that the test
-// runs: the real base lies in a registry elsewhere.
+// buildImage builds the image with ko on an empty base, from a registry that the test
+// runs: the real base is in a remote registry.
 func buildImage(t *testing.T) v1.Image {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
@@ -44,7 +44,7 @@ func buildImage(t *testing.T) v1.Image {
 	reference, err := name.ParseReference(base)
 	require.NoError(t, err)
 	require.NoError(t, remote.Write(reference, image))
-	folder, err := os.MkdirTemp("", "layout") // ko takes no capital letters
+	folder, err := os.MkdirTemp("", "layout") // ko accepts no capital letters
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	ok(t, nil, "deploy/packages/notices", "cmd/drawsvc/kodata") // as `make image` does
@@ -93,8 +93,9 @@ func unpack(t *testing.T, image v1.Image) (folder string) {
 	}
 }
 
-// TestImage builds the image, and starts its program with the image's files as its root,
-// as its account, which can write to none of them: it migrates, serves and draws.
+// TestImage builds the image, and starts its program with the image's files as its
+// root. It runs under the image's account, which can write to none of these files: it
+// migrates, serves and draws.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	image := buildImage(t)
@@ -124,7 +125,7 @@ func TestImage(t *testing.T) {
 }
 
 // TestImagesAreTheSame: ko and the Dockerfile build with the same settings on the same
-// base, one whose account is not root, and the packages hold such a program too.
+// base, whose account is not root, and the packages contain such a program too.
 func TestImagesAreTheSame(t *testing.T) {
 	t.Parallel()
 	var ko struct {

@@ -11,8 +11,9 @@ import (
 	"drawsvc/internal/page"
 )
 
-// TestModulePath runs what docs/install.md says of the module's path, on a copy of the
-// sources: they build under the new path, and nothing imports the old one.
+// TestModulePath runs the commands of docs/install.md about the module's path, on a
+// copy of the sources: the sources build under the new path, and nothing imports the
+// old one.
 func TestModulePath(t *testing.T) {
 	t.Parallel()
 	blocks, err := page.Blocks(read(t, "docs/install.md"))

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// separator is the line between two notices; licences have shorter ones of their own.
+// separator is the line between two notices; licences contain shorter such lines.
 var separator = "\n" + strings.Repeat("=", 80)
 
-// checkNotices judges the notices in a folder by the modules of the program: each has
-// its heading with some text of a licence after it.
+// checkNotices checks the notices in a folder: each module of the program must have its
+// heading, followed by some text of a licence.
 func checkNotices(t *testing.T, folder string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, "THIRD_PARTY_NOTICES"))
@@ -23,7 +23,7 @@ func checkNotices(t *testing.T, folder string) {
 	require.Empty(t, missingNotices(t, string(text)))
 }
 
-// missingNotices lists the modules of the program that a text has no notice of.
+// missingNotices lists the modules of the program for which a text has no notice.
 func missingNotices(t *testing.T, text string) (missing []string) {
 	t.Helper()
 	info, err := buildinfo.ReadFile(program(t))
@@ -38,7 +38,8 @@ func missingNotices(t *testing.T, text string) (missing []string) {
 	return missing
 }
 
-// checkMaterials judges a bill of materials by what the program says of itself.
+// checkMaterials compares a bill of materials with the modules that the program
+// contains.
 func checkMaterials(t *testing.T, path, program string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -60,7 +61,8 @@ func checkMaterials(t *testing.T, path, program string) {
 	}
 }
 
-// TestNoticesCatch: a text that lacks a module, or that module's licence, is caught.
+// TestNoticesCatch: the test detects a text that lacks a module, or the licence of that
+// module.
 func TestNoticesCatch(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -76,8 +78,8 @@ func TestNoticesCatch(t *testing.T) {
 	require.Equal(t, []string{module}, missingNotices(t, before+"\n"+module+" "+version+"\n"+separator+next), "without its licence")
 }
 
-// checkSignature verifies the signature beside a file with the standard tool, as
-// docs/install.md does, and that a changed file has none.
+// checkSignature verifies the signature of a file with the standard tool, as
+// docs/install.md does, and requires that it does not match a changed file.
 func checkSignature(t *testing.T, path, publicKey string) {
 	t.Helper()
 	key, err := os.ReadFile(publicKey)

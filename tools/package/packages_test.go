@@ -20,15 +20,15 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// installed is the Debian package in a root of its own, beside the database of dpkg
-// that knows of it.
+// installed is the Debian package, installed below its own root, and the database of
+// dpkg that lists it.
 type installed struct {
 	t            *testing.T
 	root, status string
 }
 
-// install has dpkg install the package below a new root. The package's scripts run in
-// this system, because the new root has no shell: they leave its systemd alone.
+// install installs the package with dpkg below a new root. The package's scripts run in
+// this system, because the new root has no shell: they do not change its systemd.
 func install(t *testing.T) *installed {
 	t.Helper()
 	needs(t, "dpkg", "dpkg")
@@ -55,7 +55,7 @@ func (i *installed) dpkg(args ...string) string {
 
 func (i *installed) path(absolute string) string { return filepath.Join(i.root, absolute) }
 
-// TestDebianPackage installs the package, starts what the unit starts, with the settings
+// TestDebianPackage installs the package, starts the unit's command with the settings
 // of the package, draws once, and removes the package: settings and data stay.
 func TestDebianPackage(t *testing.T) {
 	t.Parallel()
@@ -81,7 +81,7 @@ func TestDebianPackage(t *testing.T) {
 	service.answers("http://"+listen+"/readyz", 200)
 	t.Logf("from the start to /readyz with a new SQLite file: %v", time.Since(begun))
 	var admin, draw string
-	until(t, service.ended, func() (isWhole bool) { // the lines are printed when the service listens, and may be under way
+	until(t, service.ended, func() (isWhole bool) { // the lines are printed when the service listens, and may be incomplete
 		_, after, _ := strings.Cut(service.output.String(), "admin token for this run: ")
 		admin, _, _ = strings.Cut(after, "\n")
 		_, after, _ = strings.Cut(service.output.String(), "draw token for this run: ")
@@ -107,8 +107,8 @@ func (i *installed) unit(name string) string {
 	return readFile(i.t, i.path("/usr/lib/systemd/system/"+name))
 }
 
-// begin starts what a unit starts, with the variables of its files, in its folder.
-// replaced are pairs: what the files say, and what stands for it here.
+// begin starts the command of a unit, with the variables of its files, in its folder.
+// replaced are pairs: a text of the files, and its replacement on this machine.
 func (i *installed) begin(name string, replaced ...string) *daemon {
 	i.t.Helper()
 	argv := commandOf(i.unit(name), "ExecStart", nil)
@@ -141,8 +141,8 @@ func (i *installed) beginAs(name string, argv []string, replaced ...string) *dae
 	return start(i.t, i.path(settings(unit)["WorkingDirectory"]), environment, argv[0], argv[1:]...)
 }
 
-// backsUp runs the unit of backups: it makes one, and removes only those that are older
-// than it says.
+// backsUp runs the unit of backups: it creates one, and removes only backups that are
+// older than the number of days in the unit.
 func (i *installed) backsUp() {
 	i.t.Helper()
 	const name = "drawsvc-backup.service"
@@ -167,8 +167,8 @@ func (i *installed) backsUp() {
 	require.NotZero(i.t, info.Size())
 }
 
-// TestCampaignsUnitsStart starts what the units start for a campaign, with every file of
-// the settings: the migration, the service and the publisher.
+// TestCampaignsUnitsStart starts the commands of the units for a campaign, with every
+// file of the settings: the migration, the service and the publisher.
 func TestCampaignsUnitsStart(t *testing.T) {
 	t.Parallel()
 	i, c := install(t), newCampaign(t)
@@ -177,7 +177,7 @@ func TestCampaignsUnitsStart(t *testing.T) {
 	text := strings.Replace(readFile(t, environment), "\nDRAWSVC_DATABASE=", "\n#DRAWSVC_DATABASE=", 1)
 	text = regexp.MustCompile(`(?m)^#(\w+=/etc/drawsvc/secrets/(.*))$`).ReplaceAllStringFunc(text, func(line string) string {
 		if _, err := os.Stat(i.path(strings.SplitAfter(line, "=")[1])); err != nil {
-			return line // of something else, such as the other tokens
+			return line // the line of another file, such as the other tokens
 		}
 		return line[1:]
 	})
@@ -195,9 +195,9 @@ func TestCampaignsUnitsStart(t *testing.T) {
 	}
 }
 
-// TestManualAndCompletions: the package has a page for each command, as the program
-// writes them, of the version and without the time of the build; and what completes
-// commands in three shells.
+// TestManualAndCompletions: the package has a manual page for each command, as the
+// program writes them, with the version and without the time of the build. It also has
+// the completion of commands for three shells.
 func TestManualAndCompletions(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -235,7 +235,7 @@ func TestManualAndCompletions(t *testing.T) {
 	ok(t, nil, "bash", "-n", i.path("/usr/share/bash-completion/completions/drawsvc"))
 }
 
-// makePool makes the pool p, unless an earlier try has.
+// makePool creates the pool p, unless an earlier attempt has created it.
 func makePool(t *testing.T, address, token string) {
 	t.Helper()
 	bearer := []string{"Authorization", "Bearer " + token}
@@ -244,8 +244,8 @@ func makePool(t *testing.T, address, token string) {
 	require.Contains(t, []int{http.StatusCreated, http.StatusConflict}, status, body)
 }
 
-// TestPackagesHaveTheSame: the RPM holds the files of the Debian package, and both the
-// version that was asked for.
+// TestPackagesHaveTheSame: the RPM contains the files of the Debian package, and has
+// the requested version.
 func TestPackagesHaveTheSame(t *testing.T) {
 	t.Parallel()
 	needs(t, "rpm", "rpm")
@@ -276,9 +276,10 @@ func TestPackagesHaveTheSame(t *testing.T) {
 	require.Contains(t, ok(t, nil, "rpm", "--query", "--configfiles", "--package", rpm[0]), "/etc/drawsvc/drawsvc.env")
 }
 
-// TestRelease builds the files of a release in a fresh clone, for this machine alone:
-// their checksums hold, and the program says the version and the commit. A tree with
-// changes makes no release, nor does a version that the changelog has not.
+// TestRelease builds the files of a release in a fresh clone, only for this machine:
+// their checksums are right, and the program states the version and the commit. A tree
+// with uncommitted changes, or a version without a section in the changelog, makes no
+// release.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "drawsvc")
@@ -321,7 +322,8 @@ func TestRelease(t *testing.T) {
 	require.Contains(t, output, "not committed")
 }
 
-// TestProgramIsSmallAndStatic: one file without a loader, below 60 MB.
+// TestProgramIsSmallAndStatic: the program is one file without a loader, smaller than
+// 60 MB.
 func TestProgramIsSmallAndStatic(t *testing.T) {
 	t.Parallel()
 	info, err := os.Stat(program(t))

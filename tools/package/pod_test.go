@@ -15,11 +15,11 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// secrets are what a cluster would hold, by the name of the Secret and its key.
+// secrets are the secrets of a cluster, by the name of the Secret and its key.
 type secrets map[string]map[string]string
 
-// mount writes the secrets of a volume into a folder, with the rights that the pod asks
-// for, and returns the folder.
+// mount writes the secrets of a volume into a folder, with the permissions that the pod
+// requires, and returns the folder.
 func (s secrets) mount(t *testing.T, volume core.Volume) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -44,8 +44,8 @@ func (s secrets) mount(t *testing.T, volume core.Volume) string {
 	return folder
 }
 
-// run starts the container of a pod as a process: its arguments and its variables, with
-// its volumes in folders of the test and its ports on this machine.
+// run starts the container of a pod as a process, with its arguments and variables. Its
+// volumes are folders of the test, and its ports are ports of this machine.
 func run(t *testing.T, pod core.PodSpec, s secrets, ports map[string]string) *daemon {
 	t.Helper()
 	container := pod.Containers[0]
@@ -67,8 +67,8 @@ func run(t *testing.T, pod core.PodSpec, s secrets, ports map[string]string) *da
 	return start(t, t.TempDir(), variables, program(t), container.Args...)
 }
 
-// TestChartStarts starts what the rendered pods start: the migration, then the service,
-// which answers the probes, draws, and ends within the grace period.
+// TestChartStarts starts the commands of the rendered pods: the migration, then the
+// service, which answers the probes, draws, and ends within the grace period.
 func TestChartStarts(t *testing.T) {
 	t.Parallel()
 	const admin, draw = "the-admin-token-of-the-test", "the-draw-token-of-the-test"
@@ -93,7 +93,7 @@ func TestChartStarts(t *testing.T) {
 			}
 			pod := ofKind[apps.Deployment](t, manifests, "Deployment")[0].Spec.Template.Spec
 			warned := true
-			for range 3 { // a busy machine is worth a warning too, but not at each start
+			for range 3 { // a busy machine causes a warning too, but not at each start
 				ports := map[string]string{"http": servertest.FreeAddr(t), "metrics": servertest.FreeAddr(t)}
 				service := run(t, pod, s, ports)
 				c := pod.Containers[0]

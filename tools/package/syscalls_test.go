@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// syscallSets are the sets of system calls that systemd knows, by their names, each with
-// what it names: calls, and other sets.
+// syscallSets returns the sets of system calls that systemd defines, by their names. A
+// set contains calls and other sets.
 func syscallSets(t *testing.T) map[string][]string {
 	t.Helper()
 	sets, name := map[string][]string{}, ""
@@ -34,8 +34,8 @@ func syscallSets(t *testing.T) map[string][]string {
 	return sets
 }
 
-// passed are the calls that the filters of a unit let through: those of the first line
-// without those of the others, which begin with a tilde.
+// passed returns the system calls that the filters of a unit allow: those of the first
+// line, without those of lines that begin with a tilde.
 func passed(t *testing.T, unit string) map[string]bool {
 	t.Helper()
 	sets, all := syscallSets(t), map[string]bool{}
@@ -58,8 +58,8 @@ func passed(t *testing.T, unit string) map[string]bool {
 	return all
 }
 
-// rejected are the calls of a trace that a unit does not let through. What begins the
-// process, and its account, is systemd's own.
+// rejected returns the system calls of a trace that a unit does not allow. The calls
+// that start the process and set its account are made by systemd itself.
 func rejected(t *testing.T, unit, trace string) (names []string) {
 	t.Helper()
 	allowed := passed(t, unit)
@@ -71,8 +71,9 @@ func rejected(t *testing.T, unit, trace string) (names []string) {
 	return names
 }
 
-// TestUnitLetsTheServiceWork traces the service at work, with a file and with a server,
-// as an account without rights: the filters of the unit let every system call through.
+// TestUnitLetsTheServiceWork traces the service while it draws, with a file and with a
+// server, under an account without rights: the filters of the unit allow every system
+// call.
 func TestUnitLetsTheServiceWork(t *testing.T) {
 	t.Parallel()
 	needs(t, "systemd strace", "systemd-analyze", "strace")
@@ -95,14 +96,14 @@ func TestUnitLetsTheServiceWork(t *testing.T) {
 		service.answers("http://"+listen+"/readyz", 200)
 		makePool(t, listen, "an-admin-token-of-the-test")
 		wins(t, listen, "p", "Authorization", "Bearer an-admin-token-of-the-test")
-		first, err := strconv.Atoi(strings.Fields(readFile(t, trace))[0]) // strace waits for its end
+		first, err := strconv.Atoi(strings.Fields(readFile(t, trace))[0]) // strace waits for the end of the service
 		require.NoError(t, err)
 		require.NoError(t, syscall.Kill(first, syscall.SIGTERM))
 		t.Cleanup(func() {
 			select {
 			case <-service.ended:
 			default:
-				_ = syscall.Kill(first, syscall.SIGKILL) // strace would leave it behind
+				_ = syscall.Kill(first, syscall.SIGKILL) // without strace, the service would continue
 			}
 		})
 		service.succeeds()

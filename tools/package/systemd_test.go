@@ -16,13 +16,13 @@ const (
 	unitFile = units + "/drawsvc.service"
 )
 
-// exposureMax is the highest exposure that `systemd-analyze security` may see; 10 is a
-// unit without any protection.
+// exposureMax is the maximum exposure that `systemd-analyze security` may report; 10 is
+// a unit without any protection.
 const exposureMax = 1.5
 
 var exposure = regexp.MustCompile(`Overall exposure level for drawsvc[a-z-]*.service: ([0-9.]+)`)
 
-// services are the names of the units that start a program.
+// services returns the names of the units that start a program.
 func services(t *testing.T) (names []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(root, units, "*.service"))
@@ -34,7 +34,8 @@ func services(t *testing.T) (names []string) {
 	return names
 }
 
-// written writes units whose program is there into a folder, and returns the folder.
+// written writes units into a folder, with the path of the built program, and returns
+// the folder.
 func written(t *testing.T, texts map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -45,7 +46,7 @@ func written(t *testing.T, texts map[string]string) string {
 	return folder
 }
 
-// verified returns what systemd complains of in a unit.
+// verified returns systemd's complaints about a unit.
 func verified(t *testing.T, file string) string {
 	t.Helper()
 	needs(t, "systemd", "systemd-analyze")
@@ -56,8 +57,8 @@ func verified(t *testing.T, file string) string {
 	return complaints
 }
 
-// analysed writes a unit whose program is there and has systemd read it. It returns the
-// complaints, and the exposure.
+// analysed writes a unit with the path of the built program, and checks it with
+// systemd. It returns the complaints, and the exposure.
 func analysed(t *testing.T, name, unit string) (complaints string, level float64) {
 	t.Helper()
 	file := filepath.Join(written(t, map[string]string{name: unit}), name)
@@ -69,15 +70,15 @@ func analysed(t *testing.T, name, unit string) (complaints string, level float64
 	return complaints, level
 }
 
-// walls are the lines of a unit that restrict it.
+// walls returns the lines of a unit that restrict it.
 func walls(unit string) string {
 	_, after, _ := strings.Cut(unit, "\nNoNewPrivileges=")
 	before, _, _ := strings.Cut(after, "\n[Install]")
 	return strings.TrimSpace(before)
 }
 
-// TestUnits: systemd reads the units without complaint, and finds them well protected,
-// all by the same walls.
+// TestUnits: systemd reads the units without complaint, and reports that they are well
+// protected. All have the same restrictions.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	for _, name := range services(t) {
@@ -94,7 +95,8 @@ func TestUnits(t *testing.T) {
 	require.Contains(t, read(t, units+"/sysusers.conf"), "\ng drawsvc-secrets -\n")
 }
 
-// TestUnitIsCaught: a misspelt setting, and a unit without its walls.
+// TestUnitIsCaught: the test detects a misspelt setting, and a unit without its
+// restrictions.
 func TestUnitIsCaught(t *testing.T) {
 	t.Parallel()
 	unit := read(t, unitFile)
@@ -106,8 +108,8 @@ func TestUnitIsCaught(t *testing.T) {
 	require.Greater(t, level, exposureMax)
 }
 
-// TestTimer: systemd reads the timer of backups without complaint, and it starts the
-// unit of its name.
+// TestTimer: systemd reads the timer of backups, and the unit that it starts, without
+// complaint.
 func TestTimer(t *testing.T) {
 	t.Parallel()
 	const name, service = "drawsvc-backup.timer", "drawsvc-backup.service"
@@ -117,8 +119,8 @@ func TestTimer(t *testing.T) {
 	require.Contains(t, verified(t, filepath.Join(written(t, texts), name)), "now and then")
 }
 
-// settings are the lines NAME=VALUE of a unit or of a file of variables; a later one
-// wins.
+// settings returns the lines NAME=VALUE of a unit or of a file of variables; a later
+// line overrides an earlier one.
 func settings(text string) map[string]string {
 	found := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -130,7 +132,7 @@ func settings(text string) map[string]string {
 	return found
 }
 
-// valuesOf returns the values of a setting that a unit may have several times.
+// valuesOf returns the values of a setting that may occur several times in a unit.
 func valuesOf(unit, setting string) (values []string) {
 	for line := range strings.Lines(unit) {
 		if value, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), setting+"="); is {

@@ -1,6 +1,6 @@
-// Command schemas writes the JSON schemas by which the tests judge the rendered chart,
-// one file for each kind, from the OpenAPI description that the module of Kubernetes
-// has. What is not described is an error to them, as it is to a strict API server.
+// Command schemas writes the JSON schemas with which the tests check the rendered
+// chart, one file for each kind, from the OpenAPI description in the module of
+// Kubernetes. A member that is not described is an error, as for a strict API server.
 //
 //	go run ./schemas "$(go mod download -json k8s.io/kubernetes@v1.37.2 | jq -r .Dir)" testdata/schemas
 package main
@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// kinds are those that the chart has, by the name that kubeconform gives to their file.
+// kinds returns the kinds that the chart has, by the name of kubeconform for their
+// file.
 func kinds() map[string]string {
 	return map[string]string{
 		"configmap-v1":                           "io.k8s.api.core.v1.ConfigMap",
@@ -65,7 +66,7 @@ func write(description, folder string) error {
 	return nil
 }
 
-// collect adds a definition and all that it refers to.
+// collect adds a definition and all definitions that it refers to.
 func collect(all map[string]map[string]any, name string, used map[string]any) {
 	if used[name] != nil {
 		return
@@ -81,7 +82,8 @@ func collect(all map[string]map[string]any, name string, used map[string]any) {
 	refer(definition, func(other string) { collect(all, other, used) })
 }
 
-// strict is a schema without prose, in which objects have the described members alone.
+// strict returns a schema without prose, in which objects have only the described
+// members.
 func strict(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
