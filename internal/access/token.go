@@ -34,9 +34,14 @@ const (
 	Metrics Role = "metrics"
 )
 
-// Reader is the role that a call needs if the roles auditor and fulfil may make it. No
-// token has it.
-const Reader Role = "auditor or fulfil"
+// Needs of calls that several roles may make. No token has them.
+const (
+	// Reader is the need of a call that auditors and the role fulfil may make.
+	Reader Role = "auditor or fulfil"
+	// FeedReader is the need of the feed over all pools, which the role stock may not
+	// read.
+	FeedReader Role = "admin, auditor or fulfil"
+)
 
 // Roles returns all roles of tokens.
 func Roles() []Role { return []Role{Admin, Stock, Auditor, Fulfil, Draw, Metrics} }

@@ -34,7 +34,7 @@ func mayCall(has access.Role, e example) bool {
 	switch has {
 	case access.Admin:
 		return true
-	case access.Reader: // a role that only calls have, not tokens
+	case access.Reader, access.FeedReader: // of calls, and no token's
 	case access.Draw:
 		return e.need == roleDraw
 	case access.Metrics:
@@ -42,9 +42,9 @@ func mayCall(has access.Role, e example) bool {
 	case access.Auditor:
 		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" || e.target == "/metrics"
 	case access.Fulfil:
-		return e.need == roleFulfil || e.need == roleReader
+		return e.need == roleFulfil || e.need == roleReader || e.need == roleFeed
 	case access.Stock:
-		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" || strings.HasSuffix(e.target, "/stock") || e.target == "/admin/pools/p/import"
+		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" && e.target != feedPath || strings.HasSuffix(e.target, "/stock") || e.target == "/admin/pools/p/import"
 	}
 	return false
 }

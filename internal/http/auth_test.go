@@ -49,7 +49,7 @@ func calls() []example {
 		{roleDraw, "GET", "/pools/p/odds", ""},
 		{roleDraw, "GET", "/pools/p/users/u1", ""},
 		{roleDraw, "GET", "/pools/p/users/u1/awards", ""},
-		{roleReader, "GET", "/admin/awards", ""},
+		{roleFeed, "GET", "/admin/awards", ""},
 		{roleReader, "GET", "/admin/self", ""},
 		{roleAuditor, "GET", "/admin/events", ""},
 		{roleDraw, "GET", "/pools/p/proof/commitment", ""},
@@ -304,7 +304,7 @@ func TestTokens(t *testing.T) {
 	s, caller := newServer(t, &fake{}, withDrawToken), addresses()
 	for _, tc := range cases {
 		for _, call := range calls() {
-			want := map[role]string{roleNone: "", roleDraw: tc.draw, roleMetrics: tc.admin, roleAdmin: tc.admin, roleReader: tc.admin, roleFulfil: tc.admin, roleAuditor: tc.admin, roleStock: tc.admin}[call.need]
+			want := map[role]string{roleNone: "", roleDraw: tc.draw, roleMetrics: tc.admin, roleAdmin: tc.admin, roleReader: tc.admin, roleFeed: tc.admin, roleFulfil: tc.admin, roleAuditor: tc.admin, roleStock: tc.admin}[call.need]
 			r := call.request()
 			r.RemoteAddr = caller()
 			if tc.header != "" {

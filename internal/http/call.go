@@ -153,6 +153,7 @@ const (
 	roleFulfil  = access.Fulfil
 	// roleReader is required by the reads that the roles auditor and fulfil may make.
 	roleReader = access.Reader
+	roleFeed   = access.FeedReader
 	roleAdmin  = access.Admin
 )
 

@@ -126,6 +126,8 @@ func roles(need role) []string {
 		return nil
 	case roleDraw, roleMetrics:
 		return []string{string(need), "none"}
+	case roleFeed:
+		return []string{string(roleAdmin), string(roleAuditor), string(roleFulfil)}
 	case roleReader:
 		return []string{string(roleAuditor), string(roleFulfil)}
 	default:

@@ -23,7 +23,7 @@ func (s *Server) routes() []route {
 		{"GET", "/pools/:pool/users/:user", roleDraw, nil, jsons, reads(s.user)},
 		{"GET", "/pools/:pool/users/:user/awards", roleDraw, page, jsons, s.gzipped(reads(s.userAwards))},
 
-		{"GET", feedPath, roleReader, append([]string{"win", "wait", "accept"}, export...), []string{typeJSON, typeCSV, typeNDJSON}, s.gzipped(s.feedAs())},
+		{"GET", feedPath, roleFeed, append([]string{"win", "wait", "accept"}, export...), []string{typeJSON, typeCSV, typeNDJSON}, s.gzipped(s.feedAs())},
 		{"GET", "/admin/self", roleReader, nil, jsons, s.self},
 		{"GET", eventsPath, roleAuditor, nil, []string{typeEvents}, s.events},
 		{"GET", "/pools/:pool/proof/commitment", roleDraw, nil, texts, s.published("commitment")},

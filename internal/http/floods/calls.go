@@ -57,7 +57,7 @@ func Calls() []Call {
 		{"metrics", "GET", "/metrics", "", ""},
 		{"auditor", "GET", admin, "", ""},
 		{string(access.Reader), "GET", "/admin/pools", "", ""},
-		{string(access.Reader), "GET", "/admin/awards?limit=1000", "", ""},
+		{string(access.FeedReader), "GET", "/admin/awards?limit=1000", "", ""},
 		{string(access.Reader), "GET", admin + "/steps?limit=1000", "", ""},
 		{"auditor", "GET", "/admin/hooks", "", ""},
 		{"auditor", "GET", admin + "/audit", "", ""},

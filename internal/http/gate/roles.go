@@ -11,10 +11,10 @@ const None access.Role = "none"
 // the call needs.
 func Allowed() map[access.Role][]access.Role {
 	return map[access.Role][]access.Role{
-		access.Admin:   {access.Admin, access.Stock, access.Fulfil, access.Auditor, access.Reader, access.Draw, access.Metrics},
+		access.Admin:   {access.Admin, access.Stock, access.Fulfil, access.Auditor, access.Reader, access.FeedReader, access.Draw, access.Metrics},
 		access.Stock:   {access.Stock, access.Auditor, access.Reader},
-		access.Auditor: {access.Auditor, access.Reader, access.Metrics},
-		access.Fulfil:  {access.Fulfil, access.Reader},
+		access.Auditor: {access.Auditor, access.Reader, access.FeedReader, access.Metrics},
+		access.Fulfil:  {access.Fulfil, access.Reader, access.FeedReader},
 		access.Draw:    {access.Draw},
 		access.Metrics: {access.Metrics},
 	}
