@@ -16,10 +16,12 @@ const (
 	HooksMax = 20
 	// FilterMax is the maximum number of pools, or of prizes, that a hook names.
 	FilterMax = 100
-	// RotationMax is how long messages are also signed with the former secret.
+	// RotationMax is how long messages also bear the signature of a former secret.
 	RotationMax = 24 * time.Hour
-	// secretLength is the length of a secret, in bytes.
-	secretLength = 32
+	// FormerMax is the maximum number of former secrets that sign.
+	FormerMax = 4
+	// SecretLength is that of a secret, in bytes.
+	SecretLength = 32
 	secretPrefix = "whsec_"
 )
 
@@ -70,10 +72,30 @@ type Hook struct {
 	// Revision counts the changes of the hook. A relay that has read an older revision
 	// moves no cursor.
 	Revision int64
-	// Secret signs; Messages are also signed with Former, until FormerUntil. Only
-	// relays read them.
-	Secret, Former []byte
-	FormerUntil    time.Time
+	// Secret signs, and Former sign too, the latest first. Only relays read them.
+	Secret []byte
+	Former []Former
+	// FormerUntil is when the latest former secret stops to sign, the zero time for none.
+	FormerUntil time.Time
+}
+
+// Former is a secret that was replaced, and signs until a time.
+type Former struct {
+	Secret []byte
+	Until  time.Time
+}
+
+// Rotated returns the hook with a new secret at a time.
+func (h Hook) Rotated(now time.Time) Hook {
+	h.FormerUntil = now.Add(RotationMax)
+	former := []Former{{h.Secret, h.FormerUntil}}
+	for _, f := range h.Former {
+		if now.Before(f.Until) && len(former) < FormerMax {
+			former = append(former, f)
+		}
+	}
+	h.Secret, h.Former = NewSecret(), former
+	return h
 }
 
 // Status is the displayed state of a hook besides its settings.
@@ -208,7 +230,7 @@ func hasSame[T ~string](a, b []T) bool {
 
 // NewSecret returns a new secret.
 func NewSecret() []byte {
-	secret := make([]byte, secretLength)
+	secret := make([]byte, SecretLength)
 	_, _ = rand.Read(secret) // it never fails
 	return secret
 }

@@ -52,6 +52,23 @@ func TestMessagesVerify(t *testing.T) {
 	require.Empty(t, judgeSigner(t, SetHeaders))
 }
 
+// TestFormerSecretsSignForADay: a further rotation does not end the former secrets, which
+// are bounded in number.
+func TestFormerSecretsSignForADay(t *testing.T) {
+	t.Parallel()
+	first, now := NewSecret(), time.Now()
+	once := Hook{Secret: first}.Rotated(now)
+	twice := once.Rotated(now.Add(time.Hour))
+	require.Equal(t, [][]byte{twice.Secret, once.Secret, first}, twice.secrets(now.Add(RotationMax-1)))
+	require.Equal(t, [][]byte{twice.Secret, once.Secret}, twice.secrets(now.Add(RotationMax)))
+	require.Equal(t, [][]byte{twice.Secret}, twice.secrets(now.Add(time.Hour+RotationMax)))
+	require.Len(t, twice.Rotated(now.Add(RotationMax)).Former, 2, "the first one has ended")
+	for range 2 * FormerMax {
+		twice = twice.Rotated(now.Add(time.Hour))
+	}
+	require.Len(t, twice.Former, FormerMax)
+}
+
 // TestMessagesVerifyCatches: the test fails for a signer that drops the blanks of the
 // body, for one that uses only one secret, and for one that signs the time of the call.
 func TestMessagesVerifyCatches(t *testing.T) {

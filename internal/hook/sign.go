@@ -31,8 +31,10 @@ func SetHeaders(h http.Header, id string, at time.Time, body []byte, secrets ...
 // secrets returns the secrets that sign at a time.
 func (h *Hook) secrets(now time.Time) [][]byte {
 	all := [][]byte{h.Secret}
-	if h.Former != nil && now.Before(h.FormerUntil) {
-		all = append(all, h.Former)
+	for _, f := range h.Former {
+		if now.Before(f.Until) {
+			all = append(all, f.Secret)
+		}
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"time"
 
 	"github.com/Masterminds/squirrel"
@@ -24,10 +25,40 @@ func (h *Hooks) open(r *row) (hook.Hook, error) {
 	if opened.Secret, err = h.openOne(r.ID, r.keyID, r.secret); err != nil {
 		return opened, err
 	}
-	if r.formerKey != "" {
-		opened.Former, err = h.openOne(r.ID, r.formerKey, r.former)
+	if r.formerKey == "" {
+		return opened, nil
 	}
+	former, err := h.openOne(r.ID, r.formerKey, r.former)
+	opened.Former = readFormer(former, r.FormerUntil)
 	return opened, err
+}
+
+// formerLength is the length of a former secret with its time, in bytes. The time of the
+// latest one has a column.
+const formerLength = hook.SecretLength + 8
+
+// joinFormer returns former secrets as they are sealed: the latest one, then each other one
+// after its time.
+func joinFormer(all []hook.Former) (b []byte) {
+	for i, f := range all {
+		if i > 0 {
+			b = binary.BigEndian.AppendUint64(b, uint64(f.Until.UnixMicro())) //nolint:gosec // read back as it was
+		}
+		b = append(b, f.Secret...)
+	}
+	return b
+}
+
+// readFormer reads what joinFormer wrote. until is the time of the latest one.
+func readFormer(b []byte, until time.Time) (all []hook.Former) {
+	for len(b) >= hook.SecretLength {
+		all, b = append(all, hook.Former{Secret: b[:hook.SecretLength], Until: until}), b[hook.SecretLength:]
+		if len(b) < formerLength {
+			break
+		}
+		until, b = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), b[8:] //nolint:gosec // as it was written
+	}
+	return all
 }
 
 func (h *Hooks) openOne(hookID, keyID string, sealed []byte) ([]byte, error) {
@@ -52,9 +83,9 @@ func (h *Hooks) OpenHook(ctx context.Context, id string) (opened hook.Hook, err 
 	return opened, err
 }
 
-// RotateHook gives a hook a new secret, and returns it. For [hook.RotationMax], messages
-// are also signed with the former secret. Errors: CodeHookNotFound, CodeSealKeyMissing,
-// and those of the store.
+// RotateHook gives a hook a new secret, which it returns; messages are also signed with
+// each of the last [hook.FormerMax] secrets for [hook.RotationMax]. Errors: CodeHookNotFound,
+// CodeSealKeyMissing, and those of the store.
 func (h *Hooks) RotateHook(ctx context.Context, id string) (rotated hook.Hook, err error) {
 	key, err := h.sealing(ctx)
 	if err != nil {
@@ -69,17 +100,27 @@ func (h *Hooks) RotateHook(ctx context.Context, id string) (rotated hook.Hook, e
 		if err != nil {
 			return err
 		}
-		rotated = r.Hook
-		rotated.Secret, rotated.FormerUntil = hook.NewSecret(), now.Add(hook.RotationMax)
-		update := h.ledger.Builder().Update("hooks").Set("key_id", key.ID).Set("secret", key.Seal(secretName(id), rotated.Secret)).
-			Set("former_key", r.keyID).Set("former", r.secret).Set("former_until", h.ledger.Engine.Time(rotated.FormerUntil)).
-			Where(squirrel.Eq{"id": id})
-		return ledger.ExecOne(ctx, tx, update)
+		opened, err := h.open(&r)
+		if err != nil {
+			return err
+		}
+		rotated = opened.Rotated(now)
+		update := h.sealSecrets(key, &rotated).Set("former_until", h.ledger.Engine.Time(rotated.FormerUntil))
+		return ledger.ExecOne(ctx, tx, update.Where(squirrel.Eq{"id": id}))
 	})
 	return rotated, err
 }
 
-// ResealHooks seals all secrets again, under the first key of the key file. Errors:
+// sealSecrets returns the update that stores the secrets of a hook under a key.
+func (h *Hooks) sealSecrets(key *seal.Key, of *hook.Hook) squirrel.UpdateBuilder {
+	update := h.ledger.Builder().Update("hooks").Set("key_id", key.ID).Set("secret", key.Seal(secretName(of.ID), of.Secret))
+	if of.Former == nil {
+		return update
+	}
+	return update.Set("former_key", key.ID).Set("former", key.Seal(secretName(of.ID), joinFormer(of.Former)))
+}
+
+// ResealHooks seals all secrets under the first key of the file. Errors:
 // CodeSealKeyMissing, and those of the store.
 func (h *Hooks) ResealHooks(ctx context.Context) error {
 	if h.ledger.Engine.Lacks(engine.PartHooks) {
@@ -111,11 +152,7 @@ func (h *Hooks) resealOne(ctx context.Context, tx *sql.Tx, key *seal.Key, r *row
 	if err != nil {
 		return err
 	}
-	update := h.ledger.Builder().Update("hooks").Set("key_id", key.ID).Set("secret", key.Seal(secretName(r.ID), opened.Secret))
-	if opened.Former != nil {
-		update = update.Set("former_key", key.ID).Set("former", key.Seal(secretName(r.ID), opened.Former))
-	}
-	return ledger.ExecOne(ctx, tx, update.Where(squirrel.Eq{"id": r.ID}))
+	return ledger.ExecOne(ctx, tx, h.sealSecrets(key, &opened).Where(squirrel.Eq{"id": r.ID}))
 }
 
 // HooksAway returns the hooks whose secrets cannot be unsealed with the keys. Errors:

@@ -3,6 +3,7 @@ package stocktest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -238,6 +239,8 @@ func testHooks(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	require.Equal(t, hook.WhyOperator, changed.Why)
 	require.False(t, s.HasHooks(t.Context()))
+	once, err := s.RotateHook(t.Context(), made.ID)
+	require.NoError(t, err)
 	rotated, err := s.RotateHook(t.Context(), made.ID)
 	require.NoError(t, err)
 	UseSealKeys(t, s, "k2", "k1")
@@ -245,7 +248,18 @@ func testHooks(t *testing.T, s *stock.Store) {
 	UseSealKeys(t, s, "k2")
 	opened, err := s.OpenHook(t.Context(), made.ID)
 	require.NoError(t, err)
-	require.Equal(t, [2][]byte{rotated.Secret, made.Secret}, [2][]byte{opened.Secret, opened.Former})
+	require.Equal(t, rotated.Secret, opened.Secret)
+	former := []hook.Former{{Secret: once.Secret, Until: rotated.FormerUntil}, {Secret: made.Secret, Until: once.FormerUntil}}
+	require.Equal(t, showFormer(former), showFormer(opened.Former))
+	require.True(t, once.FormerUntil.Before(rotated.FormerUntil))
+	for range hook.FormerMax {
+		rotated, err = s.RotateHook(t.Context(), made.ID)
+		require.NoError(t, err)
+	}
+	opened, err = s.OpenHook(t.Context(), made.ID)
+	require.NoError(t, err)
+	require.Equal(t, showFormer(rotated.Former), showFormer(opened.Former))
+	require.Len(t, opened.Former, hook.FormerMax)
 	require.Equal(t, url, opened.URL)
 	UseSealKeys(t, s, "k3")
 	away, err := s.HooksAway(t.Context())
@@ -262,6 +276,14 @@ func testHooks(t *testing.T, s *stock.Store) {
 	_, err = s.CreateHook(t.Context(), hook.Create{URL: "https://example.com/more"})
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err))
 	require.NoError(t, s.DeletePool(t.Context(), emptyPool(t, s), nil, "test"))
+}
+
+// showFormer returns former secrets with their times as texts, which are equal in all zones.
+func showFormer(all []hook.Former) (shown []string) {
+	for _, f := range all {
+		shown = append(shown, fmt.Sprintf("%x until %d", f.Secret, f.Until.UnixMicro()))
+	}
+	return shown
 }
 
 // emptyPool creates a pool that never issues.
