@@ -104,6 +104,8 @@ func TestCodesOfAwardsAreReplacedAndShown(t *testing.T) {
 	require.Equal(t, "prize,place,state,version,code\ncard,-2,replaced,,AAAA-1111\ncard,1,won,"+s.card+",AAAA-1112\n",
 		s.ok("codes", "export", "--pool", "spring", "--seal-keys", s.keys))
 	s.refused(exitFailure, "code", of("void", s.card, "--reason", "fraud", "--return")...)
+	require.Equal(t, "prize,place,state,version,code\ncard,1,won,"+s.card+",AAAA-1112\n",
+		s.ok("codes", "export", "--pool", "spring", "--issued", "--seal-keys", s.keys), "as many as the count issued")
 	s.refused(exitFailure, "reserve", of("replace", s.card, "--from", "won", "--reason", "again")...)
 	s.refused(exitFailure, "without codes", of("code", s.golds[0], "--seal-keys", s.keys)...)
 }

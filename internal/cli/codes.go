@@ -195,7 +195,7 @@ the award. Whoever has the output has the codes.`
 	var pool poolName
 	var issued bool
 	pool.declare(c.Command, false)
-	c.Flags().BoolVar(&issued, "issued", false, "print only codes that awards have given")
+	c.Flags().BoolVar(&issued, "issued", false, "print only the codes of awards: not those that were replaced")
 	c.RunE = func(*cobra.Command, []string) error {
 		return c.with(true, func(ctx context.Context, store *stock.Store) error {
 			rows := csv.NewWriter(env.Stdout)
