@@ -79,6 +79,17 @@ type PoolName struct {
 	State draw.State `json:"state"`
 }
 
+// IsNameOnly reports whether the pool was read as PoolName.
+func (p *Pool) IsNameOnly() bool { return p.Prizes == nil }
+
+// Seen returns what was read of the pool, without members that the reader may not see.
+func (p *Pool) Seen() any {
+	if p.IsNameOnly() {
+		return PoolName{p.ID, p.Name, p.State}
+	}
+	return p
+}
+
 // PoolNames is a page of pools as the role fulfil reads it.
 type PoolNames struct {
 	Pools []PoolName `json:"pools"`

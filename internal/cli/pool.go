@@ -179,6 +179,10 @@ func printPools(w io.Writer, o output, each func(do func(*api.Pool) error) error
 	t := newTable(w)
 	fmt.Fprintln(t, "pool\tstate\tmode\tversion\tprizes\tstocked\tissued\tremaining\tname")
 	err := each(func(p *api.Pool) error {
+		if p.IsNameOnly() {
+			_, err := setting.Printf(t, "%s\t%s\t-\t-\t-\t-\t-\t-\t%s\n", p.ID, p.State, p.Name)
+			return err
+		}
 		u := unitsOf(p)
 		_, err := setting.Printf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n",
 			p.ID, p.State, ownMode(p), p.Version, len(p.Prizes), u.stocked, u.issued, u.stocked-u.issued, p.Name)
@@ -194,7 +198,7 @@ func printPools(w io.Writer, o output, each func(do func(*api.Pool) error) error
 func printPoolsJSON(w io.Writer, each func(do func(*api.Pool) error) error) error {
 	before := `{"pools":[`
 	err := each(func(p *api.Pool) error {
-		body, err := json.Marshal(p)
+		body, err := json.Marshal(p.Seen())
 		if err == nil {
 			_, err = w.Write(append([]byte(before), body...))
 		}
@@ -215,7 +219,11 @@ func printPoolsJSON(w io.Writer, each func(do func(*api.Pool) error) error) erro
 
 func printPool(w io.Writer, o output, p *api.Pool) error {
 	if o == outputJSON {
-		return api.WriteLine(w, p)
+		return api.WriteLine(w, p.Seen())
+	}
+	if p.IsNameOnly() {
+		_, err := setting.Printf(w, "pool %s, %s: %s\n", p.ID, p.Name, p.State)
+		return err
 	}
 	if _, err := setting.Printf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s%s%s%s\n\n",
 		p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p), committedOf(p), openingOf(p), fairOf(p)); err != nil {
@@ -401,7 +409,7 @@ func showWatched(env setting.Environment, o output, p, last *api.Pool, isTermina
 			fmt.Fprintln(env.Stdout)
 		}
 	}
-	if err := printPool(env.Stdout, o, p); err != nil || o != outputTable {
+	if err := printPool(env.Stdout, o, p); err != nil || o != outputTable || p.IsNameOnly() {
 		return err
 	}
 	now := unitsOf(p)

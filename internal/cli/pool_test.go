@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,6 +82,25 @@ silver  0.00   90       0       90         Silver, spoon
 		require.JSONEq(t, `{"id":"autumn","name":"autumn","state":"open","mode":null,"version":1,"revision":1,"rules":0,"committed":0,"archived":false,"prizes":[]}`,
 			p.ok("pool", "show", "autumn", "--output", "json"))
 	})
+}
+
+// TestPoolNamesOfFulfil: what a token of role fulfil may not read of a pool is left out, and
+// not shown as zero.
+func TestPoolNamesOfFulfil(t *testing.T) {
+	t.Parallel()
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
+	depot, file := p.newToken("--name", "depot", "--role", "fulfil"), filepath.Join(t.TempDir(), "tokens")
+	writeTokens(t, file, depot)
+	url := p.serve("--public-draw", "--tokens", file).url
+	read := func(args ...string) string {
+		return program{tb: t}.ok(append(args, "--server", url, "--token", depot.token)...)
+	}
+	require.Equal(t, `pool    state  mode  version  prizes  stocked  issued  remaining  name
+spring  open   -     -        -       -        -       -          Spring draw
+`, read("pool", "list"))
+	require.Equal(t, `{"pools":[{"id":"spring","name":"Spring draw","state":"open"}],"next":null}`+"\n", read("pool", "list", "--output", "json"))
+	require.Equal(t, "pool spring, Spring draw: open\n", read("pool", "show", "spring"))
+	require.Equal(t, `{"id":"spring","name":"Spring draw","state":"open"}`+"\n", read("pool", "show", "spring", "--output", "json"))
 }
 
 // TestPoolJSON: the commands and the service show a pool in the same way.

@@ -18,7 +18,7 @@ import (
 func TestTerminalIsSafe(t *testing.T) {
 	t.Parallel()
 	const hostile = "\x1b[2J\x1b]0;title\x07\nFAKE\tLINE\u009b\u2028\u202e\xff"
-	pool := &api.Pool{ID: "p1", State: draw.State("open" + hostile), Name: "Spring Ü " + hostile}
+	pool := &api.Pool{ID: "p1", State: draw.State("open" + hostile), Name: "Spring Ü " + hostile, Prizes: []api.Prize{}}
 	for about, print := range map[string]func(*bytes.Buffer) error{
 		"list": func(b *bytes.Buffer) error {
 			return printPools(b, outputTable, func(do func(*api.Pool) error) error { return do(pool) })
