@@ -83,6 +83,7 @@ func TestAwardsAreFulfilledAndVoided(t *testing.T) {
 	require.Contains(t, shown, "came back\n")
 
 	s.refused(exitUsage, "reason is missing", of("void", two)...)
+	s.refused(exitUsage, "reason has only blanks", of("void", two, "--reason", "  ")...)
 	s.refused(exitUsage, "from must be", of("void", two, "--reason", "fraud", "--from", "sent")...)
 	require.Regexp(t, `^pool spring: award `+two+` is voided \(step 3\); its unit is back in stock \(version \d+\)\n$`, s.ok(of("void", two, "--reason", "fraud", "--return")...))
 	require.Contains(t, s.ok(of("void", two, "--reason", "fraud", "--return", "--output", "json")...), `"replayed":true`)
@@ -103,9 +104,9 @@ func TestCodesOfAwardsAreReplacedAndShown(t *testing.T) {
 	require.NotContains(t, s.ok(of("show", s.card)...)+s.ok("award", "steps", "--pool", "spring"), "AAAA")
 	require.Equal(t, "prize,place,state,version,code\ncard,-2,replaced,,AAAA-1111\ncard,1,won,"+s.card+",AAAA-1112\n",
 		s.ok("codes", "export", "--pool", "spring", "--seal-keys", s.keys))
-	s.refused(exitFailure, "code", of("void", s.card, "--reason", "fraud", "--return")...)
 	require.Equal(t, "prize,place,state,version,code\ncard,1,won,"+s.card+",AAAA-1112\n",
 		s.ok("codes", "export", "--pool", "spring", "--issued", "--seal-keys", s.keys), "as many as the count issued")
+	s.refused(exitFailure, "code", of("void", s.card, "--reason", "fraud", "--return")...)
 	s.refused(exitFailure, "reserve", of("replace", s.card, "--from", "won", "--reason", "again")...)
 	s.refused(exitFailure, "without codes", of("code", s.golds[0], "--seal-keys", s.keys)...)
 }

@@ -108,6 +108,9 @@ func checkText(what, s string, lengthMax int) error {
 	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0 {
 		return Errorf(CodeInvalidRequest, "%s holds a character that is not printable", what)
 	}
+	if strings.TrimLeft(s, " ") == "" {
+		return Errorf(CodeInvalidRequest, "%s has only blanks", what)
+	}
 	return nil
 }
 

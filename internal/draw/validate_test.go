@@ -70,6 +70,7 @@ func TestStockingCheck(t *testing.T) {
 		"from -1000000000000":          {Delta: -draw.StockMax - 1, Reason: "r"},
 		"to 1000000000000":             {Delta: draw.StockMax + 1, Reason: "r"},
 		"reason is missing":            {Delta: 1},
+		"reason has only blanks":       {Delta: 1, Reason: "  "},
 		"Idempotency-Key":              {Delta: 1, Reason: "r", Key: "é"},
 	} {
 		drawtest.Invalid(t, w.Check(), says)
