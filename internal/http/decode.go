@@ -126,14 +126,15 @@ func isTimeout(err error) bool {
 	return ok && e.Timeout()
 }
 
-// noBody rejects a body, except an empty object. Clients that do not know in advance
+// bodiless rejects a body, except an empty object. Clients that do not know in advance
 // that the body is empty use chunks.
-func noBody(c call) error {
-	if c.gin.Request.ContentLength == 0 {
-		return nil
+func bodiless(next handler) handler {
+	return func(c call) error {
+		if c.gin.Request.ContentLength != 0 {
+			if err := c.server.decode(c.gin.Request, &struct{}{}); err != nil && !errors.Is(err, errEmptyBody) {
+				return err
+			}
+		}
+		return next(c)
 	}
-	if err := c.server.decode(c.gin.Request, &struct{}{}); !errors.Is(err, errEmptyBody) {
-		return err
-	}
-	return nil
 }

@@ -100,6 +100,24 @@ func TestGoodDrawsOfAllShapes(t *testing.T) {
 	}
 }
 
+// TestCallsWithoutBodyRefuseOne: a call that needs no body takes an empty object, and
+// refuses every member.
+func TestCallsWithoutBodyRefuseOne(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	s := newServer(t, f)
+	for _, e := range calls() {
+		if e.method != nethttp.MethodPost || e.body != "" {
+			continue
+		}
+		f.asked = nil
+		p := problemIn(t, do(s, asAdmin("POST", e.target, `{"x":1}`)).Result())
+		require.Equal(t, "invalid-request", p.Code, e.target)
+		require.Nil(t, f.last(), e.target)
+		require.Less(t, do(s, asAdmin("POST", e.target, `{}`)).Code, 300, e.target)
+	}
+}
+
 func TestContentType(t *testing.T) {
 	body := `{"pool":"p","user":"u"}`
 	for kind, status := range map[string]int{

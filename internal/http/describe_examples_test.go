@@ -49,7 +49,7 @@ func sendExamples(t *testing.T, c *contract.Contract) (wrong error) {
 					wrong = errors.Join(wrong, fmt.Errorf("the example lacks %s", path))
 				}
 			}
-			path := strings.NewReplacer("{pool}", "spring", "{draw}", "d", "{prize}", "a", "{job}", "j", "{hook}", "h").Replace(o.Path)
+			path := strings.NewReplacer("{pool}", "spring", "{draw}", "d", "{prize}", "a", "{job}", "j", "{hook}", "h", "{version}", "7").Replace(o.Path)
 			for _, example := range examplesOf(media) {
 				body, isText := example.(string)
 				if !isText {

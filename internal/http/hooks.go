@@ -94,9 +94,6 @@ func (s *Server) removeHook(c call) error {
 // testHook answers POST /admin/hooks/{hook}/test. While it waits for the receiver, it
 // does not hold a place among the calls that use the database.
 func (s *Server) testHook(c call) error {
-	if err := noBody(c); err != nil {
-		return err
-	}
 	h, err := placed(c, func(ctx context.Context) (hook.Hook, error) { return s.Store.OpenHook(ctx, c.param("hook")) })
 	if err != nil {
 		return err
@@ -107,9 +104,6 @@ func (s *Server) testHook(c call) error {
 
 // rotateHook answers POST /admin/hooks/{hook}/rotate.
 func (s *Server) rotateHook(ctx context.Context, c call) (api.Hook, error) {
-	if err := noBody(c); err != nil {
-		return api.Hook{}, err
-	}
 	rotated, err := s.Store.RotateHook(ctx, c.param("hook"))
 	if err != nil {
 		return api.Hook{}, err
@@ -120,9 +114,6 @@ func (s *Server) rotateHook(ctx context.Context, c call) (api.Hook, error) {
 
 // retryHook answers POST /admin/hooks/{hook}/retry.
 func (s *Server) retryHook(ctx context.Context, c call) (api.Hook, error) {
-	if err := noBody(c); err != nil {
-		return api.Hook{}, err
-	}
 	if err := s.Store.RetryHook(ctx, c.param("hook")); err != nil {
 		return api.Hook{}, err
 	}

@@ -69,9 +69,6 @@ func (s *Server) changedJob(ctx context.Context, c call) (job.View, error) {
 // runJob answers POST /admin/jobs/{job}/run. The run begins within seconds, on any
 // instance.
 func (s *Server) runJob(ctx context.Context, c call) (job.View, error) {
-	if err := noBody(c); err != nil {
-		return job.View{}, err
-	}
 	r, err := s.Store.WantJob(ctx, c.param("job"), c.actor())
 	if err != nil {
 		return job.View{}, err
