@@ -63,11 +63,11 @@ func (s *Server) drawRequest(r *nethttp.Request, pool string) (draw.Request, err
 	if err != nil {
 		return draw.Request{Named: true}, err
 	}
-	body := drawBody{Count: countAbsent}
+	body := drawBody{Pool: pool, Count: countAbsent}
 	if err := s.decode(r, &body); err != nil {
 		return draw.Request{Named: s.mayHaveKey(r.Header)}, err
 	}
-	if body.Pool = cmp.Or(body.Pool, pool); pool != "" && body.Pool != pool {
+	if pool != "" && body.Pool != pool {
 		return draw.Request{Named: key != "" || body.Ticket != ""}, draw.Errorf(draw.CodeInvalidRequest, "pool is not the one of the path")
 	}
 	if body.Ticket != "" {

@@ -53,7 +53,7 @@ func TestDrawByPathIsTheSameDraw(t *testing.T) {
 		require.Equal(t, draw.Request{PoolID: "spring", UserID: "u1", DrawID: "k1", Named: true, Count: 2}, f.last())
 	}
 	for target, body := range map[string]string{
-		"/pools/other/draws": `{"pool":"spring","user":"u1"}`, "/pools/Spring/draws": `{"user":"u1"}`, "/draw": `{"user":"u1"}`,
+		"/pools/other/draws": `{"pool":"spring","user":"u1"}`, "/pools/spring/draws": `{"pool":"","user":"u1"}`, "/pools/Spring/draws": `{"user":"u1"}`, "/draw": `{"user":"u1"}`,
 	} {
 		f := &fake{}
 		p := problemIn(t, do(newServer(t, f), request("POST", target, body, "Idempotency-Key", "k1")).Result())
