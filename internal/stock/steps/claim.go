@@ -55,10 +55,10 @@ func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal i
 		take(w.lives[w.made[i].Award], &w.made[i])
 	}
 	for _, l := range w.lives {
-		showNow(l, w.at)
+		err = cmp.Or(err, w.eras.showNow(l, w.at))
 	}
 	d.Lives = tell(w.lives, d.Awards)
-	return d, nil
+	return d, err
 }
 
 // readDraw reads the awards of a draw in order, and the rules on claims that apply to

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"iter"
@@ -256,31 +257,44 @@ func standing(l *draw.Life) *draw.Step {
 // isPast reports whether the deadline of an award has passed.
 func isPast(l *draw.Life, now time.Time) bool { return !l.Until.IsZero() && !now.Before(l.Until) }
 
-// showNow sets the state of a life to the state that callers see now.
-func showNow(l *draw.Life, now time.Time) {
+// showNow sets the state of a life to the current, publicly visible state. Later rules
+// extend the deadline only of open awards.
+func (e *eras) showNow(l *draw.Life, now time.Time) error {
 	state := draw.StateNow(l.State, draw.LifeFacts{NeedsClaim: l.NeedsClaim, IsPast: isPast(l, now)})
 	if state != l.State {
 		l.State, l.Since = state, l.Until
 	}
+	switch {
+	case !l.NeedsClaim:
+	case l.State == draw.AwardExpired:
+		l.Until = l.Since
+	case l.State == draw.AwardVoided:
+		r, err := e.at(l.Award.Version)
+		if err != nil {
+			return err
+		}
+		l.Until = draw.ClaimsOf(r).Deadline(&l.Award, nil)
+	}
+	return nil
 }
 
 // ReadLives reads the lives of awards of a pool, in a snapshot, by their versions.
 func (b *Book) ReadLives(ctx context.Context, q engine.Querier, poolID string, versions []int64) (map[int64]*draw.Life, error) {
-	lives, _, err := b.readAwards(ctx, q, poolID, versions)
+	lives, e, err := b.readAwards(ctx, q, poolID, versions)
 	if err != nil {
 		return nil, err
 	}
-	return lives, b.bringUp(ctx, q, poolID, lives)
+	return lives, b.bringUp(ctx, q, poolID, e, lives)
 }
 
-// bringUp adds the steps of awards, and then the states that callers see now.
-func (b *Book) bringUp(ctx context.Context, q engine.Querier, poolID string, lives map[int64]*draw.Life) error {
+// bringUp adds the steps of awards, and the awards' current, publicly visible state.
+func (b *Book) bringUp(ctx context.Context, q engine.Querier, poolID string, e *eras, lives map[int64]*draw.Life) error {
 	if err := b.addSteps(ctx, q, poolID, lives); err != nil {
 		return err
 	}
 	now, err := b.ledger.DatabaseTime(ctx, q)
 	for _, l := range lives {
-		showNow(l, now)
+		err = cmp.Or(err, e.showNow(l, now))
 	}
 	return err
 }
@@ -325,7 +339,7 @@ func (b *Book) LivesOf(ctx context.Context, q engine.Querier, poolID string, awa
 	if err := e.begin(lives, awards); err != nil {
 		return nil, err
 	}
-	if err := b.bringUp(ctx, q, poolID, lives); err != nil {
+	if err := b.bringUp(ctx, q, poolID, e, lives); err != nil {
 		return nil, err
 	}
 	return tell(lives, awards), nil

@@ -196,8 +196,33 @@ func testStepsExpire(t *testing.T, s *stock.Store) {
 	cleanAudit(t, s, "p")
 }
 
-// testStepsReturnCodes: a code that was not shown moves to a new place, and the winner of
-// that unit gets it. A shown code cannot return, but can be replaced.
+// testStepsEndedKeepDeadline: rules that come after the end of an award do not change the
+// deadline that it shows.
+func testStepsEndedKeepDeadline(t *testing.T, s *stock.Store) {
+	awards := claimedPool(t, s, "p", `{"claims":{"within":"3s"}}`, 2)
+	void := wantStep(awards[1].Version, draw.StepVoided)
+	_, _, err := s.Step(t.Context(), "p", void, "test")
+	require.NoError(t, err)
+	time.Sleep(3200 * time.Millisecond)
+	n, _, err := s.Expire(t.Context(), "p")
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	for _, later := range []string{`{"claims":{"within":"1h"}}`, `{"claims":{}}`} {
+		r, err := rules.Parse([]byte(later))
+		require.NoError(t, err)
+		_, err = s.SetRules(t.Context(), "p", r, nil, "test")
+		require.NoError(t, err)
+		for i, state := range []draw.AwardState{draw.AwardExpired, draw.AwardVoided} {
+			l, err := s.Life(t.Context(), "p", awards[i].Version)
+			require.NoError(t, err)
+			require.Equal(t, state, l.State)
+			require.True(t, l.Until.Equal(awards[i].At.Add(3*time.Second)), "%s under %s: %s", state, later, l.Until)
+		}
+	}
+}
+
+// testStepsReturnCodes: a code that was not shown goes to the next winner of its new
+// place. A shown code cannot return, and can be replaced.
 func testStepsReturnCodes(t *testing.T, s *stock.Store) {
 	UseSealKeys(t, s, "k1")
 	CodedPool(t, s, "p")

@@ -178,6 +178,7 @@ func codeTests() part {
 		"steps":                testSteps,
 		"steps at once":        testStepsAtOnce,
 		"steps expire":         testStepsExpire,
+		"steps end":            testStepsEndedKeepDeadline,
 		"steps return codes":   testStepsReturnCodes,
 		"steps of files":       testStepsOfFiles,
 		"steps are audited":    testStepsAudited,
