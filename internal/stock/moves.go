@@ -101,7 +101,7 @@ func (s *Store) moveByKey(ctx context.Context, tx *sql.Tx, w draw.Stocking) (*dr
 		return nil, err
 	}
 	move := known[0]
-	if move.PrizeID != w.PrizeID || move.Delta != w.Delta {
+	if move.PrizeID != w.PrizeID || move.Delta != w.Delta || move.Reason != w.Reason {
 		return nil, draw.Errorf(draw.CodeKeyReused, "the key %q was used for another stock move", w.Key)
 	}
 	move.Replayed = true

@@ -66,6 +66,9 @@ func testStockKeys(t *testing.T, s *stock.Store) {
 	w.Delta, w.PrizeID = 3, "b"
 	_, err = s.Stock(ctx, w, "test")
 	code(t, draw.CodeKeyReused, err)
+	w.PrizeID, w.Reason = "a", "twice"
+	_, err = s.Stock(ctx, w, "test")
+	code(t, draw.CodeKeyReused, err)
 	require.Equal(t, int64(9), NoViolations(t, s, "p").Prizes[0].Stocked)
 }
 
