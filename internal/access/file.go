@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
 )
 
 const (
@@ -108,8 +110,8 @@ func (e *entry) token() (Token, error) {
 		return t, errors.New("sha256 is the digest of an empty token: the variable or file that it was computed from was empty")
 	}
 	if e.Until != "" {
-		if t.Until, err = time.Parse(time.RFC3339, e.Until); err != nil {
-			return t, errors.New("until must be a time such as 2026-12-31T23:59:59Z")
+		if t.Until, err = draw.ParseTime("until", e.Until); err != nil {
+			return t, errors.New(draw.DetailOf(err))
 		}
 	}
 	return t, nil

@@ -33,7 +33,7 @@ type newAgendaItem struct {
 
 func (n *newAgendaItem) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&n.at, "at", "", "the `TIME`, as RFC 3339 has it, of any zone")
+	f.StringVar(&n.at, "at", "", "the `TIME` of RFC 3339, of any zone")
 	f.StringVar(&n.state, "state", "", "open, paused or closed")
 	f.StringVar(&n.rulesFile, "rules", "", "`FILE` of the rules to be put in force, - for the standard input")
 	f.StringVar(&n.moment, "moment", "", "`ID` of the prize that the first draw after the time gets: a winning moment")
@@ -317,7 +317,7 @@ func (n *newSpread) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&n.spread.PrizeID, "prize", "", "`ID` of the prize")
 	f.Int64Var(&n.spread.Units, "units", 0, "units to release, all together")
-	f.StringVar(&n.from, "from", "", "the `TIME` of the first release, as RFC 3339 has it, of any zone")
+	f.StringVar(&n.from, "from", "", "the `TIME` of the first release, of RFC 3339, of any zone")
 	f.StringVar(&n.to, "to", "", "the `TIME` before which all is released")
 	f.DurationVar(&n.spread.Every, "every", 0, "time between two releases, which get equal shares")
 	f.BoolVar(&n.random, "random", false, "give each unit an instant by chance, which nobody sees before it is done")

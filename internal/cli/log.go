@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -125,8 +124,8 @@ func readTimeFlag(name, text string, into *time.Time) (err error) {
 	if text == "" {
 		return nil
 	}
-	if *into, err = time.Parse(time.RFC3339, text); err != nil {
-		return setting.AsUsage(fmt.Errorf("--%s must be a time of RFC 3339, such as 2026-12-01T00:00:00Z", name))
+	if *into, err = draw.ParseTime("--"+name, text); err != nil {
+		return setting.AsUsage(err)
 	}
 	return nil
 }

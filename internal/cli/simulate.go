@@ -157,19 +157,19 @@ func (s *simulation) read() (err error) {
 	case s.users < 1 || s.users > simulatedUsersMax:
 		return setting.AsUsage(fmt.Errorf("--users must be 1 to %d", simulatedUsersMax))
 	}
-	if s.from != "" {
-		if s.run.From, err = time.Parse(time.RFC3339, s.from); err != nil {
-			return setting.AsUsage(errors.New("--from must be a time such as 2026-12-01T00:00:00Z"))
-		}
+	if err := readTimeFlag("from", s.from, &s.run.From); err != nil {
+		return err
 	}
 	if s.to == "" {
 		s.run.Rate, err = parseRate(s.rate)
 		return err
 	}
-	to, err := time.Parse(time.RFC3339, s.to)
-	switch {
-	case err != nil || to.Sub(s.run.From) < time.Second:
-		return setting.AsUsage(errors.New("--to must be a time such as 2026-12-25T00:00:00Z, a second or more after --from"))
+	var to time.Time
+	switch err := readTimeFlag("to", s.to, &to); {
+	case err != nil:
+		return err
+	case to.Sub(s.run.From) < time.Second:
+		return setting.AsUsage(errors.New("--to must be a second or more after --from"))
 	case s.Flags().Changed("rate"):
 		return setting.AsUsage(errors.New("give one of --to and --rate"))
 	}

@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/draw"
 	"drawsvc/internal/setting"
 )
 
@@ -44,8 +44,8 @@ func newToken(name, role, until string) (token, entry string, err error) {
 	}
 	var end time.Time
 	if until != "" {
-		if end, err = time.Parse(time.RFC3339, until); err != nil {
-			return "", "", errors.New("--until must be a time such as 2026-12-31T23:59:59Z")
+		if end, err = draw.ParseTime("--until", until); err != nil {
+			return "", "", err
 		}
 	}
 	token, made, err := access.Generate(name, parsed, end)

@@ -279,13 +279,3 @@ func numberAfter(prefix, key string) int64 {
 	n, _ := strconv.ParseInt(number, 10, 64) // a text that is not a number belongs to no item
 	return n
 }
-
-// ParseTime reads a time in RFC 3339, with the offset of any zone. Error:
-// CodeInvalidRequest.
-func ParseTime(what, s string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return t, Errorf(CodeInvalidRequest, "%s must be a time as RFC 3339 has it, such as 2026-12-24T17:00:00Z", what)
-	}
-	return t.UTC(), nil
-}

@@ -1,28 +1,10 @@
 package draw
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/shopspring/decimal"
 )
-
-// TimeFormat is the format of times for callers: RFC 3339 in UTC, always with six
-// decimals.
-const TimeFormat = "2006-01-02T15:04:05.000000Z"
-
-// TimeStep is the resolution of times that the databases keep.
-const TimeStep = time.Microsecond
-
-// AppendTime appends a time in [TimeFormat]. Package time formats RFC 3339 without a
-// fraction in a fifth of the time of any other layout.
-func AppendTime(b []byte, t time.Time) []byte {
-	b = t.UTC().AppendFormat(b, time.RFC3339)
-	dot := len(b) - 1 // the place of the Z
-	b = strconv.AppendInt(b[:dot], 1e6+int64(t.Nanosecond()/1000), 10)
-	b[dot] = '.' // replaces the 1, which kept the zeros after it
-	return append(b, 'Z')
-}
 
 // State is whether a pool may be drawn from.
 type State string

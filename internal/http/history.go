@@ -71,11 +71,7 @@ func (c call) time(name string) (time.Time, error) {
 	if !c.query.Has(name) {
 		return time.Time{}, nil
 	}
-	at, err := time.Parse(time.RFC3339, c.query.Get(name))
-	if err != nil {
-		return at, draw.Errorf(draw.CodeInvalidRequest, "%s must be a time of RFC 3339, such as 2026-12-01T00:00:00Z", name)
-	}
-	return at, nil
+	return draw.ParseTime(name, c.query.Get(name))
 }
 
 // findAwards answers GET /admin/pools/{pool}/awards with a filter. A page may be

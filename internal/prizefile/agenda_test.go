@@ -27,7 +27,7 @@ func TestReadAgenda(t *testing.T) {
 		"":                            "line 1: must be the header at,prize,delta,reason",
 		"at,prize,delta\n":            "line 1: must be the header",
 		"at,prize,delta,reason,why\n": "line 1: must be the header",
-		"at,prize,delta,reason\n1 May,gold,1,r\n": `line 2: at must be a time as RFC 3339 has it, such as 2026-12-24T17:00:00Z, not "1 May"`,
+		"at,prize,delta,reason\n1 May,gold,1,r\n": `line 2: at must be a time of RFC 3339, such as 2026-12-24T17:00:00Z, not "1 May"`,
 		"at,prize,delta,reason\n2999-01-01T00:00:00Z,gold,1,r\n2999-01-01T00:00:00Z,gold,0,r\n2999-01-01T00:00:00Z,gold,one,r\n2999-01-01T00:00:00Z,gold,1\n": "line 3: delta must be a whole number from -1000000000000 to 1000000000000, and not 0; " +
 			`line 4: delta must be a whole number, not "one"; line 5: has 3 columns instead of 4`,
 		"at,prize,delta,reason\n2999-01-01T00:00:00Z,gold,1,\n": "line 2: reason is missing",
