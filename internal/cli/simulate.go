@@ -110,8 +110,7 @@ func (s *simulation) find(ctx context.Context, on *api.Client) (pool draw.Pool, 
 	return pool, err
 }
 
-// readSpent sets what the budget has already given, if the run begins in the present
-// window of the budget.
+// readSpent begins the run with what the budget has given.
 func (s *simulation) readSpent(b *api.Budget, r *draw.Rules) error {
 	if b == nil || r == nil || r.Budget == nil || s.asStocked {
 		return nil
@@ -120,10 +119,9 @@ func (s *simulation) readSpent(b *api.Budget, r *draw.Rules) error {
 	if err != nil {
 		return fmt.Errorf("read what the budget has given: %w", err)
 	}
-	start := r.Budget.Per.Start(s.run.From, r.Zone)
-	if start.Equal(r.Budget.Per.Start(time.Now(), r.Zone)) {
-		s.run.SpentBefore = []draw.Spending{{From: start, Cents: draw.Cents(spent)}}
-	}
+	now := time.Now()
+	present := draw.Spending{From: r.Budget.Per.Start(now, r.Zone), Cents: draw.Cents(spent)}
+	s.run.SpentBefore = []draw.Spending{present.Before(r.Budget, s.run.From, now, r.Zone)}
 	return nil
 }
 

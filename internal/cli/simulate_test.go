@@ -25,8 +25,10 @@ func TestSimulationBeginsInTheWindowOfTheBudget(t *testing.T) {
 	given := &api.Budget{Spent: "12.50"}
 	begins := func(at time.Time) simulation { return simulation{run: odds.Simulation{From: at}} }
 	require.Equal(t, []draw.Spending{{From: rules.Budget.Per.Start(now, rules.Zone), Cents: 1250}}, read(begins(now), given, rules))
-	require.Empty(t, read(begins(now.AddDate(0, 2, 0)), given, rules), "a later window")
-	require.Empty(t, read(begins(now.AddDate(0, -2, 0)), given, rules), "an earlier one")
+	for _, months := range []int{-2, 2} {
+		at := now.AddDate(0, months, 0)
+		require.Equal(t, []draw.Spending{{From: rules.Budget.Per.Start(at, rules.Zone)}}, read(begins(at), given, rules), "another window")
+	}
 	require.Empty(t, read(begins(now), nil, rules))
 	require.Empty(t, read(begins(now), given, drawtest.Rules(t, `{"fallback":"none"}`)))
 	require.Empty(t, read(simulation{run: odds.Simulation{From: now}, asStocked: true}, given, rules))

@@ -25,6 +25,22 @@ func (s Spending) In(b *Budget, at time.Time, zone *time.Location) Spending {
 	return s
 }
 
+// HasEnded reports whether the budget's window that contains at ended before now.
+func (b *Budget) HasEnded(at, now time.Time, zone *time.Location) bool {
+	next := b.Per.Next(at, zone)
+	return !next.IsZero() && !next.After(now)
+}
+
+// Before returns how much of what was spent until now counts in the window that contains
+// at: nothing unless it is the window of now.
+func (s Spending) Before(b *Budget, at, now time.Time, zone *time.Location) Spending {
+	before := Spending{From: b.Per.Start(at, zone)}
+	if !b.HasEnded(at, now, zone) {
+		before.Cents = s.In(b, at, zone).Cents
+	}
+	return before
+}
+
 // BudgetStanding is the state of a budget at a time.
 type BudgetStanding struct {
 	Budget

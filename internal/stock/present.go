@@ -53,11 +53,10 @@ func (s *Store) readSpent(ctx context.Context, q engine.Querier, p *odds.Present
 		if slices.ContainsFunc(p.SpentBefore, func(other draw.Spending) bool { return other.From.Equal(spent.From) }) {
 			continue
 		}
-		switch next := r.Budget.Per.Next(at, r.Zone); {
-		case !next.IsZero() && !next.After(s.Now()): // the window has ended, and awards since then do not count
+		switch now := s.Now(); {
 		case r.SameWindow(inForce):
-			spent.Cents = p.Pool.Spent.In(r.Budget, at, r.Zone).Cents
-		default:
+			spent = p.Pool.Spent.Before(r.Budget, at, now, r.Zone)
+		case !r.Budget.HasEnded(at, now, r.Zone):
 			if spent.Cents, err = s.ledger.SpentSince(ctx, q, p.Pool.ID, spent.From); err != nil {
 				return err
 			}
