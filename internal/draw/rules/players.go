@@ -2,22 +2,42 @@ package rules
 
 import (
 	"encoding/json"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"drawsvc/internal/draw"
 )
 
-// playersDocument has the members of a document that players may know of, in order.
-type playersDocument struct {
-	Win       json.RawMessage `json:"win,omitempty"`
-	Odds      json.RawMessage `json:"odds,omitempty"`
-	Fallback  json.RawMessage `json:"fallback,omitempty"`
-	Guarantee json.RawMessage `json:"guarantee,omitempty"`
-	Limits    json.RawMessage `json:"limits,omitempty"`
-	Budget    json.RawMessage `json:"budget,omitempty"`
-	Zone      json.RawMessage `json:"zone,omitempty"`
-	Tickets   json.RawMessage `json:"tickets,omitempty"`
-	Blocked   json.RawMessage `json:"blocked,omitempty"`
-	Claims    json.RawMessage `json:"claims,omitempty"`
+// sight is how much players may know of a member of rules.
+type sight int
+
+const (
+	sightNone sight = iota
+	// sightHint is that the rules have the member, without its content.
+	sightHint
+	sightAll
+)
+
+// playersSee returns how much players may know of a member. Words and ForPlayers follow
+// it. Nothing of a member that it does not name is shown.
+func playersSee(r *draw.Rules, member string) sight {
+	switch member {
+	case "fallback", "limits", "zone", "tickets", "claims":
+		return sightAll
+	case "blocked":
+		return sightHint
+	case "win", "odds", "budget":
+		if r.Disclose || member == "win" && r.Win.IsOne() {
+			return sightAll
+		}
+		return sightHint
+	case "guarantee":
+		if r.Disclose {
+			return sightAll
+		}
+	}
+	return sightNone
 }
 
 // ForPlayers returns the document with what players may read, which is what Words
@@ -34,25 +54,29 @@ func ForPlayers(r *draw.Rules) (json.RawMessage, error) {
 }
 
 func documentForPlayers(r *draw.Rules) (json.RawMessage, error) {
-	var d playersDocument
-	if err := json.Unmarshal([]byte(r.Document()), &d); err != nil {
+	document := jsontext.NewDecoder(strings.NewReader(r.Document()))
+	if _, err := document.ReadToken(); err != nil {
 		return nil, err
 	}
-	if len(r.Blocked) == 0 {
-		d.Blocked = nil
-	}
-	hidden := []*json.RawMessage{&d.Blocked}
-	if !r.Disclose {
-		d.Guarantee = nil
-		hidden = append(hidden, &d.Odds, &d.Budget)
-		if !r.Win.IsOne() {
-			hidden = append(hidden, &d.Win)
+	var shown []string
+	for document.PeekKind() != '}' {
+		token, err := document.ReadToken()
+		if err != nil {
+			return nil, err
 		}
-	}
-	for _, member := range hidden {
-		if len(*member) > 0 {
-			*member = json.RawMessage("true")
+		member := token.String() // the value overwrites the token
+		value, err := document.ReadValue()
+		if err != nil {
+			return nil, err
 		}
+		seen := playersSee(r, member)
+		switch {
+		case seen == sightNone, member == "blocked" && len(r.Blocked) == 0:
+			continue
+		case seen == sightHint:
+			value = jsontext.Value("true")
+		}
+		shown = append(shown, `"`+member+`":`+string(value))
 	}
-	return json.Marshal(&d)
+	return json.RawMessage("{" + strings.Join(shown, ",") + "}"), nil
 }

@@ -21,9 +21,7 @@ type Telling struct {
 	// HasMoments means that the agenda has contained a winning moment at some time.
 	// Moments are not a member of the rules.
 	HasMoments bool
-	// ToPlayers leaves out the parts that players may not read: the chances, the
-	// guarantee and the budget, unless the rules disclose the odds, and the parts that
-	// only the operator uses.
+	// ToPlayers leaves out what players may not read.
 	ToPlayers bool
 }
 
@@ -85,6 +83,14 @@ type words struct {
 	all   []string
 }
 
+// sees returns how much of a member the sentences may tell.
+func (w *words) sees(member string) sight {
+	if !w.ToPlayers {
+		return sightAll
+	}
+	return playersSee(w.rules, member)
+}
+
 func (w *words) say(format string, args ...any) { w.all = append(w.all, fmt.Sprintf(format, args...)) }
 
 // named returns the name of a prize in quotes. A name that is written from right to
@@ -104,10 +110,10 @@ func isRightToLeft(r rune) bool {
 // law adds the law by which a draw is decided.
 func (w *words) law() {
 	r := w.rules
-	switch isStated := !w.ToPlayers || r.Disclose; {
-	case isStated && r.Odds != nil:
+	switch {
+	case r.Odds != nil && w.sees("odds") == sightAll:
 		w.odds()
-	case isStated && !r.Win.IsOne():
+	case !r.Win.IsOne() && w.sees("win") == sightAll:
 		w.say("A draw takes a unit with a chance of %s; every unit that remains is then equally likely.", chance(r.Win.A, r.Win.B))
 	case r.Odds != nil:
 		w.say("Each prize has a fixed chance, whatever remains of it.")
@@ -131,7 +137,7 @@ func (w *words) tickets() {
 	}
 	switch n := len(w.rules.Blocked); {
 	case n == 0:
-	case w.ToPlayers:
+	case w.sees("blocked") < sightAll:
 		w.say("Users who are blocked cannot draw.")
 	case n == 1:
 		w.say("1 user is blocked and cannot draw.")
@@ -170,7 +176,7 @@ func (w *words) odds() {
 func (w *words) guarantee() {
 	g := w.rules.Guarantee
 	switch {
-	case g == nil || w.ToPlayers && !w.rules.Disclose:
+	case g == nil || w.sees("guarantee") < sightAll:
 	case g.After == 0:
 		w.say("A draw that wins nothing gets %s, while stock lasts.", w.named(g.PrizeID))
 	case g.After == 1:
@@ -203,7 +209,7 @@ func (w *words) budget() {
 	b := w.rules.Budget
 	switch {
 	case b == nil:
-	case w.ToPlayers && !w.rules.Disclose:
+	case w.sees("budget") < sightAll:
 		w.say("Prizes are given while the operator's budget lasts.")
 	default:
 		amount := money(b.Max)
@@ -231,7 +237,7 @@ func (w *words) withheld() {
 
 // zone adds where the windows of the calendar begin, if there are any.
 func (w *words) zone() {
-	follows := w.rules.Budget != nil && (!w.ToPlayers || w.rules.Disclose) && isCalendar(w.rules.Budget.Per)
+	follows := w.rules.Budget != nil && w.sees("budget") == sightAll && isCalendar(w.rules.Budget.Per)
 	for i := range w.rules.Limits {
 		follows = follows || isCalendar(w.rules.Limits[i].Per)
 	}
@@ -272,7 +278,7 @@ func (w *words) claims() {
 
 // forOperators adds the sentences that are only for operators.
 func (w *words) forOperators() {
-	if w.ToPlayers {
+	if w.sees("low") < sightAll {
 		return
 	}
 	for _, l := range w.rules.Low {
