@@ -55,7 +55,7 @@ func TestVerifiableDrawsOfBeacon(t *testing.T) {
 			p.refused(exitFailure, "announced to open with round", "pool", "open", "spring", "--round-file", filed(t, chain.File(round+1)))
 			p.refused(exitFailure, "the signature is not that of round", "pool", "open", "spring",
 				"--round-file", filed(t, strings.Replace(chain.File(round+1), fmt.Sprint(round+1), fmt.Sprint(round), 1)))
-			p.refused(exitFailure, "the text is no round", "pool", "open", "spring", "--round-file", filed(t, "{}"))
+			p.refused(exitFailure, "the text is not a round", "pool", "open", "spring", "--round-file", filed(t, "{}"))
 			require.Equal(t, "pool spring is open\n", p.ok("pool", "open", "spring", "--seed-identity-file", identity, "--round-file", filed(t, chain.File(round))))
 
 			s := p.serve("--seed-identity-file", identity, "--seed-recipients", recipients)

@@ -170,7 +170,7 @@ func ParseRound(text []byte) (draw.Round, error) {
 		Signature string `json:"signature"`
 	}
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&r); err != nil || r.Round < 1 || r.Signature == "" {
-		return draw.Round{}, draw.Errorf(draw.CodeInvalidRequest, `the text is no round: {"round":NUMBER,"signature":"HEXADECIMAL"}`)
+		return draw.Round{}, draw.Errorf(draw.CodeInvalidRequest, `the text is not a round: {"round":NUMBER,"signature":"HEXADECIMAL"}`)
 	}
 	return draw.Round{Number: r.Round, Signature: r.Signature}, nil
 }

@@ -88,10 +88,10 @@ func (l *Line) check() error {
 	case KindAward:
 		good = l.checkAward()
 	case KindStock:
-		good = isID(l.PrizeID) && (!l.isFirst() || isText(l.Name) && isValue(l.Value)) && isText(l.Reason) && isTag(l.Salt) &&
+		good = isID(l.PrizeID) && (!l.isFirst() || isLabel(l.Name) && isValue(l.Value)) && isLabel(l.Reason) && isTag(l.Salt) &&
 			(l.IsBlank || !l.IsEndless) && (l.Item == 0 || l.Item > 0 && l.Delta == 1 && !l.isFirst())
 	case KindPrize:
-		good = isID(l.PrizeID) && isText(l.Name) && isValue(l.Value)
+		good = isID(l.PrizeID) && isLabel(l.Name) && isValue(l.Value)
 	case KindCommit:
 		good = isHash(l.Hash)
 	case KindRules:
@@ -102,13 +102,13 @@ func (l *Line) check() error {
 		imported, dropped := l.Items > 0 && isHash(l.SHA256) && l.Dropped == 0, l.Dropped > 0 && l.Items == 0 && l.SHA256 == ""
 		good = isID(l.PrizeID) && (imported || dropped)
 	case KindName:
-		good = isText(l.Name)
+		good = isLabel(l.Name)
 	case KindOpening:
 		good = isRound(l.Round)
 	case KindOpen:
 		good = l.Round == 0 && l.Signature == "" || isRound(l.Round) && isSignature(l.Signature)
 	case KindPause, KindClose:
-		good = l.Reason == "" || isText(l.Reason)
+		good = l.Reason == "" || isLabel(l.Reason)
 	case KindMode, KindCreated, KindArchive, KindErased, KindSkip:
 		good = true
 	}
@@ -157,9 +157,9 @@ func (l *Line) Rules() (*draw.Rules, error) {
 
 func isID(s string) bool { return draw.CheckID("id", s) == nil }
 
-// isText reports whether s may be a name or a reason in a line. The service is
+// isLabel reports whether s may be a name or a reason in a line. The service is
 // stricter; the texts of a log decide nothing.
-func isText(s string) bool { return s != "" && utf8.RuneCountInString(s) <= draw.NameMax }
+func isLabel(s string) bool { return s != "" && utf8.RuneCountInString(s) <= draw.NameMax }
 
 func isValue(s string) bool {
 	v, err := draw.ParseValue(s)

@@ -5,7 +5,7 @@ import { t } from "./text.js";
 
 const encoder = new TextEncoder();
 const sha256 = async (...parts) => new Uint8Array(await crypto.subtle.digest("SHA-256", joined(...parts)));
-const isText = (value) => typeof value === "string" && value.isWellFormed();
+const isUnicode = (value) => typeof value === "string" && value.isWellFormed();
 
 /** Ends the check with an error unless holds is true. otherwise is the name of the error's text. */
 function need(holds, otherwise, holes) {
@@ -25,7 +25,7 @@ const same = (a, b) => a.length === b.length && a.every((byte, i) => byte === b[
 
 /** Decodes Base64, and refuses every form except the canonical one. */
 function decoded(text, what, url = false) {
-  need(isText(text) && (url ? /^[\w-]*$/ : /^[A-Za-z0-9+/]*={0,2}$/).test(text), "receipt.notBase64", { part: t(`receipt.a-${what}`) });
+  need(isUnicode(text) && (url ? /^[\w-]*$/ : /^[A-Za-z0-9+/]*={0,2}$/).test(text), "receipt.notBase64", { part: t(`receipt.a-${what}`) });
   let bytes = [];
   try {
     bytes = Uint8Array.from(atob(url ? text.replaceAll("-", "+").replaceAll("_", "/") : text), (c) => c.charCodeAt(0));
@@ -51,7 +51,7 @@ async function readKey(text) {
 
 /** Returns the text of a note whose first signature must be by the key. */
 async function opened(note, key) {
-  need(isText(note) && !/[\0-\x09\x0b-\x1f]/.test(note) && note.includes("\n\n"), "receipt.unsigned");
+  need(isUnicode(note) && !/[\0-\x09\x0b-\x1f]/.test(note) && note.includes("\n\n"), "receipt.unsigned");
   const cut = note.lastIndexOf("\n\n") + 1, text = note.slice(0, cut), lines = note.slice(cut + 1).split("\n");
   need(lines.pop() === "" && lines.length > 0 && lines.length <= 100 && new Set(lines).size === lines.length, "receipt.noteForm");
   const [first, ...others] = lines.map((line) => {
@@ -119,7 +119,7 @@ async function readReceipt(receipt, key) {
   need(receipt && hasOnly(receipt, isBatch ? ["text", "batch", "salt"] : ["note", "salt"], ["user_salt"]), "receipt.missing");
   let { text } = receipt;
   if (isBatch) {
-    need(hasOnly(receipt.batch, ["note", "index", "hashes"]) && isText(text), "receipt.batch");
+    need(hasOnly(receipt.batch, ["note", "index", "hashes"]) && isUnicode(text), "receipt.batch");
     const { size, root } = await openedTree(receipt.batch.note, key, `${key.name}/receipts`), otherwise = "receipt.notInBatch";
     need(size >= 2 && size <= 1024 && same(root, await rootOf(size, receipt.batch.index, receipt.batch.hashes, [text], otherwise)), otherwise);
   } else {

@@ -10,21 +10,21 @@ import { t } from "./text.js";
 
 /** For each member, whether its value has a shape that the form can show. */
 const shapes = {
-  win: isText, fallback: isText, zone: isText, tickets: isFlag, disclose: isFlag,
+  win: isString, fallback: isString, zone: isString, tickets: isFlag, disclose: isFlag,
   odds: (v) => isObject(v) && isCount(v.of) && isObject(v.prizes) && Object.values(v.prizes).every(isCount),
-  guarantee: (v) => isObject(v) && isCount(v.after) && isText(v.prize),
-  limits: (v) => Array.isArray(v) && v.every((l) => isObject(l) && isText(l.of) && isCount(l.max) && isOptional(l.prize) && isOptional(l.per)),
-  budget: (v) => isObject(v) && isText(v.max) && isOptional(v.per),
-  blocked: (v) => Array.isArray(v) && v.every((user) => isText(user) && !/[\r\n]/.test(user) && user === user.trim()) && new Set(v).size === v.length,
-  low: (v) => Array.isArray(v) && v.every((l) => isObject(l) && isText(l.prize) && isCount(l.below)),
-  claims: (v) => isObject(v) && isOptional(v.within) && (v.return === undefined || isFlag(v.return)) && (v.prizes === undefined || Array.isArray(v.prizes) && v.prizes.every(isText)),
+  guarantee: (v) => isObject(v) && isCount(v.after) && isString(v.prize),
+  limits: (v) => Array.isArray(v) && v.every((l) => isObject(l) && isString(l.of) && isCount(l.max) && isOptional(l.prize) && isOptional(l.per)),
+  budget: (v) => isObject(v) && isString(v.max) && isOptional(v.per),
+  blocked: (v) => Array.isArray(v) && v.every((user) => isString(user) && !/[\r\n]/.test(user) && user === user.trim()) && new Set(v).size === v.length,
+  low: (v) => Array.isArray(v) && v.every((l) => isObject(l) && isString(l.prize) && isCount(l.below)),
+  claims: (v) => isObject(v) && isOptional(v.within) && (v.return === undefined || isFlag(v.return)) && (v.prizes === undefined || Array.isArray(v.prizes) && v.prizes.every(isString)),
 };
 
-function isText(v) { return typeof v === "string"; }
+function isString(v) { return typeof v === "string"; }
 function isFlag(v) { return typeof v === "boolean"; }
 function isCount(v) { return Number.isSafeInteger(v) && v >= 0; }
 function isObject(v) { return typeof v === "object" && v !== null && !Array.isArray(v); }
-function isOptional(v) { return v === undefined || isText(v); }
+function isOptional(v) { return v === undefined || isString(v); }
 
 /** The parts of the form: the name of the heading, the members that the part changes, and its function. */
 const parts = [
