@@ -48,12 +48,12 @@ func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 			found = append(found, findingOf(&r, detail, len(committed)))
 		}
 	}
-	for _, check := range []func(context.Context, *stock.Store) ([]Finding, error){checkClock, checkSchema, checkStored} {
+	for _, check := range []func(context.Context, *stock.Store) ([]Finding, error){checkClock, checkStored} {
 		more, err := check(ctx, s)
+		found = append(found, more...) // a damaged file may make its schema unreadable
 		if err != nil && !slices.ContainsFunc(found, func(f Finding) bool { return f.Level == LevelDanger }) {
 			return nil, err
 		}
-		found = append(found, more...) // the file may be so damaged that its schema is unreadable
 	}
 	Sort(found)
 	return found, nil
@@ -120,11 +120,7 @@ func aheadOrBehind(off time.Duration) string {
 }
 
 // checkSchema compares the schema with the one that this binary needs.
-func checkSchema(ctx context.Context, s *stock.Store) ([]Finding, error) {
-	schema, err := s.Schema(ctx)
-	if err != nil {
-		return nil, err
-	}
+func checkSchema(ctx context.Context, s *stock.Store, schema stock.Schema) ([]Finding, error) {
 	found := judgeSchema(schema, s.Engine().BackupTools == "")
 	if schema.Current < schema.Target {
 		return found, nil // some tables do not exist yet

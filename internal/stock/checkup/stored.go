@@ -14,17 +14,20 @@ import (
 // AheadMin is the least lead over the clock that makes a pool's last entry a finding.
 const AheadMin = time.Minute
 
-// checkStored finds stored data that cannot be used. It skips a schema that this binary
-// cannot work on, because checkSchema reports that.
+// checkStored finds what is wrong with the schema and, if the schema fits, stored data that
+// cannot be used.
 func checkStored(ctx context.Context, s *stock.Store) (found []Finding, err error) {
 	schema, err := s.Schema(ctx)
-	if err != nil || schema.Check() != nil {
+	if err != nil {
 		return nil, err
+	}
+	if found, err = checkSchema(ctx, s, schema); err != nil || schema.Check() != nil {
+		return found, err
 	}
 	for _, check := range []func(context.Context, *stock.Store) ([]Finding, error){checkUnreadable, checkCodes, checkHooks, checkAhead} {
 		more, err := check(ctx, s)
 		if err != nil {
-			return nil, err
+			return found, err
 		}
 		found = append(found, more...)
 	}
