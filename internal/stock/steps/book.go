@@ -19,6 +19,7 @@ type Book struct {
 	// stepped is called with a kind of steps and the number of steps of that kind that
 	// were written.
 	stepped func(what draw.StepKind, n int)
+	queue   *queue
 }
 
 // Codes moves the codes of prizes, in a pool whose row is locked.
@@ -36,7 +37,7 @@ func New(l *ledger.Ledger, codes Codes, stepped func(what draw.StepKind, n int))
 	if stepped == nil {
 		stepped = func(draw.StepKind, int) {}
 	}
-	return &Book{l, codes, stepped}
+	return &Book{l, codes, stepped, newQueue()}
 }
 
 // head is the row that numbers the steps of a pool.

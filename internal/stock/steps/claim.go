@@ -12,43 +12,56 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
-// Claim claims the awards of a draw that need a claim, and returns the draw with the
-// current states of its awards. If ordinal is not 0, it claims only that award. If the
-// awards were claimed already, the claim is replayed. codesAway, if it is not nil, is the
-// error for a draw that has codes. Errors: CodeDrawNotFound, also for another user's
-// draw; CodeAwardNotFound for an ordinal beyond the draw; the refusal of the first award
-// if none can be claimed; CodePoolNotFound; and those of the store.
-func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string, codesAway error) (d draw.Draw, err error) {
+// Claim claims the awards of a draw that need a claim, or only the award with the given
+// ordinal (0 means all), and returns the draw with the current states of its awards. It
+// is replayed if they were claimed already. Claims of one pool share a transaction with
+// those that arrive while the one before is written. Errors: CodeDrawNotFound, also for
+// another user's draw; CodeAwardNotFound for an ordinal beyond the draw; the refusal of the
+// first award if none can be claimed; CodePoolNotFound; and those of the store.
+// codesAway, if it is not nil, is the error for a draw that has codes.
+func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string, codesAway error) (draw.Draw, error) {
 	if err := cmp.Or(draw.CheckUser(user), draw.CheckActor(actor)); err != nil {
-		return d, err
+		return draw.Draw{}, err
 	}
+	c := &claim{ctx: ctx, ordinal: ordinal, actor: actor, codesAway: codesAway, done: make(chan struct{})}
+	c.d = draw.Draw{ID: drawID, PoolID: poolID, UserID: user}
+	return b.queue.wait(c, func(all []*claim) { b.claimAll(poolID, all) })
+}
+
+// claimAll writes claims of one pool in a transaction, and sets the answer of each.
+func (b *Book) claimAll(poolID string, all []*claim) {
+	ctx, cancel := latest(all)
+	defer cancel()
 	var w *writing
-	err = b.ledger.Change(ctx, func(tx *sql.Tx) error {
+	err := b.ledger.Change(ctx, func(tx *sql.Tx) error {
 		if err := b.checkSchema(); err != nil {
 			return err
 		}
-		w = &writing{book: b, tx: tx, poolID: poolID, actor: actor, lives: map[int64]*draw.Life{}}
-		d = draw.Draw{ID: drawID, PoolID: poolID, UserID: user}
-		if d.Awards, err = w.readDraw(ctx, drawID); err != nil {
+		w = &writing{book: b, tx: tx, poolID: poolID, lives: map[int64]*draw.Life{}}
+		if err := w.readDraws(ctx, all); err != nil {
 			return err
 		}
-		wanted, err := claimsOf(&d, ordinal)
-		if err != nil {
-			return err
-		}
-		if codesAway != nil && d.HasCodes() {
-			return codesAway
+		if !slices.ContainsFunc(all, func(c *claim) bool { return c.err == nil }) {
+			return nil
 		}
 		if err := w.lock(ctx); err != nil {
 			return err
 		}
-		if d.Replayed, err = w.claim(ctx, wanted); err != nil {
-			return err
+		for _, c := range all {
+			if c.err != nil {
+				continue
+			}
+			if c.d.Replayed, c.err = w.claim(ctx, c); c.err != nil && !isRefusal(c.err) {
+				return c.err
+			}
 		}
 		return w.end(ctx)
 	})
 	if err != nil {
-		return draw.Draw{}, err
+		for _, c := range all {
+			c.err = err
+		}
+		return
 	}
 	w.done()
 	for i := range w.made {
@@ -57,25 +70,51 @@ func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal i
 	for _, l := range w.lives {
 		err = cmp.Or(err, w.eras.showNow(l, w.at))
 	}
-	d.Lives = tell(w.lives, d.Awards)
-	return d, err
+	for _, c := range all {
+		c.d.Lives = tell(w.lives, c.d.Awards)
+	}
 }
 
-// readDraw reads the awards of a draw in order, and the rules on claims that apply to
-// them.
-func (w *writing) readDraw(ctx context.Context, drawID string) (awards []draw.Award, err error) {
+// readDraws reads the awards of the claimed draws, and their rules on claims. A claim that
+// is refused without its awards' steps gets its error.
+func (w *writing) readDraws(ctx context.Context, all []*claim) (err error) {
 	l := w.book.ledger
+	byDraw := make(map[string]*claim, len(all))
+	ids := make([]string, len(all))
+	for i, c := range all {
+		c.d.Awards, c.err = nil, nil // a transaction can be repeated
+		byDraw[c.d.ID], ids[i] = c, c.d.ID
+	}
+	if len(all) > 1 { // one draw is found by its key anyway
+		if err := l.FindByKey(ctx, w.tx); err != nil {
+			return err
+		}
+	}
 	query, scan := l.SelectCodedAwards(w.poolID)
-	if awards, err = ledger.SelectAll(ctx, w.tx, query.Where(squirrel.Eq{"a.draw_id": drawID}).OrderBy("a.ordinal"), scan); err != nil {
-		return nil, err
+	awards, err := ledger.SelectAll(ctx, w.tx, query.Where(squirrel.Eq{"a.draw_id": ids}).OrderBy("a.draw_id", "a.ordinal"), scan)
+	if err != nil {
+		return err
 	}
 	if w.eras, err = w.book.readEras(ctx, w.tx, w.poolID); err != nil {
-		return nil, err
+		return err
 	}
-	if len(awards) > 1 { // a single row is found by its key in any case
-		err = l.FindByKey(ctx, w.tx)
+	for _, a := range awards {
+		if c := byDraw[a.DrawID]; c != nil {
+			c.d.Awards = append(c.d.Awards, a)
+		}
 	}
-	return awards, cmp.Or(err, w.eras.begin(w.lives, awards))
+	for _, c := range all {
+		if c.wanted, c.err = claimsOf(&c.d, c.ordinal); c.err == nil && c.d.HasCodes() {
+			c.err = c.codesAway
+		}
+		if c.err == nil {
+			c.err = w.eras.begin(w.lives, c.d.Awards)
+		}
+	}
+	if len(all) == 1 && len(awards) > 1 {
+		return l.FindByKey(ctx, w.tx)
+	}
+	return nil
 }
 
 // claimsOf returns the steps that claim the awards of a draw.
@@ -94,14 +133,16 @@ func claimsOf(d *draw.Draw, ordinal int) (wanted []draw.WantedStep, err error) {
 	return wanted, nil
 }
 
-// claim decides the claims of a draw. isThere means that all awards are claimed already.
-// Error: the refusal of the first award if none can be claimed.
-func (w *writing) claim(ctx context.Context, wanted []draw.WantedStep) (isThere bool, err error) {
-	needing := slices.DeleteFunc(slices.Clone(wanted), func(s draw.WantedStep) bool { return !w.lives[s.Award].NeedsClaim })
+// claim decides the claims of a draw. isThere reports that nothing is left to claim. Error:
+// the refusal of the first award if none can be claimed.
+func (w *writing) claim(ctx context.Context, c *claim) (isThere bool, err error) {
+	needing := slices.DeleteFunc(slices.Clone(c.wanted), func(s draw.WantedStep) bool { return !w.lives[s.Award].NeedsClaim })
 	if len(needing) == 0 {
-		needing = wanted[:1]
+		needing = c.wanted[:1]
 	}
+	w.actor = c.actor
 	var first error
+	before := len(w.made)
 	for i := range needing {
 		_, was, err := w.step(ctx, &needing[i])
 		if err != nil && !isRefusal(err) {
@@ -109,8 +150,9 @@ func (w *writing) claim(ctx context.Context, wanted []draw.WantedStep) (isThere 
 		}
 		first, isThere = cmp.Or(first, err), isThere || was
 	}
-	if len(w.made) == 0 && !isThere {
+	isMade := len(w.made) > before
+	if !isMade && !isThere {
 		return false, first
 	}
-	return len(w.made) == 0, nil
+	return !isMade, nil
 }

@@ -150,9 +150,57 @@ func testStepsAtOnce(t *testing.T, s *stock.Store) {
 	cleanAudit(t, s, "p")
 }
 
-// testStepsExpire: every reader sees an award that is not claimed in time as expired at
-// once. The job ends it once and returns its unit. A longer claim period also applies to
-// open awards.
+// testClaimsAtOnce: claims that come at once are each answered as if they were alone.
+func testClaimsAtOnce(t *testing.T, s *stock.Store) {
+	claimedPool(t, s, "p", `{"claims":{}}`, 40)
+	type claimed struct {
+		replayed bool
+		code     draw.Code
+	}
+	answers := map[string][]claimed{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	claim := func(id, user string) {
+		all.Go(func() {
+			d, err := s.Claim(t.Context(), "p", id, user, 0, "of "+id)
+			mu.Lock()
+			defer mu.Unlock()
+			answers[id+" "+user] = append(answers[id+" "+user], claimed{d.Replayed, draw.CodeOf(err)})
+			if err == nil && (d.ID != id || len(d.Lives) != 1 || d.Lives[0].State != draw.AwardClaimed) {
+				t.Errorf("%s was answered %+v", id, d)
+			}
+		})
+	}
+	for i := 1; i <= 40; i++ {
+		id := fmt.Sprint("d", i)
+		claim(id, fmt.Sprint("u", i))
+		claim(id, "another")
+	}
+	claim("d1", "u1")
+	claim("absent", "u1")
+	all.Wait()
+	refused := []claimed{{code: draw.CodeDrawNotFound}}
+	require.Equal(t, refused, answers["absent u1"])
+	require.ElementsMatch(t, []claimed{{}, {replayed: true}}, answers["d1 u1"])
+	for i := 1; i <= 40; i++ {
+		require.Equal(t, refused, answers[fmt.Sprintf("d%d another", i)])
+		if i > 1 {
+			require.Equal(t, []claimed{{}}, answers[fmt.Sprintf("d%d u%d", i, i)])
+		}
+	}
+	steps, err := s.StepsAfter(t.Context(), "p", 0, 100)
+	require.NoError(t, err)
+	require.Len(t, steps, 40)
+	for i := range steps {
+		require.EqualValues(t, i+1, steps[i].N)
+		require.Equal(t, "of "+steps[i].DrawID, steps[i].Actor, "each step has the actor of its claim")
+	}
+	cleanAudit(t, s, "p")
+}
+
+// testStepsExpire: an award that is not claimed in time counts as expired at once for
+// every reader. The job ends it once and returns its unit. A longer claim period also
+// applies to open awards.
 func testStepsExpire(t *testing.T, s *stock.Store) {
 	awards := claimedPool(t, s, "p", `{"claims":{"within":"3s"}}`, 3)
 	_, err := s.Claim(t.Context(), "p", "d1", "u1", 0, "test")

@@ -177,6 +177,7 @@ func codeTests() part {
 		"codes are published":  testCodesPublished,
 		"steps":                testSteps,
 		"steps at once":        testStepsAtOnce,
+		"claims at once":       testClaimsAtOnce,
 		"steps expire":         testStepsExpire,
 		"steps end":            testStepsEndedKeepDeadline,
 		"steps return codes":   testStepsReturnCodes,
