@@ -64,8 +64,10 @@ type Dialect struct {
 	// key_id and sealed. Its parameters are a pool, and arrays of prizes, first places
 	// and last places.
 	CodeRanges string
-	// CodeOnce is a query that returns 0 if the unique constraint code_once is missing,
-	// else 1.
+	// NamedAwards and StepsOf, if set, read rows of the pool own by their key for each value
+	// of an array: awards AS a of draw ids, and steps AS s of awards' versions.
+	NamedAwards, StepsOf string
+	// CodeOnce returns 0 where the unique constraint code_once is missing, else 1.
 	CodeOnce string
 	// Restock is the end of an INSERT of prizes: for prizes that already exist, it
 	// changes the stock. An INSERT finds the rows through their key. An UPDATE of many

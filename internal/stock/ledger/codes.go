@@ -76,6 +76,17 @@ func (l *Ledger) SelectCodedAwards(poolID string) (squirrel.SelectBuilder, func(
 	}
 }
 
+// SelectCodedAwardsOf is [Ledger.SelectCodedAwards] for the awards of draws, in any order, in
+// a transaction that finds rows by key.
+func (l *Ledger) SelectCodedAwardsOf(poolID string, drawIDs []string) (squirrel.SelectBuilder, func(engine.Scanner) (draw.Award, error)) {
+	query, scan := l.SelectCodedAwards(poolID)
+	if l.Engine.NamedAwards == "" {
+		return query.Where(squirrel.Eq{"a.draw_id": drawIDs}), scan
+	}
+	query = query.From("pools AS own").JoinClause(l.Engine.NamedAwards, drawIDs).JoinClause(l.Engine.AwardPrize)
+	return query.Where(squirrel.Eq{"own.id": poolID}), scan
+}
+
 // LastStep reads the number of the last step of a pool's awards, 0 for none.
 func (l *Ledger) LastStep(ctx context.Context, q engine.Querier, poolID string) (int64, error) {
 	if l.Engine.Lacks(engine.PartSteps) {

@@ -38,6 +38,8 @@ func Dialect() *engine.Dialect {
 		AwardPrize:  sqlAwardPrize,
 		TurnAward:   sqlTurnAward,
 		CodeRanges:  sqlCodeRanges,
+		NamedAwards: sqlNamedAwards,
+		StepsOf:     sqlStepsOf,
 		CodeOnce:    `SELECT COUNT(*) FROM pg_constraint WHERE conrelid = 'codes'::regclass AND conname = 'code_once' AND contype = 'u'`,
 		Clock:       "clock_timestamp()",
 		Restock:     engine.Restock,

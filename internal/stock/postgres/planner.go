@@ -24,8 +24,16 @@ const (
 	SELECT * FROM awards WHERE pool_id = t.pool_id AND version >= t.version ORDER BY version LIMIT 1
 ) AS a ON a.version = t.version`
 
-	// sqlCodeRanges is CodeRanges. OFFSET makes the planner scan the key once for each
-	// range. Without it, the planner would join the codes with the list in another order.
+	// sqlNamedAwards and sqlStepsOf are NamedAwards and StepsOf, for a transaction by key.
+	// With draw_id = ANY (…), the planner may read all awards of a table without
+	// statistics. The order that only one key has determines the key to use.
+	sqlNamedAwards = `CROSS JOIN unnest(?::text[]) AS k (id)
+CROSS JOIN LATERAL (SELECT * FROM awards WHERE pool_id = own.id AND draw_id = k.id ORDER BY ordinal OFFSET 0) AS a`
+	sqlStepsOf = `CROSS JOIN unnest(?::bigint[]) AS k (version)
+CROSS JOIN LATERAL (SELECT * FROM steps WHERE pool_id = own.id AND award = k.version ORDER BY seq OFFSET 0) AS s`
+
+	// sqlCodeRanges is CodeRanges. OFFSET keeps each range a scan of the key. Without
+	// it, the planner would join the codes with the list in another order.
 	sqlCodeRanges = `SELECT w.prize_id, c.place, c.key_id, c.sealed FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS w (prize_id, first, last)
 CROSS JOIN LATERAL (
 	SELECT place, key_id, sealed FROM codes WHERE pool_id = $1 AND prize_id = w.prize_id AND place BETWEEN w.first AND w.last OFFSET 0

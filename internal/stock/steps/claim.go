@@ -6,8 +6,6 @@ import (
 	"database/sql"
 	"slices"
 
-	"github.com/Masterminds/squirrel"
-
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/ledger"
 )
@@ -85,16 +83,15 @@ func (w *writing) readDraws(ctx context.Context, all []*claim) (err error) {
 		c.d.Awards, c.err = nil, nil // a transaction can be repeated
 		byDraw[c.d.ID], ids[i] = c, c.d.ID
 	}
-	if len(all) > 1 { // one draw is found by its key anyway
-		if err := l.FindByKey(ctx, w.tx); err != nil {
-			return err
-		}
+	if err := l.FindByKey(ctx, w.tx); err != nil {
+		return err
 	}
-	query, scan := l.SelectCodedAwards(w.poolID)
-	awards, err := ledger.SelectAll(ctx, w.tx, query.Where(squirrel.Eq{"a.draw_id": ids}).OrderBy("a.draw_id", "a.ordinal"), scan)
+	query, scan := l.SelectCodedAwardsOf(w.poolID, ids)
+	awards, err := ledger.SelectAll(ctx, w.tx, query, scan)
 	if err != nil {
 		return err
 	}
+	slices.SortFunc(awards, func(a, b draw.Award) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	if w.eras, err = w.book.readEras(ctx, w.tx, w.poolID); err != nil {
 		return err
 	}
@@ -110,9 +107,6 @@ func (w *writing) readDraws(ctx context.Context, all []*claim) (err error) {
 		if c.err == nil {
 			c.err = w.eras.begin(w.lives, c.d.Awards)
 		}
-	}
-	if len(all) == 1 && len(awards) > 1 {
-		return l.FindByKey(ctx, w.tx)
 	}
 	return nil
 }

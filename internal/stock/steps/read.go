@@ -36,11 +36,29 @@ func among(column string, numbers []int64) squirrel.And {
 
 func chunks(versions []int64) iter.Seq[[]int64] { return slices.Chunk(versions, versionsMax) }
 
+// stepColumns are the columns of steps AS s, and of their awards AS a.
+func stepColumns() []string {
+	return []string{
+		"s.n", "s.award", "s.seq", "s.what", "s.state", "s.since", "s.reference", "s.reason", "COALESCE(s.returned, 0)", "s.actor", "s.at",
+		"COALESCE(a.draw_id, '')", "COALESCE(a.ordinal, 0)", "COALESCE(a.prize_id, '')",
+	}
+}
+
+const awardOfStep = "LEFT JOIN awards AS a ON a.pool_id = s.pool_id AND a.version = s.award"
+
 // selectSteps selects the steps of a pool AS s, each with columns of its award.
 func (b *Book) selectSteps(poolID string) squirrel.SelectBuilder {
-	return b.ledger.SelectFrom("steps AS s LEFT JOIN awards AS a ON a.pool_id = s.pool_id AND a.version = s.award",
-		"s.n", "s.award", "s.seq", "s.what", "s.state", "s.since", "s.reference", "s.reason", "COALESCE(s.returned, 0)", "s.actor", "s.at",
-		"COALESCE(a.draw_id, '')", "COALESCE(a.ordinal, 0)", "COALESCE(a.prize_id, '')").Where(squirrel.Eq{"s.pool_id": poolID})
+	return b.ledger.SelectFrom("steps AS s "+awardOfStep, stepColumns()...).Where(squirrel.Eq{"s.pool_id": poolID})
+}
+
+// selectStepsOf selects the steps of awards, each award's in order, in a transaction that
+// finds rows by key.
+func (b *Book) selectStepsOf(poolID string, versions []int64) squirrel.SelectBuilder {
+	if b.ledger.Engine.StepsOf == "" {
+		return b.selectSteps(poolID).Where(among("s.award", versions)).OrderBy("s.award", "s.seq")
+	}
+	return b.ledger.SelectFrom("pools AS own", stepColumns()...).JoinClause(b.ledger.Engine.StepsOf, versions).JoinClause(awardOfStep).
+		Where(squirrel.Eq{"own.id": poolID})
 }
 
 func scanStep(poolID string) func(engine.Scanner) (draw.Step, error) {
@@ -203,8 +221,7 @@ func (b *Book) addSteps(ctx context.Context, q engine.Querier, poolID string, li
 	}
 	slices.Sort(versions)
 	for part := range chunks(versions) {
-		query := b.selectSteps(poolID).Where(among("s.award", part)).OrderBy("s.award", "s.seq")
-		found, err := ledger.SelectAll(ctx, q, query, scanStep(poolID))
+		found, err := ledger.SelectAll(ctx, q, b.selectStepsOf(poolID, part), scanStep(poolID))
 		if err != nil {
 			return err
 		}
