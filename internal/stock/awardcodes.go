@@ -9,21 +9,32 @@ import (
 	"drawsvc/internal/prizefile"
 )
 
-// Claim claims the awards of a draw that need a claim, and returns the draw as
-// DrawWithCodes does. If ordinal is not 0, it claims only that award. If this instance
-// cannot unseal the draw's codes, nothing is claimed. Errors: CodeSealKeyMissing,
+// claimedMax is how many claims read at once what they are answered.
+const claimedMax = 2
+
+// Claim claims the awards of a draw that need a claim, or only the award with the given
+// ordinal (0 means all), and returns the draw as DrawWithCodes does. If this instance
+// cannot open the draw's codes, nothing is claimed. Errors: CodeSealKeyMissing,
 // CodeOutcomeUnknown if the codes could not be read after the claim, and those of
 // [steps.Book.Claim].
 func (s *Store) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string) (draw.Draw, error) {
 	d, err := s.Book.Claim(ctx, poolID, drawID, user, ordinal, actor, s.CodesAway(poolID))
+	isAbsent := draw.CodeOf(err) == draw.CodeDrawNotFound || draw.CodeOf(err) == draw.CodeInvalidRequest
+	if err != nil && !isAbsent {
+		return draw.Draw{}, err
+	}
+	left := s.claimed.Acquire(ctx, 1)
+	if left == nil {
+		defer s.claimed.Release(1)
+	}
 	if err != nil {
-		if code := draw.CodeOf(err); code == draw.CodeDrawNotFound || code == draw.CodeInvalidRequest {
-			_, absent := s.Draw(ctx, poolID, drawID) // if the draw does not exist, every caller gets that error
+		if left == nil { // a missing draw is reported as missing to every caller
+			_, absent := s.Draw(ctx, poolID, drawID)
 			err = cmp.Or(absent, err)
 		}
 		return draw.Draw{}, err
 	}
-	if d.Replayed {
+	if err = left; err == nil && d.Replayed {
 		err = s.confirm(ctx)
 	}
 	if err == nil {

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/locker/locksql"
@@ -104,6 +106,9 @@ type Store struct {
 	*hooks.Hooks
 	ledger *ledger.Ledger
 	money  moneyCache
+	// claimed bounds the reads that follow claims: they would use up the connections for
+	// reads.
+	claimed *semaphore.Weighted
 	// hasUnreadable is the result of the last call of ReadWatched.
 	hasUnreadable atomic.Bool
 }
@@ -171,7 +176,8 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 	sent := hooks.New(l, book.ReadStepsAfter, o.SealKeys, register.SealingKey)
 	return &Store{
 		Register: register, Book: book, Hooks: sent,
-		engine: e, options: o, ledger: l, Keeper: keeper, Clock: l.Clock,
+		claimed: semaphore.NewWeighted(claimedMax),
+		engine:  e, options: o, ledger: l, Keeper: keeper, Clock: l.Clock,
 		Planner: agenda.New(l, o.Due), Auditor: audit.New(l, register.AuditCodes, book.AuditSteps, sent.AuditHooks), Rows: jobrows.New(l), Store: publiclog.New(l, o.Identities),
 	}, nil
 }

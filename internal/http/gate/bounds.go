@@ -21,8 +21,8 @@ type Bounds struct {
 	// number of connections for reads. Changes limits the calls that change the database;
 	// one of the connections for changes is left for the service itself.
 	Reads, Changes *Shares
-	// Claims limits the claims by winners' servers. They change the database too, but each
-	// is short.
+	// Claims limits the claims of winners' servers that wait. Those of one pool share a
+	// transaction, and few transactions write claims at once.
 	Claims *Shares
 	// LongChanges limits changes that may read or write a whole log. The other
 	// connections remain for draws and short changes.
@@ -61,7 +61,7 @@ func NewBounds(connections int) Bounds {
 	return Bounds{
 		Reads:       NewShares([Ranks]int64{2, 3, 4, 5}),
 		Changes:     NewShares([Ranks]int64{0, 0, 2, 3}),
-		Claims:      NewShares([Ranks]int64{1, 2, 3, 4}),
+		Claims:      NewShares([Ranks]int64{32, 64, 80, 96}),
 		LongChanges: NewShares([Ranks]int64{0, 0, 0, 2}),
 		Streams:     NewShares([Ranks]int64{0, 2, 3, 4}),
 		Listeners:   NewShares([Ranks]int64{0, max(1, n/4), max(2, 3*n/8), max(3, n/2)}),

@@ -8,12 +8,18 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
 )
 
-// claimsMax is how many claims one transaction writes.
-const claimsMax = 100
+const (
+	// claimsMax is how many claims one transaction writes.
+	claimsMax = 100
+	// writersMax is how many transactions write claims at once, each of another pool.
+	writersMax = 2
+)
 
 // claim is a claim that waits for its transaction.
 type claim struct {
@@ -33,9 +39,12 @@ type claim struct {
 type queue struct {
 	mu      sync.Mutex
 	waiting map[string][]*claim
+	writers *semaphore.Weighted
 }
 
-func newQueue() *queue { return &queue{waiting: map[string][]*claim{}} }
+func newQueue() *queue {
+	return &queue{waiting: map[string][]*claim{}, writers: semaphore.NewWeighted(writersMax)}
+}
 
 // wait waits for the answer to a claim, at most until its caller leaves. write sets the
 // answers of claims of its pool.
@@ -76,16 +85,23 @@ func (q *queue) leave(c *claim) bool {
 }
 
 func (q *queue) writeAll(poolID string, write func([]*claim)) {
-	for {
-		all := q.take(poolID)
-		if len(all) == 0 {
-			return
-		}
-		surely(all, write)
-		for _, c := range all {
-			close(c.done)
-		}
+	for q.writeOnce(poolID, write) {
 	}
+}
+
+// writeOnce writes the claims of a pool that wait, and reports whether there were any.
+func (q *queue) writeOnce(poolID string, write func([]*claim)) bool {
+	_ = q.writers.Acquire(context.Background(), 1) // a writer ends within the time of its callers
+	defer q.writers.Release(1)
+	all := q.take(poolID)
+	if len(all) == 0 {
+		return false
+	}
+	surely(all, write)
+	for _, c := range all {
+		close(c.done)
+	}
+	return true
 }
 
 // surely writes claims. A panic is the error of each.
