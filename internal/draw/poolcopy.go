@@ -40,9 +40,24 @@ func ZoneOf(all ...*Rules) *time.Location {
 	return time.UTC
 }
 
-// Shift returns the time of an item of the copy, at the same time of day in zone.
+// Shift returns the time of an item of the copy, at the same time of day in zone. A time
+// that comes twice keeps its offset from UTC, if that is one of the two. A time that clocks
+// skip becomes the one as long after their jump. time.AddDate promises neither.
 func (c *PoolCopy) Shift(at time.Time, zone *time.Location) time.Time {
-	return at.In(zone).AddDate(0, 0, *c.Days)
+	at = at.In(zone)
+	year, month, day := at.Date()
+	wall := time.Date(year, month, day+*c.Days, at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
+	offset := func(t time.Time) time.Duration {
+		_, seconds := t.In(zone).Zone()
+		return time.Duration(seconds) * time.Second
+	}
+	before := offset(wall.AddDate(0, 0, -1))
+	for _, o := range []time.Duration{offset(at), before, offset(wall.AddDate(0, 0, 1))} {
+		if shifted := wall.Add(-o); offset(shifted) == o {
+			return shifted.In(zone)
+		}
+	}
+	return wall.Add(-before).In(zone)
 }
 
 // CopyOf returns the initial state of a copy: paused, with the prizes of p and their
