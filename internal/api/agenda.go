@@ -30,11 +30,13 @@ type Item struct {
 	// Done is the version of the entry that the item became, null while it is
 	// open.
 	Done *int64 `json:"done"`
+	// Failed is the code of why a done item could not be carried out.
+	Failed draw.Code `json:"failed,omitzero"`
 }
 
 // ShowItem shows an item.
 func ShowItem(i *draw.Item) Item {
-	shown := Item{Item: i.Number, At: ShowTime(i.At), Actor: i.Actor}
+	shown := Item{Item: i.Number, At: ShowTime(i.At), Actor: i.Actor, Failed: i.Failed}
 	switch i.Kind {
 	case draw.ItemState:
 		shown.State = i.State
@@ -61,7 +63,7 @@ func showDocument(r *draw.Rules) jsontext.Value {
 
 // Read converts the shown item back to the domain.
 func (b *Item) Read() (i draw.Item, err error) {
-	i = draw.Item{Number: b.Item, Actor: b.Actor}
+	i = draw.Item{Number: b.Item, Actor: b.Actor, Failed: b.Failed}
 	if i.At, err = readTime(b.At); err != nil {
 		return i, err
 	}
@@ -211,6 +213,29 @@ type Planned struct {
 // ShowPlanned shows planned items.
 func ShowPlanned(p *draw.Planned) Planned {
 	return Planned{p.First, p.Count, p.Version, p.Seal.SHA256, p.Seal.Salt, p.Replayed, p.Encoding}
+}
+
+// AgendaFile is the answer to a dry run of an import: what the file would plan.
+type AgendaFile struct {
+	DryRun   bool          `json:"dry_run"`
+	Encoding draw.Encoding `json:"encoding"`
+	// Items are in the order of the file.
+	Items []FileItem `json:"items"`
+}
+
+// FileItem is an item of a file: the units that it adds or, below zero, withdraws.
+type FileItem struct {
+	At     string `json:"at"`
+	Prize  string `json:"prize"`
+	Units  int64  `json:"units"`
+	Moment bool   `json:"moment"`
+}
+
+// ShowAgendaFile shows the items of a file.
+func ShowAgendaFile(items []draw.Item, encoding draw.Encoding) AgendaFile {
+	return AgendaFile{true, encoding, ShowEach(items, func(i *draw.Item) FileItem {
+		return FileItem{ShowTime(i.At), i.Stock.PrizeID, i.Stock.Delta, i.Kind == draw.ItemMoment}
+	})}
 }
 
 // NewSpread is the body of POST …/agenda/spread: every is omitted if the instants are

@@ -197,7 +197,11 @@ func doneOf(i *api.Item) string {
 	if i.Done == nil {
 		return "-"
 	}
-	return "version " + strconv.FormatInt(*i.Done, 10)
+	version := "version " + strconv.FormatInt(*i.Done, 10)
+	if i.Failed != "" {
+		return "failed: " + string(i.Failed) + ", " + version
+	}
+	return version
 }
 
 func agendaRemoveCommand(env setting.Environment) *cobra.Command {

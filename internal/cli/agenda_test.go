@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -174,4 +175,13 @@ func TestItemsOfAClosedPoolLapse(t *testing.T) {
 		return strings.Contains(s.admin(200, "GET", "/metrics", ""), `drawsvc_due_total{what="lapsed"} 1`)
 	}, commandMax, 100*time.Millisecond)
 	require.Contains(t, s.admin(200, "GET", "/metrics", ""), `drawsvc_due_total{what="failed"} 0`)
+}
+
+// TestAgendaListNamesFailures: a done item that failed differs from one that was carried
+// out.
+func TestAgendaListNamesFailures(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "-", doneOf(&api.Item{}))
+	require.Equal(t, "version 7", doneOf(&api.Item{Done: new(int64(7))}))
+	require.Equal(t, "failed: pool-closed, version 7", doneOf(&api.Item{Done: new(int64(7)), Failed: draw.CodePoolClosed}))
 }

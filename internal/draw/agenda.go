@@ -54,6 +54,9 @@ type Item struct {
 	Actor string
 	// Done is the version of the entry that the item became, 0 while it is open.
 	Done int64
+	// Failed is the code of why a done item could not be carried out, "" otherwise. Only
+	// the list of an agenda has it.
+	Failed Code
 	// Line is the item's line in the imported file, 0 for none.
 	Line int
 	// Replayed means that the item had already been planned under the same key.

@@ -121,6 +121,10 @@ func (s *Server) importAgenda(c call) error {
 	if err != nil {
 		return err
 	}
+	dry, err := c.word("dry_run", "false", "true")
+	if err != nil {
+		return err
+	}
 	file, err := c.readImport()
 	if err != nil {
 		return err
@@ -130,6 +134,13 @@ func (s *Server) importAgenda(c call) error {
 		return err
 	}
 	defer done()
+	if dry == "true" {
+		items, encoding, err := s.Store.CheckAgendaFile(ctx, c.param("pool"), file)
+		if err != nil {
+			return err
+		}
+		return c.writeJSON(api.ShowAgendaFile(items, encoding))
+	}
 	p, err := s.Store.ImportAgenda(ctx, c.param("pool"), file, key, c.actor())
 	if err != nil {
 		return err

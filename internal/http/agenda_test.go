@@ -31,7 +31,7 @@ func fakeItems() []draw.Item {
 		{Number: 1, At: at, Kind: draw.ItemState, State: draw.StateOpen, Actor: "anna", Done: 1240},
 		{Number: 2, At: at, Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: "gold", Delta: -5, Reason: "back"}, Actor: "anna"},
 		{Number: 3, At: at, Kind: draw.ItemRules, Rules: rules, Actor: "anna"},
-		{Number: 4, At: at, Kind: draw.ItemRules, Actor: "anna"},
+		{Number: 4, At: at, Kind: draw.ItemRules, Actor: "anna", Done: 1242, Failed: draw.CodePoolClosed},
 		{Number: 5, At: at, Kind: draw.ItemMoment, Stock: draw.MomentOf("gold"), Actor: "anna", Done: 1241},
 		{Number: 6, Kind: draw.ItemMoment, Hidden: &draw.Hidden{PrizeID: "silver", Count: 3, Version: 9, SHA256: strings.Repeat("a", 64), IsMoments: true}},
 		{Number: 9, Kind: draw.ItemStock, Hidden: &draw.Hidden{PrizeID: "silver", Count: 24, From: at, To: at.Add(time.Hour), Version: 10, SHA256: strings.Repeat("b", 64)}},
@@ -168,6 +168,8 @@ func TestAgendaIsShown(t *testing.T) {
 	require.Equal(t, planned{pool: "p", after: 1, limit: 3, open: true}, f.last())
 	answer = do(s, asAdmin("GET", "/admin/pools/p/agenda", ""))
 	require.Contains(t, answer.Body.String(), `"done":1240`)
+	require.Contains(t, answer.Body.String(), `"done":1242,"failed":"pool-closed"`)
+	require.Equal(t, 1, strings.Count(answer.Body.String(), `"failed"`), "the others were carried out")
 	require.Contains(t, answer.Body.String(), `"next":null`)
 	require.Equal(t, 400, do(s, asAdmin("GET", "/admin/pools/p/agenda?open=yes", "")).Code)
 

@@ -271,6 +271,7 @@ func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong e
 	ask(request("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","prize":"gold","delta":1,"reason":"r"}`))
 	ask(request("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","rules":{"fallback":"none"}}`))
 	ask(request("POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","moment":"gold"}`))
+	ask(request("POST", "/admin/pools/p/agenda/import?dry_run=true", "x", "Content-Type", "text/csv"))
 	ask(request("POST", "/admin/pools/p/agenda/spread", `{"prize":"gold","units":1,"from":"2999-01-01T00:00:00Z","to":"2999-01-02T00:00:00Z","random":true,"moment":true}`))
 	ask(request("POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1,"value":null}`))
 	ask(request("POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","codes":true}`))

@@ -59,7 +59,7 @@ func (s *Server) routes() []route {
 		{"GET", "/admin/pools/:pool/rules", roleAuditor, []string{"version"}, jsons, s.gzipped(reads(s.rules))},
 		{"DELETE", "/admin/pools/:pool/rules", roleAdmin, nil, jsons, reads(s.deleteRules)},
 		{"POST", "/admin/pools/:pool/agenda", roleAdmin, nil, jsons, takes(s.planItem)},
-		{"POST", "/admin/pools/:pool/agenda/import", roleAdmin, nil, jsons, s.importAgenda},
+		{"POST", "/admin/pools/:pool/agenda/import", roleAdmin, []string{"dry_run"}, jsons, s.importAgenda},
 		{"POST", "/admin/pools/:pool/agenda/spread", roleAdmin, nil, jsons, s.spreadAgenda},
 		{"GET", "/admin/pools/:pool/agenda", roleAuditor, append([]string{"open"}, page...), jsons, s.gzipped(reads(s.agenda))},
 		{"DELETE", "/admin/pools/:pool/agenda/:item", roleAdmin, nil, nil, s.removeItem},

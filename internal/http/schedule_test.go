@@ -22,6 +22,12 @@ func (f fakeStore) ImportAgenda(_ context.Context, poolID string, file io.Reader
 	return planned, firstError(f.note([4]string{poolID, string(text), key, actor}), err)
 }
 
+func (f fakeStore) CheckAgendaFile(_ context.Context, poolID string, file io.Reader) ([]draw.Item, draw.Encoding, error) {
+	text, err := io.ReadAll(file)
+	items := []draw.Item{{At: at, Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: "gold", Delta: -5, Reason: "back"}}, {At: at, Kind: draw.ItemMoment, Stock: draw.MomentOf("gold")}}
+	return items, draw.EncodingWindows1252, firstError(f.note([3]string{poolID, string(text), "dry"}), err)
+}
+
 func (f fakeStore) SpreadAgenda(_ context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error) {
 	return sealed(key), f.note([4]any{poolID, spread, key, actor})
 }
@@ -45,6 +51,13 @@ func TestAgendaIsScheduled(t *testing.T) {
 	require.Equal(t, "/admin/pools/p/agenda?after=7", w.Header().Get("Location"))
 	require.Empty(t, w.Header().Get("Idempotent-Replayed"))
 	require.Equal(t, [4]string{"p", "at,prize,delta,reason\n", "", "admin"}, f.last())
+	r = asAdmin("POST", "/admin/pools/p/agenda/import?dry_run=true", "at,prize,delta,reason\n")
+	r.Header.Set("Content-Type", "text/csv")
+	w = do(s, r)
+	require.Equal(t, 200, w.Code)
+	when := api.ShowTime(at)
+	require.JSONEq(t, `{"dry_run":true,"encoding":"windows-1252","items":[{"at":"`+when+`","prize":"gold","units":-5,"moment":false},{"at":"`+when+`","prize":"gold","units":1,"moment":true}]}`, w.Body.String())
+	require.Equal(t, [3]string{"p", "at,prize,delta,reason\n", "dry"}, f.last())
 	const span = `"prize":"gold","units":3,"from":"2999-01-01T00:00:00Z","to":"2999-01-02T00:00:00Z"`
 	for body, status := range map[string]int{
 		`{` + span + `,"random":true}`:                       201,

@@ -171,6 +171,8 @@ type Agendas interface {
 	// Opening returns when the agenda opens a pool next, and when it pauses or closes
 	// it; zero times for never.
 	Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error)
+	// CheckAgendaFile returns the items that a CSV file would plan, and plans nothing.
+	CheckAgendaFile(ctx context.Context, poolID string, file io.Reader) ([]draw.Item, draw.Encoding, error)
 }
 
 // Planner changes the agendas of pools.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -251,7 +252,7 @@ func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit 
 
 // AgendaIn is Agenda in a snapshot.
 func (p *Planner) AgendaIn(ctx context.Context, q engine.Querier, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
-	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
+	query := p.ledger.SelectFrom("agenda", append(itemColumns(), failedBody)...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
 	if !p.ledger.Engine.Lacks(engine.PartMoments) {
 		query = query.Where("NOT (" + isHidden + ")")
 	}
@@ -261,7 +262,7 @@ func (p *Planner) AgendaIn(ctx context.Context, q engine.Querier, poolID string,
 		query = query.Where(squirrel.GtOrEq{"done": 0})
 	}
 	query = query.OrderBy("item").Limit(uint64(limit)) //nolint:gosec // checked by the caller
-	if items, err = ledger.SelectAll(ctx, q, query, scanItem); err != nil {
+	if items, err = ledger.SelectAll(ctx, q, query, scanDoneItem); err != nil {
 		return nil, err
 	}
 	lines, err := p.hiddenLines(ctx, q, poolID, after)
@@ -366,7 +367,24 @@ func itemColumns() []string { return []string{"item", "at", "what", "body", "act
 
 func scanItem(row engine.Scanner) (draw.Item, error) { return scanItemWith(row) }
 
-// scanItemWith is scanItem for a row with more columns after those of the item.
+// failedBody is the body of the change that an item became: one that says why it failed, or
+// for new rules or a state nothing, since those are changes of another kind.
+const failedBody = `(SELECT c.body FROM changes AS c WHERE c.pool_id = agenda.pool_id AND c.version = agenda.done AND c.what = '` + string(draw.WhatAgenda) + `')`
+
+// scanDoneItem is scanItem of a row with failedBody.
+func scanDoneItem(row engine.Scanner) (draw.Item, error) {
+	var body sql.NullString
+	i, err := scanItemWith(row, &body)
+	if err != nil || !body.Valid {
+		return i, err
+	}
+	var failed draw.ItemDone
+	err = json.Unmarshal([]byte(body.String), &failed)
+	i.Failed = failed.Failed
+	return i, err
+}
+
+// scanItemWith is scanItem of a row that has more columns after those of the item.
 func scanItemWith(row engine.Scanner, more ...any) (i draw.Item, err error) {
 	var body string
 	err = row.Scan(append([]any{&i.Number, engine.ScanTime(&i.At), (*string)(&i.Kind), &body, &i.Actor, &i.Done}, more...)...)

@@ -1,6 +1,7 @@
 package agenda
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -35,8 +36,30 @@ func (p *Planner) ImportAgenda(ctx context.Context, poolID string, file io.Reade
 	return planned, err
 }
 
-// PlanMoment plans a moment as a list of one item, so that its answer does not show the
-// item. Errors: CodeKeyReused, and those of PlanItems.
+// CheckAgendaFile returns the items that a file would plan now, and plans nothing. Errors:
+// CodeInvalidRequest, which names the lines, CodePoolNotFound, CodePoolClosed, and those of
+// the reader and the store.
+func (p *Planner) CheckAgendaFile(ctx context.Context, poolID string, file io.Reader) ([]draw.Item, draw.Encoding, error) {
+	items, encoding, err := prizefile.ReadAgenda(file)
+	if err != nil {
+		return nil, "", err
+	}
+	err = p.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		of, err := p.ledger.ReadRow(ctx, tx, poolID, "")
+		if err != nil {
+			return err
+		}
+		prizes, err := p.ledger.Prizes(ctx, tx, poolID)
+		if err != nil {
+			return err
+		}
+		return cmp.Or(of.Pool.CheckNotClosed(), checkItems(items, of.At, prizes))
+	})
+	return items, encoding, err
+}
+
+// PlanMoment plans a moment as an import of one item: its answer does not show it. Errors:
+// CodeKeyReused, and those of PlanItems.
 func (p *Planner) PlanMoment(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Planned, error) {
 	items := []draw.Item{item}
 	return p.planOnce(ctx, poolID, list{items: items, key: planKey{key, "import " + draw.NewSeal("", items).SHA256}}, actor)

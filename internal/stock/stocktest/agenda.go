@@ -2,6 +2,7 @@ package stocktest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	_, err = s.PlanItems(ctx, "p", bad, "salt", "ben")
 	code(t, draw.CodeInvalidRequest, err)
 	require.Contains(t, err.Error(), "line 3: the pool has no prize \"tin\"; nothing was imported")
+	checksAgendaFile(t, s, noon)
 
 	items := itemsOf(t, s, "p")
 	require.Len(t, items, 7)
@@ -82,6 +84,25 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	require.Equal(t, before.Version+9, after.Version, "nothing is due")
 	require.NoError(t, s.DeletePool(ctx, "p", nil, "anna"))
 	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM agenda`))
+}
+
+// checksAgendaFile: what a file would plan at noon is returned or refused, and not planned.
+func checksAgendaFile(t *testing.T, s *stock.Store, noon time.Time) {
+	t.Helper()
+	check := func(poolID, lines string) ([]draw.Item, draw.Encoding, error) {
+		return s.CheckAgendaFile(t.Context(), poolID, strings.NewReader("at,prize,delta,reason,moment\n"+lines))
+	}
+	at := noon.UTC().Format(time.RFC3339)
+	items, encoding, err := check("p", at+",gold,5,eve,\n"+at+",gold,,,true\n")
+	require.NoError(t, err)
+	require.Equal(t, draw.EncodingUTF8, encoding)
+	require.Equal(t, []draw.ItemKind{draw.ItemStock, draw.ItemMoment}, []draw.ItemKind{items[0].Kind, items[1].Kind})
+	_, _, err = check("p", at+",gold,5,eve,\n"+at+",tin,1,eve,\n")
+	require.ErrorContains(t, err, `line 3: the pool has no prize "tin"`)
+	_, _, err = check("p", "2000-01-01T00:00:00Z,gold,5,eve,\n")
+	require.ErrorContains(t, err, "line 2: at has passed")
+	_, _, err = check("absent", at+",gold,5,eve,\n")
+	code(t, draw.CodePoolNotFound, err)
 }
 
 // refusesItems checks the items that cannot be planned at noon in the pool p.
@@ -170,8 +191,10 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 		`state{"state":"closed"}`, `agenda{"item":10,"failed":"pool-closed","detail":"pool \"p\" is closed, which is final"}`,
 		`agenda{"item":1,"failed":"pool-closed","detail":"pool \"p\" is closed, which is final"}`,
 	}, got)
+	why := map[int64]draw.Code{4: draw.CodeStockBelowIssued, 10: draw.CodePoolClosed, 1: draw.CodePoolClosed}
 	for number, item := range itemsOf(t, s, "p") {
 		require.Greater(t, item.Done, before.Version, "item %d", number)
+		require.Equal(t, why[number], item.Failed, "item %d", number)
 	}
 	code(t, draw.CodeAgendaDone, s.RemoveItem(ctx, "p", 3, "anna"))
 	deep, err := s.AuditDeep(ctx, "p")
