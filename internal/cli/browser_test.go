@@ -218,10 +218,33 @@ func (b *browser) says(part string) {
 	b.await(fmt.Sprintf(`((place) => [place.innerText, ...[...place.querySelectorAll(".technical")].map((e) => e.textContent)].some((text) => text.includes(%q)))(document.querySelector("dialog[open]") ?? document.querySelector("main"))`, part))
 }
 
+// inScheme makes a page's browser prefer light or dark colours.
+func inScheme(scheme string) chromedp.Action {
+	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}})
+}
+
+// fits checks that nothing is wider than the window.
+func (b *browser) fits(about string) {
+	b.t.Helper()
+	require.LessOrEqual(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "%s is wider than the window", about)
+}
+
+// submits searches the awards of a pool, by the field that is chosen where by is "".
+func (b *browser) submits(by, word string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`((by, word) => {
+		const q = document.querySelector(".search input");
+		if (by) q.form.querySelector("select").value = by;
+		q.value = word;
+		q.form.requestSubmit();
+		return true;
+	})(%q, %q)`, by, word))
+}
+
 // find searches the awards of a pool, and waits for the result.
 func (b *browser) find(by, word string) {
 	b.t.Helper()
-	eval[bool](b, fmt.Sprintf(`(() => { const q = document.querySelector(".search input"); q.form.querySelector("select").value = %q; q.value = %q; q.form.requestSubmit(); return true; })()`, by, word))
+	b.submits(by, word)
 	b.await(`/^[1-9][0-9,]* found\.$/.test(document.querySelector(".body [role=status]")?.textContent)`)
 }
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -78,7 +77,7 @@ func TestUIAccess(t *testing.T) {
 	s.admin(http.StatusCreated, "POST", "/admin/hooks", `{"url":"http://127.0.0.1:1/in"}`) // nobody listens
 	s.admin(http.StatusOK, "PATCH", "/admin/pools/summer", `{"state":"open"}`)
 	for scheme, width := range map[string]int{"light": 1200, "dark": 390} {
-		b := browse(t, s.url, width, 800, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+		b := browse(t, s.url, width, 800, inScheme(scheme))
 		b.await(`document.querySelector(".sign-in input")`)
 		b.accessible(source, "sign-in")
 		b.signIn("admin")
@@ -116,7 +115,7 @@ func moneyAccess(b *browser, source string) {
 	b.press("Show")
 	b.await(`document.querySelector(".report")`)
 	b.accessible(source, "the final report")
-	require.LessOrEqual(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "wider than the window")
+	b.fits("the final report")
 }
 
 // rulesAccess checks rules, their form and JSON, their differences, a colleague's
@@ -145,7 +144,7 @@ func rulesAccess(b *browser, s *service, source string) {
 	b.await(`document.querySelector("[data-runs]")`)
 	eval[bool](b, `document.querySelector(".body details:last-of-type summary").click() ?? true`)
 	b.accessible(source, "a simulation")
-	require.LessOrEqual(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "wider than the window")
+	b.fits("a simulation")
 }
 
 // awardsAccess checks the awards of a pool by state, and the dialogs before a step.
@@ -165,7 +164,7 @@ func awardsAccess(b *browser, source string) {
 	b.asks(source, "Replace the code…", "Cancel")
 	b.details("u5")
 	b.asks(source, "Show code…", "Close")
-	require.LessOrEqual(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "wider than the window")
+	b.fits("awards")
 }
 
 // hooksAccess checks the view of webhooks, one of which fails, and its dialogs.
@@ -182,7 +181,7 @@ func hooksAccess(b *browser, source string) {
 	b.await(`document.querySelector("dialog .secret-words")`)
 	b.accessible(source, "a secret")
 	b.press("Close")
-	require.LessOrEqual(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "wider than the window")
+	b.fits("webhooks")
 	b.visit("#/jobs", "Maintenance")
 	b.says("Ends wins that nobody claimed in time")
 	b.accessible(source, "jobs")

@@ -3,7 +3,6 @@ package cli
 import (
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
@@ -24,7 +23,7 @@ func TestUIOnAPhone(t *testing.T) {
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
 	paper := map[string]string{}
 	for _, scheme := range []string{"light", "dark"} {
-		b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+		b.do(inScheme(scheme))
 		for _, view := range [][2]string{{"#/", "Campaigns"}, {"#/pools/spring", "Spring draw"}, {"#/pools/spring/awards", "Spring draw"}, {"#/pools/spring/rules", "Spring draw"}, {"#/pools/spring/log", "Spring draw"}, {"#/pools/spring/agenda", "Spring draw"}, {"#/pools/spring/proof", "Spring draw"}, {"#/jobs", "Maintenance"}} {
 			b.visit(view[0], view[1])
 			narrow(scheme + " " + view[0])

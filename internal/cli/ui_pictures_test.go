@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	cdpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -51,7 +50,7 @@ func TestUIPictures(t *testing.T) {
 	stop()
 	drawing.Wait()
 	scheme := func(name string) {
-		b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}))
+		b.do(inScheme(name))
 	}
 	scheme("light")
 	b.takes("admin-pool.png")
@@ -106,7 +105,7 @@ func TestUIPicturesOfWins(t *testing.T) {
 	status, body, err := s.ask("POST", "/draw", `{"pool":"advent","user":"u1"}`, "Authorization", "Bearer draw")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, body)
-	b := browse(t, s.url, 1100, 620, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}))
+	b := browse(t, s.url, 1100, 620, inScheme("light"))
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 4`)
 	b.visit("#/pools/shop/awards", "Shop win")

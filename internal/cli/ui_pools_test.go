@@ -223,7 +223,7 @@ func TestUIHistory(t *testing.T) {
 	require.LessOrEqual(t, asked, 12+24+30+1)
 
 	b.visit("#/pools/summer/awards", "Summer party")
-	eval[bool](b, `(() => { const q = document.querySelector(".search input"); q.form.querySelector("select").value = "user"; q.value = "a\u200bb"; q.form.requestSubmit(); return true; })()`)
+	b.submits("user", "a\u200bb")
 	b.await(`document.querySelector(".body [role=status] .technical[open]")?.textContent.includes("user")`)
 	b.quiet(1) // the invalid search
 }
