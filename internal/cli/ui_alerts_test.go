@@ -14,7 +14,7 @@ import (
 )
 
 // warned is an expression for the warnings of the banner.
-const warned = `[...document.querySelectorAll(".alerts:not([hidden]) li > span")].map((e) => e.textContent).join("\n")`
+const warned = `[...document.querySelectorAll(".alerts:not([hidden]) li > div > span")].map((e) => e.textContent).join("\n")`
 
 // warns waits until the banner has a warning that matches a pattern, or until it has no
 // such warning.

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
@@ -223,12 +222,13 @@ func TestUICalendarFiles(t *testing.T) {
 	b.visit("#/pools/advent/calendar", "Advent")
 	b.press("Fill by a file…")
 	b.choose("at;prize;delta;reason;moment\n2999-12-03T17:00:00+01:00;mug;4;eve;\n2999-12-03T18:00:00+01:00;tin;1;eve;\n")
-	b.says("2 lines after the first one.")
-	b.press("Fill")
-	b.await(`document.querySelector("dialog [role=alert]").textContent.includes('line 3: the pool has no prize "tin"')`)
+	b.await(`document.querySelector("dialog .preview").textContent.includes('line 3: the pool has no prize "tin"')`)
 	require.Empty(t, b.agrees(s, "advent"))
-	b.choose("at;prize;delta;reason;moment\n2999-12-03T17:00:00+01:00;mug;4;eve;\n2999-12-03T18:00:00+01:00;gold;;;true\n")
-	b.says("Nothing is planned yet.")
+	b.choose("at;prize;delta;reason;moment\n2999-12-05T00:00:00+01:00;mug;5;eve;\n2999-12-03T17:00:00+01:00;mug;4;eve;\n;;;;\n2999-12-03T18:00:00+01:00;gold;;;true\n")
+	b.says("9 units and 1 winning moment on 2 days, from Tue, 3 Dec 2999 to Thu, 5 Dec 2999. Nothing is planned yet.")
+	require.Equal(t, []string{"Tue, 3 Dec 2999|4|1|4 Mug, 1 Gold coin", "Thu, 5 Dec 2999|5|0|5 Mug"},
+		eval[[]string](b, `[...document.querySelectorAll("dialog .preview tbody tr")].map((row) => [...row.cells].map((cell) => cell.textContent).join("|"))`))
+	require.Empty(t, b.agrees(s, "advent"))
 	b.press("Fill")
 	b.await(`document.querySelector("dialog h2").textContent === "Planned"`)
 	b.press("Close")
@@ -346,14 +346,14 @@ func TestUICalendarAccess(t *testing.T) {
 	s.admin(http.StatusCreated, "POST", "/admin/pools/advent/agenda", `{"at":"2999-12-05T17:00:00Z","prize":"mug","delta":4,"reason":"eve"}`)
 	s.admin(http.StatusCreated, "POST", "/admin/pools/advent/agenda/spread", `{"prize":"gold","units":9,"from":"2999-12-03T17:00:00Z","to":"2999-12-08T17:00:00Z","random":true}`)
 	for scheme, width := range map[string]int{"light": 1200, "dark": 390} {
-		b := browse(t, s.url, width, 800, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+		b := browse(t, s.url, width, 800, inScheme(scheme))
 		b.signIn("admin")
 		b.await(`document.querySelectorAll(".pools li").length === 3`)
 		b.visit("#/pools/advent/calendar", "Advent")
 		narrow := func(about string) {
 			t.Helper()
 			b.accessible(source, scheme+": "+about)
-			require.LessOrEqual(t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "%s: %s is wider than the window", scheme, about)
+			b.fits(scheme + ": " + about)
 			require.Empty(t, eval[string](b, contrast), "%s: %s", scheme, about)
 		}
 		narrow("days")
@@ -391,7 +391,7 @@ func TestUICalendarAccess(t *testing.T) {
 func TestUIPicturesOfTheCalendar(t *testing.T) {
 	t.Parallel()
 	s := withAdvent(t)
-	b := browse(t, s.url, 1100, 800, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}))
+	b := browse(t, s.url, 1100, 800, inScheme("light"))
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 3`)
 	b.visit("#/pools/advent/calendar", "Advent")

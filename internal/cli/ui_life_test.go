@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +121,7 @@ func TestUICopiesPools(t *testing.T) {
 	s.admin(http.StatusCreated, "POST", "/admin/pools/spring/agenda", fmt.Sprintf(`{"at":%q,"state":"paused"}`, time.Now().AddDate(0, 1, 0).UTC().Format(time.RFC3339)))
 	b.visit("#/pools/spring/manage", "Spring draw")
 	b.press("Copy…")
+	b.await(`document.querySelector("dialog[open]")`)
 	b.fill("Name", "In the past")
 	eval[bool](b, `(document.querySelector("dialog input[type=date]").removeAttribute("min"), true)`)
 	b.fill("First day of the copy", "2001-01-01")
@@ -128,7 +130,17 @@ func TestUICopiesPools(t *testing.T) {
 	status, _, err := s.ask("GET", "/admin/pools/in-the-past", "", "Authorization", "Bearer admin")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusNotFound, status)
-	b.quiet(1) // the copy into the past
+	b.press("Cancel")
+
+	early := time.Date(2999, 2, 2, 17, 0, 0, 0, time.UTC)
+	file := "at,prize,delta,reason\n" + strings.Repeat("2999-12-20T17:00:00Z,hat,1,eve\n", 2000) + early.Format(time.RFC3339) + ",hat,1,eve\n"
+	status, answer, err := s.ask("POST", "/admin/pools/summer/agenda/import", file, "Authorization", "Bearer admin", "Content-Type", "text/csv")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusCreated, status, answer)
+	b.visit("#/pools/summer/manage", "Summer party")
+	b.press("Copy…")
+	b.says("begins on " + early.Format("Mon, 2 Jan 2006") + ".") // its last page has the first day
+	b.quiet(1)                                                   // the copy into the past
 }
 
 // TestUIManagesPools: a pool is renamed, archived, shown again and deleted, and a user is

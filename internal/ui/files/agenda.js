@@ -2,10 +2,10 @@
 
 import { call, get, part, send } from "./api.js";
 import { ask } from "./dialog.js";
-import { button, count, field, h, moment, pill, time } from "./dom.js";
+import { button, count, field, folded, h, moment, pill, time } from "./dom.js";
 import { prizeWords } from "./rulesfields.js";
 import { mayAct } from "./state.js";
-import { nodes, t } from "./text.js";
+import { nodes, sentenceOf, t } from "./text.js";
 import { readDocument } from "./words.js";
 import { instantOf } from "./zone.js";
 
@@ -45,6 +45,9 @@ export async function agendaSection(at, first) {
   };
 }
 
+/** Why a planned item was not possible, in words. */
+export const whyFailed = ({ failed }) => h("span", {}, pill(t("agenda.failed"), "bad"), " ", sentenceOf({ code: failed, message: failed }));
+
 const isDone = (item) => !item.hidden && item.done !== null;
 
 /** The items of an agenda: those of the first page and, if there are more pages, all open ones. */
@@ -63,7 +66,7 @@ function hiddenEntry(name, path, line, read) {
       title: t("agenda.removeAll"), yes: t("agenda.removeYes"), kind: "danger",
       body: [
         h("p", {}, t("agenda.removeTogether")),
-        h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t("agenda.version", { n: line.version }))),
+        folded(h("p", {}, t("agenda.version", { n: line.version }))),
       ],
       async act() {
         await send("DELETE", `${path}/imports/${part(line.version)}`);
@@ -74,7 +77,7 @@ function hiddenEntry(name, path, line, read) {
 }
 
 /** What an item does, in words. */
-function wordsOf(name, item) {
+export function planWords(name, item) {
   if (item.state) return t(`agenda.becomes-${item.state}`);
   if (item.moment) return t("agenda.moment", { prize: name(item.moment) });
   if (!item.prize) return t(item.rules === null ? "agenda.rulesGone" : "agenda.rules");
@@ -84,8 +87,9 @@ function wordsOf(name, item) {
 }
 
 function entry(name, path, item, read) {
-  const what = wordsOf(name, item);
-  return h("li", { class: isDone(item) && "done" }, time(item.at), h("span", {}, what), isDone(item) ? pill(t("agenda.done"), "open") : mayAct() && button(t("agenda.remove"), () => ask({
+  const what = planWords(name, item);
+  const became = item.failed ? whyFailed(item) : pill(t("agenda.done"), "open");
+  return h("li", { class: isDone(item) && "done" }, time(item.at), h("span", {}, what), isDone(item) ? became : mayAct() && button(t("agenda.remove"), () => ask({
     title: t("agenda.removeOne"), yes: t("agenda.removeYes"), kind: "danger", body: h("p", {}, t("agenda.removeWhat", { what, at: moment(item.at) })),
     async act() {
       await send("DELETE", `${path}/${part(item.item)}`);

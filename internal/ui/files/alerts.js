@@ -2,12 +2,13 @@
 // planned items that failed, audits that found something, late jobs.
 
 import { get, part } from "./api.js";
-import { button, duration, h, moment } from "./dom.js";
+import { button, duration, folded, h, moment } from "./dom.js";
 import { called } from "./jobs.js";
 import { last } from "./log.js";
 import { nothingToWin } from "./money.js";
 import { live, readsPools, watch } from "./state.js";
 import { sentenceOf, t } from "./text.js";
+import { brokenRule, ruleOf } from "./violations.js";
 
 const jobsEvery = 60_000; // while the page is visible
 const lateAfter = 600; // seconds, as in the alert rules of Prometheus
@@ -51,7 +52,7 @@ export async function readFailedItems(pool, signal) {
   const { entries } = await last({ id: pool.id, signal }, true, pool.version);
   const failed = entries.filter((entry) => entry.what === "agenda" && entry.body.failed && Date.parse(entry.at) > since).slice(0, failedMax);
   known.agenda.set(pool.id, failed.map((entry) => ({
-    key: `agenda ${pool.id} ${entry.version}`, pool, text: t("alerts.failed", { at: moment(entry.at), why: sentenceOf({ code: entry.body.failed, message: entry.body.detail || entry.body.failed }).replace(/\.$/, "") }), href: `${ofPool(pool.id)}/agenda`,
+    key: `agenda ${pool.id} ${entry.version}`, pool, text: t("alerts.failed", { at: moment(entry.at), why: sentenceOf({ code: entry.body.failed, message: entry.body.failed }) }), said: entry.body.detail, href: `${ofPool(pool.id)}/agenda`,
   })));
   changed.dispatchEvent(new Event("change"));
 }
@@ -63,9 +64,9 @@ async function readJobs(seen, signal) {
     .map((job) => ({ key: `late ${job.name} ${job.due_at}`, text: t("alerts.late", { job: called(job), by: duration(job.overdue_seconds) }), href: "#/jobs" }));
   const audit = jobs.find((job) => job.name === "audit");
   if (audit && audit.status !== "running" && seen.token !== audit.token) Object.assign(seen, { token: audit.token, report: (await get("admin/jobs/audit", { signal })).report });
-  if (audit?.last_error) warnings.push({ key: `audit failed ${audit.token}`, text: t("alerts.noAudit", { why: audit.last_error }), href: "#/jobs" });
+  if (audit?.last_error) warnings.push({ key: `audit failed ${audit.token}`, text: t("alerts.noAudit"), said: audit.last_error, href: "#/jobs" });
   for (const broken of seen.report?.ok === false ? seen.report.broken ?? [] : []) {
-    warnings.push({ key: `audit ${broken.pool} ${broken.first}`, pool: live.pools.get(broken.pool) ?? { name: broken.pool }, text: t("alerts.audit", { n: broken.violations, first: broken.first }), href: ofPool(broken.pool) });
+    warnings.push({ key: `audit ${broken.pool} ${broken.first}`, pool: live.pools.get(broken.pool) ?? { name: broken.pool }, text: t("alerts.audit", { n: broken.violations, first: brokenRule(ruleOf(broken.first)) }), said: broken.first, href: ofPool(broken.pool) });
   }
   known.jobs = warnings;
 }
@@ -103,7 +104,7 @@ function line(warning, update) {
     dismissed.set(new Set([...dismissed.all(), warning.key]));
     update();
   }, "small");
-  return h("li", {}, h("span", { class: "break" }, warning.pool && h("b", {}, `${warning.pool.name}: `), h("a", { href: warning.href }, warning.text)), dismiss);
+  return h("li", {}, h("div", {}, h("span", { class: "break" }, warning.pool && h("b", {}, `${warning.pool.name}: `), h("a", { href: warning.href }, warning.text)), warning.said && folded(h("p", { class: "break" }, warning.said))), dismiss);
 }
 
 /** Reads the jobs once a minute, while the page is visible. */

@@ -2,7 +2,7 @@
 
 import { get, part } from "./api.js";
 import { ask } from "./dialog.js";
-import { button, count, fact, h, pill, table, time } from "./dom.js";
+import { button, count, fact, folded, h, pill, table, time } from "./dom.js";
 import { mayAct, mayShip, readsPools } from "./state.js";
 import { claim, fulfil, named, reopen, replaceCode, showCode, voidAwards } from "./steps.js";
 import { nodes, t } from "./text.js";
@@ -22,7 +22,7 @@ export async function showAward(at, version, after) {
       h("dl", { class: "facts" }, fact(t("award.won"), time(life.at)), fact(t("award.value"), money(life.value, at.pool.currency)), fact(t("award.reference"), life.reference && h("span", { class: "break" }, life.reference))),
       life.steps.length ? stepsTable(life.steps) : h("p", { class: "quiet" }, t("award.nothing")),
       acts.length ? h("div", { class: "actions" }, acts) : null,
-      h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("dl", { class: "facts" },
+      folded(h("dl", { class: "facts" },
         fact(t("award.award"), count(life.version)), fact(t("award.draw"), h("code", { class: "break" }, life.draw)), fact(t("award.ordinal"), count(life.ordinal)), fact(t("award.unit"), count(life.unit)), fact(t("award.prize"), h("code", {}, life.prize)))),
     ].flat().filter(Boolean),
   });

@@ -126,7 +126,7 @@ function tableOf(at, own, grid, go, read) {
     rowHead(own, row, go), own.columns.map((prize, x) => cellOf(at, own, row, prize, `${row.date} ${x + 1} ${own.date ? y : ""}`, read)), sums(row.cells, row.sum)));
   const totals = h("tr", { role: "row", class: "sums", dataset: { row: "sum" } }, h("th", { scope: "row", role: "rowheader" }, t("calendar.inAll")),
     own.columns.map((prize) => {
-      const sum = grid.sums.get(prize.id) ?? { planned: 0, done: 0 };
+      const sum = grid.sums.get(prize.id) ?? { planned: 0, done: 0, failed: 0 };
       return sumCell(shownName(prize), figures(sum), { prize: prize.id, planned: sum.planned, done: sum.done });
     }), sums(grid.sums, grid.sum));
   return h("table", { role: "grid", class: "calendar", "aria-label": own.date ? t("calendar.hoursAndPrizes", { day: dayWords(own.date) }) : t("calendar.daysAndPrizes") },
@@ -134,28 +134,30 @@ function tableOf(at, own, grid, go, read) {
     h("tbody", { role: "rowgroup" }, rows, totals));
 }
 
-/** The planned and the done units as text; none is the text for no units. */
-function figures({ planned, done }, none = "–") {
-  return [(planned !== 0 || done === 0) && (planned === 0 ? none : count(planned)), done !== 0 && t("calendar.done", { n: done })].filter(Boolean).join(" + ");
+/** Units that are planned, those that are done and those that were not possible, in words; none is what stands for nothing. */
+function figures({ planned, done, failed }, none = "–") {
+  const isOver = planned === 0 && (done !== 0 || failed !== 0);
+  return [!isOver && (planned === 0 ? none : count(planned)), done !== 0 && t("calendar.done", { n: done }), failed !== 0 && t("calendar.failed", { n: failed })].filter(Boolean).join(" + ");
 }
 
 function rowHead(own, row, go) {
-  const notes = row.notes.map((item) => t(`calendar.at-${item.state ?? "rules"}`, { at: clockOf(own.zone, item.ms).slice(0, 5) })).join(", ");
+  const note = (item) => t(`calendar.at-${item.state ?? "rules"}`, { at: clockOf(own.zone, item.ms).slice(0, 5) });
+  const notes = row.notes.map((item) => (item.failed ? t("calendar.notPossible", { what: note(item) }) : note(item))).join(", ");
   const name = own.date || row.isHidden ? row.name : h("button", { type: "button", class: "plain", tabindex: "-1", dataset: { focus: `${row.date} 0` }, title: t("calendar.itsHours"), onclick: () => go({ date: row.date }) }, row.name);
   return h("th", { scope: "row", role: "rowheader" }, name, notes && h("small", {}, ` ${notes}`));
 }
 
 function cellOf(at, own, row, prize, focus, read) {
-  const cell = row.cells.get(prize.id) ?? { planned: 0, done: 0, items: [], hidden: [] };
+  const cell = row.cells.get(prize.id) ?? { planned: 0, done: 0, failed: 0, items: [], hidden: [] };
   const mayAdd = mayAct() && at.pool.state !== "closed" && !row.isHidden && row.to > Date.now();
   const text = figures(cell, mayAdd ? "+" : "–"), isEmpty = cell.items.length + cell.hidden.length === 0;
-  const hides = cell.hidden.length > 0 && !row.isHidden, place = { prize: shownName(prize), row: row.name }, units = { planned: cell.planned, done: cell.done, ...place };
-  const says = text === "+" ? t("calendar.placeAdd", place) : text === "–" ? t("calendar.placeEmpty", place) : t(hides ? "calendar.placeHidden" : "calendar.place", units);
+  const hides = cell.hidden.length > 0 && !row.isHidden, place = { prize: shownName(prize), row: row.name }, units = { planned: cell.planned, done: cell.done, failed: cell.failed, ...place };
+  const says = text === "+" ? t("calendar.placeAdd", place) : text === "–" ? t("calendar.placeEmpty", place) : t(cell.failed !== 0 ? "calendar.placeFailed" : hides ? "calendar.placeHidden" : "calendar.place", units);
   const open = () => {
     own.focus = focus;
     openCell(at, own, { row, prize, cell, mayAdd }, read);
   };
-  return h("td", { role: "gridcell", class: "number", "data-label": shownName(prize), dataset: { prize: prize.id, planned: cell.planned, done: cell.done } },
+  return h("td", { role: "gridcell", class: "number", "data-label": shownName(prize), dataset: { prize: prize.id, planned: cell.planned, done: cell.done, failed: cell.failed } },
     isEmpty && !mayAdd ? h("span", { class: "quiet" }, text) : h("button", { type: "button", class: isEmpty ? "plain" : cell.hidden.length ? "hides" : "", tabindex: "-1", "aria-label": says, dataset: { focus }, onclick: open }, text));
 }
 

@@ -1,9 +1,10 @@
 // A place of the calendar: its units can be changed, removed and added by hand.
 
 import { newKey, once, part, send } from "./api.js";
+import { whyFailed } from "./agenda.js";
 import { agendaPath, planUnits, reasonField, showSeals, whole } from "./calendarfill.js";
 import { ask } from "./dialog.js";
-import { count, field, h, table } from "./dom.js";
+import { count, field, folded, h, table } from "./dom.js";
 import { box, shown } from "./rulesfields.js";
 import { mayAct } from "./state.js";
 import { t } from "./text.js";
@@ -39,14 +40,15 @@ function itemLine(own, item, mayChange) {
   const clock = clockOf(own.zone, item.ms).replace(/:00$/, "");
   const units = mayChange && item.done === null && !item.moment && h("input", { type: "number", step: 1, min: -unitsMax, max: unitsMax, value: item.delta, "aria-label": t("calendarcell.unitsAt", { at: clock }) });
   const what = units || count(item.units);
-  return { item, units, cells: [h("time", { datetime: item.at, title: item.at }, clock), what, item.moment ? t("calendarcell.moment") : h("span", { class: "break" }, item.reason), item.done === null ? h("span", { class: "break" }, item.actor) : t("calendarcell.done")] };
+  const by = item.failed ? whyFailed(item) : item.done === null ? h("span", { class: "break" }, item.actor) : t("calendarcell.done");
+  return { item, units, cells: [h("time", { datetime: item.at, title: item.at }, clock), what, item.moment ? t("calendarcell.moment") : h("span", { class: "break" }, item.reason), by] };
 }
 
 function hiddenLine(own, line, mayChange) {
   const n = line.count, span = line.from && { from: instantWords(own.zone, line.begin), to: instantWords(own.zone, line.last + 1) };
   const what = span ? t(line.moment ? "calendarcell.hiddenMomentsIn" : "calendarcell.hiddenUnitsIn", { n, ...span }) : t(line.moment ? "calendarcell.hiddenMoments" : "calendarcell.hiddenUnits", { n });
   const drop = mayChange && box({ label: t("calendarcell.removeList"), changed() {} });
-  const technical = h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t("calendarcell.seal", { n: line.version, seal: line.sha256.slice(0, 12) })));
+  const technical = folded(h("p", {}, t("calendarcell.seal", { n: line.version, seal: line.sha256.slice(0, 12) })));
   return { line, drop, element: h("div", {}, h("p", {}, `${what} ${t("calendarcell.secret")}`), drop && drop.element, technical) };
 }
 

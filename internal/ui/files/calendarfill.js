@@ -1,6 +1,6 @@
 // Filling the calendar: by spreading units over days and hours, or by a file.
 
-import { newKey, once, part, send } from "./api.js";
+import { call, newKey, once, part, send } from "./api.js";
 import { save, write } from "./csv.js";
 import { ask } from "./dialog.js";
 import { button, count, field, h, table } from "./dom.js";
@@ -8,10 +8,10 @@ import { chosen, previewed } from "./preview.js";
 import { box, shown } from "./rulesfields.js";
 import { planOf, windowsOf } from "./spreads.js";
 import { locale, nodes, t } from "./text.js";
-import { instantWords, zoned } from "./zone.js";
+import { dateOf, dayWords, instantWords, zoned } from "./zone.js";
 
-const soon = 120_000; // in ms: units are planned at least so far ahead, because the calls take time
-const minute = 60_000;
+const soon = 120_000; // units are not planned for earlier than this, in ms: the calls take their time
+const minute = 60_000, daysMax = 100; // of a file, that are shown
 const weekdays = [1, 2, 3, 4, 5, 6, 0], hows = ["day", "hour", "daily", "anytime"];
 const weekdayName = new Intl.DateTimeFormat(locale, { timeZone: "UTC", weekday: "short" });
 const columns = ["at", "prize", "delta", "reason", "moment"];
@@ -132,13 +132,35 @@ export function showSeals(at, own, seals) {
   });
 }
 
-/** Plans the items of a file, releases and moments: all or none. */
+/** What a file plans on each day, before it does. */
+function shownFile(own, { items, encoding }) {
+  const days = new Map();
+  for (const { at, prize, units, moment } of items) {
+    const date = dateOf(own.zone, Date.parse(at)), day = days.get(date) ?? days.set(date, { units: 0, moments: 0, prizes: new Map() }).get(date);
+    day[moment ? "moments" : "units"] += units;
+    day.prizes.set(prize, (day.prizes.get(prize) ?? 0) + units);
+  }
+  const dates = [...days.keys()].sort(), sum = (what) => dates.reduce((all, date) => all + days.get(date)[what], 0);
+  const rows = dates.slice(0, daysMax).map((date) => {
+    const { units, moments, prizes } = days.get(date);
+    return [dayWords(date), count(units), count(moments), [...prizes].map(([id, n]) => t("calendarfill.ofPrize", { n, prize: own.name(id) })).join(", ")];
+  });
+  const holes = { units: t("calendarfill.unitCount", { n: sum("units") }), moments: t("calendarfill.momentCount", { n: sum("moments") }), n: dates.length, from: dayWords(dates[0]), to: dayWords(dates.at(-1)) };
+  return [
+    h("p", {}, `${t("calendarfill.fileSpan", holes)} ${t("calendarfill.notYet")}`), encoding === "windows-1252" && h("p", { class: "warning" }, t("prizefile.windows")),
+    table(t("calendarfill.preview"), [t("calendarfill.day"), `#${t("calendarfill.units")}`, `#${t("calendarfill.moments")}`, t("calendarfill.prizes")], rows),
+    dates.length > daysMax && h("p", { class: "quiet" }, t("calendarfill.moreDays", { n: dates.length - daysMax })),
+    h("p", { class: "quiet" }, t("calendarfill.together")),
+  ].filter(Boolean);
+}
+
+/** Plans a file of releases and moments, all or none. */
 export function fillByFile(at, own, read) {
   const file = h("input", { type: "file", accept: ".csv,.txt,text/csv", required: true });
   const preview = previewed(async () => {
     const body = await chosen(file, t("calendarfill.tooLarge"));
-    const lines = new TextDecoder().decode(body).split(/\r\n|\n|\r/).filter((line) => line.trim()).length - 1;
-    return { seen: { body, key: newKey() }, shows: [h("p", {}, `${t("calendarfill.lines", { n: Math.max(0, lines) })} ${t("calendarfill.notYet")}`)] };
+    const { data } = await call("POST", `${agendaPath(at)}/import?dry_run=true`, { body, type: "text/csv" });
+    return { seen: { body, key: newKey() }, shows: shownFile(own, data) };
   });
   file.addEventListener("change", preview.check);
   const sample = () => {

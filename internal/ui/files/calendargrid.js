@@ -60,7 +60,8 @@ export function daysOf(zone, { first, last }, start) {
 /** The hours of a day, each with its span. */
 export const hoursOfDay = (zone, date) => hoursOf(zone, dayOf(zone, date)).map((hour) => ({ ...hour, date }));
 
-const empty = () => ({ planned: 0, done: 0, items: [], hidden: [] });
+const empty = () => ({ planned: 0, done: 0, failed: 0, items: [], hidden: [] });
+const kindOf = (item) => (item.done === null ? "planned" : item.failed ? "failed" : "done");
 
 /**
  * The units of each prize in each row, with the sums of rows and of prizes. Items and
@@ -79,7 +80,7 @@ export function gridOf(rows, { items, hidden }, zone, range = null) {
     if (range && !(item.ms >= range.from && item.ms < range.to)) continue;
     const row = rowAt(made, rows.length, item.ms);
     if (item.prize === undefined) row?.notes.push(item);
-    else add(row, item.prize, { line: item }, item.units, item.done === null ? "planned" : "done");
+    else add(row, item.prize, { line: item }, item.units, kindOf(item));
   }
   for (const line of hidden) {
     if (range && !(line.from && isWithin(line, range))) continue;
@@ -104,5 +105,5 @@ function rowAt(rows, n, ms) {
   return undefined;
 }
 
-/** The total value of the units in cells, in cents. */
+/** What the units of cells are worth that are planned or done, in cents, by the values of prizes. */
 export const worthOf = (cells, prizes) => [...cells].reduce((total, [id, { planned, done }]) => total + cents(prizes.get(id)?.value ?? "0.00") * BigInt(planned + done), 0n);

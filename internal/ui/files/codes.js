@@ -2,7 +2,7 @@
 
 import { call, get, newKey, once, part } from "./api.js";
 import { ask } from "./dialog.js";
-import { count, fact, field, h, table } from "./dom.js";
+import { count, fact, field, folded, h, table } from "./dom.js";
 import { chosen, previewed } from "./preview.js";
 import { mayAct } from "./state.js";
 import { nodes, t } from "./text.js";
@@ -28,7 +28,7 @@ function countsOf(codes) {
   return [
     table(t("codes.counts"), [`#${t("codes.codes")}`, `#${t("codes.stocked")}`, `#${t("codes.issued")}`, `#${t("codes.reserve")}`], [[count(codes.places), count(codes.stocked), count(codes.issued), count(codes.reserve)]]),
     h("p", { class: "quiet" }, t("codes.about")),
-    keys && h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("dl", { class: "facts" }, fact(t("codes.keys"), keys))),
+    keys && folded(h("dl", { class: "facts" }, fact(t("codes.keys"), keys))),
   ].filter(Boolean);
 }
 

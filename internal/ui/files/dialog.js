@@ -1,6 +1,6 @@
 // Dialogs before actions, and messages after them.
 
-import { button, h } from "./dom.js";
+import { button, folded, h } from "./dom.js";
 import { isText, sentenceOf, t } from "./text.js";
 
 /**
@@ -46,7 +46,10 @@ export function problemText(problem, headed = (text) => h("p", {}, h("strong", {
   if (!problem.code || !isText(`errors.${problem.code}`)) return [headed(problem.title ?? t("dialog.error")), said, problem.note && h("p", {}, problem.note)].filter(Boolean);
   const sentence = headed(sentenceOf(problem));
   if (problem.code === "no-answer") return [sentence];
-  return [sentence, h("details", { class: "technical", dataset: { code: problem.code }, open: problem.code === "invalid-request" }, h("summary", {}, t("dialog.technical")), h("p", {}, `${problem.title} (${problem.code})`), said)];
+  const technical = folded(h("p", {}, `${problem.title} (${problem.code})`), said);
+  technical.dataset.code = problem.code;
+  technical.open = problem.code === "invalid-request";
+  return [sentence, technical];
 }
 
 /**

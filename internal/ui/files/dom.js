@@ -128,6 +128,9 @@ export const fact = (name, value) => value && h("div", {}, h("dt", {}, name), h(
 /** A link to another site. That site does not learn from which page the link was followed. */
 export const outside = (address, words) => /^https:\/\//.test(address) && h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, words);
 
+/** What the service says in its own words, and what only those need who run it: folded. */
+export const folded = (...content) => h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), ...content);
+
 /** A button. */
 export const button = (text, onclick, kind = "") => h("button", { type: "button", class: kind, onclick }, text);
 

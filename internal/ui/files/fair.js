@@ -4,7 +4,7 @@ import { bar, copied, field, h, operator, outside, pill, table } from "./dom.js"
 import { checkReceipt } from "./receipt.js";
 import { meaningForPlayers } from "./rulesmeaning.js";
 import { locale, nodes, sentenceOf, t } from "./text.js";
-import { money } from "./words.js";
+import { money, percent, percentWords } from "./words.js";
 
 const root = document.getElementById("fair");
 const answerMax = 1 << 20; // characters of a pasted answer
@@ -21,13 +21,6 @@ function zoned(text, zone) {
     return written("UTC");
   }
 }
-
-/** Formats a fraction such as 1/3 in percent. */
-function percent(fraction) {
-  const [above, below = "1"] = fraction.split("/");
-  return Number((BigInt(above) * 10n ** 12n) / BigInt(below)) / 1e10;
-}
-const shownPercent = (fraction) => new Intl.NumberFormat(locale, { style: "percent", maximumSignificantDigits: 4 }).format(percent(fraction) / 100);
 
 function dates(facts) {
   const at = (moment) => ({ at: zoned(moment, facts.zone) });
@@ -52,7 +45,7 @@ function odds(facts) {
   const row = (name, chance) => {
     const share = bar(name, { says: t("fair.chance"), isLow: () => false });
     share.set(percent(chance), 100);
-    return [name, share.element, shownPercent(chance), h("code", {}, chance)];
+    return [name, share.element, percentWords(percent(chance)), h("code", {}, chance)];
   };
   const lost = [facts.odds.none, ...facts.odds.odds.filter((c) => !names.has(c.prize)).map((c) => c.chance)].filter((chance) => !chance.startsWith("0/"));
   const rows = facts.odds.odds.filter((c) => names.has(c.prize)).map((c) => row(names.get(c.prize), c.chance));

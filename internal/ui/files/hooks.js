@@ -2,7 +2,7 @@
 
 import { get, part, send } from "./api.js";
 import { ask, complain, message } from "./dialog.js";
-import { button, copied, duration, fact, field, h, pill, time } from "./dom.js";
+import { button, copied, duration, fact, field, folded, h, pill, time } from "./dom.js";
 import { live, mayAct } from "./state.js";
 import { isText, nodes, t } from "./text.js";
 
@@ -56,14 +56,14 @@ function card(hook, read) {
       fact(t("hooks.next"), waits && time(hook.next_at)),
       fact(t("hooks.oldSecret"), hook.old_secret_until && time(hook.old_secret_until)),
       fact(t("hooks.campaigns"), only(hook.pools)), fact(t("hooks.prizes"), only(hook.prizes))),
-    h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("dl", { class: "facts" },
-      fact(t("hooks.id"), h("code", {}, hook.id)), fact(t("hooks.why"), hook.why), fact(t("hooks.events"), h("span", { class: "break" }, hook.types.join(", "))))));
+    folded(h("dl", { class: "facts" },
+      fact(t("hooks.id"), h("code", {}, hook.id)), fact(t("hooks.why"), hook.why), fact(t("hooks.error"), hook.last?.error && h("span", { class: "break" }, hook.last.error)), fact(t("hooks.events"), h("span", { class: "break" }, hook.types.join(", "))))));
 }
 
 /** How a receiver answered, in words. */
 function answered({ status, error, ms }) {
   const name = `hooks.error-${(error ?? "").replaceAll(" ", "-")}`;
-  if (!status) return t("hooks.noAnswer", { error: isText(name) ? t(name) : error, ms });
+  if (!status) return t("hooks.noAnswer", { error: t(isText(name) ? name : "hooks.error-other"), ms });
   const holes = { status: String(status), ms };
   return status >= 200 && status < 300 ? t("hooks.taken", holes) : t("hooks.notTaken", holes);
 }

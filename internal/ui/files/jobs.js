@@ -2,7 +2,7 @@
 
 import { get, part, send } from "./api.js";
 import { ask, complain } from "./dialog.js";
-import { button, duration, fact, field, h, pill, table, time } from "./dom.js";
+import { button, duration, fact, field, folded, h, pill, table, time } from "./dom.js";
 import { mayAct } from "./state.js";
 import { isText, nodes, t } from "./text.js";
 
@@ -13,7 +13,9 @@ export async function jobsView(signal) {
   const list = h("div");
   const read = async () => {
     const { jobs } = await get("admin/jobs", { signal });
+    const unfolded = [...list.querySelectorAll("details[open]")].map((e) => e.closest("[data-job]").dataset.job);
     list.replaceChildren(...jobs.map((job) => card(job, read)));
+    unfolded.forEach((name) => list.querySelector(`[data-job="${name}"] details`)?.toggleAttribute("open", true));
   };
   await read();
   const timer = setInterval(() => read().catch(complain), 5000);
@@ -36,7 +38,7 @@ function card(job, read) {
       fact(t("jobs.lastSuccess"), job.last_success ? time(job.last_success) : t("jobs.never")),
       fact(t("jobs.holder"), job.holder), fact(t("jobs.host"), job.host),
       fact(t("jobs.overdue"), job.overdue_seconds > 0 && duration(job.overdue_seconds)),
-      fact(t("jobs.lastError"), job.last_error && h("span", { class: "break" }, job.last_error)),
+      fact(t("jobs.lastError"), job.last_error && h("div", {}, t("jobs.failed"), folded(h("p", { class: "break" }, job.last_error)))),
       fact(t("jobs.changedBy"), job.changed_by && h("span", {}, nodes("jobs.changed", { who: job.changed_by, at: time(job.changed_at) })))));
 }
 
@@ -82,7 +84,7 @@ function turn(job, read) {
 
 async function runs(job) {
   const { runs } = await get(`admin/jobs/${part(job.name)}/runs?limit=1000`);
-  const rows = runs.slice(-50).reverse().map((r) => [time(r.started_at), r.finished_at ? time(r.finished_at) : "–", r.host, r.result ? pill(t(`jobs.result-${r.result}`), r.result === "ok" ? "open" : "bad") : pill(t("jobs.is-running"), "paused"), h("span", { class: "break" }, r.error ?? r.asked_by ?? "")]);
+  const rows = runs.slice(-50).reverse().map((r) => [time(r.started_at), r.finished_at ? time(r.finished_at) : "–", r.host, r.result ? pill(t(`jobs.result-${r.result}`), r.result === "ok" ? "open" : "bad") : pill(t("jobs.is-running"), "paused"), r.error ? folded(h("p", { class: "break" }, r.error)) : h("span", { class: "break" }, r.asked_by ?? "")]);
   const columns = [t("jobs.begun"), t("jobs.finished"), t("jobs.onHost"), t("jobs.result"), t("jobs.about2")];
   ask({ title: t("jobs.runsOf", { job: called(job) }), no: t("jobs.close"), wide: true, body: rows.length ? table(t("jobs.runs"), columns, rows) : h("p", {}, t("jobs.noRuns")) });
 }

@@ -2,7 +2,7 @@
 // from it.
 
 import { get, part, send } from "./api.js";
-import { ask } from "./dialog.js";
+import { ask, complain } from "./dialog.js";
 import { button, field, h, say } from "./dom.js";
 import { impossible } from "./impossible.js";
 import { askCopy } from "./poolcopy.js";
@@ -12,7 +12,7 @@ import { t } from "./text.js";
 /** The actions on the campaign itself, each with an explanation. */
 export async function lifeSection(at) {
   const acts = [
-    ["copy", () => askCopy(at), () => ""],
+    ["copy", () => askCopy(at).catch(complain), () => ""],
     ["name", () => rename(at), () => ""],
     ["archive", () => archive(at), (pool) => (pool.state === "closed" ? "" : t("life.notClosed"))],
     ["delete", () => remove(at), whyNotDelete, "danger"],

@@ -1,9 +1,12 @@
 // The history of a pool: who did what.
 
+import { planWords, whyFailed } from "./agenda.js";
 import { get, part } from "./api.js";
 import { complain } from "./dialog.js";
-import { button, count, h, pill, table, time } from "./dom.js";
+import { button, count, folded, h, moment, pill, table, time } from "./dom.js";
+import { prizeWords } from "./rulesfields.js";
 import { isText, nodes, t } from "./text.js";
+import { money } from "./words.js";
 
 const pageMax = 200;
 const signed = (n) => `${n > 0 ? "+" : ""}${count(n)}`;
@@ -15,7 +18,7 @@ export async function logSection(at) {
   const older = button(t("log.older"), () => read().catch(complain));
   const read = async () => {
     const { entries, from } = await last(at, only.checked, before ?? at.pool.version);
-    place.replaceChildren(entries.length ? logTable(entries) : h("p", { class: "quiet" }, t("log.nothing")));
+    place.replaceChildren(entries.length ? logTable(at, entries) : h("p", { class: "quiet" }, t("log.nothing")));
     before = from;
     older.hidden = from === 0;
   };
@@ -55,16 +58,45 @@ async function forward(page, found, to) {
   return kept;
 }
 
-function logTable(entries) {
-  return table(t("log.title"), [t("log.when"), t("log.who"), t("log.what"), `#${t("log.entry")}`], entries.map((e) => [time(e.at), h("span", { class: "break" }, e.kind === "award" ? e.user : e.actor || "–"), what(e), count(e.version)]));
+function logTable(at, entries) {
+  return table(t("log.title"), [t("log.when"), t("log.who"), t("log.what"), `#${t("log.entry")}`], entries.map((e) => [time(e.at), h("span", { class: "break" }, e.kind === "award" ? e.user : e.actor || "–"), what(at, e), count(e.version)]));
 }
 
-/** An entry in words. */
-function what(e) {
+/** What an entry says, in words. */
+function what(at, e) {
   if (e.kind === "award") return h("span", {}, pill(t("log.award"), "closed"), " ", drawn(e));
   if (e.kind === "move") return h("span", {}, pill(t("log.move"), "paused"), " ", moved(e));
-  const body = e.what === "rules" ? (e.body.rules ? t("log.inForce") : t("log.removed")) : h("code", { class: "break" }, Object.entries(e.body ?? {}).filter(([, value]) => value !== null).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", "));
-  return h("span", {}, pill(isText(`log.what-${e.what}`) ? t(`log.what-${e.what}`) : e.what, "open"), " ", body);
+  const said = e.what !== "rules" && Object.entries(e.body ?? {}).filter(([, value]) => value !== null).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
+  return h("div", {}, pill(t(isText(`log.what-${e.what}`) ? `log.what-${e.what}` : "log.what-other"), "open"), " ", h("span", { class: "break" }, changed[e.what]?.(e.body ?? {}, at) ?? ""), said && folded(h("code", { class: "break" }, said)));
+}
+
+/** What a change says, by its kind. What has no words stands in its folded members. */
+const changed = {
+  created: ({ name, state }) => t("log.named", { name, state: t(`states.${state}`) }),
+  state: ({ state, reason, notice }) => [t(`states.${state}`), reason && t("pause.because", { reason }), notice && t("pause.players", { notice })].filter(Boolean).join(". "),
+  mode: ({ mode }) => mode ?? t("pool.serviceMode"),
+  name: ({ name }) => name,
+  archived: ({ archived }) => t(archived ? "log.isArchived" : "log.isShown"),
+  prize: ({ prize, name, value, was = {} }, at) => [
+    prize, name !== undefined && t("log.becomes", { was: was.name ?? "", is: name }),
+    value !== undefined && t("log.becomes", { was: money(was.value ?? 0, at.pool.currency), is: money(value, at.pool.currency) }),
+  ].filter(Boolean).join(": "),
+  rules: ({ rules }) => t(rules ? "log.inForce" : "log.removed"),
+  agenda: planned,
+  commit: () => t("log.isCommitted"),
+  opening: ({ round }) => t("log.round", { round: String(round) }),
+  skip: () => t("log.isSkipped"),
+  "user-forgotten": ({ awards }) => t("life.erased", { n: awards }),
+  codes: ({ prize, count: n, dropped }) => (dropped === undefined ? t("log.codesAdded", { n, prize }) : t("log.codesDropped", { n: dropped, prize })),
+};
+
+/** What was planned, removed or not possible. */
+function planned(body, at) {
+  if (body.failed) return whyFailed(body);
+  if (body.removed) return t("log.unplanned", { n: body.count ?? 1 });
+  if (body.count !== undefined) return t("log.planned", { n: body.count });
+  const names = prizeWords(at);
+  return t("agenda.removeWhat", { what: planWords((id) => names[id] ?? id, body), at: moment(body.at) });
 }
 
 function drawn(e) {

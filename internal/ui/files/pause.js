@@ -2,7 +2,7 @@
 
 import { part, send } from "./api.js";
 import { ask } from "./dialog.js";
-import { field, h, say } from "./dom.js";
+import { field, folded, h, say } from "./dom.js";
 import { last } from "./log.js";
 import { t } from "./text.js";
 
@@ -20,7 +20,7 @@ export function pausePool(at) {
       field(t("pause.notice"), notice, t("pause.noticeHint")),
       field(t("pause.reason"), reason, t("pause.reasonHint")),
       field(t("pause.retry"), after, t("pause.retryHint")),
-      h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t("pause.codes"))),
+      folded(h("p", {}, t("pause.codes"))),
     ],
     async act() {
       const pause = { state: "paused" };

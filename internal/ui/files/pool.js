@@ -7,7 +7,7 @@ import { awardsSection } from "./awards.js";
 import { calendarSection } from "./calendar.js";
 import { chart } from "./chart.js";
 import { ask, complain } from "./dialog.js";
-import { button, h, moment, pill, rate, say, sayNumber, table, useZone } from "./dom.js";
+import { button, folded, h, moment, pill, rate, say, sayNumber, table, useZone } from "./dom.js";
 import { filesSection, reportSection } from "./files.js";
 import { closedWhy, explainImpossible, impossible } from "./impossible.js";
 import { lifeSection } from "./life.js";
@@ -22,6 +22,7 @@ import { readyBox } from "./ready.js";
 import { rulesSection } from "./rules.js";
 import { has, live, mayAct, mayStock, past, readPool, readsPools, watch } from "./state.js";
 import { nodes, t } from "./text.js";
+import { violationList } from "./violations.js";
 import { browserZone } from "./words.js";
 
 const sections = ["", "awards", "rules", "calendar", "agenda", "proof", "log", "files", "manage"];
@@ -123,7 +124,8 @@ function withKept(prizes, before) {
 
 function heading(at) {
   const name = h("h1", {}), state = h("span"), seal = h("a", { class: "pill seal", href: `#/pools/${part(at.id)}/proof` }, t("pool.verifiable")), facts = h("p", { class: "quiet" }), inner = h("span");
-  const technical = h("details", { class: "technical", hidden: !readsPools() }, h("summary", {}, t("dialog.technical")), inner);
+  const technical = folded(inner);
+  technical.hidden = !readsPools();
   const actions = h("div", { class: "actions" });
   const pause = pauseNote(at);
   let offered = "";
@@ -189,7 +191,7 @@ async function audit(at) {
     const rows = found.prizes.map((p) => [h("code", {}, p.prize), number(p.stocked), number(p.issued), number(p.awards), number(p.remaining), number(p.over_issued)]);
     place.replaceChildren(
       h("p", { dataset: { ok: found.ok, version: found.version } }, nodes("pool.audited", { result: pill(t(found.ok ? "pool.allWell" : "pool.violated"), found.ok ? "open" : "bad"), version: found.version })),
-      found.violations.length ? table(t("pool.violations"), [t("pool.rule"), t("pool.found")], found.violations.map((v) => [h("code", {}, v.rule), v.detail])) : "",
+      found.violations.length ? violationList(found.violations) : "",
       table(t("pool.prizes"), [t("pool.prize"), ...["pool.stocked", "pool.issued", "pool.awards", "pool.remaining", "pool.overIssued"].map((name) => `#${t(name)}`)], rows));
   } catch (problem) {
     dialog.close();

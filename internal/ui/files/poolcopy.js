@@ -1,19 +1,25 @@
 // The copy of a pool. The service creates it completely or not at all.
 
 import { part, send } from "./api.js";
+import { agendaPath } from "./calendarfill.js";
+import { readItems } from "./calendargrid.js";
 import { ask } from "./dialog.js";
 import { copied, field, h, say } from "./dom.js";
 import { namedFields } from "./newpool.js";
 import { t } from "./text.js";
 import { dateAfter, dateOf, daysBetween, dayWords } from "./zone.js";
 
-/** The first visible time of an agenda, null for an agenda without one. */
-const beginning = (agenda) => agenda.map((item) => (item.hidden ? item.hidden.from : item.at)).filter(Boolean).sort((a, b) => Date.parse(a) - Date.parse(b))[0] ?? null;
+/** The first instant of an agenda that can be seen, undefined for none. Its pages are in the order of its numbers. */
+async function beginning(at) {
+  const { items, hidden } = await readItems(agendaPath(at), at.signal);
+  const spans = hidden.filter((line) => line.from).map((line) => line.begin);
+  return [items[0]?.ms, ...spans].filter((ms) => ms !== undefined).sort((a, b) => a - b)[0];
+}
 
 /** Asks for a copy: its name, and when its agenda begins. */
-export function askCopy(at) {
-  const fields = namedFields(t("poolcopy.nameOf", { name: at.pool.name })), first = beginning(at.agenda);
-  const begins = first && dateOf(at.zone, Date.parse(first)), tomorrow = dateAfter(dateOf(at.zone, Date.now()));
+export async function askCopy(at) {
+  const first = await beginning(at), fields = namedFields(t("poolcopy.nameOf", { name: at.pool.name }));
+  const begins = first && dateOf(at.zone, first), tomorrow = dateAfter(dateOf(at.zone, Date.now()));
   const takes = h("input", { type: "checkbox" }), day = h("input", { type: "date", min: tomorrow, required: true, value: begins > tomorrow ? begins : tomorrow });
   takes.checked = Boolean(first);
   const dates = h("div", {}, field(t("poolcopy.day"), day, t("poolcopy.dayHint", { day: begins && dayWords(begins), zone: at.zone })));

@@ -4,7 +4,7 @@
 import { base, get, part, send, text } from "./api.js";
 import { commands } from "./commands.js";
 import { ask } from "./dialog.js";
-import { button, copied, count, fact, field, h, moment, pill, time } from "./dom.js";
+import { button, copied, count, fact, field, folded, h, moment, pill, time } from "./dom.js";
 import { impossible } from "./impossible.js";
 import { mayAct } from "./state.js";
 import { nodes, t } from "./text.js";
@@ -101,7 +101,7 @@ function facts(at) {
 /** The technical facts of a commitment. */
 function technical(at) {
   const c = at.commitment, size = c.checkpoint ? Number(c.checkpoint.split("\n")[1]) : 0;
-  return h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("dl", { class: "facts" },
+  return folded(h("dl", { class: "facts" },
     fact(t("proof.log"), h("code", { class: "break" }, c.origin)),
     fact(t("proof.committedAt"), count(c.version)),
     fact(t("proof.seedInUse"), t("proof.seedOf", { n: Math.min(used(at), c.epochs), of: c.epochs, each: c.epoch_length })),

@@ -2,13 +2,13 @@
 
 import { get, part, send } from "./api.js";
 import { ask, problemText } from "./dialog.js";
-import { bar, button, h, pill, table, time } from "./dom.js";
+import { bar, button, folded, h, pill, table, time } from "./dom.js";
 import { editRules } from "./rulesdialog.js";
 import { hasMoments, meaning } from "./rulesmeaning.js";
 import { simulationForm } from "./simulation.js";
 import { mayAct } from "./state.js";
 import { nodes, sentenceOf, t } from "./text.js";
-import { percentWords } from "./words.js";
+import { percent, percentWords } from "./words.js";
 
 export async function rulesSection(at) {
   const current = h("div"), odds = h("div", { "aria-live": "polite" }), result = h("div", { class: "step", "aria-live": "polite" });
@@ -20,7 +20,7 @@ export async function rulesSection(at) {
     Object.assign(own, { version: rules?.version ?? 0, document: rules?.rules ?? null, actor: rules?.actor, at: rules?.at });
     current.replaceChildren(...(rules?.rules
       ? [h("p", { class: "quiet" }, nodes("rules.by", { actor: rules.actor, at: time(rules.at) })), rules.words && meaning(rules.words, rules.rules, at),
-        h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t("rules.version", { version: rules.version })), h("pre", { tabindex: "0" }, JSON.stringify(rules.rules, null, 2)))].filter(Boolean)
+        folded(h("p", {}, t("rules.version", { version: rules.version })), h("pre", { tabindex: "0" }, JSON.stringify(rules.rules, null, 2)))].filter(Boolean)
       : [h("p", {}, [t("rules.none"), hasMoments(at) && t("rulesmeaning.moments")].filter(Boolean).join(" "))]));
     offer();
     simulated.preset();
@@ -62,14 +62,6 @@ export async function rulesSection(at) {
   };
 }
 
-/** Converts the text of an exact fraction to a percentage. */
-function percent(fraction) {
-  const [above, below = "1"] = fraction.split("/");
-  const digits = 8n;
-  const parts = (BigInt(above) * 10n ** (digits + 2n)) / BigInt(below);
-  return Number(parts) / 10 ** Number(digits);
-}
-
 const shown = (fraction) => percentWords(percent(fraction));
 
 /** A text about how many draws win: "one in n" if n is a whole number. */
@@ -80,7 +72,7 @@ function chanceOfDraws(win, isNow) {
 }
 
 function oddsOf(found, pool, own) {
-  if (found.refused) return [h("p", {}, pill(t("rules.refused"), "paused"), ` ${sentenceOf({ code: found.refused, message: found.detail })}`), h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, found.detail))];
+  if (found.refused) return [h("p", {}, pill(t("rules.refused"), "paused"), ` ${sentenceOf({ code: found.refused, message: found.detail })}`), folded(h("p", {}, found.detail))];
   const names = new Map(pool.prizes.map((p) => [p.id, p.name]));
   const row = (name, id, chance) => {
     const share = bar(name, { says: t("rules.ofDraws") });
@@ -98,7 +90,7 @@ function oddsOf(found, pool, own) {
   return [
     h("p", { class: "quiet" }, chance, g && " ", g && t(g.rate ? "rules.guaranteedRate" : "rules.guaranteed", { n: g.after, prize: names.get(g.prize) ?? g.prize, rate: g.rate && shown(g.rate) })),
     table(t("rules.table"), [t("rules.prize"), t("rules.share"), `#${t("rules.chance")}`, `#${t("rules.exactly")}`], rows),
-    h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t(found.law === "fixed" ? "rules.law-fixed" : "rules.law-stock", { version: found.version }))),
+    folded(h("p", {}, t(found.law === "fixed" ? "rules.law-fixed" : "rules.law-stock", { version: found.version }))),
   ];
 }
 

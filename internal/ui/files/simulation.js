@@ -2,7 +2,7 @@
 
 import { call, get, part } from "./api.js";
 import { problemText } from "./dialog.js";
-import { bar, count, field, h, moment, pill, table } from "./dom.js";
+import { bar, count, field, folded, h, moment, pill, table } from "./dom.js";
 import { amountOf, cents } from "./money.js";
 import { isText, locale, sentenceOf, t } from "./text.js";
 import { money, perWords } from "./words.js";
@@ -185,7 +185,7 @@ function turnedAway(run, rules) {
 const leftOut = (run) => run.hidden > 0 && h("p", { class: "warning" }, t("simulation.leftOut", { n: run.hidden }));
 
 const failed = (run) => run.failed?.length > 0 && h("div", { class: "warning" }, h("p", {}, t("simulation.failed", { n: run.failed.length })),
-  h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, run.failed[0].detail)));
+  folded(h("p", {}, run.failed[0].detail)));
 
 const exactly = new Intl.NumberFormat(locale, { style: "percent", minimumSignificantDigits: 4, maximumSignificantDigits: 4 });
 const deviations = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
@@ -193,7 +193,7 @@ const deviations = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, max
 function technical(at, run) {
   const share = (n) => (n === null ? "–" : exactly.format(n));
   const rows = run.prizes.slice(0, 200).map((p) => [h("code", {}, p.prize), count(p.count), share(p.share), share(p.expected), p.z === null ? "–" : deviations.format(p.z), p.sold_out_after === null ? "–" : count(p.sold_out_after)]);
-  return h("details", { class: "technical" }, h("summary", {}, t("dialog.technical")), h("p", {}, t("simulation.spent", { value: money(run.spent, at.pool.currency) })), table(t("simulation.firstRun"), [
+  return folded(h("p", {}, t("simulation.spent", { value: money(run.spent, at.pool.currency) })), table(t("simulation.firstRun"), [
     t("simulation.prize"), `#${t("simulation.drawn")}`, `#${t("simulation.part")}`, `#${t("simulation.expectedPart")}`, `#${t("simulation.deviation")}`, `#${t("simulation.soldOutAfter")}`,
   ], rows));
 }

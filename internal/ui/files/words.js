@@ -49,7 +49,13 @@ export const chanceWords = (fraction, written = (n) => n) => fraction.replace(/^
 
 const percents = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4, useGrouping: false }); // never in the form 1e-7
 
-/** Formats a percentage, rounded for reading. */
+/** A fraction such as 1/3 as a percentage, from its exact text. */
+export function percent(fraction) {
+  const [above, below = "1"] = fraction.split("/");
+  return Number((BigInt(above) * 10n ** 12n) / BigInt(below)) / 1e10;
+}
+
+/** A percentage in words, as exactly as one reads it. */
 export const percentWords = (n) => t("words.percent", { n: percents.format(n) });
 
 /** A share of a whole, in lowest terms, in words. */
