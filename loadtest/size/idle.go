@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -12,9 +13,18 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// idle prints the CPU that the service uses, in parts of a core, without a listener and
-// with one listener of the stream of events. It also prints the size and number of the
-// frames.
+// everyMinute are the calls that an open page of the large pool makes each minute beside
+// the stream. Pages without codes made none.
+func everyMinute(s settings) []call {
+	if s.old {
+		return nil
+	}
+	return []call{{path: "/admin/jobs"}, {path: "/admin/pools/" + pool}}
+}
+
+// idle prints the CPU that the service uses with nobody, and with one open page: a
+// listener of the stream of events, and its calls. It prints it in parts of a core, with
+// the size and number of the frames.
 func idle(ctx context.Context, service *harness.Process, s settings, out io.Writer) error {
 	alone, err := cpu(service, s.idle)
 	if err != nil {
@@ -48,14 +58,34 @@ func idle(ctx context.Context, service *harness.Process, s settings, out io.Writ
 			}
 		}
 	}()
+	called := make(chan error, 1)
+	go func() { called <- callEachMinute(heard, service.URL, everyMinute(s)) }()
 	listened, err := cpu(service, s.idle)
 	end()
-	if err := <-done; err != nil {
+	if err := errors.Join(<-done, <-called); err != nil {
 		return err
 	}
 	harness.Say(out, "\nstream: %d frames of %d kB in %.0f s; CPU of the service %.3f of a core, without it %.3f\n",
 		frames, bytes/max(1, frames)/1000, s.idle.Seconds(), listened, alone)
 	return err
+}
+
+// callEachMinute makes calls at once and each minute, until the context ends.
+func callEachMinute(ctx context.Context, at string, calls []call) error {
+	ticks := time.NewTicker(time.Minute)
+	defer ticks.Stop()
+	for {
+		for _, c := range calls {
+			if _, _, err := c.once(ctx, at); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // cpu returns the CPU that a program uses for a time, as a part of a core.
