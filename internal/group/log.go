@@ -44,14 +44,14 @@ func (b *Batch) KnownKey() {
 func (b *Batch) KnownUser() { b.queue.newUsers = 0 }
 
 // expectTurns returns the turns that counting rules need, without a read: those that are
-// remembered. Of other users it supposes that they are new, if all users of the last
+// cached. Of other users it supposes that they are new, if all users of the last
 // batches were. It returns false if turns must be read.
 func (b *Batch) expectTurns() (facts *urn.Facts, ok bool) {
 	if !b.CountsUsers() {
 		return nil, true
 	}
 	expectsNew := b.queue.newUsers >= newUsersMin
-	if !expectsNew && b.Urn.Remembered() == 0 {
+	if !expectsNew && b.Urn.CachedTurns() == 0 {
 		return nil, false
 	}
 	facts, missing := b.Urn.Recall(b.needs())
@@ -71,7 +71,7 @@ func (b *Batch) needs() []urn.Need {
 }
 
 // turns reads the turns of the batch's users that counting rules need and the urn does
-// not remember. The read also shows that what it remembers is current. A pool that is
+// not cache. The read also shows that what it caches is current. A pool that is
 // not open refuses every new draw before its user is counted.
 func (b *Batch) turns(ctx context.Context, log Log) (*urn.Facts, error) {
 	if !b.CountsUsers() {
@@ -98,7 +98,7 @@ func (b *Batch) turns(ctx context.Context, log Log) (*urn.Facts, error) {
 		b.queue.newUsers++
 	}
 	facts.Join(read)
-	b.Urn.Remember(read)
+	b.Urn.CacheTurns(read)
 	return facts, nil
 }
 

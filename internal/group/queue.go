@@ -152,7 +152,7 @@ func (q *queue) rest() bool {
 
 // count reports to the batcher how much the queue caches from now on.
 func (q *queue) count() {
-	cached := int64(q.batch.Urn.Prizes() + q.batch.Urn.Remembered())
+	cached := int64(q.batch.Urn.Prizes() + q.batch.Urn.CachedTurns())
 	q.batcher.cached.Add(cached - q.cached)
 	q.cached = cached
 }

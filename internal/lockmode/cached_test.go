@@ -123,7 +123,7 @@ func testCachedFresh(t *testing.T, a *arena) {
 }
 
 // testCachedCounts: under rules that count users, the write shows whether the cached copy
-// and the remembered turns are current, and for a refusal a read does. If they are not,
+// and the cached turns are current, and for a refusal a read does. If they are not,
 // the pool is read, and no limit is exceeded; if so, a refusal is as good as after a read.
 func testCachedCounts(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":8}]}`)
@@ -144,7 +144,7 @@ func testCachedCounts(t *testing.T, a *arena) {
 	for i := range readsFirst + 1 {
 		granted(s, fmt.Sprint("own-", i))
 	}
-	require.Equal(t, []int64{readsFirst, 2, 0}, []int64{store.reads.Load(), store.cached.Load(), store.resumed.Load()}, "the user's draws are remembered")
+	require.Equal(t, []int64{readsFirst, 2, 0}, []int64{store.reads.Load(), store.cached.Load(), store.resumed.Load()}, "the user's draws are cached")
 	granted(a.serve(t, 1), "foreign-1")
 	granted(a.serve(t, 2), "foreign-2")
 	before := store.reads.Load()

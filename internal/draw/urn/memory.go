@@ -36,10 +36,10 @@ func (m *memory) put(of who, t *turns) {
 	m.young[of] = t
 }
 
-// Remembered returns the number of subjects and kinds whose turns the urn remembers.
-func (u *Urn) Remembered() int { return len(u.memory.young) + len(u.memory.old) }
+// CachedTurns returns the number of subjects and kinds whose turns the urn caches.
+func (u *Urn) CachedTurns() int { return len(u.memory.young) + len(u.memory.old) }
 
-// Recall returns the remembered turns among those that are needed, and the needs whose
+// Recall returns the cached turns among those that are needed, and the needs whose
 // turns must be read.
 func (u *Urn) Recall(needs []Need) (known *Facts, missing []Need) {
 	known = &Facts{turns: make(map[who]*turns, len(needs))}
@@ -54,8 +54,8 @@ func (u *Urn) Recall(needs []Need) (known *Facts, missing []Need) {
 	return known, missing
 }
 
-// Remember adds turns that were read at the urn's head.
-func (u *Urn) Remember(read *Facts) {
+// CacheTurns adds turns that were read at the urn's head.
+func (u *Urn) CacheTurns(read *Facts) {
 	if !u.IsCached() {
 		return
 	}
@@ -65,8 +65,8 @@ func (u *Urn) Remember(read *Facts) {
 	}
 }
 
-// rememberWritten adds the turns that moved the urn to its head.
-func (u *Urn) rememberWritten(written []draw.Turn) {
+// cacheWritten adds the turns that moved the urn to its head.
+func (u *Urn) cacheWritten(written []draw.Turn) {
 	if !u.IsCached() {
 		return
 	}

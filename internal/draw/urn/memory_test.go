@@ -21,17 +21,17 @@ func seenAgain(u *urn.Urn) *urn.Urn {
 	return u
 }
 
-// TestMemoryFollowsTheHead: an urn remembers the turns that were read and written at its
-// head. It forgets them if the pool is at another head, and if the copy is dropped.
+// TestMemoryFollowsTheHead: an urn caches the turns that were read and written at its
+// head. It drops them if the pool is at another head, and if the copy is dropped.
 func TestMemoryFollowsTheHead(t *testing.T) {
 	u := under(t, `{"fallback":"none","limits":[{"of":"draws","max":9},{"of":"wins","max":2,"per":"day"}]}`, drawtest.Campaign())
 	asks := []*urn.Ask{asking("a", 1), of("v", asking("b", 1))}
 	missing := func() []urn.Need { _, missing := u.Recall(u.Needs(asks)); return missing }
-	u.Remember(nobody(u, asks...))
+	u.CacheTurns(nobody(u, asks...))
 	require.Len(t, missing(), 4, "another session may write to the pool")
 
 	seenAgain(u)
-	u.Remember(nobody(u, asks...))
+	u.CacheTurns(nobody(u, asks...))
 	require.Empty(t, missing())
 	for i := range 3 {
 		facts, _ := u.Recall(u.Needs(asks))
@@ -51,19 +51,19 @@ func TestMemoryFollowsTheHead(t *testing.T) {
 	seenAgain(u)
 	require.Len(t, missing(), 4, "the other session may have written their turns")
 
-	u.Remember(nobody(u, asks...))
+	u.CacheTurns(nobody(u, asks...))
 	require.Empty(t, missing())
 	u.Invalidate()
-	require.Zero(t, u.Remembered())
+	require.Zero(t, u.CachedTurns())
 }
 
 // TestMemoryOfWindows: turns that may leave the window of a limit are needed, too. The
 // memory holds the last few of a user.
 func TestMemoryOfWindows(t *testing.T) {
-	for most, remembered := range map[int64]bool{1: true, 4: true, 5: false, 20: false, 31: true} {
+	for most, cached := range map[int64]bool{1: true, 4: true, 5: false, 20: false, 31: true} {
 		u := seenAgain(under(t, fmt.Sprintf(`{"fallback":"none","limits":[{"of":"draws","max":%d,"per":"hour"}]}`, most), drawtest.Campaign()))
 		asks := []*urn.Ask{asking("a", 1)}
-		u.Remember(nobody(u, asks...))
+		u.CacheTurns(nobody(u, asks...))
 		for i := range 30 {
 			facts, missing := u.Recall(u.Needs(asks))
 			if len(missing) > 0 {
@@ -74,20 +74,20 @@ func TestMemoryOfWindows(t *testing.T) {
 			p.Settle()
 		}
 		_, missing := u.Recall(u.Needs(asks))
-		require.Equal(t, remembered, len(missing) == 0, "%d per hour", most)
+		require.Equal(t, cached, len(missing) == 0, "%d per hour", most)
 	}
 }
 
-// TestMemoryIsBounded: the turns that were used longest ago are forgotten first.
+// TestMemoryIsBounded: the turns that were used longest ago are dropped first.
 func TestMemoryIsBounded(t *testing.T) {
 	u := seenAgain(under(t, `{"fallback":"none","limits":[{"of":"draws","max":9}]}`, drawtest.Campaign()))
 	need := func(i int) []urn.Need { return u.Needs([]*urn.Ask{of(fmt.Sprint("u", i), asking("a", 1))}) }
 	most := 0
 	for i := range 200_000 {
-		u.Remember(urn.NewFacts(need(i)))
+		u.CacheTurns(urn.NewFacts(need(i)))
 		_, missing := u.Recall(need(0))
 		require.Empty(t, missing, "is used all the time")
-		most = max(most, u.Remembered())
+		most = max(most, u.CachedTurns())
 	}
 	require.LessOrEqual(t, most, 1<<16)
 	_, missing := u.Recall(need(199_000))

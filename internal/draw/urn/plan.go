@@ -241,7 +241,7 @@ func (p *Plan) Settle() {
 		if t := p.urn.terms; t != nil && t.Budget != nil {
 			p.urn.spending = p.Spending
 		}
-		p.urn.rememberWritten(p.Turns)
+		p.urn.cacheWritten(p.Turns)
 	}
 }
 

@@ -116,7 +116,7 @@ ORDER BY done, item`
 	sqlPause = `SELECT body FROM changes WHERE pool_id = $1 AND what = 'state' AND version <= $2 ORDER BY version DESC LIMIT 1`
 
 	// For a transaction by key. It reads the last turn of each subject and kind, and the
-	// turns that may leave the windows of that kind. OFFSET makes each window a look by
+	// turns that may leave the windows of that kind. OFFSET makes each window a search by
 	// key: without it, the planner may read all turns of the subject.
 	//double:counts-before n.what ORDER BY seq DESC LIMIT 1 => n.what AND at < clock_timestamp() - interval '200 ms' ORDER BY seq DESC LIMIT 1
 	sqlNeeds = `SELECT %s
