@@ -7,9 +7,8 @@ import (
 )
 
 // memory holds the turns of the subjects that were read or written last, as of the
-// urn's head: whoever adds a turn moves the head. It is empty unless the urn is cached.
-// Turns that were used recently are in young, the others in old: when young is full, old
-// is dropped.
+// urn's head: a write that adds a turn moves the head. Turns that were used recently are
+// in young, the others in old: when young is full, old is dropped.
 type memory struct{ young, old map[who]*turns }
 
 const (
@@ -56,9 +55,6 @@ func (u *Urn) Recall(needs []Need) (known *Facts, missing []Need) {
 
 // CacheTurns adds turns that were read at the urn's head.
 func (u *Urn) CacheTurns(read *Facts) {
-	if !u.IsCached() {
-		return
-	}
 	for of, t := range read.turns {
 		t.keep(memoryTimes)
 		u.memory.put(of, t)
@@ -67,9 +63,6 @@ func (u *Urn) CacheTurns(read *Facts) {
 
 // cacheWritten adds the turns that moved the urn to its head.
 func (u *Urn) cacheWritten(written []draw.Turn) {
-	if !u.IsCached() {
-		return
-	}
 	for _, turn := range written {
 		of := who{turn.Subject, turn.Counted}
 		t := u.memory.find(of)
