@@ -121,7 +121,7 @@ func (p *Plan) ProvesSuppositions() bool {
 		return true
 	}
 	for _, t := range p.tallies {
-		//double:trusts-suppositions t.supposed && t.counts && t.fresh == 0 => false
+		//double:trusts-suppositions t.supposed && t.counts && t.fresh == 0 => t == nil
 		if t.supposed && t.counts && t.fresh == 0 {
 			return false
 		}
