@@ -175,6 +175,11 @@ proofs: ## Both verifiers on ten million awards, every attack at a hundred place
 	$(GO) test ./internal/proof -count=1 -every
 	$(GO) run ./loadtest/proofs
 
+.PHONY: growth
+growth: ## What grows with AWARDS (default a hundred million, on 160 GB), killed and judged; published in docs/performance.md
+	.ci/packages
+	$(GO) run ./loadtest/growth $(if $(AWARDS),--awards $(AWARDS))
+
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME (default 10s)
 	.ci/fuzz $(or $(FUZZTIME),10s)

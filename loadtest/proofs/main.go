@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -70,8 +69,8 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		harness.Say(out, "%s", report.Row(v.name, m.took.Round(time.Second/10).String(), m.computing.Round(time.Second/10).String(),
-			fmt.Sprintf("%.0f MB", float64(m.memory)/(1<<20)), m.says))
+		harness.Say(out, "%s", report.Row(v.name, m.Took.Round(time.Second/10).String(), m.Computing.Round(time.Second/10).String(),
+			fmt.Sprintf("%.0f MB", float64(m.Memory)/(1<<20)), m.Says))
 		broken = append(broken, v.judge(m))
 	}
 	return errors.Join(broken...)
@@ -98,55 +97,19 @@ type verifier struct {
 	most    int64 // bytes; 0 for no bound
 }
 
-type measured struct {
-	took, computing time.Duration
-	memory          int64 // peak resident memory in bytes
-	code            int
-	says            string // the last line
+func (v *verifier) run(ctx context.Context, folder string) (harness.Measured, error) {
+	return harness.Measure(exec.CommandContext(ctx, v.command[0], append(v.command[1:len(v.command):len(v.command)], folder)...))
 }
-
-func (v *verifier) run(ctx context.Context, folder string) (m measured, err error) {
-	command := exec.CommandContext(ctx, v.command[0], append(v.command[1:len(v.command):len(v.command)], folder)...)
-	var output bytes.Buffer
-	command.Stdout, command.Stderr = &output, &output
-	begun := time.Now()
-	if err := command.Start(); err != nil {
-		return m, err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
-	for isRunning := true; isRunning; {
-		select {
-		case err = <-ended:
-			isRunning = false
-		case <-time.After(readEvery):
-			m.memory = max(m.memory, mostMemory(command.Process.Pid))
-		}
-	}
-	if _, is := errors.AsType[*exec.ExitError](err); err != nil && !is {
-		return m, err
-	}
-	state := command.ProcessState
-	lines := strings.Split(strings.TrimSpace(output.String()), "\n")
-	m.took, m.computing = time.Since(begun), state.UserTime()+state.SystemTime()
-	m.code, m.says = state.ExitCode(), lines[len(lines)-1]
-	return m, nil
-}
-
-// readEvery is how often a verifier's memory is read. The figure that the system
-// returns when it ends is useless: it includes the memory that this program had when it
-// started the verifier.
-const readEvery = 50 * time.Millisecond
 
 // judge returns the faults of a verification.
-func (v *verifier) judge(m measured) error {
+func (v *verifier) judge(m harness.Measured) error {
 	switch {
-	case m.code != 0:
-		return fmt.Errorf("%s ended with code %d: %s", v.name, m.code, m.says)
-	case min(m.took, m.computing) > v.longest: // on a machine with other work, its processor time is shorter than its duration
-		return fmt.Errorf("%s took %v, of which it computed for %v, and may take %v", v.name, m.took, m.computing, v.longest)
-	case v.most > 0 && m.memory > v.most:
-		return fmt.Errorf("%s took %d MB of memory, and may take %d", v.name, m.memory>>20, v.most>>20)
+	case m.Code != 0:
+		return fmt.Errorf("%s ended with code %d: %s", v.name, m.Code, m.Says)
+	case min(m.Took, m.Computing) > v.longest: // on a machine with other work, its processor time is shorter than its duration
+		return fmt.Errorf("%s took %v, of which it computed for %v, and may take %v", v.name, m.Took, m.Computing, v.longest)
+	case v.most > 0 && m.Memory > v.most:
+		return fmt.Errorf("%s took %d MB of memory, and may take %d", v.name, m.Memory>>20, v.most>>20)
 	}
 	return nil
 }

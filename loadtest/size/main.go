@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"time"
 
+	"drawsvc/internal/stock/stocktest"
+	"drawsvc/loadtest/adminpage"
 	"drawsvc/loadtest/harness"
 	"drawsvc/loadtest/place"
 	"drawsvc/loadtest/report"
@@ -98,12 +100,12 @@ func measure(ctx context.Context, site *harness.Site, s settings, database strin
 		return idle(ctx, service, s, out)
 	}
 	table := report.NewTable("view | call | first | median of 3 | kB")
-	for _, c := range calls(s) {
-		took, err := c.measure(ctx, service.URL)
+	for _, c := range adminpage.Calls(pool, s.awards, rules) {
+		took, err := c.Measure(ctx, service.URL)
 		if err != nil {
 			return err
 		}
-		table.Add(c.view, "`"+c.path+"`", ms(took.first), ms(took.median), took.bytes/1000)
+		table.Add(c.View, "`"+c.Path+"`", ms(took.First), ms(took.Median), took.Bytes/1000)
 		harness.Say(out, "%s", table.Last())
 	}
 	return idle(ctx, service, s, out)

@@ -66,15 +66,13 @@ func Read(ctx context.Context, db *sql.DB, pool string, numbered, plain bool) (R
 		return r, err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
-	q := &query{ctx: ctx, tx: tx, pool: pool, numbered: numbered}
+	q := &query{ctx: ctx, on: tx, pool: pool, numbered: numbered}
 	version := func(v *int64) []any { return []any{v} }
 	for _, v := range all(q, poolSQL, version) {
 		r.Version = v
 	}
 	r.Prizes = all(q, prizesSQL, func(p *PrizeRow) []any { return []any{&p.ID, &p.Stocked, &p.Issued} })
-	r.Awards = all(q, awardsSQL, func(a *AwardRow) []any {
-		return []any{&a.Version, &a.Draw, &a.Ordinal, &a.User, &a.Prize, &a.Unit}
-	})
+	r.Awards = all(q, awardsSQL, awardColumns)
 	moves := movesSQL
 	if plain {
 		moves = plainMovesSQL
@@ -90,10 +88,24 @@ func Read(ctx context.Context, db *sql.DB, pool string, numbered, plain bool) (R
 	return r, nil
 }
 
-// query reads a pool's rows in a transaction, and stops at the first error.
+func awardColumns(a *AwardRow) []any {
+	return []any{&a.Version, &a.Draw, &a.Ordinal, &a.User, &a.Prize, &a.Unit}
+}
+
+// ReadAwards reads the awards of a pool after a version, and none of its other rows: a
+// large pool is judged in parts.
+func ReadAwards(ctx context.Context, db *sql.DB, pool string, after int64, numbered bool) (Rows, error) {
+	q := &query{ctx: ctx, on: db, pool: pool, numbered: numbered}
+	statement := strings.Replace(awardsSQL, " ORDER", fmt.Sprintf(" AND version > %d ORDER", after), 1)
+	return Rows{Pool: pool, Awards: all(q, statement, awardColumns)}, q.err
+}
+
+// query reads a pool's rows, and stops at the first error.
 type query struct {
-	ctx      context.Context
-	tx       *sql.Tx
+	ctx context.Context
+	on  interface {
+		QueryContext(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
+	}
 	pool     string
 	numbered bool
 	err      error
@@ -107,7 +119,7 @@ func all[T any](q *query, statement string, columns func(*T) []any) (list []T) {
 	if q.numbered {
 		statement = strings.Replace(statement, "?", "$1", 1)
 	}
-	rows, err := q.tx.QueryContext(q.ctx, statement, q.pool)
+	rows, err := q.on.QueryContext(q.ctx, statement, q.pool)
 	if err != nil {
 		q.err = err
 		return nil

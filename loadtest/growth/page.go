@@ -1,0 +1,185 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/report"
+)
+
+const (
+	pageFile = "docs/performance.md"
+	folder   = "loadtest/growth/results"
+)
+
+// results are those of one database.
+type results struct {
+	report.Stand
+	Database string `json:"database"`
+	// Awards are those of the large pool at each step; Values has a figure for each.
+	Awards []int64              `json:"awards"`
+	Values map[string][]float64 `json:"values"`
+	// Draws are of a hundred; Unknown are the requests whose answer a kill took away.
+	Draws   int `json:"draws"`
+	Kills   int `json:"kills"`
+	Unknown int `json:"unknown"`
+	// Peak is the disk that was used, Bound the disk that the command demanded, in GB.
+	Peak   float64             `json:"peak_gb"`
+	Bound  float64             `json:"bound_gb"`
+	Broken []history.Violation `json:"broken"`
+}
+
+func (f *filler) tally(r *results) {
+	r.Draws, r.Kills, r.Unknown = f.draws, f.kills, f.unknown
+	r.Broken = append([]history.Violation{}, f.Verdict.Violations...)
+}
+
+func (r *results) add(took map[string]float64) {
+	for _, m := range measures() {
+		r.Values[m.name] = append(r.Values[m.name], took[m.name])
+	}
+}
+
+// measure is a figure whose growth is judged: it grows at most like the awards, or not.
+type measure struct {
+	name   string
+	linear bool
+	// enough is what is never called growth: a fixed cost, or noise.
+	enough float64
+}
+
+func measures() []measure {
+	return []measure{
+		{databaseSize, true, 0}, {auditTime, true, 1}, {deepTime, true, 1}, {exportTime, true, 1}, {verifyTime, true, 1}, {verifyMemory, true, 64},
+		{dumpTime, true, 1}, {dumpSize, true, 0}, {restoreTime, true, 1}, {copyAudit, true, 1}, {diskPeak, true, 0}, {databaseStart, true, 1},
+		{auditMemory, false, 64}, {deepMemory, false, 64}, {serviceMemory, false, 64}, {serviceStart, false, 1}, {millionDraws, false, 0},
+		{knownKey, false, 20}, {feedTime, false, 50}, {pageTime, false, 200}, {migrateTime, false, 1}, {migrateDraw, false, 500},
+	}
+}
+
+// The bounds of growth leave room for the noise of a shared machine.
+const (
+	flatMax   = 2   // times, for a thing that does not grow
+	linearMax = 1.5 // times the growth of the awards
+)
+
+// judge compares the last two steps, because at small sizes fixed costs hide growth.
+func (m measure) judge(awards []int64, values []float64) (says string, holds bool) {
+	last := len(values) - 1
+	if last < 1 {
+		return report.Dash(""), true
+	}
+	was, is, ratio := values[last-1], values[last], float64(awards[last])/float64(awards[last-1])
+	switch {
+	case is <= m.enough, is <= flatMax*was:
+		return "does not grow", true
+	case is <= linearMax*ratio*max(was, m.enough/ratio):
+		return "grows at most linearly", m.linear
+	}
+	return "grows faster than linearly", false
+}
+
+// verdict returns the broken rules, growth and disk included.
+func (r *results) verdict() error {
+	var all []error
+	for _, v := range r.Broken {
+		all = append(all, errors.New(v.String()))
+	}
+	for _, m := range measures() {
+		if says, holds := m.judge(r.Awards, r.Values[m.name]); !holds {
+			all = append(all, fmt.Errorf("%s %s: %v", m.name, says, r.Values[m.name]))
+		}
+	}
+	if r.Peak > r.Bound {
+		all = append(all, fmt.Errorf("%.1f GB of disk were used, and %.1f demanded", r.Peak, r.Bound))
+	}
+	return errors.Join(all...)
+}
+
+func (r *results) table() *report.Table {
+	heads := "measure"
+	for _, n := range r.Awards {
+		heads += " | " + millions(n)
+	}
+	t := report.NewTable(heads + " | verdict")
+	for _, m := range measures() {
+		cells := []any{m.name}
+		for _, v := range r.Values[m.name] {
+			cells = append(cells, short(v))
+		}
+		says, holds := m.judge(r.Awards, r.Values[m.name])
+		if !holds {
+			says = "**" + says + "**"
+		}
+		t.Add(append(cells, says)...)
+	}
+	return t
+}
+
+func (r *results) summary() string {
+	return fmt.Sprintf("%s, %s on %d cores: %d draws of a hundred, %d kills, %d requests without an answer, **%d violations**. Disk: at most %.1f GB, of %.1f demanded.",
+		r.Database, report.Day(r.At), r.CPUs, r.Draws, r.Kills, r.Unknown, len(r.Broken), r.Peak, r.Bound)
+}
+
+func millions(n int64) string { return fmt.Sprintf("%s million", short(float64(n)/1e6)) }
+
+// short returns two significant digits.
+func short(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	digits := max(0, 1-int(math.Floor(math.Log10(v))))
+	return fmt.Sprintf("%.*f", digits, v)
+}
+
+// publish replaces a database's results, unless those are of more awards.
+func publish(r results) error {
+	file := filepath.Join(folder, "published.json")
+	all, err := report.Read[[]results](file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	at := len(all)
+	for n := range all {
+		if all[n].Database == r.Database {
+			at = n
+		}
+	}
+	switch {
+	case at == len(all):
+		all = append(all, r)
+	case slices.Max(all[at].Awards) > slices.Max(r.Awards):
+		return nil
+	default:
+		all[at] = r
+	}
+	return errors.Join(report.WriteJSON(file, all), fill("."))
+}
+
+// fill writes the section of the page, and its pictures.
+func fill(root string) error {
+	all, err := report.Read[[]results](filepath.Join(root, folder, "published.json"))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(root, folder, "published.svg"), []byte(picture(all)), 0o644); err != nil { //nolint:gosec // published
+		return err
+	}
+	return report.Fill(filepath.Join(root, pageFile), section(all))
+}
+
+func section(all []results) report.Section {
+	var b strings.Builder
+	for _, r := range all {
+		fmt.Fprintf(&b, "%s\n\n%s\n", r.summary(), r.table())
+	}
+	b.WriteString("![What grows with the awards](../" + folder + "/published.svg)\n")
+	return report.Section{Name: "growth", Text: b.String()}
+}
