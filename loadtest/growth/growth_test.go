@@ -117,8 +117,8 @@ func TestRoundIsJudged(t *testing.T) {
 	}), history.Unasked)
 }
 
-// TestThePageSaysWhatWasMeasured: the page has the published results, and each of them
-// holds.
+// TestThePageSaysWhatWasMeasured: the page has the published results, with a figure of
+// each measure at each size.
 func TestThePageSaysWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	const root = "../.."
