@@ -92,7 +92,7 @@ func measureOn(ctx context.Context, site *harness.Site, s settings, kind string,
 			return err
 		}
 		r.add(took)
-		harness.Say(out, "%s\n", r.table())
+		harness.Say(out, "%s%v\n", r.table(), f.Verdict.Violations)
 		r.Peak = max(r.Peak, took[diskPeak])
 		if bound := gigabytes(needed(kind, awards)); r.Peak > bound {
 			return fmt.Errorf("%.1f GB of disk are used at %d awards, more than the bound of %.1f", r.Peak, awards, bound)
