@@ -60,7 +60,7 @@ func measures() []measure {
 		{databaseSize, true, 0}, {auditTime, true, 1}, {deepTime, true, 1}, {exportTime, true, 1}, {verifyTime, true, 1}, {verifyMemory, true, 64},
 		{dumpTime, true, 1}, {dumpSize, true, 0}, {restoreTime, true, 1}, {copyAudit, true, 1}, {diskPeak, true, 0}, {databaseStart, true, 1},
 		{auditMemory, false, 64}, {deepMemory, false, 64}, {serviceMemory, false, 64}, {serviceStart, false, 1}, {millionDraws, false, 0},
-		{knownKey, false, 20}, {feedTime, false, 50}, {pageTime, false, 200}, {migrateTime, false, 1}, {migrateDraw, false, 500},
+		{knownKey, false, 20}, {feedTime, false, 50}, {pageTime, false, 200}, {migrateTime, true, 1}, {migrateDraw, false, 500},
 	}
 }
 
@@ -124,8 +124,9 @@ func (r *results) table() *report.Table {
 }
 
 func (r *results) summary() string {
-	return fmt.Sprintf("%s, %s on %d cores: %d draws of a hundred, %d kills, %d requests without an answer, **%d violations**. Disk: at most %.1f GB, of %.1f demanded.",
-		r.Database, report.Day(r.At), r.CPUs, r.Draws, r.Kills, r.Unknown, len(r.Broken), r.Peak, r.Bound)
+	return fmt.Sprintf("**%s**, `--awards %d`, %s on %d cores, in %.0f minutes: %d draws of a hundred, %d kills,\n%d requests without an answer, **%d violations**. "+
+		"Disk: at most %.1f GB, of %.1f demanded.",
+		r.Database, slices.Max(r.Awards), report.Day(r.At), r.CPUs, r.Seconds/60, r.Draws, r.Kills, r.Unknown, len(r.Broken), r.Peak, r.Bound)
 }
 
 func millions(n int64) string { return fmt.Sprintf("%s million", short(float64(n)/1e6)) }
