@@ -60,7 +60,7 @@ func measures() []measure {
 		{databaseSize, true, 0}, {auditTime, true, 1}, {deepTime, true, 1}, {exportTime, true, 1}, {verifyTime, true, 1}, {verifyMemory, true, 64},
 		{dumpTime, true, 1}, {dumpSize, true, 0}, {restoreTime, true, 1}, {copyAudit, true, 1}, {diskPeak, true, 0}, {databaseStart, true, 1},
 		{auditMemory, false, 64}, {deepMemory, false, 64}, {serviceMemory, false, 64}, {serviceStart, false, 1}, {millionDraws, false, 0},
-		{knownKey, false, 20}, {feedTime, false, 50}, {pageTime, false, 200}, {migrateTime, true, 1}, {migrateDraw, false, 500},
+		{knownKey, false, 20}, {feedTime, false, 50}, {pageTime, false, 1000}, {migrateTime, true, 1}, {migrateDraw, false, 500},
 	}
 }
 
