@@ -176,7 +176,7 @@ proofs: ## Both verifiers on ten million awards, every attack at a hundred place
 	$(GO) run ./loadtest/proofs
 
 .PHONY: growth
-growth: ## What grows with AWARDS (default a hundred million, on 160 GB), killed and judged; published in docs/performance.md
+growth: ## What grows with AWARDS (default a hundred million, on 92 GB of disk), killed and judged; published in docs/performance.md
 	.ci/packages
 	$(GO) run ./loadtest/growth $(if $(AWARDS),--awards $(AWARDS))
 

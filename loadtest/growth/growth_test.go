@@ -43,8 +43,8 @@ func misjudged(judge judgement) (wrong []string) {
 	return wrong
 }
 
-// TestGrowthIsJudged: each kind of growth is told from the next. Broken doubles judge by
-// the first size, forget the promise, or call everything noise.
+// TestGrowthIsJudged: each kind of growth is distinguished from the next. Broken doubles
+// judge by the first size, ignore the promise, or call everything noise.
 func TestGrowthIsJudged(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, misjudged(measure.judge))

@@ -11,8 +11,8 @@ import (
 
 // The sizes of a panel, in SVG units. Each database has one; they are side by side.
 const (
-	panelWidth, panelHeight = 520.0, 430.0
-	left, right, top        = 60.0, 190.0, 60.0
+	panelWidth, panelHeight = 590.0, 430.0
+	left, right, top        = 60.0, 260.0, 60.0
 	bottom                  = panelHeight - 40
 )
 
