@@ -73,7 +73,7 @@ const tries = 3
 func (c Call) Measure(ctx context.Context, at string) (t Took, err error) {
 	all := make([]time.Duration, tries)
 	for i := range all {
-		if all[i], t.Bytes, err = c.once(ctx, at); err != nil {
+		if all[i], t.Bytes, err = c.Once(ctx, at); err != nil {
 			return t, err
 		}
 	}
@@ -83,7 +83,8 @@ func (c Call) Measure(ctx context.Context, at string) (t Took, err error) {
 	return t, nil
 }
 
-func (c Call) once(ctx context.Context, at string) (time.Duration, int64, error) {
+// Once makes the call, and returns its time and the bytes of its answer.
+func (c Call) Once(ctx context.Context, at string) (time.Duration, int64, error) {
 	method := http.MethodGet
 	if c.method != "" {
 		method = c.method

@@ -10,16 +10,17 @@ import (
 
 	"github.com/prometheus/procfs"
 
+	"drawsvc/loadtest/adminpage"
 	"drawsvc/loadtest/harness"
 )
 
 // everyMinute are the calls that an open page of the large pool makes each minute beside
 // the stream. Pages without codes made none.
-func everyMinute(s settings) []call {
+func everyMinute(s settings) []adminpage.Call {
 	if s.old {
 		return nil
 	}
-	return []call{{path: "/admin/jobs"}, {path: "/admin/pools/" + pool}}
+	return []adminpage.Call{{Path: "/admin/jobs"}, {Path: "/admin/pools/" + pool}}
 }
 
 // idle prints the CPU that the service uses with nobody, and with one open page: a
@@ -71,12 +72,12 @@ func idle(ctx context.Context, service *harness.Process, s settings, out io.Writ
 }
 
 // callEachMinute makes calls at once and each minute, until the context ends.
-func callEachMinute(ctx context.Context, at string, calls []call) error {
+func callEachMinute(ctx context.Context, at string, calls []adminpage.Call) error {
 	ticks := time.NewTicker(time.Minute)
 	defer ticks.Stop()
 	for {
 		for _, c := range calls {
-			if _, _, err := c.once(ctx, at); err != nil && ctx.Err() == nil {
+			if _, _, err := c.Once(ctx, at); err != nil && ctx.Err() == nil {
 				return err
 			}
 		}

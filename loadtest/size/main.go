@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"time"
 
-	"drawsvc/internal/stock/stocktest"
 	"drawsvc/loadtest/adminpage"
 	"drawsvc/loadtest/harness"
 	"drawsvc/loadtest/place"
@@ -57,7 +56,10 @@ func parse(args []string) (s settings, err error) {
 	return s, err
 }
 
-const bin = place.Bin + "/size"
+const (
+	bin  = place.Bin + "/size"
+	pool = "large"
+)
 
 func run(ctx context.Context, s settings, out io.Writer) error {
 	if s.service == "" {

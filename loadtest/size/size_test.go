@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/adminpage"
 )
 
 // TestSmallServiceIsMeasured fills a small service and makes each call of the page. Prizes
@@ -20,8 +22,8 @@ func TestSmallServiceIsMeasured(t *testing.T) {
 	require.NoError(t, run(t.Context(), s, &out), out.String())
 	require.Contains(t, out.String(), "3 pools, one of 30 prizes, 10 of them with codes, and 3000 awards")
 	rows := strings.Split(out.String(), "\n")
-	for _, c := range calls(s) {
-		require.True(t, slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, "`"+c.path+"`") }), "%s is not measured:\n%s", c.path, out.String())
+	for _, c := range adminpage.Calls(pool, s.awards, rules) {
+		require.True(t, slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, "`"+c.Path+"`") }), "%s is not measured:\n%s", c.Path, out.String())
 	}
 	require.Contains(t, out.String(), "CPU of the service")
 
