@@ -33,9 +33,9 @@ func Pseudonym(key []byte, poolID, user string) string {
 }
 
 // EraseUser replaces a user by a pseudonym in all awards of a pool, and returns their
-// number. It also replaces the user in turns, so that the user's limits start again. The
-// call records one change, which does not name the user, or no change if the user has no
-// awards. Nothing else in the awards changes. The awards are searched while draws
+// number. It also replaces the user in the rows of turns, so that the user's limits start
+// again. The call records one change, which does not name the user, or no change if the
+// user has no awards. Nothing else in the awards changes. The awards are searched while draws
 // continue. The pool is locked only for the write, and for a search of the awards that
 // were added during the first search.
 // added during the search.

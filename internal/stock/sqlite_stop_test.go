@@ -225,7 +225,7 @@ func TestDamagedFile(t *testing.T) {
 	require.NoError(t, err)
 	damage(t, path, "k9999") // the rows of "" are on other pages
 
-	s = openQuietly(t, path) // the file looks the same as when it was closed
+	s = openQuietly(t, path) // the file is as it was when it was closed
 	_, err = drawSome(t.Context(), s, "a-short")
 	require.NoError(t, err, "the damage is elsewhere")
 	tx, err := s.Read(t.Context(), urn.NewUrn("long"), stock.TxOptions{})

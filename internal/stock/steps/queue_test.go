@@ -114,7 +114,7 @@ func TestTransactionOfClaimsIsBounded(t *testing.T) {
 	require.Len(t, w.batches[1], claimsMax)
 }
 
-// TestClaimThatIsLeft: a caller that leaves while its claim waits is told that nothing
+// TestClaimThatIsLeft: a caller that leaves while its claim waits learns that nothing
 // happened, and nothing does. While it is written, nobody knows.
 func TestClaimThatIsLeft(t *testing.T) {
 	q, w := newQueue(), newWriter()

@@ -174,7 +174,7 @@ func JudgeSending(t *testing.T, s *stock.Store, feed hook.Feed) (faults []string
 	return []string{"not all events arrived"}
 }
 
-// Clear forgets the received messages.
+// Clear removes the received messages.
 func (r *Receiver) Clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

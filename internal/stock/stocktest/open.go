@@ -127,7 +127,7 @@ func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...st
 	return p
 }
 
-// On makes a plan look as if it was made from an urn that was read: it sets the urn's
+// On makes a plan as if it came from an urn that was read: it sets the urn's
 // mark, and keeps the plan's own version.
 func On(urn *urn.Urn, p *urn.Plan) *urn.Plan {
 	p.From.Mark, p.From.Trail = urn.Mark, urn.Trail
