@@ -35,7 +35,7 @@ const awardsMin = 100_000
 func parse(args []string) (s settings, err error) {
 	flags := flag.NewFlagSet("growth", flag.ContinueOnError)
 	flags.Int64Var(&s.awards, "awards", 100_000_000, "awards of the large pool, 100000 or more; a tenth more are in committed pools")
-	s.only = harness.Only(flags, "measure only the databases")
+	s.only = harness.Only(flags, "measure only the databases, postgres or mysql,")
 	do, args := harness.Command(args, "doc")
 	s.doc = do != ""
 	if err = harness.Parse(flags, args); err == nil && s.awards < awardsMin {
@@ -57,11 +57,13 @@ func run(ctx context.Context, s settings, out io.Writer) error {
 		return err
 	}
 	var all error
+	ran := false
 	for _, kind := range []string{"postgres", "mysql"} {
 		name := place.Of(kind).Name
 		if !s.only.MatchString(kind) && !s.only.MatchString(name) {
 			continue
 		}
+		ran = true
 		skipped, err := harness.Try(name, func(site *harness.Site) error { return measureOn(ctx, site, s, kind, out) })
 		if skipped != "" {
 			harness.Say(out, "%s SKIPPED: %s\n", name, skipped)
@@ -69,6 +71,9 @@ func run(ctx context.Context, s settings, out io.Writer) error {
 		if err != nil {
 			all = errors.Join(all, fmt.Errorf("%s: %w", name, err))
 		}
+	}
+	if !ran {
+		return fmt.Errorf("no database matches %q: they are postgres (PostgreSQL) and mysql (MariaDB)", s.only)
 	}
 	return all
 }
