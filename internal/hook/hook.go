@@ -85,14 +85,20 @@ type Former struct {
 	Until  time.Time
 }
 
-// Rotated returns the hook with a new secret at a time.
+// Rotated returns the hook with a new secret at a time. A hook without Secret has lost it.
 func (h Hook) Rotated(now time.Time) Hook {
-	h.FormerUntil = now.Add(RotationMax)
-	former := []Former{{h.Secret, h.FormerUntil}}
-	for _, f := range h.Former {
+	all := h.Former
+	if h.Secret != nil {
+		all = append([]Former{{h.Secret, now.Add(RotationMax)}}, all...)
+	}
+	var former []Former
+	for _, f := range all {
 		if now.Before(f.Until) && len(former) < FormerMax {
 			former = append(former, f)
 		}
+	}
+	if h.FormerUntil = now; len(former) > 0 {
+		h.FormerUntil = former[0].Until
 	}
 	h.Secret, h.Former = NewSecret(), former
 	return h

@@ -48,7 +48,7 @@ func useUp(b *gate.Bounds, of gate.Rank) (giveBack func()) {
 		context.AfterFunc(held, leave)
 		all = append(all, leave)
 	}
-	for _, s := range []*gate.Shares{b.Reads, b.Changes, b.Streams, b.Listeners, b.Imports, b.Answers, b.PublicLogs, b.Proofs} {
+	for _, s := range []*gate.Shares{b.Reads, b.Changes, b.Claims, b.Streams, b.Listeners, b.Imports, b.Answers, b.PublicLogs, b.Proofs} {
 		n := int64(1)
 		if s == b.Answers {
 			n = answerShort

@@ -9,8 +9,9 @@ import (
 	"drawsvc/internal/prizefile"
 )
 
-// claimedMax is how many claims read at once what they are answered.
-const claimedMax = 2
+// claimedMax is how many claims read at once what they are answered: on a connection for
+// changes, as the draws' codes. Another one writes claims, and two are left for changes.
+const claimedMax = 1
 
 // Claim claims the awards of a draw that need a claim, or only the award with the given
 // ordinal (0 means all), and returns the draw as DrawWithCodes does. If this instance

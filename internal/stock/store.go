@@ -106,8 +106,7 @@ type Store struct {
 	*hooks.Hooks
 	ledger *ledger.Ledger
 	money  moneyCache
-	// claimed bounds the reads that follow claims: they would use up the connections for
-	// reads.
+	// claimed bounds the reads that follow claims: they would use up the connections.
 	claimed *semaphore.Weighted
 	// hasUnreadable is the result of the last call of ReadWatched.
 	hasUnreadable atomic.Bool

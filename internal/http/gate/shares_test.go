@@ -52,7 +52,7 @@ func TestSharesOfLowerRanksEnd(t *testing.T) {
 	require.NoError(t, judgeShares(NewShares([Ranks]int64{2, 3, 4, 5})))
 	require.ErrorContains(t, judgeShares(NewShares([Ranks]int64{5, 5, 5, 5})), "used up")
 	b := NewBounds(4)
-	for _, bound := range []*Shares{b.Reads, b.Changes, b.Streams, b.Listeners, b.Imports, b.PublicLogs, b.Proofs, NewBounds(1).Listeners} {
+	for _, bound := range []*Shares{b.Reads, b.Changes, b.Claims, b.Streams, b.Listeners, b.Imports, b.PublicLogs, b.Proofs, NewBounds(1).Listeners} {
 		require.NoError(t, judgeShares(bound), "%v", bound.limits)
 	}
 }

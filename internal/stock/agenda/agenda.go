@@ -104,17 +104,7 @@ func (p *Planner) plan(ctx context.Context, poolID string, l list, actor string,
 // that plan the items. Its argument has the version of the first of these changes.
 func (p *Planner) planIn(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, l *list, bodies func(draw.Planned) []any) (planned draw.Planned, err error) {
 	poolID, items := of.Pool.ID, l.items
-	if err := cmp.Or(of.Pool.CheckNotClosed(), p.checkOpens(ctx, tx, of, items), p.checkMoments(ctx, tx, of, items)); err != nil {
-		return planned, err
-	}
-	prizes, err := p.ledger.Prizes(ctx, tx, poolID)
-	if err != nil {
-		return planned, err
-	}
-	if err := checkItems(items, of.At, prizes); err != nil {
-		return planned, err
-	}
-	last, err := p.checkAgenda(ctx, tx, poolID, items)
+	last, err := p.check(ctx, tx, of, items)
 	if err != nil {
 		return planned, err
 	}
@@ -137,6 +127,22 @@ func (p *Planner) planIn(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool,
 		return planned, err
 	}
 	return planned, p.renewDue(ctx, tx, poolID)
+}
+
+// check returns the reason why items cannot be planned in a pool, otherwise the number of
+// the agenda's last item.
+func (p *Planner) check(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, items []draw.Item) (last int64, err error) {
+	if err := cmp.Or(of.Pool.CheckNotClosed(), p.checkOpens(ctx, tx, of, items), p.checkMoments(ctx, tx, of, items)); err != nil {
+		return 0, err
+	}
+	prizes, err := p.ledger.Prizes(ctx, tx, of.Pool.ID)
+	if err != nil {
+		return 0, err
+	}
+	if err := checkItems(items, of.At, prizes); err != nil {
+		return 0, err
+	}
+	return p.checkAgenda(ctx, tx, of.Pool.ID, items)
 }
 
 // checkItems returns the reason why items cannot be planned in a pool at a time.
@@ -379,9 +385,10 @@ func scanDoneItem(row engine.Scanner) (draw.Item, error) {
 		return i, err
 	}
 	var failed draw.ItemDone
-	err = json.Unmarshal([]byte(body.String), &failed)
-	i.Failed = failed.Failed
-	return i, err
+	if err := json.Unmarshal([]byte(body.String), &failed); err == nil { // a later release may have written another body
+		i.Failed = failed.Failed
+	}
+	return i, nil
 }
 
 // scanItemWith is scanItem of a row that has more columns after those of the item.

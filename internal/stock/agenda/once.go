@@ -1,7 +1,6 @@
 package agenda
 
 import (
-	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -49,11 +48,8 @@ func (p *Planner) CheckAgendaFile(ctx context.Context, poolID string, file io.Re
 		if err != nil {
 			return err
 		}
-		prizes, err := p.ledger.Prizes(ctx, tx, poolID)
-		if err != nil {
-			return err
-		}
-		return cmp.Or(of.Pool.CheckNotClosed(), checkItems(items, of.At, prizes))
+		_, err = p.check(ctx, tx, of, items)
+		return err
 	})
 	return items, encoding, err
 }

@@ -33,6 +33,19 @@ func (h *Hooks) open(r *row) (hook.Hook, error) {
 	return opened, err
 }
 
+// openKnown is open without the secrets whose key is lost: nobody can sign with them.
+func (h *Hooks) openKnown(r *row) hook.Hook {
+	known := r.Hook
+	known.Secret, _ = h.openOne(r.ID, r.keyID, r.secret)
+	if r.formerKey == "" {
+		return known
+	}
+	if former, err := h.openOne(r.ID, r.formerKey, r.former); err == nil {
+		known.Former = readFormer(former, r.FormerUntil)
+	}
+	return known
+}
+
 // formerLength is the length of a former secret with its time, in bytes. The time of the
 // latest one has a column.
 const formerLength = hook.SecretLength + 8
@@ -100,11 +113,7 @@ func (h *Hooks) RotateHook(ctx context.Context, id string) (rotated hook.Hook, e
 		if err != nil {
 			return err
 		}
-		opened, err := h.open(&r)
-		if err != nil {
-			return err
-		}
-		rotated = opened.Rotated(now)
+		rotated = h.openKnown(&r).Rotated(now)
 		update := h.sealSecrets(key, &rotated).Set("former_until", h.ledger.Engine.Time(rotated.FormerUntil))
 		return ledger.ExecOne(ctx, tx, update.Where(squirrel.Eq{"id": id}))
 	})
@@ -115,7 +124,7 @@ func (h *Hooks) RotateHook(ctx context.Context, id string) (rotated hook.Hook, e
 func (h *Hooks) sealSecrets(key *seal.Key, of *hook.Hook) squirrel.UpdateBuilder {
 	update := h.ledger.Builder().Update("hooks").Set("key_id", key.ID).Set("secret", key.Seal(secretName(of.ID), of.Secret))
 	if of.Former == nil {
-		return update
+		return update.Set("former_key", "").Set("former", []byte{})
 	}
 	return update.Set("former_key", key.ID).Set("former", key.Seal(secretName(of.ID), joinFormer(of.Former)))
 }

@@ -90,6 +90,12 @@ func (l *Ledger) Once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if err != nil {
 		return engine.Classify(err, l.Engine.ByCode)
 	}
+	defer func() { // an open transaction would keep the connection until ctx ends
+		if p := recover(); p != nil {
+			_ = tx.Rollback()
+			panic(p)
+		}
+	}()
 	if l.Engine.Limits != "" {
 		_, err = tx.ExecContext(ctx, l.Engine.Limits)
 	}

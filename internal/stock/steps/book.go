@@ -37,7 +37,7 @@ func New(l *ledger.Ledger, codes Codes, stepped func(what draw.StepKind, n int))
 	if stepped == nil {
 		stepped = func(draw.StepKind, int) {}
 	}
-	return &Book{l, codes, stepped, newQueue()}
+	return &Book{l, codes, stepped, newQueue(l.Log)}
 }
 
 // head is the row that numbers the steps of a pool.

@@ -23,7 +23,7 @@ func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal i
 	}
 	c := &claim{ctx: ctx, ordinal: ordinal, actor: actor, codesAway: codesAway, done: make(chan struct{})}
 	c.d = draw.Draw{ID: drawID, PoolID: poolID, UserID: user}
-	return b.queue.wait(c, func(all []*claim) { b.claimAll(poolID, all) })
+	return b.queue.wait(c, b.claimAll)
 }
 
 // claimAll writes claims of one pool in a transaction, and sets the answer of each.
@@ -82,9 +82,6 @@ func (w *writing) readDraws(ctx context.Context, all []*claim) (err error) {
 	for i, c := range all {
 		c.d.Awards, c.err = nil, nil // a transaction can be repeated
 		byDraw[c.d.ID], ids[i] = c, c.d.ID
-	}
-	if err := l.FindByKey(ctx, w.tx); err != nil {
-		return err
 	}
 	query, scan := l.SelectCodedAwardsOf(w.poolID, ids)
 	awards, err := ledger.SelectAll(ctx, w.tx, query, scan)

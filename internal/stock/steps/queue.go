@@ -3,23 +3,18 @@ package steps
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
 )
 
-const (
-	// claimsMax is how many claims one transaction writes.
-	claimsMax = 100
-	// writersMax is how many transactions write claims at once, each of another pool.
-	writersMax = 2
-)
+// claimsMax is how many claims one transaction writes.
+const claimsMax = 32
 
 // claim is a claim that waits for its transaction.
 type claim struct {
@@ -34,27 +29,29 @@ type claim struct {
 	done chan struct{}
 }
 
-// queue holds the claims that wait, by pool. A goroutine writes those of a pool while there
-// are any: one lock of the pool's head and one commit for all that arrive meanwhile.
+// queue holds the claims that wait. While there are any, a goroutine writes those of one
+// pool after another: one lock of the pool's head and one commit for all that arrive
+// meanwhile.
 type queue struct {
-	mu      sync.Mutex
-	waiting map[string][]*claim
-	writers *semaphore.Weighted
+	log *slog.Logger
+	mu  sync.Mutex
+	// waiting are the claims by pool, pools those that have any, in their turn.
+	waiting   map[string][]*claim
+	pools     []string
+	isWriting bool
 }
 
-func newQueue() *queue {
-	return &queue{waiting: map[string][]*claim{}, writers: semaphore.NewWeighted(writersMax)}
-}
+func newQueue(log *slog.Logger) *queue { return &queue{log: log, waiting: map[string][]*claim{}} }
 
 // wait waits for the answer to a claim, at most until its caller leaves. write sets the
-// answers of claims of its pool.
-func (q *queue) wait(c *claim, write func([]*claim)) (draw.Draw, error) {
-	q.mu.Lock()
-	waiting, isWriting := q.waiting[c.d.PoolID]
-	q.waiting[c.d.PoolID] = append(waiting, c)
-	q.mu.Unlock()
-	if !isWriting {
-		go q.writeAll(c.d.PoolID, write)
+// answers of claims of one pool.
+func (q *queue) wait(c *claim, write func(poolID string, all []*claim)) (draw.Draw, error) {
+	if q.add(c) {
+		go func() {
+			for poolID, all := q.take(); len(all) > 0; poolID, all = q.take() {
+				q.writeAll(poolID, all, write)
+			}
+		}()
 	}
 	select {
 	case <-c.done:
@@ -71,58 +68,48 @@ func (q *queue) wait(c *claim, write func([]*claim)) (draw.Draw, error) {
 	}
 }
 
+// add adds a claim. isFirst means that the caller has to start the goroutine.
+func (q *queue) add(c *claim) (isFirst bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	poolID := c.d.PoolID
+	if len(q.waiting[poolID]) == 0 {
+		q.pools = append(q.pools, poolID)
+	}
+	q.waiting[poolID] = append(q.waiting[poolID], c)
+	isFirst = !q.isWriting
+	q.isWriting = true
+	return isFirst
+}
+
 // leave removes a claim, and reports whether it still waited.
 func (q *queue) leave(c *claim) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	all := q.waiting[c.d.PoolID]
-	at := slices.Index(all, c)
+	poolID := c.d.PoolID
+	at := slices.Index(q.waiting[poolID], c)
 	if at < 0 {
 		return false
 	}
-	q.waiting[c.d.PoolID] = slices.Delete(all, at, at+1)
-	return true
-}
-
-func (q *queue) writeAll(poolID string, write func([]*claim)) {
-	for q.writeOnce(poolID, write) {
-	}
-}
-
-// writeOnce writes the claims of a pool that wait, and reports whether there were any.
-func (q *queue) writeOnce(poolID string, write func([]*claim)) bool {
-	_ = q.writers.Acquire(context.Background(), 1) // a writer ends within the time of its callers
-	defer q.writers.Release(1)
-	all := q.take(poolID)
-	if len(all) == 0 {
-		return false
-	}
-	surely(all, write)
-	for _, c := range all {
-		close(c.done)
+	if q.waiting[poolID] = slices.Delete(q.waiting[poolID], at, at+1); len(q.waiting[poolID]) == 0 {
+		delete(q.waiting, poolID)
+		q.pools = slices.DeleteFunc(q.pools, func(id string) bool { return id == poolID })
 	}
 	return true
 }
 
-// surely writes claims. A panic is the error of each.
-func surely(all []*claim, write func([]*claim)) {
-	defer func() {
-		if p := recover(); p != nil {
-			for _, c := range all {
-				c.err = draw.WrapInternal(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "a claim failed")
-			}
-		}
-	}()
-	write(all)
-}
-
-// take takes the claims that come first, one of each draw. If none wait, the pool's
-// goroutine ends.
-func (q *queue) take(poolID string) (taken []*claim) {
+// take takes the first claims of the pool whose turn it is, one of each draw. If no pool
+// has any, the goroutine ends.
+func (q *queue) take() (poolID string, taken []*claim) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if len(q.pools) == 0 {
+		q.isWriting = false
+		return "", nil
+	}
+	poolID, q.pools = q.pools[0], q.pools[1:]
 	draws := map[string]bool{}
-	q.waiting[poolID] = slices.DeleteFunc(q.waiting[poolID], func(c *claim) bool {
+	left := slices.DeleteFunc(q.waiting[poolID], func(c *claim) bool {
 		if len(taken) == claimsMax || draws[c.d.ID] {
 			return false
 		}
@@ -130,10 +117,28 @@ func (q *queue) take(poolID string) (taken []*claim) {
 		taken = append(taken, c)
 		return true
 	})
-	if len(taken) == 0 {
+	if q.waiting[poolID] = left; len(left) > 0 {
+		q.pools = append(q.pools, poolID)
+	} else {
 		delete(q.waiting, poolID)
 	}
-	return taken
+	return poolID, taken
+}
+
+// writeAll writes claims of one pool. A panic is the error of each.
+func (q *queue) writeAll(poolID string, all []*claim, write func(string, []*claim)) {
+	defer func() {
+		if p := recover(); p != nil {
+			q.log.Error("claims panicked", "pool", poolID, "error", fmt.Sprint(p), "stack", string(debug.Stack()))
+			for _, c := range all {
+				c.err = draw.WrapInternal(fmt.Errorf("panic: %v", p), "a claim failed")
+			}
+		}
+		for _, c := range all {
+			close(c.done)
+		}
+	}()
+	write(poolID, all)
 }
 
 // latest returns a context that ends with the last deadline of the claims' callers.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ type writer struct {
 	panics         bool
 }
 
-func (w *writer) write(all []*claim) {
+func (w *writer) write(_ string, all []*claim) {
 	var ids []string
 	for _, c := range all {
 		ids = append(ids, c.d.ID)
@@ -78,16 +79,20 @@ func waiting(q *queue) map[string][]*claim {
 	return maps.Clone(q.waiting)
 }
 
-// requireEnd requires that the pool's goroutine ends.
+// requireEnd requires that the goroutine ends, and that nothing is left.
 func requireEnd(t *testing.T, q *queue) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(waiting(q)) == 0 }, waitMax, tick)
+	require.Eventually(t, func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return !q.isWriting && len(q.waiting) == 0 && len(q.pools) == 0
+	}, waitMax, tick)
 }
 
 // TestClaimsShareATransaction: claims that arrive while another one is written are written
 // together, each draw once, and each has its own answer.
 func TestClaimsShareATransaction(t *testing.T) {
-	q, w := newQueue(), newWriter()
+	q, w := newQueue(slog.New(slog.DiscardHandler)), newWriter()
 	answers, wait := arrive(t, q, w, t.Context(), "a", "b", "refused", "c", "b")
 	for range 3 {
 		w.release <- struct{}{}
@@ -100,7 +105,7 @@ func TestClaimsShareATransaction(t *testing.T) {
 
 // TestTransactionOfClaimsIsBounded: no transaction has more claims than it may have.
 func TestTransactionOfClaimsIsBounded(t *testing.T) {
-	q, w := newQueue(), newWriter()
+	q, w := newQueue(slog.New(slog.DiscardHandler)), newWriter()
 	ids := []string{"first"}
 	for i := range claimsMax + 1 {
 		ids = append(ids, fmt.Sprint(i))
@@ -117,7 +122,7 @@ func TestTransactionOfClaimsIsBounded(t *testing.T) {
 // TestClaimThatIsLeft: a caller that leaves while its claim waits learns that nothing
 // happened, and nothing does. While it is written, nobody knows.
 func TestClaimThatIsLeft(t *testing.T) {
-	q, w := newQueue(), newWriter()
+	q, w := newQueue(slog.New(slog.DiscardHandler)), newWriter()
 	ctx, leave := context.WithCancel(t.Context())
 	answers, wait := arrive(t, q, w, ctx, "written", "waits")
 	leave()
@@ -131,7 +136,7 @@ func TestClaimThatIsLeft(t *testing.T) {
 
 // TestPanicOfAClaim: a panic is the error of its transaction, and later claims go on.
 func TestPanicOfAClaim(t *testing.T) {
-	q, w := newQueue(), newWriter()
+	q, w := newQueue(slog.New(slog.DiscardHandler)), newWriter()
 	w.panics = true
 	answers, wait := arrive(t, q, w, t.Context(), "a", "b")
 	w.release <- struct{}{}
