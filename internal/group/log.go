@@ -39,67 +39,26 @@ func (b *Batch) KnownKey() {
 	}
 }
 
-// KnownUser records that a write met a turn of a user of whom the plan supposed none.
-// The next batches read the turns of their users again.
-func (b *Batch) KnownUser() { b.queue.newUsers = 0 }
-
-// expectTurns returns the turns that counting rules need, without a read: those that are
-// cached. Of other users it supposes that they are new, if all users of the last
-// batches were. It returns false if turns must be read.
-func (b *Batch) expectTurns() (facts *urn.Facts, ok bool) {
-	if !b.CountsUsers() {
-		return nil, true
-	}
-	expectsNew := b.queue.newUsers >= newUsersMin
-	if !expectsNew && b.Urn.CachedTurns() == 0 {
-		return nil, false
-	}
-	facts, missing := b.Urn.Recall(b.needs())
-	if len(missing) > 0 && expectsNew {
-		facts.Suppose(missing)
-		missing = nil
-	}
-	return facts, len(missing) == 0
-}
-
-// needs lists the turns that counting rules need to plan the batch.
-func (b *Batch) needs() []urn.Need {
-	for _, w := range b.waiters {
-		w.Skip = w.hasAnswer()
-	}
-	return b.Urn.Needs(b.gather())
-}
-
-// turns reads the turns of the batch's users that counting rules need and the urn does
-// not cache. The read also shows that what it caches is current. A pool that is
+// turns reads the turns of the batch's users that counting rules need. A pool that is
 // not open refuses every new draw before its user is counted.
 func (b *Batch) turns(ctx context.Context, log Log) (*urn.Facts, error) {
 	if !b.CountsUsers() {
 		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
 	}
-	needs := b.needs()
+	for _, w := range b.waiters {
+		w.Skip = w.hasAnswer()
+	}
+	needs := b.Urn.Needs(b.gather())
 	if len(needs) == 0 {
 		return nil, nil //nolint:nilnil // every draw of the batch is known
 	}
-	facts, missing := b.Urn.Recall(needs)
 	b.lookedUp = 0
-	for i := range missing { // needs of one subject are adjacent
-		if i == 0 || missing[i].Subject != missing[i-1].Subject {
+	for i := range needs { // needs of one subject are adjacent
+		if i == 0 || needs[i].Subject != needs[i-1].Subject {
 			b.lookedUp++
 		}
 	}
-	read, err := log.Turns(ctx, b.Urn, missing)
-	if err != nil {
-		return nil, err
-	}
-	if read.HasTurns() {
-		b.queue.newUsers = 0
-	} else if len(missing) > 0 {
-		b.queue.newUsers++
-	}
-	facts.Join(read)
-	b.Urn.CacheTurns(read)
-	return facts, nil
+	return log.Turns(ctx, b.Urn, needs)
 }
 
 // PlanReplays decides a batch that is given up: the draws that the log holds get their

@@ -123,12 +123,12 @@ func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions
 	if fromCache = cached && b.IsPlainAt(d.now()); fromCache {
 		b.TopUp() // whether the copy is still current is checked later
 	}
-	if fromCache {
+	if fromCache && !b.CountsUsers() {
 		if plan := b.PlanCached(d.now()); plan != nil {
 			fault.At(fault.BeforeWrite)
 			return true, d.finish(b, plan, d.store.Write(ctx, plan, o))
 		}
-		fromCache = b.CountsUsers()
+		fromCache = false
 	}
 	var tx stock.Tx
 	if fromCache {
@@ -167,10 +167,6 @@ func (d *decider) finish(b *group.Batch, p *urn.Plan, err error) error {
 		}
 		b.Settle(p)
 		return nil
-	}
-	if p.IsSupposed() && reasonOf(err) == stock.ReasonTurn {
-		b.KnownUser()
-		err = stock.ErrKnownUser
 	}
 	switch stock.ClassOf(err) {
 	case stock.ClassConflict, stock.ClassStaleToken:

@@ -252,12 +252,7 @@ func (p *Plan) ruledOutcome(drawn int, counts []*tally) (int, draw.Why) {
 // isGuaranteed reports whether the guarantee is due, and not withheld.
 func (p *Plan) isGuaranteed(counts []*tally) bool {
 	t := p.urn.terms
-	if t.guarantee == none {
-		return false
-	}
-	miss := counts[t.miss]
-	miss.counts = true
-	return miss.run >= t.Guarantee.After && p.withheld(t.guarantee, counts) == ""
+	return t.guarantee != none && counts[t.miss].run >= t.Guarantee.After && p.withheld(t.guarantee, counts) == ""
 }
 
 func (p *Plan) withheld(place int, counts []*tally) draw.Why {

@@ -241,7 +241,6 @@ func (p *Plan) Settle() {
 		if t := p.urn.terms; t != nil && t.Budget != nil {
 			p.urn.spending = p.Spending
 		}
-		p.urn.cacheWritten(p.Turns)
 	}
 }
 

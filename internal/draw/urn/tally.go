@@ -18,15 +18,6 @@ type Need struct {
 	Units int64
 }
 
-// Window returns the range of the turns, without the last one, that may have to leave
-// the window of the need's limit. It is empty if from is greater than upto.
-func (n Need) Window(last int64) (from, upto int64) {
-	if n.Max == 0 {
-		return 1, 0
-	}
-	return max(last+1-n.Max, 1), min(last+n.Units-n.Max, last-1)
-}
-
 // Needs lists the turns that must be read for requests under the rules in force. Each
 // subject has one need for each limit with a window, and one for each kind without such
 // a limit. The list is empty for rules that count nothing. Requests whose draw is
@@ -93,11 +84,7 @@ func subjectsOf(asks []*Ask, counted []draw.Counted) (all []subject, units map[s
 
 // Facts are the turns that were read for subjects. A subject and kind that were not
 // read may still have turns, so no draw is planned from them.
-type Facts struct {
-	turns map[who]*turns
-	// supposed means that some turns were supposed and not read.
-	supposed bool
-}
+type Facts struct{ turns map[who]*turns }
 
 type who struct {
 	subject string
@@ -113,8 +100,6 @@ type turns struct {
 	last, run int64
 	// times are the times of some turns, in order of seq.
 	times []timeOf
-	// supposed means that nobody has read that there are no turns.
-	supposed bool
 }
 
 type timeOf struct {
@@ -193,8 +178,6 @@ type tally struct {
 	*turns
 	// fresh is how many turns the plan has made; run is the run after them.
 	fresh, run int64
-	// counts means that a decision has counted the turns.
-	counts bool
 }
 
 // allows reports whether k further turns after those of the plan are within a limit
@@ -202,7 +185,6 @@ type tally struct {
 // plan included, then the newest maximum turns will be those after turn s+k-maximum. So
 // that turn must be before the window. Turns of the plan are in every window.
 func (t *tally) allows(k, maximum int64, start time.Time) bool {
-	t.counts = true
 	q := t.oldest(k, maximum)
 	if q <= 0 {
 		return true

@@ -70,8 +70,6 @@ type Urn struct {
 	spending Spending
 	// moments are those that are pending.
 	moments moments
-	// memory holds turns of users.
-	memory memory
 	// hits counts the reads in a row that found the pool unchanged.
 	hits int
 }
@@ -155,7 +153,7 @@ func (u *Urn) Invalidate() {
 	u.State, u.Mode, u.Head, u.At, u.hits = "", "", draw.Head{}, time.Time{}, 0
 	u.DueAt, u.due, u.pause = time.Time{}, false, draw.Pause{}
 	u.prizes, u.places, u.stocked, u.remaining, u.units = nil, map[string]int{}, 0, 0, newFenwick(nil)
-	u.terms, u.spending, u.coded, u.moments, u.memory = nil, Spending{}, 0, nil, memory{}
+	u.terms, u.spending, u.coded, u.moments = nil, Spending{}, 0, nil
 }
 
 // HasCodes reports whether some prize of the pool has codes.
@@ -187,8 +185,7 @@ func (u *Urn) Seen(s Snapshot) bool {
 	if u.Version > 0 && s.Head.Is(u.Head) {
 		u.hits++
 	} else {
-		//double:keeps-memory u.hits, u.memory = 0, memory{} => u.hits = 0
-		u.hits, u.memory = 0, memory{}
+		u.hits = 0
 	}
 	u.State, u.Mode, u.At, u.spending = s.State, s.Mode, s.At, s.Spending
 	u.DueAt, u.due, u.pause, u.claimsFrom = s.DueAt, s.Due, s.Pause, s.ClaimsFrom

@@ -22,13 +22,18 @@ func (tx *attempt) Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*
 // the pool was not read before. One statement reads the turns and another one the head.
 // On a connection without a transaction, the two may see different states.
 func (tx *attempt) turns(ctx context.Context, u *urn.Urn, needs []urn.Need) (facts *urn.Facts, err error) {
+	subjects, whats := make([]string, len(needs)), make([]string, len(needs))
+	most, units := make([]int64, len(needs)), make([]int64, len(needs))
+	for i, n := range needs {
+		subjects[i], whats[i], most[i], units[i] = n.Subject, string(n.Counted), n.Max, n.Units
+	}
 	batch := &pgx.Batch{}
 	opening := tx.options.Lock && !tx.open
 	if opening {
 		tx.beginLocked(batch, u.PoolID)
 	}
 	batch.Queue(tx.dialect.ByKey)
-	batch.Queue(tx.words.needs, looksOf(u.PoolID, needs)...)
+	batch.Queue(tx.words.needs, u.PoolID, subjects, whats, most, units)
 	batch.Queue(tx.words.head, u.PoolID)
 	results := tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
@@ -63,28 +68,4 @@ func (tx *attempt) turns(ctx context.Context, u *urn.Urn, needs []urn.Need) (fac
 		return nil, engine.ErrConflict
 	}
 	return facts, nil
-}
-
-// looksOf returns the arguments of the read of turns: each subject and kind once, with
-// the greatest number of units of its needs, and the windows of each kind.
-func looksOf(poolID string, needs []urn.Need) []any {
-	type window struct {
-		counted draw.Counted
-		maximum int64
-	}
-	var subjects, whats, windowsOf []string
-	var units, windows []int64
-	known := map[window]bool{}
-	for i, n := range needs {
-		if i > 0 && n.Subject == needs[i-1].Subject && n.Counted == needs[i-1].Counted { // equal ones are adjacent
-			units[len(units)-1] = max(units[len(units)-1], n.Units)
-		} else {
-			subjects, whats, units = append(subjects, n.Subject), append(whats, string(n.Counted)), append(units, n.Units)
-		}
-		if w := (window{n.Counted, n.Max}); n.Max > 0 && !known[w] {
-			known[w] = true
-			windowsOf, windows = append(windowsOf, string(n.Counted)), append(windows, n.Max)
-		}
-	}
-	return []any{poolID, subjects, whats, units, windowsOf, windows}
 }

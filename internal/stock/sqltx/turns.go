@@ -100,7 +100,9 @@ func lastTurns(poolID string, needs []urn.Need) (parts []turnsPart) {
 // a window is that full. The last turns were read before.
 func windowTurns(poolID string, needs []urn.Need, facts *urn.Facts) (parts []turnsPart) {
 	for _, n := range needs {
-		if from, upto := n.Window(facts.Last(n.Subject, n.Counted)); from <= upto {
+		last := facts.Last(n.Subject, n.Counted)
+		from, upto := max(last+1-n.Max, 1), min(last+n.Units-n.Max, last-1)
+		if n.Max > 0 && from <= upto {
 			parts = append(parts, turnsPart{ofSubject + ` AND seq BETWEEN ? AND ?`, []any{poolID, n.Subject, string(n.Counted), from, upto}})
 		}
 	}
@@ -128,8 +130,10 @@ func (t *Attempts) counted(p *urn.Plan) (all []engine.Statement) {
 	if p.IsPlain() {
 		return nil
 	}
-	all = t.words.Turns(p)
 	at := t.dialect.Time(p.At)
+	for part := range slices.Chunk(p.Turns, rowsMax) {
+		all = append(all, engine.Turns().Append(p.PoolID, at, part))
+	}
 	for part := range slices.Chunk(engine.RedirectsOf(p), rowsMax) {
 		all = append(all, engine.Redirects().Append(p.PoolID, at, part))
 	}

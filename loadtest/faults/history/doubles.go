@@ -120,8 +120,6 @@ func TestedDoubles() []Tested {
 		{Double{"drawsvc-checks-each", "the service, which checks each draw of a user in a batch alone"}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-reads-too-soon", "the service, which takes draws in behind the read of their users"}, "internal/group", "TestWhoComesDuringTheReadWaits", nil},
 		{Double{"drawsvc-keeps-tallies", "the service, whose undone plans leave their turns behind"}, "internal/draw/urn", model, quick},
-		{Double{"drawsvc-keeps-memory", "the service, which keeps the draws of users although another instance has drawn"}, "internal/draw/urn", "TestMemoryFollowsTheHead", nil},
-		{Double{"drawsvc-trusts-suppositions", "the service, which supposes that users are new and never proves it"}, "internal/draw/urn", "TestProvenSuppositionsAreTrue", nil},
 		{Double{"drawsvc-keeps-rules", "the service, which keeps rules that were replaced"}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-forgives", "the service, whose redirects begin a run of misses anew"}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-refused-takes", "the service, whose refused draws take moments"}, "internal/draw/urn", "TestRefusedDrawsTakeNoMoment", nil},
