@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -91,9 +92,10 @@ func TestPoolNamesOfFulfil(t *testing.T) {
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	depot, file := p.newToken("--name", "depot", "--role", "fulfil"), filepath.Join(t.TempDir(), "tokens")
 	writeTokens(t, file, depot)
-	url := p.serve("--public-draw", "--tokens", file).url
+	url, token := p.serve("--public-draw", "--tokens", file).url, filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(token, []byte(depot.token), 0o600))
 	read := func(args ...string) string {
-		return program{tb: t}.ok(append(args, "--server", url, "--token", depot.token)...)
+		return program{tb: t}.ok(append(args, "--server", url, "--token-file", token)...)
 	}
 	require.Equal(t, `pool    state  mode  version  prizes  stocked  issued  remaining  name
 spring  open   -     -        -       -        -       -          Spring draw
