@@ -265,6 +265,12 @@ func testHooks(t *testing.T, s *stock.Store) {
 	away, err := s.HooksAway(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{made.ID}, away)
+	rotated, err = s.RotateHook(t.Context(), made.ID)
+	require.NoError(t, err, "a hook whose key is lost gets a new secret")
+	opened, err = s.OpenHook(t.Context(), made.ID)
+	require.NoError(t, err)
+	require.Equal(t, rotated.Secret, opened.Secret)
+	require.Empty(t, opened.Former, "nobody can sign with a lost secret")
 
 	require.NoError(t, s.RemoveHook(t.Context(), made.ID))
 	_, err = s.OpenHook(t.Context(), made.ID)

@@ -57,6 +57,11 @@ func testSteering(t *testing.T, s *stock.Store) {
 		}
 		_, err := s.Import(ctx, draw.Import{PoolID: "p", Reason: "import", Actor: "test", DryRun: true}, strings.NewReader("prize,name,value,stock\ngold,,,2\n"), nil)
 		code(t, draw.CodePoolOpen, err)
+		moment := "at,prize,delta,reason,moment\n" + s.Now().Add(time.Hour).UTC().Format(time.RFC3339) + ",gold,,,true\n"
+		_, planned := s.ImportAgenda(ctx, "p", strings.NewReader(moment), "", "test")
+		require.Error(t, planned)
+		_, _, checked := s.CheckAgendaFile(ctx, "p", strings.NewReader(moment))
+		require.Equal(t, planned.Error(), checked.Error(), "a check of a file refuses what its import does")
 	})
 	_, err := ChangeState(t, s, "p", draw.StatePaused, nil)
 	require.NoError(t, err)
