@@ -15,7 +15,7 @@ import (
 // bounds the length of a response.
 const (
 	// itemsMax is the maximum number of items in the lists of a response: 64 MiB allow 134
-	// bytes for each. In memory, items of two bytes would take a hundred times their length.
+	// bytes for each. Without this bound, an answer full of two-byte items would take a hundred times its size in memory.
 	itemsMax = 500_000
 	// membersMax is the maximum number of members of an object that do not count as
 	// items.

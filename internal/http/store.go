@@ -72,7 +72,7 @@ type Drawer interface {
 	Drain(ctx context.Context) error
 }
 
-// Reader returns what those who draw may read.
+// Reader has the reads that a caller of role draw may make.
 type Reader interface {
 	Pool(ctx context.Context, poolID string) (draw.Pool, error)
 	// Draw returns a draw with the codes of its awards.

@@ -9,14 +9,14 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// service is the program that is measured; the others are rulers.
+// service is the program that is measured; the others are references to compare it with.
 const service = "drawsvc"
 
 // candidate is one thing that is measured: a program, the servers that it runs on and
 // the requests that it gets. The zero value of each member is the usual case.
 type candidate struct {
 	program  string // drawsvc, noop, or one of the textbook's
-	database string // postgres, mysql, sqlite; redis for the textbook's
+	database string // postgres, mysql, sqlite; redis for the textbook programs
 	mode     string
 	lock     string // the scheme of the lock in external mode
 

@@ -1,4 +1,4 @@
-// Command rehearse plays an evening on a staging deployment. The load rises, peaks, and
+// Command rehearse simulates the load of an evening on a staging deployment. The load rises, peaks, and
 // stays while the database fails over and the instances are replaced. Stock is added,
 // and the pool is closed, audited and verified. The report states the effects on
 // callers, and whether the log has every answer. Docs/rehearsal.md describes it.

@@ -35,7 +35,7 @@ func (s *simulator) day(at time.Time) *SimulatedDay {
 	return &s.result.Days[len(s.result.Days)-1]
 }
 
-// hiddenUnit is a hidden unit at an instant of the seed; of is an index in Hidden.
+// hiddenUnit is a hidden unit and its instant, which follows from the seed; of is its index in Hidden.
 type hiddenUnit struct {
 	at time.Time
 	of int

@@ -10,7 +10,7 @@ import (
 // Moment is a pending winning moment of a pool: its item is done, and no draw has taken
 // it.
 type Moment struct {
-	// Item is its number in the agenda, Done the version of the move that it became.
+	// Item is its number in the agenda, Done is the version of the move that was written when it was done.
 	Item, Done int64
 	PrizeID    string
 }

@@ -175,7 +175,7 @@ type removedBody struct {
 	Count   int64 `json:"count"`
 }
 
-// plannedAt returns the items that the change of a version planned. Error:
+// plannedAt returns the items that were planned by the change with a version. Error:
 // CodeNotFound.
 func (p *Planner) plannedAt(ctx context.Context, tx *sql.Tx, poolID string, version int64) (planned plannedBody, err error) {
 	change, err := p.ledger.ChangeAt(ctx, tx, poolID, version)

@@ -38,7 +38,7 @@ type line struct {
 // code returns the code of a line.
 func (f *codeFile) code(l *line) []byte { return f.text[l.from:][:l.length] }
 
-// findFirst returns the first line with the same code as a line. If no earlier line has
+// findFirst returns the first line that has the code of a line. If no earlier line has
 // that code, it records the line in the table and returns it.
 func (f *codeFile) findFirst(index int32) *line {
 	if 2*f.distinct >= len(f.first) {

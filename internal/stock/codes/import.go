@@ -307,7 +307,7 @@ func (i *importing) writePart(ctx context.Context) error {
 			return err
 		}
 		part := i.file.lines[after.lines:min(int64(len(i.file.lines)), after.lines+partMax)]
-		if len(part) == 0 { // another request with the same key has written all lines, and may have ended
+		if len(part) == 0 { // another request with the same key has written all lines, and may have finished
 			return nil
 		}
 		added, err := i.write(ctx, tx, part, h.places, &after)

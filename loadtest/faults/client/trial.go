@@ -314,7 +314,7 @@ func (t *Trial) settle() {
 	t.AskAgain(once, 1)
 }
 
-// AskAgain repeats each request once, on the instance that is shift numbers further.
+// AskAgain repeats each request once, on the instance whose number is higher by shift.
 func (t *Trial) AskAgain(ops []history.Op, shift int) {
 	t.each(ops, shift, func(o history.Op) { t.Send(t.Ctx, o) })
 }

@@ -67,7 +67,7 @@ func ofOperations() []Cell {
 	}
 }
 
-// experiments returns the registry: a further fault is a function and a line.
+// experiments returns the registry: to add a fault, write a function and add a line.
 func experiments() []Experiment {
 	return slices.Concat(
 		edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(),
