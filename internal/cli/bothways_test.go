@@ -222,7 +222,9 @@ func TestJobsBothWays(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t, "sqlite")
 	p := on(t, w.url)
-	w.far.ok("job", "run", "audit")
+	require.Eventually(t, func() bool { // its schedule may have begun a run
+		return w.far.run("job", "run", "audit").code == exitOK
+	}, commandMax, 10*time.Millisecond)
 	require.Eventually(t, func() bool { return strings.Contains(w.far.ok("job", "history", "audit"), "ok") }, commandMax, 10*time.Millisecond)
 	require.Contains(t, w.far.ok("job", "history", "audit", "--output", "json"), `"asked_by":"ci"`)
 	require.Contains(t, w.far.ok("job", "show", "audit"), `"pools":`)

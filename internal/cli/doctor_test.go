@@ -104,7 +104,7 @@ func TestDoctorTakesServesConfiguration(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections, and sends nothing
 	require.NoError(t, err)
 	defer silent.Close()
-	for scheme, asked := range map[string]string{"redis": "", "etcd": "; asked: " + silent.Addr().String(), "zookeeper": "; asked: " + silent.Addr().String()} {
+	for _, scheme := range []string{"redis", "etcd", "zookeeper"} {
 		dead := servertest.ClosedAddr(t)
 		refused := "dial tcp " + dead + ": connect: connection refused"
 		for range 5 { // a busy machine may need longer than the 200 ms within which it must refuse
@@ -113,7 +113,11 @@ func TestDoctorTakesServesConfiguration(t *testing.T) {
 			}
 		}
 		require.Contains(t, o.stdout, refused, scheme)
-		require.Contains(t, p.run("doctor", "--lock", scheme+"://"+silent.Addr().String()).stdout, asked, scheme)
+		o = p.run("doctor", "--lock", scheme+"://"+silent.Addr().String())
+		require.Contains(t, o.stdout, "danger: lock-service: ", scheme)
+		if scheme != "redis" { // after "asked", or after "dial tcp" on a machine too busy to accept the connection
+			require.Contains(t, o.stdout, silent.Addr().String(), scheme)
+		}
 	}
 	redis := servertest.Redis(t)
 	require.Eventually(t, func() bool { // a busy machine may need longer than the second within which it must answer
