@@ -86,7 +86,7 @@ func TestComparedRun(t *testing.T) {
 	slow := comparedRun(t, 0.9)
 	err := slow.verdict(document{})
 	require.ErrorContains(t, err, "slower or worse than abc:")
-	require.ErrorContains(t, err, "PostgreSQL for-update, random keys, 2 million awards: draws_per_second: 0.90")
+	require.ErrorContains(t, err, "PostgreSQL for-update, time-ordered keys, 2 million awards, default memory: draws_per_second: 0.90")
 	assert.NotContains(t, err.Error(), "p99")
 	assert.Contains(t, slow.markdown(), "| PostgreSQL for-update: draws_per_second | 0.90 | 0.90 to 0.90 | 0.90 to 0.90 | slower |")
 	assert.Contains(t, slow.markdown(), "| PostgreSQL for-update: service_cpu_us_per_draw | 1.00 | 1.00 to 1.00 | 1.00 to 1.00 | within 5 % |")
@@ -103,7 +103,7 @@ func TestComparisons(t *testing.T) {
 		assert.NotContains(t, names, e.name)
 		names = append(names, e.name)
 	}
-	assert.Contains(t, names, "PostgreSQL for-update, random keys, 2 million awards: p99_us")
+	assert.Contains(t, names, "PostgreSQL for-update, time-ordered keys, 2 million awards, default memory: p99_us")
 
 	pairs := candidatesOf(rows)
 	for i := 0; i < len(pairs); i += 2 {

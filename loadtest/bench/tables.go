@@ -84,7 +84,7 @@ func short(value float64) string {
 // other ratios, the picture, and links to the rest. results is the folder of the
 // results as the page's links name it.
 func (d document) section(results string) string {
-	return fmt.Sprintf("%[2]s\nOn an empty log, save where one is named, with 512 MB of buffers:\n\n%[3]s"+
+	return fmt.Sprintf("%[2]s\nWith 512 MB of buffers, and an empty log unless the row names one:\n\n%[3]s"+
 		"\n![Answers per second beside a no-op handler](%[1]s/published.svg)\n\n"+
 		"CPU, latencies, round trips, WAL, memory and durability of every candidate: [published.md](%[1]s/published.md); raw:\n"+
 		"[published.json](%[1]s/published.json).\n", results, d.callersSection(), d.ratioTable())

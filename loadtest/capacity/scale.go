@@ -51,7 +51,7 @@ func minute() need  { return need{"10 million in one minute", 10e6, 60} }
 const (
 	alone     = onPostgres + ", engine alone"
 	perUser   = "PostgreSQL for-update, new users, one draw a user"
-	manyPools = "PostgreSQL for-update, keys, 1000 pools"
+	manyPools = "PostgreSQL for-update, random keys, 1000 pools"
 	walBytes  = "wal_bytes_per_draw"
 )
 
@@ -154,8 +154,8 @@ func scaleClaims(b *benchmark, p published) []string {
 		fmt.Sprintf("takes %.1f times the database's processor time and %.1f times the WAL",
 			b.of(perUser, ofDatabase)/b.of(onPostgres, ofDatabase), b.of(perUser, walBytes)/b.of(onPostgres, walBytes)),
 		fmt.Sprintf("A million draws from 1,000 pools took %.0f s of one core", v.micros),
-		fmt.Sprintf("For four hours that is %.0f core hours, and %.0f for the average", digits(2*m.cores()*4, 2), digits(2*evening().cores()*4, 2)),
-		fmt.Sprintf("answered in %d minutes need %s cores of each kind", rush, few(m.cores()/rush)),
+		fmt.Sprintf("In four hours that is %.0f core hours; the average load would need %.0f.", digits(2*m.cores()*4, 2), digits(2*evening().cores()*4, 2)),
+		fmt.Sprintf("answered in %d minutes need %s cores for all services", rush, few(m.cores()/rush)),
 	}
 }
 
