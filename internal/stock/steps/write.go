@@ -45,11 +45,6 @@ func (b *Book) begin(ctx context.Context, tx *sql.Tx, poolID, actor string, vers
 		return nil, err
 	}
 	var err error
-	if len(versions) > 1 { // a single row is found by its key in any case
-		if err := b.ledger.FindByKey(ctx, tx); err != nil {
-			return nil, err
-		}
-	}
 	if isWhole {
 		if w.of, err = b.ledger.LockPool(ctx, tx, poolID, actor); err != nil {
 			return nil, err
