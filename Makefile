@@ -53,7 +53,8 @@ test-all: ## Before a release: every test with the race detector, and every comb
 	@echo "the packages of others, named as they are compiled: two or three minutes on a new machine"
 	@$(call COMPILE,$(RACE))
 	@echo "without TiDB: make tidb runs the tests on it"
-	export DRAWSVC_TEST_EVERY=true; $(call TEST,$(PACKAGES) ./...,$(RACE) -timeout 25m)
+	@echo "one package at a time: each fills the machine"
+	export DRAWSVC_TEST_EVERY=true; $(call TEST,$(PACKAGES) ./...,$(RACE) -timeout 60m -p 1)
 
 .PHONY: tidb
 tidb: bin/tidb-server ## The tests of MySQL on TiDB, and TiDB's own: contract, modes and locks, kills, upgrade; its server takes a quarter of an hour to build
