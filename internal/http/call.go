@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	nethttp "net/http"
 	"net/url"
 	"slices"
@@ -241,4 +242,67 @@ const unmatched = "unmatched"
 func (c call) unhurried(limit time.Duration) {
 	// It fails for a writer without deadlines, whose answers may take any time.
 	_ = nethttp.NewResponseController(c.gin.Writer).SetWriteDeadline(time.Now().Add(limit))
+}
+
+// reads returns the handler of a call without a body: it answers with the JSON of do's
+// result. The request timeout applies to do.
+func reads[Out any](do func(context.Context, call) (Out, error)) handler {
+	return func(c call) error {
+		// The answer is encoded while the call holds its place among the calls that use the
+		// database. The place is given back before the answer is sent, so a slow caller holds
+		// none.
+		body, err := placed(c, func(ctx context.Context) ([]byte, error) {
+			out, err := do(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			return encodeJSON(out)
+		})
+		if err != nil {
+			return err
+		}
+		return c.writeEncoded(body)
+	}
+}
+
+// takes is like reads, for a call whose body is one JSON object.
+func takes[In, Out any](do func(context.Context, call, *In) (Out, error)) handler {
+	return func(c call) error {
+		var in In
+		if err := c.server.decode(c.gin.Request, &in); err != nil {
+			return err
+		}
+		return reads(func(ctx context.Context, c call) (Out, error) { return do(ctx, c, &in) })(c)
+	}
+}
+
+// readPage reads the page of a log that the call requests.
+func readPage[E any](
+	ctx context.Context, c call, of string,
+	read func(ctx context.Context, id string, after int64, limit int) ([]E, error), number func(*E) int64,
+) (entries []E, end api.End, err error) {
+	after, limit, err := c.pageWanted()
+	if err != nil {
+		return nil, end, err
+	}
+	// One more entry than requested is read, to find out whether there is a next page.
+	entries, err = read(ctx, c.param(of), after, int(limit)+1)
+	isLast := int64(len(entries)) <= limit
+	entries = entries[:min(int64(len(entries)), limit)]
+	if end.Cursor = after; len(entries) > 0 {
+		end.Cursor = number(&entries[len(entries)-1])
+	}
+	if !isLast {
+		end.Next = new(end.Cursor)
+	}
+	return entries, end, err
+}
+
+// pageWanted reads which page of a log is requested.
+func (c call) pageWanted() (after, limit int64, err error) {
+	if after, err = c.number("after", 0, math.MaxInt64, 0); err != nil {
+		return 0, 0, err
+	}
+	limit, err = c.number("limit", 1, api.PageMax, api.PageUsual)
+	return after, limit, err
 }

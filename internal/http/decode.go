@@ -10,6 +10,7 @@ import (
 	nethttp "net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -136,5 +137,91 @@ func bodiless(next handler) handler {
 			}
 		}
 		return next(c)
+	}
+}
+
+// keyHeader is the name of the header in nethttp.Header.
+const keyHeader = "Idempotency-Key"
+
+// idempotencyKey returns the Idempotency-Key, or "" if none was sent. A key may be bare
+// or quoted: "abc" with its quotes means abc, and within quotes \" and \\ mean " and \
+// (IETF draft). A key that is given twice, empty or not printable ASCII is refused. So
+// is an unquoted key with a comma, a blank or a quote: a proxy may join two headers
+// with a comma, and the joined text would name another draw.
+func idempotencyKey(h nethttp.Header) (string, error) {
+	lines := h[keyHeader]
+	switch {
+	case len(lines) == 0:
+		return "", nil
+	case len(lines) > 1:
+		return "", draw.Errorf(draw.CodeInvalidRequest, "Idempotency-Key is there more than once")
+	}
+	key := lines[0]
+	quoted := key != "" && key[0] == '"'
+	if !quoted && strings.ContainsAny(key, ",\" ") {
+		return "", draw.Errorf(draw.CodeInvalidRequest, "Idempotency-Key holds a comma, a blank or a quote: put it in double quotes")
+	}
+	if quoted {
+		var ok bool
+		if key, ok = unquote(key); !ok {
+			return "", draw.Errorf(draw.CodeInvalidRequest, "Idempotency-Key begins with a quote but is not a quoted string")
+		}
+	}
+	return key, draw.CheckKey(key)
+}
+
+// unquote returns the text within the quotes of s, which begins with a quote.
+func unquote(s string) (string, bool) {
+	if len(s) < 2 || s[len(s)-1] != '"' {
+		return "", false
+	}
+	s = s[1 : len(s)-1]
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			return "", false
+		case '\\':
+			if i++; i == len(s) || s[i] != '"' && s[i] != '\\' {
+				return "", false
+			}
+		}
+		out = append(out, s[i])
+	}
+	return string(out), true
+}
+
+// If drainMin to drainMax bytes of a body are left, they are read and discarded for a
+// short time. net/http itself does so if fewer are left.
+const drainMin, drainMax = 256 << 10, 2 * api.FileMax
+
+// leaveBody marks the call as answered without reading the body of its request, if it
+// has one. The connection is closed after the answer.
+func (c call) leaveBody() {
+	if c.gin.Request.ContentLength != 0 { // -1 in chunks
+		c.gin.Writer.Header()["Connection"] = []string{"close"}
+	}
+}
+
+// leavesBody reports whether the body was not read.
+func (c call) leavesBody() bool {
+	return c.gin.Request.ContentLength != 0 && c.gin.Writer.Header().Get("Connection") == "close"
+}
+
+// linger sends the answer, and for a short time reads what still arrives of the body.
+// Otherwise a caller who sends everything before reading would get a reset connection
+// instead of the answer. A caller that waits for "100 Continue" does not get it, and
+// only little of an endless body is read. During that time the connection counts as
+// idle, so it may be closed to make room for others.
+func (c call) linger() {
+	r, control := c.gin.Request, nethttp.NewResponseController(c.gin.Writer)
+	// A writer without deadlines belongs to no connection.
+	_ = control.SetReadDeadline(time.Now().Add(c.server.limits.linger))
+	_ = control.Flush()
+	if conn := conns.Of(r.Context()); conn != nil {
+		c.server.connections.Changed(conn, nethttp.StateIdle)
+	}
+	if r.ContentLength >= drainMin && r.ContentLength <= drainMax && r.Header.Get("Expect") == "" {
+		_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength) // fails if it has been read
 	}
 }
