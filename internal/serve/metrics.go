@@ -1,12 +1,21 @@
 package serve
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/group"
@@ -173,4 +182,131 @@ func showClock(r prometheus.Registerer, leap func() time.Duration) {
 	promauto.With(r).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "drawsvc_clock_leap_seconds", Help: "By how much the database's clock has leapt while the leap is not accepted, else 0.",
 	}, func() float64 { return leap().Seconds() })
+}
+
+// queueMetrics exports the waiting draws of the pools with the longest queues, at most
+// watchedPoolsMax pools, and of all other pools together. It implements
+// prometheus.Collector.
+type queueMetrics struct {
+	// waiting returns the number of draws without an answer by pool. unread counts those of
+	// pools that may not exist.
+	waiting func() (byPool map[string]int, unread int)
+	desc    *prometheus.Desc
+}
+
+func newQueueMetrics(waiting func() (byPool map[string]int, unread int)) queueMetrics {
+	return queueMetrics{waiting, prometheus.NewDesc("drawsvc_pool_queue_draws", "Draws without an answer yet, by pool, of pools that have some.", []string{"pool"}, nil)}
+}
+
+// Describe implements prometheus.Collector.
+func (m queueMetrics) Describe(to chan<- *prometheus.Desc) { to <- m.desc }
+
+// Collect implements prometheus.Collector. A pool has a series only while its draws wait.
+// The series of all other pools together always exists.
+func (m queueMetrics) Collect(to chan<- prometheus.Metric) {
+	waiting, rest := m.waiting()
+	pools := make([]string, 0, len(waiting))
+	rest += waiting[otherPools]
+	for id := range waiting {
+		if id != otherPools {
+			pools = append(pools, id)
+		}
+	}
+	slices.SortFunc(pools, func(a, b string) int { return cmp.Or(cmp.Compare(waiting[b], waiting[a]), cmp.Compare(a, b)) })
+	for i, id := range pools {
+		if i >= watchedPoolsMax {
+			rest += waiting[id]
+			continue
+		}
+		to <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(waiting[id]), id)
+	}
+	to <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(rest), otherPools)
+}
+
+// watchCodes exports the watched numbers of codes, and reads them about every
+// watchEvery until stop is called. If a read fails, the last numbers stay.
+func watchCodes(to prometheus.Registerer, store *stock.Store) (stop func()) {
+	var last atomic.Pointer[stock.Reserves]
+	last.Store(&stock.Reserves{})
+	gauge := func(name, help string, value func() float64) {
+		promauto.With(to).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	gauge("drawsvc_codes_reserve", "Codes without a unit, of all open pools.", func() float64 { return float64(last.Load().Codes) })
+	gauge("drawsvc_codes_low", "Prizes of open pools whose reserve of codes is smaller than their rules warn of.",
+		func() float64 { return float64(last.Load().Low) })
+	gauge("drawsvc_codes_unavailable", "1 while some pool has codes that do not open on this instance, else 0.", func() float64 {
+		if store.HasCodesAway() {
+			return 1
+		}
+		return 0
+	})
+	return startReading(func(ctx context.Context) {
+		if r, err := store.ReadReserves(ctx); err == nil {
+			last.Store(&r)
+		}
+	})
+}
+
+// ServeMetrics serves /metrics and /livez on an address, until end is called.
+func ServeMetrics(ctx context.Context, address string, registry *prometheus.Registry, log *slog.Logger) (end func(), err error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, setting.AsUsage(fmt.Errorf("--metrics-listen must be HOST:PORT: %w", err))
+	}
+	var listening net.ListenConfig
+	l, err := listening.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics-listen: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }) // a probe that is cut off is repeated
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("metrics are not served any more", "error", err)
+		}
+	}()
+	log.Info("listening for metrics", "metrics_address", l.Addr().String())
+	return func() {
+		_ = server.Close() // a scrape that is cut off is repeated
+		<-ended
+	}, nil
+}
+
+// stepMetrics counts the steps of awards that this instance wrote.
+type stepMetrics struct{ steps *prometheus.CounterVec }
+
+func newStepMetrics(to prometheus.Registerer) stepMetrics {
+	m := stepMetrics{promauto.With(to).NewCounterVec(prometheus.CounterOpts{
+		Name: "drawsvc_steps_total", Help: "Steps of awards that this instance has written, by what they did.",
+	}, []string{"what"})}
+	for _, what := range draw.StepKinds() {
+		m.steps.WithLabelValues(string(what))
+	}
+	return m
+}
+
+// Stepped counts steps of a kind.
+func (m stepMetrics) Stepped(what draw.StepKind, n int) {
+	m.steps.WithLabelValues(string(what)).Add(float64(n))
+}
+
+// watchClaims exports the number of awards that are claimed and not fulfilled, and reads
+// it about every watchEvery until stop is called. If a read fails, the last numbers stay.
+func watchClaims(to prometheus.Registerer, store *stock.Store) (stop func()) {
+	var last atomic.Pointer[draw.ClaimedOpen]
+	last.Store(&draw.ClaimedOpen{})
+	gauge := func(name, help string, value func() float64) {
+		promauto.With(to).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	gauge("drawsvc_awards_claimed_open", "Awards that are claimed and not fulfilled, of all pools.", func() float64 { return float64(last.Load().Awards) })
+	gauge("drawsvc_awards_claimed_open_oldest_seconds", "How long the oldest of these awards has been claimed; 0 without any.",
+		func() float64 { return last.Load().Oldest.Seconds() })
+	return startReading(func(ctx context.Context) {
+		if c, err := store.ClaimedOpen(ctx); err == nil {
+			last.Store(&c)
+		}
+	})
 }

@@ -2,11 +2,22 @@ package serve
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"time"
 
+	"drawsvc/internal/setting"
 	"drawsvc/internal/tracing"
 )
+
+// NewLog returns the log of a service, or of a publisher.
+func NewLog(c *Config, w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.level}
+	if c.logFormat == "text" || c.logFormat == "" && setting.IsTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
 
 // flushMax bounds how long the end of the service waits for the collector of traces.
 const flushMax = 2 * time.Second
