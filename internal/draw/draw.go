@@ -1,6 +1,10 @@
 package draw
 
 import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -138,4 +142,151 @@ func (d *Draw) Wins() bool {
 		}
 	}
 	return false
+}
+
+// Head identifies the state of a pool. Version counts the entries of its history; Mark
+// is 64 random bits that were written with the last version. After a failover or a
+// restore the same version may be a different state; equal heads mean equal histories
+// (law 8).
+type Head struct {
+	Version int64
+	Mark    int64
+	// Trail contains the marks before Mark, so that a reader that missed a few writes
+	// can check whether its copy is an earlier state of this history.
+	Trail Trail
+}
+
+// NewHead returns the head of a new history, before its first version.
+func NewHead() Head { return Head{Mark: newMark()} }
+
+// Next returns the head after n further versions. n is 0 for a change that makes no
+// version of its own.
+func (h Head) Next(n int) Head {
+	return Head{Version: h.Version + int64(n), Mark: newMark(), Trail: h.Trail.push(h.Mark)}
+}
+
+// Is reports whether h and other are the same state.
+//
+//double:versions-only && h.Mark == other.Mark =>
+func (h Head) Is(other Head) bool { return h.Version == other.Version && h.Mark == other.Mark }
+
+// Follows reports whether h is other, or a later state of the same history. It is also
+// false for a state that is later by more writes than the trail contains.
+func (h Head) Follows(other Head) bool {
+	//double:versions-only && h.Trail.has(other.Mark) =>
+	return h.Is(other) || h.Version >= other.Version && h.Trail.has(other.Mark)
+}
+
+// Trail is a list of marks, 8 bytes each, newest first, at most [trailMax].
+type Trail string
+
+// trailMax is the maximum number of marks in a trail: more than the writes that other
+// instances usually make between two reads of one instance.
+const trailMax = 8
+
+const markSize = 8
+
+func (t Trail) push(mark int64) Trail {
+	kept := t[:min(len(t), (trailMax-1)*markSize)]
+	return Trail(binary.BigEndian.AppendUint64(nil, uint64(mark))) + kept
+}
+
+func (t Trail) has(mark int64) bool {
+	for ; len(t) >= markSize; t = t[markSize:] {
+		if int64(binary.BigEndian.Uint64([]byte(t[:markSize]))) == mark {
+			return true
+		}
+	}
+	return false
+}
+
+func newMark() int64 {
+	var b [markSize]byte
+	// Read never fails: without randomness it ends the program.
+	_, _ = rand.Read(b[:])
+	return int64(binary.BigEndian.Uint64(b[:]))
+}
+
+// Signer signs the receipts of a committed pool's draws.
+type Signer interface {
+	// Sign returns the receipts of the draws of one transaction. draws are the awards of
+	// each draw, in order of their versions. rules are the rules that the draws were made
+	// under, nil for none.
+	Sign(draws [][]Award, rules *Rules) ([]Receipt, error)
+}
+
+// Receipt is a signed receipt. The request that sends it encodes it into its answer,
+// because the encoded receipts of a batch would use much memory.
+type Receipt interface {
+	// AppendTo appends the receipt as JSON.
+	AppendTo(b []byte) []byte
+}
+
+// EncodedReceipt is a receipt as JSON.
+type EncodedReceipt []byte
+
+// AppendTo implements Receipt.
+func (r EncodedReceipt) AppendTo(b []byte) []byte { return append(b, r...) }
+
+// HasReceiptToSign reports whether the draw is new and its receipt is not signed yet.
+// The receipt of a replay is signed separately.
+func (d *Draw) HasReceiptToSign() bool { return d.Signer != nil && d.Signed == nil && !d.Replayed }
+
+// SignReceipts signs the receipts of draws of one plan, in order of their versions. It
+// must not be called before the plan is written: a receipt of undone awards would be
+// evidence against the log.
+func SignReceipts(draws []*Draw) error {
+	awards := make([][]Award, len(draws))
+	for i, d := range draws {
+		awards[i] = d.Awards
+	}
+	signed, err := draws[0].Signer.Sign(awards, draws[0].Rules)
+	if err != nil {
+		return err
+	}
+	for i, d := range draws {
+		d.Signed = signed[i]
+	}
+	return nil
+}
+
+// SignReceipt returns the receipt of the draw. It signs the receipt separately unless
+// it was signed with its batch. The draw must have a Signer.
+func (d *Draw) SignReceipt() (Receipt, error) {
+	if d.Signed != nil {
+		return d.Signed, nil
+	}
+	signed, err := d.Signer.Sign([][]Award{d.Awards}, d.Rules)
+	if err != nil {
+		return nil, err
+	}
+	return signed[0], nil
+}
+
+// ErrorNoReceipt returns the error of a pool with secret numbers, whose draws have no
+// receipts.
+func ErrorNoReceipt(poolID string) error {
+	return Errorf(CodeInvalidRequest, "receipt must be false: the numbers of pool %q are secret, so its draws have no receipts", poolID)
+}
+
+const (
+	// erasedPrefix and a tag replace an erased user.
+	erasedPrefix = "erased:"
+	// tagSize is the size of a tag, in bytes.
+	tagSize = 16
+)
+
+// ErasedUser returns what replaces an erased user in the awards of a committed pool:
+// the tag of the user in the pool's public log.
+func ErasedUser(tag string) string { return erasedPrefix + tag }
+
+// ErasedTag is the reverse of [ErasedUser]; erased is false for any other user. No
+// request may use such a name, because it would draw as another user.
+func ErasedTag(user string) (tag string, erased bool) {
+	tag, found := strings.CutPrefix(user, erasedPrefix)
+	if !found {
+		return "", false
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(tag)
+	return tag, err == nil && len(b) == tagSize
 }
