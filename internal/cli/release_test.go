@@ -98,8 +98,9 @@ func git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// unpack writes the files of a commit of the repository that contains folder.
-func unpack(ctx context.Context, folder, commit, into string) error {
+// find checks that the repository that contains folder has a commit. The error is
+// errNoHistory if the clone has no history.
+func find(ctx context.Context, folder, commit string) error {
 	shallow, err := git(ctx, "-C", folder, "rev-parse", "--is-shallow-repository")
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoHistory, err)
@@ -112,6 +113,14 @@ func unpack(ctx context.Context, folder, commit, into string) error {
 			return fmt.Errorf("%w: one commit is all there is, and commit %s is not there", errNoHistory, commit)
 		}
 		return fmt.Errorf("the repository has no commit %s: %w", commit, err)
+	}
+	return nil
+}
+
+// unpack writes the files of a commit of the repository that contains folder.
+func unpack(ctx context.Context, folder, commit, into string) error {
+	if err := find(ctx, folder, commit); err != nil {
+		return err
 	}
 	archive := filepath.Join(into, "archive.tar")
 	if _, err := git(ctx, "-C", folder, "archive", "--format=tar", "--output="+archive, commit); err != nil {
@@ -142,17 +151,34 @@ func build(ctx context.Context, commit, into string) (string, error) {
 }
 
 // built returns the program of a release. If the history is not on this machine, it skips
-// the test with a message. If only the commit is missing, the test fails.
+// the test. If only the commit is missing, the test fails.
 func built(t *testing.T, r release) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
+	r.isHere(t)
 	file, err := build(ctx, r.commit, t.TempDir())
+	require.NoError(t, err)
+	return file
+}
+
+// isHere skips the test with a message if the history is not on this machine.
+func (r release) isHere(t *testing.T) {
+	t.Helper()
+	err := find(t.Context(), ".", r.commit)
 	if errors.Is(err, errNoHistory) {
 		servertest.Missing(t, fmt.Sprintf("release %s cannot be built: %v", r.version, err))
 	}
 	require.NoError(t, err)
-	return file
+}
+
+// knows returns the version of the release's schema: the number of its migrations.
+func (r release) knows(t *testing.T) int64 {
+	t.Helper()
+	r.isHere(t)
+	files, err := git(t.Context(), "-C", "../..", "ls-tree", "--name-only", r.commit, "db/migrations/postgres/")
+	require.NoError(t, err)
+	return int64(len(strings.Fields(files)))
 }
 
 // TestCloneWithoutHistoryIsRecognized: a clone without history is distinguished from a

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -162,7 +163,36 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-// TestUpgradeFromRelease runs the newest release together with this program and with
+// replaceable returns the newest release. If it has this program's schema, the newest
+// release with an older one follows, so that draws meet a migration in any case. This
+// program must work on that schema.
+func replaceable(t *testing.T, releases []release) []release {
+	t.Helper()
+	newest := len(releases) - 1
+	for i, r := range slices.Backward(releases) {
+		known := r.knows(t)
+		if known < schemas[""]().OldestSchema {
+			break
+		}
+		if known < (program{}).knows() {
+			return slices.Compact([]release{releases[newest], releases[i]})
+		}
+	}
+	return releases[newest:]
+}
+
+func TestReplaceable(t *testing.T) {
+	t.Parallel()
+	first, err := parseReleases(readReleases(t))
+	require.NoError(t, err)
+	head, err := git(t.Context(), "rev-parse", "HEAD")
+	require.NoError(t, err)
+	same := release{"9.0.0", head}
+	require.Equal(t, first[:1], replaceable(t, first[:1]))
+	require.Equal(t, []release{same, first[0]}, replaceable(t, []release{first[0], same}))
+}
+
+// TestUpgradeFromRelease runs replaceable releases together with this program and with
 // the next program. Before the first release there is nothing to check. The test covers
 // all pairs of databases, schemas and kinds of pools; make test-all covers all triples.
 func TestUpgradeFromRelease(t *testing.T) {
@@ -172,8 +202,17 @@ func TestUpgradeFromRelease(t *testing.T) {
 	if len(releases) == 0 {
 		return
 	}
-	servertest.Long(t) // it builds the release
-	file := built(t, releases[len(releases)-1])
+	servertest.Long(t) // it builds the releases
+	for _, r := range replaceable(t, releases) {
+		t.Run(r.version, func(t *testing.T) {
+			t.Parallel()
+			upgradeFrom(t, built(t, r))
+		})
+	}
+}
+
+func upgradeFrom(t *testing.T, file string) {
+	t.Helper()
 	kinds := []struct {
 		of   string
 		meet func(t *testing.T, old, next program) []string
