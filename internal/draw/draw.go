@@ -49,6 +49,8 @@ type Award struct {
 	// set only in the answer to the draw's caller, after the commit.
 	Blank, HasCode bool
 	Code           string
+	// Sealed is the sealed code, if the write of the award has read it after its commit.
+	Sealed *SealedCode
 	// NeedsClaim reports whether the award has to be claimed, ClaimUntil is its initial
 	// deadline, the zero time for none. AsksClaims reports whether the rules of its
 	// version have to be read to set both.
@@ -60,6 +62,12 @@ type Award struct {
 	At time.Time
 	// Redirect is nil if the rules did not replace the drawn unit.
 	Redirect *Redirect
+}
+
+// SealedCode is a code in the form in which the database stores it.
+type SealedCode struct {
+	KeyID string
+	Bytes []byte
 }
 
 // Win reports whether the award is of kind prize.

@@ -12,6 +12,7 @@ import (
 	"drawsvc/internal/draw/urn"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -161,4 +162,82 @@ func TestRoundTripsOfClaims(t *testing.T) {
 	stocktest.UseSealKeys(t, s, "k1")
 	claim(3)
 	require.Equal(t, claim(4), without)
+}
+
+// codedStore opens a store on PostgreSQL with the pool p, whose prize has the given
+// codes. plan makes plans of two awards that have codes.
+func codedStore(t *testing.T, url string, o stock.Options, lines []string) (s *stock.Store, u *urn.Urn, plan func(issued int64) *urn.Plan) {
+	t.Helper()
+	s = stocktest.Open(t, url, o)
+	stocktest.CodedPool(t, s, "p")
+	stocktest.ImportCodes(t, s, "p", lines)
+	u = urn.NewUrn("p")
+	tx, err := s.Read(t.Context(), u, stock.TxOptions{})
+	require.NoError(t, err)
+	tx.Rollback()
+	return s, u, func(issued int64) *urn.Plan {
+		p := stocktest.On(u, stocktest.Plan("p", u.Version, "card", issued, fmt.Sprint("d", issued), fmt.Sprint("e", issued)))
+		for i := range p.Awards {
+			p.Awards[i].HasCode = true
+		}
+		return p
+	}
+}
+
+// TestRoundTripsOfCodes: a write reads the codes of its awards in its own round trip,
+// after the commit. A write that meets a conflict reads none.
+func TestRoundTripsOfCodes(t *testing.T) {
+	t.Parallel()
+	proxy := servertest.StartProxy(t, servertest.Postgres(t))
+	lines := stocktest.CodeLines("AAAA", 12)
+	s, u, plan := codedStore(t, proxy.URL(), stock.Options{}, lines)
+	for issued := int64(0); issued < 10; issued += 2 {
+		o := stock.TxOptions{Lock: issued%4 == 0}
+		p, late := plan(issued), plan(issued)
+		before := proxy.Turns()
+		require.NoError(t, s.Write(t.Context(), p, o))
+		d := draw.Draw{PoolID: "p", Awards: p.Awards}
+		require.NoError(t, s.HandOut(t.Context(), "p", []*draw.Draw{&d}))
+		if issued > 2 { // the first calls prepare the statements
+			require.Equal(t, int64(1), proxy.Turns()-before)
+		}
+		for i := range d.Awards {
+			require.NotNil(t, d.Awards[i].Sealed)
+			require.Equal(t, lines[issued+int64(i)], d.Awards[i].Code)
+		}
+		require.ErrorIs(t, s.Write(t.Context(), late, o), engine.ErrConflict)
+		for i := range late.Awards {
+			require.Nil(t, late.Awards[i].Sealed)
+		}
+		u.Head = p.To
+	}
+	p := plan(10)
+	require.NoError(t, s.Write(t.Context(), p, stock.TxOptions{}))
+	p.Awards[0].Sealed, p.Awards[1].Sealed.Bytes[20] = nil, p.Awards[1].Sealed.Bytes[20]^1
+	d := draw.Draw{PoolID: "p", Awards: p.Awards}
+	require.NoError(t, s.HandOut(t.Context(), "p", []*draw.Draw{&d}), "what cannot be opened is read again")
+	require.Equal(t, lines[10:], []string{d.Awards[0].Code, d.Awards[1].Code})
+	stocktest.NoViolations(t, s, "p")
+}
+
+// TestCommitsOutliveTheReadOfCodes: if a write cannot read the codes after its commit, the
+// commit is not in doubt. The codes are read when they are handed out.
+func TestCommitsOutliveTheReadOfCodes(t *testing.T) {
+	t.Parallel()
+	lines := stocktest.CodeLines("AAAA", 4)
+	s, u, plan := codedStore(t, servertest.Postgres(t), stock.Options{LockWait: 50 * time.Millisecond}, lines)
+	first := plan(0)
+	require.NoError(t, s.Write(t.Context(), first, stock.TxOptions{}), "prepares the statements")
+	u.Head = first.To
+	tx, err := s.Engine().Write.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), `LOCK TABLE codes IN ACCESS EXCLUSIVE MODE`)
+	require.NoError(t, err)
+	p := plan(2)
+	require.NoError(t, s.Write(t.Context(), p, stock.TxOptions{}))
+	require.NoError(t, tx.Rollback())
+	d := draw.Draw{PoolID: "p", Awards: p.Awards}
+	require.Nil(t, d.Awards[0].Sealed)
+	require.NoError(t, s.HandOut(t.Context(), "p", []*draw.Draw{&d}))
+	require.Equal(t, lines[2:], []string{d.Awards[0].Code, d.Awards[1].Code})
 }

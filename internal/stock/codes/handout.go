@@ -34,17 +34,22 @@ type place struct {
 	number  int64
 }
 
-// HandOut adds the codes to the awards of draws of one pool that have codes. One
-// statement is enough, because the units of a prize in a batch are consecutive. HandOut
-// reads from the server that takes the writes. Errors: CodeSealKeyMissing, and those of
-// the store. After an error some draws lack a code, see [draw.Draw.AsksStore].
+// HandOut adds the codes to the awards of draws of one pool that have codes. It reads
+// those that the write of the awards has not read, by one statement, because the units
+// of a prize in a batch are consecutive. HandOut reads from the server that takes the
+// writes. Errors: CodeSealKeyMissing, and those of the store. After an error some draws
+// lack a code, see [draw.Draw.AsksStore].
 func (r *Register) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) error {
 	fault.At(fault.BeforeCodes)
+	r.openSealed(poolID, draws)
 	all := wantedOf(draws)
+	if len(all) == 0 {
+		return nil
+	}
 	err := r.readWanted(ctx, poolID, all)
 	for _, d := range draws {
 		for i := range d.Awards {
-			if a := &d.Awards[i]; a.HasCode {
+			if a := &d.Awards[i]; isWanted(a) {
 				w := find(all, a.PrizeID)
 				at, _ := slices.BinarySearch(w.units, a.Unit)
 				a.Code = w.codes[at]
@@ -54,12 +59,27 @@ func (r *Register) HandOut(ctx context.Context, poolID string, draws []*draw.Dra
 	return err
 }
 
-// wantedOf returns the units of draws that have codes, by prize, in order.
+// openSealed unseals the codes that were read with the write of their awards. A code
+// that cannot be unsealed is read again.
+func (r *Register) openSealed(poolID string, draws []*draw.Draw) {
+	for _, d := range draws {
+		for i := range d.Awards {
+			if a := &d.Awards[i]; isWanted(a) && a.Sealed != nil {
+				a.Code, _ = r.open(poolID, a.PrizeID, sealedCode{keyID: a.Sealed.KeyID, sealed: a.Sealed.Bytes})
+			}
+		}
+	}
+}
+
+// isWanted reports whether an award has a code that is not known yet.
+func isWanted(a *draw.Award) bool { return a.HasCode && a.Code == "" }
+
+// wantedOf returns the units of draws whose codes are wanted, by prize, in order.
 func wantedOf(draws []*draw.Draw) (all []wanted) {
 	for _, d := range draws {
 		for i := range d.Awards {
 			a := &d.Awards[i]
-			if !a.HasCode {
+			if !isWanted(a) {
 				continue
 			}
 			at, known := slices.BinarySearchFunc(all, a.PrizeID, comparePrize)

@@ -229,10 +229,23 @@ CROSS JOIN LATERAL (SELECT * FROM awards WHERE pool_id = own.id AND draw_id = k.
 	sqlStepsOf = `CROSS JOIN unnest(?::bigint[]) AS k (version)
 CROSS JOIN LATERAL (SELECT * FROM steps WHERE pool_id = own.id AND award = k.version ORDER BY seq OFFSET 0) AS s`
 
-	// sqlCodeRanges is CodeRanges. OFFSET keeps each range a scan of the key. Without
-	// it, the planner would join the codes with the list in another order.
-	sqlCodeRanges = `SELECT w.prize_id, c.place, c.key_id, c.sealed FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS w (prize_id, first, last)
+	// sqlCodeRanges is CodeRanges.
+	sqlCodeRanges = `SELECT w.prize_id, c.place, c.key_id, c.sealed FROM unnest($2::text[], $3::bigint[], $4::bigint[])` + sqlOfRanges
+
+	// sqlOfRanges reads the codes of ranges. OFFSET keeps each range a scan of the key.
+	// Without it, the planner would join the codes with the list in another order.
+	sqlOfRanges = ` AS w (prize_id, first, last)
 CROSS JOIN LATERAL (
 	SELECT place, key_id, sealed FROM codes WHERE pool_id = $1 AND prize_id = w.prize_id AND place BETWEEN w.first AND w.last OFFSET 0
 ) AS c`
+
+	// sqlWrittenCodes reads the codes of a write's awards after its COMMIT, and none unless
+	// the pool is at the head to which the write moved it. The planner cannot see the
+	// length of a list in a subquery. If it could, the plan for a short list would seem
+	// cheaper than the plan for any list, so it would plan again for each write. That
+	// would take a third of the time. The kept plan is one by key, see queueCodes.
+	//double:reads-in-conflict (SELECT mark FROM pools WHERE id = $1) = $5 => $5::bigint IS NOT NULL
+	sqlWrittenCodes = `SELECT w.prize_id, c.place, c.key_id, c.sealed
+FROM unnest((SELECT $2::text[]), (SELECT $3::bigint[]), (SELECT $4::bigint[]))` + sqlOfRanges + `
+WHERE (SELECT mark FROM pools WHERE id = $1) = $5`
 )

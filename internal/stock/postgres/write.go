@@ -31,6 +31,8 @@ func (tx *attempt) Write(ctx context.Context, p *urn.Plan) error {
 	}
 	extra := tx.queueWrite(batch, p)
 	batch.Queue(`COMMIT`)
+	codes := codesOf(p)
+	tx.queueCodes(batch, p, codes)
 	results := tx.conn.SendBatch(ctx, batch)
 	var pools int64
 	var err error
@@ -43,7 +45,12 @@ func (tx *attempt) Write(ctx context.Context, p *urn.Plan) error {
 	if err == nil {
 		err = tx.committed(results)
 	}
-	if err = errors.Join(err, results.Close()); err != nil {
+	if err == nil {
+		err = codes.end(results)
+	} else {
+		err = errors.Join(err, results.Close())
+	}
+	if err != nil {
 		return engine.AtCommit(err, classify)
 	}
 	tx.open = false

@@ -131,6 +131,8 @@ func TestedDoubles() []Tested {
 		{Double{"drawsvc-blind-to-tls", "the service, which does not find the connection of a request under TLS"}, "internal/http", "TestSlowBodiesMakeRoom", nil},
 		{Double{"drawsvc-reads-before-lock", "the service, which expires awards by the rules that it read before it waited"}, "internal/stock", "TestExtensionsPrecedeExpiry/postgres", nil},
 		{Double{"drawsvc-stocks-on-trust", "the service, which stocks units without counting their codes"}, "internal/stock", "TestContract/sqlite/codes_are_stock", nil},
+		{Double{"drawsvc-reads-in-conflict", "the service, whose writes read codes after a conflict too"}, "internal/stock", "TestRoundTripsOfCodes", nil},
+		{Double{"drawsvc-doubts-unread", "the service, which doubts commits whose codes it cannot read"}, "internal/stock", "TestCommitsOutliveTheReadOfCodes", nil},
 		{Double{"drawsvc-believes-tickets", "the service, which takes the algorithm from the ticket"}, "internal/ticket", "TestReadRefuses", nil},
 	}
 }
