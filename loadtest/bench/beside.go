@@ -69,11 +69,16 @@ func (w *workplace) begin(ctx context.Context) (end func() error) {
 		received, all = w.receive(ctx, "now", 0), plenty
 		work = func() error { return nil }
 	}
-	begun, result := time.Now(), make(chan error, 1)
+	result := make(chan error, 1)
 	go func() { result <- work() }()
+	before := int64(0)
+	if w.c.beside == besideImport {
+		before = w.awaitCodes(ctx, db, result)
+	}
+	begun := time.Now()
 	return func() error {
 		n, err := count(ctx, db, counted)
-		n += received.events.Load()
+		n += received.events.Load() - before
 		w.f[besideRate] = float64(n) / time.Since(begun).Seconds()
 		stop()
 		if err := errors.Join(err, <-result); err != nil {
@@ -83,6 +88,23 @@ func (w *workplace) begin(ctx context.Context) (end func() error) {
 			return fmt.Errorf("%s: %d were done until the draws ended: none, or all", w.c.beside, n)
 		}
 		return nil
+	}
+}
+
+// awaitCodes waits until an import writes codes, and returns their number. It checks its
+// file first, and does not rest before the first draw.
+func (w *workplace) awaitCodes(ctx context.Context, db *sql.DB, ended <-chan error) int64 {
+	for {
+		n, err := count(ctx, db, placesSQL)
+		w.s.Must(err)
+		if n > 0 {
+			return n
+		}
+		select {
+		case err := <-ended:
+			w.s.Fatal("the import ended before it wrote: ", err)
+		case <-time.After(pollEvery):
+		}
 	}
 }
 

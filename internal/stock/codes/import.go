@@ -13,12 +13,14 @@ import (
 	"hash"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/fault"
 	"drawsvc/internal/seal"
+	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 )
 
@@ -43,6 +45,10 @@ type importing struct {
 	salt string
 	// state is the progress of the import.
 	state importState
+	// isDoubtful means that another import has written codes of the file since the file
+	// was checked.
+	isDoubtful bool
+	rests      rests
 }
 
 // importState is the progress of an import: how many lines were read, added and skipped.
@@ -83,6 +89,9 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	if i.key, err = r.SealingKey(ctx); err != nil {
 		return draw.ImportedCodes{}, err
 	}
+	if err := i.rests.begin(ctx, r); err != nil {
+		return draw.ImportedCodes{}, err
+	}
 	duplicates, err := i.check(ctx)
 	for draw.CodeOf(err) == draw.CodeInvalidRequest && w.Key != "" {
 		// Codes that exist may come from another request with the same key.
@@ -102,14 +111,8 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 	if w.DryRun {
 		return i.foresee(before, duplicates), nil
 	}
-	for i.state.lines < int64(len(read.lines)) {
-		if err := i.writePart(ctx); err != nil {
-			return draw.ImportedCodes{}, err
-		}
-		fault.At(fault.AfterCodesPart)
-		if progress != nil {
-			progress(int(i.state.lines), len(read.lines))
-		}
+	if err := i.writeAll(ctx, progress); err != nil {
+		return draw.ImportedCodes{}, err
 	}
 	fault.At(fault.BeforeCodesMove)
 	done, err := i.end(ctx)
@@ -117,6 +120,25 @@ func (r *Register) ImportCodes(ctx context.Context, w draw.CodeImport, file io.R
 		r.ledger.Changed(w.PoolID)
 	}
 	return done, err
+}
+
+// writeAll writes the codes to the reserve, part by part.
+func (i *importing) writeAll(ctx context.Context, progress func(done, total int)) error {
+	total := len(i.file.lines)
+	for i.state.lines < int64(total) {
+		begun := time.Now()
+		if err := i.writePart(ctx); err != nil {
+			return err
+		}
+		fault.At(fault.AfterCodesPart)
+		if progress != nil {
+			progress(int(i.state.lines), total)
+		}
+		if err := i.rests.rest(ctx, time.Since(begun), total-int(i.state.lines)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // newSalt returns a random salt without a key. Otherwise it derives the salt from the
@@ -182,7 +204,10 @@ func (i *importing) begin(ctx context.Context) (done draw.ImportedCodes, err err
 func (i *importing) check(ctx context.Context) (duplicates int64, err error) {
 	var bad badLines
 	//double:repeats-imports i.file.lines[i.state.lines:] => i.file.lines
-	for part := range slices.Chunk(i.file.lines[i.state.lines:], partMax) {
+	unwritten := i.file.lines[i.state.lines:]
+	left := 2 * len(unwritten) // each line is checked, and then written
+	for part := range slices.Chunk(unwritten, partMax) {
+		begun := time.Now()
 		err := i.register.ledger.SnapshotOn(ctx, i.register.ledger.Engine.ReadBack, func(tx *sql.Tx) error {
 			found, err := i.owners(ctx, tx, part)
 			for n, owner := range found {
@@ -195,6 +220,10 @@ func (i *importing) check(ctx context.Context) (duplicates int64, err error) {
 			}
 			return err
 		})
+		if err == nil {
+			left -= len(part)
+			err = i.rests.rest(ctx, time.Since(begun), left)
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -331,9 +360,11 @@ func (i *importing) writePart(ctx context.Context) error {
 
 // write inserts the codes of a part after the last of places, and returns their number.
 func (i *importing) write(ctx context.Context, tx *sql.Tx, part []line, places int64, to *importState) (added int64, err error) {
-	owners, err := i.owners(ctx, tx, part)
-	if err != nil {
-		return 0, err
+	owners := make([]string, len(part))
+	if i.asksOwners() {
+		if owners, err = i.owners(ctx, tx, part); err != nil {
+			return 0, err
+		}
 	}
 	var bad badLines
 	var fresh []*line
@@ -362,12 +393,22 @@ func (i *importing) write(ctx context.Context, tx *sql.Tx, part []line, places i
 			_, _ = to.list.Write([]byte{'\n'})
 			insert = i.register.codeRow(insert, i.PoolID, i.PrizeID, places+added, i.key, code)
 		}
-		if _, err := insert.RunWith(tx).ExecContext(ctx); err != nil {
+		_, err := insert.RunWith(tx).ExecContext(ctx)
+		if i.register.ledger.IsDuplicate(err) && !i.asksOwners() {
+			i.isDoubtful = true
+			return 0, engine.ErrConflict
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
 	return added, nil
 }
+
+// asksOwners reports whether a write has to search for its codes again. The check has
+// found all duplicates, and the schema excludes codes that were written later, if they
+// are sealed under the same key.
+func (i *importing) asksOwners() bool { return i.Skip || i.isDoubtful || len(i.ring.Keys()) > 1 }
 
 // insertCodes begins an INSERT of codes; codeRow adds one sealed code.
 func (r *Register) insertCodes() squirrel.InsertBuilder {

@@ -21,6 +21,8 @@ type Register struct {
 	log    *slog.Logger
 	// opens is the result of the last check of the keys; nil before the first check.
 	opens atomic.Pointer[opens]
+	// pause waits between the parts of an import.
+	pause func(ctx context.Context, d time.Duration)
 }
 
 // New returns the register of a ledger. If keys is nil, no code can be unsealed.
@@ -28,7 +30,7 @@ func New(l *ledger.Ledger, keys *seal.Keeper, log *slog.Logger) *Register {
 	if keys == nil {
 		keys = &seal.Keeper{}
 	}
-	return &Register{ledger: l, keys: keys, log: log}
+	return &Register{ledger: l, keys: keys, log: log, pause: pause}
 }
 
 // opens states which codes this instance can unseal.

@@ -1,0 +1,80 @@
+package codes
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"drawsvc/internal/stock/ledger"
+)
+
+const (
+	// restFactor is how many times as long as a part an import rests after it, if pools
+	// have changed meanwhile.
+	restFactor = 3
+	// restShare is the share of the time until a caller's deadline that all rests of an
+	// import may take together.
+	restShare = 0.3
+)
+
+// rests are the times between the parts of an import in which it leaves the database to
+// the draws. An import does not rest while nobody draws.
+type rests struct {
+	register *Register
+	// versions is the sum of the pools' versions when it was last read. Every draw
+	// increases it.
+	versions int64
+}
+
+// begin reads the versions before the first part.
+func (s *rests) begin(ctx context.Context, r *Register) (err error) {
+	s.register = r
+	s.versions, err = s.read(ctx)
+	return err
+}
+
+func (s *rests) read(ctx context.Context) (versions int64, err error) {
+	err = s.register.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		found, err := ledger.SelectAll(ctx, tx, s.register.ledger.SelectFrom("pools", "COALESCE(SUM(version), 0)"), ledger.ScanInt)
+		if err == nil {
+			versions = found[0]
+		}
+		return err
+	})
+	return versions, err
+}
+
+// rest rests after a part that took some time, if pools have changed since the last
+// part. left is the number of lines that are still to be checked or written.
+func (s *rests) rest(ctx context.Context, took time.Duration, left int) error {
+	if left == 0 {
+		return nil
+	}
+	before := s.versions
+	var err error
+	if s.versions, err = s.read(ctx); err != nil || s.versions == before {
+		return err
+	}
+	s.register.pause(ctx, restAfter(ctx, took, left))
+	return nil // the next part reports the end of ctx
+}
+
+// restAfter returns how long to rest after a part.
+func restAfter(ctx context.Context, took time.Duration, left int) time.Duration {
+	rest := took * restFactor
+	if deadline, has := ctx.Deadline(); has {
+		parts := (left + partMax - 1) / partMax
+		rest = min(rest, time.Duration(restShare*float64(time.Until(deadline)))/time.Duration(parts))
+	}
+	return rest
+}
+
+// pause waits, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

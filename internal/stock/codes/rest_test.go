@@ -1,0 +1,84 @@
+package codes_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/codes"
+	"drawsvc/internal/stock/stocktest"
+)
+
+func lines(prefix string, n int) *strings.Reader {
+	return strings.NewReader(strings.Join(stocktest.CodeLines(prefix, n), "\n") + "\n")
+}
+
+// TestImportsRestBesideDraws: an import rests after each of its parts while a pool is
+// drawn from, longer than the part took, and not at all while nobody draws. Before a
+// deadline its rests are short.
+func TestImportsRestBesideDraws(t *testing.T) {
+	t.Parallel()
+	s := stocktest.Open(t, "sqlite:"+filepath.Join(t.TempDir(), "draws.db"), stock.Options{})
+	stocktest.UseSealKeys(t, s, "k1")
+	stocktest.CodedPool(t, s, "p")
+	stocktest.Pool(t, s, "drawn", 100)
+	drawn, pauses, working := 0, []time.Duration{}, time.Now()
+	s.PauseBy(func(_ context.Context, d time.Duration) {
+		pauses = append(pauses, d)
+		require.LessOrEqual(t, d, 3*time.Since(working), "no longer than three times the part")
+		working = time.Now()
+	})
+	draws := func() {
+		version := int64(2 + drawn)
+		require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("drawn", version, "a", int64(drawn), fmt.Sprint("d", drawn))))
+		drawn++
+	}
+	wanted := draw.CodeImport{PoolID: "p", PrizeID: "card", Actor: "test"}
+	imported := func(prefix string, progress func(done, total int)) {
+		pauses, working = nil, time.Now()
+		_, err := s.ImportCodes(t.Context(), wanted, lines(prefix, 3*codes.PartMax-1), progress)
+		require.NoError(t, err)
+	}
+	imported("A", nil)
+	require.Empty(t, pauses, "nobody draws")
+	imported("B", func(int, int) { draws() })
+	require.Len(t, pauses, 2, "after each written part but the last")
+	require.Positive(t, min(pauses[0], pauses[1]))
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	require.Equal(t, 3*time.Millisecond, codes.RestAfter(soon, time.Millisecond, 3*codes.PartMax))
+	require.LessOrEqual(t, codes.RestAfter(soon, time.Minute, 3*codes.PartMax), time.Second)
+	require.Equal(t, 3*time.Minute, codes.RestAfter(t.Context(), time.Minute, 1))
+}
+
+// TestImportsSearchOnce: an import searches for each of its codes once, before it writes.
+// It searches again if duplicates are skipped, or if several keys are in use.
+func TestImportsSearchOnce(t *testing.T) {
+	t.Parallel()
+	proxy := servertest.StartProxy(t, servertest.Postgres(t))
+	s := stocktest.Open(t, proxy.URL(), stock.Options{})
+	stocktest.UseSealKeys(t, s, "k1")
+	stocktest.CodedPool(t, s, "p")
+	turns := func(prefix string, skip bool) int64 {
+		before := proxy.Turns()
+		wanted := draw.CodeImport{PoolID: "p", PrizeID: "card", Actor: "test", Skip: skip}
+		_, err := s.ImportCodes(t.Context(), wanted, lines(prefix, codes.PartMax), nil)
+		require.NoError(t, err)
+		return proxy.Turns() - before
+	}
+	turns("A", false) // prepares the statements
+	turns("B", true)
+	const searches = codes.PartMax / 1000
+	once := turns("C", false)
+	require.Equal(t, int64(searches), turns("D", true)-once)
+	stocktest.UseSealKeys(t, s, "k1", "k2")
+	require.Equal(t, int64(3*searches), turns("E", false)-once)
+}
