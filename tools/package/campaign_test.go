@@ -241,3 +241,37 @@ func TestFilesAreTheSameEverywhere(t *testing.T) {
 		require.Contains(t, text, "OTEL_EXPORTER_OTLP_ENDPOINT")
 	}
 }
+
+// lacking returns the variables of the unit's settings that a text does not name.
+func lacking(settings string, names func(variable string) bool) (missing []string) {
+	for _, found := range regexp.MustCompile(`(?m)^#?([A-Z][A-Z_]+)=`).FindAllStringSubmatch(settings, -1) {
+		if !names(found[1]) {
+			missing = append(missing, found[1])
+		}
+	}
+	return missing
+}
+
+// TestSettingsAreTheSameEverywhere: the compose files and the chart name each variable that
+// the settings of the units name, or for the chart its flag, except those listed. The
+// broken double is a setting more.
+func TestSettingsAreTheSameEverywhere(t *testing.T) {
+	t.Parallel()
+	units := read(t, "deploy/systemd/drawsvc.env")
+	files := read(t, compose+"/compose.yaml") + read(t, compose+"/campaign.yaml")
+	charts := read(t, chart+"/templates/_environment.tpl") + read(t, chart+"/templates/_files.tpl") + read(t, chart+"/values.yaml")
+	inCompose := func(variable string) bool { return strings.Contains(files, "    "+variable+":") }
+	inChart := func(variable string) bool {
+		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(variable, "DRAWSVC_"), "_", "-"))
+		return regexp.MustCompile(`\b`+variable+`\b`).MatchString(charts) || strings.Contains(charts, " "+flag+": ")
+	}
+	require.Equal(t, []string{
+		"DRAWSVC_DATABASE", "DRAWSVC_ADMIN_TOKEN", "DRAWSVC_DRAW_TOKEN", // their files instead
+		"DRAWSVC_LOCK_FILE",     // the compose file has no lock service
+		"DRAWSVC_TLS_CLIENT_CA", // admin calls come through the proxy, which has no certificate
+	}, lacking(units, inCompose))
+	require.Equal(t, []string{"DRAWSVC_ADMIN_TOKEN", "DRAWSVC_DRAW_TOKEN"}, lacking(units, inChart), "their files instead")
+	units += "#DRAWSVC_MORE=yes\n"
+	require.Contains(t, lacking(units, inCompose), "DRAWSVC_MORE")
+	require.Contains(t, lacking(units, inChart), "DRAWSVC_MORE")
+}
