@@ -127,17 +127,35 @@ func isTimeout(err error) bool {
 	return ok && e.Timeout()
 }
 
-// bodiless rejects a body, except an empty object. Clients that do not know in advance
-// that the body is empty use chunks.
+// bodiless rejects a body, except an empty object.
 func bodiless(next handler) handler {
 	return func(c call) error {
-		if c.gin.Request.ContentLength != 0 {
-			if err := c.server.decode(c.gin.Request, &struct{}{}); err != nil && !errors.Is(err, errEmptyBody) {
-				return err
-			}
+		if err := c.server.expectNoBody(c.gin.Request); err != nil {
+			return err
 		}
 		return next(c)
 	}
+}
+
+// expectNoBody returns an error unless the body is empty or an empty object. Clients that
+// do not know in advance that the body is empty send it in chunks, some without its type.
+func (s *Server) expectNoBody(r *nethttp.Request) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	if r.ContentLength < 0 && r.Header["Content-Type"] == nil {
+		buf := s.buffer()
+		defer s.buffers.Put(buf)
+		var err error
+		if *buf, err = readBody(r, (*buf)[:0], 0); draw.CodeOf(err) != api.CodeBodyTooLarge {
+			return err
+		}
+	}
+	err := s.decode(r, &struct{}{})
+	if errors.Is(err, errEmptyBody) {
+		return nil
+	}
+	return err
 }
 
 // keyHeader is the name of the header in nethttp.Header.

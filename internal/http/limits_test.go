@@ -136,6 +136,41 @@ func TestSlowHeadersAreNotWaitedFor(t *testing.T) {
 	require.NotContains(t, string(rest), "200 OK")
 }
 
+// TestEmptyChunksAreNoBody: where a call has no body, an empty one in chunks is none, with
+// or without a type, and the next request on the connection is answered. The control is a
+// body without a type that is not empty.
+func TestEmptyChunksAreNoBody(t *testing.T) {
+	address := served(t, newServer(t, &fake{}, func(c *Config) { c.WakeJobs = func() {} }))
+	for _, c := range []struct {
+		header, body string
+		status       int
+	}{
+		{"", "0\r\n\r\n", 202}, {"Content-Type: application/json\r\n", "0\r\n\r\n", 202},
+		{"Content-Type: application/json\r\n", "2\r\n{}\r\n0\r\n\r\n", 202},
+		{"", "2\r\n{}\r\n0\r\n\r\n", 415}, {"", "1\r\nx\r\n0\r\n\r\n", 415},
+	} {
+		conn, err := net.Dial("tcp", address)
+		require.NoError(t, err)
+		require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+		_, err = fmt.Fprintf(conn, "POST /admin/jobs/audit/run HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n%sTransfer-Encoding: chunked\r\n\r\n%sGET /livez HTTP/1.1\r\nHost: x\r\n\r\n", adminToken, c.header, c.body)
+		require.NoError(t, err)
+		answers := bufio.NewReader(conn)
+		answer, err := nethttp.ReadResponse(answers, nil)
+		require.NoError(t, err)
+		require.Equal(t, c.status, answer.StatusCode, "%q %q", c.header, c.body)
+		_, err = io.Copy(io.Discard, answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		if c.status == 202 {
+			answer, err = nethttp.ReadResponse(answers, nil)
+			require.NoError(t, err)
+			require.Equal(t, nethttp.StatusOK, answer.StatusCode)
+			require.NoError(t, answer.Body.Close())
+		}
+		require.NoError(t, conn.Close())
+	}
+}
+
 // TestChunksBeatTheLength: for a request with both a length and chunks, net/http uses
 // the chunks, and the next request begins after them. docs/reverse-proxy.md states
 // this, because a proxy that uses the other length would mix two callers' requests.
