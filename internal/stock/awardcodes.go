@@ -20,31 +20,43 @@ const claimedMax = 1
 // [steps.Book.Claim].
 func (s *Store) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string) (draw.Draw, error) {
 	d, err := s.Book.Claim(ctx, poolID, drawID, user, ordinal, actor, s.CodesAway(poolID))
-	isAbsent := draw.CodeOf(err) == draw.CodeDrawNotFound || draw.CodeOf(err) == draw.CodeInvalidRequest
-	if err != nil && !isAbsent {
-		return draw.Draw{}, err
-	}
-	left := s.claimed.Acquire(ctx, 1)
-	if left == nil {
-		defer s.claimed.Release(1)
-	}
-	if err != nil {
-		if left == nil { // a missing draw is reported as missing to every caller
-			_, absent := s.Draw(ctx, poolID, drawID)
-			err = cmp.Or(absent, err)
+	switch draw.CodeOf(err) {
+	case "":
+		if err = s.readClaimed(ctx, &d); err != nil { // the other codes would say that nothing happened
+			err = &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the award was claimed, and could not be read afterwards; claim it again"}
 		}
-		return draw.Draw{}, err
+		return d, err
+	case draw.CodeDrawNotFound, draw.CodeInvalidRequest: // a missing draw is reported as missing to every caller
+		err = cmp.Or(s.whyNotClaimed(ctx, poolID, drawID), err)
 	}
-	if err = left; err == nil && d.Replayed {
-		err = s.confirm(ctx)
+	return draw.Draw{}, err
+}
+
+// readClaimed completes a draw after its claim: a replayed claim is confirmed, and the
+// codes are read.
+func (s *Store) readClaimed(ctx context.Context, d *draw.Draw) (err error) {
+	if err := s.claimed.Acquire(ctx, 1); err != nil {
+		return err
 	}
-	if err == nil {
-		d, err = s.withCodes(ctx, d)
+	defer s.claimed.Release(1)
+	if d.Replayed {
+		if err := s.confirm(ctx); err != nil {
+			return err
+		}
 	}
-	if err != nil { // the other codes would say that nothing happened
-		err = &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the award was claimed, and could not be read afterwards; claim it again"}
+	*d, err = s.withCodes(ctx, *d)
+	return err
+}
+
+// whyNotClaimed returns why a draw cannot be read. It returns nil for a draw that can be
+// read, and if the caller leaves first.
+func (s *Store) whyNotClaimed(ctx context.Context, poolID, drawID string) error {
+	if s.claimed.Acquire(ctx, 1) != nil {
+		return nil
 	}
-	return d, err
+	defer s.claimed.Release(1)
+	_, err := s.Draw(ctx, poolID, drawID)
+	return err
 }
 
 // ShowCode returns the code of an award, and writes a step that records this. Errors:
