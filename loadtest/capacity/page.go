@@ -102,7 +102,7 @@ func (b *benchmark) cpuTable() string {
 				cells, perCore = append(cells, report.Dash("")), append(perCore, report.Dash(""))
 				continue
 			}
-			cells = append(cells, short(micros))
+			cells = append(cells, report.Short(micros))
 			if micros < microsLeast {
 				perCore = append(perCore, report.Dash(""))
 				continue
@@ -227,13 +227,6 @@ func (p published) named(name string) grown {
 		}
 	}
 	return grown{}
-}
-
-func short(n float64) string {
-	if n < 10 {
-		return fmt.Sprintf("%.1f", n)
-	}
-	return fmt.Sprintf("%.0f", n)
 }
 
 func thousands(n float64) string { return grouped(two(n)) }

@@ -82,7 +82,7 @@ func TestDiskIsBounded(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), make([]byte, 100), 0o600))
 	}
-	n, err := sizeOf(folder, filepath.Join(folder, "missing"))
+	n, _, err := harness.SizeOf(folder, filepath.Join(folder, "missing"))
 	require.NoError(t, err)
 	require.EqualValues(t, 200, n)
 }

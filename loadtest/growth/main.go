@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"time"
 
@@ -151,19 +150,3 @@ func needed(kind string, awards int64) int64 {
 }
 
 func gigabytes(n int64) float64 { return float64(n) / 1e9 }
-
-// sizeOf returns the bytes of all files of folders.
-func sizeOf(folders ...string) (n int64, err error) {
-	for _, folder := range folders {
-		err = errors.Join(err, filepath.Walk(folder, func(_ string, info os.FileInfo, err error) error {
-			if err == nil && info.Mode().IsRegular() {
-				n += info.Size()
-			}
-			if errors.Is(err, os.ErrNotExist) { // the server works meanwhile
-				return nil
-			}
-			return err
-		}))
-	}
-	return n, err
-}

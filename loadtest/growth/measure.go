@@ -220,7 +220,7 @@ func (f *filler) measureBackup(took map[string]float64) error {
 	if err != nil {
 		return err
 	}
-	written, err := sizeOf(folder)
+	written, _, err := harness.SizeOf(folder)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (f *filler) measureBackup(took map[string]float64) error {
 	}
 	defer b.drop()
 	took[dumpTime], took[dumpSize], took[restoreTime] = dump.Took.Seconds(), gigabytes(written), time.Since(begun).Seconds()
-	all, err := sizeOf(f.Server.Dir(), folder)
+	all, _, err := harness.SizeOf(f.Server.Dir(), folder)
 	if err != nil {
 		return err
 	}
@@ -248,7 +248,8 @@ func (f *filler) databaseBytes(name string) (int64, error) {
 	if f.Kind == "postgres" {
 		return f.Count(f.Ctx, "SELECT pg_database_size(current_database())")
 	}
-	return sizeOf(filepath.Join(f.Server.Dir(), "data", name))
+	n, _, err := harness.SizeOf(filepath.Join(f.Server.Dir(), "data", name))
+	return n, err
 }
 
 // measureMigration runs the migration of stocktest's next release while callers draw.

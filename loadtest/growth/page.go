@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,7 +111,7 @@ func (r *results) table() *report.Table {
 	for _, m := range measures() {
 		cells := []any{m.name}
 		for _, v := range r.Values[m.name] {
-			cells = append(cells, short(v))
+			cells = append(cells, report.Short(v))
 		}
 		says, holds := m.judge(r.Awards, r.Values[m.name])
 		if !holds {
@@ -129,16 +128,7 @@ func (r *results) summary() string {
 		r.Database, slices.Max(r.Awards), report.Day(r.At), r.CPUs, r.Seconds/60, r.Draws, r.Kills, r.Unknown, len(r.Broken), r.Peak, r.Bound)
 }
 
-func millions(n int64) string { return fmt.Sprintf("%s million", short(float64(n)/1e6)) }
-
-// short returns two significant digits.
-func short(v float64) string {
-	if v == 0 {
-		return "0"
-	}
-	digits := max(0, 1-int(math.Floor(math.Log10(v))))
-	return fmt.Sprintf("%.*f", digits, v)
-}
+func millions(n int64) string { return fmt.Sprintf("%s million", report.Short(float64(n)/1e6)) }
 
 // publish replaces a database's results, unless those are of more awards.
 func publish(r results) error {

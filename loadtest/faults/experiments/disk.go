@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -29,7 +28,9 @@ func diskFaults() []Experiment {
 	}
 }
 
-const room = 24 << 20
+// room is free on the disk. blocksOfFile bounds what a file takes beside its bytes: the rest
+// of its last block, and one block more.
+const room, blocksOfFile = 24 << 20, 8192
 
 // onSmallDisk creates the cell's database on a small file system in memory. Only root
 // may mount one.
@@ -47,7 +48,9 @@ func onSmallDisk(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	data, aside := filepath.Join(server.Dir(), "data"), filepath.Join(server.Dir(), "aside")
 	s.Must(os.Rename(data, aside))
 	s.Must(os.Mkdir(data, 0o700))
-	mount(s, data, sizeOf(aside)+room)
+	bytes, files, err := harness.SizeOf(aside)
+	s.Must(err)
+	mount(s, data, bytes+files*blocksOfFile+room)
 	s.Cleanup(server.Stop) // before the disk is unmounted
 	if output, err := exec.Command("cp", "-a", aside+"/.", data).CombinedOutput(); err != nil {
 		s.Fatalf("copy the data: %v\n%s", err, output)
@@ -63,19 +66,6 @@ func mount(s *harness.Site, folder string, size int64) {
 		s.Skip(err.Error())
 	}
 	s.Cleanup(func() { _ = disk.Unmount() })
-}
-
-func sizeOf(folder string) (size int64) {
-	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return nil //nolint:nilerr // it was removed meanwhile
-		}
-		if info, err := entry.Info(); err == nil {
-			size += (info.Size() + 8191) &^ 4095
-		}
-		return nil
-	})
-	return size
 }
 
 func killedTenTimes(t *trial) error {
