@@ -144,6 +144,7 @@ func claims(b *benchmark, p published) []string {
 		fmt.Sprintf("| 1,000 draws/s | %.1f MB/s |", b.of(withKeys, "wal_bytes_per_draw")/1000),
 		fmt.Sprintf("A commit waits for one flush of the disk, %.2f ms here.", b.FlushMicros/1000),
 		fmt.Sprintf("| an instance at 256 callers | %.0f to %.0f MB |", five(slices.Min(memory)), five(slices.Max(memory))),
+		fmt.Sprintf("| with a pool of 100,000 prizes | %.0f MB |", two(b.of(manyPrizes, "memory_mb"))),
 		fmt.Sprintf("index of keys: %.0f MB for each million random keys.", float64(keys.Indexes)/float64(p.Awards)),
 		fmt.Sprintf("Three drew %.2f of what one drew", b.ratio("three instances ÷ one")),
 		fmt.Sprintf("measured up to %.0f,000 draws/s without HTTP", b.of(alone, speed)/1000),
