@@ -132,6 +132,28 @@ func TestRoundTripsOfMoments(t *testing.T) {
 	require.Equal(t, int64(1), turnsOf(write))
 }
 
+// TestRoundTripsOfADueItem counts the statements of the transaction that carries out an
+// item: the settings of a change, which find rows by key, are made once.
+func TestRoundTripsOfADueItem(t *testing.T) {
+	t.Parallel()
+	proxy := servertest.StartProxy(t, servertest.Postgres(t))
+	s := stocktest.Open(t, proxy.URL(), stock.Options{})
+	var turns []int64
+	for n := range 3 { // the first transactions prepare the statements
+		pool := fmt.Sprint("p", n)
+		stocktest.Pool(t, s, pool, 1000)
+		at := stocktest.InTime(t, s, pool, func(at time.Time) error {
+			_, err := s.PlanItem(t.Context(), pool, stocktest.StateAt(at, draw.StatePaused), "", "test")
+			return err
+		})
+		stocktest.Await(t, s, at)
+		before := proxy.Turns()
+		require.NoError(t, s.RunDue(t.Context(), pool))
+		turns = append(turns, proxy.Turns()-before)
+	}
+	require.Equal(t, int64(18), turns[2])
+}
+
 // TestRoundTripsOfClaims: in a pool without codes, a claim takes the same number of round
 // trips with and without seal keys.
 func TestRoundTripsOfClaims(t *testing.T) {

@@ -153,11 +153,9 @@ func (p *Planner) runSome(ctx context.Context, poolID string, which which, limit
 	return ran, left, err
 }
 
-// dueItems reads the first open items that are due at a time, in order.
+// dueItems reads the first open items that are due at a time, in order. The transaction is
+// that of a change, which finds rows by key.
 func (p *Planner) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now time.Time, which which, limit int) (found []draw.Item, err error) {
-	if err := p.ledger.FindByKey(ctx, tx); err != nil {
-		return nil, err
-	}
 	columns := strings.Join(itemColumns(), ", ")
 	for _, kind := range kinds() { // the key orders the items of each kind
 		query := p.openItems(columns, poolID, kind).Where(squirrel.LtOrEq{"at": p.ledger.Engine.Time(now)}).
