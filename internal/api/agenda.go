@@ -253,7 +253,7 @@ type NewSpread struct {
 }
 
 // SpreadReason is the reason of the moves if the caller gives none.
-const SpreadReason = "agenda"
+const SpreadReason = draw.AgendaReason
 
 // Read returns the schedule that the body describes. Error: CodeInvalidRequest.
 func (b *NewSpread) Read() (s draw.Spread, err error) {

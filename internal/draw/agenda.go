@@ -155,6 +155,15 @@ type momentBody struct {
 // MomentReason is the reason of the move that a moment becomes.
 const MomentReason = "moment"
 
+// ReasonAgain returns the reason with which a stored move can be planned again. Release
+// 0.1.0 stored reasons of only blanks, which are refused now.
+func ReasonAgain(stored string) string {
+	if stored != "" && strings.TrimLeft(stored, " ") == "" {
+		return AgendaReason
+	}
+	return stored
+}
+
 // MomentOf returns the move that a moment of a prize becomes.
 func MomentOf(prizeID string) Stocking {
 	return Stocking{PrizeID: prizeID, Delta: 1, Reason: MomentReason}
@@ -182,6 +191,9 @@ func (i *Item) Body() string {
 // StateBody returns the body of an item of a state.
 func StateBody(s State) string { return `{"state":"` + string(s) + `"}` }
 
+// AgendaReason is the reason of a planned move for which nobody has given one.
+const AgendaReason = "agenda"
+
 // ReadBody sets the change or move that a body of the item's kind plans; readRules
 // reads the rules of a change. An item that this binary cannot read keeps its body: see
 // [Item.Unreadable].
@@ -208,8 +220,10 @@ func (i *Item) ReadBody(body string, readRules func(*Change) (*Rules, bool)) {
 	default:
 		err = errors.New("the kind is unknown")
 	}
-	if err == nil {
-		err = i.checkPlan() // a later release may plan items that this one cannot
+	if err == nil { // a later release may plan items that this one cannot
+		plan := *i
+		plan.Stock.Reason = ReasonAgain(plan.Stock.Reason)
+		err = plan.checkPlan()
 	}
 	if err != nil {
 		i.unreadable, i.body = err, body

@@ -181,6 +181,11 @@ func (p *Prize) Check() error {
 	if p.HasCodes && (!p.IsWin() || p.Stocked > p.Places) {
 		return Errorf(CodeInvalidRequest, "prize %q has codes: it is of kind prize, and begins without stock, which comes with its codes", p.ID)
 	}
+	return p.CheckValue()
+}
+
+// CheckValue returns an error unless a prize of its kind may have its value.
+func (p *Prize) CheckValue() error {
 	switch p.Kind {
 	case "", KindPrize:
 	case KindBlank:

@@ -165,7 +165,8 @@ func (s *Store) correctPrize(ctx context.Context, tx *sql.Tx, of *ledger.LockedP
 	if revalues {
 		prize.Value, body["value"] = *c.Value, c.Value.StringFixed(2)
 	}
-	if err := prize.Check(); err != nil { // the check includes the kind: a blank has no value
+	// Only the change is checked: release 0.1.0 stored names that are refused now.
+	if err := prize.CheckValue(); err != nil {
 		return err
 	}
 	if len(body) == 1 {

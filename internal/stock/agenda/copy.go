@@ -48,6 +48,7 @@ func (p *Planner) ReadSource(ctx context.Context, tx *sql.Tx, poolID string) (*S
 		if err := cmp.Or(items[i].Unreadable(), items[i].Rules.Unreadable()); err != nil {
 			return nil, err
 		}
+		items[i].Stock.Reason = draw.ReasonAgain(items[i].Stock.Reason)
 	}
 	hidden, err := p.hiddenRanges(ctx, tx, poolID)
 	return &Source{items, hidden}, err

@@ -100,7 +100,8 @@ async function save(at, own, { items, lists, additions }) {
 async function change(at, item, delta) {
   await send("DELETE", `${agendaPath(at)}/${part(item.item)}`);
   if (delta === 0) return;
-  const plan = (n) => once(newKey(), "POST", agendaPath(at), { body: JSON.stringify({ at: item.at, prize: item.prize, delta: n, reason: item.reason }) });
+  const reason = item.reason.trim() ? item.reason : t("calendarfill.aReason"); // release 0.1.0 stored reasons of only blanks, which are refused now
+  const plan = (n) => once(newKey(), "POST", agendaPath(at), { body: JSON.stringify({ at: item.at, prize: item.prize, delta: n, reason }) });
   try {
     await plan(delta);
   } catch (problem) {
