@@ -53,6 +53,9 @@ const winless = 200
 // when a budget is used up: earlier units then do not predict the future.
 func (p *past) isWinless(poolID string) bool {
 	last := p.readings[len(p.readings)-1].of[poolID]
+	if first, known := p.readings[0].of[poolID]; known && 0 <= last.awards-first.awards && last.awards-first.awards < winless {
+		return false // too few awards in all, as for a pool from which nobody draws
+	}
 	awards := last.awards
 	for i := len(p.readings) - 1; i >= 0; i-- {
 		c, known := p.readings[i].of[poolID]

@@ -100,9 +100,9 @@ func (s *Store) findPlannedStock(ctx context.Context, q engine.Querier, p *draw.
 	if p.DueAt.IsZero() {
 		return nil
 	}
-	found, err := ledger.SelectAll(ctx, q, s.ledger.SelectFrom("agenda", "COUNT(*)").
-		Where(squirrel.Eq{"pool_id": p.ID, "done": 0, "what": []string{string(draw.ItemStock), string(draw.ItemMoment)}}), ledger.ScanInt)
-	if err == nil && found[0] > 0 {
+	found, err := ledger.SelectAll(ctx, q, s.ledger.SelectFrom("agenda", "item").
+		Where(squirrel.Eq{"pool_id": p.ID, "done": 0, "what": []string{string(draw.ItemStock), string(draw.ItemMoment)}}).Limit(1), ledger.ScanInt)
+	if err == nil && len(found) > 0 {
 		n.Why = draw.WithheldDates
 	}
 	return err

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/Masterminds/squirrel"
@@ -14,46 +17,106 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
+// overviewCache keeps the prizes and counts of the pools that Overviews returned last. Only
+// a version changes them, so of a pool that has its version and mark still, only the row is
+// read.
+type overviewCache struct {
+	mu sync.Mutex
+	// of are the pools by id. A map that was put is not changed any more.
+	of map[string]keptOverview
+}
+
+// keptOverview is an overview of a pool whose prizes were left out if there were more than
+// prizesMax.
+type keptOverview struct {
+	draw.Overview
+	head      draw.Head
+	prizesMax int
+}
+
+func (c *overviewCache) get() map[string]keptOverview {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of
+}
+
+func (c *overviewCache) put(of map[string]keptOverview) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of = of
+}
+
 // Overviews returns at most limit pools that are not archived, in order of their ids,
 // with their counts, from one snapshot. It leaves out the prizes of a pool that has more
-// than prizesMax. It reads each prize of these pools once, and some twice. Errors: those
-// of the store.
+// than prizesMax. It reads the prizes of pools that changed since the last call once, and
+// some twice. Calls share the slices of prizes, which nobody may change. Errors: those of
+// the store.
 func (s *Store) Overviews(ctx context.Context, limit, prizesMax int) (all []draw.Overview, err error) {
-	pools := s.ledger.SelectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "rules", "committed", "due_at", "spent", "spent_from").
-		Where(squirrel.Eq{"archived": false}).OrderBy("id").Limit(uint64(limit)) //nolint:gosec // the caller's constant
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
-		all, err = ledger.SelectAll(ctx, tx, pools, func(row engine.Scanner) (o draw.Overview, err error) {
-			err = row.Scan(&o.ID, &o.Name, &o.State, &o.Mode, &o.Version, &o.Revision, &o.RulesVersion, &o.Committed, engine.ScanTime(&o.DueAt), &o.Spent.Cents, engine.ScanTime(&o.Spent.From))
-			return o, err
-		})
-		if err != nil || len(all) == 0 {
+		read, err := s.poolRows(ctx, tx, limit)
+		all = make([]draw.Overview, len(read))
+		if err != nil || len(read) == 0 {
 			return err
 		}
-		at := make(map[string]*draw.Overview, len(all))
-		ids := make([]string, len(all))
-		for i := range all {
-			at[all[i].ID], ids[i] = &all[i], all[i].ID
+		before, changed := s.overviews.get(), map[string]*draw.Overview{}
+		for i := range read {
+			all[i].Pool = read[i].Pool
+			if kept, known := before[all[i].ID]; known && kept.head.Is(read[i].head) && kept.prizesMax == prizesMax {
+				all[i].Prizes, all[i].PrizeCount = kept.Prizes, kept.PrizeCount
+				all[i].Stocked, all[i].Issued, all[i].Awards = kept.Stocked, kept.Issued, kept.Awards
+				continue
+			}
+			changed[all[i].ID] = &all[i]
 		}
-		if err := s.sumPrizes(ctx, tx, ids, at); err != nil {
+		if err := s.sumPrizes(ctx, tx, changed); err != nil {
 			return err
 		}
-		if err := s.fewPrizes(ctx, tx, at, prizesMax); err != nil {
+		if err := s.fewPrizes(ctx, tx, changed, prizesMax); err != nil {
 			return err
+		}
+		if len(changed) > 0 || len(before) != len(all) {
+			now := make(map[string]keptOverview, len(all))
+			for i := range all {
+				now[all[i].ID] = keptOverview{all[i], read[i].head, prizesMax}
+			}
+			s.overviews.put(now)
 		}
 		return s.readMoney(ctx, tx, all)
 	})
 	return all, err
 }
 
+// poolRow is a pool without its prizes.
+type poolRow struct {
+	draw.Pool
+	head draw.Head
+}
+
+// poolRows reads the rows of at most limit pools that are not archived.
+func (s *Store) poolRows(ctx context.Context, q engine.Querier, limit int) ([]poolRow, error) {
+	from, currency, text, fair := "pools", "''", "''", "FALSE"
+	if !s.engine.Lacks(engine.PartFeed) {
+		from, currency = "pools LEFT JOIN pool_display AS d ON d.pool_id = pools.id", "COALESCE(d.currency, '')"
+	}
+	if !s.engine.Lacks(engine.PartDisplays) {
+		text, fair = "COALESCE(d.text, '')", "COALESCE(d.fair, FALSE)"
+	}
+	query := s.ledger.SelectFrom(from, "id", "name", "state", "COALESCE(mode, '')", "version", "mark", "revision", "rules", "committed", "due_at", "spent", "spent_from", currency, text, fair).
+		Where(squirrel.Eq{"archived": false}).OrderBy("id").Limit(uint64(limit)) //nolint:gosec // the caller's constant
+	return ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (r poolRow, err error) {
+		err = row.Scan(&r.ID, &r.Name, &r.State, &r.Mode, &r.Version, &r.head.Mark, &r.Revision, &r.RulesVersion, &r.Committed, engine.ScanTime(&r.DueAt),
+			&r.Spent.Cents, engine.ScanTime(&r.Spent.From), &r.Currency, &r.Text, &r.IsFair)
+		r.head.Version = r.Version
+		return r, err
+	})
+}
+
 // readMoney sets the money of pools. For a pool whose prizes were left out, it does not
 // state whether something can be won.
-func (s *Store) readMoney(ctx context.Context, q engine.Querier, all []draw.Overview) error {
-	pools := make([]*draw.Pool, len(all))
+func (s *Store) readMoney(ctx context.Context, q engine.Querier, all []draw.Overview) (err error) {
 	now := s.Now()
 	for i := range all {
 		o := &all[i]
-		pools[i] = &o.Pool
-		var err error
 		if o.Money, err = s.moneyOf(ctx, q, &o.Pool, now); err != nil {
 			return err
 		}
@@ -61,17 +124,20 @@ func (s *Store) readMoney(ctx context.Context, q engine.Querier, all []draw.Over
 			o.Money.Nothing = nil
 		}
 	}
-	return s.readShown(ctx, q, pools)
+	return nil
 }
 
 // sumPrizes sets the sums of stocked units, issued units and awards of pools.
-func (s *Store) sumPrizes(ctx context.Context, q engine.Querier, ids []string, at map[string]*draw.Overview) error {
+func (s *Store) sumPrizes(ctx context.Context, q engine.Querier, at map[string]*draw.Overview) error {
+	if len(at) == 0 {
+		return nil
+	}
 	// The stock of an endless blank is not counted.
 	finite := func(column string) string {
 		return fmt.Sprintf("SUM(CASE WHEN kind = '%s' AND stocked = %d THEN 0 ELSE %s END)", draw.KindBlank, int64(draw.EndlessStock), column)
 	}
 	sums := s.ledger.SelectFrom("prizes", "pool_id", "COUNT(*)", finite("stocked"), finite("issued"), "SUM(issued)").
-		Where(squirrel.Eq{"pool_id": ids}).GroupBy("pool_id")
+		Where(squirrel.Eq{"pool_id": slices.Sorted(maps.Keys(at))}).GroupBy("pool_id")
 	_, err := ledger.SelectAll(ctx, q, sums, func(row engine.Scanner) (struct{}, error) {
 		var poolID string
 		var count int64

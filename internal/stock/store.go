@@ -106,6 +106,8 @@ type Store struct {
 	*hooks.Hooks
 	ledger *ledger.Ledger
 	money  moneyCache
+	// overviews keeps what pages that watch many pools were shown.
+	overviews overviewCache
 	// claimed bounds the reads that follow claims: they would use up the connections.
 	claimed *semaphore.Weighted
 	// hasUnreadable is the result of the last call of ReadWatched.
