@@ -81,14 +81,14 @@ func (f *fetcher) run(ctx context.Context, run job.Run) ([]byte, error) {
 	}
 	got, err := f.fetch(ctx, before)
 	if err != nil {
-		return nil, err
+		return nil, &draw.Error{Code: job.CodeSource, Detail: err.Error()}
 	}
 	got.Source = digest([]byte(f.source))
 	prizes := -1
 	if got.Body != nil {
 		items, err := Parse(got.Body)
 		if err != nil {
-			return nil, err
+			return nil, &draw.Error{Code: job.CodeSource, Detail: draw.DetailOf(err)}
 		}
 		prizes = len(items)
 	}

@@ -104,7 +104,7 @@ func TestJobs(t *testing.T) {
 	require.Equal(t, 400, do(s, asAdmin("POST", "/admin/jobs/audit/run", `{"now":true}`)).Code)
 
 	w = do(s, asAdmin("GET", "/admin/jobs/audit/runs?after=0&limit=2", ""))
-	require.Contains(t, w.Body.String(), `"result":"ok","error":null,"asked_by":null}],"next":2}`)
+	require.Contains(t, w.Body.String(), `"result":"ok","error":null,"error_code":null,"asked_by":null}],"next":2}`)
 	w = do(s, asAdmin("GET", "/admin/jobs/audit/runs?after=2", ""))
 	require.Contains(t, w.Body.String(), `"finished_at":null,"result":null`)
 	require.Contains(t, w.Body.String(), `"next":null}`)
@@ -122,7 +122,7 @@ func TestJobs(t *testing.T) {
 // failedJobs are jobs whose last run failed with the database's own text.
 type failedJobs struct{ fakeStore }
 
-const databaseError = `relation "prizes" does not exist (SQLSTATE 42P01)`
+const databaseError = `store-unavailable: relation "prizes" does not exist (SQLSTATE 42P01)`
 
 func failed(r job.Row) job.Row {
 	r.LastError = databaseError
@@ -157,6 +157,7 @@ func TestOnlyAdminsReadErrorsOfJobs(t *testing.T) {
 			require.Equal(t, 200, w.Code, w.Body)
 			require.Equal(t, shows, strings.Contains(w.Body.String(), "SQLSTATE"), "%s %s: %s", token, path, w.Body)
 			require.Equal(t, !shows, strings.Contains(w.Body.String(), hiddenError), "%s %s: %s", token, path, w.Body)
+			require.Contains(t, w.Body.String(), `error_code":"store-unavailable"`, "every role reads the code")
 		}
 	}
 }

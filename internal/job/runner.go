@@ -251,15 +251,18 @@ func (r *Runner) run(ctx context.Context, d Definition, run Run) {
 	report, err := r.do(ctx, d, run)
 	o := Outcome{Result: ResultOK, Report: report, Retry: d.Retry}
 	if err != nil {
-		o.Result, o.Error = ResultFailed, err.Error()
+		o.Result, o.Error = ResultFailed, describe(err, codeOf(err))
 	}
-	if errors.Is(err, ErrLost) || ctx.Err() != nil && err != nil {
+	switch {
+	case errors.Is(err, ErrLost):
 		o.Result = ResultLost
+	case err != nil && ctx.Err() != nil:
+		o.Result, o.Error = ResultLost, describe(err, CodeStopped)
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishMax)
 	defer cancel()
 	if err := r.Runs.FinishJob(last, run, o); errors.Is(err, ErrLost) {
-		o.Result, o.Error = ResultLost, err.Error()
+		o.Result, o.Error = ResultLost, describe(err, CodeTakenOver)
 	} else if err != nil {
 		log.Warn("the end of a job was not written; it will be taken over", "error", err)
 	}
@@ -274,7 +277,7 @@ func (r *Runner) run(ctx context.Context, d Definition, run Run) {
 // do does the work while the runner reports that it is alive.
 func (r *Runner) do(ctx context.Context, d Definition, run Run) (report []byte, err error) {
 	//double:unfenced ctx, d.Max, fmt => context.WithoutCancel(ctx), 10*d.Max, fmt
-	bounded, cancel := context.WithTimeoutCause(ctx, d.Max, fmt.Errorf("the run took longer than %s", d.Max))
+	bounded, cancel := context.WithTimeoutCause(ctx, d.Max, draw.Errorf(CodeTooLong, "the run took longer than %s", d.Max))
 	defer cancel()
 	work, lose := context.WithCancelCause(bounded)
 	var heard sync.WaitGroup

@@ -30,8 +30,10 @@ type View struct {
 	Requested   bool    `json:"requested"`
 	LastSuccess *string `json:"last_success"`
 	LastError   *string `json:"last_error"`
-	ChangedBy   *string `json:"changed_by"`
-	ChangedAt   string  `json:"changed_at"`
+	// LastErrorCode is the code of LastError.
+	LastErrorCode *draw.Code `json:"last_error_code"`
+	ChangedBy     *string    `json:"changed_by"`
+	ChangedAt     string     `json:"changed_at"`
 	// Report is the last report of a run; absent if it was not read.
 	Report json.RawMessage `json:"report,omitempty"`
 }
@@ -46,7 +48,7 @@ func (r *Row) View(now time.Time) View {
 		Name: r.Name, Enabled: r.Enabled, Schedule: r.Schedule, Per: r.Per, Host: orNull(r.Host), Status: r.Status,
 		Holder: orNull(r.Holder), StartedAt: timeOrNull(r.StartedAt), StaleAfter: FormatDuration(r.StaleAfter), Token: r.Token,
 		DueAt: formatTime(r.DueAt), OverdueSeconds: int64(r.Overdue(now).Seconds()), Requested: r.WantedBy != "" && r.Status == StatusIdle,
-		LastSuccess: timeOrNull(r.LastSuccess), LastError: orNull(r.LastError),
+		LastSuccess: timeOrNull(r.LastSuccess), LastError: orNull(r.LastError), LastErrorCode: orNull(ErrorCode(r.LastError)),
 		ChangedBy: orNull(r.ChangedBy), ChangedAt: formatTime(r.ChangedAt), Report: report,
 	}
 }
@@ -60,16 +62,18 @@ type RunView struct {
 	StartedAt  string  `json:"started_at"`
 	FinishedAt *string `json:"finished_at"`
 	// Result is null while the run is under way.
-	Result  *Result `json:"result"`
-	Error   *string `json:"error"`
-	AskedBy *string `json:"asked_by"`
+	Result *Result `json:"result"`
+	Error  *string `json:"error"`
+	// ErrorCode is the code of Error.
+	ErrorCode *draw.Code `json:"error_code"`
+	AskedBy   *string    `json:"asked_by"`
 }
 
 // View returns the run's view.
 func (p *Past) View() RunView {
 	return RunView{
 		ID: p.Token, Job: p.Job, Host: p.Host, StartedAt: formatTime(p.Began), FinishedAt: timeOrNull(p.Finished),
-		Result: orNull(p.Result), Error: orNull(p.Error), AskedBy: orNull(p.AskedBy),
+		Result: orNull(p.Result), Error: orNull(p.Error), ErrorCode: orNull(ErrorCode(p.Error)), AskedBy: orNull(p.AskedBy),
 	}
 }
 

@@ -224,7 +224,7 @@ func (j *Rows) BeginJob(ctx context.Context, name, host string) (run job.Run, be
 		if begun = r.Verdict(now, host) == job.Due; !begun {
 			return r, nil
 		}
-		if err := j.endRun(ctx, tx, r.Run(), now, job.Outcome{Result: job.ResultLost, Error: "taken over by " + host}); err != nil {
+		if err := j.endRun(ctx, tx, r.Run(), now, job.Outcome{Result: job.ResultLost, Error: job.TakenOver(host)}); err != nil {
 			return r, err
 		}
 		next, err := r.Begun(now, host)

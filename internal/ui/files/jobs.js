@@ -9,6 +9,9 @@ import { isText, nodes, t } from "./text.js";
 /** The name of a job for people. */
 export const called = ({ name }) => (isText(`jobs.name-${name}`) ? t(`jobs.name-${name}`) : name);
 
+/** Why a run failed, in words. The words of the service are folded. */
+const failure = (code, text) => h("div", {}, t(isText(`jobs.why-${code}`) ? `jobs.why-${code}` : "jobs.why-internal"), text && folded(h("p", { class: "break" }, text)));
+
 export async function jobsView(signal) {
   const list = h("div");
   const read = async () => {
@@ -38,7 +41,7 @@ function card(job, read) {
       fact(t("jobs.lastSuccess"), job.last_success ? time(job.last_success) : t("jobs.never")),
       fact(t("jobs.holder"), job.holder), fact(t("jobs.host"), job.host),
       fact(t("jobs.overdue"), job.overdue_seconds > 0 && duration(job.overdue_seconds)),
-      fact(t("jobs.lastError"), job.last_error && h("div", {}, t("jobs.failed"), folded(h("p", { class: "break" }, job.last_error)))),
+      fact(t("jobs.lastError"), job.last_error && failure(job.last_error_code, job.last_error)),
       fact(t("jobs.changedBy"), job.changed_by && h("span", {}, nodes("jobs.changed", { who: job.changed_by, at: time(job.changed_at) })))));
 }
 
@@ -84,7 +87,7 @@ function turn(job, read) {
 
 async function runs(job) {
   const { runs } = await get(`admin/jobs/${part(job.name)}/runs?limit=1000`);
-  const rows = runs.slice(-50).reverse().map((r) => [time(r.started_at), r.finished_at ? time(r.finished_at) : "–", r.host, r.result ? pill(t(`jobs.result-${r.result}`), r.result === "ok" ? "open" : "bad") : pill(t("jobs.is-running"), "paused"), r.error ? folded(h("p", { class: "break" }, r.error)) : h("span", { class: "break" }, r.asked_by ?? "")]);
+  const rows = runs.slice(-50).reverse().map((r) => [time(r.started_at), r.finished_at ? time(r.finished_at) : "–", r.host, r.result ? pill(t(`jobs.result-${r.result}`), r.result === "ok" ? "open" : "bad") : pill(t("jobs.is-running"), "paused"), r.error ? failure(r.error_code, r.error) : h("span", { class: "break" }, r.asked_by ?? "")]);
   const columns = [t("jobs.begun"), t("jobs.finished"), t("jobs.onHost"), t("jobs.result"), t("jobs.about2")];
   ask({ title: t("jobs.runsOf", { job: called(job) }), no: t("jobs.close"), wide: true, body: rows.length ? table(t("jobs.runs"), columns, rows) : h("p", {}, t("jobs.noRuns")) });
 }
