@@ -41,6 +41,32 @@ const (
 	ItemMoment ItemKind = "moment"
 )
 
+// AgendaPart is a part of an agenda, which is read in an order of its own.
+type AgendaPart string
+
+// The parts of an agenda.
+const (
+	// AgendaDue are the open items that are not hidden, the next one first.
+	AgendaDue AgendaPart = "due"
+	// AgendaDone are the items that are done, the last one first.
+	AgendaDone AgendaPart = "done"
+	// AgendaHidden are the hidden items in their visible form, in order of their numbers.
+	AgendaHidden AgendaPart = "hidden"
+)
+
+// AgendaPage selects a page of a part of an agenda.
+type AgendaPage struct {
+	Part AgendaPart
+	// Kind selects the items of one kind, "" those of all kinds. Hidden items have none.
+	Kind ItemKind
+	// WithoutStock leaves open moves of stock out. Their place among other items would
+	// reveal when they are due, even without their times.
+	WithoutStock bool
+	// After is the number of the last item of the page before, 0 for the first page.
+	After int64
+	Limit int
+}
+
 // Item is one item of a pool's agenda: a change that is planned for an instant.
 type Item struct {
 	// Number is the item's number in its pool, from 1. It is never used again.
@@ -155,6 +181,9 @@ type momentBody struct {
 // MomentReason is the reason of the move that a moment becomes.
 const MomentReason = "moment"
 
+// AgendaReason is the reason of a planned move for which nobody has given one.
+const AgendaReason = "agenda"
+
 // ReasonAgain returns the reason with which a stored move can be planned again. Release
 // 0.1.0 stored reasons of only blanks, which are refused now.
 func ReasonAgain(stored string) string {
@@ -190,9 +219,6 @@ func (i *Item) Body() string {
 
 // StateBody returns the body of an item of a state.
 func StateBody(s State) string { return `{"state":"` + string(s) + `"}` }
-
-// AgendaReason is the reason of a planned move for which nobody has given one.
-const AgendaReason = "agenda"
 
 // ReadBody sets the change or move that a body of the item's kind plans; readRules
 // reads the rules of a change. An item that this binary cannot read keeps its body: see

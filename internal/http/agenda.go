@@ -22,17 +22,51 @@ func (c call) visibleItems(items []draw.Item) []draw.Item {
 
 // agenda answers GET /admin/pools/{pool}/agenda.
 func (s *Server) agenda(ctx context.Context, c call) (api.Agenda, error) {
-	open, err := c.word("open", "false", "true")
+	wanted, open, err := c.agendaWanted()
 	if err != nil {
 		return api.Agenda{}, err
 	}
 	read := func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Item, error) {
-		return s.Store.Agenda(ctx, poolID, after, limit, open == "true")
+		if wanted.Part == "" {
+			return s.Store.Agenda(ctx, poolID, after, limit, open)
+		}
+		wanted.After, wanted.Limit = after, limit
+		return s.Store.AgendaPart(ctx, poolID, wanted)
 	}
 	found, end, err := readPage(ctx, c, "pool", read, func(i *draw.Item) int64 { return i.Number })
 	all := len(found)
 	found = c.visibleItems(found)
-	return api.Agenda{Items: api.ShowEach(found, api.ShowLine), Hidden: all - len(found), End: end}, err
+	hidden := all - len(found)
+	if err == nil && wanted.WithoutStock && wanted.After == 0 {
+		var moves int64
+		moves, err = s.Store.OpenMoves(ctx, c.param("pool"))
+		hidden = int(moves)
+	}
+	return api.Agenda{Items: api.ShowEach(found, api.ShowLine), Hidden: hidden, End: end}, err
+}
+
+// agendaWanted reads which part of an agenda is requested, or whether only open items are.
+func (c call) agendaWanted() (wanted draw.AgendaPage, open bool, err error) {
+	only, err := c.word("open", "false", "true")
+	if err != nil {
+		return wanted, false, err
+	}
+	part, err := c.wordOrNone("part", string(draw.AgendaDue), string(draw.AgendaDone), string(draw.AgendaHidden))
+	if err != nil {
+		return wanted, false, err
+	}
+	kind, err := c.wordOrNone("kind", string(draw.ItemState), string(draw.ItemRules), string(draw.ItemStock), string(draw.ItemMoment))
+	switch {
+	case err != nil:
+		return wanted, false, err
+	case part != "" && c.query.Has("open"):
+		return wanted, false, draw.Errorf(draw.CodeInvalidRequest, "give one of open and part")
+	case kind != "" && (part == "" || part == string(draw.AgendaHidden)):
+		return wanted, false, draw.Errorf(draw.CodeInvalidRequest, "kind needs part=%s or part=%s", draw.AgendaDue, draw.AgendaDone)
+	}
+	wanted = draw.AgendaPage{Part: draw.AgendaPart(part), Kind: draw.ItemKind(kind)}
+	wanted.WithoutStock = wanted.Part == draw.AgendaDue && c.caller.Role != access.Admin
+	return wanted, only == "true", nil
 }
 
 // planItem answers POST /admin/pools/{pool}/agenda. For a moment the answer is that of an

@@ -2,6 +2,8 @@ package http
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +44,28 @@ func (f fakeStore) Agenda(_ context.Context, poolID string, after int64, limit i
 	items := fakeItems()
 	return items[min(int(after), len(items)):min(int(after)+limit, len(items))], f.note(planned{pool: poolID, after: after, limit: limit, open: open})
 }
+
+func (f fakeStore) AgendaPart(_ context.Context, poolID string, page draw.AgendaPage) ([]draw.Item, error) {
+	items := slices.DeleteFunc(fakeItems(), func(i draw.Item) bool {
+		part := draw.AgendaDue
+		switch {
+		case i.Hidden != nil:
+			part = draw.AgendaHidden
+		case i.Done > 0:
+			part = draw.AgendaDone
+		}
+		return part != page.Part || page.Kind != "" && i.Kind != page.Kind || page.WithoutStock && i.Kind == draw.ItemStock
+	})
+	return items, f.note(partRead{poolID, page})
+}
+
+// partRead is a call of the fake store's AgendaPart.
+type partRead struct {
+	pool string
+	page draw.AgendaPage
+}
+
+func (f fakeStore) OpenMoves(_ context.Context, poolID string) (int64, error) { return 77, nil }
 
 func (f fakeStore) Opening(_ context.Context, poolID string) (opens, closes time.Time, err error) {
 	return at, time.Time{}, f.note(planned{pool: poolID})
@@ -182,6 +206,61 @@ func TestAgendaIsShown(t *testing.T) {
 		f.err = draw.Errorf(code, "no")
 		require.Equal(t, status, do(s, asAdmin("DELETE", "/admin/pools/p/agenda/3", "")).Code)
 	}
+}
+
+// TestAgendaIsReadByPart: each part of an agenda is read in its own order, and the filter
+// reaches the store. What contradicts itself is refused before the store is asked.
+func TestAgendaIsReadByPart(t *testing.T) {
+	for query, want := range map[string]struct {
+		page  draw.AgendaPage
+		items []int64
+	}{
+		"part=due&after=1&limit=3": {draw.AgendaPage{Part: draw.AgendaDue, After: 1, Limit: 4}, []int64{2, 3}},
+		"part=due&kind=rules":      {draw.AgendaPage{Part: draw.AgendaDue, Kind: draw.ItemRules, Limit: 101}, []int64{3}},
+		"part=done":                {draw.AgendaPage{Part: draw.AgendaDone, Limit: 101}, []int64{1, 4, 5}},
+		"part=done&kind=moment":    {draw.AgendaPage{Part: draw.AgendaDone, Kind: draw.ItemMoment, Limit: 101}, []int64{5}},
+		"part=hidden":              {draw.AgendaPage{Part: draw.AgendaHidden, Limit: 101}, nil},
+	} {
+		f := &fake{}
+		answer := do(newServer(t, f), asAdmin("GET", "/admin/pools/p/agenda?"+query, ""))
+		require.Equal(t, 200, answer.Code, "%s: %s", query, answer.Body)
+		require.Equal(t, partRead{"p", want.page}, f.last(), query)
+		var page api.Agenda
+		require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &page))
+		var items []int64
+		for _, line := range page.Items {
+			require.Equal(t, want.page.Part == draw.AgendaHidden, line.Hidden != nil, query)
+			if line.Item != nil {
+				items = append(items, line.Item.Item)
+			}
+		}
+		require.Equal(t, want.items, items, query)
+		require.NotEmpty(t, page.Items, query)
+	}
+	for _, query := range []string{"part=", "part=all", "part=due&open=true", "kind=state", "part=hidden&kind=stock", "part=due&kind=hidden"} {
+		f := &fake{}
+		require.Equal(t, 400, do(newServer(t, f), asAdmin("GET", "/admin/pools/p/agenda?"+query, "")).Code, query)
+		require.Nil(t, f.last(), query)
+	}
+}
+
+// TestPlaceOfPlannedStockIsForAdmins: other roles do not learn how many moves of stock
+// come before the next state, because the store leaves them out. The first page has their
+// number. The control is the admin's page.
+func TestPlaceOfPlannedStockIsForAdmins(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f, withTokens(tokenOf("root", access.Admin), tokenOf("eve", access.Auditor)))
+	read := func(token, query string) string {
+		w := do(s, request("GET", "/admin/pools/p/agenda?part=due"+query, "", "Authorization", "Bearer "+token))
+		require.Equal(t, 200, w.Code, w.Body)
+		require.Equal(t, token == "eve-auditor", f.last().(partRead).page.WithoutStock)
+		return w.Body.String()
+	}
+	require.Contains(t, read("root-admin", ""), `"prize":"gold"`)
+	require.NotContains(t, read("root-admin", ""), `"hidden"`)
+	require.NotContains(t, read("eve-auditor", ""), `"prize":"gold"`)
+	require.Contains(t, read("eve-auditor", ""), `"hidden":77`)
+	require.NotContains(t, read("eve-auditor", "&after=1"), `"hidden"`)
 }
 
 // TestPlannedStockIsForAdmins: other roles read how many moves of stock are planned,

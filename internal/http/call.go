@@ -119,6 +119,14 @@ func (c call) word(name string, words ...string) (string, error) {
 	return values[0], nil
 }
 
+// wordOrNone is word for a parameter without a default: "" if it is absent.
+func (c call) wordOrNone(name string, words ...string) (string, error) {
+	if !c.query.Has(name) {
+		return "", nil
+	}
+	return c.word(name, words...)
+}
+
 // within returns the request's context, bounded by limit.
 func (c call) within(limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(c.gin.Request.Context(), limit)

@@ -61,7 +61,7 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/pools/:pool/agenda", roleAdmin, nil, jsons, takes(s.planItem)},
 		{"POST", "/admin/pools/:pool/agenda/import", roleAdmin, []string{"dry_run"}, jsons, s.importAgenda},
 		{"POST", "/admin/pools/:pool/agenda/spread", roleAdmin, nil, jsons, s.spreadAgenda},
-		{"GET", "/admin/pools/:pool/agenda", roleAuditor, append([]string{"open"}, page...), jsons, s.gzipped(reads(s.agenda))},
+		{"GET", "/admin/pools/:pool/agenda", roleAuditor, append([]string{"open", "part", "kind"}, page...), jsons, s.gzipped(reads(s.agenda))},
 		{"DELETE", "/admin/pools/:pool/agenda/:item", roleAdmin, nil, nil, s.removeItem},
 		{"DELETE", "/admin/pools/:pool/agenda/imports/:version", roleAdmin, nil, nil, s.removePlanned},
 		{"POST", "/admin/pools/:pool/commitment", roleAdmin, nil, texts, s.commitPool},

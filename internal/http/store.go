@@ -168,6 +168,10 @@ type Agendas interface {
 	// Agenda returns at most limit items with a number above after, in order; open
 	// leaves out those that are done.
 	Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error)
+	// AgendaPart returns a page of a part of an agenda, in the order of that part.
+	AgendaPart(ctx context.Context, poolID string, page draw.AgendaPage) ([]draw.Item, error)
+	// OpenMoves returns the number of open moves of stock that are not hidden.
+	OpenMoves(ctx context.Context, poolID string) (int64, error)
 	// Opening returns when the agenda opens a pool next, and when it pauses or closes
 	// it; zero times for never.
 	Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error)

@@ -38,6 +38,7 @@ func TestReadsOfRulesAreLinear(t *testing.T) {
 			require.Len(t, found, pageRows)
 		})
 		require.LessOrEqual(t, read, readMax(pageRows), "page of an agenda")
+		partsOfAgenda(t, m, s)
 		usersOfBatch(t, m, s)
 		userPage(t, m, s)
 		// The broken double is the former query for a page of one user's turns.
@@ -50,6 +51,32 @@ ORDER BY t.user_id, t.what, t.seq LIMIT 100`
 			require.Greater(t, read, readMax(100), "it must break the bound, or that bounds nothing")
 		}
 	})
+}
+
+// partsOfAgenda bounds how much a page of a part of a large agenda reads. The broken
+// double orders open items without the key.
+func partsOfAgenda(t *testing.T, m metered, s *stock.Store) {
+	_, err := s.LockDB().ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO agenda (pool_id, item, at, what, body, actor)
+SELECT pools.id, %d + n, pools.created_at, 'stock', '{"prize":"prize-100000","delta":1,"reason":"r"}', 'test' FROM (%s) AS numbers, pools WHERE pools.id = 'many'`, m.fresh+1, numbers(m.fresh)))
+	require.NoError(t, err)
+	for _, page := range []draw.AgendaPage{
+		{Part: draw.AgendaDue, Limit: 100}, {Part: draw.AgendaDue, Kind: draw.ItemStock, Limit: 100},
+		{Part: draw.AgendaDone, Limit: 100}, {Part: draw.AgendaDone, After: int64(m.fresh / 2), Limit: 100},
+	} {
+		read := m.count(t, s, func() {
+			found, err := s.AgendaPart(t.Context(), "many", page)
+			require.NoError(t, err)
+			require.Len(t, found, 100)
+		})
+		require.LessOrEqual(t, read, readMax(100), "%+v", page)
+	}
+	if m.dialect == "sqlite" { // a page of the file contains many items
+		return
+	}
+	read := m.count(t, s, func() {
+		require.NoError(t, m.drain(t.Context(), s.Engine().Read, `SELECT item FROM agenda WHERE pool_id = ? AND done = 0 ORDER BY actor, item LIMIT 100`, "many"))
+	})
+	require.Greater(t, read, readMax(100), "it must break the bound, or that bounds nothing")
 }
 
 // fillRuled is fillPool for a pool in which an item of the agenda has planned each move,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -244,39 +243,6 @@ func errSameInstant(number int64) error {
 	return draw.Errorf(draw.CodeInvalidRequest, "item %d sets the state at the same instant", number)
 }
 
-// Agenda returns at most limit items of a pool with a number above after, in order of
-// their numbers. Removed items are left out, and if open is set, items that are done too.
-// Hidden items of one prize and list are returned as one item: see [draw.Hidden]. Errors:
-// CodePoolNotFound, and those of the store.
-func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
-	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		items, err = p.AgendaIn(ctx, tx, poolID, after, limit, open)
-		return err
-	})
-	return items, err
-}
-
-// AgendaIn is Agenda in a snapshot.
-func (p *Planner) AgendaIn(ctx context.Context, q engine.Querier, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
-	query := p.ledger.SelectFrom("agenda", append(itemColumns(), failedBody)...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
-	if !p.ledger.Engine.Lacks(engine.PartMoments) {
-		query = query.Where("NOT (" + isHidden + ")")
-	}
-	if open {
-		query = query.Where(squirrel.Eq{"done": 0})
-	} else {
-		query = query.Where(squirrel.GtOrEq{"done": 0})
-	}
-	query = query.OrderBy("item").Limit(uint64(limit)) //nolint:gosec // checked by the caller
-	if items, err = ledger.SelectAll(ctx, q, query, scanDoneItem); err != nil {
-		return nil, err
-	}
-	lines, err := p.hiddenLines(ctx, q, poolID, after)
-	items = append(items, lines...)
-	slices.SortFunc(items, func(a, b draw.Item) int { return cmp.Compare(a.Number, b.Number) })
-	return items[:min(len(items), limit)], err
-}
-
 // RemoveItem removes an open item, by a change. A hidden item can only be removed
 // together with its list. Errors: CodePoolNotFound, CodeNotFound, CodeAgendaDone,
 // CodePoolClosed, CodeInvalidRequest, and those of the store.
@@ -372,24 +338,6 @@ const itemRowsMax = 1000
 func itemColumns() []string { return []string{"item", "at", "what", "body", "actor", "done"} }
 
 func scanItem(row engine.Scanner) (draw.Item, error) { return scanItemWith(row) }
-
-// failedBody is the body of the change that an item became: one that says why it failed, or
-// for new rules or a state nothing, since those are changes of another kind.
-const failedBody = `(SELECT c.body FROM changes AS c WHERE c.pool_id = agenda.pool_id AND c.version = agenda.done AND c.what = '` + string(draw.WhatAgenda) + `')`
-
-// scanDoneItem is scanItem of a row with failedBody.
-func scanDoneItem(row engine.Scanner) (draw.Item, error) {
-	var body sql.NullString
-	i, err := scanItemWith(row, &body)
-	if err != nil || !body.Valid {
-		return i, err
-	}
-	var failed draw.ItemDone
-	if err := json.Unmarshal([]byte(body.String), &failed); err == nil { // a later release may have written another body
-		i.Failed = failed.Failed
-	}
-	return i, nil
-}
 
 // scanItemWith is scanItem of a row that has more columns after those of the item.
 func scanItemWith(row engine.Scanner, more ...any) (i draw.Item, err error) {

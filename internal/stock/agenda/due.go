@@ -166,7 +166,7 @@ func (p *Planner) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now t
 		}
 		found = append(found, items...)
 	}
-	slices.SortFunc(found, func(a, b draw.Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Number, b.Number)) })
+	slices.SortFunc(found, byTime)
 	//double:ticker-does-moments which == noLastMoments && => false &&
 	for n := len(found); which == noLastMoments && n > 0 && found[n-1].Kind == draw.ItemMoment; n = len(found) {
 		found = found[:n-1]

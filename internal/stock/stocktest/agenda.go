@@ -196,6 +196,14 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 		require.Greater(t, item.Done, before.Version, "item %d", number)
 		require.Equal(t, why[number], item.Failed, "item %d", number)
 	}
+	require.Equal(t, []int64{1, 10, 9, 8, 7, 6, 5, 4, 3, 2}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDone, Limit: 3}))
+	require.Equal(t, []int64{10, 9, 7, 6}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDone, Kind: draw.ItemState, Limit: 2}))
+	require.Empty(t, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDue, Limit: 3}))
+	done, err := s.AgendaPart(ctx, "p", draw.AgendaPage{Part: draw.AgendaDone, Limit: 10})
+	require.NoError(t, err)
+	for _, item := range done {
+		require.Equal(t, why[item.Number], item.Failed, "item %d", item.Number)
+	}
 	code(t, draw.CodeAgendaDone, s.RemoveItem(ctx, "p", 3, "anna"))
 	deep, err := s.AuditDeep(ctx, "p")
 	require.NoError(t, err)

@@ -118,6 +118,7 @@ func drawTests() part {
 func agendaTests() part {
 	return part{
 		"agenda":                testAgendaPlan,
+		"agenda by part":        testAgendaParts,
 		"agenda of 0.1.0":       testBlankTexts,
 		"agenda once":           testAgendaOnce,
 		"agenda runs":           testAgendaRuns,

@@ -1,7 +1,8 @@
 // The agenda of a pool as a time line: its planned items, and those that are done.
 
-import { call, get, part, send } from "./api.js";
-import { ask } from "./dialog.js";
+import { agendaKey, agendaPath, readPart } from "./agendaread.js";
+import { call, part, send } from "./api.js";
+import { ask, complain } from "./dialog.js";
 import { button, count, field, folded, h, moment, pill, time } from "./dom.js";
 import { prizeWords } from "./rulesfields.js";
 import { mayAct } from "./state.js";
@@ -9,37 +10,42 @@ import { nodes, sentenceOf, t } from "./text.js";
 import { readDocument } from "./words.js";
 import { instantOf } from "./zone.js";
 
-const doneMax = 30, openMax = 100;
+const windowSize = 100, doneSize = 30;
 
-export async function agendaSection(at, first) {
-  const path = `admin/pools/${part(at.id)}/agenda`;
+/**
+ * The agenda as a time line, around now. Its three parts are the last done items, the
+ * next items and the hidden ones. Each part can be shown further.
+ */
+export async function agendaSection(at) {
+  const path = agendaPath(at);
   const line = h("ol", { class: "line" });
-  const shown = { text: "" };
-  const show = ({ items, hidden }) => {
-    const text = JSON.stringify([items, hidden]);
-    if (text === shown.text) return;
-    shown.text = text;
-    const secret = items.filter((i) => i.hidden).map((i) => i.hidden);
-    const known = items.filter((i) => !i.hidden).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
-    const done = known.filter(isDone), open = known.filter((i) => !isDone(i));
+  const sizes = { done: doneSize, due: windowSize, hidden: windowSize };
+  let shown = "";
+  const read = async () => {
+    const [done, due, hidden] = await Promise.all(Object.entries(sizes).map(([name, size]) => readPart(path, name, size, at.signal)));
+    const text = JSON.stringify([done, due, hidden]);
+    if (text === shown) return;
+    shown = text;
     const names = prizeWords(at), name = (id) => names[id] ?? id;
-    const more = (n, words) => n > 0 && h("li", { class: "quiet" }, words);
+    const more = (part, words, key) => !part.isWhole && h("li", { class: "quiet" }, button(words, () => {
+      sizes[key] += windowSize;
+      return read().catch(complain);
+    }, "small"));
     line.replaceChildren(...[
-      more(done.length - doneMax, t("agenda.before", { n: done.length - doneMax })), ...done.slice(-doneMax).map((i) => entry(name, path, i, read)),
+      more(done, t("agenda.earlier"), "done"), ...done.items.toReversed().map((i) => entry(name, path, i, read)),
       h("li", { class: "now" }, h("span", {}, t("agenda.now"))),
-      ...open.slice(0, openMax).map((i) => entry(name, path, i, read)), more(open.length - openMax, t("agenda.after", { n: open.length - openMax })),
-      ...secret.map((line) => hiddenEntry(name, path, line, read)),
-      more(hidden, t("agenda.secret", { n: hidden })),
+      ...due.items.map((i) => entry(name, path, i, read)), due.secret > 0 && h("li", { class: "quiet" }, t("agenda.secret", { n: due.secret })), more(due, t("agenda.later"), "due"),
+      ...hidden.items.map((i) => hiddenEntry(name, path, i.hidden, read)), more(hidden, t("agenda.moreHidden"), "hidden"),
     ].filter(Boolean));
   };
-  const read = async () => show(await itemsOf(path, await get(`${path}?limit=1000`, { signal: at.signal }), at.signal));
-  show(await itemsOf(path, first, at.signal));
-  let seen = at.pool.version;
+  await read();
+  let seen = agendaKey(at.pool);
   return {
     elements: [h("div", { class: "title" }, h("h2", {}, t("agenda.title")), mayAct() && button(t("agenda.add"), () => add(at, path, read), "changes")), line],
     set(pool) {
-      if (pool.version === seen) return;
-      seen = pool.version;
+      const now = agendaKey(pool);
+      if (now === seen) return;
+      seen = now;
       read().catch(() => {});
     },
   };
@@ -48,14 +54,7 @@ export async function agendaSection(at, first) {
 /** Why a planned item was not possible, in words. */
 export const whyFailed = ({ failed }) => h("span", {}, pill(t("agenda.failed"), "bad"), " ", sentenceOf({ code: failed, message: failed }));
 
-const isDone = (item) => !item.hidden && item.done !== null;
-
-/** The items of an agenda: those of the first page and, if there are more pages, all open ones. */
-async function itemsOf(path, page, signal) {
-  if (page.next === null) return { items: page.items, hidden: page.hidden ?? 0 };
-  const { items, hidden = 0 } = await get(`${path}?open=true&limit=1000`, { signal });
-  return { items: [...page.items.filter(isDone), ...items], hidden };
-}
+const isDone = (item) => item.done !== null;
 
 /** The entry for hidden items, which nobody sees before they are done: their number, span and seal. */
 function hiddenEntry(name, path, line, read) {

@@ -1,8 +1,9 @@
 // The calendar of a pool: its agenda as a grid of days, or of the hours of one day, and
 // prizes.
 
+import { agendaKey, agendaPath } from "./agendaread.js";
 import { addByHand, openCell, removePlan } from "./calendarcell.js";
-import { agendaPath, fill, fillByFile } from "./calendarfill.js";
+import { fill, fillByFile } from "./calendarfill.js";
 import { datesOf, daysOf, daysShown, gridOf, hoursOfDay, pageOf, readItems, worthOf } from "./calendargrid.js";
 import { button, count, h, say } from "./dom.js";
 import { amountOf } from "./money.js";
@@ -14,16 +15,16 @@ import { clockOf, dateAfter, dateOf, dayOf, dayWords } from "./zone.js";
 
 const columnsMax = 12;
 
-export async function calendarSection(at, first) {
+export async function calendarSection(at) {
   const own = { zone: at.zone, agenda: null, columns: [], date: null, from: null, page: 0, focus: "" };
   const title = h("h2", {}), note = h("p", { class: "quiet" }), secret = h("p", { class: "quiet", role: "status" }), place = h("div", { class: "scroll" }), moves = h("div", { class: "actions" });
   Object.assign(own, facts(at, own), { refocus: () => place.querySelector("[tabindex='0']")?.focus() });
   const show = () => draw(at, own, { title, note, secret, place, moves }, show, read);
-  const read = async (page) => {
-    own.agenda = await readItems(agendaPath(at), at.signal, page);
+  const read = async () => {
+    own.agenda = await readItems(agendaPath(at), at.signal);
     if (!at.signal.aborted) show();
   };
-  await read(first);
+  await read();
   const acts = mayAct() && [
     button(t("calendar.spread"), () => fill(at, own, () => read())), button(t("calendar.file"), () => fillByFile(at, own, () => read())),
     button(t("calendar.byHand"), () => addByHand(at, own, () => read())),
@@ -36,10 +37,9 @@ export async function calendarSection(at, first) {
 
 /** Reads the agenda again after changes other than draws, and less often if reading takes long. */
 function follow(at, read) {
-  const keyOf = (pool) => `${pool.revision} ${pool.stocked}`; // an item that adds units changes the stock
-  let seen = keyOf(at.pool), rest = 0, isReading = false;
+  let seen = agendaKey(at.pool), rest = 0, isReading = false;
   return (pool) => {
-    const now = keyOf(pool), began = Date.now();
+    const now = agendaKey(pool), began = Date.now();
     if (now === seen || isReading || began < rest) return;
     isReading = true;
     read().then(() => { seen = now; }).catch(() => {}).finally(() => {

@@ -2,7 +2,8 @@
 
 import { newKey, once, part, send } from "./api.js";
 import { whyFailed } from "./agenda.js";
-import { agendaPath, planUnits, reasonField, showSeals, whole } from "./calendarfill.js";
+import { agendaPath } from "./agendaread.js";
+import { planUnits, reasonField, showSeals, whole } from "./calendarfill.js";
 import { ask } from "./dialog.js";
 import { count, field, folded, h, table } from "./dom.js";
 import { box, shown } from "./rulesfields.js";

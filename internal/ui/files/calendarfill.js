@@ -1,5 +1,6 @@
 // Filling the calendar: by spreading units over days and hours, or by a file.
 
+import { agendaPath } from "./agendaread.js";
 import { call, newKey, once, part, send } from "./api.js";
 import { save, write } from "./csv.js";
 import { ask } from "./dialog.js";
@@ -16,7 +17,6 @@ const weekdays = [1, 2, 3, 4, 5, 6, 0], hows = ["day", "hour", "daily", "anytime
 const weekdayName = new Intl.DateTimeFormat(locale, { timeZone: "UTC", weekday: "short" });
 const columns = ["at", "prize", "delta", "reason", "moment"];
 
-export const agendaPath = (at) => `admin/pools/${part(at.id)}/agenda`;
 export const whole = (more) => h("input", { type: "number", min: 0, step: 1, inputmode: "numeric", autocomplete: "off", ...more });
 export const reasonField = () => h("input", { maxlength: 200, required: true, value: t("calendarfill.aReason"), autocomplete: "off" });
 

@@ -78,7 +78,7 @@ function remove(at) {
   ask({
     title: t("life.delete"), yes: t("life.deleteYes"), kind: "danger",
     body: [
-      h("p", {}, t("life.deleteMeans", { prizes: t("life.prizes", { n: at.pool.prizes.length }), units: t("life.units", { n: units }), lines: t("life.lines", { n: at.agenda.length }) })),
+      h("p", {}, t("life.deleteMeans", { prizes: t("life.prizes", { n: at.pool.prizes.length }), units: t("life.units", { n: units }) })),
       field(t("life.id"), typed, t("life.idHint", { id: at.id })),
     ],
     async act() {

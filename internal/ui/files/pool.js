@@ -3,6 +3,7 @@
 import { readFailedItems } from "./alerts.js";
 import { get, part, send } from "./api.js";
 import { agendaSection } from "./agenda.js";
+import { noPlans, readPlans } from "./agendaread.js";
 import { awardsSection } from "./awards.js";
 import { calendarSection } from "./calendar.js";
 import { chart } from "./chart.js";
@@ -34,16 +35,16 @@ export async function poolView(id, section, signal) {
   if (!readsPools()) section ||= "awards";
   if (![...sections, ...unlisted].includes(section) || !readsPools() && !ofFulfil.includes(section)) throw Object.assign(new Error(t("pool.none")), { title: t("pool.noneTitle") });
   const at = { id, signal, pool: await readPool(id) };
-  const agenda = readsPools() && (await has("/admin/pools/{pool}/agenda")) ? await get(`admin/pools/${part(id)}/agenda?limit=1000`, { signal }) : null;
+  const hasAgenda = readsPools() && (await has("/admin/pools/{pool}/agenda"));
+  at.plans = hasAgenda ? await readPlans(at, signal) : noPlans;
   await readZone(at);
   at.commitment = await commitmentOf(at.pool, signal);
-  at.agenda = agenda?.items ?? [];
   const head = heading(at), box = readsPools() && moneyBox(at), ready = readyBox(at, section);
   const body = h("section", { class: "body", "aria-label": nameOf(section) });
   const nav = h("nav", { class: "sections", "aria-label": t("pool.sections") },
-    sections.filter((key) => readsPools() ? (!ofAgenda.includes(key) || agenda) && (key !== "manage" || mayAct()) : ofFulfil.includes(key)).map((key) =>
+    sections.filter((key) => readsPools() ? (!ofAgenda.includes(key) || hasAgenda) && (key !== "manage" || mayAct()) : ofFulfil.includes(key)).map((key) =>
       h("a", { href: `#/pools/${part(id)}${key && `/${key}`}`, "aria-current": key === section && "page" }, nameOf(key))));
-  const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, proof: proofSection, calendar: calendarSection, agenda: agendaSection, files: filesSection, report: reportSection, manage: lifeSection }[section] ?? stockSection)(at, agenda);
+  const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, proof: proofSection, calendar: calendarSection, agenda: agendaSection, files: filesSection, report: reportSection, manage: lifeSection }[section] ?? stockSection)(at);
   body.append(...made.elements);
   const explained = explainImpossible(body, at);
   explainImpossible(head.element, at);
@@ -56,7 +57,7 @@ export async function poolView(id, section, signal) {
     made.set?.(at.pool);
     explained.set();
     if (at.zoneOf !== at.pool.rules) readZone(at);
-    if (at.agenda.length === 0 || revision === at.pool.revision) return;
+    if (at.plans.isEmpty || revision === at.pool.revision) return;
     revision = at.pool.revision;
     readFailedItems(at.pool, signal).catch(() => {}); // they are read again at the next revision
   };
@@ -137,7 +138,7 @@ function heading(at) {
       if (state.textContent !== word) state.replaceChildren(pill(word, pool.state));
       seal.hidden = !pool.committed;
       if (!readsPools()) return;
-      say(facts, [...dates(at.agenda, pool.state), pool.archived && t("states.archived"), t(at.isOwnZone ? "pool.zone" : "pool.browserZone", { zone: at.zone })].filter(Boolean).join(" · "));
+      say(facts, [...dates(at.plans.states, pool.state), pool.archived && t("states.archived"), t(at.isOwnZone ? "pool.zone" : "pool.browserZone", { zone: at.zone })].filter(Boolean).join(" · "));
       say(inner, t(pool.rules ? "pool.engineRules" : "pool.engine", { mode: pool.mode ?? t("pool.serviceMode"), version: pool.version, rules: pool.rules }));
       pause.set(pool).catch(complain);
       const now = `${pool.state} ${at.commitment?.level} ${Boolean(pool.opening)}`;
@@ -148,9 +149,9 @@ function heading(at) {
   };
 }
 
-/** Texts about when the agenda opens and closes the pool. */
-function dates(agenda, state) {
-  const next = (to) => agenda.find((item) => item.state === to && item.done === null && Date.parse(item.at) > Date.now());
+/** Texts about when the planned states open and close the pool. */
+function dates(planned, state) {
+  const next = (to) => planned.find((item) => item.state === to && Date.parse(item.at) > Date.now());
   return [["open", "pool.opens"], ["closed", "pool.closes"]].map(([to, words]) => state !== to && state !== "closed" && next(to) && t(words, { at: moment(next(to).at) }));
 }
 
@@ -240,7 +241,7 @@ async function stockSection(at) {
       sayNumber(remaining.value, pool.remaining);
       sayNumber(issued.value, pool.issued);
       say(speed.value, pool.rate === null ? "–" : rate(pool.rate));
-      say(end.value, forecast(pool, at.agenda));
+      say(end.value, forecast(pool, at.plans.states));
       const points = past(at.id), joined = (before, y) => [...upTo(before, points[0]?.at ?? Infinity), ...points.map((p) => ({ at: p.at, y: p[y] }))];
       stock.set(joined(begun.remaining, "remaining"));
       speeds.set(joined(begun.rates, "rate"));
@@ -248,7 +249,7 @@ async function stockSection(at) {
       prizes.set(pool.prizes);
       if (Date.now() - said > 20000) {
         said = Date.now();
-        say(spoken, t("pool.spoken", { left: pool.remaining, of: pool.stocked, forecast: forecast(pool, at.agenda) }));
+        say(spoken, t("pool.spoken", { left: pool.remaining, of: pool.stocked, forecast: forecast(pool, at.plans.states) }));
       }
     },
   };

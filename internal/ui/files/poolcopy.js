@@ -1,7 +1,7 @@
 // The copy of a pool. The service creates it completely or not at all.
 
 import { part, send } from "./api.js";
-import { agendaPath } from "./calendarfill.js";
+import { agendaPath } from "./agendaread.js";
 import { readItems } from "./calendargrid.js";
 import { ask } from "./dialog.js";
 import { copied, field, h, say } from "./dom.js";

@@ -64,12 +64,12 @@ function newRow(pool) {
   };
 }
 
-/** A text about when the stock of a pool will end. If the agenda is known, it may close the pool earlier. */
-export function forecast(pool, agenda = []) {
+/** A text about when the stock of a pool will end. If the planned states are known, they may close the pool earlier. */
+export function forecast(pool, planned = []) {
   if (pool.stocked > 0 && pool.remaining === 0) return t("pools.soldOut");
   if (pool.state !== "open") return t("pools.noDraws", { state: t(`states.${pool.state}`) });
   if (pool.nothing) return t("pools.nothingNow");
-  const [closes] = agenda.filter((item) => item.state === "closed" && item.done === null).map((item) => item.at).sort();
+  const closes = planned.find((item) => item.state === "closed")?.at;
   if (closes && !(Date.parse(pool.ends_at) < Date.parse(closes))) return t("pools.lasts", { at: moment(closes) });
   if (!pool.ends_at) return t("pools.noEnd");
   if (pool.ends_at === pool.budget?.ends_at) return t("pools.budgetEnds", { at: moment(pool.ends_at) });

@@ -36,12 +36,8 @@ function row(at, step) {
   return h("li", { class: step.is === "done" && "done", dataset: { step: step.key } }, step.section === undefined ? h("b", {}, step.what) : place, pill(t(`ready.is-${step.is}`), colours[step.is]), h("span", { class: "quiet" }, step.says), step.section === undefined && step.is !== "done" && place);
 }
 
-const isOpen = (item) => !item.hidden && item.done === null;
-
 /** The next planned change of the pool to one of the states. */
-function next(at, ...states) {
-  return at.agenda.filter((item) => isOpen(item) && states.includes(item.state)).sort((a, b) => Date.parse(a.at) - Date.parse(b.at))[0];
-}
+const next = (at, ...states) => at.plans.states.find((item) => states.includes(item.state));
 
 /**
  * The steps. Each has a name, says whether it is done, still to do or optional, describes
@@ -51,10 +47,9 @@ const steps = (at, pool) => [prizes(at, pool), rules(pool), dates(at, pool), fai
 
 function prizes(at, pool) {
   const wins = pool.prizes.filter((p) => p.kind !== "blank"), units = wins.reduce((sum, p) => sum + (p.remaining ?? 0), 0);
-  const comes = at.agenda.some((item) => item.hidden || isOpen(item) && (item.moment || item.delta > 0));
   const step = { key: "prizes", what: t("ready.prizes"), section: "" };
-  if (units > 0) return { ...step, is: "done", says: t(comes ? "ready.stockAndMore" : "ready.stock", { prizes: t("ready.prizeCount", { n: wins.length }), units: t("ready.unitCount", { n: units }) }) };
-  if (wins.length > 0 && comes) return { ...step, is: "done", says: t("ready.stockComes") };
+  if (units > 0) return { ...step, is: "done", says: t(at.plans.addsUnits ? "ready.stockAndMore" : "ready.stock", { prizes: t("ready.prizeCount", { n: wins.length }), units: t("ready.unitCount", { n: units }) }) };
+  if (wins.length > 0 && at.plans.addsUnits) return { ...step, is: "done", says: t("ready.stockComes") };
   return { ...step, is: "todo", says: t(wins.length ? "ready.noUnits" : "ready.noPrize") };
 }
 

@@ -8,7 +8,7 @@ import { language, t } from "./text.js";
 import { chanceWords, grouped, isCalendar } from "./words.js";
 
 /** Whether the agenda has winning moments, also past ones. They are not a member of the rules. */
-export const hasMoments = (at) => (at.agenda ?? []).some((item) => item.moment || item.hidden?.moment);
+export const hasMoments = (at) => Boolean(at.plans?.hasMoments);
 
 const list = (all, lang) => h("ul", { class: "meaning", lang }, all.map((sentence) => h("li", {}, sentence)));
 

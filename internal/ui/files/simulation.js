@@ -13,10 +13,10 @@ const runsMax = 10, runsFor = 10_000; // the number of runs of one simulation, a
 const spare = 5; // draws are of random users: with so many times the necessary number of users, limits seldom refuse a draw
 const day = 86_400_000;
 
-/** Begin and end of the campaign according to its agenda; without an agenda a day from now on. */
-function span(agenda) {
+/** Begin and end of the campaign according to the planned states; without them a day from now on. */
+function span(planned) {
   const now = Date.now();
-  const next = (states, after) => agenda.filter((item) => states.includes(item.state) && item.done === null && Date.parse(item.at) > after).map((item) => Date.parse(item.at)).sort((a, b) => a - b)[0];
+  const next = (states, after) => planned.filter((item) => states.includes(item.state)).map((item) => Date.parse(item.at)).find((ms) => ms > after);
   const from = next(["open"], now) ?? now;
   return { from, to: next(["closed", "paused"], from) ?? from + day };
 }
@@ -44,7 +44,7 @@ function usersFor(draws, rules, span) {
  * agenda, and writes nothing. own are the rules in force.
  */
 export function simulationForm(at, own, place) {
-  const { from, to } = span(at.agenda);
+  const { from, to } = span(at.plans.states);
   const begin = h("input", { type: "datetime-local", required: true, value: local(at.zone, from) }), end = h("input", { type: "datetime-local", required: true, value: local(at.zone, to) });
   const number = (value, max) => h("input", { type: "number", min: 1, max, value, required: true, inputmode: "numeric" });
   const draws = number(20_000, drawsMax), users = number(1000, usersMax);
@@ -96,7 +96,7 @@ async function runs(at, rules, wanted, place) {
 export async function simulateDraft(at, draft, place) {
   place.replaceChildren(h("p", { class: "quiet" }, t("simulation.drawing")));
   const rules = JSON.parse(draft), draws = 20_000;
-  const times = span(at.agenda), wanted = { draws, users: usersFor(draws, rules, times), ...times };
+  const times = span(at.plans.states), wanted = { draws, users: usersFor(draws, rules, times), ...times };
   const { data } = await call("POST", runOf(at, wanted, 1), { body: draft });
   place.replaceChildren(h("p", {}, t("simulation.isGood", { draws, n: wanted.users })), ...result(at, rules, wanted, [data]));
 }

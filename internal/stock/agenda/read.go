@@ -1,0 +1,166 @@
+package agenda
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+// Agenda returns at most limit items of a pool with a number above after, in order of
+// their numbers. Removed items are left out, and if open is set, items that are done too.
+// Hidden items of one prize and list are returned as one item: see [draw.Hidden]. Errors:
+// CodePoolNotFound, and those of the store.
+func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
+	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		items, err = p.AgendaIn(ctx, tx, poolID, after, limit, open)
+		return err
+	})
+	return items, err
+}
+
+// AgendaIn is Agenda in a snapshot.
+func (p *Planner) AgendaIn(ctx context.Context, q engine.Querier, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
+	query := p.ledger.SelectFrom("agenda", append(itemColumns(), failedBody)...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
+	query = p.visible(query)
+	if open {
+		query = query.Where(squirrel.Eq{"done": 0})
+	} else {
+		query = query.Where(squirrel.GtOrEq{"done": 0})
+	}
+	query = query.OrderBy("item").Limit(uint64(limit)) //nolint:gosec // checked by the caller
+	if items, err = ledger.SelectAll(ctx, q, query, scanDoneItem); err != nil {
+		return nil, err
+	}
+	lines, err := p.hiddenLines(ctx, q, poolID, after)
+	items = append(items, lines...)
+	slices.SortFunc(items, func(a, b draw.Item) int { return cmp.Compare(a.Number, b.Number) })
+	return items[:min(len(items), limit)], err
+}
+
+// visible leaves the items out that are hidden.
+func (p *Planner) visible(query squirrel.SelectBuilder) squirrel.SelectBuilder {
+	if p.ledger.Engine.Lacks(engine.PartMoments) {
+		return query
+	}
+	return query.Where("NOT (" + isHidden + ")")
+}
+
+// AgendaPart returns a page of a part of a pool's agenda, in the order of that part. Keys
+// find its rows: it reads no more visible items than it returns. Errors:
+// CodePoolNotFound, CodeInvalidRequest if no item of that part has the number After, and
+// those of the store.
+func (p *Planner) AgendaPart(ctx context.Context, poolID string, page draw.AgendaPage) (items []draw.Item, err error) {
+	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		if page.Part == draw.AgendaHidden {
+			items, err = p.hiddenLines(ctx, tx, poolID, page.After)
+			slices.SortFunc(items, func(a, b draw.Item) int { return cmp.Compare(a.Number, b.Number) })
+			return err
+		}
+		after, err := p.itemBefore(ctx, tx, poolID, page)
+		if err != nil {
+			return err
+		}
+		if page.Part == draw.AgendaDone {
+			items, err = p.doneItems(ctx, tx, poolID, page, after)
+			return err
+		}
+		items, err = p.openByTime(ctx, tx, poolID, page, after)
+		return err
+	})
+	return items[:min(len(items), page.Limit)], err
+}
+
+// OpenMoves returns the number of open moves of stock of a pool that are not hidden.
+// Errors: CodePoolNotFound, and those of the store.
+func (p *Planner) OpenMoves(ctx context.Context, poolID string) (n int64, err error) {
+	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		found, err := ledger.SelectAll(ctx, tx, p.visible(p.openItems("COUNT(*)", poolID, draw.ItemStock)), ledger.ScanInt)
+		if err == nil {
+			n = found[0]
+		}
+		return err
+	})
+	return n, err
+}
+
+// itemBefore returns the last item of the page before, nil for the first page.
+func (p *Planner) itemBefore(ctx context.Context, tx *sql.Tx, poolID string, page draw.AgendaPage) (*draw.Item, error) {
+	if page.After == 0 {
+		return nil, nil
+	}
+	query := p.visible(p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "item": page.After}))
+	found, err := ledger.SelectAll(ctx, tx, query, scanItem)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 || page.Part == draw.AgendaDone && found[0].Done <= 0 {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "after is %d, and no such item is %s", page.After, page.Part)
+	}
+	return &found[0], nil
+}
+
+// doneItems reads items that are done, from the one before after on.
+func (p *Planner) doneItems(ctx context.Context, tx *sql.Tx, poolID string, page draw.AgendaPage, after *draw.Item) ([]draw.Item, error) {
+	query := p.ledger.SelectFrom("agenda", append(itemColumns(), failedBody)...).Where(squirrel.Eq{"pool_id": poolID})
+	if page.Kind != "" {
+		query = query.Where(squirrel.Eq{"what": string(page.Kind)})
+	}
+	if after == nil {
+		query = query.Where(squirrel.Gt{"done": 0})
+	} else { // with both bounds MariaDB reads the key from its end
+		query = query.Where(squirrel.Lt{"done": after.Done})
+	}
+	items, err := ledger.SelectAll(ctx, tx, query.OrderBy("done DESC").Limit(uint64(page.Limit)), scanDoneItem) //nolint:gosec // checked by the caller
+	return slices.DeleteFunc(items, func(i draw.Item) bool { return i.Done <= 0 }), err
+}
+
+// openByTime reads open items that are not hidden, those after after. A removed item still
+// has its time, so a page can follow it.
+func (p *Planner) openByTime(ctx context.Context, tx *sql.Tx, poolID string, page draw.AgendaPage, after *draw.Item) (found []draw.Item, err error) {
+	for _, kind := range kinds() { // the key orders the items of each kind
+		if page.Kind != "" && page.Kind != kind || kind == draw.ItemMoment || page.WithoutStock && kind == draw.ItemStock {
+			continue // open moments are hidden
+		}
+		query := p.visible(p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)}))
+		if after != nil {
+			at := p.ledger.Engine.Time(after.At)
+			query = query.Where(squirrel.GtOrEq{"at": at}).Where(squirrel.Or{squirrel.Gt{"at": at}, squirrel.Gt{"item": after.Number}})
+		}
+		items, err := ledger.SelectAll(ctx, tx, query.OrderBy("at", "item").Limit(uint64(page.Limit)), scanItem) //nolint:gosec // checked by the caller
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, items...)
+	}
+	slices.SortFunc(found, byTime)
+	return found, nil
+}
+
+// byTime is the order in which items are carried out.
+func byTime(a, b draw.Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Number, b.Number)) }
+
+// failedBody is the body of the change that an item became: one that says why it failed, or
+// for new rules or a state nothing, since those are changes of another kind.
+const failedBody = `(SELECT c.body FROM changes AS c WHERE c.pool_id = agenda.pool_id AND c.version = agenda.done AND c.what = '` + string(draw.WhatAgenda) + `')`
+
+// scanDoneItem is scanItem of a row with failedBody.
+func scanDoneItem(row engine.Scanner) (draw.Item, error) {
+	var body sql.NullString
+	i, err := scanItemWith(row, &body)
+	if err != nil || !body.Valid {
+		return i, err
+	}
+	var failed draw.ItemDone
+	if err := json.Unmarshal([]byte(body.String), &failed); err == nil { // a later release may have written another body
+		i.Failed = failed.Failed
+	}
+	return i, nil
+}

@@ -1,0 +1,74 @@
+package stocktest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// testAgendaParts: each part of an agenda is read page by page. Open items come in the
+// order in which they will be carried out, which is not that of their numbers.
+func testAgendaParts(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	campaign(t, s, "p", `{"fallback":"none"}`)
+	noon := s.Now().Add(time.Hour).Truncate(time.Second)
+	PlanAll(t, s, "p", StateAt(noon.Add(5*time.Minute), draw.StateClosed), StockAt(noon, "gold", 1), StateAt(noon.Add(-time.Minute), draw.StateOpen),
+		draw.Item{At: noon, Kind: draw.ItemRules}, StockAt(noon.Add(time.Minute), "gold", 2), StockAt(noon, "gold", 3))
+	list, err := s.PlanItems(ctx, "p", []draw.Item{StockAt(noon.Add(2*time.Minute), "gold", 4), MomentAt(noon, "gold")}, "salt", "ben")
+	require.NoError(t, err)
+	spread, err := s.SpreadAgenda(ctx, "p", draw.Spread{PrizeID: "gold", Units: 9, From: noon, To: noon.Add(time.Hour), Reason: "by chance"}, "", "ben")
+	require.NoError(t, err)
+
+	due := []int64{3, 2, 4, 6, 5, 7, 1}
+	for _, limit := range []int{1, 2, 3, 100} {
+		require.Equal(t, due, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDue, Limit: limit}), "%d on a page", limit)
+	}
+	require.Equal(t, []int64{3, 1}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDue, Kind: draw.ItemState, Limit: 1}))
+	require.Equal(t, []int64{2, 6, 5, 7}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDue, Kind: draw.ItemStock, Limit: 3}))
+	require.Empty(t, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDue, Kind: draw.ItemMoment, Limit: 3}), "they are hidden")
+	require.Equal(t, []int64{3, 4, 1}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDue, WithoutStock: true, Limit: 2}))
+	moves, err := s.OpenMoves(ctx, "p")
+	require.NoError(t, err)
+	require.EqualValues(t, 4, moves)
+	require.Empty(t, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDone, Limit: 3}))
+	require.Equal(t, []int64{list.First + 1, spread.First}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaHidden, Limit: 1}))
+	hidden, err := s.AgendaPart(ctx, "p", draw.AgendaPage{Part: draw.AgendaHidden, Limit: 10})
+	require.NoError(t, err)
+	require.True(t, hidden[0].Hidden.IsMoments)
+	require.EqualValues(t, 9, hidden[1].Hidden.Count)
+
+	require.NoError(t, s.RemoveItem(ctx, "p", 2, "cleo"))
+	rest, err := s.AgendaPart(ctx, "p", draw.AgendaPage{Part: draw.AgendaDue, After: 2, Limit: 1})
+	require.NoError(t, err, "a page can follow an item that was removed meanwhile")
+	require.Equal(t, int64(4), rest[0].Number)
+	for _, wrong := range []draw.AgendaPage{
+		{Part: draw.AgendaDue, After: 99, Limit: 1}, {Part: draw.AgendaDue, After: list.First + 1, Limit: 1}, {Part: draw.AgendaDone, After: 3, Limit: 1},
+	} {
+		_, err := s.AgendaPart(ctx, "p", wrong)
+		code(t, draw.CodeInvalidRequest, err)
+	}
+	_, err = s.AgendaPart(ctx, "q", draw.AgendaPage{Part: draw.AgendaDue, Limit: 1})
+	code(t, draw.CodePoolNotFound, err)
+}
+
+// partOf reads a part of the agenda of pool p, page by page, and returns the numbers of
+// its items.
+func partOf(t *testing.T, s *stock.Store, page draw.AgendaPage) (numbers []int64) {
+	t.Helper()
+	for {
+		found, err := s.AgendaPart(t.Context(), "p", page)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(found), page.Limit)
+		for _, item := range found {
+			numbers = append(numbers, item.Number)
+		}
+		if len(found) < page.Limit {
+			return numbers
+		}
+		page.After = numbers[len(numbers)-1]
+	}
+}

@@ -1,0 +1,44 @@
+// The agenda of a pool, as far as a view needs it. An agenda may have a million items.
+
+import { get, pages, part } from "./api.js";
+
+export const agendaPath = (at) => `admin/pools/${part(at.id)}/agenda`;
+
+/** A value that changes when items are planned, removed or done, and not with each draw. An item that adds units changes the stock. */
+export const agendaKey = (pool) => `${pool.revision} ${pool.stocked}`;
+
+const pageMax = 1000;
+
+/** Reads the first n items of a part of an agenda, by pages. secret counts the items that this role does not see. */
+export async function readPart(path, name, n, signal) {
+  const found = { items: [], secret: 0, isWhole: false };
+  for await (const page of pages(`${path}?part=${name}&limit=${Math.min(n, pageMax)}`, { signal, most: Math.ceil(n / pageMax) })) {
+    found.items.push(...page.items);
+    found.secret += page.hidden ?? 0;
+    found.isWhole = page.next === null;
+  }
+  return found;
+}
+
+export const noPlans = { isEmpty: true, states: [], addsUnits: false, hasMoments: false };
+const linesMax = 5000;
+
+/**
+ * Reads what the views of a pool say of its agenda: whether it has items, the planned states
+ * in their order, whether it has or had moments and, before the first draw, whether it adds
+ * units.
+ */
+export async function readPlans(at, signal) {
+  const path = agendaPath(at), read = (query) => get(`${path}?${query}`, { signal });
+  const first = await read("limit=1");
+  if (first.items.length === 0 && !first.hidden) return noPlans;
+  const [states, hidden, moments, stock] = await Promise.all([
+    read("part=due&kind=state&limit=1000"), readPart(path, "hidden", linesMax, signal), read("part=done&kind=moment&limit=1"),
+    at.pool.awards === 0 ? read("part=due&kind=stock&limit=100") : { items: [] },
+  ]);
+  return {
+    isEmpty: false, states: states.items,
+    addsUnits: hidden.items.length > 0 || stock.items.some((item) => item.delta > 0),
+    hasMoments: moments.items.length > 0 || hidden.items.some((line) => line.hidden.moment),
+  };
+}
