@@ -148,6 +148,33 @@ type Agenda struct {
 	End
 }
 
+// AgendaSums are the units that an agenda releases, without those of hidden items.
+type AgendaSums struct {
+	// First and Last are the times of the first and of the last item, null for none.
+	First *string     `json:"first"`
+	Last  *string     `json:"last"`
+	Sums  []AgendaSum `json:"sums"`
+	// Hidden is the number of open moves of stock that the caller may not see.
+	Hidden int64 `json:"hidden,omitzero"`
+}
+
+// AgendaSum is the sum over the items of a prize between two of the given times.
+type AgendaSum struct {
+	Span    int    `json:"span"`
+	Prize   string `json:"prize"`
+	Items   int64  `json:"items"`
+	Planned int64  `json:"planned"`
+	Done    int64  `json:"done"`
+	Failed  int64  `json:"failed"`
+}
+
+// ShowAgendaSums shows sums, and how many moves are not among them.
+func ShowAgendaSums(s *draw.AgendaSums, hidden int64) AgendaSums {
+	return AgendaSums{ShowTimeOrNull(s.First), ShowTimeOrNull(s.Last), ShowEach(s.Sums, func(s *draw.AgendaSum) AgendaSum {
+		return AgendaSum{s.Span, s.PrizeID, s.Items, s.Planned, s.Done, s.Failed}
+	}), hidden}
+}
+
 // NewItem is the body of POST …/agenda: at, and one of state, rules, moment, or prize
 // with delta and reason.
 type NewItem struct {

@@ -62,10 +62,34 @@ type AgendaPage struct {
 	// WithoutStock leaves open moves of stock out. Their place among other items would
 	// reveal when they are due, even without their times.
 	WithoutStock bool
+	// PrizeID, From and To select the items of a prize and of a span, "" and zero those of
+	// all: From is included, To is not.
+	PrizeID  string
+	From, To time.Time
 	// After is the number of the last item of the page before, 0 for the first page.
 	After int64
 	Limit int
 }
+
+// AgendaSums are the units that an agenda releases. Hidden items are not among them.
+type AgendaSums struct {
+	// First and Last are the times of the first and of the last item, zero for none.
+	First, Last time.Time
+	Sums        []AgendaSum
+}
+
+// AgendaSum is the sum over the items of a prize between two times.
+type AgendaSum struct {
+	// Span is the number of given times that are not after the items.
+	Span    int
+	PrizeID string
+	// Items is their number. Planned, Done and Failed are the units of those that are open,
+	// those that were carried out, and those that were not possible.
+	Items, Planned, Done, Failed int64
+}
+
+// AgendaSpansMax is the maximum number of times between which units are summed.
+const AgendaSpansMax = 100
 
 // Item is one item of a pool's agenda: a change that is planned for an instant.
 type Item struct {

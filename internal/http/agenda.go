@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/api"
@@ -61,12 +63,51 @@ func (c call) agendaWanted() (wanted draw.AgendaPage, open bool, err error) {
 		return wanted, false, err
 	case part != "" && c.query.Has("open"):
 		return wanted, false, draw.Errorf(draw.CodeInvalidRequest, "give one of open and part")
-	case kind != "" && (part == "" || part == string(draw.AgendaHidden)):
-		return wanted, false, draw.Errorf(draw.CodeInvalidRequest, "kind needs part=%s or part=%s", draw.AgendaDue, draw.AgendaDone)
+	case (part == "" || part == string(draw.AgendaHidden)) && (kind != "" || c.query.Has("prize") || c.query.Has("from") || c.query.Has("to")):
+		return wanted, false, draw.Errorf(draw.CodeInvalidRequest, "kind, prize, from and to need part=%s or part=%s", draw.AgendaDue, draw.AgendaDone)
 	}
-	wanted = draw.AgendaPage{Part: draw.AgendaPart(part), Kind: draw.ItemKind(kind)}
+	wanted = draw.AgendaPage{Part: draw.AgendaPart(part), Kind: draw.ItemKind(kind), PrizeID: c.query.Get("prize")}
+	for name, to := range map[string]*time.Time{"from": &wanted.From, "to": &wanted.To} {
+		if *to, err = c.time(name); err != nil {
+			return wanted, false, err
+		}
+	}
+	if c.query.Has("prize") {
+		if err := draw.CheckID("prize", wanted.PrizeID); err != nil {
+			return wanted, false, err
+		}
+	}
 	wanted.WithoutStock = wanted.Part == draw.AgendaDue && c.caller.Role != access.Admin
 	return wanted, only == "true", nil
+}
+
+// agendaSums answers GET /admin/pools/{pool}/agenda/sums.
+func (s *Server) agendaSums(ctx context.Context, c call) (api.AgendaSums, error) {
+	var times []time.Time
+	if c.query.Has("at") {
+		for text := range strings.SplitSeq(c.query.Get("at"), ",") {
+			at, err := draw.ParseTime("at", text)
+			switch {
+			case err != nil:
+				return api.AgendaSums{}, err
+			case len(times) > 0 && !at.After(times[len(times)-1]):
+				return api.AgendaSums{}, draw.Errorf(draw.CodeInvalidRequest, "the times of at must rise")
+			case len(times) == draw.AgendaSpansMax:
+				return api.AgendaSums{}, draw.Errorf(draw.CodeInvalidRequest, "at has more than %d times", draw.AgendaSpansMax)
+			}
+			times = append(times, at)
+		}
+	}
+	withoutStock := c.caller.Role != access.Admin
+	sums, err := s.Store.AgendaSums(ctx, c.param("pool"), times, withoutStock)
+	if err != nil {
+		return api.AgendaSums{}, err
+	}
+	var hidden int64
+	if withoutStock {
+		hidden, err = s.Store.OpenMoves(ctx, c.param("pool"))
+	}
+	return api.ShowAgendaSums(&sums, hidden), err
 }
 
 // planItem answers POST /admin/pools/{pool}/agenda. For a moment the answer is that of an

@@ -65,6 +65,12 @@ type partRead struct {
 	page draw.AgendaPage
 }
 
+func (f fakeStore) AgendaSums(_ context.Context, poolID string, times []time.Time, withoutStock bool) (draw.AgendaSums, error) {
+	return draw.AgendaSums{First: at, Last: at.Add(time.Hour), Sums: []draw.AgendaSum{
+		{Span: 0, PrizeID: "gold", Items: 3, Planned: 5, Done: 2, Failed: 1}, {Span: 2, PrizeID: "pin", Items: 1, Planned: -4},
+	}}, f.note([]any{poolID, times, withoutStock})
+}
+
 func (f fakeStore) OpenMoves(_ context.Context, poolID string) (int64, error) { return 77, nil }
 
 func (f fakeStore) Opening(_ context.Context, poolID string) (opens, closes time.Time, err error) {
@@ -217,9 +223,12 @@ func TestAgendaIsReadByPart(t *testing.T) {
 	}{
 		"part=due&after=1&limit=3": {draw.AgendaPage{Part: draw.AgendaDue, After: 1, Limit: 4}, []int64{2, 3}},
 		"part=due&kind=rules":      {draw.AgendaPage{Part: draw.AgendaDue, Kind: draw.ItemRules, Limit: 101}, []int64{3}},
-		"part=done":                {draw.AgendaPage{Part: draw.AgendaDone, Limit: 101}, []int64{1, 4, 5}},
-		"part=done&kind=moment":    {draw.AgendaPage{Part: draw.AgendaDone, Kind: draw.ItemMoment, Limit: 101}, []int64{5}},
-		"part=hidden":              {draw.AgendaPage{Part: draw.AgendaHidden, Limit: 101}, nil},
+		"part=done&prize=gold&from=2999-01-01T00:00:00Z&to=2999-01-02T00:00:00Z": {
+			draw.AgendaPage{Part: draw.AgendaDone, PrizeID: "gold", From: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2999, 1, 2, 0, 0, 0, 0, time.UTC), Limit: 101}, []int64{1, 4, 5},
+		},
+		"part=done":             {draw.AgendaPage{Part: draw.AgendaDone, Limit: 101}, []int64{1, 4, 5}},
+		"part=done&kind=moment": {draw.AgendaPage{Part: draw.AgendaDone, Kind: draw.ItemMoment, Limit: 101}, []int64{5}},
+		"part=hidden":           {draw.AgendaPage{Part: draw.AgendaHidden, Limit: 101}, nil},
 	} {
 		f := &fake{}
 		answer := do(newServer(t, f), asAdmin("GET", "/admin/pools/p/agenda?"+query, ""))
@@ -237,10 +246,40 @@ func TestAgendaIsReadByPart(t *testing.T) {
 		require.Equal(t, want.items, items, query)
 		require.NotEmpty(t, page.Items, query)
 	}
-	for _, query := range []string{"part=", "part=all", "part=due&open=true", "kind=state", "part=hidden&kind=stock", "part=due&kind=hidden"} {
+	for _, query := range []string{"from=2999-01-01T00:00:00Z", "part=hidden&prize=gold", "part=due&prize=A", "part=done&to=x", "part=", "part=all", "part=due&open=true", "kind=state", "part=hidden&kind=stock", "part=due&kind=hidden"} {
 		f := &fake{}
 		require.Equal(t, 400, do(newServer(t, f), asAdmin("GET", "/admin/pools/p/agenda?"+query, "")).Code, query)
 		require.Nil(t, f.last(), query)
+	}
+}
+
+// TestAgendaIsSummed: the times of at reach the store, and must rise. Only admins get the
+// sums of open moves of stock; other roles get the number of these moves.
+func TestAgendaIsSummed(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f, withTokens(tokenOf("root", access.Admin), tokenOf("eve", access.Auditor)))
+	read := func(token, query string) (int, string) {
+		w := do(s, request("GET", "/admin/pools/p/agenda/sums"+query, "", "Authorization", "Bearer "+token))
+		return w.Code, w.Body.String()
+	}
+	const sums = `"sums":[{"span":0,"prize":"gold","items":3,"planned":5,"done":2,"failed":1},{"span":2,"prize":"pin","items":1,"planned":-4,"done":0,"failed":0}]`
+	ends := `{"first":"` + api.ShowTime(at) + `","last":"` + api.ShowTime(at.Add(time.Hour)) + `",`
+	status, body := read("root-admin", "?at=2999-01-01T00:00:00Z,2999-01-02T00:00:00Z")
+	require.Equal(t, 200, status, body)
+	require.JSONEq(t, ends+sums+`}`, body)
+	day := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
+	require.Equal(t, []any{"p", []time.Time{day, day.AddDate(0, 0, 1)}, false}, f.last())
+	status, body = read("eve-auditor", "")
+	require.Equal(t, 200, status, body)
+	require.JSONEq(t, ends+sums+`,"hidden":77}`, body)
+	require.Equal(t, []any{"p", []time.Time(nil), true}, f.last())
+	many := strings.Builder{}
+	for n := range draw.AgendaSpansMax + 1 {
+		many.WriteString("," + day.AddDate(0, 0, n).Format(time.RFC3339))
+	}
+	for _, wrong := range []string{"?at=", "?at=x", "?at=2999-01-02T00:00:00Z,2999-01-01T00:00:00Z", "?at=" + many.String()[1:]} {
+		status, body = read("root-admin", wrong)
+		require.Equal(t, 400, status, body)
 	}
 }
 

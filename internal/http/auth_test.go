@@ -86,6 +86,7 @@ func calls() []example {
 		{roleAdmin, "POST", "/admin/pools/p/agenda/import", "at,prize,delta,reason"},
 		{roleAdmin, "POST", "/admin/pools/p/agenda/spread", `{"prize":"gold","units":1,"from":"2999-01-01T00:00:00Z","to":"2999-01-02T00:00:00Z","random":true}`},
 		{roleAuditor, "GET", "/admin/pools/p/agenda", ""},
+		{roleAuditor, "GET", "/admin/pools/p/agenda/sums", ""},
 		{roleAdmin, "DELETE", "/admin/pools/p/agenda/7", ""},
 		{roleAdmin, "DELETE", "/admin/pools/p/agenda/imports/7", ""},
 		{roleAdmin, "POST", "/admin/pools/p/commitment", `{}`},
@@ -245,6 +246,16 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 				value = "true"
 			case name == "formulas":
 				value, headers = "exact", []string{"Accept", "text/csv"}
+			}
+			switch {
+			case name == "part":
+				value = "due"
+			case name == "kind":
+				value = "state&part=due"
+			case name == "at":
+				value = "2999-01-01T00:00:00Z"
+			case strings.HasSuffix(r.path, "/agenda") && slices.Contains([]string{"prize", "from", "to"}, name):
+				value += "&part=due"
 			}
 			if strings.HasSuffix(r.path, "/import") {
 				headers = []string{"Content-Type", "text/csv"}

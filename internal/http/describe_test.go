@@ -259,7 +259,7 @@ func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong e
 		ask(e.request())
 	}
 	campaign := "/admin/pools/p/simulation?draws=10&from=" + at.UTC().Format("2006-01-02T15:04:05Z") + "&to=" + at.UTC().AddDate(0, 0, 1).Format("2006-01-02T15:04:05Z")
-	for _, target := range []string{"/admin/pools/p/agenda", campaign} {
+	for _, target := range []string{"/admin/pools/p/agenda", "/admin/pools/p/agenda/sums", campaign} {
 		j.ServeHTTP(httptest.NewRecorder(), request("GET", target, "", "Authorization", "Bearer eve-auditor"))
 	}
 	ask(request("GET", campaign, ""))

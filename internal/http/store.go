@@ -34,6 +34,7 @@ type Store interface { //nolint:interfacebloat // composed of small parts: one w
 	Users
 	// Agendas.
 	Agendas
+	AgendaParts
 	Planner
 	Scheduler
 	// History.
@@ -168,15 +169,22 @@ type Agendas interface {
 	// Agenda returns at most limit items with a number above after, in order; open
 	// leaves out those that are done.
 	Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error)
-	// AgendaPart returns a page of a part of an agenda, in the order of that part.
-	AgendaPart(ctx context.Context, poolID string, page draw.AgendaPage) ([]draw.Item, error)
-	// OpenMoves returns the number of open moves of stock that are not hidden.
-	OpenMoves(ctx context.Context, poolID string) (int64, error)
 	// Opening returns when the agenda opens a pool next, and when it pauses or closes
 	// it; zero times for never.
 	Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error)
 	// CheckAgendaFile returns the items that a CSV file would plan, and plans nothing.
 	CheckAgendaFile(ctx context.Context, poolID string, file io.Reader) ([]draw.Item, draw.Encoding, error)
+}
+
+// AgendaParts reads parts of the agendas of pools.
+type AgendaParts interface {
+	// AgendaPart returns a page of a part of an agenda, in the order of that part.
+	AgendaPart(ctx context.Context, poolID string, page draw.AgendaPage) ([]draw.Item, error)
+	// AgendaSums returns the units that an agenda releases, by prize and by the spans between
+	// times. withoutStock leaves open moves of stock out.
+	AgendaSums(ctx context.Context, poolID string, times []time.Time, withoutStock bool) (draw.AgendaSums, error)
+	// OpenMoves returns the number of open moves of stock that are not hidden.
+	OpenMoves(ctx context.Context, poolID string) (int64, error)
 }
 
 // Planner changes the agendas of pools.

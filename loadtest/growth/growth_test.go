@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/harness"
 	"drawsvc/loadtest/report"
 )
 

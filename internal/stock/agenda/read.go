@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/Masterminds/squirrel"
 
@@ -101,7 +102,8 @@ func (p *Planner) itemBefore(ctx context.Context, tx *sql.Tx, poolID string, pag
 	if err != nil {
 		return nil, err
 	}
-	if len(found) == 0 || page.Part == draw.AgendaDone && found[0].Done <= 0 {
+	isSecret := page.WithoutStock && len(found) > 0 && found[0].Kind == draw.ItemStock && found[0].Done <= 0 // its place reveals its time
+	if len(found) == 0 || isSecret || page.Part == draw.AgendaDone && found[0].Done <= 0 {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "after is %d, and no such item is %s", page.After, page.Part)
 	}
 	return &found[0], nil
@@ -109,7 +111,7 @@ func (p *Planner) itemBefore(ctx context.Context, tx *sql.Tx, poolID string, pag
 
 // doneItems reads items that are done, from the one before after on.
 func (p *Planner) doneItems(ctx context.Context, tx *sql.Tx, poolID string, page draw.AgendaPage, after *draw.Item) ([]draw.Item, error) {
-	query := p.ledger.SelectFrom("agenda", append(itemColumns(), failedBody)...).Where(squirrel.Eq{"pool_id": poolID})
+	query := p.within(p.ledger.SelectFrom("agenda", append(itemColumns(), failedBody)...).Where(squirrel.Eq{"pool_id": poolID}), &page)
 	if page.Kind != "" {
 		query = query.Where(squirrel.Eq{"what": string(page.Kind)})
 	}
@@ -122,6 +124,25 @@ func (p *Planner) doneItems(ctx context.Context, tx *sql.Tx, poolID string, page
 	return slices.DeleteFunc(items, func(i draw.Item) bool { return i.Done <= 0 }), err
 }
 
+// within selects the items of a page's prize and span.
+func (p *Planner) within(query squirrel.SelectBuilder, page *draw.AgendaPage) squirrel.SelectBuilder {
+	if page.PrizeID != "" {
+		ofPrize := squirrel.Or{}
+		for _, member := range []string{"prize", "moment"} { // the body begins with its prize
+			begin := `{"` + member + `":"` + page.PrizeID + `"`
+			ofPrize = append(ofPrize, squirrel.Expr("SUBSTR(body, 1, "+strconv.Itoa(len(begin))+") = ?", begin))
+		}
+		query = query.Where(ofPrize)
+	}
+	if !page.From.IsZero() {
+		query = query.Where(squirrel.GtOrEq{"at": p.ledger.Engine.Time(page.From.UTC())})
+	}
+	if !page.To.IsZero() {
+		query = query.Where(squirrel.Lt{"at": p.ledger.Engine.Time(page.To.UTC())})
+	}
+	return query
+}
+
 // openByTime reads open items that are not hidden, those after after. A removed item still
 // has its time, so a page can follow it.
 func (p *Planner) openByTime(ctx context.Context, tx *sql.Tx, poolID string, page draw.AgendaPage, after *draw.Item) (found []draw.Item, err error) {
@@ -129,7 +150,7 @@ func (p *Planner) openByTime(ctx context.Context, tx *sql.Tx, poolID string, pag
 		if page.Kind != "" && page.Kind != kind || kind == draw.ItemMoment || page.WithoutStock && kind == draw.ItemStock {
 			continue // open moments are hidden
 		}
-		query := p.visible(p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)}))
+		query := p.within(p.visible(p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})), &page)
 		if after != nil {
 			at := p.ledger.Engine.Time(after.At)
 			query = query.Where(squirrel.GtOrEq{"at": at}).Where(squirrel.Or{squirrel.Gt{"at": at}, squirrel.Gt{"item": after.Number}})

@@ -199,6 +199,10 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 	require.Equal(t, []int64{1, 10, 9, 8, 7, 6, 5, 4, 3, 2}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDone, Limit: 3}))
 	require.Equal(t, []int64{10, 9, 7, 6}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDone, Kind: draw.ItemState, Limit: 2}))
 	require.Empty(t, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDue, Limit: 3}))
+	require.Equal(t, []int64{1, 5, 4, 3, 2}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDone, PrizeID: "gold", From: tick(1), To: tick(10), Limit: 2}))
+	sums, err := s.AgendaSums(ctx, "p", nil, true)
+	require.NoError(t, err)
+	require.Equal(t, []draw.AgendaSum{{PrizeID: "gold", Items: 5, Done: 5 + 7 - 2, Failed: -1 - 100}}, sums.Sums)
 	done, err := s.AgendaPart(ctx, "p", draw.AgendaPage{Part: draw.AgendaDone, Limit: 10})
 	require.NoError(t, err)
 	for _, item := range done {

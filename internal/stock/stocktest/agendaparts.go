@@ -41,18 +41,39 @@ func testAgendaParts(t *testing.T, s *stock.Store) {
 	require.True(t, hidden[0].Hidden.IsMoments)
 	require.EqualValues(t, 9, hidden[1].Hidden.Count)
 
+	require.Equal(t, []int64{2, 6, 5, 7}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDue, PrizeID: "gold", Limit: 3}))
+	require.Empty(t, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDue, PrizeID: "gol", Limit: 3}))
+	require.Equal(t, []int64{5, 7}, partOf(t, s, draw.AgendaPage{Part: draw.AgendaDue, From: noon.Add(time.Minute), To: noon.Add(5 * time.Minute), Limit: 3}))
+	times := []time.Time{noon, noon.Add(time.Minute), noon.Add(3 * time.Minute)}
+	sums, err := s.AgendaSums(ctx, "p", times, false)
+	require.NoError(t, err)
+	first, last := noon.Add(-time.Minute).UTC(), noon.Add(5*time.Minute).UTC()
+	require.Equal(t, draw.AgendaSums{First: first, Last: last, Sums: []draw.AgendaSum{
+		{Span: 1, PrizeID: "gold", Items: 2, Planned: 4}, {Span: 2, PrizeID: "gold", Items: 2, Planned: 6},
+	}}, utc(sums))
+	sums, err = s.AgendaSums(ctx, "p", times, true)
+	require.NoError(t, err)
+	require.Equal(t, draw.AgendaSums{First: first, Last: last}, utc(sums), "without open moves of stock")
+
 	require.NoError(t, s.RemoveItem(ctx, "p", 2, "cleo"))
 	rest, err := s.AgendaPart(ctx, "p", draw.AgendaPage{Part: draw.AgendaDue, After: 2, Limit: 1})
 	require.NoError(t, err, "a page can follow an item that was removed meanwhile")
 	require.Equal(t, int64(4), rest[0].Number)
 	for _, wrong := range []draw.AgendaPage{
 		{Part: draw.AgendaDue, After: 99, Limit: 1}, {Part: draw.AgendaDue, After: list.First + 1, Limit: 1}, {Part: draw.AgendaDone, After: 3, Limit: 1},
+		{Part: draw.AgendaDue, WithoutStock: true, After: 6, Limit: 1}, {Part: draw.AgendaDue, WithoutStock: true, After: 2, Limit: 1},
 	} {
 		_, err := s.AgendaPart(ctx, "p", wrong)
 		code(t, draw.CodeInvalidRequest, err)
 	}
 	_, err = s.AgendaPart(ctx, "q", draw.AgendaPage{Part: draw.AgendaDue, Limit: 1})
 	code(t, draw.CodePoolNotFound, err)
+}
+
+// utc returns sums with times in UTC.
+func utc(sums draw.AgendaSums) draw.AgendaSums {
+	sums.First, sums.Last = sums.First.UTC(), sums.Last.UTC()
+	return sums
 }
 
 // partOf reads a part of the agenda of pool p, page by page, and returns the numbers of

@@ -22,7 +22,7 @@ export async function agendaSection(at) {
   const sizes = { done: doneSize, due: windowSize, hidden: windowSize };
   let shown = "";
   const read = async () => {
-    const [done, due, hidden] = await Promise.all(Object.entries(sizes).map(([name, size]) => readPart(path, name, size, at.signal)));
+    const [done, due, hidden] = await Promise.all(Object.entries(sizes).map(([name, size]) => readPart(path, `part=${name}`, size, at.signal)));
     const text = JSON.stringify([done, due, hidden]);
     if (text === shown) return;
     shown = text;

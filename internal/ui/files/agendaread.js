@@ -9,10 +9,10 @@ export const agendaKey = (pool) => `${pool.revision} ${pool.stocked}`;
 
 const pageMax = 1000;
 
-/** Reads the first n items of a part of an agenda, by pages. secret counts the items that this role does not see. */
-export async function readPart(path, name, n, signal) {
+/** Reads the first n items that a query selects, by pages. secret counts the items that this role does not see. */
+export async function readPart(path, query, n, signal) {
   const found = { items: [], secret: 0, isWhole: false };
-  for await (const page of pages(`${path}?part=${name}&limit=${Math.min(n, pageMax)}`, { signal, most: Math.ceil(n / pageMax) })) {
+  for await (const page of pages(`${path}?${query}&limit=${Math.min(n, pageMax)}`, { signal, most: Math.ceil(n / pageMax) })) {
     found.items.push(...page.items);
     found.secret += page.hidden ?? 0;
     found.isWhole = page.next === null;
@@ -21,7 +21,9 @@ export async function readPart(path, name, n, signal) {
 }
 
 export const noPlans = { isEmpty: true, states: [], addsUnits: false, hasMoments: false };
-const linesMax = 5000;
+
+/** The maximum number of lines of hidden items that are read. */
+export const linesMax = 5000;
 
 /**
  * Reads what the views of a pool say of its agenda: whether it has items, the planned states
@@ -33,7 +35,7 @@ export async function readPlans(at, signal) {
   const first = await read("limit=1");
   if (first.items.length === 0 && !first.hidden) return noPlans;
   const [states, hidden, moments, stock] = await Promise.all([
-    read("part=due&kind=state&limit=1000"), readPart(path, "hidden", linesMax, signal), read("part=done&kind=moment&limit=1"),
+    read("part=due&kind=state&limit=1000"), readPart(path, "part=hidden", linesMax, signal), read("part=done&kind=moment&limit=1"),
     at.pool.awards === 0 ? read("part=due&kind=stock&limit=100") : { items: [] },
   ]);
   return {

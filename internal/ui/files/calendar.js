@@ -4,7 +4,8 @@
 import { agendaKey, agendaPath } from "./agendaread.js";
 import { addByHand, openCell, removePlan } from "./calendarcell.js";
 import { fill, fillByFile } from "./calendarfill.js";
-import { datesOf, daysOf, daysShown, gridOf, hoursOfDay, pageOf, readItems, worthOf } from "./calendargrid.js";
+import { datesOf, daysOf, daysShown, gridOf, hoursOfDay, pageOf, readEnds, readRows, worthOf } from "./calendargrid.js";
+import { complain } from "./dialog.js";
 import { button, count, h, say } from "./dom.js";
 import { amountOf } from "./money.js";
 import { shownName } from "./shown.js";
@@ -16,13 +17,15 @@ import { clockOf, dateAfter, dateOf, dayOf, dayWords } from "./zone.js";
 const columnsMax = 12;
 
 export async function calendarSection(at) {
-  const own = { zone: at.zone, agenda: null, columns: [], date: null, from: null, page: 0, focus: "" };
+  const own = { zone: at.zone, agenda: null, rows: [], columns: [], date: null, from: null, page: 0, focus: "", reading: 0 };
   const title = h("h2", {}), note = h("p", { class: "quiet" }), secret = h("p", { class: "quiet", role: "status" }), place = h("div", { class: "scroll" }), moves = h("div", { class: "actions" });
   Object.assign(own, facts(at, own), { refocus: () => place.querySelector("[tabindex='0']")?.focus() });
-  const show = () => draw(at, own, { title, note, secret, place, moves }, show, read);
   const read = async () => {
-    own.agenda = await readItems(agendaPath(at), at.signal);
-    if (!at.signal.aborted) show();
+    const reading = ++own.reading, ends = await readEnds(agendaPath(at), at.signal);
+    const rows = rowsOf(own, ends), shown = await readRows(agendaPath(at), rows.rows, at.signal);
+    if (at.signal.aborted || reading !== own.reading) return;
+    Object.assign(own, rows, { agenda: { ...ends, ...shown } });
+    draw(at, own, { title, note, secret, place, moves }, read);
   };
   await read();
   const acts = mayAct() && [
@@ -49,9 +52,17 @@ function follow(at, read) {
   };
 }
 
+/** The rows that are shown: the hours of one day, or the days of a page; earlier and later mean that there are other pages. */
+function rowsOf(own, ends) {
+  const span = datesOf(own.zone, ends);
+  const days = daysOf(own.zone, span, pageOf(span, own.from ?? own.today()));
+  own.from = days.rows[0].date; // so that the page shows the same days when the agenda becomes longer
+  return own.date ? { ...days, rows: hoursOfDay(own.zone, own.date) } : days;
+}
+
 /** The facts about the calendar that dialogs need. */
 function facts(at, own) {
-  const next = (states, after = 0) => own.agenda.items.find((item) => states.includes(item.state) && item.done === null && item.ms > after)?.ms;
+  const next = (states, after = 0) => at.plans.states.filter((item) => states.includes(item.state)).map((item) => Date.parse(item.at)).find((ms) => ms > after);
   const opens = () => (at.pool.state === "open" ? undefined : next(["open"])), closes = () => next(["closed"], opens());
   const today = () => dateOf(own.zone, Date.now());
   const later = (date) => (date < today() ? today() : date);
@@ -70,26 +81,23 @@ function prizesOf(own, sums) {
   return all.length <= columnsMax ? all : [...all.filter((prize) => sums.has(prize.id)), ...all.filter((prize) => !sums.has(prize.id))];
 }
 
-function draw(at, own, parts, show, read) {
-  const span = datesOf(own.zone, own.agenda);
-  const start = pageOf(span, own.from ?? own.today()), days = daysOf(own.zone, span, start), day = own.date && dayOf(own.zone, own.date);
-  const grid = gridOf(own.date ? hoursOfDay(own.zone, own.date) : days.rows, own.agenda, own.zone, day);
+function draw(at, own, parts, read) {
+  const day = own.date && dayOf(own.zone, own.date), grid = gridOf(own.rows, own.agenda, own.zone, day);
   const prizes = prizesOf(own, grid.sums), shownFrom = Math.min(own.page, Math.floor((prizes.length - 1) / columnsMax)) * columnsMax;
   own.columns = prizes.slice(Math.max(0, shownFrom), Math.max(0, shownFrom) + columnsMax);
   say(parts.title, own.date ? t("calendar.titleOfDay", { day: dayWords(own.date) }) : t("calendar.title"));
   say(parts.note, `${t(own.date ? "calendar.byHour" : "calendar.byDay")} ${at.isOwnZone ? t("calendar.zoneOfRules", { zone: own.zone }) : t("calendar.zoneOfBrowser", { zone: own.zone })}`);
-  own.from = days.rows[0].date; // so that the page shows the same days when the agenda becomes longer
-  const go = (changes, move) => {
+  const go = async (changes, move) => {
     Object.assign(own, { focus: "" }, changes);
-    show();
+    await read().catch(complain);
     (parts.moves.querySelector(`[data-move="${move}"]`) ?? parts.place.querySelector("[tabindex='0']"))?.focus();
   };
   const mover = (move, text, changes) => h("button", { type: "button", dataset: { move }, onclick: () => go(changes, move) }, text);
   parts.moves.replaceChildren(...[
     own.date && mover("days", t("calendar.allDays"), { date: null, focus: `${own.date} 0` }),
-    own.date && mayAct() && button(t("calendar.removeDay"), () => removePlan(at, own, dayWords(own.date), grid, read), "danger changes"),
-    !own.date && days.earlier && mover("earlier", t("calendar.earlier"), { from: dateAfter(own.from, -daysShown) }),
-    !own.date && days.later && mover("later", t("calendar.later"), { from: dateAfter(own.from, daysShown) }),
+    own.date && mayAct() && button(t("calendar.removeDay"), () => removePlan(at, own, day, grid, read).catch(complain), "danger changes"),
+    !own.date && own.earlier && mover("earlier", t("calendar.earlier"), { from: dateAfter(own.from, -daysShown) }),
+    !own.date && own.later && mover("later", t("calendar.later"), { from: dateAfter(own.from, daysShown) }),
     ...prizePages(own, prizes, go),
   ].filter(Boolean));
   parts.moves.hidden = parts.moves.childElementCount === 0;
@@ -148,14 +156,14 @@ function rowHead(own, row, go) {
 }
 
 function cellOf(at, own, row, prize, focus, read) {
-  const cell = row.cells.get(prize.id) ?? { planned: 0, done: 0, failed: 0, items: [], hidden: [] };
+  const cell = row.cells.get(prize.id) ?? { items: 0, planned: 0, done: 0, failed: 0, hidden: [] };
   const mayAdd = mayAct() && at.pool.state !== "closed" && !row.isHidden && row.to > Date.now();
-  const text = figures(cell, mayAdd ? "+" : "–"), isEmpty = cell.items.length + cell.hidden.length === 0;
+  const text = figures(cell, mayAdd ? "+" : "–"), isEmpty = cell.items + cell.hidden.length === 0;
   const hides = cell.hidden.length > 0 && !row.isHidden, place = { prize: shownName(prize), row: row.name }, units = { planned: cell.planned, done: cell.done, failed: cell.failed, ...place };
   const says = text === "+" ? t("calendar.placeAdd", place) : text === "–" ? t("calendar.placeEmpty", place) : t(cell.failed !== 0 ? "calendar.placeFailed" : hides ? "calendar.placeHidden" : "calendar.place", units);
   const open = () => {
     own.focus = focus;
-    openCell(at, own, { row, prize, cell, mayAdd }, read);
+    openCell(at, own, { row, prize, cell, mayAdd }, read).catch(complain);
   };
   return h("td", { role: "gridcell", class: "number", "data-label": shownName(prize), dataset: { prize: prize.id, planned: cell.planned, done: cell.done, failed: cell.failed } },
     isEmpty && !mayAdd ? h("span", { class: "quiet" }, text) : h("button", { type: "button", class: isEmpty ? "plain" : cell.hidden.length ? "hides" : "", tabindex: "-1", "aria-label": says, dataset: { focus }, onclick: open }, text));

@@ -3,6 +3,7 @@
 import { newKey, once, part, send } from "./api.js";
 import { whyFailed } from "./agenda.js";
 import { agendaPath } from "./agendaread.js";
+import { readOpen, readPlace } from "./calendargrid.js";
 import { planUnits, reasonField, showSeals, whole } from "./calendarfill.js";
 import { ask } from "./dialog.js";
 import { count, field, folded, h, table } from "./dom.js";
@@ -11,19 +12,19 @@ import { mayAct } from "./state.js";
 import { t } from "./text.js";
 import { clockOf, dayOf, dayWords, instantsOf, instantWords } from "./zone.js";
 
-const shownMax = 100, unitsMax = 1_000_000_000_000, ahead = 300_000;
+const shownMax = 100, openMax = 1_000_000, unitsMax = 1_000_000_000_000, ahead = 300_000;
 
 /**
  * Opens a place. It shows the planned and done items, with fields that change those that
  * are not done, and fields that add units.
  */
-export function openCell(at, own, { row, prize, cell, mayAdd }, read) {
+export async function openCell(at, own, { row, prize, cell, mayAdd }, read) {
   const mayChange = mayAct() && at.pool.state !== "closed";
-  const items = cell.items.slice(0, shownMax).map((item) => itemLine(own, item, mayChange));
+  const items = (cell.items > 0 ? await readPlace(agendaPath(at), prize.id, row, shownMax, at.signal) : []).map((item) => itemLine(own, item, mayChange));
   const lists = cell.hidden.map((line) => hiddenLine(own, line, mayChange));
   const added = mayAdd && adding(own, { row });
   const isChanging = mayChange && (added || lists.length > 0 || items.some((line) => line.units));
-  const rest = cell.items.length - items.length;
+  const rest = cell.items - items.length;
   const dialog = ask({
     title: `${prize.name}, ${row.name}`, wide: true, yes: isChanging && t("calendarcell.save"), no: t(isChanging ? "dialog.cancel" : "calendarcell.close"),
     body: [
@@ -127,15 +128,15 @@ export function addByHand(at, own, read) {
   });
 }
 
-/** Removes everything in a grid that is planned and not done, after a dialog has stated how much that is. */
-export function removePlan(at, own, name, grid, read) {
+/** Removes everything of a day that is planned and not done, after a dialog has stated how much that is. grid is that of the day. */
+export async function removePlan(at, own, day, grid, read) {
   const cells = grid.rows.flatMap((row) => [...row.cells.values()]);
-  const items = cells.flatMap((cell) => cell.items).filter((item) => item.done === null);
+  const items = await readOpen(agendaPath(at), day, openMax, at.signal);
   const lists = [...new Map(cells.flatMap((cell) => cell.hidden).map((line) => [line.version, line])).values()];
   const progress = h("p", { role: "status" });
   const units = items.reduce((sum, item) => sum + item.units, 0) + lists.reduce((sum, line) => sum + line.count, 0);
   ask({
-    title: t("calendarcell.removeTitle", { day: name }), yes: items.length + lists.length > 0 && t("calendarcell.remove"), kind: "danger",
+    title: t("calendarcell.removeTitle", { day: dayWords(day.date) }), yes: items.length + lists.length > 0 && t("calendarcell.remove"), kind: "danger",
     body: [h("p", {}, items.length + lists.length > 0
       ? `${t("calendarcell.removeUnits", { n: units, releases: t("calendarcell.releases", { n: items.length }), lists: t("calendarcell.lists", { n: lists.length }) })} ${t("calendarcell.removeHow")}`
       : t("calendarcell.removeNothing")), progress],

@@ -1,32 +1,47 @@
 // The grid of the calendar: the units of each prize on each day, or in each hour of one
 // day.
 
-import { pages } from "./api.js";
+import { linesMax, readPart } from "./agendaread.js";
+import { get, part } from "./api.js";
 import { cents } from "./money.js";
 import { t } from "./text.js";
 import { dateAfter, dateOf, dayOf, daysBetween, dayWords, hoursOf } from "./zone.js";
 
-const pagesMax = 200, fortnight = 14;
+const fortnight = 14, notesMax = 5000;
 export const daysShown = 42; // on one page
 
+const iso = (ms) => new Date(ms).toISOString();
+const within = ({ from, to }) => `from=${iso(from)}&to=${iso(to)}`;
+
 /**
- * Reads an agenda: its items, the lines for hidden items, and the number of moves that
- * this role does not see. first is the first page, if it was already read.
+ * Reads the first and the last instant of an agenda, the lines for hidden items, and the
+ * number of moves that this role does not see.
  */
-export async function readItems(path, signal, first) {
-  const items = new Map(), hidden = new Map();
-  let secret = 0;
-  const take = (page) => {
-    secret += page.hidden ?? 0;
-    for (const line of page.items) {
-      if (line.hidden) hidden.set(`${line.hidden.version} ${line.hidden.prize}`, spanOf(line.hidden));
-      else items.set(line.item, { ...line, ms: Date.parse(line.at), prize: line.prize ?? line.moment, units: line.moment ? 1 : line.delta });
-    }
-  };
-  if (first) take(first);
-  if (!first || first.next !== null) for await (const page of pages(`${path}?limit=1000`, { signal, most: pagesMax, start: first?.next ?? 0 })) take(page);
-  return { items: [...items.values()].sort((a, b) => a.ms - b.ms || a.item - b.item), hidden: [...hidden.values()], secret };
+export async function readEnds(path, signal) {
+  const [{ first, last, hidden = 0 }, lines] = await Promise.all([get(`${path}/sums`, { signal }), readPart(path, "part=hidden", linesMax, signal)]);
+  return { first: first && Date.parse(first), last: last && Date.parse(last), hidden: lines.items.map((line) => spanOf(line.hidden)), secret: hidden };
 }
+
+/** Reads the units that an agenda releases in each of the rows, before and after them, and the planned states and rules within them. */
+export async function readRows(path, rows, signal) {
+  const bounds = [rows[0].from, ...rows.map((row) => row.to)], range = within({ from: bounds[0], to: bounds.at(-1) });
+  const notes = ["due", "done"].flatMap((name) => ["state", "rules"].map((kind) => readPart(path, `part=${name}&kind=${kind}&${range}`, notesMax, signal)));
+  const [{ sums }, ...found] = await Promise.all([get(`${path}/sums?at=${bounds.map(iso).join()}`, { signal }), ...notes]);
+  return { sums, notes: found.flatMap(({ items }) => items.map(itemOf)).sort(inTime) };
+}
+
+/** Reads at most n items of a prize in a row, rather open ones. */
+export async function readPlace(path, prize, row, n, signal) {
+  if (row.isHidden) return [];
+  const [due, done] = await Promise.all(["due", "done"].map((name) => readPart(path, `part=${name}&prize=${part(prize)}&${within(row)}`, n, signal)));
+  return [...due.items, ...done.items].slice(0, n).map(itemOf).sort(inTime);
+}
+
+/** Reads the open moves of stock in a span. */
+export const readOpen = async (path, span, n, signal) => (await readPart(path, `part=due&kind=stock&${within(span)}`, n, signal)).items.map(itemOf);
+
+const itemOf = (line) => ({ ...line, ms: Date.parse(line.at), prize: line.prize ?? line.moment, units: line.moment ? 1 : line.delta });
+const inTime = (a, b) => a.ms - b.ms || a.item - b.item;
 
 /** A line for hidden items with its span in milliseconds; last is the last instant of the span. */
 const spanOf = (line) => (line.from ? { ...line, begin: Date.parse(line.from), last: Date.parse(line.to) - 1 } : line);
@@ -34,9 +49,9 @@ const spanOf = (line) => (line.from ? { ...line, begin: Date.parse(line.from), l
 const isWithin = (line, range) => line.begin >= range.from && line.last < range.to;
 
 /** The first and the last date of a calendar: those of the agenda, or the next fortnight if it has no items. */
-export function datesOf(zone, { items, hidden }, now = Date.now()) {
+export function datesOf(zone, { first, last, hidden }, now = Date.now()) {
   const ends = hidden.filter((line) => line.from).flatMap((line) => [line.begin, line.last]);
-  if (items.length) ends.push(items[0].ms, items.at(-1).ms);
+  if (first) ends.push(first, last);
   if (ends.length === 0) return { first: dateOf(zone, now), last: dateAfter(dateOf(zone, now), fortnight - 1) };
   return { first: dateOf(zone, ends.reduce((a, b) => Math.min(a, b))), last: dateOf(zone, ends.reduce((a, b) => Math.max(a, b))) };
 }
@@ -60,35 +75,33 @@ export function daysOf(zone, { first, last }, start) {
 /** The hours of a day, each with its span. */
 export const hoursOfDay = (zone, date) => hoursOf(zone, dayOf(zone, date)).map((hour) => ({ ...hour, date }));
 
-const empty = () => ({ planned: 0, done: 0, failed: 0, items: [], hidden: [] });
-const kindOf = (item) => (item.done === null ? "planned" : item.failed ? "failed" : "done");
+const empty = () => ({ items: 0, planned: 0, done: 0, failed: 0, hidden: [] });
 
 /**
- * The units of each prize in each row, with the sums of rows and of prizes. Items and
- * hidden lines outside range are not counted; with null all are. A hidden line belongs to
- * the row that contains its whole span, otherwise to an additional row.
+ * The units of each prize in each row, with the sums of rows and of prizes. With a range,
+ * what is outside the rows is not counted. A hidden line belongs to the row that contains its
+ * whole span, otherwise to an additional row.
  */
-export function gridOf(rows, { items, hidden }, zone, range = null) {
+export function gridOf(rows, { sums: found, notes, hidden }, zone, range = null) {
   const made = [...rows.map((row) => ({ ...row })), { name: t("calendargrid.hidden"), isHidden: true }].map((row) => ({ ...row, cells: new Map(), sum: empty(), notes: [] }));
   const sums = new Map(), sum = empty(), hiddenRow = made.at(-1);
-  const add = (row, prize, what, units, kind) => {
-    const of = (map) => map.get(prize) ?? map.set(prize, empty()).get(prize);
-    for (const cell of [row && of(row.cells), row?.sum, of(sums), sum]) if (cell) cell[kind] += units;
-    if (row) of(row.cells)[what.hidden ? "hidden" : "items"].push(what.line);
+  const of = (map, prize) => map.get(prize) ?? map.set(prize, empty()).get(prize);
+  const add = (row, prize, units) => {
+    for (const cell of [row && of(row.cells, prize), row?.sum, of(sums, prize), sum]) if (cell) for (const [kind, n] of Object.entries(units)) cell[kind] += n;
   };
-  for (const item of items) {
-    if (range && !(item.ms >= range.from && item.ms < range.to)) continue;
-    const row = rowAt(made, rows.length, item.ms);
-    if (item.prize === undefined) row?.notes.push(item);
-    else add(row, item.prize, { line: item }, item.units, kindOf(item));
+  for (const { span, prize, items, planned, done, failed } of found) {
+    const row = span > 0 && span <= rows.length ? made[span - 1] : undefined;
+    if (row || !range) add(row, prize, { items, planned, done, failed });
   }
+  notes.forEach((item) => rowAt(made, rows.length, item.ms)?.notes.push(item));
   for (const line of hidden) {
     if (range && !(line.from && isWithin(line, range))) continue;
     let row = line.from ? rowAt(made, rows.length, line.begin) : hiddenRow;
     const isOfOneDay = line.from && dateOf(zone, line.begin) === dateOf(zone, line.last);
     if (row && !row.isHidden && !isWithin(line, row)) row = hiddenRow;
     if (!row && !isOfOneDay) row = hiddenRow;
-    add(row, line.prize, { line, hidden: true }, line.count, "planned");
+    add(row, line.prize, { planned: line.count });
+    if (row) of(row.cells, line.prize).hidden.push(line);
   }
   return { rows: made.filter((row) => !row.isHidden || row.cells.size > 0), sums, sum };
 }

@@ -2,18 +2,18 @@
 
 import { part, send } from "./api.js";
 import { agendaPath } from "./agendaread.js";
-import { readItems } from "./calendargrid.js";
+import { readEnds } from "./calendargrid.js";
 import { ask } from "./dialog.js";
 import { copied, field, h, say } from "./dom.js";
 import { namedFields } from "./newpool.js";
 import { t } from "./text.js";
 import { dateAfter, dateOf, daysBetween, dayWords } from "./zone.js";
 
-/** The first instant of an agenda that can be seen, undefined for none. Its pages are in the order of its numbers. */
+/** The first instant of an agenda that can be seen, undefined for none. */
 async function beginning(at) {
-  const { items, hidden } = await readItems(agendaPath(at), at.signal);
+  const { first, hidden } = await readEnds(agendaPath(at), at.signal);
   const spans = hidden.filter((line) => line.from).map((line) => line.begin);
-  return [items[0]?.ms, ...spans].filter((ms) => ms !== undefined).sort((a, b) => a - b)[0];
+  return [first, ...spans].filter(Boolean).sort((a, b) => a - b)[0];
 }
 
 /** Asks for a copy: its name, and when its agenda begins. */
