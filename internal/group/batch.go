@@ -150,8 +150,8 @@ func (b *Batch) IsBehindVain() bool { return b.behindVain }
 // looked up in the log before it is planned.
 func (b *Batch) IsPlain() bool { return b.phase == open && b.Urn.Version > 0 && !b.asksFirst }
 
-// CountsUsers reports whether turns of users are read before the batch is planned,
-// because the last read rules of its pool count them.
+// CountsUsers reports whether the batch is planned from turns of users, because the last
+// read rules of its pool count them.
 func (b *Batch) CountsUsers() bool {
 	return b.Urn.State == draw.StateOpen && len(b.Urn.Rules().Counted()) > 0
 }
@@ -219,27 +219,37 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (
 // PlanPlain is Plan without reads of the log. It returns nil if a read is needed, which
 // is always so under rules that count, or if an item of the agenda is due.
 func (b *Batch) PlanPlain(now time.Time) *urn.Plan {
-	return b.planIf(now, func(p *urn.Plan) bool { return len(p.Unasked()) == 0 })
+	if b.CountsUsers() {
+		return nil
+	}
+	return b.planIf(now, nil, func(p *urn.Plan) bool { return len(p.Unasked()) == 0 })
 }
 
 // PlanCached plans the batch from the cached copy of its pool. It returns nil unless
 // the plan gives every draw its units; the write then proves the plan right or wrong. A
-// draw is refused or replayed only from data that was read in the attempt (law 4).
+// draw is refused or replayed only from data that was read in the attempt (law 4). Under
+// rules that count, it also returns nil if turns must be read first.
 func (b *Batch) PlanCached(now time.Time) *urn.Plan {
 	if !b.IsPlainAt(now) {
 		return nil
 	}
-	return b.planIf(now, func(p *urn.Plan) bool { return len(p.Awards) > 0 && !b.refusesAny(p) })
+	facts, ok := b.expectTurns()
+	if !ok {
+		return nil
+	}
+	return b.planIf(now, facts, func(p *urn.Plan) bool {
+		return len(p.Awards) > 0 && !b.refusesAny(p) && p.ProvesSuppositions()
+	})
 }
 
 // planIf plans a plain batch. It undoes the plan and returns nil unless does accepts
 // it.
-func (b *Batch) planIf(now time.Time, does func(*urn.Plan) bool) *urn.Plan {
-	if !b.IsPlain() || b.CountsUsers() {
+func (b *Batch) planIf(now time.Time, facts *urn.Facts, does func(*urn.Plan) bool) *urn.Plan {
+	if !b.IsPlain() {
 		return nil
 	}
 	b.ageLog()
-	plan := b.plan(now, nil)
+	plan := b.plan(now, facts)
 	if plan.IsDue() || !does(plan) {
 		b.Undo(plan)
 		return nil

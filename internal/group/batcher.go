@@ -56,10 +56,10 @@ const (
 	// batchUnitsMax bounds the rows of one transaction: no draw joins a batch that
 	// already asks for this many units.
 	batchUnitsMax = 8192
-	// queuesMax and cachedPrizesMax bound the cached copies of idle pools, so that the
-	// next draw need not read a whole pool.
-	queuesMax       = 4096
-	cachedPrizesMax = 2_000_000
+	// queuesMax and cachedMax bound the cached copies of idle pools, so that the next
+	// draw need not read a whole pool.
+	queuesMax = 4096
+	cachedMax = 2_000_000
 )
 
 // Batcher gathers the draws that wait on a pool while its last batch commits, and
@@ -74,21 +74,21 @@ type Batcher struct {
 	codes Codes
 	// tracer traces draws and batches; nil traces none.
 	tracer trace.Tracer
-	// prizesMax is cachedPrizesMax.
-	prizesMax int64
+	// cachedMax is the constant, and less in tests.
+	cachedMax int64
 
 	mu     sync.RWMutex // guards queues and draining; taken before a queue's mutex
 	queues map[string]*queue
-	// prizes counts the prizes that the queues cache; each queue is counted when it
-	// becomes idle.
-	prizes   atomic.Int64
+	// cached counts the prizes, and the users' turns of a kind, that the queues cache;
+	// each queue is counted when it becomes idle.
+	cached   atomic.Int64
 	draining bool
 	working  sync.WaitGroup
 }
 
 // NewBatcher returns a Batcher whose batches issuer decides.
 func NewBatcher(issuer Issuer, observer Observer, limits Limits) *Batcher {
-	return &Batcher{issuer: issuer, observer: observer, limits: limits, prizesMax: cachedPrizesMax, queues: map[string]*queue{}}
+	return &Batcher{issuer: issuer, observer: observer, limits: limits, cachedMax: cachedMax, queues: map[string]*queue{}}
 }
 
 // Draw decides r and returns its answer once that is durable, or gives up when
@@ -141,7 +141,7 @@ func (b *Batcher) enqueue(w *waiter) error {
 // the bounds allow. Within the bounds it visits no queue, so that draws on pools that
 // do not exist do not become slower when many are cached.
 func (b *Batcher) evict() {
-	if len(b.queues) < queuesMax && b.prizes.Load() < b.prizesMax {
+	if len(b.queues) < queuesMax && b.cached.Load() < b.cachedMax {
 		return
 	}
 	idle := make([]*queue, 0, len(b.queues))
@@ -162,7 +162,7 @@ func (b *Batcher) evict() {
 // drop removes an idle queue. b.mu is held for writing.
 func (b *Batcher) drop(q *queue) {
 	delete(b.queues, q.batch.Urn.PoolID)
-	b.prizes.Add(-q.prizes)
+	b.cached.Add(-q.cached)
 }
 
 // dropUnread drops a queue whose pool was never read, so that draws on pools that do

@@ -44,7 +44,7 @@ func TestQueuesAreBounded(t *testing.T) {
 	require.True(t, on("p", "a").Replayed)
 
 	b.mu.Lock() // few pools of very many prizes are also too much
-	b.prizesMax = 8
+	b.cachedMax = 8
 	for i := range 9 {
 		large := newQueue(b, fmt.Sprint("large", i))
 		restock(large.batch.Urn, 1)
@@ -89,6 +89,6 @@ func TestUnknownPoolsLookAtNoOther(t *testing.T) {
 	require.Eventually(t, func() bool {
 		b.mu.RLock()
 		defer b.mu.RUnlock()
-		return b.queues["absent"] == nil && b.prizes.Load() == 1 // the only prize of p, counted after its draw was answered
+		return b.queues["absent"] == nil && b.cached.Load() == 1 // the only prize of p, counted after its draw was answered
 	}, patience, time.Millisecond)
 }

@@ -39,16 +39,42 @@ func (b *Batch) KnownKey() {
 	}
 }
 
-// turns reads the turns of the batch's users that counting rules need. A pool that is
-// not open refuses every new draw before its user is counted.
+// KnownUser records that a write met a turn of a user whom the plan supposed to be new.
+// The next batches read the turns of users whose turns are not remembered.
+func (b *Batch) KnownUser() { b.queue.newUsers = 0 }
+
+// expectTurns returns the turns that counting rules need, without a read: those that are
+// remembered. It supposes that other users are new, if such users of the last batches
+// were. It returns false if turns must be read.
+func (b *Batch) expectTurns() (facts *urn.Facts, ok bool) {
+	if !b.CountsUsers() {
+		return nil, true
+	}
+	facts, missing := b.Urn.Recall(b.needs())
+	if len(missing) > 0 && b.queue.newUsers < newUsersMin {
+		return nil, false
+	}
+	facts.Suppose(missing)
+	return facts, true
+}
+
+// needs lists the turns that counting rules need to plan the batch.
+func (b *Batch) needs() []urn.Need {
+	for _, w := range b.waiters {
+		w.Skip = w.hasAnswer()
+	}
+	return b.Urn.Needs(b.gather())
+}
+
+// turns reads the turns of the batch's users that counting rules need. It reads those
+// that are remembered, too: the plan may refuse a draw, and a refusal is based on rows
+// that were read (law 4). A pool that is not open refuses every new draw before its user
+// is counted.
 func (b *Batch) turns(ctx context.Context, log Log) (*urn.Facts, error) {
 	if !b.CountsUsers() {
 		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
 	}
-	for _, w := range b.waiters {
-		w.Skip = w.hasAnswer()
-	}
-	needs := b.Urn.Needs(b.gather())
+	needs := b.needs()
 	if len(needs) == 0 {
 		return nil, nil //nolint:nilnil // every draw of the batch is known
 	}
@@ -58,7 +84,16 @@ func (b *Batch) turns(ctx context.Context, log Log) (*urn.Facts, error) {
 			b.lookedUp++
 		}
 	}
-	return log.Turns(ctx, b.Urn, needs)
+	facts, err := log.Turns(ctx, b.Urn, needs)
+	if err != nil {
+		return nil, err
+	}
+	if _, missing := b.Urn.Recall(needs); facts.HasTurns(missing) {
+		b.queue.newUsers = 0
+	} else if len(missing) > 0 {
+		b.queue.newUsers++
+	}
+	return facts, nil
 }
 
 // PlanReplays decides a batch that is given up: the draws that the log holds get their

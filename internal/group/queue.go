@@ -20,11 +20,12 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []*waiter
 	// working means that a goroutine decides the queue's batches. Only that goroutine
-	// uses batch, held, asksFirst, lastUsed and prizes.
+	// uses batch, held, asksFirst, newUsers, lastUsed and cached.
 	working  bool
 	lastUsed time.Time
-	// prizes is the number of the pool's prizes, as the batcher counts them.
-	prizes int64
+	// cached is the number of the pool's prizes and of its users' turns, as the batcher
+	// counts them.
+	cached int64
 	// flight holds the draws that were taken last. deadline, which is armed while the
 	// queue works, gives up draws whose time is over: one timer serves all draws.
 	flight   []*waiter
@@ -42,6 +43,9 @@ type queue struct {
 	// asksFirst is how many of the next large batches ask the log for their keys before
 	// they are planned, because an earlier batch contained a known key.
 	asksFirst int
+	// newUsers is how many batches in a row read turns of users whose turns were not
+	// remembered, and found none.
+	newUsers int
 
 	soldOut atomic.Pointer[soldOut]
 	// stockings counts the stock moves that this process made; mu guards it.
@@ -147,11 +151,11 @@ func (q *queue) rest() bool {
 	return true
 }
 
-// count reports to the batcher how many prizes the queue caches from now on.
+// count reports to the batcher how much the queue caches from now on.
 func (q *queue) count() {
-	prizes := int64(q.batch.Urn.Prizes())
-	q.batcher.prizes.Add(prizes - q.prizes)
-	q.prizes = prizes
+	cached := int64(q.batch.Urn.Prizes() + q.batch.Urn.RememberedTurns())
+	q.batcher.cached.Add(cached - q.cached)
+	q.cached = cached
 }
 
 // issue runs the issuer and turns a panic into an error, so that a defect that one draw
@@ -244,6 +248,9 @@ const (
 	// askedFirstFor is the number of large batches that read the log first, after a
 	// batch with a known key.
 	askedFirstFor = 8
+	// newUsersMin is the newUsers from which on such users are supposed to be new: a
+	// write that meets a user's turn was in vain.
+	newUsersMin = 16
 )
 
 // take fills b with waiting draws, and returns false if there are none.

@@ -122,9 +122,9 @@ func testCachedFresh(t *testing.T, a *arena) {
 	require.NoError(t, audited(t, a.store(0), pool))
 }
 
-// testCachedCounts: under rules that count users, reading the turns shows whether the
-// cached copy is current. If it is, a refusal is as good as after a read of the pool.
-// If it is not, the pool is read, and no limit is exceeded.
+// testCachedCounts: under rules that count users, the write shows whether the cached copy
+// and the cached turns are current, and for a refusal a read does. If they are not,
+// the pool is read, and no limit is exceeded; if so, a refusal is as good as after a read.
 func testCachedCounts(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":8}]}`)
 	store := &reads{Store: a.store(0)}
@@ -144,7 +144,7 @@ func testCachedCounts(t *testing.T, a *arena) {
 	for i := range readsFirst + 1 {
 		granted(s, fmt.Sprint("own-", i))
 	}
-	require.Equal(t, []int64{readsFirst, 0, 2}, []int64{store.reads.Load(), store.cached.Load(), store.resumed.Load()})
+	require.Equal(t, []int64{readsFirst, 2, 0}, []int64{store.reads.Load(), store.cached.Load(), store.resumed.Load()}, "the user's draws are cached")
 	granted(a.serve(t, 1), "foreign-1")
 	granted(a.serve(t, 2), "foreign-2")
 	before := store.reads.Load()
@@ -158,5 +158,55 @@ func testCachedCounts(t *testing.T, a *arena) {
 	require.True(t, granted(s, "first").Replayed)
 	require.Equal(t, first.Awards[0].Version, granted(s, "first").Awards[0].Version, "a known key, though the limit is reached")
 	require.Len(t, awardsOf(t, a.store(0), pool), 8)
+	lawful(t, a.store(0), pool)
+}
+
+// testNewUsers: after batches of new users, the next users are supposed to be new, and
+// no turns are read. If a user is not, the write meets the user's turn. Then the turns
+// are read, so that no limit is exceeded and no draw is lost.
+func testNewUsers(t *testing.T, a *arena) {
+	pool := a.ruled(t, 500, 500, `{"fallback":"none","limits":[{"of":"draws","max":2},{"of":"wins","max":1,"per":"day"}]}`)
+	by := func(s *service, user, id string) error {
+		r := named(pool, id)
+		r.UserID = user
+		_, err := s.Draw(t.Context(), r)
+		return err
+	}
+	other := a.serve(t, 1)
+	for _, user := range []string{"once", "twice", "thrice"} {
+		require.NoError(t, by(other, user, "first of "+user))
+	}
+	require.NoError(t, by(other, "twice", "second of twice"))
+
+	store := &reads{Store: a.store(0)}
+	s := a.serve(t, 0, func(s *settings) { s.Store = store })
+	drawn := 0
+	supposes := func() {
+		t.Helper()
+		for before := store.cached.Load(); store.cached.Load() == before; drawn++ {
+			require.Less(t, drawn, 200)
+			require.NoError(t, by(s, fmt.Sprint("new-", drawn), fmt.Sprint("new-", drawn)))
+		}
+	}
+	supposes()
+	resumed := store.resumed.Load()
+	require.NoError(t, by(s, "new too", "new too"))
+	require.Equal(t, resumed, store.resumed.Load(), "nothing is read of a new user")
+
+	require.Equal(t, draw.CodeLimitReached, draw.CodeOf(by(s, "twice", "third of twice")))
+	require.NoError(t, by(s, "new after", "new after"))
+	require.Equal(t, resumed+1, store.resumed.Load(), "the users are read again")
+	supposes()
+	require.NoError(t, by(s, "once", "second of once"))
+	require.Equal(t, draw.CodeLimitReached, draw.CodeOf(by(s, "once", "third of once")))
+	supposes()
+	require.NoError(t, by(s, "thrice", "first of thrice"), "the key of another instance")
+	require.NoError(t, by(s, "thrice", "second of thrice"))
+
+	counts := map[string]int{}
+	for _, w := range awardsOf(t, a.store(0), pool) {
+		counts[w.UserID]++
+	}
+	require.Equal(t, []int{2, 2, 2}, []int{counts["once"], counts["twice"], counts["thrice"]})
 	lawful(t, a.store(0), pool)
 }

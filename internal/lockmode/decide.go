@@ -123,12 +123,12 @@ func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions
 	if fromCache = cached && b.IsPlainAt(d.now()); fromCache {
 		b.TopUp() // whether the copy is still current is checked later
 	}
-	if fromCache && !b.CountsUsers() {
+	if fromCache {
 		if plan := b.PlanCached(d.now()); plan != nil {
 			fault.At(fault.BeforeWrite)
 			return true, d.finish(b, plan, d.store.Write(ctx, plan, o))
 		}
-		fromCache = false
+		fromCache = b.CountsUsers()
 	}
 	var tx stock.Tx
 	if fromCache {
@@ -167,6 +167,14 @@ func (d *decider) finish(b *group.Batch, p *urn.Plan, err error) error {
 		}
 		b.Settle(p)
 		return nil
+	}
+	switch {
+	case reasonOf(err) != stock.ReasonTurn:
+	case p.IsSupposed():
+		b.KnownUser()
+		err = stock.ErrKnownUser
+	default: // another program has written turns
+		b.Urn.ForgetTurns()
 	}
 	switch stock.ClassOf(err) {
 	case stock.ClassConflict, stock.ClassStaleToken:

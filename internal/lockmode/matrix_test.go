@@ -30,6 +30,7 @@ func promises() []promise {
 		{"cached", testCached},
 		{"fresh from the cached copy", testCachedFresh},
 		{"cached under rules that count", testCachedCounts},
+		{"users that seem new", testNewUsers},
 		{"restocked while drawn from", testRestock},
 		{"same key at once", testSameKey},
 		{"hedged keys at the edge", testHedged},

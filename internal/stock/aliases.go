@@ -67,10 +67,15 @@ const (
 // row.
 const ReasonLockWait = engine.ReasonLockWait
 
+// ReasonTurn is the reason of a conflict over a user's turn that already exists.
+const ReasonTurn = engine.ReasonTurn
+
 // The errors with which the guarded write refuses a plan.
 var (
 	// ErrConflict means that the pool has left the head that the plan was made from.
 	ErrConflict = engine.ErrConflict
+	// ErrKnownUser means that a user has turns of whom the plan supposed none.
+	ErrKnownUser = engine.ErrKnownUser
 	// ErrDue means that a due item of the pool's agenda comes first.
 	ErrDue = engine.ErrDue
 	// ErrStaleToken means that the pool was written with a later token of the same

@@ -115,7 +115,7 @@ func usersOfBatch(t *testing.T, m metered, s *stock.Store) {
 	} {
 		var needs []urn.Need
 		for i := range users {
-			needs = append(needs, urn.Need{Subject: userOf(i), Counted: draw.CountedDraw, Max: int64(1 + i%3), Units: 1})
+			needs = append(needs, urn.Need{Subject: userOf(i), Counted: draw.CountedDraw, Windows: []int64{3}, Units: 1})
 		}
 		urn := urn.NewUrn(pool)
 		tx, err := s.Read(t.Context(), urn, stock.TxOptions{})

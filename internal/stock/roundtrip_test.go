@@ -48,7 +48,7 @@ func TestRoundTrips(t *testing.T) {
 			tx, err := s.Resume(t.Context(), o)
 			require.NoError(t, err)
 			defer tx.Rollback()
-			_, err = tx.Turns(t.Context(), u, []urn.Need{{Subject: "u", Counted: draw.CountedDraw}, {Subject: "v", Counted: draw.CountedWin, Max: 3, Units: 2}})
+			_, err = tx.Turns(t.Context(), u, []urn.Need{{Subject: "u", Counted: draw.CountedDraw}, {Subject: "v", Counted: draw.CountedWin, Windows: []int64{3}, Units: 2}})
 			require.NoError(t, err)
 			p := plan()
 			p.Turns = []draw.Turn{{Subject: "u", Counted: draw.CountedDraw, Seq: version - 3, Version: version - 1}}

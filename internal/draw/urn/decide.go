@@ -252,7 +252,12 @@ func (p *Plan) ruledOutcome(drawn int, counts []*tally) (int, draw.Why) {
 // isGuaranteed reports whether the guarantee is due, and not withheld.
 func (p *Plan) isGuaranteed(counts []*tally) bool {
 	t := p.urn.terms
-	return t.guarantee != none && counts[t.miss].run >= t.Guarantee.After && p.withheld(t.guarantee, counts) == ""
+	if t.guarantee == none {
+		return false
+	}
+	miss := counts[t.miss]
+	miss.counts = true
+	return miss.run >= t.Guarantee.After && p.withheld(t.guarantee, counts) == ""
 }
 
 func (p *Plan) withheld(place int, counts []*tally) draw.Why {
@@ -371,7 +376,9 @@ func (u *Urn) refusal(a *Ask) *draw.Error {
 type terms struct {
 	*draw.Rules
 	// counted are the kinds of turns that the rules count.
-	counted   []draw.Counted
+	counted []draw.Counted
+	// windows are those of the limits of each kind, in the same order.
+	windows   []windows
 	fallback  int
 	guarantee int
 	// miss is the index of [CountedMiss] in counted, none without a guarantee.
@@ -413,6 +420,9 @@ func (u *Urn) setTerms(r *draw.Rules) {
 	}
 	for _, l := range r.Limits {
 		t.limits = append(t.limits, placedLimit{Limit: l, place: u.placeOf(l.PrizeID), counted: slices.Index(t.counted, l.Counted())})
+	}
+	for _, c := range t.counted {
+		t.windows = append(t.windows, windowsOf(c, r.Limits))
 	}
 	if r.Odds != nil {
 		t.setOdds(u, r.Odds)

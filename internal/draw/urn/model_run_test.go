@@ -2,6 +2,7 @@ package urn_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,9 +33,16 @@ func randomRules(t *rapid.T) string {
 		}
 		return ""
 	}
+	// Two limits of one kind have other windows.
 	limit := func(name, of string) {
-		if rapid.Bool().Draw(t, name) {
-			limits = append(limits, fmt.Sprintf(`{"of":%s,"max":%d%s}`, of, rapid.IntRange(1, 6).Draw(t, "max"), per("per", "hour", "day", "90m", "1h", "30s")))
+		for _, pers := range [][]string{{"hour", "day", "1h"}, {"90m", "30s", "20h"}} {
+			if rapid.IntRange(0, 2).Draw(t, name) == 0 {
+				most := rapid.SampledFrom([]int{1, 2, 3, 4, 6, 8, 18}).Draw(t, "max")
+				limits = append(limits, fmt.Sprintf(`{"of":%s,"max":%d,"per":%q}`, of, most, rapid.SampledFrom(pers).Draw(t, "per")))
+			}
+		}
+		if rapid.IntRange(0, 3).Draw(t, name) == 0 {
+			limits = append(limits, fmt.Sprintf(`{"of":%s,"max":%d}`, of, rapid.IntRange(1, 20).Draw(t, "max")))
 		}
 	}
 	limit("draws", `"draws"`)
@@ -65,7 +73,10 @@ func randomRules(t *rapid.T) string {
 type bench struct {
 	*rapid.T
 	model model
+	// urn is the copy of one instance; head is the pool's, and later if another session
+	// has written since.
 	urn   *urn.Urn
+	head  draw.Head
 	turns []draw.Turn
 	names int
 	log   []draw.Entry
@@ -73,6 +84,8 @@ type bench struct {
 	// spoil, unless it is nil, breaks the pool, or the turns that were read, after a
 	// plan that is undone.
 	spoil func(*bench, *urn.Plan, []*urn.Ask, *urn.Facts)
+	// remembered counts the plans from remembered turns that are written.
+	remembered int
 }
 
 func newBench(t *rapid.T) *bench {
@@ -83,7 +96,8 @@ func newBench(t *rapid.T) *bench {
 	}
 	b.model = model{source: source, at: noon(), prizes: []draw.Prize{prize("gold", 500), prize("silver", 175), prize("bronze", 1), prize("lost", 0), drawtest.Campaign()[4]}}
 	b.model.prizes[3].Kind = draw.KindBlank
-	b.urn.Seen(urn.Snapshot{State: draw.StateOpen, Head: draw.NewHead(), At: b.model.at, Prizes: b.model.prizes})
+	b.head = draw.NewHead()
+	b.see(b.urn)
 	for i := range b.model.prizes {
 		b.move(&b.model.prizes[i], 0)
 	}
@@ -93,13 +107,15 @@ func newBench(t *rapid.T) *bench {
 // move stocks a prize.
 func (b *bench) move(p *draw.Prize, delta int64) {
 	p.Stocked += delta
-	b.see(1)
-	b.log = append(b.log, draw.Entry{Move: &draw.Move{Version: b.urn.Version, PrizeID: p.ID, Delta: delta, Stocked: p.Stocked, At: b.model.at}})
+	b.head = b.head.Next(1)
+	b.log = append(b.log, draw.Entry{Move: &draw.Move{Version: b.head.Version, PrizeID: p.ID, Delta: delta, Stocked: p.Stocked, At: b.model.at}})
 }
 
-// see reads the pool as a store would, the given number of versions later.
-func (b *bench) see(versions int) {
-	require.True(b, b.urn.Seen(b.snapshot(b.urn.Next(versions))))
+// see reads the pool as a store would.
+func (b *bench) see(u *urn.Urn) {
+	if s := b.snapshot(b.head); !u.Seen(s) {
+		require.True(b, u.Seen(s), "the second read is complete")
+	}
 }
 
 // snapshot returns the data that a store would read at a head.
@@ -127,7 +143,7 @@ func (b *bench) facts(needs []urn.Need) *urn.Facts {
 		s := last[turnsOf{n.Subject, n.Counted}]
 		for _, turn := range b.turns {
 			if turn.Subject == n.Subject && turn.Counted == n.Counted &&
-				(turn.Seq == s || n.Max > 0 && turn.Seq >= s+1-n.Max && turn.Seq <= s+n.Units-n.Max) {
+				(turn.Seq == s || named(n, s, turn.Seq)) {
 				f.Add(turn)
 			}
 		}
@@ -143,29 +159,82 @@ func (b *bench) change(t *rapid.T) {
 		require.NoError(t, b.model.rules.Check(b.model.prizes))
 		b.rules = append(b.rules, b.model.rules)
 	}
-	b.see(1)
-	b.log = append(b.log, draw.Entry{Change: &draw.Change{Version: b.urn.Version, What: draw.WhatRules, Body: draw.RulesBody(b.model.rules), At: b.model.at}})
+	b.head = b.head.Next(1)
+	b.log = append(b.log, draw.Entry{Change: &draw.Change{Version: b.head.Version, What: draw.WhatRules, Body: draw.RulesBody(b.model.rules), At: b.model.at}})
 }
 
-// draws plans a batch, perhaps undoes it and plans it again, settles it, and compares
-// it with the model. It returns false if they differ.
-func (b *bench) draws(t *rapid.T) bool {
-	var asks []*urn.Ask
-	for range rapid.IntRange(1, 4).Draw(t, "asks") {
-		b.names++
-		asks = append(asks, of(fmt.Sprint("u", rapid.IntRange(0, 2).Draw(t, "user")), asking(fmt.Sprint("d", b.names), rapid.IntRange(1, 4).Draw(t, "count"))))
-	}
-	facts := b.facts(b.urn.Needs(asks))
-	p := b.urn.PlanWith(asks, facts, b.model.at)
+// planRead reads the pool and the turns, plans a batch, perhaps undoes it and plans it
+// again.
+func (b *bench) planRead(t *rapid.T, u *urn.Urn, asks []*urn.Ask) *urn.Plan {
+	b.see(u)
+	facts := b.facts(u.Needs(asks))
+	p := u.PlanWith(asks, facts, b.model.at)
 	if rapid.Bool().Draw(t, "undo") {
 		p.Undo()
 		if b.spoil != nil {
 			b.spoil(b, p, asks, facts)
 		}
-		p = b.urn.PlanWith(asks, facts, b.model.at)
+		p = u.PlanWith(asks, facts, b.model.at)
 	}
-	version := b.urn.Version
+	return p
+}
+
+// planRemembered plans a batch from remembered turns, perhaps supposing that other users
+// are new. It returns nil if turns or the pool must be read. It returns false if only
+// a remembered turn can be wrong.
+func (b *bench) planRemembered(t *rapid.T, asks []*urn.Ask) (p *urn.Plan, right bool) {
+	if !b.urn.IsCached() {
+		return nil, true
+	}
+	facts, missing := b.urn.Recall(b.urn.Needs(asks))
+	if len(missing) > 0 && !rapid.Bool().Draw(t, "supposes") {
+		return nil, true
+	}
+	facts.Suppose(missing)
+	p = b.urn.PlanWith(asks, facts, b.model.at)
+	grants := len(p.Awards) > 0 && p.ProvesSuppositions()
+	for i := range asks {
+		grants = grants && p.Err(i) == nil
+	}
+	exists := slices.ContainsFunc(p.Turns, func(turn draw.Turn) bool {
+		return slices.ContainsFunc(b.turns, func(other draw.Turn) bool {
+			return other.Subject == turn.Subject && other.Counted == turn.Counted && other.Seq == turn.Seq
+		})
+	})
+	if grants && p.From.Is(b.head) && !exists {
+		b.remembered++
+		return p, true
+	}
+	right = !grants || !p.From.Is(b.head) || p.IsSupposed()
+	p.Undo()
+	return nil, right
+}
+
+// draws plans a batch, here or on another instance, settles it, and compares it with the
+// model. It returns false if they differ.
+func (b *bench) draws(t *rapid.T) bool {
+	var asks []*urn.Ask
+	for range rapid.SampledFrom([]int{1, 1, 2, 4}).Draw(t, "asks") {
+		b.names++
+		asks = append(asks, of(fmt.Sprint("u", rapid.IntRange(0, 2).Draw(t, "user")), asking(fmt.Sprint("d", b.names), rapid.SampledFrom([]int{1, 1, 2, 4}).Draw(t, "count"))))
+	}
+	var p *urn.Plan
+	if rapid.IntRange(0, 9).Draw(t, "elsewhere") == 0 {
+		p = b.planRead(t, urn.NewUrnFrom("p", b.model.source), asks)
+	} else {
+		right := true
+		if p, right = b.planRemembered(t, asks); !right {
+			return false
+		}
+		if p == nil {
+			p = b.planRead(t, b.urn, asks)
+		}
+	}
+	version := b.head.Version
 	p.Settle()
+	if len(p.Awards) > 0 {
+		b.head = p.To
+	}
 	b.turns = append(b.turns, p.Turns...)
 	for i := range p.Awards {
 		b.log = append(b.log, draw.Entry{Award: &p.Awards[i]})
@@ -194,12 +263,29 @@ func (b *bench) draws(t *rapid.T) bool {
 	return same
 }
 
+// evict makes the instance forget turns, or only their times.
+func (b *bench) evict(t *rapid.T) {
+	for user := range 3 {
+		for _, c := range b.model.rules.Counted() {
+			if times := rapid.IntRange(-1, 9).Draw(t, "times"); times < 5 {
+				b.urn.Evict(fmt.Sprint("u", user), c, times)
+			}
+		}
+	}
+}
+
 // run goes through a random history. It returns false if the pool and the model differ.
 func (b *bench) run(t *rapid.T) (same bool) {
 	same = true
 	b.change(t)
-	for range rapid.IntRange(1, 25).Draw(t, "steps") {
-		switch rapid.SampledFrom([]string{"draw", "draw", "draw", "time", "rules", "stock"}).Draw(t, "step") {
+	for range rapid.IntRange(1, 80).Draw(t, "steps") {
+		switch rapid.SampledFrom([]string{"draw", "draw", "draw", "draw", "draw", "draw", "draw", "draw", "again", "again", "time", "evict", "rules", "stock"}).Draw(t, "step") {
+		case "again": // two reads that find the pool unchanged
+			for range 3 {
+				b.see(b.urn)
+			}
+		case "evict":
+			b.evict(t)
 		case "draw":
 			if same = b.draws(t); !same {
 				return false

@@ -31,7 +31,9 @@ type LimitStanding struct {
 func (u *Urn) NeedsOf(p draw.Player) []Need {
 	needs := u.Needs([]*Ask{{Request: requestOf(p, u.PoolID)}})
 	for i := range needs {
-		needs[i].Units = max(needs[i].Max, 1)
+		for _, window := range needs[i].Windows {
+			needs[i].Units = max(needs[i].Units, window)
+		}
 	}
 	return needs
 }

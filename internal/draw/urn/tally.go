@@ -7,47 +7,79 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Need lists the turns of a subject that must be read before requests can be planned.
-// If s is the seq of the last turn of a kind, these are the last turn, with its run,
-// and the turns from seq s+1-Max to s+Units-Max. If Max is 0, the last turn is enough.
+// Need lists the turns of a subject and kind that must be known before requests can be
+// planned. If s is the seq of the last turn, these are the last turn, with its run, and
+// for each window the turns from seq s+1-window to s+Units-window.
 type Need struct {
 	Subject string
 	Counted draw.Counted
-	Max     int64
-	// Units is the number of requested units that count for the subject.
+	// Windows are the maxima of the limits that count the kind within a window.
+	Windows []int64
+	// Units is the number of requested units that count for the subject, or a higher
+	// one.
 	Units int64
 }
 
-// Needs lists the turns that must be read for requests under the rules in force. Each
-// subject has one need for each limit with a window, and one for each kind without such
-// a limit. The list is empty for rules that count nothing. Requests whose draw is
-// known, or that are left out, need nothing.
+// Before returns the range of the turns before the last one that a window needs. It is
+// empty if from is greater than upto.
+func (n Need) Before(last, window int64) (from, upto int64) {
+	return max(last+1-window, 1), min(last+n.Units-window, last-1)
+}
+
+// Needs lists the turns that must be known for requests under the rules in force, once
+// for each subject and kind. The list is empty for rules that count nothing. Requests
+// whose draw is known, or that are left out, need nothing. If the copy may be planned
+// from without a read, whole windows are needed, so that their turns can be remembered.
 func (u *Urn) Needs(asks []*Ask) []Need {
 	counted := u.rules().Counted()
 	if len(counted) == 0 {
 		return nil
 	}
+	remembers := u.IsCached()
 	subjects, units := subjectsOf(asks, counted)
 	needs := make([]Need, 0, len(subjects)*len(counted))
 	for _, subject := range subjects {
-		for _, c := range counted {
+		for i, c := range counted {
 			if c.By() != subject.by {
 				continue
 			}
-			need := Need{Subject: subject.id, Counted: c, Units: units[subject]}
-			before := len(needs)
-			for _, l := range u.rules().Limits {
-				if l.Counted() == c && !l.Per.IsEver() {
-					need.Max = l.Max
-					needs = append(needs, need)
-				}
+			w := &u.terms.windows[i]
+			need := Need{Subject: subject.id, Counted: c, Windows: w.all, Units: units[subject]}
+			if remembers {
+				need.Windows, need.Units = w.whole, max(need.Units, w.near)
 			}
-			if len(needs) == before {
-				needs = append(needs, need)
-			}
+			needs = append(needs, need)
 		}
 	}
 	return needs
+}
+
+// windows are the maxima of the limits that count one kind of turns within a window.
+type windows struct {
+	all []int64
+	// near is the highest maximum up to wholeMax, 0 for none. whole are the higher ones,
+	// and near: whole windows of the lower ones are part of its window.
+	near  int64
+	whole []int64
+}
+
+func windowsOf(c draw.Counted, limits []draw.Limit) (w windows) {
+	for _, l := range limits {
+		if l.Counted() != c || l.Per.IsEver() {
+			continue
+		}
+		w.all = append(w.all, l.Max)
+		if l.Max > wholeMax {
+			w.whole = append(w.whole, l.Max)
+		} else {
+			//double:joins-shorter w.near = max(w.near, l.Max) => if w.near == 0 || l.Max < w.near { w.near = l.Max }
+			w.near = max(w.near, l.Max)
+		}
+	}
+	if w.near > 0 {
+		w.whole = append(w.whole, w.near)
+	}
+	return w
 }
 
 // subject identifies a group of draws that are counted together, such as those of one
@@ -82,9 +114,13 @@ func subjectsOf(asks []*Ask, counted []draw.Counted) (all []subject, units map[s
 	return all, units
 }
 
-// Facts are the turns that were read for subjects. A subject and kind that were not
-// read may still have turns, so no draw is planned from them.
-type Facts struct{ turns map[who]*turns }
+// Facts are the turns that are known of subjects. A subject and kind that are not among
+// them may still have turns, so no draw is planned from them.
+type Facts struct {
+	turns map[who]*turns
+	// supposed means that some turns are supposed.
+	supposed bool
+}
 
 type who struct {
 	subject string
@@ -94,12 +130,15 @@ type who struct {
 // whoOf returns the subject for which a player's draws count as turns of a kind.
 func whoOf(p draw.Player, c draw.Counted) who { return who{c.By().Of(p), c} }
 
-// turns holds the turns of one subject and kind, as far as they were read.
+// turns holds the turns of one subject and kind, as far as they are known. It does not
+// change once facts have it.
 type turns struct {
 	// last is the seq of the last turn, 0 for none; run is its run.
 	last, run int64
 	// times are the times of some turns, in order of seq.
 	times []timeOf
+	// supposed means that nobody has read that there are no turns.
+	supposed bool
 }
 
 type timeOf struct {
@@ -138,6 +177,11 @@ func (f *Facts) Last(subject string, c draw.Counted) int64 {
 	return 0
 }
 
+// HasTurns reports whether any turn was read that a need names.
+func (f *Facts) HasTurns(needs []Need) bool {
+	return slices.ContainsFunc(needs, func(n Need) bool { return f.Last(n.Subject, n.Counted) > 0 })
+}
+
 func (t *turns) add(turn draw.Turn) {
 	if turn.Seq > t.last {
 		t.last, t.run = turn.Seq, turn.Run
@@ -163,6 +207,20 @@ func (t *turns) find(seq int64) (int, bool) {
 	})
 }
 
+// covers reports whether the turns include all that a need names. Turns are numbered
+// without gaps, so no turn can be missing unnoticed.
+func (t *turns) covers(n Need) bool {
+	for _, window := range n.Windows {
+		for seq, upto := n.Before(t.last, window); seq <= upto; seq++ {
+			//double:trusts-truncated !found => !found && t == nil
+			if _, found := t.find(seq); !found {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // keep drops the times of all but the last maximum turns: simulations and audits keep
 // no more of each subject.
 func (t *turns) keep(maximum int64) {
@@ -178,6 +236,8 @@ type tally struct {
 	*turns
 	// fresh is how many turns the plan has made; run is the run after them.
 	fresh, run int64
+	// counts means that a decision has counted the turns.
+	counts bool
 }
 
 // allows reports whether k further turns after those of the plan are within a limit
@@ -185,6 +245,7 @@ type tally struct {
 // plan included, then the newest maximum turns will be those after turn s+k-maximum. So
 // that turn must be before the window. Turns of the plan are in every window.
 func (t *tally) allows(k, maximum int64, start time.Time) bool {
+	t.counts = true
 	q := t.oldest(k, maximum)
 	if q <= 0 {
 		return true

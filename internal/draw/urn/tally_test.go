@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -73,11 +74,18 @@ func (h history) facts(n urn.Need, earlier time.Duration) *urn.Facts {
 	last := int64(len(h.times))
 	for i, at := range h.times {
 		seq := int64(i + 1)
-		if seq == last || n.Max > 0 && seq >= last+1-n.Max && seq <= last+n.Units-n.Max {
+		if seq == last || named(n, last, seq) {
 			f.Add(draw.Turn{Subject: n.Subject, Counted: n.Counted, Seq: seq, At: at.Add(-earlier)})
 		}
 	}
 	return f
+}
+
+// named reports whether a need names a turn before the last one.
+func named(n urn.Need, last, seq int64) bool {
+	return slices.ContainsFunc(n.Windows, func(window int64) bool {
+		return seq >= last+1-window && seq <= last+n.Units-window
+	})
 }
 
 // pools are urns by the document of their rules, which takes long to read.
@@ -193,19 +201,27 @@ func TestFactsKeepTheLastTurnAndAllTimes(t *testing.T) {
 	}
 }
 
-// TestNeedsListEachLimitOnce: for each user there is one need for each limit with a window, and one for
-// each kind without such a limit; there is none for rules that count nothing.
-func TestNeedsListEachLimitOnce(t *testing.T) {
+// TestNeedsListEachKindOnce: for each user there is one need for each kind, with the
+// windows of all its limits; there is none for rules that count nothing. A copy that may
+// be planned from without a read needs whole windows, unless they are long.
+func TestNeedsListEachKindOnce(t *testing.T) {
 	u := under(t, `{"fallback":"none","guarantee":{"after":1,"prize":"gold"},"limits":[{"of":"draws","max":3,"per":"day"},
-		{"of":"draws","max":7},{"of":"draws","max":2,"per":"1h"},{"of":"prize","prize":"gold","max":1}]}`, drawtest.Campaign())
+		{"of":"draws","max":7},{"of":"draws","max":2,"per":"1h"},{"of":"draws","max":99,"per":"week"},{"of":"prize","prize":"gold","max":1}]}`, drawtest.Campaign())
 	known := of("u1", inLog(asking("a", 4)))
 	skipped := of("u4", asking("b", 4))
 	skipped.Skip = true
+	asks := []*urn.Ask{known, of("u2", asking("c", 1)), skipped, of("u3", asking("d", 5)), of("u2", asking("e", 1))}
+	all, gold := []int64{3, 2, 99}, draw.CountedPrize("gold")
 	require.Equal(t, []urn.Need{
-		{"u2", draw.CountedMiss, 0, 3}, {"u2", draw.CountedDraw, 3, 3}, {"u2", draw.CountedDraw, 2, 3}, {"u2", draw.CountedPrize("gold"), 0, 3},
-		{"u3", draw.CountedMiss, 0, 5}, {"u3", draw.CountedDraw, 3, 5}, {"u3", draw.CountedDraw, 2, 5}, {"u3", draw.CountedPrize("gold"), 0, 5},
-	}, u.Needs([]*urn.Ask{known, of("u2", asking("c", 1)), skipped, of("u3", asking("d", 5)), of("u2", asking("e", 2))}))
-	require.Equal(t, int64(3), u.NeedsOf(player("u"))[1].Units, "up to max")
+		{"u2", draw.CountedMiss, nil, 2}, {"u2", draw.CountedDraw, all, 2}, {"u2", gold, nil, 2},
+		{"u3", draw.CountedMiss, nil, 5}, {"u3", draw.CountedDraw, all, 5}, {"u3", gold, nil, 5},
+	}, u.Needs(asks))
+	require.Equal(t, int64(99), u.NeedsOf(player("u"))[1].Units, "up to max")
+	whole := []int64{99, 3}
+	require.Equal(t, []urn.Need{
+		{"u2", draw.CountedMiss, nil, 2}, {"u2", draw.CountedDraw, whole, 3}, {"u2", gold, nil, 2},
+		{"u3", draw.CountedMiss, nil, 5}, {"u3", draw.CountedDraw, whole, 5}, {"u3", gold, nil, 5},
+	}, seenAgain(u).Needs(asks))
 	require.Empty(t, under(t, `{"tickets":true}`, drawtest.Campaign()).Needs([]*urn.Ask{of("u2", asking("c", 1))}))
 	require.Empty(t, urnOf(draw.StateOpen, 5).Needs([]*urn.Ask{of("u2", asking("c", 1))}))
 }

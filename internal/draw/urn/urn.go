@@ -70,6 +70,7 @@ type Urn struct {
 	spending Spending
 	// moments are those that are pending.
 	moments moments
+	memory  memory
 	// hits counts the reads in a row that found the pool unchanged.
 	hits int
 }
@@ -153,7 +154,7 @@ func (u *Urn) Invalidate() {
 	u.State, u.Mode, u.Head, u.At, u.hits = "", "", draw.Head{}, time.Time{}, 0
 	u.DueAt, u.due, u.pause = time.Time{}, false, draw.Pause{}
 	u.prizes, u.places, u.stocked, u.remaining, u.units = nil, map[string]int{}, 0, 0, newFenwick(nil)
-	u.terms, u.spending, u.coded, u.moments = nil, Spending{}, 0, nil
+	u.terms, u.spending, u.coded, u.moments, u.memory = nil, Spending{}, 0, nil, memory{}
 }
 
 // HasCodes reports whether some prize of the pool has codes.
@@ -189,6 +190,7 @@ func (u *Urn) Seen(s Snapshot) bool {
 	}
 	u.State, u.Mode, u.At, u.spending = s.State, s.Mode, s.At, s.Spending
 	u.DueAt, u.due, u.pause, u.claimsFrom = s.DueAt, s.Due, s.Pause, s.ClaimsFrom
+	//double:keeps-turns-of-rules u.setTerms(s.Rules) => if s.Rules != u.rules() { u.memory.head = s.Head }; u.setTerms(s.Rules)
 	u.setTerms(s.Rules)
 	u.moveTo(s.Head)
 	return true

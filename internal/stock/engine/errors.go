@@ -70,8 +70,8 @@ func (e *Error) Unwrap() error { return e.Err }
 const ReasonLockWait = "lock-wait"
 
 // ReasonTurn is the reason of a conflict over a user's turn that already exists. The
-// pool's row is locked first, so two plans of the service cannot conflict there:
-// something else has written turns.
+// pool's row is locked first, so two plans that have read the turns cannot conflict
+// there: something else has written turns.
 const ReasonTurn = "turn"
 
 // The reasons why a database accepts no writes although it may answer reads. After
@@ -119,6 +119,8 @@ func ErrorUnavailable(err error) *draw.Error {
 var (
 	// ErrConflict means that the pool has left the head that the plan was made from.
 	ErrConflict = &Error{Class: ClassConflict, Reason: "version"}
+	// ErrKnownUser means that a user has turns of whom the plan supposed none.
+	ErrKnownUser = Conflict("known-user", nil)
 	// ErrDue means that an item of the pool's agenda is due.
 	ErrDue = &Error{Class: ClassDue, Reason: "due", undone: true}
 	// ErrStaleToken means that the pool was written with a later token of the same

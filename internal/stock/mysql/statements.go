@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/urn"
@@ -20,7 +21,8 @@ const rowsMax = 1000
 
 func statements(awards engine.Log[draw.Award]) sqltx.Words {
 	return sqltx.Words{
-		Awards: func(p *urn.Plan) []engine.Statement { return insertAwards(awards, p) },
+		Awards: func(p *urn.Plan) []engine.Statement { return insertAll(awards, p.PoolID, p.Awards[0].At, p.Awards) },
+		Turns:  func(p *urn.Plan) []engine.Statement { return insertAll(engine.Turns(), p.PoolID, p.At, p.Turns) },
 		Prizes: raisePrizes,
 		Draws:  func(poolID string, ids []string) engine.Statement { return findDraws(awards, poolID, ids) },
 		Settle: settle,
@@ -50,11 +52,11 @@ func CommitBy(byCode func(error) *engine.Error) func(*sql.Conn, *sql.Tx) error {
 	}
 }
 
-// insertAwards inserts awards by lists of values. Both servers support these, and they
+// insertAll inserts entries by lists of values. Both servers support these, and they
 // were faster than JSON_TABLE in measurements.
-func insertAwards(awards engine.Log[draw.Award], p *urn.Plan) (all []engine.Statement) {
-	for part := range slices.Chunk(p.Awards, rowsMax) {
-		all = append(all, awards.Append(p.PoolID, p.Awards[0].At, part))
+func insertAll[T any](log engine.Log[T], poolID string, at time.Time, entries []T) (all []engine.Statement) {
+	for part := range slices.Chunk(entries, rowsMax) {
+		all = append(all, log.Append(poolID, at, part))
 	}
 	return all
 }

@@ -115,19 +115,24 @@ ORDER BY done, item`
 	sqlRules = `SELECT body FROM changes WHERE pool_id = $1 AND version = $2`
 	sqlPause = `SELECT body FROM changes WHERE pool_id = $1 AND what = 'state' AND version <= $2 ORDER BY version DESC LIMIT 1`
 
-	// For a transaction by key. It reads the last turn of each need, and the turns that
-	// may leave its window.
+	// For a transaction by key. It reads the last turn of each subject and kind, and the
+	// turns that may leave the windows of that kind. OFFSET makes each window a search by
+	// key: without it, the planner may read all turns of the subject.
 	//double:counts-before n.what ORDER BY seq DESC LIMIT 1 => n.what AND at < clock_timestamp() - interval '200 ms' ORDER BY seq DESC LIMIT 1
 	sqlNeeds = `SELECT %s
-FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[]) AS n (user_id, what, max, units)
+FROM unnest($2::text[], $3::text[], $4::bigint[]) AS n (user_id, what, units)
 CROSS JOIN LATERAL (
 	SELECT * FROM turns WHERE pool_id = $1 AND user_id = n.user_id AND what = n.what ORDER BY seq DESC LIMIT 1
 ) AS last
 CROSS JOIN LATERAL (
 	SELECT last.*
 	UNION ALL
-	SELECT * FROM turns WHERE n.max BETWEEN 1 AND last.seq + n.units - 1 AND pool_id = $1 AND user_id = n.user_id AND what = n.what
-		AND seq BETWEEN last.seq + 1 - n.max AND last.seq + n.units - n.max
+	SELECT old.* FROM unnest($5::text[], $6::bigint[]) AS w (what, max)
+	CROSS JOIN LATERAL (
+		SELECT * FROM turns WHERE pool_id = $1 AND user_id = n.user_id AND what = n.what
+			AND seq BETWEEN last.seq + 1 - w.max AND LEAST(last.seq - 1, last.seq + n.units - w.max) OFFSET 0
+	) AS old
+	WHERE w.what = n.what AND w.max < last.seq + n.units
 ) AS t`
 	sqlHead = `SELECT version, mark, %s, %s FROM pools WHERE id = $1`
 

@@ -22,18 +22,13 @@ func (tx *attempt) Turns(ctx context.Context, urn *urn.Urn, needs []urn.Need) (*
 // the pool was not read before. One statement reads the turns and another one the head.
 // On a connection without a transaction, the two may see different states.
 func (tx *attempt) turns(ctx context.Context, u *urn.Urn, needs []urn.Need) (facts *urn.Facts, err error) {
-	subjects, whats := make([]string, len(needs)), make([]string, len(needs))
-	most, units := make([]int64, len(needs)), make([]int64, len(needs))
-	for i, n := range needs {
-		subjects[i], whats[i], most[i], units[i] = n.Subject, string(n.Counted), n.Max, n.Units
-	}
 	batch := &pgx.Batch{}
 	opening := tx.options.Lock && !tx.open
 	if opening {
 		tx.beginLocked(batch, u.PoolID)
 	}
 	batch.Queue(tx.dialect.ByKey)
-	batch.Queue(tx.words.needs, u.PoolID, subjects, whats, most, units)
+	batch.Queue(tx.words.needs, looksOf(u.PoolID, needs)...)
 	batch.Queue(tx.words.head, u.PoolID)
 	results := tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
@@ -68,4 +63,24 @@ func (tx *attempt) turns(ctx context.Context, u *urn.Urn, needs []urn.Need) (fac
 		return nil, engine.ErrConflict
 	}
 	return facts, nil
+}
+
+// looksOf returns the arguments of the read of turns: the needs, and the windows of each
+// kind, which all needs of the kind share.
+func looksOf(poolID string, needs []urn.Need) []any {
+	subjects, whats, units := make([]string, len(needs)), make([]string, len(needs)), make([]int64, len(needs))
+	var windowsOf []string
+	var windows []int64
+	known := map[draw.Counted]bool{}
+	for i, n := range needs {
+		subjects[i], whats[i], units[i] = n.Subject, string(n.Counted), n.Units
+		if known[n.Counted] {
+			continue
+		}
+		known[n.Counted] = true
+		for _, window := range n.Windows {
+			windowsOf, windows = append(windowsOf, string(n.Counted)), append(windows, window)
+		}
+	}
+	return []any{poolID, subjects, whats, units, windowsOf, windows}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/urn"
@@ -12,8 +13,8 @@ import (
 )
 
 const (
-	// insertRows is the number of awards in one INSERT with VALUES. The other awards of a
-	// batch are passed as JSON, because one such statement inserts any number of awards.
+	// insertRows is the number of entries in one INSERT with VALUES. The other entries of
+	// a batch are passed as JSON, because one such statement inserts any number of entries.
 	insertRows = 16
 
 	// One statement for each prize. A join with a list of prizes is not faster. The
@@ -24,35 +25,41 @@ const (
 // statements returns a small set of statements that serves batches of any size, so that
 // each statement can be prepared once.
 func statements(d *engine.Dialect, awards engine.Log[draw.Award]) sqltx.Words {
-	values := make([]string, len(awards.Columns))
-	for i := range values {
-		values[i] = fmt.Sprint("value ->> ", i)
-	}
-	w := awardInserts{
-		log: awards, rows: awards.Insert(insertRows),
-		json: awards.InsertFrom(`SELECT ?, ?, ` + strings.Join(values, ", ") + ` FROM json_each(?)`),
-	}
+	a, t := insertsOf(awards), insertsOf(engine.Turns())
 	return sqltx.Words{
-		Awards: w.insert, Prizes: raisePrizes,
+		Awards:   func(p *urn.Plan) []engine.Statement { return a.insert(p.PoolID, p.Awards[0].At, p.Awards) },
+		Turns:    func(p *urn.Plan) []engine.Statement { return t.insert(p.PoolID, p.At, p.Turns) },
+		Prizes:   raisePrizes,
 		Draws:    func(poolID string, ids []string) engine.Statement { return findDraws(awards, poolID, ids) },
-		Prepared: []string{sqltx.SelectPool(d), sqltx.SelectPrizes, sqltx.MoveHead(d), sqlRaise, w.rows, w.json},
+		Prepared: []string{sqltx.SelectPool(d), sqltx.SelectPrizes, sqltx.MoveHead(d), sqlRaise, a.rows, a.json, t.rows, t.json},
 	}
 }
 
-// awardInserts inserts awards by values or by JSON.
-type awardInserts struct {
-	log        engine.Log[draw.Award]
+// inserts inserts entries by values or by JSON.
+type inserts[T any] struct {
+	log        engine.Log[T]
 	rows, json string
 }
 
-func (w awardInserts) insert(p *urn.Plan) (all []engine.Statement) {
-	at := p.Awards[0].At.Format(engine.TimeText)
-	rest := p.Awards
+func insertsOf[T any](log engine.Log[T]) inserts[T] {
+	values := make([]string, len(log.Columns))
+	for i := range values {
+		values[i] = fmt.Sprint("value ->> ", i)
+	}
+	return inserts[T]{
+		log: log, rows: log.Insert(insertRows),
+		json: log.InsertFrom(`SELECT ?, ?, ` + strings.Join(values, ", ") + ` FROM json_each(?)`),
+	}
+}
+
+func (i inserts[T]) insert(poolID string, made time.Time, entries []T) (all []engine.Statement) {
+	at := made.Format(engine.TimeText)
+	rest := entries
 	for ; len(rest) >= insertRows; rest = rest[insertRows:] {
-		all = append(all, engine.Statement{SQL: w.rows, Args: w.log.Args(p.PoolID, at, rest[:insertRows]), Rows: insertRows})
+		all = append(all, engine.Statement{SQL: i.rows, Args: i.log.Args(poolID, at, rest[:insertRows]), Rows: insertRows})
 	}
 	if len(rest) > 0 {
-		all = append(all, engine.Statement{SQL: w.json, Args: []any{p.PoolID, at, jsonText(w.log.Rows(rest))}, Rows: int64(len(rest))})
+		all = append(all, engine.Statement{SQL: i.json, Args: []any{poolID, at, jsonText(i.log.Rows(rest))}, Rows: int64(len(rest))})
 	}
 	return all
 }

@@ -37,9 +37,9 @@ func New(writer, reader *sql.DB, d *engine.Dialect, awards engine.Log[draw.Award
 
 // Words are the statements that differ between MySQL and SQLite.
 type Words struct {
-	// Awards inserts the plan's awards. Prizes raises the issued counts of the plan's
-	// prizes.
-	Awards, Prizes func(*urn.Plan) []engine.Statement
+	// Awards inserts the plan's awards, Turns its turns. Prizes raises the issued counts
+	// of the plan's prizes.
+	Awards, Turns, Prizes func(*urn.Plan) []engine.Statement
 	// Draws finds draws by their ids.
 	Draws func(poolID string, ids []string) engine.Statement
 	// Settle, if set, returns a statement to commit before an answer, so that all data

@@ -87,10 +87,7 @@ func (tx *attempt) readTurns(ctx context.Context, facts *urn.Facts, parts []turn
 
 // lastTurns returns parts that read the last turn of each subject and kind in needs.
 func lastTurns(poolID string, needs []urn.Need) (parts []turnsPart) {
-	for i, n := range needs {
-		if i > 0 && n.Subject == needs[i-1].Subject && n.Counted == needs[i-1].Counted { // equal ones are adjacent
-			continue
-		}
+	for _, n := range needs {
 		parts = append(parts, turnsPart{ofSubject + ` AND seq = ` + lastSeq, []any{poolID, n.Subject, string(n.Counted), poolID, n.Subject, string(n.Counted)}})
 	}
 	return parts
@@ -100,10 +97,10 @@ func lastTurns(poolID string, needs []urn.Need) (parts []turnsPart) {
 // a window is that full. The last turns were read before.
 func windowTurns(poolID string, needs []urn.Need, facts *urn.Facts) (parts []turnsPart) {
 	for _, n := range needs {
-		last := facts.Last(n.Subject, n.Counted)
-		from, upto := max(last+1-n.Max, 1), min(last+n.Units-n.Max, last-1)
-		if n.Max > 0 && from <= upto {
-			parts = append(parts, turnsPart{ofSubject + ` AND seq BETWEEN ? AND ?`, []any{poolID, n.Subject, string(n.Counted), from, upto}})
+		for _, window := range n.Windows {
+			if from, upto := n.Before(facts.Last(n.Subject, n.Counted), window); from <= upto {
+				parts = append(parts, turnsPart{ofSubject + ` AND seq BETWEEN ? AND ?`, []any{poolID, n.Subject, string(n.Counted), from, upto}})
+			}
 		}
 	}
 	return parts
@@ -130,10 +127,8 @@ func (t *Attempts) counted(p *urn.Plan) (all []engine.Statement) {
 	if p.IsPlain() {
 		return nil
 	}
+	all = t.words.Turns(p)
 	at := t.dialect.Time(p.At)
-	for part := range slices.Chunk(p.Turns, rowsMax) {
-		all = append(all, engine.Turns().Append(p.PoolID, at, part))
-	}
 	for part := range slices.Chunk(engine.RedirectsOf(p), rowsMax) {
 		all = append(all, engine.Redirects().Append(p.PoolID, at, part))
 	}

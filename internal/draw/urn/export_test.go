@@ -1,0 +1,21 @@
+package urn
+
+import "drawsvc/internal/draw"
+
+// Evict drops the remembered turns of a subject and kind, except the last one and the
+// given number of times. If the number is negative, it drops the last one, too.
+func (u *Urn) Evict(subject string, c draw.Counted, times int) {
+	of := who{subject, c}
+	t := u.memory.find(of)
+	if t == nil {
+		return
+	}
+	delete(u.memory.old, of)
+	if times < 0 {
+		delete(u.memory.young, of)
+		return
+	}
+	less := *t
+	less.times = less.times[max(0, len(less.times)-times):]
+	u.memory.young[of] = &less
+}
