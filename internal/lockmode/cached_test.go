@@ -2,9 +2,11 @@ package lockmode_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -123,7 +125,7 @@ func testCachedFresh(t *testing.T, a *arena) {
 }
 
 // testCachedCounts: under rules that count users, the write shows whether the cached copy
-// and the cached turns are current, and for a refusal a read does. If they are not,
+// and the remembered turns are current, and for a refusal a read does. If they are not,
 // the pool is read, and no limit is exceeded; if so, a refusal is as good as after a read.
 func testCachedCounts(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":8}]}`)
@@ -144,7 +146,7 @@ func testCachedCounts(t *testing.T, a *arena) {
 	for i := range readsFirst + 1 {
 		granted(s, fmt.Sprint("own-", i))
 	}
-	require.Equal(t, []int64{readsFirst, 2, 0}, []int64{store.reads.Load(), store.cached.Load(), store.resumed.Load()}, "the user's draws are cached")
+	require.Equal(t, []int64{readsFirst, 2, 0}, []int64{store.reads.Load(), store.cached.Load(), store.resumed.Load()}, "the user's turns are remembered")
 	granted(a.serve(t, 1), "foreign-1")
 	granted(a.serve(t, 2), "foreign-2")
 	before := store.reads.Load()
@@ -208,5 +210,47 @@ func testNewUsers(t *testing.T, a *arena) {
 		counts[w.UserID]++
 	}
 	require.Equal(t, []int{2, 2, 2}, []int{counts["once"], counts["twice"], counts["thrice"]})
+	lawful(t, a.store(0), pool)
+}
+
+// testSeveralWindows: with two windows of one kind, and more turns than the shorter window
+// has, remembered turns refuse no draw that no limit refuses, and grant none too many.
+// When the user is erased, the limits start again.
+func testSeveralWindows(t *testing.T, a *arena) {
+	const most, short = 13, 3
+	pool := a.ruled(t, 50, 50, fmt.Sprintf(`{"fallback":"none","limits":[{"of":"draws","max":%d,"per":"1s"},{"of":"draws","max":%d,"per":"1000h"},{"of":"wins","max":2,"per":"1s"}]}`, short, most))
+	store := &reads{Store: a.store(0)}
+	s := a.serve(t, 0, func(s *settings) { s.Store = store })
+	tried := 0
+	granted := func() *draw.Reached {
+		tried++
+		_, err := s.Draw(t.Context(), named(pool, fmt.Sprint("draw-", tried)))
+		if err == nil {
+			return nil
+		}
+		e, ok := errors.AsType[*draw.Error](err)
+		require.True(t, ok)
+		require.Equal(t, draw.CodeLimitReached, e.Code, "%v", err)
+		return e.Reached
+	}
+	for drawn := 0; drawn < most; {
+		reached := granted()
+		if reached == nil {
+			drawn++
+			continue
+		}
+		require.Equal(t, int64(short), reached.Limit.Max)
+		all := awardsOf(t, a.store(0), pool)
+		require.Len(t, all, drawn)
+		require.Equal(t, all[drawn-short].At.Add(time.Second+draw.TimeStep).UTC(), reached.RetryAt.UTC(), "the draw that must leave the window")
+		time.Sleep(reached.RetryAt.Sub(a.store(0).Now()))
+	}
+	require.Equal(t, int64(most), granted().Limit.Max)
+	require.GreaterOrEqual(t, store.cached.Load(), int64(most-2*readsFirst), "most draws are planned from remembered turns")
+
+	n, err := a.store(1).EraseUser(t.Context(), pool, "u", stock.Pseudonym([]byte("key"), pool, "u"), "cleo")
+	require.NoError(t, err)
+	require.Equal(t, int64(most), n)
+	require.Nil(t, granted())
 	lawful(t, a.store(0), pool)
 }

@@ -31,6 +31,7 @@ func promises() []promise {
 		{"fresh from the cached copy", testCachedFresh},
 		{"cached under rules that count", testCachedCounts},
 		{"users that seem new", testNewUsers},
+		{"several windows", testSeveralWindows},
 		{"restocked while drawn from", testRestock},
 		{"same key at once", testSameKey},
 		{"hedged keys at the edge", testHedged},

@@ -116,11 +116,18 @@ func TestedDoubles() []Tested {
 	const model = "TestAgainstModel"
 	// The failing example need not be shrunk or kept.
 	quick := []string{"-rapid.shrinktime=1ms", "-rapid.nofailfile"}
+	// These defects show only after several steps in a certain order.
+	long := append([]string{"-rapid.checks=3000"}, quick...)
 	return []Tested{
 		{Double{"drawsvc-checks-each", "the service, which checks each draw of a user in a batch alone"}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-reads-too-soon", "the service, which takes draws in behind the read of their users"}, "internal/group", "TestWhoComesDuringTheReadWaits", nil},
 		{Double{"drawsvc-keeps-tallies", "the service, whose undone plans leave their turns behind"}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-keeps-rules", "the service, which keeps rules that were replaced"}, "internal/draw/urn", model, quick},
+		{Double{"drawsvc-joins-shorter", "the service, which remembers only the shorter of two windows of one kind"}, "internal/draw/urn", model, long},
+		{Double{"drawsvc-trusts-truncated", "the service, which takes truncated turns for all turns"}, "internal/draw/urn", model, long},
+		{Double{"drawsvc-keeps-turns-of-rules", "the service, which remembers turns over a change of the rules"}, "internal/draw/urn", model, long},
+		{Double{"drawsvc-keeps-old-turns", "the service, which remembers turns over draws of another instance"}, "internal/draw/urn", model, long},
+		{Double{"drawsvc-trusts-suppositions", "the service, which supposes what no write proves"}, "internal/draw/urn", "TestProvenSuppositionsAreTrue", nil},
 		{Double{"drawsvc-forgives", "the service, whose redirects begin a run of misses anew"}, "internal/draw/urn", model, quick},
 		{Double{"drawsvc-refused-takes", "the service, whose refused draws take moments"}, "internal/draw/urn", "TestRefusedDrawsTakeNoMoment", nil},
 		{Double{"drawsvc-own-moments", "the service, each of whose instances has a queue of moments of its own"}, "internal/lockmode", "TestThousandsOfMoments/postgres", nil},
