@@ -40,11 +40,11 @@ func (b *Batch) KnownKey() {
 }
 
 // KnownUser records that a write met a turn of a user whom the plan supposed to be new.
-// The next batches read the turns of users whose turns are not remembered.
+// The next batches read the turns of users whose turns are not cached.
 func (b *Batch) KnownUser() { b.queue.newUsers = 0 }
 
 // expectTurns returns the turns that counting rules need, without a read: those that are
-// remembered. It supposes that other users are new, if such users of the last batches
+// cached. It supposes that other users are new, if such users of the last batches
 // were. It returns false if turns must be read.
 func (b *Batch) expectTurns() (facts *urn.Facts, ok bool) {
 	if !b.CountsUsers() {
@@ -67,7 +67,7 @@ func (b *Batch) needs() []urn.Need {
 }
 
 // turns reads the turns of the batch's users that counting rules need. It reads those
-// that are remembered, too: the plan may refuse a draw, and a refusal is based on rows
+// that are cached, too: the plan may refuse a draw, and a refusal is based on rows
 // that were read (law 4). A pool that is not open refuses every new draw before its user
 // is counted.
 func (b *Batch) turns(ctx context.Context, log Log) (*urn.Facts, error) {

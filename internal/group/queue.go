@@ -44,7 +44,7 @@ type queue struct {
 	// they are planned, because an earlier batch contained a known key.
 	asksFirst int
 	// newUsers is how many batches in a row read turns of users whose turns were not
-	// remembered, and found none.
+	// cached, and found none.
 	newUsers int
 
 	soldOut atomic.Pointer[soldOut]
@@ -153,7 +153,7 @@ func (q *queue) rest() bool {
 
 // count reports to the batcher how much the queue caches from now on.
 func (q *queue) count() {
-	cached := int64(q.batch.Urn.Prizes() + q.batch.Urn.RememberedTurns())
+	cached := int64(q.batch.Urn.Prizes() + q.batch.Urn.CachedTurns())
 	q.batcher.cached.Add(cached - q.cached)
 	q.cached = cached
 }

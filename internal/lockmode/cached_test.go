@@ -125,7 +125,7 @@ func testCachedFresh(t *testing.T, a *arena) {
 }
 
 // testCachedCounts: under rules that count users, the write shows whether the cached copy
-// and the remembered turns are current, and for a refusal a read does. If they are not,
+// and the cached turns are current, and for a refusal a read does. If they are not,
 // the pool is read, and no limit is exceeded; if so, a refusal is as good as after a read.
 func testCachedCounts(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":8}]}`)
@@ -146,7 +146,7 @@ func testCachedCounts(t *testing.T, a *arena) {
 	for i := range readsFirst + 1 {
 		granted(s, fmt.Sprint("own-", i))
 	}
-	require.Equal(t, []int64{readsFirst, 2, 0}, []int64{store.reads.Load(), store.cached.Load(), store.resumed.Load()}, "the user's turns are remembered")
+	require.Equal(t, []int64{readsFirst, 2, 0}, []int64{store.reads.Load(), store.cached.Load(), store.resumed.Load()}, "the user's turns are cached")
 	granted(a.serve(t, 1), "foreign-1")
 	granted(a.serve(t, 2), "foreign-2")
 	before := store.reads.Load()
@@ -214,7 +214,7 @@ func testNewUsers(t *testing.T, a *arena) {
 }
 
 // testSeveralWindows: with two windows of one kind, and more turns than the shorter window
-// has, remembered turns refuse no draw that no limit refuses, and grant none too many.
+// has, cached turns refuse no draw that no limit refuses, and grant none too many.
 // When the user is erased, the limits start again.
 func testSeveralWindows(t *testing.T, a *arena) {
 	const most, short = 13, 3
@@ -246,7 +246,7 @@ func testSeveralWindows(t *testing.T, a *arena) {
 		time.Sleep(reached.RetryAt.Sub(a.store(0).Now()))
 	}
 	require.Equal(t, int64(most), granted().Limit.Max)
-	require.GreaterOrEqual(t, store.cached.Load(), int64(most-2*readsFirst), "most draws are planned from remembered turns")
+	require.GreaterOrEqual(t, store.cached.Load(), int64(most-2*readsFirst), "most draws are planned from cached turns")
 
 	n, err := a.store(1).EraseUser(t.Context(), pool, "u", stock.Pseudonym([]byte("key"), pool, "u"), "cleo")
 	require.NoError(t, err)

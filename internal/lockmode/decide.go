@@ -174,7 +174,7 @@ func (d *decider) finish(b *group.Batch, p *urn.Plan, err error) error {
 		b.KnownUser()
 		err = stock.ErrKnownUser
 	default: // another program has written turns
-		b.Urn.ForgetTurns()
+		b.Urn.DropTurns()
 	}
 	switch stock.ClassOf(err) {
 	case stock.ClassConflict, stock.ClassStaleToken:

@@ -2,7 +2,7 @@ package urn
 
 import "drawsvc/internal/draw"
 
-// Evict drops the remembered turns of a subject and kind, except the last one and the
+// Evict drops the cached turns of a subject and kind, except the last one and the
 // given number of times. If the number is negative, it drops the last one, too.
 func (u *Urn) Evict(subject string, c draw.Counted, times int) {
 	of := who{subject, c}

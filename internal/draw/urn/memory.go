@@ -32,7 +32,7 @@ type memory struct {
 const (
 	// memoryMax is how many subjects and kinds of turns each half of a memory holds.
 	memoryMax = 1 << 16
-	// wholeMax is the highest maximum of a limit whose whole window is remembered.
+	// wholeMax is the highest maximum of a limit whose whole window is cached.
 	wholeMax = 16
 )
 
@@ -53,10 +53,10 @@ func (m *memory) put(of who, t *turns) {
 	m.young[of] = t
 }
 
-// RememberedTurns returns the number of subjects and kinds whose turns are remembered.
-func (u *Urn) RememberedTurns() int { return len(u.memory.young) + len(u.memory.old) }
+// CachedTurns returns the number of subjects and kinds whose turns are cached.
+func (u *Urn) CachedTurns() int { return len(u.memory.young) + len(u.memory.old) }
 
-// Recall returns the remembered turns for the needs that they cover, and the other
+// Recall returns the cached turns for the needs that they cover, and the other
 // needs. A plan from them must be proved by the guarded write: a draw is refused only
 // from turns that were read (law 4).
 func (u *Urn) Recall(needs []Need) (known *Facts, missing []Need) {
@@ -76,12 +76,12 @@ func (u *Urn) Recall(needs []Need) (known *Facts, missing []Need) {
 	return known, missing
 }
 
-// ForgetTurns drops the remembered turns.
-func (u *Urn) ForgetTurns() { u.memory = memory{} }
+// DropTurns drops the cached turns.
+func (u *Urn) DropTurns() { u.memory = memory{} }
 
-// remember adds the turns of a plan that is written, and moves the memory to the head
+// cacheTurns adds the turns of a plan that is written, and moves the memory to the head
 // that the plan made.
-func (u *Urn) remember(p *Plan) {
+func (u *Urn) cacheTurns(p *Plan) {
 	if !u.memory.head.Is(p.From) {
 		u.memory = memory{}
 	}

@@ -22,7 +22,7 @@ func seenAgain(u *urn.Urn) *urn.Urn {
 	return u
 }
 
-// TestMemoryFollowsTheHead: turns that a written plan read and made are remembered. They
+// TestMemoryFollowsTheHead: turns that a written plan read and made are cached. They
 // are dropped if the pool is at another head, and if the copy is dropped. A plan that is
 // undone changes nothing.
 func TestMemoryFollowsTheHead(t *testing.T) {
@@ -50,13 +50,13 @@ func TestMemoryFollowsTheHead(t *testing.T) {
 	u.PlanWith(asks, nobody(u, asks...), noon()).Settle()
 	require.Empty(t, missing())
 	u.Invalidate()
-	require.Zero(t, u.RememberedTurns())
+	require.Zero(t, u.CachedTurns())
 }
 
 // TestMemoryOfWindows: turns that may leave the windows of limits are needed, too. They
-// are remembered as long as the windows are short, or not yet full.
+// are cached as long as the windows are short, or not yet full.
 func TestMemoryOfWindows(t *testing.T) {
-	for most, remembers := range map[int]int{1: 40, 4: 40, 16: 40, 17: 17, 31: 31, 100: 40} {
+	for most, caches := range map[int]int{1: 40, 4: 40, 16: 40, 17: 17, 31: 31, 100: 40} {
 		u := seenAgain(under(t, fmt.Sprintf(`{"fallback":"none","limits":[{"of":"draws","max":%d,"per":"day"},{"of":"draws","max":1,"per":"1h"}]}`, most), drawtest.Campaign()))
 		drawn := 0
 		for facts := nobody(u, asking("a", 1)); drawn < 40; drawn++ {
@@ -71,7 +71,7 @@ func TestMemoryOfWindows(t *testing.T) {
 			require.NoError(t, p.Err(0))
 			p.Settle()
 		}
-		require.Equal(t, remembers, drawn, "%d per day", most)
+		require.Equal(t, caches, drawn, "%d per day", most)
 	}
 }
 
@@ -92,11 +92,11 @@ func TestMemoryIsBounded(t *testing.T) {
 			facts.Add(draw.Turn{Subject: "always", Counted: draw.CountedDraw, Seq: int64(first / 1000)})
 		}
 		u.PlanWith(asks, facts, noon()).Settle()
-		require.LessOrEqual(t, u.RememberedTurns(), most)
+		require.LessOrEqual(t, u.CachedTurns(), most)
 	}
-	for user, remembers := range map[string]bool{fmt.Sprint("u", most): true, "u1": false} {
+	for user, caches := range map[string]bool{fmt.Sprint("u", most): true, "u1": false} {
 		_, missing := u.Recall(u.Needs([]*urn.Ask{of(user, asking("a", 1))}))
-		require.Equal(t, remembers, len(missing) == 0, user)
+		require.Equal(t, caches, len(missing) == 0, user)
 	}
 }
 
@@ -113,7 +113,7 @@ func truth(needs []urn.Need, last map[turnsOf]int64) *urn.Facts {
 
 // TestProvenSuppositionsAreTrue: a plan may suppose that users have no turns. If it
 // proves that, and none of its turns exists, then it is the plan that would have been
-// made from the turns. Only turns that the write proves are remembered.
+// made from the turns. Only turns that the write proves are cached.
 func TestProvenSuppositionsAreTrue(t *testing.T) {
 	documents := []string{
 		`{"fallback":"none","limits":[{"of":"draws","max":2}]}`,
@@ -163,8 +163,8 @@ func TestProvenSuppositionsAreTrue(t *testing.T) {
 		_, missing = u.Recall(needs)
 		for _, n := range needs {
 			made := slices.ContainsFunc(p.Turns, func(turn draw.Turn) bool { return turn.Subject == n.Subject && turn.Counted == n.Counted })
-			forgets := slices.ContainsFunc(missing, func(m urn.Need) bool { return m.Subject == n.Subject && m.Counted == n.Counted })
-			require.NotEqual(t, made, forgets, "%s: only what the write proved is remembered", document)
+			drops := slices.ContainsFunc(missing, func(m urn.Need) bool { return m.Subject == n.Subject && m.Counted == n.Counted })
+			require.NotEqual(t, made, drops, "%s: only what the write proved is cached", document)
 		}
 	}
 	require.Greater(t, proven, 250)

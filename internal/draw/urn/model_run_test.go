@@ -84,8 +84,8 @@ type bench struct {
 	// spoil, unless it is nil, breaks the pool, or the turns that were read, after a
 	// plan that is undone.
 	spoil func(*bench, *urn.Plan, []*urn.Ask, *urn.Facts)
-	// remembered counts the plans from remembered turns that are written.
-	remembered int
+	// cached counts the plans from cached turns that are written.
+	cached int
 }
 
 func newBench(t *rapid.T) *bench {
@@ -179,10 +179,10 @@ func (b *bench) planRead(t *rapid.T, u *urn.Urn, asks []*urn.Ask) *urn.Plan {
 	return p
 }
 
-// planRemembered plans a batch from remembered turns, perhaps supposing that other users
+// planCached plans a batch from cached turns, perhaps supposing that other users
 // are new. It returns nil if turns or the pool must be read. It returns false if only
-// a remembered turn can be wrong.
-func (b *bench) planRemembered(t *rapid.T, asks []*urn.Ask) (p *urn.Plan, right bool) {
+// a cached turn can be wrong.
+func (b *bench) planCached(t *rapid.T, asks []*urn.Ask) (p *urn.Plan, right bool) {
 	if !b.urn.IsCached() {
 		return nil, true
 	}
@@ -202,7 +202,7 @@ func (b *bench) planRemembered(t *rapid.T, asks []*urn.Ask) (p *urn.Plan, right 
 		})
 	})
 	if grants && p.From.Is(b.head) && !exists {
-		b.remembered++
+		b.cached++
 		return p, true
 	}
 	right = !grants || !p.From.Is(b.head) || p.IsSupposed()
@@ -223,7 +223,7 @@ func (b *bench) draws(t *rapid.T) bool {
 		p = b.planRead(t, urn.NewUrnFrom("p", b.model.source), asks)
 	} else {
 		right := true
-		if p, right = b.planRemembered(t, asks); !right {
+		if p, right = b.planCached(t, asks); !right {
 			return false
 		}
 		if p == nil {
@@ -263,7 +263,7 @@ func (b *bench) draws(t *rapid.T) bool {
 	return same
 }
 
-// evict makes the instance forget turns, or only their times.
+// evict makes the instance drop turns, or only their times.
 func (b *bench) evict(t *rapid.T) {
 	for user := range 3 {
 		for _, c := range b.model.rules.Counted() {

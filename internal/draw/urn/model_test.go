@@ -220,14 +220,14 @@ func words(id string, unit int64, drawn string, why draw.Why) string {
 }
 
 // TestAgainstModel: under random rules, stock, times and draws the results equal those
-// of simple lists, whether turns are read or remembered, and whatever other instances
+// of simple lists, whether turns are read or cached, and whatever other instances
 // write. A plan that is undone changes nothing, and the fold of the log finds
 // no violation and the same stock.
 func TestAgainstModel(t *testing.T) {
-	remembered := 0
+	cached := 0
 	rapid.Check(t, func(t *rapid.T) {
 		b := newBench(t)
-		defer func() { remembered += b.remembered }()
+		defer func() { cached += b.cached }()
 		if !b.run(t) {
 			t.Fatal("the model decides otherwise")
 		}
@@ -235,7 +235,7 @@ func TestAgainstModel(t *testing.T) {
 			t.Fatalf("%v", v)
 		}
 	})
-	require.Greater(t, remembered, 50, "plans from remembered turns")
+	require.Greater(t, cached, 50, "plans from cached turns")
 	for name, spoil := range map[string]func(*bench, *urn.Plan, []*urn.Ask, *urn.Facts){
 		"spending is left behind": func(b *bench, _ *urn.Plan, _ []*urn.Ask, _ *urn.Facts) {
 			s := b.snapshot(b.urn.Head)

@@ -236,7 +236,7 @@ func (p *Plan) Undo() {
 // Settle records that the plan is written: the urn is now at the head that it made.
 func (p *Plan) Settle() {
 	if len(p.Awards) > 0 {
-		p.urn.remember(p)
+		p.urn.cacheTurns(p)
 		p.urn.moveTo(p.To)
 		p.urn.At = p.At
 		if t := p.urn.terms; t != nil && t.Budget != nil {

@@ -29,13 +29,13 @@ func (n Need) Before(last, window int64) (from, upto int64) {
 // Needs lists the turns that must be known for requests under the rules in force, once
 // for each subject and kind. The list is empty for rules that count nothing. Requests
 // whose draw is known, or that are left out, need nothing. If the copy may be planned
-// from without a read, whole windows are needed, so that their turns can be remembered.
+// from without a read, whole windows are needed, so that their turns can be cached.
 func (u *Urn) Needs(asks []*Ask) []Need {
 	counted := u.rules().Counted()
 	if len(counted) == 0 {
 		return nil
 	}
-	remembers := u.IsCached()
+	caches := u.IsCached()
 	subjects, units := subjectsOf(asks, counted)
 	needs := make([]Need, 0, len(subjects)*len(counted))
 	for _, subject := range subjects {
@@ -45,7 +45,7 @@ func (u *Urn) Needs(asks []*Ask) []Need {
 			}
 			w := &u.terms.windows[i]
 			need := Need{Subject: subject.id, Counted: c, Windows: w.all, Units: units[subject]}
-			if remembers {
+			if caches {
 				need.Windows, need.Units = w.whole, max(need.Units, w.near)
 			}
 			needs = append(needs, need)
