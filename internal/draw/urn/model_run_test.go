@@ -222,7 +222,7 @@ func (b *bench) draws(t *rapid.T) bool {
 	if rapid.IntRange(0, 9).Draw(t, "elsewhere") == 0 {
 		p = b.planRead(t, urn.NewUrnFrom("p", b.model.source), asks)
 	} else {
-		right := true
+		var right bool
 		if p, right = b.planCached(t, asks); !right {
 			return false
 		}
