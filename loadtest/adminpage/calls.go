@@ -15,8 +15,8 @@ import (
 // Call is a call that a view of the page makes.
 type Call struct {
 	View, Path string
-	// method is POST for a call that changes nothing, such as that of a draft, whose
-	// body it has.
+	// method is POST for a call that sends a body but changes nothing, such as a check of
+	// draft rules. "" means GET.
 	method, body, accept string
 }
 
@@ -25,8 +25,8 @@ func (c Call) IsWhole() bool {
 	return strings.HasPrefix(c.View, "file: ") || c.View == "button: audit"
 }
 
-// Calls are those of each view with a pool that has that many awards, as
-// internal/ui/files makes them. rules are the document of a draft.
+// Calls returns the calls of each view of the page, as internal/ui/files makes them. The
+// pool has last awards. rules is the document of a draft.
 func Calls(pool string, last int, rules string) []Call {
 	of := "/admin/pools/" + pool
 	return []Call{
@@ -65,7 +65,7 @@ func Calls(pool string, last int, rules string) []Call {
 	}
 }
 
-// Took is what a call took.
+// Took holds the times of a call and the size of its answer.
 type Took struct {
 	First, Median time.Duration
 	Bytes         int64
@@ -73,7 +73,7 @@ type Took struct {
 
 const tries = 3
 
-// Measure makes the call some times to the service at a URL.
+// Measure makes the call several times, to the service at a URL.
 func (c Call) Measure(ctx context.Context, at string) (t Took, err error) {
 	all := make([]time.Duration, tries)
 	for i := range all {
@@ -87,7 +87,7 @@ func (c Call) Measure(ctx context.Context, at string) (t Took, err error) {
 	return t, nil
 }
 
-// Once makes the call, and returns its time and the bytes of its answer.
+// Once makes the call, and returns its time and the size of its answer in bytes.
 func (c Call) Once(ctx context.Context, at string) (time.Duration, int64, error) {
 	method := http.MethodGet
 	if c.method != "" {

@@ -14,18 +14,18 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// alike is the maximum difference of two trees that count as equally fast.
+// alike is the maximum relative difference at which two trees count as equally fast.
 const alike = 0.05
 
-// comparedMin is the minimum number of rounds. With fewer, no interval contains the
-// median with confidence, however well they agree.
+// comparedMin is the minimum number of rounds. With fewer rounds, no interval contains
+// the median with confidence, even if all rounds agree.
 const comparedMin = 6
 
 const confidence = 0.95
 
 type compared struct {
-	// Low and High are the limits of the interval that contains the median of this ÷
-	// other with confidence.
+	// Low and High are the confidence interval of the median ratio of this tree to the
+	// other.
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
 	Verdict verdict `json:"verdict"`
@@ -33,7 +33,7 @@ type compared struct {
 
 type verdict string
 
-// The verdicts. Each but the last is certain at the level of confidence.
+// The verdicts. All except the last hold at the level of confidence.
 const (
 	verdictAlike   verdict = "within 5 %"
 	verdictFaster  verdict = "faster"
@@ -43,9 +43,9 @@ const (
 	verdictUnknown verdict = "undecided"
 )
 
-// comparisons returns, for the figures of the service in the entries, this tree's
-// figure over the other tree's. Rows of what callers see also have their tails, and the
-// CPU of a draw, which a busy machine disturbs less than the rate.
+// comparisons returns an entry for each figure of the service: this tree's figure divided
+// by the other tree's. Main rows also have entries for their tail and for the CPU time of
+// a draw, which a busy machine disturbs less than the rate.
 func comparisons(list []entry, tree string) []entry {
 	var rows []entry
 	seen := make(map[figure]bool)
@@ -70,8 +70,8 @@ func comparisons(list []entry, tree string) []entry {
 	return rows
 }
 
-// swapped returns the order of a round: the trees change places in each round, because
-// the second one is slowed by the writes that the first has left to the disk.
+// swapped returns the order of a round. The trees change places in each round, because
+// the second tree is slowed by disk writes that the first one left.
 func swapped(pairs []candidate, round int) []candidate {
 	order := slices.Clone(pairs)
 	for i := 0; round%2 == 1 && i+1 < len(order); i += 2 {
@@ -104,9 +104,9 @@ func compare(rounds []float64, m metric) compared {
 	return c
 }
 
-// outside returns how many of n sorted values can be left out at each end, so that the
-// rest contain the median with confidence; -1 if even all n do not. Each value is below
-// the median with a probability of one half.
+// outside returns how many of n sorted values can be left out at each end. The median
+// must lie between the remaining values with confidence. It returns -1 if even all n are
+// not enough. Each value is below the median with a probability of one half.
 func outside(n int) int {
 	tail, chance := 0.0, 1.0 // that no value is below the median, times 2^n
 	whole := math.Ldexp(1, n)
@@ -184,7 +184,7 @@ func checkOut(ctx context.Context, s *harness.Site, commit string) (*otherTree, 
 	return t, nil
 }
 
-// because formats a program's output as a reason, if there is any.
+// because formats a program's output as the reason in an error, "" if there is no output.
 func because(text string) string {
 	if text == "" {
 		return ""

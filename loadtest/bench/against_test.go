@@ -21,7 +21,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// around returns twelve ratios on both sides of a middle.
+// around returns twelve ratios that are scattered around a middle.
 func around(middle, noise float64) (ratios []float64) {
 	for n := range 12 {
 		ratios = append(ratios, middle*(1+noise*(float64(n)-5.5)/5.5))
@@ -29,8 +29,8 @@ func around(middle, noise float64) (ratios []float64) {
 	return ratios
 }
 
-// TestCompare: each verdict is found when it applies, and not found on a machine that
-// is too noisy. Figures that must fall are distinguished from those that must rise.
+// TestCompare: each verdict is given when it applies, and none of them on a machine that
+// is too noisy. For some figures lower is better, for others higher.
 func TestCompare(t *testing.T) {
 	for _, test := range []struct {
 		middle, noise float64
@@ -59,8 +59,8 @@ func TestCompare(t *testing.T) {
 	assert.Equal(t, verdictUnknown, compare([]float64{9, 9, 9, 9, 9}, perSecond).Verdict, "five rounds tell nothing")
 }
 
-// comparedRun returns a run against another tree in which this one's rate is
-// multiplied.
+// comparedRun returns a run against another tree: this tree's rate is the given multiple
+// of the other's.
 func comparedRun(t *testing.T, times float64) document {
 	s, err := parse([]string{"--quick", "--against", "abc"}, func(string) (string, bool) { return "", false })
 	require.NoError(t, err)
@@ -92,8 +92,8 @@ func TestComparedRun(t *testing.T) {
 	assert.Contains(t, slow.markdown(), "| PostgreSQL for-update: service_cpu_us_per_draw | 1.00 | 1.00 to 1.00 | 1.00 to 1.00 | within 5 % |")
 }
 
-// TestComparisons: only the service is compared, each figure once; of what callers see,
-// the tail is compared too.
+// TestComparisons: only the service's figures are compared, each once. Main rows also
+// compare their tails.
 func TestComparisons(t *testing.T) {
 	rows := comparisons(chosen(quickSettings(t)), "abc")
 	var names []string
@@ -114,8 +114,8 @@ func TestComparisons(t *testing.T) {
 	assert.Equal(t, []candidate{pairs[1], pairs[0], pairs[3], pairs[2]}, odd[:4])
 }
 
-// TestCheckOut creates a repository with a commit that builds and one that does not,
-// and checks that it does not change.
+// TestCheckOut creates a repository with a commit that builds and one that does not. It
+// checks that a checkout does not change the repository.
 func TestCheckOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	git := func(args ...string) string {

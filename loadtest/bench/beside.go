@@ -18,7 +18,7 @@ import (
 	"drawsvc/loadtest/place"
 )
 
-// beside is other work on the pool while it is drawn from, "" for none.
+// beside is other work on the pool during the measured draws, "" for none.
 type beside string
 
 const (
@@ -28,7 +28,8 @@ const (
 	besideHook   beside = "beside a hook"
 )
 
-// workplace is where one candidate is measured.
+// workplace holds what the measurement of one candidate uses: its site, database, running
+// service and figures.
 type workplace struct {
 	*benchmark
 	s *harness.Site
@@ -43,8 +44,8 @@ const (
 	placesSQL = `SELECT COALESCE(SUM(places), 0) FROM code_heads`
 )
 
-// begin starts the work beside the draws. end ends it, and records how much was done.
-// It is an error if nothing was done, or if nothing was left to do.
+// begin starts the work beside the draws. end ends it, and records how much was done. It
+// is an error if no work was done, or if none was left.
 func (w *workplace) begin(ctx context.Context) (end func() error) {
 	if w.c.beside == "" {
 		return func() error { return nil }
@@ -136,8 +137,8 @@ const (
 	claimsBeside = 500
 )
 
-// claim claims draws until ctx ends, perSecond of them in each second. If perSecond is
-// 0, it claims as many as the callers can. done, when not nil, counts them.
+// claim claims draws until ctx ends, perSecond of them in each second. If perSecond is 0,
+// it claims as many as the callers can. If done is not nil, it counts the claims.
 func claim(ctx context.Context, url string, draws []string, perSecond int, done *atomic.Int64) error {
 	transport := &http.Transport{MaxIdleConnsPerHost: claimers}
 	defer transport.CloseIdleConnections()
@@ -168,7 +169,8 @@ func claim(ctx context.Context, url string, draws []string, perSecond int, done 
 	return callers.Wait()
 }
 
-// unlessEnded returns the error of a call, nil if its context has ended.
+// unlessEnded returns the error of a call, or nil if the context has ended, because the
+// call then fails as expected.
 func unlessEnded(ctx context.Context, err error) error {
 	select {
 	case <-ctx.Done():
@@ -178,7 +180,7 @@ func unlessEnded(ctx context.Context, err error) error {
 	}
 }
 
-// send posts a body of any length, for as long as it takes.
+// send posts a body of any length, without a time limit.
 func send(ctx context.Context, at, kind, body string, want int) error {
 	text, status, err := harness.Call(ctx, http.MethodPost, at, body, "Content-Type", kind)
 	if err == nil && status != want {

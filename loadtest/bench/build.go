@@ -16,8 +16,9 @@ import (
 // engineTest is the compiled benchmark of the engine only.
 const engineTest = "engine.test"
 
-// build builds the service, the rulers, and k6 or the benchmark of the engine if needed,
-// each from its own go.mod, so that versions are pinned.
+// build builds the service, the programs that it is compared with, and, if needed, k6 or
+// the benchmark of the engine. Each is built with its own go.mod, so that versions are
+// pinned.
 func build(ctx context.Context, withEngine, withK6 bool) error {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		return errors.New("wrk is not installed: apt-get install wrk (.ci/packages does)")

@@ -37,7 +37,7 @@ type candidate struct {
 
 	prizes int // in the pool, 0 is ten
 	awards int // in the pool before it starts
-	pools  int // drawn from at random, 0 is one hot pool
+	pools  int // that are drawn from at random; 0 means a single pool
 
 	// share is the percentage of the best rate at which k6 sends draws. best means as fast
 	// as k6's callers can, 0 as fast as wrk's can.
@@ -46,10 +46,10 @@ type candidate struct {
 	idle   bool // no requests while it is measured
 	engine bool // without HTTP: a Go benchmark of package lockmode
 
-	// defaults: the server keeps its default memory settings, instead of using a whole
-	// machine.
+	// defaults means that the server keeps its default memory settings. Otherwise it is
+	// configured to use a whole machine.
 	defaults bool
-	// tree is "" for the program of this tree, or the other tree's commit.
+	// tree is the commit of the other tree, "" for a program of this tree.
 	tree string
 }
 
@@ -148,9 +148,9 @@ func (c candidate) filled() bool {
 	return (c.prizes > 0 || c.awards > 0 || c.pools > 0) && c.rules == "" && (c.task == "" || c.task == taskAudit)
 }
 
-// filling returns what the database is filled with; candidates with the same filling
-// share it. A filling has the schema of its tree, and a log of ordered keys keeps its
-// order.
+// filling returns the members that decide the initial content of the database; candidates
+// with the same filling share a database. The tree decides the schema, and ordered keys
+// decide the order of the log.
 func (c candidate) filling() candidate {
 	f := candidate{
 		database: c.database, prizes: c.prizes, awards: c.awards, pools: c.pools, codes: c.codes, steps: c.steps, defaults: c.defaults, tree: c.tree,
@@ -161,7 +161,7 @@ func (c candidate) filling() candidate {
 	return f
 }
 
-// The variations, so that an entry fits on one line.
+// The variations of a candidate. With them, an entry fits on one line.
 
 func (c candidate) withKeys() candidate         { c.keys = keysRandom; return c }
 func (c candidate) withOrderedKeys() candidate  { c.keys = keysOrdered; return c }
@@ -192,7 +192,8 @@ func (c candidate) alone() candidate            { c.engine = true; return c }
 
 type metric string
 
-// The metrics. Those per draw count requests, however many units a request asks for.
+// The metrics. In metrics per draw, each request is one draw, however many units it asks
+// for.
 const (
 	perSecond metric = "draws_per_second"
 	unitRate  metric = "units_per_second"

@@ -26,7 +26,7 @@ func chartPaints() []report.Paint {
 	}
 }
 
-// chart draws the candidates' answers per second, divided by the no-op handler's, or
+// chart draws a picture of the candidates' rates, divided by the no-op handler's, or of
 // their latencies.
 func (d document) chart() string {
 	if rows := d.latencies(); len(rows) > 0 {

@@ -23,8 +23,8 @@ func fileSystem(magic int64) string {
 	return fmt.Sprintf("file system %#x", magic)
 }
 
-// readDisk refuses a temporary folder in memory, and measures the disk of the folder:
-// the median of some appends of 8 KiB, each flushed before the next.
+// readDisk measures the disk of the temporary folder: the median of some appends of 8
+// KiB, each flushed before the next. It refuses a folder in memory.
 func readDisk() (disk, error) {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(os.TempDir(), &stat); err != nil {

@@ -54,7 +54,7 @@ type judged struct {
 	Compared *compared `json:"compared,omitempty"`
 }
 
-// tail compares the 99th percentiles of a row's two sides in the same round.
+// tail compares the 99th percentiles of the two sides of a row, round by round.
 type tail struct {
 	spread           // of the ratio
 	Rounds []float64 `json:"rounds"`
@@ -156,7 +156,7 @@ func (f figure) values(measured map[candidate][]figures) []float64 {
 	return values
 }
 
-// at returns the value of one round; a constant has the same in all.
+// at returns the value of one round; a constant has the same value in all rounds.
 func (f figure) at(values []float64, round int) (float64, bool) {
 	if f.metric == "" {
 		return f.constant, true
@@ -208,7 +208,7 @@ func (d document) write(folder, name string) error {
 	return os.WriteFile(filepath.Join(folder, name+".svg"), []byte(d.chart()), 0o644)
 }
 
-// publish makes the last run the one that the quick mode compares with.
+// publish publishes the results of the last run. Quick mode then compares with these.
 func publish(s settings, out io.Writer) error {
 	last := filepath.Join(s.results, s.name()+".json")
 	d, err := report.Read[document](last)
@@ -271,12 +271,12 @@ func (d document) fallen(published document) []string {
 	return names
 }
 
-// unpublishedShare is the share of its limit that an entry must reach until it is
-// published: a limit is an aim, which the first measurements need not reach.
+// unpublishedShare is the part of its limit that an unpublished entry must reach. A limit
+// is a target, which the first measurements need not reach.
 const unpublishedShare = 0.75
 
-// addLimits adds entries that are not published, with a share of their limits in place
-// of ratios.
+// addLimits adds the unpublished entries, each with a part of its limit instead of a
+// published ratio.
 func (d *document) addLimits(list []entry) {
 	before := d.byName()
 	for _, e := range list {
@@ -287,10 +287,10 @@ func (d *document) addLimits(list []entry) {
 	}
 }
 
-// worse compares medians: a ratio with a lower limit has fallen if it is smaller, one
-// with an upper limit if it is greater. If the best round is as good as the worst
-// published one, the machine had a bad moment in the other rounds: the program is the
-// same in all.
+// worse reports whether the median is worse than the published one by more than fallMax.
+// Worse is lower, or higher if the limit is a maximum. A median does not count if one
+// round is as good as a published round: then the machine was slow in the others, since
+// the program is the same in all.
 func (j judged) worse(was judged) bool {
 	if j.Most > 0 {
 		return j.Median > was.Median/(1-fallMax) && j.Low > was.High
@@ -308,7 +308,7 @@ func (d document) faults() []string {
 	return faults
 }
 
-// unpublished names the entries without a published ratio, which the guard could not
+// unpublished names the entries without a published ratio, which quick mode could not
 // compare.
 func (d document) unpublished(published document) []string {
 	before := published.byName()

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// entry is one measure: a figure over a figure of the same round, and the limits of the
-// ratio.
+// entry is one measure: the ratio of two figures of the same round, and its limits. The
+// two figures are its sides.
 type entry struct {
 	name        string
 	over, under figure
@@ -88,11 +88,12 @@ func entries(s settings) []entry {
 	}...)
 }
 
-// mainEntries are what callers see: keys that they choose, a log that has grown,
-// servers with their default settings and with much memory. Keys that rise with time
-// come first, as the documentation recommends. SQLite has one memory: drawsvc leaves
-// its page cache at the default of 2 MB, and the system keeps the file's pages in
-// whatever memory is free. Quick mode measures each database once with such keys.
+// mainEntries returns the entries that show what callers see: with keys that callers
+// choose, with a large log, and on servers with default settings and with much memory.
+// Keys that rise with time come first, as the documentation recommends. SQLite has one
+// memory: drawsvc leaves its page cache at the default of 2 MB, and the system keeps the
+// file's pages in whatever memory is free. Quick mode measures each database once with
+// such keys.
 func mainEntries(s settings, noop, postgres candidate) []entry {
 	var ordered, random []entry
 	mariadb, sqlite := postgres.on("mysql"), postgres.on("sqlite")

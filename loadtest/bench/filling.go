@@ -17,17 +17,17 @@ import (
 
 const fillStatements = 10
 
-// filler is what differs between the databases when a log is filled. The rest is SQL
-// that all of them accept.
+// filler has the parts of filling a log that differ between the databases. The rest is
+// SQL that all of them accept.
 type filler struct {
 	// options are options of SQLite's URI.
 	options []string
 	before  []string
-	// hash is an expression of 32 random hexadecimal digits for each number i. It has
-	// one parameter, which must differ between statements.
+	// hash is an SQL expression that gives 32 random hexadecimal digits for each number
+	// i. It has one parameter, which must differ between statements.
 	hash string
-	// hex is an expression of a time in milliseconds as 12 digits, 50 µs later for each
-	// i. Its one parameter is the time.
+	// hex is an SQL expression that gives a time in milliseconds as 12 hexadecimal
+	// digits. Its parameter is the time of the first i; each further i is 50 µs later.
 	hex string
 	// once prevents a part of the statement from being computed twice.
 	once string
@@ -113,9 +113,9 @@ const morePrizesSQL = `WITH pool AS (
 INSERT INTO moves (pool_id, version, prize_id, delta, reason, stocked, issued, at)
 SELECT $1, was + n, 'more-' || n, $3, 'created', $3, 0, now() FROM pool, generate_series(1, $2::bigint) n`
 
-// The ids of the draws are inserted in their order, which saves disk writes while the
-// log is filled. Over many statements the index of the ids grows as it does with
-// callers' keys: on all of its pages.
+// The rows are inserted in the order of their draw ids, which saves disk writes. Over
+// many statements, inserts still reach all pages of the ids' index, as with keys of
+// callers.
 const moreAwardsSQL = `INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
 WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < %[1]d),
 hashes AS %[2]s (SELECT %[3]s AS h FROM numbers),
@@ -135,9 +135,8 @@ func fulfilAllSQL() []string {
 	}
 }
 
-// fillCodes adds codes to the reserve of each prize, up to each of them. The first code
-// already exists: it was imported, so that the database has the key. Only for
-// PostgreSQL.
+// fillCodes adds codes to the reserve of each prize until it has the given number. One
+// code was imported before, so that the database knows the key. Only for PostgreSQL.
 func fillCodes(ctx context.Context, url, pool string, key *seal.Key, each int) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -241,7 +240,8 @@ func book(ctx context.Context, db *sql.DB, pool string, awards int) (version, is
 	return version, issued, tx.Commit()
 }
 
-// hasColumn reports whether a table has a column: schemas of other trees differ.
+// hasColumn reports whether a table has a column, because the schema of another tree may
+// differ.
 func hasColumn(ctx context.Context, db *sql.DB, table, column string) (bool, error) {
 	rows, err := db.QueryContext(ctx, `SELECT * FROM `+table+` WHERE 1 = 0`)
 	if err != nil {

@@ -83,8 +83,8 @@ func stockWithCodes(t *testing.T, store *stock.Store, c candidate, url string) {
 	}
 }
 
-// requireReadOnce: an audit reads steps by their index, and not all of them again for
-// each part: a million would take hours.
+// requireReadOnce requires that an audit reads steps by their index. If it read all steps
+// again for each part, a million steps would take hours.
 func requireReadOnce(t *testing.T, store *stock.Store, c candidate, url string) {
 	t.Helper()
 	require.NoError(t, store.Close()) // the counts of a session are there once it has ended
@@ -97,8 +97,8 @@ func requireReadOnce(t *testing.T, store *stock.Store, c candidate, url string) 
 	require.Less(t, read, int64(20*c.awards))
 }
 
-// requireKeys: keys are UUIDs, one for each award. Keys that are ordered by time always
-// rise; random keys begin again with each statement that fills.
+// requireKeys requires that keys are UUIDs, one for each award. Only ordered keys rise
+// over the whole log.
 func requireKeys(t *testing.T, c candidate, keys []string) {
 	t.Helper()
 	version := "4"

@@ -68,7 +68,7 @@ func (b *benchmark) shared(id serverID) (*server, error) {
 	return s, os.Setenv(place.Of(id.name).Variable, s.url)
 }
 
-// spot is the place of a candidate's pools.
+// spot is the database in which a candidate's pools are.
 type spot struct {
 	// url is the URL of the database, or the address of the textbook's Redis.
 	url    string
@@ -144,8 +144,9 @@ func (b *benchmark) program(c candidate) string {
 	return filepath.Join(place.Bin, c.program)
 }
 
-// stopAll ends the instances: it shuts the service down, and kills the textbook
-// programs and the no-op handler, which have no shutdown. None may exit before.
+// stopAll ends the instances: it shuts the service down, and kills the textbook programs
+// and the no-op handler, which have no shutdown. An instance that has exited before is an
+// error.
 func stopAll(c candidate, instances []*harness.Process) error {
 	if c.program == service {
 		return harness.StopAll(instances)

@@ -16,15 +16,15 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// best is the share of candidates whose rate is measured by k6's closed model: as many
-// draws as its callers can send when each waits for its answer.
+// best is the share of candidates that measure the best rate. There k6 uses its closed
+// model: each caller sends its next draw when its last one was answered.
 const best = 100
 
 // aimMillis is the aimed 99th percentile of PostgreSQL at half of its best rate.
 const aimMillis = 15
 
-// latencyEntries compare latencies with the no-op handler's, each at shares of its own
-// best rate: both are equally busy, and k6 with them.
+// latencyEntries compare the service's latencies with the no-op handler's. Each program
+// gets a share of its own best rate, so that both are equally busy.
 func latencyEntries(s settings) []entry {
 	noop := candidate{program: "noop"}.withOrderedKeys()
 	postgres := candidate{program: service, database: "postgres", mode: "for-update"}.grown(s).withOrderedKeys()
@@ -52,8 +52,8 @@ func latencyName(of string, m metric) string {
 	return of + ": " + strings.TrimSuffix(string(m), "_us") + " ÷ no-op's"
 }
 
-// bestOf returns the candidates that measure the best rates. The others take a share of
-// these.
+// bestOf returns the candidates that measure the best rates; the rates of the others are
+// shares of these.
 func bestOf(candidates []candidate) []candidate {
 	var list []candidate
 	for _, c := range candidates {
@@ -78,13 +78,13 @@ func (b *benchmark) dueRate(c candidate) (int, error) {
 }
 
 const (
-	// dueCallers is how many callers k6 has at least in the open model.
+	// dueCallers is the minimum number of k6's callers in the open model.
 	dueCallers = 100
-	// pauseParts is the part of a second that a service may pause before draws that are
-	// due find no free caller.
+	// pauseParts sets the number of callers: the service may pause for 1/pauseParts of a
+	// second before a due draw finds no free caller.
 	pauseParts = 4
-	// connectSeconds is the time in which k6's callers connect, whose latencies draw.js
-	// does not count.
+	// connectSeconds is the time in which k6's callers connect. draw.js does not count
+	// latencies in that time.
 	connectSeconds = 1
 )
 
@@ -108,7 +108,7 @@ func (d document) latencies() []measured {
 	return rows
 }
 
-// shortName returns the name without what all candidates share.
+// shortName returns the name without the parts that all candidates share.
 func (m measured) shortName() string {
 	name, _, _ := strings.Cut(m.Name, ",")
 	return strings.TrimSuffix(name, " for-update")

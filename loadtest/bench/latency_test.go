@@ -40,16 +40,18 @@ func listenWithAStall(t *testing.T, stall time.Duration) *harness.Process {
 	return &harness.Process{URL: server.URL}
 }
 
-// TestOpenModelShowsAStall: in the open model the draws that are due while a server stalls
-// wait, and the 99th percentile shows it. The broken double, a closed model, sends none of
-// them, and hides it. Too few callers hide it too, which the count of dropped draws shows.
+// TestOpenModelShowsAStall: in the open model, draws that are due while a server stalls
+// wait, and the 99th percentile shows that. The broken double is a closed model: it sends
+// no draws meanwhile, and so hides the stall. Too few callers hide it too, and the count
+// of dropped draws shows that.
 func TestOpenModelShowsAStall(t *testing.T) {
 	t.Chdir("../..")
 	require.NoError(t, place.Build(t.Context(), place.Bin, place.K6()))
 	const stall = time.Second
 	c := candidate{}.withOrderedKeys().at(50)
 	b := &benchmark{settings: settings{connections: 2}, figures: make(map[candidate][]figures)}
-	// load runs k6 until the machine, which may pause, let it send what it should.
+	// load repeats k6's run until it sends all the draws that it should, because a pause
+	// of the machine can prevent that.
 	load := func(c candidate, isSent func(wrkResult) bool) (run wrkResult) {
 		b.figures[c.at(best)] = []figures{{perSecond: 400}}
 		for range 10 {
@@ -92,8 +94,8 @@ func TestLatenciesAreOfTheBestRate(t *testing.T) {
 	require.EqualError(t, err, "its best rate was not measured")
 }
 
-// TestLatencyTables: ratios are of one round, aims are judged, and a row states which
-// draws were not sent.
+// TestLatencyTables: each ratio compares figures of one round, targets are checked, and a
+// row states how many draws were not sent.
 func TestLatencyTables(t *testing.T) {
 	s := quickSettings(t)
 	s.quick, s.latency = false, true

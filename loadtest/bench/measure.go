@@ -147,7 +147,7 @@ func countTransactions(ctx context.Context, c candidate, p *spot, run wrkResult,
 	if c.database != "postgres" {
 		return nil
 	}
-	time.Sleep(calmEvery) // the sessions end after their clients
+	time.Sleep(calmEvery) // a database session ends a moment after its client
 	ended, err := transactionsOf(ctx, p)
 	f[transactions] = float64(ended-begun) / float64(run.answered(c))
 	return err
@@ -156,9 +156,9 @@ func countTransactions(ctx context.Context, c candidate, p *spot, run wrkResult,
 // tripSeconds is how long round trips are counted.
 const tripSeconds = 1
 
-// countTrips runs the candidate once more, through a link that counts round trips and
-// makes it slower. For the service it counts the round trips of a batch; the
-// measurement itself shows how many draws share a batch.
+// countTrips runs the candidate once more, through a proxy that counts round trips but
+// slows them. For the service it counts the round trips of a batch; the measurement
+// itself shows how many draws share a batch.
 func (b *benchmark) countTrips(ctx context.Context, s *harness.Site, c candidate, p *spot, f figures) error {
 	proxy := servertest.StartProxy(s, p.url)
 	instances, err := b.start(ctx, s, c, proxy.URL())
@@ -186,7 +186,8 @@ func (b *benchmark) countTrips(ctx context.Context, s *harness.Site, c candidate
 const idleAfter = 2 * time.Second
 
 func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *spot, instances []*harness.Process, f figures) error {
-	// The connections to the database stay, and belong to no pool.
+	// Only the connections to the database stay open. No pool needs them, so that they do
+	// not count as left by pools.
 	http.DefaultClient.CloseIdleConnections()
 	fresh, err := b.readBooks(ctx, c, p, instances)
 	b.must(err)

@@ -21,8 +21,8 @@ type benchmark struct {
 	servers map[serverID]*server
 	filled  map[candidate]*spot
 	seed    int64
-	// seedFlags are the flags of services whose pools are committed, sealFlags of those that
-	// seal codes with sealKey; nil before the first.
+	// seedFlags are the flags of services whose pools are committed. sealFlags are those
+	// of services that seal codes, with sealKey. Both are nil until the first use.
 	seedFlags, sealFlags []string
 	sealKey              *seal.Key
 
@@ -33,13 +33,13 @@ type benchmark struct {
 
 var errInterrupted = errors.New("interrupted")
 
-// againMax is how often fallen entries are measured again: each repetition makes a
-// false alarm less likely.
+// againMax is the maximum number of times that fallen entries are measured again. Each
+// repetition makes a false alarm less likely.
 const againMax = 3
 
 // measureAll builds, measures every candidate in every round and judges the entries. In
-// quick mode it measures entries that have fallen for the same number of rounds again,
-// up to againMax times: a bad moment of the machine is not a fall.
+// quick mode it repeats all rounds of the entries that have fallen, up to againMax times,
+// because a slow moment of the machine does not count.
 func measureAll(ctx context.Context, s settings, out io.Writer, published document) (d document, err error) {
 	list := chosen(s)
 	if len(list) == 0 {

@@ -16,8 +16,8 @@ import (
 // names in capitals.
 type settings struct {
 	quick bool
-	// rounds is how often each candidate is measured, seconds how long each time,
-	// warmUp how long it is under load before.
+	// rounds is the number of measurements of each candidate, seconds the length of each,
+	// warmUp the length of the load before it.
 	rounds, seconds, warmUp int
 	// connections and threads are options of wrk.
 	connections, threads int
@@ -27,8 +27,8 @@ type settings struct {
 	// codes is the number of imported codes; a tenth as many awards expire.
 	codes int
 	only  *regexp.Regexp
-	// won measures what comes after the win; before is the commit whose draws these
-	// rows are compared with, "" for none.
+	// won selects the measurements of what follows a win, such as claims. before is the
+	// commit whose draws they are compared with, "" for none.
 	won    bool
 	before string
 	// latency measures latencies at steady rates.
@@ -46,7 +46,8 @@ type option struct {
 	name        string
 	value       *int
 	full, quick int
-	// against is the default against another tree; 0 means the default of other runs.
+	// against is the default value for a comparison with another tree; 0 means the same
+	// default as for other runs.
 	against  int
 	min, max int
 	meaning  string

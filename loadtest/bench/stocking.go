@@ -33,7 +33,7 @@ func poolOf(c candidate) string {
 	return "bench"
 }
 
-// stock creates the candidate's pools, unless its place has them.
+// stock creates the candidate's pools, unless its database already has them.
 func (b *benchmark) stock(ctx context.Context, c candidate, p *spot, i *harness.Process) error {
 	if p.stocked {
 		return nil
@@ -174,8 +174,8 @@ const (
 	// rulesDaily is a limit per day for few users that is never reached: the rows that
 	// are read and written are the same for a limit of 3 as for a million.
 	rulesDaily rules = "a limit a day"
-	// rulesMany count as a campaign does: two limits of draws, one of wins, one of a prize,
-	// and misses in a row. None is ever reached.
+	// rulesMany has the counting rules of a campaign: limits of draws, of wins and of a
+	// prize, and a guarantee after misses in a row. No limit is ever reached.
 	rulesMany rules = "four limits and a guarantee"
 	// rulesRefused is for one user: every draw after the first is refused.
 	rulesRefused rules = "all refused"
@@ -214,10 +214,9 @@ func setRules(ctx context.Context, c candidate, i *harness.Process, pool string)
 	return nil
 }
 
-// makeKeyFlags makes the flags of services whose pools are committed to their numbers,
-// the files of a recipient and of its identity, and of those that seal codes. They are
-// the same for a whole run, because one process may create a pool and another draw from
-// it.
+// makeKeyFlags creates the key files. It sets seedFlags, for services with committed
+// pools, and sealFlags, for services that seal codes. They are the same for a whole run,
+// because one process may create a pool and another draw from it.
 func (b *benchmark) makeKeyFlags() {
 	if b.seedFlags != nil {
 		return
@@ -281,8 +280,8 @@ func (b *benchmark) publish(s *harness.Site, c candidate, database string) *publ
 	return &publisher{process, filepath.Join(dir, poolOf(c))}
 }
 
-// follows reports whether the publisher runs, and has signed at least a quarter of the
-// awards of the measured seconds. A publisher that lags costs less than it should.
+// follows returns an error unless the publisher runs and has signed at least a quarter of
+// the awards of the measured seconds. A publisher that lags costs less than it should.
 func (p *publisher) follows(f figures, seconds int) error {
 	if p == nil {
 		return nil

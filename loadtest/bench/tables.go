@@ -124,9 +124,9 @@ func (d document) ratioTable() *report.Table {
 	return t
 }
 
-// column is a column of the candidates' table: a median, divided by a median of the
-// no-op handler if by names its metric. Columns that are not divided are counts or
-// sizes, which are the same on every machine.
+// column is a column of the candidates' table: the median of a metric. If by names a
+// metric, the median is divided by the no-op handler's median of that metric. Other
+// columns are counts or sizes, which are the same on every machine.
 type column struct {
 	title  string
 	metric metric
@@ -184,8 +184,8 @@ func (col column) cell(middle, ruler map[metric]spread) string {
 	return short(value.Median / by.Median)
 }
 
-// ruler returns the figures of the no-op handler without keys, nil if it was not
-// measured.
+// ruler returns the figures that columns are divided by: the no-op handler's, without
+// keys. It returns nil if that was not measured.
 func (d document) ruler() map[metric]spread {
 	for _, c := range d.Candidates {
 		if c.Name == (candidate{program: "noop"}).name() {

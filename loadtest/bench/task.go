@@ -68,7 +68,7 @@ const (
 	taskMax = 20 * time.Minute
 )
 
-// timed notes how long something takes from its begin until it is done.
+// timed records the time from begin until isDone reports true.
 func (w *workplace) timed(ctx context.Context, begin func() error, isDone func() (bool, error)) error {
 	begun := time.Now()
 	err, done := begin(), false

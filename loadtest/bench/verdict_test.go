@@ -93,7 +93,8 @@ func TestSlowerMachineKeepsTheRatios(t *testing.T) {
 	require.NoError(t, runOf(t, half).verdict(runOf(t, nil)))
 }
 
-// TestUnpublishedRatioFailsTheRun: a ratio without a published one to compare with has not held.
+// TestUnpublishedRatioFailsTheRun: a ratio fails the run if no published ratio exists to
+// compare it with.
 func TestUnpublishedRatioFailsTheRun(t *testing.T) {
 	published := runOf(t, nil)
 	const renamed = "PostgreSQL, for-update ÷ no-op"
@@ -138,7 +139,7 @@ func TestJudge(t *testing.T) {
 		}
 		return rounds
 	}
-	// The ratio of each round, not of the medians.
+	// The ratio is computed in each round, not from the medians.
 	j := e.judge(map[candidate][]figures{over: values(10, 60, 20), under: values(10, 100, 50)})
 	assert.Equal(t, []float64{1, 0.6, 0.4}, j.Rounds)
 	assert.Equal(t, spread{0.6, 0.4, 1}, j.spread)
@@ -153,8 +154,9 @@ func TestJudge(t *testing.T) {
 	assert.Equal(t, []float64{0.5, 2}, e.judge(map[candidate][]figures{over: values(10, 40)}).Rounds)
 }
 
-// TestFirstTable: the first table has each database with each memory and both kinds of keys, time-ordered ones
-// first, and divides by a no-op handler that gets such keys. Quick mode guards each database.
+// TestFirstTable: the first table has each database with each memory and both kinds of
+// keys, time-ordered ones first, and divides by a no-op handler that gets such keys.
+// Quick mode measures each database.
 func TestFirstTable(t *testing.T) {
 	s, err := parse(nil, func(string) (string, bool) { return "", false })
 	require.NoError(t, err)

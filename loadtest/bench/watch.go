@@ -40,9 +40,8 @@ func readClocks(p *spot, instances []*harness.Process) (clocks, error) {
 	return c, err
 }
 
-// books are the counters of service and database at one moment. Reading them costs both
-// of them work, so they are read outside of the time between two readings of the
-// clocks.
+// books are the counters of the service and the database at one moment. Reading them
+// costs CPU time of both, so they are not read while CPU time is measured.
 type books struct {
 	wal            int64   // bytes, only of PostgreSQL
 	pages          int64   // bytes, only of MariaDB
@@ -104,8 +103,8 @@ func pagesWritten(ctx context.Context, url string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// transactionsOf counts the transactions of one database. A session's own are added at
-// the latest when it ends.
+// transactionsOf counts the transactions of one database. PostgreSQL counts those of a
+// session at the latest when the session ends.
 func transactionsOf(ctx context.Context, p *spot) (int64, error) {
 	location, err := url.Parse(p.url)
 	if err != nil {
@@ -206,16 +205,16 @@ func processesOf(proc procfs.FS) (map[int]procfs.ProcStat, error) {
 	return all, nil
 }
 
-// busyOf returns how long all CPUs have worked, also for other virtual machines.
+// busyOf returns the time for which all CPUs have worked, including work for other
+// virtual machines.
 func busyOf(proc procfs.FS) (time.Duration, error) {
 	stat, err := proc.Stat()
 	c := stat.CPUTotal
 	return time.Duration((c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal) * float64(time.Second)), err
 }
 
-// others returns how long the CPUs have worked for processes that neither belong to
-// this run nor are the kernel's threads. All processes of this run descend from this
-// one.
+// others returns the CPU time of processes outside this run, except the kernel's threads.
+// All processes of this run descend from this one.
 func others(all map[int]procfs.ProcStat) (time.Duration, error) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 // draws or of claims.
 const waiting = 100_000
 
-// wonEntries are the entries about what comes after the win. Some figures are divided
-// by one: their limits are times in seconds, rates per second, or 10^6 bytes.
+// wonEntries are the entries about what follows a win, such as claims. Some figures are
+// divided by one, so that their limits are absolute: seconds, rates per second, or 10^6
+// bytes.
 func wonEntries(s settings) []entry {
 	plain := candidate{program: service, database: "postgres", mode: "for-update"}.withKeys()
 	coded := plain.coded()

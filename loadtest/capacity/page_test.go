@@ -69,8 +69,8 @@ func TestThePageSaysWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// TestAPageOfOtherResultsIsFound: each different figure is found, in the results or on
-// the page.
+// TestAPageOfOtherResultsIsFound: a figure that differs is found, whether the results or
+// the page were changed.
 func TestAPageOfOtherResultsIsFound(t *testing.T) {
 	t.Parallel()
 	for file, g := range pagesOf(t) {

@@ -126,7 +126,7 @@ type walOfKeys struct {
 	bytes float64
 }
 
-// spread returns the table of the minute over several databases.
+// spread returns the table that spreads the busiest minute over several databases.
 func (b *benchmark) spread(p published) string {
 	v := b.volumes(p)
 	t := report.NewTable("databases | draws/s of each | cores of each | instances of each | connections to each | " +
@@ -146,7 +146,7 @@ func (b *benchmark) spread(p published) string {
 // scaleClaims returns the sentences of the page that state a figure.
 func scaleClaims(b *benchmark, p published) []string {
 	v, m := b.volumes(p), minute()
-	const rush = 4 // times as long
+	const rush = 4 // how many times as long the answers may take
 	return []string{
 		fmt.Sprintf("faster than the %s draws/s of the first row", grouped(digits(b.of(alone, speed), 3))),
 		fmt.Sprintf("takes %.0f µs of a core for a draw, and %.0f with many pools", b.of(onPostgres, ofService), b.of(manyPools, ofService)),

@@ -13,14 +13,14 @@ import (
 	"drawsvc/loadtest/faults/history"
 )
 
-// takesLong reports whether a double of a package takes minutes to build: most of the
-// service depends on the package that it edits.
+// takesLong reports whether a double takes minutes to build, because most of the service
+// depends on the package that it edits.
 func takesLong(folder string) bool {
 	return slices.Contains([]string{"internal/cli", "internal/http", "internal/lockmode", "internal/stock"}, folder)
 }
 
-// TestTestsCondemnDoubles: the test that a double names passes on the unchanged source
-// (it runs there with all other tests), and fails on the double.
+// TestTestsCondemnDoubles: the test that a double names fails on the double. That it
+// passes on the unchanged source is known, because it runs there with all other tests.
 func TestTestsCondemnDoubles(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

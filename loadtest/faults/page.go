@@ -109,7 +109,7 @@ func (p *published) table() string {
 	return p.summary() + "\n\n" + t.String()
 }
 
-// rank orders faults without a number after those with one.
+// rank is the order of a fault: those with a number come before those without.
 func (s *summed) rank() int {
 	if s.number == 0 {
 		return math.MaxInt
@@ -205,7 +205,7 @@ func (p *published) jobTable() string {
 		}
 		kinds := r.Jobs
 		if kinds == nil {
-			kinds = []string{"catalogue"} // alone was tried before results named their jobs
+			kinds = []string{"catalogue"} // older results name no job, because only this one was tried
 		}
 		for _, kind := range kinds {
 			at := place{kind, fault, fmt.Sprintf("%s ×%d", r.Database, r.Instances)}

@@ -89,7 +89,8 @@ func (r *result) record(t *client.Trial) {
 	r.Notes, r.Floods = append(r.Notes, t.Notes...), t.Floods
 }
 
-// take judges a trial. A broken program must have broken a rule that shows its flaw.
+// take copies the findings of a trial. A broken program must have broken a rule that
+// shows its flaw.
 func (r *result) take(t *client.Trial, c experiments.Cell) {
 	for _, v := range t.Verdict.Violations {
 		r.Broken = append(r.Broken, v.Rule+": "+v.Detail)
@@ -139,7 +140,7 @@ func (r *result) line(seed uint64) string {
 	return strings.Join(lines, "\n          ")
 }
 
-// modeIn returns the mode, with the lock, if there is one, in a format.
+// modeIn returns the mode, followed by the lock in the given format if there is one.
 func (r *result) modeIn(format string) string {
 	if r.Lock == "" {
 		return r.Mode

@@ -22,11 +22,12 @@ import (
 // cellMax is the maximum time of a cell that does not state its own.
 const cellMax = 5 * time.Minute
 
-// lateMax is how often a run that broke only rules of time is repeated. Such a run
-// proves nothing on a busy machine.
+// lateMax is how often a run is repeated that broke only rules of time. On a busy machine
+// such a run proves nothing.
 const lateMax = 2
 
-// chances is how often a broken program is tried: its flaw may need a race to show.
+// chances is the number of tries for a broken program, whose flaw may need a race to
+// show.
 const chances = 3
 
 // try runs one cell, and repeats it with the same seed if it was only late. The result

@@ -25,7 +25,7 @@ const (
 	// timeout is the service's timeout of a request: a killed database takes some
 	// seconds to recover.
 	timeout = 10 * time.Second
-	// workers is the number of callers at once, users that of the users.
+	// workers is the number of concurrent callers, users the number of users.
 	workers, users = 24, 1_000_000
 	// roundMax bounds the awards of a round, because its answers are kept in memory
 	// until they are judged. roundsMin is the minimum number of rounds of a step.
@@ -59,7 +59,7 @@ type feedPlace struct {
 func proofPool(step int) string { return fmt.Sprint("proof-", step+1) }
 
 // fill draws until the large pool has that many awards, and a new committed pool a tenth
-// of it.
+// as many.
 func (f *filler) fill(step int, awards int64) error {
 	clear(f.took)
 	if step == 0 {

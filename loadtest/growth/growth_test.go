@@ -88,8 +88,8 @@ func TestDiskIsBounded(t *testing.T) {
 	require.EqualValues(t, 200, n)
 }
 
-// TestRoundIsJudged: an acknowledged award without a row is found, a unit that is issued
-// twice, a version that is missing, and a row that nobody asked for.
+// TestRoundIsJudged: the judge finds an acknowledged award without a row, a unit that is
+// issued twice, a missing version, and a row that nobody requested.
 func TestRoundIsJudged(t *testing.T) {
 	t.Parallel()
 	judge := func(change func(rows []history.AwardRow) []history.AwardRow) (rules []string) {

@@ -56,8 +56,8 @@ const (
 // tries is how often short things are measured, for a median.
 const tries = 9
 
-// measure measures everything at the present size. What finds a broken rule is added to
-// the verdict.
+// measure measures everything at the present size. Broken rules that it finds are added
+// to the verdict.
 func (f *filler) measure(step int) (took map[string]float64, err error) {
 	took = map[string]float64{}
 	for name, all := range f.took {

@@ -25,7 +25,8 @@ type results struct {
 	// Awards are those of the large pool at each step; Values has a figure for each.
 	Awards []int64              `json:"awards"`
 	Values map[string][]float64 `json:"values"`
-	// Draws are of a hundred; Unknown are the requests whose answer a kill took away.
+	// Draws counts draws, each of a hundred units. Unknown counts requests that got no
+	// answer because of a kill.
 	Draws   int `json:"draws"`
 	Kills   int `json:"kills"`
 	Unknown int `json:"unknown"`
@@ -46,11 +47,13 @@ func (r *results) add(took map[string]float64) {
 	}
 }
 
-// measure is a figure whose growth is judged: it grows at most like the awards, or not.
+// measure is a figure whose growth is judged: at most in proportion to the awards if
+// linear, otherwise none.
 type measure struct {
 	name   string
 	linear bool
-	// enough is what is never called growth: a fixed cost, or noise.
+	// enough is the value up to which a figure is a fixed cost or noise, and its growth
+	// does not count.
 	enough float64
 }
 

@@ -35,7 +35,7 @@ func picture(all []results) string {
 	return p.End()
 }
 
-// drawnMeasures are those of the picture.
+// drawnMeasures returns the names of the measures that the picture shows.
 func drawnMeasures() []string {
 	return []string{auditTime, deepTime, verifyTime, dumpTime, restoreTime, auditMemory, deepMemory, millionDraws, knownKey, feedTime, pageTime, migrateTime}
 }

@@ -50,8 +50,8 @@ type site struct {
 	instances int
 }
 
-// sites returns all sites; SQLite serves one process. TiDB is one of them if the environment
-// names a server.
+// sites returns all sites. SQLite has one instance, because it serves one process. TiDB
+// is included if the environment names a server.
 func sites() []site {
 	list := []site{{"sqlite", 1}, {"postgres", 1}, {"postgres", 3}, {"mysql", 1}, {"mysql", 3}}
 	if os.Getenv(servertest.TiDBVariable) != "" {
@@ -102,8 +102,8 @@ func textbook(program, gate, crossed string, options ...string) cell {
 	return c
 }
 
-// wrongOdds has many rare prizes and a common one, so that the wrong odds show clearly:
-// they are some 15 standard deviations off, and 6 would be too many.
+// wrongOdds has many rare prizes and a common one, so that the wrong odds show clearly.
+// They are off by some 15 standard deviations; the script allows fewer than 6.
 func wrongOdds() cell {
 	return textbook("broken-rare", "odds", "odds_z", "STOCK=50,50,50,50,50,50,50,50,3000", "AFTER=0")
 }

@@ -45,8 +45,8 @@ func TestARunMustCrossWhatItHasToAndNothingElse(t *testing.T) {
 	assert.NotEmpty(t, expected(cell{}, ran(99, "unaccounted must be count==0, is 1")))
 }
 
-// TestTiDBIsThereIfItIsNamed: a server that the environment names gets the cells of MySQL,
-// with the locks that TiDB has.
+// TestTiDBIsThereIfItIsNamed: if the environment names a TiDB server, it gets the cells
+// of MySQL, with the locks that TiDB has.
 func TestTiDBIsThereIfItIsNamed(t *testing.T) {
 	only := func() (names []string) {
 		for _, c := range cells(settings{Selection: harness.Selection{Only: regexp.MustCompile(`TiDB.* ×3`)}}) {

@@ -31,12 +31,12 @@ type Database struct {
 	Micros, Sessions, Kill string
 	// ReadOnly and Writable switch writes off and on.
 	ReadOnly, Writable []string
-	// Left are queries that count transactions and locks that a user's sessions did not
-	// end.
+	// Left are queries that count a user's transactions and locks that have not ended.
 	Left []string
 }
 
-// Of returns the words of a kind of database, a zero Database for an unknown kind.
+// Of returns the names and statements of a kind of database, a zero Database for an
+// unknown kind.
 func Of(kind string) Database {
 	switch kind {
 	case "sqlite":

@@ -144,7 +144,8 @@ func (e *evidence) checks() []check {
 	return append(all, e.verified...)
 }
 
-// drew demands awards that callers know of, and none after the close.
+// drew demands that draws were answered 200, that the pool was closed, and that no award
+// is later.
 func (e *evidence) drew() error {
 	won := 0
 	for i := range e.ops {

@@ -94,7 +94,8 @@ func upload(ctx context.Context, at, file, kind string, want int) error {
 	return err
 }
 
-// fill adds the awards of the large pool, their turns and steps, and its statement.
+// fill adds the awards of the large pool, and the rows that belong to them. These are
+// turns (which count a user's draws), steps, and the statements of past days.
 func fill(ctx context.Context, url string, s settings) error {
 	db, err := place.Open(url, "_pragma=busy_timeout(60000)") // the service writes, too
 	if err != nil {

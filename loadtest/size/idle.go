@@ -23,9 +23,9 @@ func everyMinute(s settings) []adminpage.Call {
 	return []adminpage.Call{{Path: "/admin/jobs"}, {Path: "/admin/pools/" + pool}}
 }
 
-// idle prints the CPU that the service uses with nobody, and with one open page: a
-// listener of the stream of events, and its calls. It prints it in parts of a core, with
-// the size and number of the frames.
+// idle prints the CPU that the service uses without callers, and with one open page: a
+// listener of the event stream, and the page's calls. The unit is a part of a core. It
+// also prints the size and number of the frames.
 func idle(ctx context.Context, service *harness.Process, s settings, out io.Writer) error {
 	alone, err := cpu(service, s.idle)
 	if err != nil {

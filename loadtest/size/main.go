@@ -35,7 +35,7 @@ func (s *settings) coded() int {
 	return min(10, (s.prizes-1)/2)
 }
 
-// stock returns the stock of each prize, of which half is drawn.
+// stock returns the stock of each prize, half of which is drawn.
 func (s *settings) stock() int { return 2 * s.awards / (s.prizes - 1) }
 
 func main() { harness.Main("size", parse, run) }

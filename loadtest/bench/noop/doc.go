@@ -1,6 +1,6 @@
-// Command noop is the ruler of the benchmark: a gin handler as one writes it in five
-// minutes. It parses a draw, decides nothing, and returns an answer with the members of
-// the service's and, except for a few bytes of headers, its size. Its cost is therefore
-// only that of HTTP, JSON and the kernel. It answers draws on the pool "sold-out" with
-// 409, as the service does.
+// Command noop is the program that the benchmark divides by: a minimal gin handler. It
+// parses a draw, decides nothing, and answers with the same members as the service. The
+// answers have the service's size, except for a few bytes of headers. Its cost is
+// therefore only that of HTTP, JSON and the kernel. It answers draws on the pool
+// "sold-out" with 409, as the service does.
 package main

@@ -8,19 +8,19 @@ type Floods struct {
 	// container, both in MiB.
 	Peak  int64 `json:"peak_mib"`
 	Limit int64 `json:"limit_mib"`
-	// Calls are the honest calls.
+	// Calls are the honest calls: those that no flood may make slow.
 	Calls []FloodedCall `json:"calls"`
 }
 
-// FloodedCall is an honest call: the medians of its times in milliseconds, without a
-// flood and by the role that floods.
+// FloodedCall has the median times of an honest call in milliseconds: without a flood,
+// and during the flood of each role.
 type FloodedCall struct {
 	Call  string             `json:"call"`
 	Usual float64            `json:"usual_ms"`
 	Under map[string]float64 `json:"under_ms"`
 }
 
-// Worst returns the longest median, and the role that floods then.
+// Worst returns the longest median, and the role whose flood caused it.
 func (c *FloodedCall) Worst() (took float64, role string) {
 	for of, ms := range c.Under {
 		if ms > took || ms == took && of < role {
@@ -30,8 +30,8 @@ func (c *FloodedCall) Worst() (took float64, role string) {
 	return took, role
 }
 
-// The bounds of a call during a flood: its median may be slower by at most a factor, or
-// must be short.
+// The bounds of a call during a flood. Its median must stay below a multiple of the
+// median without a flood, or below an absolute time.
 const (
 	floodedTimes = 10
 	floodedShort = 500 * time.Millisecond

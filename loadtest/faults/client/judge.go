@@ -16,8 +16,8 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// Judge settles all doubts, searches for leftovers, and compares the answers with the
-// rows.
+// Judge retries the requests in doubt until they are settled, searches for leftovers, and
+// compares the answers with the rows.
 func (t *Trial) Judge() error {
 	t.settle()
 	t.leftovers()
@@ -152,15 +152,14 @@ func (t *Trial) differs(ctx context.Context, db *sql.DB, want history.Rows) erro
 	return nil
 }
 
-// lossRules returns the rules that are broken if acknowledged changes are lost: the
-// answer has no row, a retry gives another answer or is refused, and no order of events
-// explains both.
+// lossRules returns the rules that a lost acknowledged change breaks. The answer has no
+// row, a retry gets another answer or is refused, and no order of events explains both.
 func lossRules() []string {
 	return []string{history.AcknowledgedLost, history.AnswersDiffer, history.KnownRefused, history.NotLinear}
 }
 
-// lose removes the losses that an experiment must cause from its verdict. If nothing
-// was lost, the experiment failed.
+// lose removes from the verdict the losses that the experiment must cause. If nothing was
+// lost, the experiment failed.
 func (t *Trial) lose() {
 	if !t.Loses {
 		return

@@ -16,7 +16,7 @@ const (
 	think = 8 * time.Millisecond
 	// opsMax bounds the history of one trial.
 	opsMax = 60_000
-	// insistMax is how long a client keeps starting requests for one operation.
+	// insistMax is how long a client keeps retrying one operation.
 	insistMax = 10 * time.Second
 	// recentMax is how many of its own requests a client may repeat.
 	recentMax = 40
@@ -136,7 +136,7 @@ func (w *Worker) Move(pool string, delta int64) history.Op {
 	return history.Op{Kind: history.Stock, Pool: pool, Key: w.t.Key(), Prize: prizes[w.Rand.IntN(len(prizes))].ID, Delta: delta}
 }
 
-// WatchLag measures the lag of this program itself, until stop is called: its
+// WatchLag measures how late this program itself is woken up, until stop is called. Its
 // measurements of other programs may be wrong by as much.
 func (t *Trial) WatchLag() (stop func()) {
 	ctx, stop := context.WithCancel(t.Ctx)

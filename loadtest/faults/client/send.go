@@ -31,7 +31,7 @@ func (t *Trial) Through(dialer *net.Dialer) *http.Client {
 	return &http.Client{Transport: t.judged(own)}
 }
 
-// judged checks every exchange that a transport has with the instances.
+// judged returns a transport that checks every exchange with an instance.
 func (t *Trial) judged(next http.RoundTripper) http.RoundTripper {
 	return &contract.Transport{Next: next, Judge: func(x contract.Exchange) {
 		isOurs := func(i *stage.Instance) bool { return i.Address == x.Request.Host }
@@ -62,8 +62,8 @@ func (t *Trial) Send(ctx context.Context, o history.Op) history.Op {
 }
 
 // Insist retries a request until it is settled or ctx ends, as package drawsvc/client
-// does for every caller. Each request is recorded. It returns the last one, and their
-// number. A request under way does not end with ctx.
+// does for every caller. Each request is recorded. It returns the last request, and the
+// number of requests. The end of ctx does not cancel a request that was sent.
 func (t *Trial) Insist(ctx context.Context, o history.Op) (history.Op, int) {
 	s := t.sender(t.Ctx, o)
 	last := s.call(ctx)
@@ -74,8 +74,8 @@ func (t *Trial) Insist(ctx context.Context, o history.Op) (history.Op, int) {
 	return last, s.requests
 }
 
-// sender sends one operation: package drawsvc/client decides when, and each of its
-// requests becomes an operation of the history.
+// sender sends one operation. Package drawsvc/client decides when, and the history gets
+// each of its requests.
 type sender struct {
 	t    *Trial
 	ctx  context.Context // of each request
@@ -189,7 +189,8 @@ func (t *Trial) tokenFor(o *history.Op) string {
 	return harness.DrawToken
 }
 
-// Patience is how much longer than the timeout of an answer a client waits for it.
+// Patience is how long a client still waits for an answer after the timeout of the
+// answer.
 const Patience = 3 * time.Second
 
 // Answer has the members of every answer to a draw or a move.

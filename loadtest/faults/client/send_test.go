@@ -134,8 +134,8 @@ func TestEachRequestIsWrittenDown(t *testing.T) {
 	require.EqualValues(t, 1, asked.Load())
 }
 
-// TestAMoveThatCannotArriveIsTriedAgain: package drawsvc/client does not wait for a
-// service that cannot be reached at first; a client that must settle a move does.
+// TestAMoveThatCannotArriveIsTriedAgain: if a service cannot be reached, package
+// drawsvc/client gives up; a client of the load, which must settle its move, retries.
 func TestAMoveThatCannotArriveIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	tr := trialOn(t, func(http.ResponseWriter, *http.Request) {})

@@ -24,9 +24,9 @@ import (
 // first draw to the verdict.
 type Trial struct {
 	*stage.World
-	// Client makes the requests. Through returned it.
+	// Client makes the requests; Through creates it.
 	Client *http.Client
-	// kinds judges every exchange; it may be nil.
+	// kinds checks every exchange; it may be nil.
 	kinds   *contract.Kinds
 	Seed    uint64
 	Rand    *rand.Rand
@@ -40,7 +40,8 @@ type Trial struct {
 	settled time.Duration
 	// Unknown counts the requests that were in doubt at that time.
 	Unknown int
-	// Ended is when the fault ended, if that is not when its function returns.
+	// Ended is when the fault ended, if that is earlier or later than the return of its
+	// function.
 	Ended time.Time
 	// Recoveries are how long the instances took to draw again.
 	Recoveries []time.Duration
@@ -61,8 +62,8 @@ type Trial struct {
 	presents atomic.Pointer[string]
 }
 
-// Expected are the effects that the experiment itself causes, and that are therefore
-// not judged.
+// Expected are the effects that an experiment causes on purpose, so that they are no
+// violations.
 type Expected struct {
 	// Internal allows responses 500, because the experiment causes a panic.
 	Internal bool
@@ -237,8 +238,8 @@ const (
 	linearMax = 20 * time.Second
 )
 
-// Recover measures how long each instance takes to draw again since a fault ended. New
-// probes start all the time, whatever the earlier ones return.
+// Recover measures how long after the end of a fault each instance draws again. New
+// probes start at short intervals, even if earlier ones have not returned.
 func (t *Trial) Recover(since time.Time) {
 	var mu sync.Mutex
 	Parallel(len(t.Instances), func(n int) {

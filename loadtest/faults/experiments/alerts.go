@@ -83,7 +83,7 @@ func alerts() Experiment {
 // alertTimeout is longer than the wait of a draw that an alert is about.
 const alertTimeout = 5 * time.Second
 
-// alertsSilent is the control: a program that always reports that it is ready.
+// alertsSilent is the control of alerts: a program that always reports that it is ready.
 func alertsSilent() Cell {
 	e := alerts()
 	e.begins = history.AlwaysReady
@@ -106,7 +106,7 @@ func fewConnections(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 
 func alertsFire(t *trial) error {
 	a := newAlarm(t)
-	t.Must(a.await("drawsvc_ready == 1", len(t.Instances)+1))                 // the bystander too
+	t.Must(a.await("drawsvc_ready == 1", len(t.Instances)+1))                 // one series for each instance and one for the bystander
 	if err := a.await(`absent(ALERTS{alertstate="firing"})`, 1); err != nil { // before the first scrape there is an alert
 		return fmt.Errorf("an alert fires before any fault: %w", err)
 	}
@@ -315,8 +315,8 @@ func (a *alarm) writeAhead() (func() error, error) {
 	return func() error { return move("-") }, move("+")
 }
 
-// writeForeignCodes gives a prize codes that are sealed with a key of no instance, no
-// more of them than its stock.
+// writeForeignCodes gives a prize codes that are sealed with a key that no instance has,
+// at most as many as its stock.
 func (a *alarm) writeForeignCodes() (func() error, error) {
 	pool := a.Pool("alert-codes")
 	a.Must(a.MakePool(pool, 20))
@@ -327,8 +327,7 @@ func (a *alarm) writeForeignCodes() (func() error, error) {
 		`INSERT INTO code_heads (pool_id, prize_id, places, sealed_under) SELECT pool_id, id, stocked, 'nobody' FROM prizes WHERE pool_id = '`+pool+`'`)
 }
 
-// leaveClaimed adds a step by which an award has been claimed for eight days, in a pool of
-// its own.
+// leaveClaimed adds a pool with a step by which an award was claimed eight days ago.
 func (a *alarm) leaveClaimed() (func() error, error) {
 	pool := a.Pool("alert-claimed")
 	a.Must(a.MakePool(pool, 20))

@@ -176,7 +176,7 @@ func (a *alarm) planImpossible() (func() error, error) {
 	return nothing, a.insist(a.asking(pool, 1)[0])
 }
 
-// holdPool holds the row of a pool, so that no instance can carry out a due item.
+// holdPool locks the row of a pool, so that no instance can carry out a due item.
 func (a *alarm) holdPool() (func() error, error) {
 	pool := a.Pool("alert-late")
 	a.Must(a.MakePool(pool, 20))

@@ -149,8 +149,8 @@ func (r *restore) promised() map[string]history.Op {
 	return won
 }
 
-// compare finds the promised draws that are lost: all that were won since the backup,
-// and none from before it.
+// compare finds the promised draws that were lost by the restore. Draws after the backup
+// must be lost, and no draws from before it.
 func (r *restore) compare() {
 	promised := r.promised()
 	keys := strings.Join(slices.Sorted(maps.Keys(promised)), "\n") + "\n"

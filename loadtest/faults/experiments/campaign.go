@@ -356,8 +356,8 @@ func (c *campaign) askAgain(from time.Duration) {
 	}
 }
 
-// campaignUndisturbed is a campaign without any fault: a broken program fails it by
-// itself.
+// campaignUndisturbed is a campaign without a fault, for broken programs: these fail it
+// without one.
 func campaignUndisturbed() Experiment {
 	return Experiment{Name: "campaign", places: at(3, "postgres"), own: true, run: underCampaign((*campaign).undisturbed)}
 }

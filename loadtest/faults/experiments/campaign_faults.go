@@ -339,8 +339,8 @@ func (c *campaign) killed(i *stage.Instance) error {
 	return i.Again(c.Ctx)
 }
 
-// importItems plans the items by the command, while the service runs or instead of it:
-// a file has one owner.
+// importItems plans the items by the command. The instance of a file is stopped
+// meanwhile, because a file has one owner.
 func (c *campaign) importItems(from time.Time) error {
 	var file strings.Builder
 	file.WriteString("at,prize,delta,reason\n")

@@ -25,9 +25,8 @@ func Cells(s harness.Selection) []Cell {
 	return harness.Chosen(s, list, Cell.Name)
 }
 
-// controls returns cells of broken programs: if they passed, the other verdicts would
-// be worthless. The first program over-issues; the second is the service without the
-// check of the pool's version in the guarded write.
+// controls returns cells of broken programs. If these cells passed, the verdicts on the
+// service would be worthless.
 func controls() []Cell { return slices.Concat(ofDraws(), ofCampaigns(), ofWins(), ofOperations()) }
 
 // ofDraws returns the controls for the promises about draws, stock and jobs.
@@ -238,7 +237,7 @@ func (e Experiment) control(flaw string) Cell {
 	return c
 }
 
-// doubled returns a cell of a broken program, which must break one of the rules.
+// doubled returns a cell of a broken program, which must break one of the given rules.
 // Without rules, the experiment itself must report the flaw.
 func doubled(e Experiment, program string, p place, rules ...string) Cell {
 	if len(rules) == 0 {

@@ -228,8 +228,8 @@ func pour(address, begin string, most int) (sent int, err error) {
 // its head, 10 s in all.
 const slowMax = 14 * time.Second
 
-// slow makes clients send a byte at long intervals: each is answered 408 or
-// disconnected, and no other client waits for them.
+// slow makes clients send one byte at a time, at long intervals. The service must answer
+// them 408 or close the connection, and must not delay other clients.
 func slow(t *trial) error {
 	const clients = 100
 	starts := []string{
@@ -285,7 +285,7 @@ func drip(address, begin string) (took time.Duration, said string, err error) {
 	}
 }
 
-// othersServed demands that all draws since then were decided.
+// othersServed demands that all draws after the given time were decided.
 func (t *trial) othersServed(from time.Duration) {
 	for _, o := range t.History.Ops() {
 		if o.Call > from && !o.Won() && !o.Refused() {
@@ -360,7 +360,8 @@ const (
 	// 20th draw.
 	crowdedKnown = 25
 	crowdedAgain = 20
-	// crowdedMax is how many draws in 1,000 may be answered that the pool is busy.
+	// crowdedMax is the maximum number of draws in 1,000 that may be refused because the
+	// pool is busy.
 	crowdedMax = 1
 )
 

@@ -135,8 +135,8 @@ func committedRules() []string {
 
 const disturbances = 24
 
-// disturb changes the pool or disturbs an instance at each part of the way, until the
-// draws have ended.
+// disturb changes the pool or kills an instance each time that a further part of the
+// units is drawn, until the draws have ended.
 func (r *committedRun) disturb(ended <-chan struct{}) error {
 	for n := int64(1); n < disturbances; n++ {
 		for r.granted.Load() < n*r.units/disturbances {
@@ -249,8 +249,8 @@ func (t *trial) publishProof(pool string) (folder string, err error) {
 	return folder, nil
 }
 
-// bothVerify makes both verifiers recompute the public files, which have that many
-// awards, and compare them with further files that the arguments name.
+// bothVerify makes both verifiers recompute the public files, and compare them with the
+// files that the arguments name. The log must have the given number of awards.
 func (t *trial) bothVerify(folder string, awards int64, args ...string) {
 	for _, verifier := range [][]string{{filepath.Join(stage.Bin, stage.Released), "verify"}, {"python3", "docs/verify/verify.py"}} {
 		begun := time.Now()

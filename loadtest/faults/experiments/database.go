@@ -120,7 +120,8 @@ func readOnly(t *trial) error {
 	return stage.ExecAll(t.Base.Admin, words.Of(t.Kind).Writable...)
 }
 
-// outOfConnections takes every connection of the server, those of the service too.
+// outOfConnections opens sessions until the server accepts no more, also none of the
+// service.
 func outOfConnections(t *trial) error {
 	var taken []*sql.DB
 	defer func() {
@@ -209,9 +210,9 @@ func lockedFor(d time.Duration) func(*trial) error {
 	}
 }
 
-// onlyBusy demands that draws made and answered within a time are refused as contended,
-// if they are on the main pool. If the write itself waits, a late draw may end in
-// doubt. In a file, everything waits for its one writer, even the table of locks.
+// onlyBusy demands that draws on the main pool that begin and end within a time are
+// refused as contended. If the write itself waits, a late draw may end in doubt. On
+// SQLite everything waits for the one writer, even the table of locks.
 func (t *trial) onlyBusy(from, to time.Duration) error {
 	busy, doubts, cut := 0, 0, 0
 	for _, o := range t.History.Ops() {
@@ -225,7 +226,7 @@ func (t *trial) onlyBusy(from, to time.Duration) error {
 		case answer == "outcome-unknown" && t.Mode != lockmode.ForUpdate:
 			doubts++
 		case answer == "store-unavailable" && o.Return-o.Call > t.Limit()*3/4:
-			cut++ // its time ended in the first wait, which is like a database that does not answer
+			cut++ // its time ended in the first wait; the service cannot distinguish that from a database that does not answer
 		default:
 			t.Verdict.Say(history.Fault, "under a lock that another session held: %s", &o)
 		}

@@ -227,8 +227,8 @@ func (w *readinessWatch) judge(t *trial) {
 	}
 }
 
-// writes returns when an instance first refused a write for the full disk, and when the
-// first write succeeded after the disk had space again; 0 means never.
+// writes returns when an instance first refused a write because of the full disk, and
+// when a write first succeeded after that; 0 means never.
 func (w *readinessWatch) writes(ops []history.Op, instance int) (full, works time.Duration) {
 	for _, o := range ops {
 		switch {
@@ -242,7 +242,8 @@ func (w *readinessWatch) writes(ops []history.Op, instance int) (full, works tim
 	return full, works
 }
 
-// first returns when an instance first answered so after the given time, -1 for never.
+// first returns when, after the given time, an instance first gave an answer for which is
+// reports true; -1 for never.
 func (w *readinessWatch) first(instance int, since time.Duration, is func(s readinessSaid) bool) time.Duration {
 	for _, s := range w.said[instance] {
 		if s.at >= since && is(s) {

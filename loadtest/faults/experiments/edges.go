@@ -12,8 +12,8 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// edgeTimeout is the service's usual timeout of a request, because hundreds of clients
-// send one at the same moment.
+// edgeTimeout is the service's default timeout of a request. Other cells use a shorter
+// one, but here hundreds of clients send a request at the same moment.
 const edgeTimeout = 5 * time.Second
 
 func edges() []Experiment {
@@ -87,9 +87,9 @@ func (t *trial) atOnce(ops []history.Op) []history.Op {
 	return answered
 }
 
-// ownReplays counts one request of a key as the win if all answers to the key are
-// replays and no client had its answer before: the winner's answer came too late, and
-// the request was retried.
+// ownReplays corrects the count of wins. A key may have only replays although no client
+// had its answer before: the winner's first answer came too late. Then one replay counts
+// as the win.
 func ownReplays(answered []history.Op, came []bool, known map[string]bool) {
 	won := maps.Clone(known)
 	for i := range answered {
@@ -195,7 +195,7 @@ func hedged() Experiment {
 	}}
 }
 
-// twice returns each request on its instance and on the next.
+// twice returns each request twice: on its own instance, and on the next.
 func (t *trial) twice(ops []history.Op) []history.Op {
 	for _, o := range ops {
 		o.Client += len(ops)
@@ -220,8 +220,8 @@ func contradictions(ops []history.Op) (n int) {
 	return n
 }
 
-// replaysAreNotBusy demands that no key that was answered 200 is answered that the pool
-// is busy: a replay does not wait.
+// replaysAreNotBusy demands that a key that was answered 200 is never refused because the
+// pool is busy: a replay does not wait.
 func (t *trial) replaysAreNotBusy() {
 	for _, o := range history.Again(t.History.Ops()) {
 		if o.Code == "contended" {

@@ -35,7 +35,7 @@ func galeraFaults() []Experiment {
 		if e.base == nil {
 			e.base = stage.EveryWriter
 		}
-		if e.places == nil || e.Number != 0 { // faults of edges are for databases of one node
+		if e.places == nil || e.Number != 0 { // faults with a number, and those without places, are run on databases of one node
 			e.places = at(stage.GaleraNodes, "mysql")
 		}
 		e.Name, e.Number, e.soaks = "Galera: "+e.Name, 0, false // the soak has the databases of one node
@@ -56,7 +56,8 @@ func nodeLocks() []place {
 // node opens a node as an operator does: its queries do not wait for the other nodes.
 func (t *trial) node(n int) *sql.DB { return t.Opened(words.OpenMySQL(t.Cluster[n].URL(), "")) }
 
-// written causes no fault except conflicts, which it counts.
+// written adds no fault to the load: writes on several nodes conflict by themselves. It
+// counts the conflicts.
 func written(t *trial) error {
 	began, before := time.Now(), t.conflicts()
 	drawn := t.History.Len()

@@ -14,8 +14,8 @@ import (
 	"drawsvc/loadtest/report"
 )
 
-// heldPrizes are the faults of a prize whose row another session locks: the picks must
-// not depend on whether they can be written.
+// heldPrizes are the faults of a prize whose row another session locks. Which unit is
+// picked must not depend on whether it can be written.
 func heldPrizes() []Experiment {
 	return []Experiment{
 		heldPrize(),
@@ -39,8 +39,8 @@ const (
 	// heldFirst is the minimum number of draws of a pool in each round: the stuck draw,
 	// and some after it.
 	heldFirst = 4
-	// stuckMax is a number of draws in a row that cannot all get the prize with a
-	// quarter of the units.
+	// stuckMax is a number of draws in a row that cannot all pick the same prize, if that
+	// has a quarter of the units.
 	stuckMax = 40
 )
 
@@ -98,9 +98,9 @@ func (h *held) wantBusy(o history.Op) {
 	}
 }
 
-// heldAlone locks the row of a prize until a draw takes a unit of it. The pool stops at
-// that draw, replays and other pools continue, and the same unit comes first when the
-// row is free.
+// heldAlone locks the row of a prize until a draw picks a unit of it. The pool then stops
+// at that draw; replays and other pools continue. When the row is free, the same unit
+// must be drawn first.
 func heldAlone(t *trial) error {
 	from := t.History.Now()
 	pools := t.hold(heldPools, []int64{3000, 1000}, func(h *held) error {
@@ -115,7 +115,7 @@ func heldAlone(t *trial) error {
 	return t.judgeOdds(pools, heldRounds*heldFirst)
 }
 
-// round is one hold, in a pool from which one instance draws in sequence.
+// round locks the row once, in a pool from which one instance draws in sequence.
 func (h *held) round() error {
 	if err := h.lock(); err != nil {
 		return err
@@ -200,7 +200,7 @@ func heldAmongThree(t *trial) error {
 	return nil
 }
 
-// besides counts the awards of a pool while the row of its first prize is held.
+// besides counts the awards that a pool gets while the row of its first prize is locked.
 func (h *held) besides() (int64, error) {
 	awards := `SELECT count(*) FROM awards WHERE pool_id = '` + h.pool + `'`
 	if err := h.lock(); err != nil {

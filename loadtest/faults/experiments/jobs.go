@@ -14,7 +14,7 @@ import (
 const (
 	// jobStale is the stale_after of the jobs in these experiments.
 	jobStale = 2 * time.Second
-	// jobAway is longer than that, the term of the lock and two polls together.
+	// jobAway is longer than jobStale, the term of the lock and two polls together.
 	jobAway = jobStale + stage.LockTTL + 10*time.Second
 	// copiedMax is the maximum time until every instance has a new catalogue.
 	copiedMax = 5 * time.Second
@@ -75,7 +75,8 @@ func jobsOn(database string, locks ...string) []place {
 	return all
 }
 
-// inRun returns a fault in the middle of a run of each job; the fault gets the runner.
+// inRun returns a fault that begins in the middle of a run of each job. It gets the
+// runner, the instance that runs the jobs.
 func inRun(fault func(j *jobTrial, runner *stage.Instance) error) func(*trial) error {
 	return func(t *trial) error {
 		return underJobs(t, func(j *jobTrial) error {

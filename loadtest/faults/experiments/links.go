@@ -34,9 +34,9 @@ const (
 )
 
 // atCommit breaks something while a batch pauses before its COMMIT, several times. Its
-// callers must be answered 200: the batch is run again with its keys. Only a replay of
-// what was answered before may end unknown, because the database is away. A lock in the
-// database is lost with the link, and its term may be longer than the caller's timeout.
+// callers must be answered 200: the batch is run again with its keys. Only a replay may
+// end unknown, because the database cannot be reached. A lock in the database is lost
+// with the link, and its term may be longer than the caller's timeout.
 func atCommit(sever func(t *trial, i *stage.Instance) error) func(*trial) error {
 	return func(t *trial) error {
 		from := t.History.Now()

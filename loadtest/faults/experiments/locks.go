@@ -159,8 +159,8 @@ func (t *trial) tellRedis(addr string, args ...any) {
 	t.Must(err)
 }
 
-// oneLockServer: with one silent server a majority continues, but slowly: contenders
-// that split the other votes must wait for the silent server.
+// oneLockServer silences one lock server. The others still have a majority, but slowly:
+// if contenders split their votes, they must wait for the silent server.
 func oneLockServer(t *trial) error {
 	server := t.LockServers[t.Rand.IntN(len(t.LockServers))]
 	for _, away := range []struct {

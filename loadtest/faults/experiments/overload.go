@@ -37,11 +37,11 @@ const (
 	// draws.
 	overloadRules = `{"fallback":"none","guarantee":{"after":9,"prize":"tin"},"limits":[{"of":"draws","max":900,"per":"day"},
 		{"of":"draws","max":5000,"per":"week"},{"of":"wins","max":90,"per":"day"},{"of":"prize","prize":"gold","max":1,"per":"month"}]}`
-	// heldPart is the part of a core that a slow server has.
+	// heldPart is the part of a core that a slow server gets.
 	heldPart = 0.25
 )
 
-// overloads are more callers than a pool can decide draws for.
+// overloads are faults in which more callers draw from a pool than the service can serve.
 func overloads() []Experiment {
 	return []Experiment{overload(), overloadHeld()}
 }

@@ -249,9 +249,9 @@ func (t *trial) reopen() error {
 	return err
 }
 
-// parted are pools that the first instance knows in a lost state. The version of that
-// state also occurs in the history that stays. A draw from the lost state would use
-// units that differ from the remaining ones.
+// parted are pools of which the first instance has a lost state in memory. The history
+// that remains also has the version of that state, with other remaining units. So a draw
+// from the lost state would issue wrong units.
 type parted struct {
 	t     *trial
 	pools []string
@@ -292,7 +292,7 @@ func (p *parted) lose() error {
 	})
 }
 
-// goOn makes the history that stays: a second instance draws up to the version of the
+// goOn makes the history that remains. A second instance draws up to the version of the
 // first instance's copy, or some versions fewer; then the first instance draws.
 func (p *parted) goOn() error {
 	other := 1 % len(p.t.Instances)

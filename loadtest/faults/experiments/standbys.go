@@ -30,8 +30,8 @@ func standbyFaults() []Experiment {
 	}
 }
 
-// cancelledWaits cancels every wait for a standby: draws and moves of stock that only
-// the primary has must be answered as unknown.
+// cancelledWaits cancels every wait for a standby. Draws and moves of stock that only the
+// primary has must be answered as unknown.
 func cancelledWaits() Experiment {
 	p := newPair(true)
 	return Experiment{
@@ -100,8 +100,8 @@ func (p *pair) handOver(t *trial) error {
 	return t.awaitWritable(t.Nodes, false)
 }
 
-// laggingFaults are the faults of an instance whose address leads to a read-only server
-// that lags: rows that this server lacks may be on another one.
+// laggingFaults are the faults of an instance that is connected to a lagging read-only
+// server. That server may lack rows that another server has.
 func laggingFaults() []Experiment {
 	replica := &replicated{}
 	return []Experiment{
@@ -159,7 +159,7 @@ func (p *pair) behind(t *trial) error {
 	return t.awaitWritable(t.Nodes, false)
 }
 
-// behindPools are pools of which the lagging server has an old state.
+// behindPools are pools whose latest changes the lagging server does not have.
 type behindPools struct {
 	sold, paused, absent string
 	known                history.Op

@@ -8,8 +8,8 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// tidbCells returns the cells on one process of TiDB. Without its program, which no
-// package has, they are shown as skipped.
+// tidbCells returns the cells on one process of TiDB. No package has its program; without
+// it, they are shown as skipped.
 func tidbCells() (all []Cell) {
 	const pair, three = 2, 3
 	instances := map[string]int{

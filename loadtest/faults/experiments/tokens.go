@@ -151,7 +151,8 @@ func (f *tokenFile) handOver(old, next named, hangUp bool) {
 	f.Must(f.await(old.token, http.StatusUnauthorized))
 }
 
-// swap invalidates the token of callers until they get the new one.
+// swap replaces the token of the callers in the file, and gives it to them only
+// afterwards.
 func (f *tokenFile) swap(next named) {
 	f.Must(f.write(next))
 	for _, i := range f.Instances {

@@ -100,7 +100,7 @@ func winsKilled(kills ...winKill) Experiment {
 	return e
 }
 
-// kill kills the instance that comes to the point first, and starts it again.
+// kill kills the instance that reaches the point first, and starts it again.
 func (w *wins) kill(k winKill) error {
 	armed, end := w.Instances, nothing
 	if !k.isOfJob {

@@ -40,8 +40,9 @@ func (w *wins) judge() error {
 	return nil
 }
 
-// judgeLives demands that each award of gold was claimed or expired, in time, as its
-// caller was answered, and that exactly the units of expired awards returned.
+// judgeLives requires that each award of gold was claimed or expired, in time and as its
+// caller was answered. It also requires that the units of expired awards returned, and no
+// others.
 func (w *wins) judgeLives(rows history.Rows, steps []winStep) {
 	until, first, returned := w.deadlines(rows), map[int64]string{}, int64(0)
 	for i, s := range steps {

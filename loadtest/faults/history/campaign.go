@@ -58,7 +58,7 @@ type Item struct {
 	Done int64 `json:"done"`
 }
 
-// campaign folds the log of a pool whose rules always name the same limits, so that
+// campaign replays the log of a pool whose rules always name the same limits, so that
 // every award counts. No item may fail.
 type campaign struct {
 	v     *Verdict

@@ -101,8 +101,8 @@ func Doubles() []Double {
 	}
 }
 
-// Tested is a double that a test of its package must reject, because a cell would show
-// less: the double leaves out one line of a decision, and the test names it.
+// Tested is a double that a test must reject, and no cell. It leaves out one line of a
+// decision, which a test shows better.
 type Tested struct {
 	Double
 	// Package is the folder of the test, from the repository's root; Test is its name.

@@ -12,7 +12,7 @@ type asked struct {
 	first   Op
 	won     *Op
 	unknown bool
-	// refused: the last round of retries was refused.
+	// refused means that the last round of retries was refused.
 	refused bool
 }
 

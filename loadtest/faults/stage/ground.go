@@ -68,21 +68,21 @@ func (l *Lasting) Cleanup(fn func()) { l.Whole.Cleanup(fn) }
 // Base is the database of one cell.
 type Base struct {
 	Kind string
-	// URL is the service's own account, which may do everything in its database and
-	// nothing else.
+	// URL connects with the service's own account, which has all rights in its database
+	// and none elsewhere.
 	URL string
-	// HogURL is the account of another program, without rights.
+	// HogURL connects with the account of another program, which has no rights.
 	HogURL string
-	// Admin reads the rows, and acts like an operator or another program. An SQLite
-	// file is opened read-only.
+	// Admin connects as an operator, who reads the rows. An SQLite file is opened
+	// read-only.
 	Admin *sql.DB
 	// Server is nil for a file.
 	Server *servertest.Server
 	File   string
-	// URLs and the connections are for a database of several nodes, and nil for one
-	// node, which URL and Admin lead to. URLs has a URL for each instance in order, if
-	// the instances are to begin with different nodes. The connections lead to each
-	// node by its name: at the end all nodes must hold the same rows.
+	// URLs, Nodes and Cluster are for a database of several nodes, and nil for one node.
+	// URLs has a URL for each instance in order, if the instances are to begin with
+	// different nodes. Nodes has a connection to each node by its name: at the end all
+	// nodes must hold the same rows.
 	URLs  []string
 	Nodes map[string]*sql.DB
 	// Cluster are the servers of the nodes, if each accepts writes.

@@ -31,7 +31,7 @@ type Instance struct {
 	Process *harness.Process
 
 	mu sync.Mutex
-	// expected: the experiment ended the program.
+	// expected means that the experiment ended the program.
 	expected bool
 	// halts are the times during which the program could not answer.
 	halts []span

@@ -67,7 +67,8 @@ func OneWriter(g *Ground, s *harness.Site, _ string) *Base {
 }
 
 // galeraBase creates a database on the first node, from which the others replicate it.
-// On each node, the harness reads everything that was committed earlier on any node.
+// The harness's reads of each node include everything that was committed before on any
+// node.
 func (g *Ground) galeraBase(s *harness.Site) *Base {
 	cluster := g.galeraCluster(s)
 	b := g.Database(s, "mysql", cluster[0])

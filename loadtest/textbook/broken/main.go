@@ -1,5 +1,5 @@
-// Command broken draws as many articles begin: it reads the stock, chooses, and writes
-// the new count back, all in one transaction.
+// Command broken draws like the first example in many articles: it reads the stock,
+// chooses, and writes the new count back, all in one transaction.
 //
 // WRONG: READ COMMITTED does not isolate two readers from each other. Two draws that
 // read the same count write the same count back, so one of the two units is issued

@@ -66,7 +66,7 @@ func (s server) postStock(c *gin.Context) {
 	c.JSON(http.StatusOK, gin.H{"prize": m.Prize, "delta": m.Delta})
 }
 
-// audit counts the awards, so that it finds what the counters hide.
+// audit counts the awards themselves, so that it finds errors that the counters hide.
 func audit(c *gin.Context, book Book) {
 	counts := make(map[string]int64)
 	for _, a := range book.Awards {
