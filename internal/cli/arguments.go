@@ -76,8 +76,8 @@ func deeper(c *cobra.Command, name string) (found []string) {
 	return found
 }
 
-// nearest returns the known name with the least difference to name, as cobra suggests
-// commands.
+// nearest returns the known name with the smallest difference to name. The difference is
+// counted as cobra counts it for commands.
 func nearest(name string, known map[string]bool) string {
 	c := &cobra.Command{}
 	for _, other := range slices.Sorted(maps.Keys(known)) {

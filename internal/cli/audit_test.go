@@ -129,7 +129,8 @@ func testViolations(t *testing.T, p program, url string) {
 	require.Error(t, err, "the schema says it too")
 }
 
-// TestAuditBesideDraws: audits while the service draws read one state each.
+// TestAuditBesideDraws: an audit that runs while the service draws sees one state of the
+// pool.
 func TestAuditBesideDraws(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"sqlite", "postgres", "mysql"} {

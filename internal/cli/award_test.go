@@ -59,7 +59,7 @@ func of(name, award string, more ...string) []string {
 }
 
 // TestAwardsAreFulfilledAndVoided: each step is made once, and a repetition prints it
-// again. Steps that the life of an award forbids are refused.
+// again. A step that the award's state does not allow is refused.
 func TestAwardsAreFulfilledAndVoided(t *testing.T) {
 	t.Parallel()
 	s := newShipping(t)

@@ -103,7 +103,8 @@ func newPostgres(t *testing.T) (server *servertest.Server, databaseURL string, v
 	}
 }
 
-// testPostgresDump: the instances keep running, and notice the switch.
+// testPostgresDump: the instances keep running, and notice that the database was
+// replaced.
 func testPostgresDump(t *testing.T, executed *sync.Map) {
 	server, databaseURL, vars := newPostgres(t)
 	w := newPlace(t, executed, databaseURL, server, vars...)
@@ -137,7 +138,8 @@ func testPostgresPointInTimeLiving(t *testing.T, executed *sync.Map) {
 	w.restored(kept, lost)
 }
 
-// postgresMoment returns a server with an archive, and a moment that has passed.
+// postgresMoment returns a server that archives its log. The page's variable RESTORE_TO
+// is a past moment: the draws in kept were made before it, those in lost after it.
 func postgresMoment(t *testing.T, executed *sync.Map) (w *place, kept, lost map[string]map[string]any) {
 	t.Helper()
 	server, databaseURL, vars := newPostgres(t)
@@ -181,7 +183,7 @@ func newMariaDBPlace(t *testing.T, executed *sync.Map) *place {
 	return w
 }
 
-// testMariaDBDump: the instances keep running, and notice the switch.
+// testMariaDBDump: the instances keep running, and notice that the database was replaced.
 func testMariaDBDump(t *testing.T, executed *sync.Map) {
 	w := newMariaDBPlace(t, executed)
 	kept := w.draw(30)

@@ -183,7 +183,8 @@ func TestDamagedWhileItIsServed(t *testing.T) {
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	p.ok("backup", backup)
 
-	// The last key of the last caller, by name: the rows of "a" are on other pages.
+	// The last key in the order of the index. The rows that the service reads for pool
+	// "a" are on other pages.
 	key := slices.MaxFunc(slices.Collect(maps.Keys(c.won)), func(x, y string) int {
 		return cmp.Or(strings.Compare(x[:5], y[:5]), cmp.Compare(len(x), len(y)), strings.Compare(x, y))
 	})

@@ -89,7 +89,8 @@ func (w *twin) as(name string) program {
 	return program{tb: w.t, vars: map[string]string{"DRAWSVC_SERVER": w.server.url, "DRAWSVC_TOKEN_FILE": w.tokens[name]}}
 }
 
-// args splits a line into words. Two quotes are an empty word, and = is a word as well.
+// args splits a line into arguments. Two single quotes stand for the pool spring, = for an
+// empty argument, and @NAME for a file of the test.
 func (w *twin) args(line string) []string {
 	words := strings.Fields(line)
 	for i, word := range words {

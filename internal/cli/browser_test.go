@@ -31,7 +31,8 @@ type browser struct {
 	home string
 
 	mu sync.Mutex
-	// errors and refusals are messages of the console. asked are the hosts of all requests.
+	// errors and refusals are messages of the console. asked are the hosts of all
+	// requests.
 	errors, refusals []string
 	asked            map[string]bool
 }
@@ -211,8 +212,8 @@ func (b *browser) said(part string) {
 	b.await(fmt.Sprintf(`document.getElementById("messages").textContent.includes(%q)`, part))
 }
 
-// says waits until the page, or the open dialog, contains part. It may be folded under
-// "Technical".
+// says waits until the page, or the open dialog, contains part, even if part is folded
+// under "Technical".
 func (b *browser) says(part string) {
 	b.t.Helper()
 	b.await(fmt.Sprintf(`((place) => [place.innerText, ...[...place.querySelectorAll(".technical")].map((e) => e.textContent)].some((text) => text.includes(%q)))(document.querySelector("dialog[open]") ?? document.querySelector("main"))`, part))
@@ -229,7 +230,8 @@ func (b *browser) fits(about string) {
 	require.LessOrEqual(b.t, eval[int](b, `document.documentElement.scrollWidth - innerWidth`), 0, "%s is wider than the window", about)
 }
 
-// submits searches the awards of a pool, by the field that is chosen where by is "".
+// submits searches the awards of a pool by a field; by is the field's value, and "" means
+// the field that is selected.
 func (b *browser) submits(by, word string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`((by, word) => {

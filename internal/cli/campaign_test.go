@@ -27,7 +27,7 @@ func members(tb testing.TB, body string) (m map[string]any) {
 	return m
 }
 
-// wins returns for each award of a draw's answer whether it is a win.
+// wins returns, for each award in the answer to a draw, whether it is a win.
 func wins(tb testing.TB, body string) (all []bool) {
 	tb.Helper()
 	for _, a := range members(tb, body)["awards"].([]any) {

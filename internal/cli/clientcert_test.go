@@ -165,8 +165,9 @@ func TestCommandsShowACertificate(t *testing.T) {
 	p.refused(exitUsage, "--client-cert and --client-key: ", "pool", "list", "--client-cert", myKey, "--client-key", mine)
 }
 
-// TestTLSOffersWhatIsSafe: the service offers only authenticated encryption, and a
-// header that makes browsers use only TLS. The control offers a suite that is accepted.
+// TestTLSOffersWhatIsSafe: the service accepts only authenticated encryption, and sends a
+// header that makes browsers use only TLS. The controls are a suite that is accepted, and
+// a service without TLS.
 func TestTLSOffersWhatIsSafe(t *testing.T) {
 	t.Parallel()
 	cert, key := writeCertificate(t, t.TempDir(), 1)

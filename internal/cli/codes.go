@@ -164,7 +164,7 @@ const (
 	codeReplaced = "replaced"
 )
 
-// onCodes is a command on the codes of the database only.
+// onCodes is a command on codes that works only on the database.
 type onCodes struct {
 	*cobra.Command
 	database setting.Database

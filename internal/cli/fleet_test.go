@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fleet is a set of instances behind a balancer that notices every change at once,
-// under load: callers that draw, and the balancer's own check of readiness.
+// fleet is a set of instances behind a balancer that notices every change at once.
+// Callers draw all the time, and the balancer checks the readiness of the instances.
 type fleet struct {
 	tb      testing.TB
 	working sync.WaitGroup

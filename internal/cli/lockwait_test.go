@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// byLock draws in external mode. A lock has a second to answer, which a busy machine
-// may need: a draw that was refused for that reason is retried.
+// byLock draws in external mode. A lock must answer within a second, which may be too
+// short on a busy machine. So byLock retries a draw that was refused because of that.
 func (s *service) byLock(pool, user, key string) (status int, body string, err error) {
 	for begun := time.Now(); time.Since(begun) < commandMax; {
 		status, body, err = s.draw(pool, user, key)

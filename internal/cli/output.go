@@ -151,7 +151,7 @@ func newProgress(w io.Writer, terminal bool) *progress {
 	return &progress{w: w, terminal: terminal, begun: time.Now()}
 }
 
-// at sets how many of the moves are made.
+// at sets the number of moves that are done, of total.
 func (p *progress) at(done, total int) {
 	if !p.terminal || p.bar == nil && total <= progressLines && time.Since(p.begun) < progressWait {
 		return

@@ -110,7 +110,7 @@ func (s *simulation) find(ctx context.Context, on *api.Client) (pool draw.Pool, 
 	return pool, err
 }
 
-// readSpent begins the run with what the budget has given.
+// readSpent sets the amount that the budget has already given when the run begins.
 func (s *simulation) readSpent(b *api.Budget, r *draw.Rules) error {
 	if b == nil || r == nil || r.Budget == nil || s.asStocked {
 		return nil

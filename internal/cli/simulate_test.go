@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/draw/odds"
 )
 
-// TestSimulationBeginsInTheWindowOfTheBudget: what the budget has given counts only for a
-// run that begins in the same window, and not for a run with --as-stocked.
+// TestSimulationBeginsInTheWindowOfTheBudget: what the budget has already given counts
+// only if the run begins in the same window. It never counts with --as-stocked.
 func TestSimulationBeginsInTheWindowOfTheBudget(t *testing.T) {
 	t.Parallel()
 	rules := drawtest.Rules(t, `{"fallback":"none","budget":{"max":"20.00","per":"month"}}`)

@@ -17,8 +17,8 @@ import (
 // stopMax is the promised maximum time of a graceful shutdown.
 const stopMax = 15 * time.Second
 
-// standstill sums up how long this process was paused, or waited for a processor, until
-// end is called: no timeout can be kept during such times.
+// standstill sums up the times for which this process was paused, or waited for a
+// processor, until end is called. No timeout can be kept during such times.
 func standstill() (end func() time.Duration) {
 	const tick = 10 * time.Millisecond
 	ended, stood := make(chan struct{}), make(chan time.Duration, 1)

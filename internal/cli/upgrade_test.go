@@ -67,8 +67,8 @@ func roll(t *testing.T, old, next program) []string {
 }
 
 // isReplacedFirst reports whether the programs must be replaced before the schema is
-// migrated. That is so if the schema of the next program does not permit this program,
-// and the next program works on this program's schema.
+// migrated. They must if the next program's schema excludes this program, and the next
+// program works on this program's schema.
 func (p program) isReplacedFirst(t *testing.T, next program) bool {
 	t.Helper()
 	said, _ := p.command("migrate", "status", "--output", "json").Output() // its exit code states whether migrations are pending
@@ -97,7 +97,7 @@ func (r *rolling) replace(by program) {
 	r.leave()
 }
 
-// replaceAll replaces all instances, and reports whether draws went on.
+// replaceAll replaces all instances, and reports whether draws continued to succeed.
 func (r *rolling) replaceAll(by program) bool {
 	for range r.instances {
 		if !r.goOn() {

@@ -136,8 +136,8 @@ func weaker(r *proof.Report) string {
 	return "weaker: the commitment lets stock move while the pool is open\n"
 }
 
-// passed states the number of announced rounds that were not used for an opening: an
-// operator who knew the seed could use or avoid each of them.
+// passed states the number of announced rounds that no opening used. An operator who knew
+// the seed could use or avoid each of them.
 func passed(r *proof.Report) string {
 	if r.Passed == 0 {
 		return ""
