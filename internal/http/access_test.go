@@ -97,7 +97,7 @@ func TestExpiredToken(t *testing.T) {
 	require.Equal(t, float64(3*gate.Burst), testutil.ToFloat64(s.metrics.refused.WithLabelValues("expired")))
 }
 
-// judgeGuesses returns which right token is refused while wrong ones are sent.
+// judgeGuesses returns an error if a right token is refused while wrong tokens are sent.
 func judgeGuesses(s *Server) error {
 	ask := func(from, token string) int {
 		r := request("POST", "/draw", `{"pool":"p","user":"u"}`, "Authorization", "Bearer "+token)
@@ -109,11 +109,11 @@ func judgeGuesses(s *Server) error {
 			ask(from, "wrong")
 		}
 	}
-	for i := range gate.MaxGuessers { // more addresses than are counted
+	for i := range gate.MaxGuessers { // more addresses than are counted individually
 		ask(netip.AddrFrom16([16]byte{0x20, 1, byte(i >> 8), byte(i)}).String(), "wrong")
 	}
 	for _, from := range []string{"192.0.2.1", "2001:ffff::1", "192.0.2.2"} {
-		for _, token := range []string{adminToken, drawToken} { // neither came from there before
+		for _, token := range []string{adminToken, drawToken} { // neither token was sent from there before
 			if status := ask(from, token); status != 200 {
 				return fmt.Errorf("a right token from %s is answered %d", from, status)
 			}

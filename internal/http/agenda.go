@@ -110,8 +110,8 @@ func (s *Server) agendaSums(ctx context.Context, c call) (api.AgendaSums, error)
 	return api.ShowAgendaSums(&sums, hidden), err
 }
 
-// planItem answers POST /admin/pools/{pool}/agenda. For a moment the answer is that of an
-// import of one item, because it does not show the moment.
+// planItem answers POST /admin/pools/{pool}/agenda. A moment, which is hidden, gets the
+// answer of an import of one item, which does not show it.
 func (s *Server) planItem(ctx context.Context, c call, body *api.NewItem) (any, error) {
 	wanted, err := body.Read()
 	if err != nil {

@@ -19,7 +19,7 @@ func (c call) writeCopied(a *packed.Copy) {
 	h := c.gin.Writer.Header()
 	body, isKnown := a.Choose(c.gin.Request.Header, h)
 	if isKnown {
-		h.Del("Content-Encoding") // the answer has no content
+		h.Del("Content-Encoding") // a 304 has no content
 		h.Del("Content-Type")
 		c.gin.Writer.WriteHeader(nethttp.StatusNotModified)
 		c.gin.Writer.WriteHeaderNow()
@@ -127,7 +127,7 @@ const (
 	typeZip     = "application/zip"
 )
 
-// wish is the statement of an Accept header about one media type.
+// wish is what an Accept header says about one media type.
 type wish struct {
 	// weight is positive if the caller accepts the type.
 	weight float64
@@ -136,8 +136,8 @@ type wish struct {
 	byName bool
 }
 
-// wishFor reads a caller's statement about a media type. The most precise range that
-// contains the type counts (RFC 9110): application/json before application/* before
+// wishFor returns what an Accept header says about a media type. The most precise range
+// that contains the type counts (RFC 9110): application/json before application/* before
 // */*. Parameters of types are not compared. Unreadable parts are ignored; a header
 // without a readable part accepts everything.
 func wishFor(mediaType string, h nethttp.Header) wish {
@@ -183,8 +183,8 @@ func weightOf(params map[string]string) float64 {
 	return weight
 }
 
-// prefers reports whether the caller prefers a media type to JSON. If both have the
-// same weight, the type must be named.
+// prefers reports whether the caller prefers a media type to JSON. If both have the same
+// weight, the header must name the type itself.
 func prefers(mediaType string, h nethttp.Header) bool {
 	wanted, json := wishFor(mediaType, h), wishFor(typeJSON, h)
 	return wanted.weight > json.weight || wanted.byName && wanted.weight > 0 && wanted.weight == json.weight

@@ -295,7 +295,7 @@ func addresses() func() string {
 }
 
 func TestTokens(t *testing.T) {
-	// the answer to each Authorization header, by the token that a call needs
+
 	cases := []struct {
 		name, header string
 		draw, admin  string

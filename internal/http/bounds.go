@@ -8,8 +8,8 @@ import (
 	"drawsvc/internal/http/gate"
 )
 
-// place waits for a place among the calls, other than draws, that use the database; done
-// gives it back. Error: CodeOverloaded if ctx ends first.
+// place waits for a place among the calls, other than draws, that use the database. done
+// gives the place back. Error: CodeOverloaded if ctx ends first.
 func (c call) place(ctx context.Context) (done func(), err error) {
 	places := c.server.bounds.Changes
 	switch {
@@ -150,8 +150,8 @@ func defaultLimits(request time.Duration) limits {
 	return limits{
 		header: 5 * time.Second,
 		read:   10 * time.Second,
-		// The write timeout begins at the end of the headers: it covers the body, the
-		// work and the answer.
+		// The write timeout begins when the headers were read. It covers the rest of the
+		// body, the work and the answer.
 		write:  request + 20*time.Second,
 		idle:   2 * time.Minute,
 		draws:  9500 * time.Millisecond,

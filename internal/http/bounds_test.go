@@ -19,7 +19,7 @@ import (
 	"drawsvc/internal/http/packed"
 )
 
-// checksOf returns how often a check is made when many callers ask at once.
+// checksOf returns the number of checks that are made when many callers ask at once.
 func checksOf(t *testing.T, ask func(check func(context.Context) error) func(context.Context) error) (made int64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -42,8 +42,9 @@ func checksOf(t *testing.T, ask func(check func(context.Context) error) func(con
 	return made
 }
 
-// TestReadinessIsCheckedOnce: one check answers all callers at the same time, and for a
-// second after. The broken double checks the database for each caller.
+// TestReadinessIsCheckedOnce: the result of one check is the answer to all callers that
+// ask meanwhile, or within a second after it. The broken double checks the database for
+// each caller.
 func TestReadinessIsCheckedOnce(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, int64(1), checksOf(t, func(check func(context.Context) error) func(context.Context) error {
@@ -83,8 +84,8 @@ func readinessOutlivesItsCaller(t *testing.T) {
 	require.ErrorIs(t, r.ask(canceled), context.Canceled)
 }
 
-// TestPoolIsShownFromMemory: one reading serves all callers of a second, and callers
-// that already have it get 304.
+// TestPoolIsShownFromMemory: one read of the database serves all callers of a second, and
+// callers that already have the answer get 304.
 func TestPoolIsShownFromMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, poolIsShownFromMemory) // so that the time does not depend on the machine

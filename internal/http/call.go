@@ -21,7 +21,8 @@ import (
 	"drawsvc/internal/http/packed"
 )
 
-// call is one request in a route. It is a handle: copies refer to the same request.
+// call is one request on its way through a route. Copies of a call refer to the same
+// request.
 type call struct {
 	server *Server
 	route  *route
@@ -65,7 +66,7 @@ func (c call) readPath() error {
 }
 
 // actor returns who makes the call: the server's Actor if it is set, otherwise the name
-// of the token, "" if no token was needed.
+// of the token. Without a token it returns "".
 func (c call) actor() string { return cmp.Or(c.server.Actor, c.caller.Name) }
 
 // param returns a part of the path by its name in the route.
@@ -93,7 +94,7 @@ func (r *route) readQuery(raw string) (url.Values, error) {
 	return query, nil
 }
 
-// number returns a query parameter, or usual if the caller does not give it.
+// number returns a query parameter, or the default usual if the caller does not give it.
 func (c call) number(name string, least, most, usual int64) (int64, error) {
 	values := c.query[name]
 	if len(values) == 0 {
@@ -132,7 +133,7 @@ func (c call) within(limit time.Duration) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(c.gin.Request.Context(), limit)
 }
 
-// wholeLog sets the timeouts of a call that reads everything of a pool. The work has the
+// wholeLog sets the timeouts of a call that reads a pool's whole log. The work has the
 // timeout of an audit, and the answer has 10 seconds more.
 func (c call) wholeLog() (context.Context, context.CancelFunc) {
 	c.unhurried(c.server.limits.audit + 10*time.Second)
@@ -273,7 +274,7 @@ func reads[Out any](do func(context.Context, call) (Out, error)) handler {
 	}
 }
 
-// takes is like reads, for a call whose body is one JSON object.
+// takes is like reads, but for a call whose body is one JSON object.
 func takes[In, Out any](do func(context.Context, call, *In) (Out, error)) handler {
 	return func(c call) error {
 		var in In

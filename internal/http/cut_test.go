@@ -23,7 +23,8 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// endless is a store whose exports continue until its database is away.
+// endless is a store whose exports continue until the test makes its database
+// unavailable.
 type endless struct {
 	fakeStore
 	away chan struct{}
@@ -224,7 +225,7 @@ func TestCutExportsLookBrokenThroughNginx(t *testing.T) {
 	}
 }
 
-// brief is a store whose archive is short, and whose end is written too late.
+// brief is a store whose export is a short archive, and writes the end of that too late.
 type brief struct{ endless }
 
 // ExportProof implements Exporter.

@@ -77,7 +77,7 @@ func compareOne(o *contract.Operation, r route, codes map[draw.Code]problem.Prob
 	}
 	var statuses, want []string
 	for status, response := range o.Responses.Map() {
-		if status[0] == '2' || status == "409" { // no rule gives these
+		if status[0] == '2' || status == "409" { // these do not follow from the route
 			continue
 		}
 		statuses = append(statuses, status)
@@ -311,7 +311,7 @@ func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong e
 	return seen, wrong
 }
 
-// unsent lists the described members of answers that no answer had.
+// unsent lists the described members of answers that were in no answer.
 func unsent(c *contract.Contract, seen map[string]bool) (missing []string) {
 	described := map[string]contract.SchemaMember{}
 	for _, o := range c.Operations {

@@ -26,7 +26,7 @@ type drawBody struct {
 	User   string `json:"user"`
 	Count  int    `json:"count"`
 	Ticket string `json:"ticket"`
-	// Receipt means that the answer shall have a signed receipt.
+	// Receipt means that the caller wants a signed receipt in the answer.
 	Receipt bool `json:"receipt"`
 }
 
@@ -61,7 +61,7 @@ func (s *Server) postDraw(c call) error {
 }
 
 // drawRequest reads and names a draw; pool is the pool in the path, "" for none. If it
-// returns an error, Named in the request states whether the draw may have a key.
+// returns an error, the request's field Named states whether the draw may have a key.
 func (s *Server) drawRequest(r *nethttp.Request, pool string) (draw.Request, error) {
 	key, err := idempotencyKey(r.Header)
 	if err != nil {
@@ -110,7 +110,7 @@ type poolAnswer struct {
 	Text   string        `json:"text,omitempty"`
 	State  draw.State    `json:"state"`
 	Prizes []prizeAnswer `json:"prizes"`
-	// OpensAt and ClosesAt follow from the pool's agenda, null for never.
+	// OpensAt and ClosesAt are the next such times of the pool's agenda, null for never.
 	OpensAt  *string `json:"opens_at"`
 	ClosesAt *string `json:"closes_at"`
 }
@@ -127,8 +127,9 @@ type prizeAnswer struct {
 	Link        string `json:"link,omitempty"`
 }
 
-// newPrize shows a prize with the operator's display texts, otherwise with its item of
-// the catalogue. In this answer only, the name in them replaces the prize's own name.
+// newPrize shows a prize with the operator's display texts. If there are none, it uses
+// the prize's item of the catalogue. A name in these replaces the prize's own name, in
+// this answer only.
 func newPrize(p *draw.Prize, item catalogue.Item) prizeAnswer {
 	d := draw.Display{}
 	if p.Display != nil {
@@ -172,7 +173,7 @@ func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) 
 	return append(body, '\n'), err
 }
 
-// countAbsent is the count of a body without one. It is not a valid count.
+// countAbsent stands for a count that the body does not have. It is not a valid count.
 const countAbsent = math.MinInt
 
 // ticketRequest returns the draw that a ticket allows. Members that the caller sends as
@@ -201,10 +202,10 @@ func (s *Server) ticketRequest(body *drawBody, key string) (draw.Request, error)
 }
 
 const (
-	// reachedDrawer marks a draw that failed after the drawer got it. Then the error
-	// states the result of the lookup of its key.
+	// reachedDrawer marks a draw that failed after the drawer got it. Such an error
+	// states whether the log has the draw's key.
 	reachedDrawer = "reached-drawer"
-	// mayHaveKey is set for a draw that failed earlier, while its request was read. Its
+	// mayHaveKey is set for a draw that failed before, while its request was read. Its
 	// value states whether the draw may have a key.
 	mayHaveKey = "may-have-key"
 )

@@ -25,8 +25,8 @@ func (s *Server) events(c call) error {
 	ctx, end := context.WithCancel(c.gin.Request.Context())
 	defer end()
 	defer context.AfterFunc(s.streaming, end)()
-	// Otherwise net/http would treat the end of the read timeout as a disconnection of
-	// the caller.
+	// Without this, net/http would treat the end of the read timeout as a disconnection
+	// of the caller.
 	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Time{})
 	return s.Watcher.Watch(ctx, func(frame []byte) error {
 		if !s.gate.Admits(c.caller, c.route.role) {

@@ -50,10 +50,9 @@ func (c call) fail(err error) {
 	c.writeShort(p.Status, *out)
 }
 
-// outcome returns the known outcome of a refused draw. The outcome "none" states that the
-// log does not have the draw. If a draw with a key is refused before the log was read,
-// the outcome is "unknown": an earlier request may have made the draw. It is "" for calls
-// that do not draw.
+// outcome returns what is known about a refused draw: "none" if the log does not have it.
+// It returns "unknown" if a draw with a key is refused before the log was read, because
+// an earlier request may have made it. It returns "" for calls that do not draw.
 func (c call) outcome(p problem.Problem, e *draw.Error) string {
 	switch {
 	case !c.route.draws():

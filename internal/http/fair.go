@@ -25,7 +25,7 @@ type fairAnswer struct {
 	Name  string     `json:"name"`
 	Text  string     `json:"text,omitempty"`
 	State draw.State `json:"state"`
-	// OpensAt and ClosesAt follow from the pool's agenda, null for never.
+	// OpensAt and ClosesAt are the next such times of the pool's agenda, null for never.
 	OpensAt  *string `json:"opens_at"`
 	ClosesAt *string `json:"closes_at"`
 	// Zone is the time zone of the rules.
@@ -149,9 +149,9 @@ func (s *Server) addRules(ctx context.Context, a *fairAnswer, p *draw.Pool, name
 	return err
 }
 
-// placeOfAnyone takes a place of the database for a read without a token. First it takes
-// one of the few places that such callers share, so that they do not use up the places of
-// players.
+// placeOfAnyone takes a place of the database for a read without a token. Before that it
+// takes one of the few places that callers without a token share, so that they leave
+// places to players.
 func (c call) placeOfAnyone(ctx context.Context) (done func(), err error) {
 	public := c.server.bounds.Public
 	if err := public.Acquire(ctx, 1); err != nil {

@@ -111,8 +111,8 @@ func (s *Server) awaitFeed(c call, wanted draw.FeedQuery, page draw.FeedPage, wa
 	}
 	defer done()
 	c.unhurried(wait + s.limits.page)
-	// Otherwise net/http would treat the end of the read timeout as a disconnection of the
-	// caller.
+	// Without this, net/http would treat the end of the read timeout as a disconnection
+	// of the caller.
 	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Time{})
 	ctx, end := context.WithTimeout(c.gin.Request.Context(), wait)
 	defer end()
@@ -139,7 +139,8 @@ func (s *Server) awaitFeed(c call, wanted draw.FeedQuery, page draw.FeedPage, wa
 }
 
 // hasFeedMoved reports whether the feed has a segment after the given one. One waiting
-// call reads that for all. While the database does not answer, the result is false.
+// call reads the head of the feed for all. While the database does not answer, the result
+// is false.
 func (s *Server) hasFeedMoved(ctx context.Context, c call, after int64) bool {
 	l := &s.feedPoll
 	l.mu.Lock()

@@ -64,8 +64,8 @@ func useUp(b *gate.Bounds, of gate.Rank) (giveBack func()) {
 	}
 }
 
-// judgeFloods returns which call of a higher role is refused, or not answered within
-// the patience, while a lower role uses up everything that it can.
+// judgeFloods returns an error if a call of a higher role is refused or not answered in
+// time. Meanwhile a lower role uses up everything that it can.
 func judgeFloods(t *testing.T, s *Server, patience time.Duration) error {
 	allowed := gate.Allowed()
 	for of := gate.RankDraw; of < gate.RankAdmin; of++ {

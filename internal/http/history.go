@@ -33,7 +33,7 @@ func (s *Server) moves(ctx context.Context, c call) (api.Moves, error) {
 	return api.Moves{Moves: api.ShowEach(found, api.ShowMove), End: end}, err
 }
 
-// filters are the query parameters that say which awards are wanted.
+// filters returns the names of the query parameters that select awards.
 func filters() []string { return []string{"user", "prize", "draw", "win", "from", "to", "state"} }
 
 // filter reads the parameters of filters. given is false if the call has none of them.
@@ -109,7 +109,8 @@ type logAnswer struct {
 	api.End
 }
 
-// The entries of a log: the members of each kind, and the kind.
+// The entries of a log, one type for each kind. Each has the members of its kind, and the
+// kind itself.
 type (
 	awardEntry struct {
 		Kind string `json:"kind"`

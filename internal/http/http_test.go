@@ -43,7 +43,7 @@ type fake struct {
 	// unsigned is the error of signing a receipt. proving, unless it is nil, releases a
 	// proof.
 	unsigned error
-	// broken ends an export after everything was written.
+	// broken, if set, is the error of an export after everything was written.
 	broken  error
 	proving chan struct{}
 	mu      sync.Mutex

@@ -87,8 +87,8 @@ func (h heldImports) Import(ctx context.Context, w draw.Import, file io.Reader, 
 	return h.fakeStore.Import(ctx, w, file, progress)
 }
 
-// TestImportsAreBounded: one import of each rank is at work, including dry runs. The
-// next import of role stock is refused; the next import of an admin waits.
+// TestImportsAreBounded: only one import of each rank runs at a time; a dry run counts
+// too. The next import of role stock is refused; the next import of an admin waits.
 func TestImportsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

@@ -33,8 +33,8 @@ func refusedCalls() map[int]string {
 	}
 }
 
-// judgeRefusals returns which refusal waits for a body that never arrives, or keeps its
-// connection.
+// judgeRefusals returns an error if a refusal waits for a body that never arrives, or if
+// its connection stays open.
 func judgeRefusals(t *testing.T, addr string) error {
 	t.Helper()
 	for status, head := range refusedCalls() {
@@ -100,7 +100,7 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 	serving, calling := certified(t)
 	for name, head := range map[string]string{
 		"refused": refusedCalls()[401],
-		"draw":    "POST /draw HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n", // that anybody may make
+		"draw":    "POST /draw HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n", // anybody may make this call
 	} {
 		for _, isTLS := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, TLS %v", name, isTLS), func(t *testing.T) {

@@ -165,8 +165,8 @@ func TestMetricsAreBounded(t *testing.T) {
 	require.Empty(t, problems)
 }
 
-// TestPlannedPausesAreNoFailures: alerts count 5xx of the routes of draws, so in the
-// metrics a draw that a planned pause refuses has a separate status; every other 503 is
+// TestPlannedPausesAreNoFailures: alerts count the answers 5xx to draws. So the metrics
+// have a separate status for draws that a planned pause refuses; every other 503 is
 // counted as 503.
 func TestPlannedPausesAreNoFailures(t *testing.T) {
 	f := &fake{err: draw.Errorf(draw.CodePaused, "the pool is paused")}

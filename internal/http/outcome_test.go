@@ -24,7 +24,8 @@ import (
 	"drawsvc/internal/http/problem"
 )
 
-// unread is a refusal of a draw by package http: its key is not looked up in the log.
+// unread is a request for a draw that package http refuses before the key is looked up in
+// the log.
 type unread struct {
 	code draw.Code
 	body string
@@ -36,7 +37,7 @@ type unread struct {
 	prepare func(s *Server, r *nethttp.Request)
 }
 
-// unreads returns the refusals by package http, by what is wrong.
+// unreads returns such requests, by what is wrong with them.
 func unreads() map[string]unread {
 	const good = `{"pool":"spring","user":"u1"}`
 	return map[string]unread{

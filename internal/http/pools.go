@@ -276,7 +276,7 @@ func (c call) importing(do func(context.Context, io.Reader) error) error {
 	return do(ctx, file)
 }
 
-// importWanted reads the parameters of the import besides the file.
+// importWanted reads the parameters of the import, but not its file.
 func (c call) importWanted() (draw.Import, error) {
 	key, err := idempotencyKey(c.gin.Request.Header)
 	if err != nil {

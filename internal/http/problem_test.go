@@ -203,8 +203,9 @@ func TestPanicWithinAnAnswerCutsIt(t *testing.T) {
 	require.PanicsWithValue(t, nethttp.ErrAbortHandler, func() { do(s, request("GET", "/half", "")) })
 }
 
-// TestOutcomeIsOfTheLog: if a refused draw's key was not looked up in the log, the answer
-// does not state that nothing happened. Retry-After is what the error states.
+// TestOutcomeIsOfTheLog: if the key of a refused draw was not looked up in the log, the
+// answer does not state that nothing happened. The header Retry-After has the value that
+// the error states.
 func TestOutcomeIsOfTheLog(t *testing.T) {
 	for _, c := range []struct {
 		refused       draw.Error

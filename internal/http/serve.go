@@ -22,8 +22,8 @@ import (
 	"drawsvc/internal/periodic"
 )
 
-// Serve answers on l until ctx ends. Then /readyz answers 503; after ShutdownDelay, in
-// which draws continue, new draws are rejected and requests under way finish. It
+// Serve answers on l until ctx ends. Then /readyz answers 503, and draws continue for
+// ShutdownDelay. After that, new draws are rejected, and requests under way finish. It
 // returns nil within 15 s after the delay. Requests that have not finished by then are
 // cut off, which is logged. It closes l and may be called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/job"
 )
 
-// Store is what the wire needs of the database, by subject.
+// Store is the part of the database's store that this package uses, by subject.
 type Store interface { //nolint:interfacebloat // composed of small parts: one wire, one store
 	// Pools, prizes and stock.
 	Reader
@@ -98,7 +98,7 @@ type Pools interface {
 	ChangePool(ctx context.Context, poolID string, change draw.PoolChange, actor string) (draw.Pool, error)
 }
 
-// Accountant reads what a pool gives away.
+// Accountant computes what can be won from a pool.
 type Accountant interface {
 	// Money returns what can be won now from the pool p, under its money and its rules.
 	Money(ctx context.Context, p *draw.Pool) (draw.Money, error)
@@ -111,7 +111,7 @@ type Copier interface {
 	CopyPool(ctx context.Context, fromID string, c draw.PoolCopy, actor string) (copied draw.Pool, planned []draw.Planned, err error)
 }
 
-// Deleter removes pools that have never issued a unit.
+// Deleter deletes pools that have never issued a unit.
 type Deleter interface {
 	DeletePool(ctx context.Context, poolID string, revisions []int64, actor string) error
 }
@@ -147,7 +147,7 @@ type Odds interface {
 	HadMoments(ctx context.Context, poolID string) (bool, error)
 }
 
-// Simulated reads what simulations begin with.
+// Simulated reads the data that simulations begin with.
 type Simulated interface {
 	// Present reads one state of a pool, for a simulation that begins at the time at. Its
 	// rules are draft, or those in force if draft is nil; it has at most itemsMax open
@@ -155,8 +155,8 @@ type Simulated interface {
 	Present(ctx context.Context, poolID string, at time.Time, draft *draw.Rules, itemsMax int) (odds.Present, error)
 }
 
-// Users returns what users have used of their limits in pools whose rules count draws
-// or wins. For other pools both return CodeUserNotCounted.
+// Users returns what users have used of their limits in pools whose rules count draws or
+// wins. For other pools both methods return the error CodeUserNotCounted.
 type Users interface {
 	Standing(ctx context.Context, poolID, userID string) (urn.Standing, error)
 	// UserAwards returns at most limit of a user's awards that the rules have
@@ -282,7 +282,7 @@ type StepReader interface {
 	LastStep(ctx context.Context, poolID string) (int64, error)
 }
 
-// Lives reads what became of awards.
+// Lives reads the states of awards, and their steps.
 type Lives interface {
 	Life(ctx context.Context, poolID string, version int64) (draw.Life, error)
 	// FindByState returns at most limit awards in a state, as Finder does.
@@ -343,20 +343,21 @@ type HookSender interface {
 	Test(ctx context.Context, h *hook.Hook, now time.Time) hook.Answer
 }
 
-// Commitments reads what pools are committed to.
+// Commitments reads the commitments of pools.
 type Commitments interface {
 	// Commitment returns the commitment of a pool. Errors: CodePoolNotFound,
 	// CodeNotFound for a pool with secret numbers.
 	Commitment(ctx context.Context, poolID string) (Commitment, error)
 }
 
-// Commitment is what a pool is committed to, and its present state.
+// Commitment is the commitment of a pool, and its present state.
 type Commitment struct {
-	// Version is the version of the commitment's entry. Origin names the public log.
+	// Version is the version of the log's entry about the commitment. Origin names the
+	// public log.
 	Version int64
 	Origin  string
-	// Note and Key are published at once, Checkpoint with the first one, Reveal with
-	// the seed; until then they are empty.
+	// Note and Key are published at once, Checkpoint with the first checkpoint, Reveal
+	// with the seed. Before that they are empty.
 	Note, Key, Checkpoint, Reveal []byte
 	Epochs, EpochLength           int64
 	// Beacon is none, quicknet, or the words of the commitment. RoundsURL is where its
@@ -379,29 +380,29 @@ type Committer interface {
 	// Reveal reveals the seed of a closed pool and returns its line.
 	Reveal(ctx context.Context, poolID string) ([]byte, error)
 	// Published returns a file of a committed pool: commitment, key, checkpoint or
-	// reveal. Error: CodeNotFound, also for one that does not exist yet.
+	// reveal. Error: CodeNotFound, also if the file does not exist yet.
 	Published(ctx context.Context, poolID, file string) ([]byte, error)
 }
 
 // Commit is a request to commit a pool.
 type Commit struct {
 	PoolID string
-	// Origin is the host that the pool's log will be published under, "" for the
-	// service's; Host is the one that was called.
+	// Origin is the host under which the pool's log will be published, "" for the
+	// service's. Host is the host that the caller named.
 	Origin, Host        string
 	Epochs, EpochLength int64
 	// Beacon is none, quicknet, or the words of a commitment.
 	Beacon         string
 	StockWhileOpen bool
-	// Receipts means that every draw of the pool shall be answered with a receipt.
+	// Receipts means that every draw of the pool will be answered with a receipt.
 	Receipts bool
 	Actor    string
 }
 
 // LogKeeper manages the public log of committed pools.
 type LogKeeper interface {
-	// SkipVersions records that the versions of a paused, committed pool up to and
-	// including to give nothing, and returns their number.
+	// SkipVersions records that the versions of a paused, committed pool give nothing, up
+	// to and including the version to. It returns their number.
 	SkipVersions(ctx context.Context, poolID string, to int64, reason, actor string) (skipped int64, err error)
 	// KeepCheckpoint stores a checkpoint that the pool's publisher has signed.
 	KeepCheckpoint(ctx context.Context, poolID string, note []byte) error
@@ -433,13 +434,13 @@ type Receipts interface {
 	DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error)
 }
 
-// ClockKeeper judges the database's clock.
+// ClockKeeper accepts leaps of the database's clock.
 type ClockKeeper interface {
 	// AcceptClock accepts the clock as right, and returns by how much it had leapt.
 	AcceptClock(ctx context.Context) (by time.Duration, err error)
 }
 
-// Condition reports what an instance cannot do although its database answers.
+// Condition reports what an instance cannot do, even if its database answers.
 type Condition interface {
 	// SeedsAway reports whether a committed pool cannot be drawn from here, because its
 	// seed cannot be unsealed.

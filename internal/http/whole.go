@@ -7,10 +7,10 @@ import (
 	"drawsvc/internal/http/packed"
 )
 
-// whole returns a handler whose answer has no length. Over HTTP/1.0 the end of the
-// connection is then the end of the answer. So, until everything has been passed to the
-// kernel, the connection is reset instead of closed. So an answer that is cut never seems
-// complete, be it by an error, a timeout or the end of the process.
+// whole returns a handler for an answer without a length. Over HTTP/1.0, the end of the
+// connection is the end of such an answer. So the connection is reset, not closed, until
+// the whole answer has been passed to the kernel. An answer that is cut by an error, a
+// timeout or the end of the process then never seems complete.
 func whole(handle handler) handler {
 	return func(c call) (err error) {
 		conn := conns.Of(c.gin.Request.Context())

@@ -21,8 +21,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// statusLine is the beginning of net/http's answer to an Expect header. No text of a
-// caller may be taken for such an answer, wherever it is in a write.
+// statusLine is the beginning of net/http's answer to an Expect header. The server must
+// not mistake a caller's text for such an answer, wherever a write has the text.
 const statusLine = "HTTP/1.1 417 "
 
 // answerHead is the complete head of an answer that net/http itself gives.
@@ -165,8 +165,8 @@ func exports() map[string]string {
 	}
 }
 
-// writtenBodies returns the output of the handler for each export, by path and number,
-// after as many versions as the text has bytes.
+// writtenBodies returns the output of the handler for each export, by path. There is one
+// output for each byte of the text: each export begins after a different version.
 func writtenBodies(t *testing.T, s *Server) map[string][][]byte {
 	t.Helper()
 	bodies := map[string][][]byte{}

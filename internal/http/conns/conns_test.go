@@ -133,8 +133,8 @@ func TestDeadlinesSaveTimers(t *testing.T) {
 	}
 }
 
-// TestDeadlinesEndWhatWaits: an earlier deadline ends a read that waits. With a later
-// deadline, a write continues to wait and loses no byte.
+// TestDeadlinesEndWhatWaits: an earlier deadline ends a read that waits. If the deadline
+// is moved to a later time, a write continues to wait and loses no byte.
 func TestDeadlinesEndWhatWaits(t *testing.T) {
 	t.Parallel()
 	caller, accepted := net.Pipe()

@@ -6,9 +6,9 @@ import (
 )
 
 // deadline saves timers of a connection's reads or writes. net/http sets seven deadlines
-// per request, each a timer. Most are later than the one before, and hardly any is
-// reached. So the connection has the earliest of them. When that has passed and a later
-// one was set meanwhile, the connection gets the later one.
+// per request, and each costs a timer, although hardly any is reached. So the connection
+// gets only the earliest deadline. When that has passed, it gets the deadline that was
+// set last, if that is later.
 type deadline struct {
 	mu sync.Mutex
 	// last is the deadline that was set last, and passed is the one that the connection has.

@@ -57,8 +57,8 @@ const (
 	admissionEnded
 )
 
-// standing is the state of a connection. Each draw changes it twice, so it is a member
-// of the conn: a change needs neither a lookup in a map nor a read of the clock.
+// standing is the state of a connection. Each draw changes it twice. It is a member of
+// the Conn, so that a change needs neither a lookup in a map nor a read of the clock.
 type standing struct {
 	state nethttp.ConnState
 	// made is when the connection was opened. turn is the Set's idled after the connection
@@ -83,7 +83,7 @@ func (c *Set) Count() int {
 	return len(c.open)
 }
 
-// Changed is a nethttp.Server's ConnState.
+// Changed records a new state of a connection; it is the ConnState of a nethttp.Server.
 func (c *Set) Changed(nc net.Conn, state nethttp.ConnState) {
 	of := connUnder(nc)
 	if of == nil || state == nethttp.StateClosed { // ended is called for that
@@ -142,7 +142,7 @@ func (c *Set) admit(of *Conn, closed <-chan struct{}) admission {
 		idle, became := c.try(of)
 		if idle != nil {
 			c.reclaimed.Inc()
-			_ = idle.Conn.Close() // its handler notices, and ends it
+			_ = idle.Conn.Close() // its handler gets an error, and ends the connection
 		}
 		if became != admissionAwaited {
 			return became

@@ -35,7 +35,7 @@ func (x *Exchange) wasTaken() bool {
 	return x.Status < 300 || x.Status == http.StatusConflict || x.Status == http.StatusUnprocessableEntity
 }
 
-// Check judges an exchange: the answer, and the request if it was accepted. Its error
+// Check checks an exchange: the answer, and the request if it was accepted. Its error
 // names the wrong member, header, code or status.
 func (c *Contract) Check(x Exchange) error {
 	o, params := c.Find(x.Request.Method, x.Request.URL.EscapedPath())
@@ -80,8 +80,8 @@ func (c *Contract) Check(x Exchange) error {
 	return checkCode(x, o.Codes(status))
 }
 
-// checkHeaders judges the names of headers. The names in the list are those that every
-// answer may have; the description explains them in its text.
+// checkHeaders checks the names of headers. Every answer may have the headers of the
+// list; the description explains them in its text.
 func checkHeaders(described *openapi3.Response, h http.Header) error {
 	known := map[string]bool{}
 	for _, name := range []string{"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options", "Strict-Transport-Security", "X-Request-Id",
@@ -99,7 +99,7 @@ func checkHeaders(described *openapi3.Response, h http.Header) error {
 	return nil
 }
 
-// checkCode judges the code of a problem.
+// checkCode checks the code of a problem.
 func checkCode(x Exchange, codes []string) error {
 	if x.Header.Get("Content-Type") != "application/problem+json" || x.Request.Method == http.MethodHead {
 		return nil
@@ -110,7 +110,7 @@ func checkCode(x Exchange, codes []string) error {
 	return nil
 }
 
-// checkUnmatched judges the answer to a request without a route.
+// checkUnmatched checks the answer to a request without a route.
 func (c *Contract) checkUnmatched(x Exchange) error {
 	switch x.Status {
 	case http.StatusNotFound:

@@ -20,8 +20,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Contract is a description of the interface that judges exchanges. It is immutable,
-// and safe for concurrent use.
+// Contract checks exchanges by a description of the interface. It is immutable, and safe
+// for concurrent use.
 type Contract struct {
 	// Doc is the description, with closed objects.
 	Doc *openapi3.T
@@ -60,8 +60,8 @@ func Own() (*Contract, error) {
 	}
 }
 
-// Read reads a description. Callers must ignore unknown members of responses; the
-// contract does not: its objects are closed.
+// Read reads a description. Its objects are closed: an answer with an unknown member
+// fails the check, although callers must ignore such members.
 func Read(text []byte) (*Contract, error) {
 	textKnown()
 	var tree map[string]any

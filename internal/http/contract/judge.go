@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// Judge is a handler that passes on answers and judges every exchange.
+// Judge is a handler that passes on answers and checks every exchange.
 type Judge struct {
 	next   http.Handler
 	check  func(Exchange) error

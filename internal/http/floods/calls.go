@@ -37,8 +37,8 @@ const (
 // badLine is a line that makes the service refuse an import; the file has many.
 const badLine = "x\n"
 
-// Calls returns calls that read or change much. A call that higher roles may make too
-// occurs once.
+// Calls returns calls that read or change much. A call that several roles may make is in
+// the list once.
 func Calls() []Call {
 	const admin, move = "/admin/pools/" + poolMany, `{"delta":1,"reason":"delivery"}`
 	return []Call{

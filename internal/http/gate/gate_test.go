@@ -25,8 +25,9 @@ func TestGuessesAreBounded(t *testing.T) {
 	require.Len(t, g.full, 1)
 }
 
-// TestRemoteIsTheLastThatNoProxyIs: the address is the last one in X-Forwarded-For that
-// is not a proxy's; a caller may have invented the earlier ones.
+// TestRemoteIsTheLastThatNoProxyIs: the caller's address is the last one in
+// X-Forwarded-For that does not belong to a proxy. A caller may have invented the
+// addresses before it.
 func TestRemoteIsTheLastThatNoProxyIs(t *testing.T) {
 	g := &Gate{proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 	for _, c := range []struct {

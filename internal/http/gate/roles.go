@@ -7,8 +7,8 @@ import (
 // None is the role of a call that anyone may make.
 const None access.Role = "none"
 
-// Allowed is the table of roles: which roles' tokens may make a call, by the role that
-// the call needs.
+// Allowed is the table of roles. For each role that a call may need, it lists the roles
+// whose tokens may make the call.
 func Allowed() map[access.Role][]access.Role {
 	return map[access.Role][]access.Role{
 		access.Admin:   {access.Admin, access.Stock, access.Fulfil, access.Auditor, access.Reader, access.FeedReader, access.Draw, access.Metrics},

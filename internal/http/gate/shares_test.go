@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// judgeShares returns what is wrong with a bound: while each rank takes everything that
-// it gets, every higher rank must find a place.
+// judgeShares returns the faults of a bound. While each rank holds all places that it can
+// get, every higher rank must find a place.
 func judgeShares(s *Shares) error {
 	for of := RankDraw; of < RankAdmin; of++ {
 		if s.Limit(of) == 0 { // no call of this rank needs it
@@ -46,7 +46,7 @@ func judgeShares(s *Shares) error {
 }
 
 // TestSharesOfLowerRanksEnd: no rank uses up the places of a higher rank. The broken
-// double has one bound for all ranks.
+// double has one limit for all ranks.
 func TestSharesOfLowerRanksEnd(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, judgeShares(NewShares([Ranks]int64{2, 3, 4, 5})))
@@ -57,8 +57,8 @@ func TestSharesOfLowerRanksEnd(t *testing.T) {
 	}
 }
 
-// TestSharesAreWaitedFor: waiting callers are served in order, and a wait that is given
-// up keeps no place.
+// TestSharesAreWaitedFor: waiting callers are served in order, and a caller that stops
+// waiting keeps no place.
 func TestSharesAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

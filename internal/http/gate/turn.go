@@ -46,7 +46,7 @@ func (t *Turn) Take(ctx context.Context, of Rank, outranked error) (held context
 	}
 }
 
-// try gives the place to a call if it is free, and returns its holder, and returns the holder.
+// try gives the place to a call if it is free. It returns the holder of the place.
 func (t *Turn) try(self *holder) *holder {
 	t.mu.Lock()
 	defer t.mu.Unlock()

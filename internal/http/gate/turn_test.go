@@ -14,7 +14,7 @@ import (
 
 var errWanted = errors.New("a higher rank wants the place")
 
-// taker is the tested thing: a place that calls take.
+// taker is a place that calls take. The Turn and its broken doubles implement it.
 type taker interface {
 	Take(ctx context.Context, of Rank, outranked error) (held context.Context, done func(), ok bool)
 }
@@ -65,7 +65,7 @@ func judgeTurn(ctx context.Context, place taker) error {
 	return nil
 }
 
-// shared is a double: a place among shares, as for other calls.
+// shared is a broken double: a place among Shares, as other calls use it.
 type shared struct{ *Shares }
 
 func (s shared) Take(ctx context.Context, of Rank, _ error) (held context.Context, done func(), ok bool) {
@@ -73,7 +73,7 @@ func (s shared) Take(ctx context.Context, of Rank, _ error) (held context.Contex
 	return ctx, done, ok
 }
 
-// impatient is a double: a higher rank does not wait until the holder has left.
+// impatient is a broken double: a higher rank does not wait until the holder has left.
 type impatient struct{ Turn }
 
 func (i *impatient) Take(ctx context.Context, of Rank, outranked error) (held context.Context, done func(), ok bool) {
@@ -109,8 +109,8 @@ func TestTurnIsHeldByOneCall(t *testing.T) {
 	}
 }
 
-// TestTurnIsNotWaitedForInVain: a call of a higher rank whose caller disconnects stops
-// waiting, and keeps no place.
+// TestTurnIsNotWaitedForInVain: a call of a higher rank stops waiting if its caller
+// disconnects, and then keeps no place.
 func TestTurnIsNotWaitedForInVain(t *testing.T) {
 	t.Parallel()
 	var place Turn

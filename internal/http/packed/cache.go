@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// KeptFor is the maximum age of the state of a pool that is shown from memory.
+	// KeptFor is the maximum age of a state of a pool that is shown from memory.
 	KeptFor = time.Second
 	// copiesMax and copiesBytesMax limit the copies that a Cache keeps.
 	copiesMax      = 256
@@ -47,9 +47,9 @@ func NewCache(encode func(ctx context.Context, poolID string) ([]byte, error)) *
 	return &Cache{encode: encode, kept: map[string]*poolCopy{}}
 }
 
-// Get returns a pool's answer. Its state is not older than KeptFor. If a new reading
-// equals the last one, its callers share the copy that earlier callers may still be sent.
-// place takes a place among the calls that use the database, for a reading.
+// Get returns a pool's answer, from a state that is not older than KeptFor. If the pool
+// has not changed, a new reading returns the existing copy, which slow callers may still
+// be reading. place takes a place among the calls that use the database, for a reading.
 func (c *Cache) Get(ctx context.Context, poolID string, place func(context.Context) (done func(), err error)) (*Copy, error) {
 	one := c.of(poolID)
 	if answer, fresh, err := c.last(one); fresh {

@@ -89,7 +89,7 @@ func copiesAreKept(t *testing.T) {
 	require.LessOrEqual(t, c.bytes, copiesBytesMax)
 }
 
-// free is a place that is always free.
+// free grants a place at once.
 func free(context.Context) (func(), error) { return func() {}, nil }
 
 // TestCopyReadBeforeAChange: a copy that was read before a change is not shown after

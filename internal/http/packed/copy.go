@@ -15,7 +15,7 @@ import (
 // is immutable.
 type Copy struct {
 	plain []byte
-	// small is nil if plain is too short to be worth it.
+	// small is nil if plain is too short to be compressed.
 	small []byte
 	tag   string
 }

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/ui"
 )
 
-// saidCodes returns the codes that a file of texts of the admin page has a sentence for.
+// saidCodes returns the codes for which a file of texts of the admin page has a sentence.
 func saidCodes(file string) (codes []string) {
 	_, group, _ := strings.Cut(file, "\n  errors: {\n")
 	group, _, _ = strings.Cut(group, "\n  },\n")
