@@ -9,8 +9,9 @@ import (
 	"drawsvc/internal/prizefile"
 )
 
-// claimedMax is how many claims read at once what they are answered: on a connection for
-// changes, as the draws' codes. Another one writes claims, and two are left for changes.
+// claimedMax is the maximum number of claims that read their codes at the same time. They
+// use a connection for changes, as draws do for their codes. Another such connection
+// writes claims, and two remain for other changes.
 const claimedMax = 1
 
 // Claim claims the awards of a draw that need a claim, or only the award with the given

@@ -35,10 +35,9 @@ func Pseudonym(key []byte, poolID, user string) string {
 // EraseUser replaces a user by a pseudonym in all awards of a pool, and returns their
 // number. It also replaces the user in the rows of turns, so that the user's limits start
 // again. The call records one change, which does not name the user, or no change if the
-// user has no awards. Nothing else in the awards changes. The awards are searched while draws
-// continue. The pool is locked only for the write, and for a search of the awards that
-// were added during the first search.
-// added during the search.
+// user has no awards. Nothing else in the awards changes. The awards are searched while
+// draws continue. The pool is locked only for the write, and for a search of the awards
+// that were added during the first search.
 //
 // In a committed pool each award gets the tag that the public log uses for the user. So
 // the log does not change, no change is recorded, and no pseudonym is used. Errors:

@@ -13,7 +13,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// hasty moves a cursor past a message that the receiver has not accepted.
+// hasty is a broken double: it moves a cursor past a message that the receiver has not
+// accepted.
 type hasty struct{ *stock.Store }
 
 // MoveCursor implements hook.Feed.
@@ -35,7 +36,7 @@ func TestHooksSendCatches(t *testing.T) {
 	require.NotEmpty(t, stocktest.JudgeSending(t, s, hasty{s}))
 }
 
-// counting compares only versions.
+// counting is a broken double: it compares only versions, and not the ids of entries.
 type counting struct{ *stock.Store }
 
 // Waiting implements hook.Feed.
@@ -57,7 +58,7 @@ func TestHooksForkCatches(t *testing.T) {
 	require.NotEmpty(t, stocktest.JudgeForks(t, s, counting{s}))
 }
 
-// skipping filters out the awards of steps.
+// skipping is a broken double: it filters out the awards of steps.
 type skipping struct{ *stock.Store }
 
 // ReadPage implements hook.Feed.
@@ -71,8 +72,8 @@ func (f skipping) ReadPage(ctx context.Context, poolID string, after, upTo hook.
 	return page, err
 }
 
-// twice reads the steps in a later snapshot than the history, so that the last award is
-// missing.
+// twice is a broken double: it reads the steps in a later snapshot than the history, so
+// that the last award is missing.
 type twice struct{ *stock.Store }
 
 // ReadPage implements hook.Feed.

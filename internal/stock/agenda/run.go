@@ -18,8 +18,8 @@ import (
 )
 
 // agendaRun carries out items of an agenda in order, in a pool whose row is locked.
-// Successive entries of one kind and actor are written together, but each is a version.
-// version.
+// Successive entries of one kind and actor are written together, but each entry has its
+// own version.
 type agendaRun struct {
 	planner *Planner
 	tx      *sql.Tx

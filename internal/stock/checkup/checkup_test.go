@@ -80,7 +80,7 @@ func testAilments(t *testing.T, url string, settle func(), ailments []ailment) {
 		exec(a.make)
 		o := usual("table")
 		if a.lock != "" {
-			awaitFound(t, url, o, []string{}) // it does not concern the lock table:
+			awaitFound(t, url, o, []string{}) // the ailment does not concern this lock
 			o = usual(a.lock)
 		}
 		awaitFound(t, url, o, []string{a.want})

@@ -58,8 +58,8 @@ type audit struct {
 	// doubtful holds the codes of a page that may equal other codes, by the digests that
 	// such other codes would have.
 	doubtful map[[seal.DigestLength]byte]place
-	// strays holds the codes whose stored digest is wrong, by their right digest under
-	// the first key. It holds at most straysMax codes.
+	// strays holds the codes whose stored digest is wrong. Its keys are the right digests
+	// under the first seal key. It holds at most straysMax codes.
 	strays map[[seal.DigestLength]byte]place
 	// inUse are the ids of the keys under which the pool's codes are sealed, according to
 	// its heads.

@@ -33,7 +33,8 @@ func (h *Hooks) open(r *row) (hook.Hook, error) {
 	return opened, err
 }
 
-// openKnown is open without the secrets whose key is lost: nobody can sign with them.
+// openKnown is like open, but leaves out secrets whose key is lost, because nobody can
+// sign with them.
 func (h *Hooks) openKnown(r *row) hook.Hook {
 	known := r.Hook
 	known.Secret, _ = h.openOne(r.ID, r.keyID, r.secret)
@@ -47,11 +48,11 @@ func (h *Hooks) openKnown(r *row) hook.Hook {
 }
 
 // formerLength is the length of a former secret with its time, in bytes. The time of the
-// latest one has a column.
+// latest former secret is in a column instead.
 const formerLength = hook.SecretLength + 8
 
-// joinFormer returns former secrets as they are sealed: the latest one, then each other one
-// after its time.
+// joinFormer returns former secrets in the form in which they are sealed: the latest
+// secret, and then each other secret, preceded by its time.
 func joinFormer(all []hook.Former) (b []byte) {
 	for i, f := range all {
 		if i > 0 {

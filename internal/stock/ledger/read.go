@@ -12,8 +12,9 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// Absent returns err, the error for a missing row, if the server can be written to.
-// Another server may not have received the row yet, so for that it returns another error.
+// Absent returns err, the error for a missing row, if the server can be written to. A
+// server that cannot be written to may receive the row later. There, Absent returns an
+// error that does not say that the row is missing.
 func (l *Ledger) Absent(ctx context.Context, q engine.Querier, err error) error {
 	return cmp.Or(engine.CheckWritable(ctx, q, l.Engine.Dialect), err)
 }

@@ -11,11 +11,11 @@ import (
 )
 
 // Claim claims the awards of a draw that need a claim, or only the award with the given
-// ordinal (0 means all), and returns the draw with the current states of its awards. It
-// is replayed if they were claimed already. Claims of one pool share a transaction with
-// those that arrive while the one before is written. Errors: CodeDrawNotFound, also for
-// another user's draw; CodeAwardNotFound for an ordinal beyond the draw; the refusal of the
-// first award if none can be claimed; CodePoolNotFound; and those of the store.
+// ordinal (0 means all), and returns the draw with the current states of its awards. The
+// draw is marked as replayed if they were claimed already. Claims of one pool that arrive
+// while a transaction is written share the next one. Errors: CodeDrawNotFound, also for
+// another user's draw; CodeAwardNotFound for an ordinal beyond the draw; the refusal of
+// the first award if none can be claimed; CodePoolNotFound; and those of the store.
 // codesAway, if it is not nil, is the error for a draw that has codes.
 func (b *Book) Claim(ctx context.Context, poolID, drawID, user string, ordinal int, actor string, codesAway error) (draw.Draw, error) {
 	if err := cmp.Or(draw.CheckUser(user), draw.CheckActor(actor)); err != nil {
@@ -73,8 +73,8 @@ func (b *Book) claimAll(poolID string, all []*claim) {
 	}
 }
 
-// readDraws reads the awards of the claimed draws, and their rules on claims. A claim that
-// is refused without its awards' steps gets its error.
+// readDraws reads the awards of the claimed draws, and their rules on claims. It sets the
+// error of a claim that can be refused without reading the steps of its awards.
 func (w *writing) readDraws(ctx context.Context, all []*claim) (err error) {
 	l := w.book.ledger
 	byDraw := make(map[string]*claim, len(all))

@@ -29,9 +29,9 @@ type claim struct {
 	done chan struct{}
 }
 
-// queue holds the claims that wait. While there are any, a goroutine writes those of one
-// pool after another: one lock of the pool's head and one commit for all that arrive
-// meanwhile.
+// queue holds the claims that wait. While there are any, a goroutine writes them, pool
+// after pool. One transaction writes the claims of a pool that arrived during the one
+// before, with one lock and one commit.
 type queue struct {
 	log *slog.Logger
 	mu  sync.Mutex

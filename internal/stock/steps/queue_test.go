@@ -50,7 +50,8 @@ func newWriter() *writer {
 	return &writer{began: make(chan struct{}, 10), release: make(chan struct{}, 10)}
 }
 
-// arrive has claims wait in their order, and returns what each was answered, at the end.
+// arrive adds claims, which wait in their order. After all of them have ended, it returns
+// the answer to each.
 func arrive(t *testing.T, q *queue, w *writer, ctx context.Context, ids ...string) (answers map[string][]error, wait func()) { //nolint:revive // t comes first
 	t.Helper()
 	answers = map[string][]error{}
@@ -119,8 +120,9 @@ func TestTransactionOfClaimsIsBounded(t *testing.T) {
 	require.Len(t, w.batches[1], claimsMax)
 }
 
-// TestClaimThatIsLeft: a caller that leaves while its claim waits learns that nothing
-// happened, and nothing does. While it is written, nobody knows.
+// TestClaimThatIsLeft: a caller that leaves while its claim waits gets an error which
+// says that nothing happened, and the claim is not written. If the claim is already being
+// written, its outcome is unknown.
 func TestClaimThatIsLeft(t *testing.T) {
 	q, w := newQueue(slog.New(slog.DiscardHandler)), newWriter()
 	ctx, leave := context.WithCancel(t.Context())
@@ -134,7 +136,8 @@ func TestClaimThatIsLeft(t *testing.T) {
 	require.Equal(t, [][]string{{"written"}}, w.batches)
 }
 
-// TestPanicOfAClaim: a panic is the error of its transaction, and later claims go on.
+// TestPanicOfAClaim: a panic becomes the error of all claims of its transaction, and
+// later claims are still written.
 func TestPanicOfAClaim(t *testing.T) {
 	q, w := newQueue(slog.New(slog.DiscardHandler)), newWriter()
 	w.panics = true

@@ -86,7 +86,8 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM agenda`))
 }
 
-// checksAgendaFile: what a file would plan at noon is returned or refused, and not planned.
+// checksAgendaFile checks that the items of a file for noon are returned or refused, and
+// are not planned.
 func checksAgendaFile(t *testing.T, s *stock.Store, noon time.Time) {
 	t.Helper()
 	check := func(poolID, lines string) ([]draw.Item, draw.Encoding, error) {

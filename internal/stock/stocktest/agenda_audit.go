@@ -38,7 +38,7 @@ func testAgendaAudit(t *testing.T, s *stock.Store) {
 		with, back string
 		rules      []string
 	}{
-		{`UPDATE agenda SET done = 7 WHERE item = 1`, `UPDATE agenda SET done = 7 WHERE item = 1`, nil}, // the same as before
+		{`UPDATE agenda SET done = 7 WHERE item = 1`, `UPDATE agenda SET done = 7 WHERE item = 1`, nil}, // this changes nothing
 		{`UPDATE agenda SET done = 8 WHERE item = 1`, `UPDATE agenda SET done = 7 WHERE item = 1`, []string{"agenda-double"}},
 		{`UPDATE agenda SET done = 99 WHERE item = 3`, `UPDATE agenda SET done = 9 WHERE item = 3`, []string{"agenda-double"}},
 		{`UPDATE agenda SET done = 0 WHERE item = 2`, `UPDATE agenda SET done = 8 WHERE item = 2`, []string{"agenda-double"}},

@@ -150,7 +150,8 @@ func testStepsAtOnce(t *testing.T, s *stock.Store) {
 	cleanAudit(t, s, "p")
 }
 
-// testClaimsAtOnce: claims that come at once are each answered as if they were alone.
+// testClaimsAtOnce: claims that come at once get the same answers as claims that come one
+// by one.
 func testClaimsAtOnce(t *testing.T, s *stock.Store) {
 	claimedPool(t, s, "p", `{"claims":{}}`, 40)
 	type claimed struct {
