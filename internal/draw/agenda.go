@@ -25,8 +25,8 @@ const (
 )
 
 // ItemLeftMax is how long an instance leaves an item that it cannot read to other
-// instances, counted from the time of the item. After that it records the item as
-// failed, so that the item does not block the pool permanently.
+// instances, counted from the time of the item. Then it records the item as failed, so
+// that the item no longer blocks the pool.
 const ItemLeftMax = time.Minute
 
 // ItemKind is the kind of change that an item of an agenda plans.
@@ -107,15 +107,15 @@ type Item struct {
 	Actor string
 	// Done is the version of the entry that the item became, 0 while it is open.
 	Done int64
-	// Failed is the code of why a done item could not be carried out, "" otherwise. Only
-	// the list of an agenda has it.
+	// Failed is the code of the reason why a done item could not be carried out, ""
+	// otherwise. Only the list of an agenda sets it.
 	Failed Code
 	// Line is the item's line in the imported file, 0 for none.
 	Line int
 	// Replayed means that the item had already been planned under the same key.
 	Replayed bool
-	// Hidden is set for an item that represents the hidden items of one prize and list.
-	// It has a number, and no other member of an item.
+	// Hidden is set for an entry that represents the hidden items of one prize that were
+	// planned together. Such an entry has a number, and no other member of an item.
 	Hidden *Hidden
 	// unreadable is why the item could not be read; body is then its stored body.
 	unreadable error
@@ -130,7 +130,7 @@ type Hidden struct {
 	Count int64
 	// From and To are the span over which the items were spread, zero for an import.
 	From, To time.Time
-	// Version is the version of the change that planned the items, SHA256 the seal of
+	// Version is the version of the change that planned the items. SHA256 is the seal of
 	// everything that this change planned.
 	Version int64
 	SHA256  string
@@ -147,7 +147,7 @@ type Planned struct {
 	Seal Seal
 	// Replayed means that they had already been planned under the same key.
 	Replayed bool
-	// Encoding is the file's encoding, "" for items of no file.
+	// Encoding is the encoding of the imported file, "" if there was no file.
 	Encoding Encoding
 }
 
@@ -172,7 +172,7 @@ func (i *Item) Check() error {
 	return i.checkPlan()
 }
 
-// checkPlan is Check for the planned change or move.
+// checkPlan checks the planned change or move.
 func (i *Item) checkPlan() error {
 	switch i.Kind {
 	case ItemState:
@@ -289,8 +289,8 @@ func (i *Item) Unreadable() error {
 	return Unreadable("item %d of the agenda", i.unreadable, i.Number)
 }
 
-// Shown returns the JSON object of an item with its time, as the history shows it.
-// mark, unless it is "", is the mark of the key under which the item was planned.
+// Shown returns the JSON object of an item with its time, as the history shows it. mark
+// is the mark of the key under which the item was planned, "" for none.
 func (i *Item) Shown(mark string) jsontext.Value {
 	shown := `{"item":` + strconv.FormatInt(i.Number, 10) + `,"at":"` + i.At.UTC().Format(TimeFormat) + `",` + i.Body()[1:]
 	if mark != "" {
@@ -363,9 +363,9 @@ type Spread struct {
 	IsMoments bool
 }
 
-// Items returns the items of the schedule, in order of their times. Releases at fixed
-// intervals share the units as evenly as possible; random instants are chosen with
-// below. Error: CodeInvalidRequest.
+// Items returns the items of the schedule, in order of their times. At fixed intervals,
+// the releases have as equal numbers of units as possible. For random instants, below
+// returns the random numbers. Error: CodeInvalidRequest.
 func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 	span := s.To.Sub(s.From)
 	switch {
@@ -404,7 +404,7 @@ func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 	return items, nil
 }
 
-// random gives each unit an instant; units with the same instant are one item.
+// random gives each unit a random instant. Units with the same instant become one item.
 func (s *Spread) random(steps int64, below func(n int64) int64) []Item {
 	at := make([]int64, s.Units)
 	for i := range at {
@@ -422,8 +422,8 @@ func (s *Spread) random(steps int64, below func(n int64) int64) []Item {
 	return items
 }
 
-// add adds the items that release units at an instant: one item, or one moment per
-// unit.
+// add adds the items that release units at an instant: one item for all units, or one
+// moment for each unit.
 func (s *Spread) add(items []Item, at time.Time, units int64) []Item {
 	switch {
 	case units == 0:

@@ -14,18 +14,19 @@ type PoolChange struct {
 	// Mode "" resets the pool to the service's own mode.
 	Mode     *string
 	Archived *bool
-	// Currency and Text "" mean none. These and Fair are shown only, and make no version.
+	// Currency and Text are "" for none. They and Fair affect only what is displayed, so
+	// a change of them creates no version.
 	Currency, Text *string
 	// Fair turns the public page of fairness on or off.
 	Fair *bool
-	// Pause, if not nil, belongs to a change to StatePaused: it is the message for callers
-	// that draw. A pool that is already paused gets the message as a separate change.
+	// Pause, if not nil, is the message for callers that draw; the change must be to
+	// StatePaused. A pool that is already paused gets the message as a change of its own.
 	Pause *Pause
 	// Round, if not nil, is the announced round that a pool with a beacon is opened
 	// with.
 	Round *Round
-	// Revisions, if not nil, are the revisions at which the pool may be changed: at any
-	// other, nothing changes.
+	// Revisions, if not nil, are the revisions at which the change may be made. At any
+	// other revision it is refused.
 	Revisions []int64
 }
 
@@ -37,7 +38,7 @@ type Round struct {
 }
 
 // PrizeChange is an operator's correction of a prize; nil members do not change. Name and
-// Value are only those of a prize that has issued nothing.
+// Value can change only while the prize has issued nothing.
 type PrizeChange struct {
 	Name    *string
 	Value   *decimal.Decimal

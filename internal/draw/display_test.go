@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAddressesThatAreShown: only addresses of https that no page misreads.
+// TestAddressesThatAreShown: an address is accepted only if it is of https and every
+// browser reads it alike.
 func TestAddressesThatAreShown(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"https://shop.example", "https://shop.example:8443/a%20b?c=d#e", "https://[::1]/x"} {
@@ -23,7 +24,8 @@ func TestAddressesThatAreShown(t *testing.T) {
 	}
 }
 
-// TestDisplaysAreChecked: names and texts are printable and bounded, as names are.
+// TestDisplaysAreChecked: displayed names and texts are printable and bounded, as the
+// names of prizes are.
 func TestDisplaysAreChecked(t *testing.T) {
 	t.Parallel()
 	family := "\U0001F468\u200D\U0001F469\u200D\U0001F467"

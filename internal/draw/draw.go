@@ -44,9 +44,9 @@ type Award struct {
 	// PrizeName and Value belong to the prize; they never change.
 	PrizeName string
 	Value     decimal.Decimal
-	// Blank is true for a losing ticket, HasCode for an award whose code may be shown:
-	// its prize has codes, and the award needs no claim. Code is the unit's code. It is
-	// set only in the answer to the draw's caller, after the commit.
+	// Blank is true for a losing ticket. HasCode is true if the code of the award may be
+	// shown: its prize has codes, and the award needs no claim. Code is the unit's code.
+	// It is set only in the answer to the draw's caller, after the commit.
 	Blank, HasCode bool
 	Code           string
 	// Sealed is the sealed code, if the write of the award has read it after its commit.
@@ -107,7 +107,7 @@ type Draw struct {
 	// Receipt means that the answer has a receipt: the caller requested it, or the pool
 	// gives one with every draw.
 	Receipt bool
-	// Signed is the receipt if it was signed with those of its batch.
+	// Signed is the receipt, if it was signed together with those of its batch.
 	Signed Receipt
 	// Signer signs the receipt, under the commitment that determines the awards. Rules are
 	// the rules under which they were made, nil for none. Only new draws with a receipt
@@ -159,7 +159,7 @@ func (d *Draw) Wins() bool {
 type Head struct {
 	Version int64
 	Mark    int64
-	// Trail contains the marks before Mark, so that a reader that missed a few writes
+	// Trail contains the marks before Mark. With it, a reader that missed a few writes
 	// can check whether its copy is an earlier state of this history.
 	Trail Trail
 }
@@ -178,8 +178,8 @@ func (h Head) Next(n int) Head {
 //double:versions-only && h.Mark == other.Mark =>
 func (h Head) Is(other Head) bool { return h.Version == other.Version && h.Mark == other.Mark }
 
-// Follows reports whether h is other, or a later state of the same history. It is also
-// false for a state that is later by more writes than the trail contains.
+// Follows reports whether h is other, or a later state of the same history. It also
+// returns false if more writes lie between the two than the trail contains.
 func (h Head) Follows(other Head) bool {
 	//double:versions-only && h.Trail.has(other.Mark) =>
 	return h.Is(other) || h.Version >= other.Version && h.Trail.has(other.Mark)
@@ -223,8 +223,8 @@ type Signer interface {
 	Sign(draws [][]Award, rules *Rules) ([]Receipt, error)
 }
 
-// Receipt is a signed receipt. The request that sends it encodes it into its answer,
-// because the encoded receipts of a batch would use much memory.
+// Receipt is a signed receipt. It is encoded only by the request that sends it, because
+// all encoded receipts of a batch together would use much memory.
 type Receipt interface {
 	// AppendTo appends the receipt as JSON.
 	AppendTo(b []byte) []byte
@@ -240,9 +240,9 @@ func (r EncodedReceipt) AppendTo(b []byte) []byte { return append(b, r...) }
 // The receipt of a replay is signed separately.
 func (d *Draw) HasReceiptToSign() bool { return d.Signer != nil && d.Signed == nil && !d.Replayed }
 
-// SignReceipts signs the receipts of draws of one plan, in order of their versions. It
-// must not be called before the plan is written: a receipt of undone awards would be
-// evidence against the log.
+// SignReceipts signs the receipts of the draws of one plan, in order of their versions.
+// It must not be called before the plan is written. Otherwise a receipt of awards that
+// are undone would be evidence against the log.
 func SignReceipts(draws []*Draw) error {
 	awards := make([][]Award, len(draws))
 	for i, d := range draws {

@@ -55,8 +55,8 @@ const (
 	CodeLogForked Code = "log-forked"
 	// CodeFeedForked: a pool has lost versions that were in the feed over all pools.
 	CodeFeedForked Code = "feed-forked"
-	// CodeRoundNotAnnounced: a pool with a beacon can be opened only with the round
-	// that was announced before the beacon published it.
+	// CodeRoundNotAnnounced: a pool with a beacon can be opened only with a round that
+	// was announced before the beacon published it.
 	CodeRoundNotAnnounced Code = "round-not-announced"
 	// CodeRulesUnreadable: this binary cannot read something that is stored of a pool,
 	// such as rules or a planned item. That is not the fault of a request.
@@ -94,8 +94,8 @@ type Error struct {
 	Reached *Reached
 	// Ended is set with CodeAwardEnded and CodeClaimExpired.
 	Ended *Ended
-	// Line is the refused line of a file, and the number of steps that were written before
-	// it; nil for other errors.
+	// Line is the refused line of a file with the number of steps that were written
+	// before it, nil for other errors.
 	Line *RefusedLine
 	// RetryAfter is how long to wait before a retry, 0 for the code's usual time.
 	RetryAfter time.Duration
@@ -106,8 +106,8 @@ type Error struct {
 	Member string
 	// Fork is set with CodeFeedForked.
 	Fork *Fork
-	// KeyUnasked means that a draw with a key was refused before its key was looked up
-	// in the log: an earlier request may have drawn.
+	// KeyUnasked means that a draw with a key was refused before the key was looked up in
+	// the log. An earlier request with the key may have drawn.
 	KeyUnasked bool
 }
 
@@ -157,8 +157,8 @@ func Errorf(code Code, format string, args ...any) *Error {
 }
 
 // Wrap returns an Error around a cause. A cause that already is an *Error is returned
-// unchanged, so that errors are wrapped once. Stored things, and failures inside the
-// service, are wrapped by [WrapInternal].
+// unchanged, so that errors are wrapped once. For stored data that cannot be read, and
+// for failures inside the service, use [WrapInternal].
 func Wrap(code Code, err error, format string, args ...any) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -166,9 +166,9 @@ func Wrap(code Code, err error, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...), Err: err}
 }
 
-// WrapInternal returns the error of something stored that cannot be read, and of any
-// other failure that no request has caused. Its code is CodeInternal even if the cause
-// has another one: a parser blames its caller, and here the caller is the service.
+// WrapInternal returns the error of stored data that cannot be read, or of any other
+// failure that no request has caused. Its code is CodeInternal, whatever the code of the
+// cause: a parser reports a fault of its caller, which here is the service itself.
 func WrapInternal(err error, format string, args ...any) *Error {
 	return &Error{Code: CodeInternal, Detail: fmt.Sprintf(format, args...), Err: err}
 }

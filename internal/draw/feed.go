@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// FeedCursor is a place in the feed of awards over all pools: after a version in a
-// segment. The zero cursor is the beginning.
+// FeedCursor is a place in the feed of awards over all pools: after one version, in one
+// segment of the feed. The zero cursor is the beginning.
 type FeedCursor struct {
-	// Segment is the segment's number, Version the last version that was read, and Mark
-	// the segment's mark: a different mark means a different order.
+	// Segment is the segment's number, and Version the last version that was read. Mark
+	// is the segment's mark: if it differs, the order of the feed is another one.
 	Segment, Version, Mark int64
 	// PoolID is the pool of the segment.
 	PoolID string
@@ -51,7 +51,7 @@ type FeedQuery struct {
 	Until int64
 	// Wins leaves out losing tickets.
 	Wins bool
-	// AcceptFork continues where a pool has lost versions that were in the feed.
+	// AcceptFork continues the feed although a pool has lost versions that were in it.
 	AcceptFork bool
 	Limit      int
 }
@@ -71,15 +71,15 @@ type FeedPage struct {
 	IsEnd bool
 }
 
-// ErrorFeedForked returns the error of a feed whose pool has lost the versions after
-// one.
+// ErrorFeedForked returns the error of a feed that contained later versions of a pool,
+// which the pool has lost. version is the last one that is left.
 func ErrorFeedForked(poolID string, version int64) *Error {
 	e := Errorf(CodeFeedForked, "pool %q has lost versions after %d that were in the feed; accept=fork continues", poolID, version)
 	e.Fork = &Fork{poolID, version}
 	return e
 }
 
-// Fork is where a pool has lost versions: after Version.
+// Fork states that a pool has lost the versions after Version.
 type Fork struct {
 	PoolID  string
 	Version int64

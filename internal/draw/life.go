@@ -350,8 +350,8 @@ func ClaimsOf(r *Rules) *Claims {
 func (c *Claims) NeedsClaim(a *Award) bool { return a.Win() && c.Cover(a.PrizeID) }
 
 // Deadline returns the time until which an award that was made under the claims can be
-// claimed, the zero time for no deadline. now are the current claims: they can only
-// extend the time.
+// claimed, the zero time for no deadline. now are the claims of the rules in force: they
+// can extend the time, but not shorten it.
 func (c *Claims) Deadline(a *Award, now *Claims) time.Time {
 	if c.Within == 0 {
 		return time.Time{}

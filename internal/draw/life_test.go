@@ -8,7 +8,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestNextIsTheTable follows all states, steps and facts, and holds the table to its laws.
+// TestNextIsTheTable checks, for all states, steps and facts, which state a step leads
+// to. No step follows a final state, and a blank has no steps.
 func TestNextIsTheTable(t *testing.T) {
 	t.Parallel()
 	for bits := range 1 << 8 {

@@ -6,14 +6,14 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Spending is the value, in cents, that was issued under rules with a budget in the
-// window that starts at From.
+// Spending is the value, in cents, that was issued under rules with a budget. It counts
+// from From, the start of the budget's window.
 type Spending struct {
 	From  time.Time
 	Cents int64
 }
 
-// Is reports whether both are the same.
+// Is reports whether both spendings are the same.
 func (s Spending) Is(other Spending) bool { return s.Cents == other.Cents && s.From.Equal(other.From) }
 
 // In returns the amount that was spent in the window that contains at, 0 in a new
@@ -31,8 +31,8 @@ func (b *Budget) HasEnded(at, now time.Time, zone *time.Location) bool {
 	return !next.IsZero() && !next.After(now)
 }
 
-// Before returns how much of what was spent until now counts in the window that contains
-// at: nothing unless it is the window of now.
+// Before returns how much of the amount that was spent until now counts in the window
+// that contains at. It is nothing if that window has ended.
 func (s Spending) Before(b *Budget, at, now time.Time, zone *time.Location) Spending {
 	before := Spending{From: b.Per.Start(at, zone)}
 	if !b.HasEnded(at, now, zone) {
@@ -45,7 +45,7 @@ func (s Spending) Before(b *Budget, at, now time.Time, zone *time.Location) Spen
 type BudgetStanding struct {
 	Budget
 	// Spent is the value that was issued in the present window, in cents. Left is the
-	// rest, 0 if former rules allowed more than the budget.
+	// rest of the budget. It is 0 if more than the budget was issued, under former rules.
 	Spent, Left int64
 	// From is the start of the window, and ResetsAt its end, zero for never.
 	From, ResetsAt time.Time
@@ -108,8 +108,8 @@ func (n *Nothing) Detail() string {
 	return "Nothing can be won: no prize has a unit left"
 }
 
-// NothingToWin returns the reason why a player without turns cannot win any prize, nil
-// if the player can win one. budget is the state of the rules' budget, nil for none.
+// NothingToWin returns why a player without turns cannot win any prize, nil if the player
+// can win one. budget is the state of the rules' budget, nil for none.
 func (r *Rules) NothingToWin(prizes []Prize, budget *BudgetStanding) *Nothing {
 	n := &Nothing{Why: WithheldStock}
 	for i := range prizes {
@@ -129,7 +129,7 @@ func (r *Rules) NothingToWin(prizes []Prize, budget *BudgetStanding) *Nothing {
 	return n
 }
 
-// canDraw reports whether the law gives a prize a chance while it has units.
+// canDraw reports whether the law gives a prize a chance as long as the prize has units.
 func (r *Rules) canDraw(prizeID string) bool {
 	return r == nil || r.Odds == nil || r.Odds.ShareOf(prizeID) > 0 || r.Guarantee != nil && r.Guarantee.PrizeID == prizeID
 }

@@ -7,7 +7,8 @@ import (
 
 // Overview is a pool with its counts, for pages that watch many pools.
 type Overview struct {
-	// Pool has its prizes, unless there are more than requested.
+	// Pool is the pool with its prizes. The prizes are missing if they are more than the
+	// caller wanted.
 	Pool
 	// Money is the state of its budget, and whether something can be won.
 	Money Money

@@ -24,11 +24,11 @@ const (
 	PauseMax = 24 * time.Hour
 	// PauseTextMax is the maximum number of characters of a notice, or of a reason.
 	PauseTextMax = 200
-	// pauseWaitMax is the maximum time that a caller is asked to wait for a paused
-	// pool: it may open sooner than announced.
+	// pauseWaitMax is the maximum time that a caller of a paused pool is asked to wait,
+	// because the pool may open sooner than announced.
 	pauseWaitMax = time.Minute
-	// pauseWaitPart is the divisor of the wait: one pauseWaitPart-th of it is fixed,
-	// and the rest is random.
+	// pauseWaitPart determines how much of the wait is fixed: one part in pauseWaitPart.
+	// The rest is random.
 	pauseWaitPart = 5
 )
 
@@ -78,8 +78,8 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
-// PauseOf reads the pause of a change of state. A body without one, or an unreadable
-// body, gives the zero value, which refuses draws as well.
+// PauseOf reads the pause of a change of state. A body that has no pause, or cannot be
+// read, gives the zero value. Draws are refused in that case too.
 func PauseOf(body string) Pause {
 	var b pauseBody
 	if err := json.Unmarshal([]byte(body), &b); err != nil || b.State != StatePaused {
@@ -92,8 +92,8 @@ func PauseOf(body string) Pause {
 	return Pause{RetryAfter: after, Notice: b.Notice, Reason: b.Reason}
 }
 
-// Wait returns the time after which a caller may retry: random, so that callers who
-// were refused at once do not return at once.
+// Wait returns the time after which a caller may retry. It is random, so that callers
+// that were refused at the same moment do not return at the same moment.
 func (p *Pause) Wait() time.Duration {
 	most := min(p.RetryAfter, pauseWaitMax)
 	least := most / pauseWaitPart

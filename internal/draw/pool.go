@@ -60,7 +60,7 @@ type Pool struct {
 type Prize struct {
 	ID   string
 	Name string
-	// Kind never changes; "" is KindPrize.
+	// Kind never changes; "" means KindPrize.
 	Kind Kind
 	// Value is an amount of money, 0 to [ValueMax], exact to the cent.
 	Value decimal.Decimal
@@ -95,8 +95,8 @@ const (
 	KindBlank Kind = "blank"
 )
 
-// EndlessStock is the stock of an endless blank. Such a blank is not in the urn; rules
-// may name it as the fallback for a draw that gets no unit.
+// EndlessStock is the stock of an endless blank. Such a blank is not in the urn. Rules
+// can name it as their fallback, for draws that get no unit.
 const EndlessStock = StockMax
 
 // Reserve returns the number of codes that do not yet belong to a unit.
@@ -156,24 +156,24 @@ type Move struct {
 	// Key is the Idempotency-Key of the move, "" if it had none.
 	Key string
 	At  time.Time
-	// Stocked and Issued are the prize's counts just after the move.
+	// Stocked and Issued are the prize's counts directly after the move.
 	Stocked int64
 	Issued  int64
-	// IsEndless means that the move created an endless blank: its counts of units are
+	// IsEndless means that the move created an endless blank. Both counts are then
 	// EndlessStock.
 	IsEndless bool
 	// Replayed means that the move had already happened under the same key.
 	Replayed bool
 }
 
-// Audit is the result of reading all rows of one pool in one snapshot. It trusts no
-// counter, only the rows themselves.
+// Audit is the result of reading all rows of one pool in one snapshot. It counts the rows
+// themselves, and does not rely on stored counts.
 type Audit struct {
 	PoolID  string
 	Version int64
 	Prizes  []PrizeAudit
-	// Violations lists the first violations of each rule, and after them one that
-	// states how many more of the rule there are. Found counts them all.
+	// Violations lists the first violations of each rule. If a rule has more of them, an
+	// additional entry states how many. Found is the number of all violations.
 	Violations []Violation
 	Found      int64
 }

@@ -40,9 +40,10 @@ func ZoneOf(all ...*Rules) *time.Location {
 	return time.UTC
 }
 
-// Shift returns the time of an item of the copy, at the same time of day in zone. A time
-// that comes twice keeps its offset from UTC, if that is one of the two. A time that clocks
-// skip becomes the one as long after their jump. time.AddDate promises neither.
+// Shift returns the time of an item of the copy, at the same time of day in zone. If
+// clocks show that time twice on the new day, it keeps its offset from UTC if possible.
+// If clocks skip it, it is later by the length of the jump. time.AddDate guarantees
+// neither.
 func (c *PoolCopy) Shift(at time.Time, zone *time.Location) time.Time {
 	at = at.In(zone)
 	year, month, day := at.Date()
@@ -61,11 +62,11 @@ func (c *PoolCopy) Shift(at time.Time, zone *time.Location) time.Time {
 }
 
 // CopyOf returns the initial state of a copy: paused, with the prizes of p and their
-// display texts. moved is the stock of each prize that came from returned units, and
-// from done items of the agenda, which the copy's agenda will add again. A prize with
-// codes begins without stock, because each code is given once. The page of fairness is
-// off, and no commitment is copied. Error: CodeInvalidRequest for a prize that would
-// begin with a negative stock, or with more than StockMax.
+// display texts. moved is the part of each prize's stock that the copy leaves out:
+// returned units, and units from done items of the agenda, which the agenda of the copy
+// adds again. A prize with codes begins without stock, because each code is given once.
+// The page of fairness is off, and no commitment is copied. Error: CodeInvalidRequest for
+// a prize that would begin with a negative stock, or with more than StockMax.
 func (c *PoolCopy) CopyOf(p *Pool, rules *Rules, moved map[string]int64) (Pool, error) {
 	to := Pool{ID: c.ID, Name: c.Name, State: StatePaused, Mode: p.Mode, Currency: p.Currency, Text: p.Text, Rules: rules}
 	for i := range p.Prizes {

@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// TestShiftWhereClocksChange: an item of a copy keeps its time of day. The same number of
-// days added to the clock is the broken double: Go chooses by the zone which of two times
-// it means, and where a skipped one goes.
+// TestShiftWhereClocksChange: an item of a copy keeps its time of day. The broken double
+// adds the days with time.AddDate. It is wrong for some times that clocks show twice or
+// skip.
 func TestShiftWhereClocksChange(t *testing.T) {
 	t.Parallel()
 	cases := []struct {

@@ -76,8 +76,8 @@ type Rules struct {
 	statesBudget bool
 }
 
-// Fraction is a/b with 0 < a ≤ b ≤ FractionMax, not reduced: 2/4 is not 1/2, because
-// numbers below b are drawn.
+// Fraction is a/b with 0 < a ≤ b ≤ FractionMax. It is not reduced, because a draw takes a
+// random number below b: with 2/4 it takes another number than with 1/2.
 type Fraction struct{ A, B int64 }
 
 // IsOne reports whether a equals b.
@@ -91,27 +91,28 @@ func (f Fraction) String() string {
 // Rat returns the fraction's value.
 func (f Fraction) Rat() *big.Rat { return big.NewRat(f.A, f.B) }
 
-// FixedOdds is the fixed law: there are Of equal shares; each prize has a number of
-// them, and the fallback has the rest. Shares are in the order of the prizes' ids.
+// FixedOdds is the fixed law. Of is the number of equal shares in all. Each prize has
+// some of them, and the fallback has the rest. Shares are in the order of the prizes'
+// ids.
 type FixedOdds struct {
 	Of     int64
 	Prizes []FixedShare
 }
 
-// FixedShare is a prize's number of shares in fixed odds, 0 to the Of of these odds.
+// FixedShare is the number of shares that a prize has in fixed odds, from 0 to their Of.
 type FixedShare struct {
 	PrizeID string
 	Share   int64
 }
 
-// Guarantee gives PrizeID, while its stock lasts, to a user who missed After times in a
-// row. After is 0 to AfterMax.
+// Guarantee gives PrizeID to a user who missed After times in a row, as long as that
+// prize has units. After is 0 to AfterMax.
 type Guarantee struct {
 	After   int64
 	PrizeID string
 }
 
-// Limit is the maximum of turns of one kind in a window.
+// Limit bounds the number of turns of one kind in a window.
 type Limit struct {
 	Of LimitOf
 	// By determines the subjects of the limit.
@@ -134,8 +135,8 @@ const (
 	LimitPrize LimitOf = "prize"
 )
 
-// Budget is the maximum value, in cents, that is issued in a window of the calendar, or
-// ever.
+// Budget is the maximum value, in cents, that may be issued in a window of the calendar,
+// or in all.
 type Budget struct {
 	Max int64
 	Per Per
@@ -170,9 +171,8 @@ func (r *Rules) LowOf(poolID string, prizes []Prize) (low []LowPrize) {
 
 // Document returns the rules document in its canonical form: no blanks, strings and
 // numbers as in RFC 8785, members in the order of rulesDocument, the prizes of odds in
-// the order of their ids. Two documents are the same if their canonical forms are
-// equal, whatever order and blanks they were received in. Lists and fractions stay as
-// they were written, and no default is added.
+// the order of their ids. Two documents are the same if their canonical forms are equal.
+// Lists and fractions stay as they were written, and no default is added.
 func (r *Rules) Document() string { return string(r.document) }
 
 // SHA256 returns the digest of the canonical document, in hexadecimal.
@@ -186,8 +186,8 @@ func (r *Rules) Same(other *Rules) bool {
 	return r.digest == other.digest
 }
 
-// CountsUsers reports whether the rules have a limit of draws or of wins, so that a
-// user's turns show what the user drew.
+// CountsUsers reports whether the rules limit draws or wins. If so, the turns of a user
+// reveal what the user drew.
 func (r *Rules) CountsUsers() bool {
 	return slices.ContainsFunc(r.Counted(), func(c Counted) bool { return c == CountedDraw || c == CountedWin })
 }
@@ -200,19 +200,19 @@ func (r *Rules) NamesZone() bool {
 	return r != nil && r.unreadable == nil && json.Unmarshal(r.document, &named) == nil && named.Zone != nil
 }
 
-// HasLimitBy reports whether a limit counts by b.
+// HasLimitBy reports whether some limit counts by b.
 func (r *Rules) HasLimitBy(b By) bool {
 	return slices.ContainsFunc(r.Limits, func(l Limit) bool { return l.By == b })
 }
 
-// SameWindow reports whether the amount that was spent under other rules still counts
-// under r's budget: both rules have a budget, over the same windows.
+// SameWindow reports whether an amount that was spent under other rules still counts for
+// the budget of r. It does if both rules have a budget, and the same windows.
 func (r *Rules) SameWindow(other *Rules) bool {
 	return other != nil && r.Budget != nil && other.Budget != nil && r.Budget.Per.Same(other.Budget.Per) &&
 		r.Zone.String() == other.Zone.String()
 }
 
-// NewRules completes rules that were read from a canonical document.
+// NewRules adds what follows from the canonical document to rules that were read from it.
 func NewRules(stated Rules, document []byte) *Rules {
 	r := &stated
 	r.document, r.digest = document, sha256.Sum256(document)
@@ -239,9 +239,9 @@ func (r *Rules) count(c Counted) {
 	}
 }
 
-// Counted lists the kinds of turns that the rules count, each once. A turn of each kind
-// is written when it happens. The list is empty if nothing is counted; then no turns of
-// users need to be read.
+// Counted lists the kinds of turns that the rules count, each once. When something of
+// such a kind happens, a turn is written. If the list is empty, no turns of users need to
+// be read.
 func (r *Rules) Counted() []Counted {
 	if r == nil {
 		return nil
@@ -249,8 +249,8 @@ func (r *Rules) Counted() []Counted {
 	return r.counted
 }
 
-// Check returns an error unless the rules fit the prizes of a pool. It has
-// CodeInvalidRequest and names the member, or CodeRulesUnreadable.
+// Check returns an error unless the rules fit the prizes of a pool. Its code is
+// CodeInvalidRequest, and it names the member; or its code is CodeRulesUnreadable.
 func (r *Rules) Check(prizes []Prize) error {
 	if r.unreadable != nil {
 		return Unreadable("the rules", r.unreadable)
@@ -331,8 +331,8 @@ func (r *Rules) checkOdds(prizes []Prize, there func(member, id string) (*Prize,
 	return nil
 }
 
-// Unreadable returns why this binary cannot read the rules, nil for rules that it has
-// read. Unreadable rules have a document, and count and withhold nothing.
+// Unreadable returns why this binary cannot read the rules, nil if it has read them.
+// Unreadable rules have only their document: they count nothing, and withhold nothing.
 func (r *Rules) Unreadable() error {
 	if r == nil {
 		return nil
@@ -344,13 +344,13 @@ func (r *Rules) Unreadable() error {
 // be read.
 func (r *Rules) HasBudget() bool { return r != nil && (r.Budget != nil || r.statesBudget) }
 
-// Unreadable returns the error of something stored of a pool that this binary cannot
-// read: rules, a planned item, a commitment, a change. Its code is CodeRulesUnreadable
-// even if why has another code.
+// Unreadable returns the error of stored data of a pool that this binary cannot read:
+// rules, a planned item, a commitment or a change. Its code is CodeRulesUnreadable,
+// whatever the code of why.
 func Unreadable(what string, why error, args ...any) *Error {
 	//double:blames-callers CodeRulesUnreadable => CodeInvalidRequest
 	e := Errorf(CodeRulesUnreadable, what+" cannot be read by this instance: written by another release, or damaged", args...)
-	e.Err = errors.New(DetailOf(why)) // the code of the cause would blame the caller
+	e.Err = errors.New(DetailOf(why)) // the code of the cause would report a fault of the caller
 	return e
 }
 
@@ -403,7 +403,7 @@ func (l Limit) Counted() Counted {
 	return CountedPrize(l.PrizeID)
 }
 
-// By is what a limit counts by: it determines the subjects of the limit, such as users.
+// By states whose draws a limit counts together, such as those of a user.
 type By int
 
 // ByUser counts the draws of each user.
@@ -412,10 +412,10 @@ const ByUser By = iota
 // String returns the word for one subject, for texts that people read.
 func (b By) String() string { return "user" }
 
-// Of returns the id of the subject that a draw of the player counts for: the user.
+// Of returns the id of the subject, the user, for which a draw of the player counts.
 func (b By) Of(p Player) string { return p.UserID }
 
-// Player identifies who draws, with everything that a limit can count by.
+// Player identifies who draws. Limits can count by each of its members.
 type Player struct{ UserID string }
 
 // Player returns the player who requests the draw.
@@ -428,8 +428,8 @@ func (a *Award) Player() Player { return Player{UserID: a.UserID} }
 // … for each subject. Turns are written only while rules count their kind.
 type Counted string
 
-// The kinds. A prize's own kind is [CountedPrize]. Its colon occurs in no id, so that a
-// prize named win is counted separately.
+// The kinds. [CountedPrize] returns the kind of one prize. Ids have no colon, so a prize
+// with the id win has a kind of its own.
 const (
 	// CountedDraw is a requested unit.
 	CountedDraw Counted = "draw"

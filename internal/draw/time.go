@@ -13,13 +13,13 @@ const TimeFormat = "2006-01-02T15:04:05.000000Z"
 // TimeStep is the resolution of times that the databases keep.
 const TimeStep = time.Microsecond
 
-// AppendTime appends a time in [TimeFormat]. Package time formats RFC 3339 without a
-// fraction in a fifth of the time of any other layout.
+// AppendTime appends a time in [TimeFormat]. It uses the layout for RFC 3339 without a
+// fraction, which package time formats five times as fast as any other.
 func AppendTime(b []byte, t time.Time) []byte {
 	b = t.UTC().AppendFormat(b, time.RFC3339)
 	dot := len(b) - 1 // the place of the Z
 	b = strconv.AppendInt(b[:dot], 1e6+int64(t.Nanosecond()/1000), 10)
-	b[dot] = '.' // replaces the 1, which kept the zeros after it
+	b[dot] = '.' // replaces the 1, which kept the zeros of the fraction
 	return append(b, 'Z')
 }
 

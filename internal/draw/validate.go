@@ -33,8 +33,8 @@ const (
 // ValueMax returns the maximum value of a prize; values have at most two decimals.
 func ValueMax() decimal.Decimal { return decimal.New(999_999_999_999_99, -2) }
 
-// CheckID returns an error unless s may be the id of a pool or a prize; what names
-// which, for the message.
+// CheckID returns an error unless s may be the id of a pool or a prize. what is pool or
+// prize, for the message.
 func CheckID(what, s string) error {
 	if s == "" {
 		return Errorf(CodeInvalidRequest, "%s is missing", what)
@@ -250,8 +250,9 @@ func (s *Stocking) Check() error {
 	return CheckKey(s.Key)
 }
 
-// Admit returns an error unless the stocking may be applied to a prize: an endless
-// blank keeps its stock, and no other blank becomes endless. Error: CodeInvalidRequest.
+// Admit returns an error unless the stocking may be applied to a prize: the stock of an
+// endless blank cannot change, and no other blank can become endless. Error:
+// CodeInvalidRequest.
 func (s *Stocking) Admit(p *Prize) error {
 	if p.IsEndless() {
 		return Errorf(CodeInvalidRequest, "prize %q is an endless blank, whose stock does not change", p.ID)

@@ -116,8 +116,8 @@ func dateStart(year int, month time.Month, day int, zone *time.Location) time.Ti
 	}
 }
 
-// hourStart returns the first instant of the local hour that contains at, by the offset
-// of at.
+// hourStart returns the first instant of the local hour that contains at. It assumes the
+// offset from UTC at that time.
 func hourStart(at time.Time, zone *time.Location) time.Time {
 	local := at.In(zone)
 	_, offset := local.Zone()
@@ -134,8 +134,8 @@ func hourStart(at time.Time, zone *time.Location) time.Time {
 	}
 }
 
-// hourEnd returns the first instant after the local hour that contains at, by the offset
-// of at.
+// hourEnd returns the first instant after the local hour that contains at. It assumes the
+// offset from UTC at that time.
 func hourEnd(at time.Time, zone *time.Location) time.Time {
 	local := at.In(zone)
 	_, offset := local.Zone()
@@ -159,9 +159,9 @@ func hourOf(local time.Time) time.Time {
 	return local.Add(-past - time.Duration(local.Nanosecond()))
 }
 
-// zoneBounds is t.ZoneBounds with an end after t. After a zone's last listed change,
-// time.Time.ZoneBounds counts 365 days for each year, so that on the last day of a leap
-// year it returns an end before t. No rule changes clocks then.
+// zoneBounds is t.ZoneBounds with an end that is always after t. For years after a zone's
+// last listed change, time.Time.ZoneBounds counts 365 days each, so on the last day of a
+// leap year it returns an end before t. By no zone's rule do clocks change on that day.
 func zoneBounds(t time.Time) (from, to time.Time) {
 	from, to = t.ZoneBounds()
 	if !to.IsZero() && !to.After(t) {

@@ -30,7 +30,8 @@ func TestWindows(t *testing.T) {
 		{"Asia/Kolkata", "hour", "2026-05-01T10:00:00Z", "2026-05-01T09:30:00Z", "2026-05-01T10:30:00Z"},
 		{"Asia/Kolkata", "day", "2026-05-01T18:29:59Z", "2026-04-30T18:30:00Z", "2026-05-01T18:30:00Z"},
 		{"Asia/Kathmandu", "hour", "2026-05-01T10:00:00Z", "2026-05-01T09:15:00Z", "2026-05-01T10:15:00Z"},
-		// Half an hour back at 2:00: 1:30 to 2:00 comes twice, at another offset.
+		// Clocks go back half an hour at 2:00, so the time from 1:30 to 2:00 comes twice,
+		// with different offsets.
 		{"Australia/Lord_Howe", "hour", "2026-04-04T14:45:00Z", "2026-04-04T14:00:00Z", "2026-04-04T15:00:00Z"},
 		{"Australia/Lord_Howe", "hour", "2026-04-04T15:10:00Z", "2026-04-04T15:00:00Z", "2026-04-04T15:30:00Z"},
 		// No midnight: the day begins at 1:00.
@@ -139,8 +140,8 @@ func daysOf24(p draw.Per, at time.Time, z *time.Location) time.Time {
 	return at.Add(shift).Truncate(24 * time.Hour).Add(-shift)
 }
 
-// TestWeeksAndMonths: their bounds are bounds of days, and contain the right number of
-// days.
+// TestWeeksAndMonths: a week or a month begins and ends with a day, and all of its
+// instants have the same week or month.
 func TestWeeksAndMonths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z, err := rules.ParseZone(rapid.SampledFrom(drawtest.OddZones()).Draw(t, "zone"))
@@ -158,8 +159,8 @@ func TestWeeksAndMonths(t *testing.T) {
 	})
 }
 
-// TestPerKeepsTheTextOfTheDocument: answers name a window as the document does, and equal ones are
-// equal however they are written.
+// TestPerKeepsTheTextOfTheDocument: answers write a window as the document does, and two
+// windows of equal length are equal, however they are written.
 func TestPerKeepsTheTextOfTheDocument(t *testing.T) {
 	for _, text := range []string{"day", "60m", "90m", "3600s", "168h", "1.5h", "1h30m0s"} {
 		require.Equal(t, text, drawtest.Per(t, text).String())

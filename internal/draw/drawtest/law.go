@@ -5,18 +5,19 @@ import (
 	"math"
 )
 
-// Sample is the result of one pool: how often each prize was won, and the units of each
-// before the first draw.
+// Sample is the result of draws from one pool: how often each prize was won, and how many
+// units of it there were before the first draw.
 type Sample struct{ Wins, Stock []int64 }
 
-// AlarmMax is the maximum probability that [Judge] rejects draws that keep the law.
+// AlarmMax is the maximum probability that [Judge] rejects draws although they keep the
+// law.
 const AlarmMax = 1e-9
 
-// Judge returns an error if the samples, of equally stocked pools, contradict the law
-// of a draw. It computes the likelihood-ratio chi-square, G = 2 Σ
-// wins·ln(wins/expected), in two ways, each with half of AlarmMax. G of the wins of all
-// samples together finds a prize that is favoured in all of them. The sum of the
-// samples' G finds wins that differ more between samples than by chance.
+// Judge returns an error if the samples, of equally stocked pools, contradict the law of
+// a draw. It computes the likelihood-ratio chi-square, G = 2 Σ wins·ln(wins/expected), in
+// two ways, each with half of AlarmMax. G of the wins of all samples together finds a
+// prize that is favoured in all of them. The sum of the samples' G finds wins that differ
+// between samples by more than chance explains.
 func Judge(samples ...Sample) error {
 	var all Sample
 	var summed float64

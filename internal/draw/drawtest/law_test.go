@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBoundExceedsTheLawAtMostAsOftenAsStated adds up, exactly, the probability of
-// every outcome beyond the bound: with and without replacement it stays below the
-// stated probability.
+// TestBoundExceedsTheLawAtMostAsOftenAsStated adds up, exactly, the probabilities of all
+// outcomes beyond the bound. The sum stays below the stated probability, whether units
+// are drawn with replacement or without.
 func TestBoundExceedsTheLawAtMostAsOftenAsStated(t *testing.T) {
 	lgamma := func(n int64) float64 { v, _ := math.Lgamma(float64(n) + 1); return v }
 	choose := func(n, k int64) float64 { return lgamma(n) - lgamma(k) - lgamma(n-k) }
@@ -43,7 +43,7 @@ func TestBoundExceedsTheLawAtMostAsOftenAsStated(t *testing.T) {
 	require.InDelta(t, 46, Bound(2, AlarmMax), 12, "near the chi-square's own 41.4")
 }
 
-// drawn draws a tenth of a pool by take.
+// drawn draws a tenth of a pool, each unit with take.
 func drawn(stock []int64, take func(r *rand.Rand, left []int64) int, r *rand.Rand) Sample {
 	left, wins := append([]int64(nil), stock...), make([]int64, len(stock))
 	var units int64

@@ -21,20 +21,21 @@ const (
 	RuleMomentDouble     = "moment-double"
 )
 
-// Fold checks a pool's log, entry by entry, with the code that decides draws: given the
-// drawn units, every award and every redirect must follow from the rules in force. For
-// each user and kind of turns it keeps as many turns in memory as a limit may count.
+// Fold checks a pool's log, entry by entry, with the code that decides draws. Every award
+// and every redirect must follow from the drawn unit and the rules in force. For each
+// user and kind of turns, the fold keeps at most as many turns in memory as a limit may
+// count.
 type Fold struct {
 	urn *urn.Urn
 	run *urn.Run
-	// moments are those that the log made pending, each with the version of the award that
-	// took it, 0 for none.
+	// moments are the moments that became pending in the log. The value is the version of
+	// the award that took the moment, 0 for none.
 	moments map[int64]int64
 }
 
-// New returns a fold before the first entry. It uses only those members of the pool's
-// prizes that never change once a unit is issued. documents are all rules that the log
-// puts in force, in any order; they are needed because a later limit counts earlier
+// New returns a fold before the first entry. Of the pool's prizes it uses only those
+// members that never change once a unit is issued. documents are all rules that the log
+// puts in force, in any order: they are needed because a later limit counts earlier
 // turns.
 func New(poolID string, prizes []draw.Prize, documents []*draw.Rules) *Fold {
 	u := urn.NewUrn(poolID)
@@ -68,8 +69,8 @@ func (f *Fold) Add(e draw.Entry) []draw.Violation {
 	return nil
 }
 
-// Moments returns the moments that the log made pending, each with the version of the
-// award that took it, 0 for a pending moment.
+// Moments returns the moments that became pending in the log. The value is the version of
+// the award that took the moment, 0 for a moment that is still pending.
 func (f *Fold) Moments() map[int64]int64 { return f.moments }
 
 // LastTurns yields the last turn of each subject and kind that the rules have counted

@@ -10,17 +10,17 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Recomputation decides a pool's draws again, from the entries of its log in order, and
-// from the numbers of its versions. It uses the code that decides draws: the result of
-// [Recomputation.Next] is the award that the service must have made.
+// Recomputation decides a pool's draws again. It reads the entries of the pool's log in
+// order, and the numbers of its versions, and uses the code that decides draws. The award
+// that [Recomputation.Next] returns is the one that the service must have made.
 type Recomputation struct {
 	urn *urn.Urn
 	run *urn.Run
 }
 
 // NewRecomputation returns a recomputation before the first entry. documents are all
-// rules that the log puts in force, in any order: a limit that comes later counts
-// earlier turns.
+// rules that the log puts in force, in any order: they are needed because a later limit
+// counts earlier turns.
 func NewRecomputation(poolID string, source urn.Source, documents []*draw.Rules) *Recomputation {
 	u := urn.NewUrnFrom(poolID, source)
 	return &Recomputation{urn: u, run: urn.NewRun(u, documents)}
@@ -62,7 +62,7 @@ func (r *Recomputation) Stock(prizeID string, delta int64) error {
 	return nil
 }
 
-// AddMoment adds a moment to those that are pending.
+// AddMoment adds a pending moment.
 func (r *Recomputation) AddMoment(m urn.Moment) { r.run.AddMoment(m) }
 
 // HasMoment reports whether a moment of a prize is pending.
@@ -105,14 +105,14 @@ func (r *Recomputation) Rules() *draw.Rules { return r.urn.Rules() }
 func (r *Recomputation) SetState(s draw.State) { r.urn.State = s }
 
 // Next returns the award of a version for the ordinal-th unit of a request: see
-// [urn.Run.Next]. It does not apply it: [Recomputation.Take] does. Errors: those that
-// refuse the request.
+// [urn.Run.Next]. The award is not applied until [Recomputation.Take] is called. Errors:
+// those that refuse the request.
 func (r *Recomputation) Next(version int64, q draw.Request, ordinal int, at time.Time) (draw.Award, error) {
 	return r.run.Next(version, q, ordinal, at)
 }
 
 // Take applies an award without checking how it was decided. Errors: CodePrizeNotFound,
-// CodeSoldOut for a unit that the prize does not have, or that is not the next.
+// CodeSoldOut if the prize does not have the unit, or if another unit is its next.
 func (r *Recomputation) Take(a *draw.Award) error {
 	if p := r.Prize(a.PrizeID); p != nil && (a.Unit != p.Issued+1 || a.Unit > p.Stocked) {
 		return draw.Errorf(draw.CodeSoldOut, "unit %d of prize %q, of which %d of %d are issued", a.Unit, a.PrizeID, p.Issued, p.Stocked)

@@ -14,7 +14,7 @@ import (
 	"drawsvc/internal/draw/odds"
 )
 
-// campaign is a run of some days from a local midnight in Berlin.
+// campaign is a run of the given number of days, from a midnight in Berlin.
 func campaign(t testing.TB, document string, days, draws, users int, prizes ...draw.Prize) odds.Simulation {
 	t.Helper()
 	s := odds.Simulation{
@@ -121,8 +121,8 @@ func TestPlannedStockIsWonFromItsDayOn(t *testing.T) {
 	require.Equal(t, 5050-r.Prizes[0].Count, r.Prizes[0].Remaining)
 }
 
-// TestSimulatedLimitsCountUsers: each user draws as often as the limit of a day allows,
-// and as often again on the next day.
+// TestSimulatedLimitsCountUsers: under a limit per day, each user draws as often as the
+// limit allows, on the first day and again on the next.
 func TestSimulatedLimitsCountUsers(t *testing.T) {
 	t.Parallel()
 	s := campaign(t, `{"fallback":"none","zone":"Europe/Berlin","limits":[{"of":"draws","max":2,"per":"day"}]}`, 4, 2000, 7, gold(0), blank())
@@ -133,8 +133,8 @@ func TestSimulatedLimitsCountUsers(t *testing.T) {
 	require.Equal(t, map[draw.Code]int64{draw.CodeLimitReached: 2000 - 4*14}, r.Refusals)
 }
 
-// TestSimulationHasTheExactChances: one of two units is drawn, two more of gold are
-// added, and a second unit is drawn. Counted by hand, the second is gold in 5 of 6
+// TestSimulationHasTheExactChances: one of two units is drawn, then two units of gold are
+// added, and a second unit is drawn. Counted by hand, the second unit is gold in 5 of 6
 // cases, and the tin is left in 1 of 3.
 func TestSimulationHasTheExactChances(t *testing.T) {
 	t.Parallel()
@@ -152,8 +152,8 @@ func TestSimulationHasTheExactChances(t *testing.T) {
 	require.InDelta(t, runs*(1.0/2+5.0/6), golds, 5*math.Sqrt(runs*(1.0/4+5.0/36)))
 }
 
-// judgeInstants returns an error if the simulation reveals an instant. Over many seeds,
-// a unit that may come on any of six days must come on each of them about equally
+// judgeInstants returns an error if the simulation reveals an instant. A unit that may
+// come on any of six days must come, over many seeds, on each of them about equally
 // often.
 func judgeInstants(t *testing.T, s odds.Simulation) error {
 	t.Helper()
@@ -173,9 +173,9 @@ func judgeInstants(t *testing.T, s odds.Simulation) error {
 	return nil
 }
 
-// TestSimulationKnowsNoHiddenInstant: the seed gives a hidden unit or moment an
-// instant, uniform in the span over which it was spread, or else in the span of the
-// run. The broken double simulates the unit at its true instant.
+// TestSimulationKnowsNoHiddenInstant: the seed determines the instant of a hidden unit or
+// moment. It is uniform in the span over which the unit was spread, or else in the span
+// of the run. The broken double simulates the unit at its true instant.
 func TestSimulationKnowsNoHiddenInstant(t *testing.T) {
 	t.Parallel()
 	document := `{"fallback":"none","zone":"Europe/Berlin"}`
@@ -190,7 +190,7 @@ func TestSimulationKnowsNoHiddenInstant(t *testing.T) {
 	s.Hidden, s.Agenda = nil, []draw.Item{{At: s.From.AddDate(0, 0, 2), Kind: draw.ItemMoment, Stock: draw.MomentOf("gold")}}
 	require.ErrorContains(t, judgeInstants(t, s), "not spread evenly")
 
-	// A narrower span contains all instants, and no unit is lost.
+	// Of a narrower span: all instants are within it, and no unit is lost.
 	s.Agenda, s.Hidden = nil, []draw.Hidden{{PrizeID: "gold", Count: 40, From: s.From.AddDate(0, 0, 3), To: s.From.AddDate(0, 0, 4), IsMoments: true}}
 	r := simulated(t, s)
 	require.Equal(t, int64(40), r.Days[3].Wins+r.Days[4].Wins)
@@ -217,9 +217,10 @@ func judgeSpent(t *testing.T, s odds.Simulation) error {
 	return nil
 }
 
-// TestSimulationBeginsWithWhatWasSpent: what was spent in a budget's window before the
-// run counts in the run, also under rules that the agenda brings. The broken doubles
-// begin with nothing spent, and with the window of the present rules only.
+// TestSimulationBeginsWithWhatWasSpent: an amount that was spent in a budget's window
+// before the run counts in the run. This holds for the first rules and for rules of the
+// agenda. One broken double begins with nothing spent. Another knows only the window of
+// the first rules.
 func TestSimulationBeginsWithWhatWasSpent(t *testing.T) {
 	t.Parallel()
 	s := campaign(t, `{"fallback":"none","zone":"Europe/Berlin","budget":{"max":"5.00","per":"day"}}`, 6, 6000, 100, gold(5000), blank())
@@ -249,8 +250,8 @@ func TestSimulationIsStopped(t *testing.T) {
 	drawtest.Invalid(t, err, "250 years")
 }
 
-// TestSimulationIsStoppedWithinItsAgenda: a run also calls Stop between the items that
-// are due at its start, those of the agenda and hidden ones.
+// TestSimulationIsStoppedWithinItsAgenda: many items may be due at the start of a run, in
+// the agenda and hidden. A run also calls Stop between them.
 func TestSimulationIsStoppedWithinItsAgenda(t *testing.T) {
 	t.Parallel()
 	const items = 100_000
@@ -274,8 +275,8 @@ func TestSimulationIsStoppedWithinItsAgenda(t *testing.T) {
 	require.ErrorIs(t, err, left)
 }
 
-// TestSimulatedValueSaturates: a day's value that exceeds the largest number is that
-// number.
+// TestSimulatedValueSaturates: if the value of a day exceeds the largest number, the
+// result is the largest number.
 func TestSimulatedValueSaturates(t *testing.T) {
 	t.Parallel()
 	dear := draw.Prize{ID: "gold", Name: "Gold", Value: draw.ValueMax(), Stocked: 1_000_000}

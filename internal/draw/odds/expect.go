@@ -6,7 +6,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// expectations adds the expected values that the results are compared with.
+// expectations adds the expected values to the results.
 func (s *simulator) expectations() {
 	n := s.result.Draws
 	if n == 0 || s.happened {
@@ -25,11 +25,11 @@ func (s *simulator) expectations() {
 	s.expectGuarantee()
 }
 
-// mean returns a function that gives the mean and the variance of how often the prize
-// at a place is drawn in n draws. Under the fixed law all draws have the same chances.
-// Under the stock law units are drawn without replacement, by a binomial number of
-// draws. The result is not known if redirects may leave units in the urn, or if the urn
-// may become empty.
+// mean returns a function that gives the mean and the variance of how often the prize at
+// a place is drawn in n draws. Under the fixed law all draws have the same chances. Under
+// the stock law units are drawn without replacement, and the number of draws that take a
+// unit is binomial. The result is not known if redirects may leave units in the urn, or
+// if the urn may become empty.
 func (s *simulator) mean() func(place int, n float64) (mean, variance float64, known bool) {
 	t := newTable(s.urn)
 	fallback, hasFallback := t.places[t.rules.Fallback]
@@ -115,11 +115,10 @@ func (s *simulator) expectGuarantee() {
 	}
 }
 
-// Deviations returns the distance of a count of n from its mean, in standard
-// deviations. Near 0 or n, plain standard deviations overstate it: a jackpot of 1 in a
-// million that wins in 10,000 draws is 9.9 off, and occurs in one run of a hundred. So
-// they are scaled by the root of the deviance, which grows as the chance of the count
-// decreases.
+// Deviations returns the distance of a count of n from its mean, in standard deviations.
+// Near 0 or n, plain standard deviations overstate it: a jackpot of 1 in a million that
+// wins in 10,000 draws is 9.9 off, and occurs in one run of a hundred. So the distance is
+// derived from the deviance instead, which is larger the less likely the count is.
 func Deviations(count, mean, variance, n float64) float64 {
 	off := count - mean
 	if math.Abs(off) < 1e-6 { // caused by rounding

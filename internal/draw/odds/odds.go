@@ -33,8 +33,8 @@ type Statement struct {
 	None *big.Rat
 	// Guarantee is nil for rules without one.
 	Guarantee *GuaranteeOdds
-	// HasMoments means that the agenda ever held a moment: a draw may also get its prize
-	// by one, which the chances leave out.
+	// HasMoments means that the agenda has contained a moment at some time. A draw may
+	// also get a prize by a moment, which the chances leave out.
 	HasMoments bool
 }
 
@@ -56,8 +56,8 @@ type GuaranteeOdds struct {
 const rateMax = 10_000
 
 // Of returns the chances of a player without turns at a time, who has reached no limit
-// and missed nothing. A prize without units, or above the rest of the budget, has
-// chance 0. The urn must have a unit, or the rules a fallback.
+// and missed nothing. A prize without units, or whose value exceeds the rest of the
+// budget, has chance 0. The urn must have a unit, or the rules a fallback.
 func Of(u *urn.Urn, at time.Time) Statement { return newTable(u).statement(u.Outlook(at)) }
 
 // OfPlayer returns the chances of a player's next draw at a time, from the facts that
@@ -140,8 +140,8 @@ func (t *table) statement(outlook urn.Outlook) Statement {
 	return s
 }
 
-// drawn returns the chances that the urn gives the prize at each place, nil for 0, and
-// that it gives nothing.
+// drawn returns the chance that the urn gives the prize at each place, nil for 0, and the
+// chance that the urn gives nothing.
 func (t *table) drawn() (chances []*big.Rat, nothing *big.Rat) {
 	chances, nothing = make([]*big.Rat, len(t.prizes)), big.NewRat(1, 1)
 	set := func(place int, chance *big.Rat) {

@@ -13,30 +13,30 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// Simulation is a run of many draws of one unit each on a pool in memory, by the code
-// that decides real ones, with a simulated clock.
+// Simulation is a run of many draws of one unit each, on a pool in memory. It uses the
+// code that decides real draws, and a simulated clock.
 type Simulation struct {
-	// Pool is what was read of the pool; without a state it counts as open. The run begins
-	// with the issued units of its prizes.
+	// Pool is the state of the pool as it was read; without a state it counts as open.
+	// The run begins with the issued units of its prizes.
 	Pool urn.Snapshot
 	// Draws is the number of draws, 1 or more. Each is made for one of Users users, all
 	// equally likely, and is assumed to have a ticket.
 	Draws, Users int
-	// Rate is draws per second of the simulated clock, above 0; the clock begins at
-	// From.
+	// Rate is the number of draws per second of the simulated clock, above 0. The clock
+	// begins at From.
 	Rate float64
 	From time.Time
 	// Seed determines the random numbers: the same seed gives the same run.
 	Seed uint64
-	// Agenda is what comes due in the run, in order of time: each item is carried out
-	// before the first draw at its time or later.
+	// Agenda are the items that come due in the run, in order of time. Each is carried
+	// out before the first draw that is at its time or later.
 	Agenda []draw.Item
-	// Hidden are items whose instants are unknown. The seed gives each unit an instant at
-	// which it comes due, uniform in the span over which it was spread, or else in the
-	// run.
+	// Hidden are items whose instants are unknown. The seed determines the instant at
+	// which each unit comes due. It is uniform in the span over which the units were
+	// spread, or else in the run.
 	Hidden []draw.Hidden
-	// SpentBefore is what was spent before the run, in each window of a budget that
-	// contains From.
+	// SpentBefore is the amount that was spent before the run, in each window of a budget
+	// that contains From.
 	SpentBefore []draw.Spending
 	// Stop is called at intervals; its error ends the run. If it is nil, nothing stops the
 	// run.
@@ -67,13 +67,13 @@ type Simulated struct {
 // SimulatedPrize is the result of one prize.
 type SimulatedPrize struct {
 	PrizeID string
-	// Count is the number of awards, Share their part of all. Drawn is how often the
-	// urn gave the prize, before redirects; for the fallback, how often it gave
+	// Count is the number of awards, and Share their share of all awards. Drawn is how
+	// often the urn gave the prize, before redirects; for the fallback, how often it gave
 	// nothing.
 	Count, Drawn int64
 	Share        float64
-	// Expected is the exact mean of Drawn as a part of all draws, nil if it is not
-	// known. Z is the distance of Drawn from it, in standard deviations.
+	// Expected is the exact mean of Drawn as a share of all draws, nil if it is not
+	// known. Z is the distance of Drawn from that mean, in standard deviations.
 	Expected, Z *float64
 	// SoldOutAfter is the number of draws after which no unit remained, 0 for
 	// never, or if the agenda added units later. SoldOutAt is the simulated time of the
@@ -177,8 +177,8 @@ const (
 	seedHidden
 )
 
-// seeded is one sequence of ChaCha8 for all versions. One is enough, because a
-// simulation never plans a version twice.
+// seeded is one sequence of ChaCha8 for all versions. One is enough, because a simulation
+// plans each version once.
 type seeded struct{ words *mathrand.ChaCha8 }
 
 // newSeeded returns the sequence of a seed; use distinguishes sequences of one seed.
@@ -229,7 +229,8 @@ func newSimulator(s Simulation) *simulator {
 	return run
 }
 
-// draw makes the draw of an instant, after the items that are due then. Error: that of Stop.
+// draw makes the draw of an instant. Before it, it carries out the items that are due.
+// Error: that of Stop.
 func (s *simulator) draw(at time.Time) error {
 	if err := s.askStop(); err != nil {
 		return err

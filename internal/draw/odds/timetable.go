@@ -69,8 +69,8 @@ func rulesOf(agenda []draw.Item) (all []*draw.Rules) {
 	return all
 }
 
-// doNext carries out the next item that is due at an instant, of the agenda or hidden.
-// It reports whether there was one.
+// doNext carries out the next item that is due at an instant, whether it is of the agenda
+// or hidden. It reports whether there was one.
 func (s *simulator) doNext(at time.Time) bool {
 	isHidden := len(s.hidden) > 0 && (len(s.Agenda) == 0 || s.hidden[0].at.Before(s.Agenda[0].At))
 	switch {
@@ -91,8 +91,8 @@ func (s *simulator) doNext(at time.Time) bool {
 	return true
 }
 
-// due carries out an item as the service does. If it fails, the failure is recorded,
-// and the run continues.
+// due carries out an item as the service does. A failure is recorded, and the run
+// continues.
 func (s *simulator) due(item *draw.Item) {
 	s.happened = true
 	if err := s.do(item); err != nil && len(s.result.Failed) < failedMax {

@@ -110,8 +110,8 @@ func parseRules(b []byte, bytesMax int) (*draw.Rules, error) {
 	return draw.NewRules(r.Rules, canonical), nil
 }
 
-// checkNoNull refuses anything but a JSON object, and null anywhere in it: a member is
-// written or left out.
+// checkNoNull refuses a document that is not a JSON object or that contains null. A
+// member without a value is left out instead.
 func checkNoNull(b []byte) error {
 	in := jsontext.NewDecoder(bytes.NewReader(b))
 	if in.PeekKind() != '{' {
@@ -129,7 +129,7 @@ func checkNoNull(b []byte) error {
 	}
 }
 
-// within reads a required number, low to high.
+// within checks a required number: it must be from low to high.
 func within(member string, n *int64, low, high int64) (int64, error) {
 	if n == nil {
 		return 0, draw.ErrorOfMember(member, "is missing")
@@ -140,7 +140,7 @@ func within(member string, n *int64, low, high int64) (int64, error) {
 	return *n, nil
 }
 
-// prizeID reads a required id of a prize.
+// prizeID checks a required id of a prize.
 func prizeID(member string, id *string) (string, error) {
 	if id == nil {
 		return "", draw.ErrorOfMember(member, "is missing")
@@ -149,8 +149,8 @@ func prizeID(member string, id *string) (string, error) {
 }
 
 // checkID returns an error unless id may be the id of a prize; what names it in the
-// error. An id with other characters than small letters is often a name, so the error
-// proposes the id that belongs to it.
+// error. If id has other characters than those of ids, it is often the name of a prize.
+// The error then proposes an id that is made from the name.
 func checkID(member, what, id string) error {
 	e, refused := errors.AsType[*draw.Error](draw.CheckID(what, id))
 	if !refused {

@@ -15,12 +15,12 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// placeDepthMax is how deep a document is searched for a member: no member is deeper, and
-// the cost of a search grows with the depth.
+// placeDepthMax is the depth to which a document is searched for a member. No member is
+// deeper, and a deeper search would cost more.
 const placeDepthMax = 4
 
-// Place returns the error of a document with the line and the column of the member that
-// the error names, as far as the document has it. Other errors stay as they are.
+// Place adds the line and the column of the refused member to the error of a document, if
+// the document has the member. It returns other errors as they are.
 func Place(err error, document []byte) error {
 	e, ok := errors.AsType[*draw.Error](err)
 	if !ok || e.Member == "" {
@@ -35,9 +35,9 @@ func Place(err error, document []byte) error {
 	return &placed
 }
 
-// findMember returns the byte at which a member begins, such as limits[0].max: its
-// name, or the value of an element. If the document lacks the member, it returns the
-// byte of the nearest enclosing member, -1 if there is none.
+// findMember returns the index of the byte at which a member such as limits[0].max
+// begins: at its name, or at the value of an element. If the document lacks the member,
+// it returns the index of the nearest enclosing member, -1 if there is none.
 func findMember(document []byte, member string) int {
 	in := jsontext.NewDecoder(bytes.NewReader(document))
 	best, at := "", -1
@@ -61,8 +61,8 @@ func findMember(document []byte, member string) int {
 	}
 }
 
-// isOfToken reports whether a character belongs to a token, and does not only separate
-// two.
+// isOfToken reports whether a character is part of a token. All others only separate
+// tokens.
 func isOfToken(r rune) bool { return !strings.ContainsRune(" \t\r\n,:", r) }
 
 // lineAndColumn describes a byte of a text. Both count from 1; a column is a character.
@@ -90,7 +90,7 @@ func invalidJSON(err error, document []byte) error {
 	return draw.Errorf(draw.CodeInvalidRequest, "rules are not valid JSON")
 }
 
-// errorOfPointer returns the error of a member; format has its name.
+// errorOfPointer returns the error of a member. format contains %s for the member.
 func errorOfPointer(p jsontext.Pointer, format string) error {
 	e := draw.Errorf(draw.CodeInvalidRequest, format, MemberOf(p))
 	e.Member = nameOf(p)
@@ -109,8 +109,8 @@ func nearestMember(p jsontext.Pointer) string {
 	return draw.OrNearest(p.LastToken(), known)
 }
 
-// Wanted returns what a member of a type must be, for the error about a wrong value. t
-// is nil if no type describes the value.
+// Wanted states which values a member of type t may have, for the error about a wrong
+// value. t is nil if no type describes the value.
 func Wanted(t reflect.Type) string {
 	if t == nil {
 		return "something else"

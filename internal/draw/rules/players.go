@@ -9,18 +9,19 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// sight is how much players may know of a member of rules.
+// sight is how much of a member of rules players may know.
 type sight int
 
 const (
 	sightNone sight = iota
-	// sightHint is that the rules have the member, without its content.
+	// sightHint means that players may know that the rules have the member, but not its
+	// content.
 	sightHint
 	sightAll
 )
 
-// playersSee returns how much players may know of a member. Words and ForPlayers follow
-// it. Nothing of a member that it does not name is shown.
+// playersSee returns how much of a member players may know. Words and ForPlayers follow
+// it. It must list every member that players may see: any other is hidden from them.
 func playersSee(r *draw.Rules, member string) sight {
 	switch member {
 	case "fallback", "limits", "zone", "tickets", "claims":
@@ -40,9 +41,9 @@ func playersSee(r *draw.Rules, member string) sight {
 	return sightNone
 }
 
-// ForPlayers returns the document with what players may read, which is what Words
-// states for them. A member whose content they may not read is true. The result is null
-// if this instance cannot read the rules, and {} without rules.
+// ForPlayers returns the part of the document that players may read: the same that Words
+// states for them. If they may know only that a member exists, its value is true. The
+// result is null if this instance cannot read the rules, and {} without rules.
 func ForPlayers(r *draw.Rules) (json.RawMessage, error) {
 	switch {
 	case r == nil:

@@ -6,8 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestForPlayersHidesWhatWordsHide: members that only the operator uses are left out, blocked
-// users are never named, and what rules do not disclose is true or left out.
+// TestForPlayersHidesWhatWordsHide: members that only the operator uses are left out, and
+// blocked users are never named. A member that the rules do not disclose is true, or is
+// left out.
 func TestForPlayersHidesWhatWordsHide(t *testing.T) {
 	t.Parallel()
 	const limited = `"limits":[{"of":"draws","max":3,"per":"day"}]`

@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Read is [Parse] for a stored document. A document that this binary cannot read, such
-// as one of a later release, becomes rules that refuse every new draw: see
+// Read is [Parse] for a stored document. From a document that this binary cannot read,
+// such as one of a later release, it makes rules that refuse every new draw: see
 // [draw.Rules.Unreadable].
 func Read(document []byte) *draw.Rules {
 	r, err := parseRules(document, draw.RulesMax)
@@ -116,8 +116,8 @@ func bytesOf(list []jsontext.Value) [][]byte {
 	return all
 }
 
-// inOrder writes the members of an object in an order; each, unless it is nil, arranges
-// a member's value.
+// inOrder writes the members of an object in the given order. each, unless it is nil,
+// arranges the value of a member.
 func inOrder(object jsontext.Value, order []string, each func(member string, part jsontext.Value) (jsontext.Value, error)) (jsontext.Value, error) {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(object, &members); err != nil {

@@ -176,8 +176,8 @@ func TestParseRulesRefuses(t *testing.T) {
 }
 
 // TestErrorsOfRulesArePlaced: an error states the line and the column of its member, or
-// of the invalid JSON, and the nearest known name. The broken double has the member at
-// another place.
+// of the invalid JSON, and proposes the most similar known name. The broken double has
+// the member at another place.
 func TestErrorsOfRulesArePlaced(t *testing.T) {
 	t.Parallel()
 	for document, says := range map[string]string{

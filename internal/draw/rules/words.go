@@ -25,7 +25,8 @@ type Telling struct {
 	ToPlayers bool
 }
 
-// NamesOf returns the shown names of prizes by their ids, and an unknown id itself.
+// NamesOf returns a function that gives the displayed name of each prize by its id. It
+// returns an unknown id unchanged.
 func NamesOf(prizes []draw.Prize) func(prizeID string) string {
 	names := make(map[string]string, len(prizes))
 	for i := range prizes {
@@ -34,7 +35,8 @@ func NamesOf(prizes []draw.Prize) func(prizeID string) string {
 	return NamesIn(names)
 }
 
-// NamesIn names prizes by their displayed names, and a prize without a name by its id.
+// NamesIn is NamesOf for a map of displayed names. A prize without a name has its id as
+// its name.
 func NamesIn(names map[string]string) func(prizeID string) string {
 	return func(id string) string {
 		if name := names[id]; name != "" {
@@ -83,7 +85,7 @@ type words struct {
 	all   []string
 }
 
-// sees returns how much of a member the sentences may tell.
+// sees returns how much of a member the sentences may state.
 func (w *words) sees(member string) sight {
 	if !w.ToPlayers {
 		return sightAll
@@ -220,8 +222,8 @@ func (w *words) budget() {
 	}
 }
 
-// withheld adds the sentences about wins that are not given. Other sentences state what
-// such a draw gets instead.
+// withheld adds the sentences about prizes that are drawn but not given. Other sentences
+// state what such a draw gets instead.
 func (w *words) withheld() {
 	var bounds []string
 	if slices.ContainsFunc(w.rules.Limits, func(l draw.Limit) bool { return l.Of != draw.LimitDraws }) {

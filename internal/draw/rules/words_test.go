@@ -10,7 +10,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// shop returns the prizes of the rules that are put into words.
+// shop names the prizes of the rules that the tests put into words.
 func shop() Telling {
 	return Telling{Currency: "EUR", Name: NamesOf([]draw.Prize{{ID: "gold", Name: "Gold coin"}, {ID: "pin", Name: "Pin"}, {ID: "none", Name: "No luck"}})}
 }

@@ -104,7 +104,7 @@ func errZone(name string) error {
 	return draw.ErrorOfMember("zone", "is not the name of a time zone, such as Europe/Berlin%s", nearest)
 }
 
-// zoneNames lists the zones of the archive; none if it is damaged.
+// zoneNames lists the zones of the archive. The list is empty if the archive is damaged.
 func zoneNames() (names []string) {
 	archive, err := zip.NewReader(strings.NewReader(zoneArchive), int64(len(zoneArchive)))
 	if err != nil {

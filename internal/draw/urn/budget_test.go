@@ -29,8 +29,8 @@ func overspent(t *testing.T) urn.Snapshot {
 	}
 }
 
-// TestBudgetWithholdsNoFreePrize: a prize without value is given however much was
-// spent, by the service, in a simulation and in the odds.
+// TestBudgetWithholdsNoFreePrize: a prize without value is given even if the budget is
+// used up, by the service, in a simulation and in the odds.
 func TestBudgetWithholdsNoFreePrize(t *testing.T) {
 	pool := overspent(t)
 	u := urn.NewUrnFrom("p", keyed(1))

@@ -33,7 +33,7 @@ func reasons() [3]reason {
 	return [...]reason{{draw.WhySoldOut, (*Plan).soldOut}, {draw.WhyLimit, (*Plan).limited}, {draw.WhyBudget, (*Plan).overBudget}}
 }
 
-// refusal passes a request through the gates.
+// refusal checks a request by the gates in order, and returns the first refusal.
 func (p *Plan) refusal(a *Ask) error {
 	for _, gate := range gates() {
 		if err := gate(p, a); err != nil {
@@ -54,7 +54,7 @@ func (p *Plan) gateOpen(a *Ask) error {
 // not pass the gates.
 func (p *Plan) gateReadable(a *Ask) error { return p.urn.Readable(a.PoolID) }
 
-// gateClock refuses draws that depend on time while the time is not known.
+// gateClock refuses draws of a pool that depends on time, while the time is not known.
 func (p *Plan) gateClock(*Ask) error {
 	if u := p.urn; u.Rules() != nil || !u.DueAt.IsZero() {
 		return u.ClockLeapt
@@ -62,7 +62,7 @@ func (p *Plan) gateClock(*Ask) error {
 	return nil
 }
 
-// gateCodes refuses draws whose codes cannot be handed out.
+// gateCodes refuses draws of a pool with codes, while no code can be handed out.
 func (p *Plan) gateCodes(*Ask) error {
 	if u := p.urn; u.HasCodes() {
 		return u.CodesAway
@@ -106,7 +106,7 @@ func (p *Plan) gateBlocked(a *Ask) error {
 }
 
 // gateLimits refuses a draw that exceeds a limit of draws. If several limits refuse it,
-// the error names the one that allows the draw last.
+// the error names the limit that will be the last to allow the draw.
 func (p *Plan) gateLimits(a *Ask) error {
 	t := p.urn.terms
 	if t == nil || len(t.counted) == 0 {
@@ -158,8 +158,8 @@ func (p *Plan) gateStock(a *Ask) error {
 
 func (u *Urn) hasFallback() bool { return u.terms != nil && u.terms.fallback != none }
 
-// countsOf returns the facts about a player, updated by the plan so far, with one tally
-// for each kind of turns that the rules count.
+// countsOf returns one tally of the player for each kind of turns that the rules count.
+// It has the turns that were read and those of the plan so far.
 func (p *Plan) countsOf(player draw.Player) ([]*tally, error) {
 	if counts, known := p.players[player]; known {
 		return counts, nil
@@ -176,7 +176,7 @@ func (p *Plan) countsOf(player draw.Player) ([]*tally, error) {
 			read = cmp.Or(p.facts.turns[of], read)
 		}
 		if read == nil {
-			// No draw is granted from facts that were not read.
+			// Without these facts no draw may be granted.
 			return nil, &draw.Error{Code: draw.CodeInternal, Detail: "the service failed; its log says why",
 				Err: fmt.Errorf("the turns %q of a %s of pool %q were not read", c, c.By(), p.PoolID)}
 		}
@@ -202,7 +202,8 @@ func (p *Plan) room(n int) ([]*tally, []tally) {
 	return p.counts, p.fresh
 }
 
-// pick asks the urn and returns the place of a prize, or none for nothing.
+// pick decides which prize the urn gives, and returns its place, or none if the urn gives
+// nothing.
 func (u *Urn) pick(n Numbers) int {
 	switch t := u.terms; {
 	case t == nil:
@@ -218,9 +219,9 @@ func (u *Urn) pick(n Numbers) int {
 	return u.units.find(n.Below(u.remaining))
 }
 
-// outcome returns the result of a drawn unit under moments and rules, and the reason if
-// they changed it. It takes no unit and no moment. A moment comes before everything
-// else: neither the chance to win nor fixed odds apply to it.
+// outcome applies moments and rules to a drawn unit. It returns the result, and the
+// reason if the result differs. It takes no unit and no moment. A moment comes before
+// everything else: neither the chance to win nor fixed odds apply to it.
 func (p *Plan) outcome(drawn int, counts []*tally) (int, draw.Why) {
 	if place := p.dueMoment(counts); place != none {
 		return place, draw.WhyMoment
@@ -228,7 +229,7 @@ func (p *Plan) outcome(drawn int, counts []*tally) (int, draw.Why) {
 	return p.ruledOutcome(drawn, counts)
 }
 
-// ruledOutcome is outcome where no moment is due.
+// ruledOutcome is outcome for a draw that no moment applies to.
 func (p *Plan) ruledOutcome(drawn int, counts []*tally) (int, draw.Why) {
 	t := p.urn.terms
 	if t == nil {
@@ -287,8 +288,9 @@ func (p *Plan) limited(place int, counts []*tally) bool {
 	return false
 }
 
-// overBudget never withholds a prize without value: new rules may allow less than was
-// already spent.
+// overBudget reports whether the value of a prize exceeds the rest of the budget. It
+// never withholds a prize without value, even if more than the budget was spent under
+// former rules.
 func (p *Plan) overBudget(place int, _ []*tally) bool {
 	if p.urn.terms == nil {
 		return false
@@ -310,8 +312,8 @@ func (l *placedLimit) counts(place int, prize *urnPrize) bool {
 	return l.place == place
 }
 
-// count records an award of the prize at place for its player: the turns, the run of
-// misses, and the spent amount.
+// count records an award of the prize at place for its player. It updates the turns, the
+// run of misses, and the spent amount.
 func (p *Plan) count(version int64, counts []*tally, place int) {
 	t, prize := p.urn.terms, &p.urn.prizes[place]
 	if t.Budget != nil {
@@ -384,19 +386,19 @@ type terms struct {
 	// miss is the index of [CountedMiss] in counted, none without a guarantee.
 	miss   int
 	limits []placedLimit
-	// places are the places of the prizes of fixed odds, shareAt their shares and
-	// shares the running sums, in the same order.
+	// places are the places of the prizes that have fixed odds. shareAt are their shares,
+	// and shares the running sums of these, in the same order.
 	places  []int
 	shareAt []int64
 	shares  fenwick
 	// share is the sum of shares.
 	share int64
-	// prizes is the number of prizes that the urn had when the terms were made.
+	// prizes is the number of prizes of the urn for which the terms were made.
 	prizes int
 }
 
-// placedLimit is a limit with the place of its prize, none if it has none, and the
-// index of what it counts.
+// placedLimit is a limit with the place of its prize, none if it has no prize. It also
+// has the index of the kind of turns that it counts.
 type placedLimit struct {
 	draw.Limit
 	place, counted int
@@ -446,9 +448,9 @@ func (t *terms) setOdds(u *Urn, odds *draw.FixedOdds) {
 	t.shares = newFenwick(t.shareAt)
 }
 
-// numbered refuses a draw of a committed pool whose seeds are unavailable or used up,
-// and a draw with a receipt of a pool with secret numbers. It is not a gate, because it
-// does not depend on the contents of the pool.
+// numbered refuses two kinds of draws: those of a committed pool whose seeds are
+// unavailable or used up, and those with a receipt of a pool with secret numbers. It is
+// not a gate, because it does not depend on the contents of the pool.
 func (p *Plan) numbered(a *Ask) error {
 	u := p.urn
 	switch {

@@ -73,8 +73,8 @@ func TestGatesRefuseInOrder(t *testing.T) {
 	require.Equal(t, draw.CodePoolNotOpen, draw.CodeOf(endless.Plan([]*urn.Ask{asking("a", 1)}, noon()).Err(0)), "an endless blank is no unit of the urn")
 }
 
-// TestGateNamesTheLastLimit: of several limits the refusal names the one that opens
-// last.
+// TestGateNamesTheLastLimit: if several limits refuse a draw, the error names the one
+// that will be the last to allow it.
 func TestGateNamesTheLastLimit(t *testing.T) {
 	u := under(t, `{"limits":[{"of":"draws","max":1,"per":"hour"},{"of":"draws","max":1,"per":"month"},{"of":"draws","max":1,"per":"day"}]}`, drawtest.Campaign())
 	asks := []*urn.Ask{asking("a", 1), asking("b", 1)}
@@ -94,7 +94,7 @@ func TestPlanWithoutFacts(t *testing.T) {
 	require.Equal(t, draw.CodeInternal, draw.CodeOf(u.Plan(asks, noon()).Err(0)))
 }
 
-// TestPlanTurns: a plan counts the turns of a draw of several units, and of a batch.
+// TestPlanTurns: a plan counts every unit of a draw, and every draw of a batch.
 func TestPlanTurns(t *testing.T) {
 	u := under(t, `{"fallback":"none","guarantee":{"after":2,"prize":"bronze"},"win":"1/1000000000",
 		"limits":[{"of":"draws","max":9,"per":"day"},{"of":"draws","max":20},{"of":"wins","max":5},{"of":"prize","prize":"bronze","max":1}]}`, drawtest.Campaign())

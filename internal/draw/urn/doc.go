@@ -5,7 +5,8 @@
 // guarded write of package stock does. If it rejects a plan, the plan's units are
 // returned to the urn.
 //
-// The rules of a campaign apply in between: decide.go has the gates and the redirects
-// in order; [Urn.Needs] and [Facts] are the data about users that they need. [Run]
-// makes the same decisions in memory, for simulations and for package fold.
+// Between the request and the award, the rules of the campaign apply: decide.go has the
+// gates and the redirects, in order. [Urn.Needs] lists the data about users that they
+// need, and [Facts] holds these data. [Run] makes the same decisions in memory, for
+// simulations and for package fold.
 package urn

@@ -26,7 +26,7 @@ func find(counts []int64, unit int64) int {
 	return len(counts)
 }
 
-// held returns the id of the prize that has a unit, by a simple search.
+// held returns the id of the prize that contains a unit, by a simple search.
 func held(counts []int64, unit int64) string { return fmt.Sprint("p", find(counts, unit)) }
 
 func total(counts []int64) (sum int64) {
@@ -86,8 +86,8 @@ func TestUnitsAgainstSlice(t *testing.T) {
 	})
 }
 
-// TestUnitsWhole compares every unit of urns of every small size: of prizes that were
-// added one by one, and of shares of fixed odds, which are arranged at once.
+// TestUnitsWhole compares every unit of urns of every small size. Their prizes were added
+// one by one, or are shares of fixed odds, which are arranged at once.
 func TestUnitsWhole(t *testing.T) {
 	for size := range 34 {
 		counts := make([]int64, size)

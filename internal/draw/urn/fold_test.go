@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/draw/fold"
 )
 
-// TestFoldCatches: a fold finds an award that was changed afterwards, by each of its
-// rules.
+// TestFoldCatches: for each rule of a fold, an award is changed so that it breaks the
+// rule, and the fold finds it.
 func TestFoldCatches(t *testing.T) {
 	prizes := []draw.Prize{
 		{ID: "gold", Name: "Gold", Value: decimal.New(500, -2), Stocked: 100}, {ID: "lost", Name: "Lost", Kind: draw.KindBlank, Stocked: 100},

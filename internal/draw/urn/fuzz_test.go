@@ -85,7 +85,7 @@ func checkUrn(t *testing.T, u *urn.Urn, model *stockMap) {
 	}
 }
 
-// agreed fails if a check differs from a simple reading of the contract.
+// agreed fails if a check differs from a simple implementation of its contract.
 func agreed(t *testing.T, s string, err error, want bool) {
 	t.Helper()
 	if (err == nil) != want {

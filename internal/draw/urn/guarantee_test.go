@@ -13,9 +13,9 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// missesInARow returns the longest run of draws without a win of one user who draws n
-// times, and the number of the user's wins. wrong, unless it is nil, falsifies the last
-// turn that was read.
+// missesInARow lets one user draw n times. It returns the longest run of draws without a
+// win, and the number of wins. wrong, unless it is nil, falsifies the last turn that was
+// read.
 func missesInARow(t *testing.T, u *urn.Urn, n int, wrong func(*draw.Turn)) (longest int, wins int64) {
 	var last draw.Turn
 	run, asks := 0, []*urn.Ask{asking("d", 1)}
@@ -42,11 +42,12 @@ func missesInARow(t *testing.T, u *urn.Urn, n int, wrong func(*draw.Turn)) (long
 	return longest, wins
 }
 
-// winsOf returns the mean and the variance of the wins in n draws, many more than the
-// cycle. Each draw wins with chance p, and always after the given number of misses.
+// winsOf returns the mean and the variance of the wins in n draws. Each draw wins with
+// chance p, and always after the given number of misses. n must be much larger than that
+// number.
 func winsOf(p float64, after int, n float64) (mean, variance float64) {
 	var length, square float64
-	left := 1.0 // the chance that no draw of the cycle has won
+	left := 1.0 // the chance that no draw of the cycle has won so far
 	for k := 1; k <= after+1; k++ {
 		ends := left * p
 		if k > after {
@@ -99,8 +100,8 @@ func TestGuarantee(t *testing.T) {
 	require.Less(t, math.Abs(fixed.Guarantee.Z), 6.0, "%+v", fixed.Guarantee)
 }
 
-// TestWinsAreExpected: the expected mean and spread of a user's wins equal those of all
-// outcomes of the user's few draws.
+// TestWinsAreExpected: the expected mean and variance of a user's wins in a few draws
+// equal those of a list of all possible outcomes.
 func TestWinsAreExpected(t *testing.T) {
 	const p, states, draws = 0.3, 3, 6
 	var mean, square float64
@@ -151,7 +152,7 @@ func TestGuaranteeWithheld(t *testing.T) {
 		require.Equal(t, 50, longest, document)
 		require.Zero(t, wins)
 	}
-	// A blank of the urn is replaced, and stays in it.
+	// A blank that was drawn is replaced, and stays in the urn.
 	u := under(t, `{"fallback":"none","guarantee":{"after":0,"prize":"gold"}}`, []draw.Prize{
 		{ID: "gold", Name: "Gold", Stocked: 0}, {ID: "lost", Name: "Lost", Kind: draw.KindBlank, Stocked: 2},
 		{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock},

@@ -10,7 +10,7 @@ import (
 )
 
 // The number of marks in a trail, their size in bytes, and how many reads in a row must
-// find a pool unchanged before it is planned from the cached copy.
+// find a pool unchanged before draws are planned from the cached copy.
 const (
 	trailMax = 8
 	markSize = 8
@@ -80,8 +80,8 @@ func TestUrnSeen(t *testing.T) {
 }
 
 // TestUrnPicksAgainAlike: from one state the same versions take the same units, however
-// often the plan fails and whether the copy is kept or dropped; another history has
-// another deck.
+// often the plan fails, and whether the copy is kept or dropped. In another history the
+// versions get other numbers.
 func TestUrnPicksAgainAlike(t *testing.T) {
 	h := draw.NewHead().Next(2)
 	stock := []int64{1 << 30, 1 << 30}
@@ -113,7 +113,7 @@ func TestUrnPicksAgainAlike(t *testing.T) {
 	require.NotEqual(t, want, picks(other), "another instance")
 }
 
-// noNumbers are seeds that must not be asked.
+// noNumbers are seeds that must not be used.
 type noNumbers struct{ urn.Seeds }
 
 func (noNumbers) Of(int64) urn.Numbers { panic("the seeds of a history that was lost are used") }

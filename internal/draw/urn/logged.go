@@ -11,7 +11,7 @@ import (
 type Ask struct {
 	draw.Request
 	Log LogAnswer
-	// Skip leaves the request out: no caller waits for its answer.
+	// Skip leaves the request out of the plan, because no caller waits for its answer.
 	Skip bool
 }
 
@@ -21,8 +21,9 @@ type LogState int32
 const (
 	// LogUnasked means that the draw has not been looked up in the log.
 	LogUnasked LogState = iota
-	// LogAsking means that a lookup in the log has no answer yet, or that a write failed
-	// because the log has a name of the batch, without identifying which.
+	// LogAsking means that it is unknown whether the log has the draw. Either a lookup
+	// has no answer yet, or a write failed because the log has the name of some draw of
+	// the batch.
 	LogAsking
 	// LogAbsent means that the log did not have the draw. A later lookup that gets no
 	// answer does not change that: until the first answer, nothing had happened.
@@ -49,22 +50,22 @@ type try struct {
 	first draw.Award
 }
 
-// State returns the log's last answer.
+// State returns the last answer of the log.
 func (l *LogAnswer) State() LogState { return LogState(l.state.Load()) }
 
-// Ask records that the log is being asked: until it answers, an earlier answer is
-// valid.
+// Ask records that a lookup has begun. An earlier answer stays valid until the lookup has
+// a new one.
 func (l *LogAnswer) Ask() { l.state.CompareAndSwap(int32(LogUnasked), int32(LogAsking)) }
 
-// Meet records that a write failed because the log already has a name. It may be the
-// name of this draw.
+// Meet records that a write failed because the log already has a name of its batch, which
+// may be the name of this draw.
 func (l *LogAnswer) Meet() {
 	if l.State() != LogKnown {
 		l.state.Store(int32(LogAsking))
 	}
 }
 
-// Age marks the answer as outdated: a later plan must not use it (law 4).
+// Age records that the answer is outdated: a later plan must not use it (law 4).
 func (l *LogAnswer) Age() { l.isCurrent = false }
 
 // Known returns the draw that the log has, if the log was read for this plan, otherwise

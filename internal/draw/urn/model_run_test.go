@@ -69,7 +69,7 @@ func randomRules(t *rapid.T) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// bench is a pool as the service has it, with the model and a fold of its log.
+// bench is a pool as the service has it, together with the model and a fold of its log.
 type bench struct {
 	*rapid.T
 	model model

@@ -22,15 +22,16 @@ func keyed(seed uint64) *urn.Keyed {
 	return k
 }
 
-// perVersion gives numbers that depend only on the version, so that the urn and then the
-// model read the same ones.
+// perVersion gives numbers that depend only on the version, so that the model reads the
+// same ones as the urn.
 type perVersion struct{ seed uint64 }
 
 func (s perVersion) Of(version int64) urn.Numbers {
 	return keyed(s.seed).Of(version)
 }
 
-// model is a pool that keeps lists, and counts them for every answer.
+// model is a simple implementation of a pool: it keeps lists, and counts them for every
+// answer.
 type model struct {
 	prizes []draw.Prize
 	rules  *draw.Rules
@@ -44,8 +45,8 @@ type modelAward struct {
 	win         bool
 	at          time.Time
 	cents       int64
-	// counted are the kinds of turns that the rules counted; budget means that they had
-	// one.
+	// counted are the kinds of turns that the rules counted at some time. budget means
+	// that rules with a budget were in force.
 	counted map[draw.Counted]bool
 	budget  bool
 }

@@ -10,7 +10,8 @@ import (
 // Moment is a pending winning moment of a pool: its item is done, and no draw has taken
 // it.
 type Moment struct {
-	// Item is its number in the agenda, Done is the version of the move that was written when it was done.
+	// Item is its number in the agenda. Done is the version of the move that was written
+	// when the item was done.
 	Item, Done int64
 	PrizeID    string
 }
@@ -22,8 +23,8 @@ type Taking struct{ Item, Version int64 }
 // their first moments. Empty queues are last.
 type moments []*momentQueue
 
-// momentQueue holds the moments of the prize at place, in order; the first next of them
-// are taken.
+// momentQueue holds the moments of the prize at place, in order. The moments before index
+// next are taken.
 type momentQueue struct {
 	place int
 	all   []Moment
@@ -38,7 +39,7 @@ func (q *momentQueue) first() *Moment {
 	return &q.all[q.next]
 }
 
-// compare orders moments as they are judged.
+// compare orders moments in the order in which draws get them.
 func (m *Moment) compare(other *Moment) int {
 	switch {
 	case m == nil && other == nil:
@@ -65,7 +66,8 @@ func (all moments) of(place int) *momentQueue {
 	return nil
 }
 
-// move takes the first moment of a prize, or puts back the moment that was taken last.
+// move takes the first moment of a prize if by is 1. If by is -1, it puts back the moment
+// that was taken last.
 func (all moments) move(place, by int) {
 	if q := all.of(place); q != nil && q.next+by >= 0 && q.next+by <= len(q.all) {
 		q.next += by
@@ -73,8 +75,8 @@ func (all moments) move(place, by int) {
 	}
 }
 
-// add adds a moment after the others of its prize. It ignores a moment of a prize that
-// the urn does not have.
+// addMoment adds a moment after the others of its prize. It ignores a moment of a prize
+// that the urn does not have.
 func (u *Urn) addMoment(m Moment) {
 	place := u.placeOf(m.PrizeID)
 	if place == none {
@@ -88,7 +90,7 @@ func (u *Urn) addMoment(m Moment) {
 	q.all = append(q.all, m)
 }
 
-// setMoments replaces the pending moments, which are in order.
+// setMoments replaces the pending moments. all must be in order.
 func (u *Urn) setMoments(all []Moment) {
 	u.moments = nil
 	for _, m := range all {
@@ -97,13 +99,13 @@ func (u *Urn) setMoments(all []Moment) {
 	u.moments.sort()
 }
 
-// HasMoments reports whether moments are pending, by the cached copy.
+// HasMoments reports whether moments are pending, according to the cached copy.
 func (u *Urn) HasMoments() bool { return len(u.moments) > 0 && u.moments[0].first() != nil }
 
 // dueMoment returns the place of the prize that a moment gives to the next unit of a
-// player, none if no moment does. Only the earliest moment of each prize is judged. The
-// first of these whose prize has a unit and is not withheld from the player gives its
-// prize.
+// player, none if no moment does. It considers only the earliest moment of each prize, in
+// order. The first one whose prize has a unit and is not withheld from the player gives
+// its prize.
 func (p *Plan) dueMoment(counts []*tally) int {
 	for _, q := range p.urn.moments {
 		if q.first() == nil {
@@ -123,7 +125,7 @@ func (p *Plan) takeMoment(place int, version int64) {
 	p.urn.moments.move(place, 1)
 }
 
-// AddMoment adds a moment to those that are pending.
+// AddMoment adds a pending moment.
 func (r *Run) AddMoment(m Moment) {
 	r.urn.addMoment(m)
 	r.urn.moments.sort()

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// withMoments returns an open urn of gold, silver and the fallback none, whose moments
-// are pending in this order.
+// withMoments returns an open urn with gold, silver and the fallback none. The moments
+// are pending in the given order.
 func withMoments(t *testing.T, document string, gold, silver int64, moments ...string) *Urn {
 	t.Helper()
 	var r *draw.Rules
@@ -66,9 +66,8 @@ func planMoments(t *testing.T, u *Urn, users ...string) (p *Plan, got []string) 
 	return p, got
 }
 
-// TestMomentsAreTakenInOrder: in a batch the first draws get the moments, neither the
-// chance to win nor fixed odds apply to them, and a plan that is undone takes no
-// moment.
+// TestMomentsAreTakenInOrder: the first draws of a batch get the moments, whatever the
+// chance to win and the fixed odds are. A plan that is undone takes no moment.
 func TestMomentsAreTakenInOrder(t *testing.T) {
 	t.Parallel()
 	for _, document := range []string{`{"fallback":"none","win":"1/1000000000"}`, `{"fallback":"none","odds":{"of":1000,"prizes":{"gold":0,"silver":0}}}`} {
@@ -127,8 +126,9 @@ func TestRefusedDrawsTakeNoMoment(t *testing.T) {
 	require.Equal(t, []Taking{{1, 101}, {2, 102}}, p.Takes)
 }
 
-// TestJudgeOfMoments: a verdict names a moment that an award missed, and none for an
-// award that was redirected without a pending moment.
+// TestJudgeOfMoments: a verdict names the moment that an award should have taken and did
+// not take. It names none for an award that was redirected although no moment was
+// pending.
 func TestJudgeOfMoments(t *testing.T) {
 	t.Parallel()
 	award := func(version int64, prize, drawn string, why draw.Why) *draw.Award {

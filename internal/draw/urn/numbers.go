@@ -21,7 +21,7 @@ type Numbers interface {
 
 // Source returns the numbers of every version of a pool.
 type Source interface {
-	// Of returns the numbers of a version, from its first.
+	// Of returns the numbers of a version, beginning with its first.
 	Of(version int64) Numbers
 }
 
@@ -41,14 +41,15 @@ type Secrets struct {
 	Signer draw.Signer
 	// GivesReceipts reports whether every draw is answered with a receipt.
 	GivesReceipts bool
-	// AskedOf identifies the keys that unsealed them, or could not.
+	// AskedOf identifies the keys with which unsealing was tried, whether it succeeded or
+	// not.
 	AskedOf any
 }
 
 // deck gives every version of a pool its random numbers: the numbers of a version are a
-// function of the key and the version, whatever batch or attempt uses them. A write
-// that failed is planned again with the same numbers, so a failure that depends on the
-// picks cannot bias the odds (law 3).
+// function of the key and the version, and do not depend on the batch or the attempt.
+// After a failed write, the draws are planned again with the same numbers. So a failure
+// that depends on the drawn units cannot bias the odds (law 3).
 //
 // The key is secret, and each history that is read gets a new key: after a restore the
 // versions of the lost history occur again, and their results are known.
@@ -66,7 +67,7 @@ func newDeck() *deck {
 	return d
 }
 
-// begin makes n the numbers of a version, from its first.
+// begin makes n yield the numbers of a version, beginning with its first.
 func (d *deck) begin(n *stream, version int64) {
 	n.block, n.left = d.block, 0
 	binary.BigEndian.PutUint64(n.block[4+keySize:], uint64(version))
@@ -111,10 +112,10 @@ func (n *stream) next() uint64 {
 // Below returns a number from 0 to limit-1, each equally likely.
 func (n *stream) Below(limit int64) int64 { return Below(limit, n.next) }
 
-// Below returns a number from 0 to limit-1, each equally likely if the words are. It
-// masks words to the bits that limit-1 needs, and rejects words that are too large: a
-// modulo would favour the small numbers. On average it needs fewer than two words.
-// limit is at least 1.
+// Below returns a number from 0 to limit-1, each equally likely if all words are equally
+// likely. It keeps only the bits of a word that limit-1 needs, and rejects the word if
+// the result is too large. A modulo would favour the small numbers. On average it needs
+// fewer than two words. limit is at least 1.
 func Below(limit int64, next func() uint64) int64 {
 	mask := uint64(1)<<bits.Len64(uint64(limit-1)) - 1
 	for {

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw/urn"
 )
 
-// source returns a source of the given words only.
+// source returns a source that yields only the given words.
 func source(words ...uint64) func() uint64 {
 	return func() uint64 {
 		word := words[0] // panics if there are no more numbers
@@ -20,9 +20,9 @@ func source(words ...uint64) func() uint64 {
 	}
 }
 
-// TestBelowHasNoBias feeds every pattern of the bits that Below reads, once each: every
-// result must occur exactly once, and the patterns beyond n must be rejected, not
-// reduced. Higher bits must have no effect.
+// TestBelowHasNoBias gives Below every pattern of the bits that it reads, once each.
+// Every result must occur exactly once. Patterns beyond n must be rejected, not reduced.
+// Higher bits must have no effect.
 func TestBelowHasNoBias(t *testing.T) {
 	for n := int64(1); n <= 70; n++ {
 		patterns := uint64(1)

@@ -35,8 +35,8 @@ func TestOdds(t *testing.T) {
 			[]string{"gold 1/100000", "silver 1/2000", "bronze 0", "lost 0", "none 99949/100000"}, ""},
 		{`{"fallback":"none","odds":{"of":10,"prizes":{"gold":1,"silver":4,"bronze":0}},"guarantee":{"after":1,"prize":"gold"}}`, odds.LawFixed,
 			[]string{"gold 1/10", "silver 2/5", "bronze 0", "lost 0", "none 1/2"}, "2/3"},
-		// Prizes that nobody can win have chance 0: above the budget, or replaced by
-		// the consolation prize.
+		// Prizes that nobody can win have chance 0: their value exceeds the budget, or
+		// the consolation prize replaces them.
 		{`{"fallback":"none","budget":{"max":"49.99"}}`, odds.LawStock, []string{"gold 0", "silver 9/200", "bronze 1/2", "lost 9/20", "none 1/200"}, ""},
 		{`{"win":"1/2","fallback":"none","guarantee":{"after":0,"prize":"bronze"}}`, odds.LawStock,
 			[]string{"gold 1/400", "silver 9/400", "bronze 39/40", "lost 0", "none 0"}, "nil"},
@@ -61,7 +61,8 @@ func TestOdds(t *testing.T) {
 	require.Equal(t, []string{"p0 1/4", "p1 3/4", "none 0"}, stated(odds.Of(urnOf(draw.StateOpen, 1, 3), noon())), "no rules")
 }
 
-// TestGuaranteeRate: the published examples, and a fraction that is too long to state.
+// TestGuaranteeRate checks the examples of the documentation, and a fraction that is too
+// long to state.
 func TestGuaranteeRate(t *testing.T) {
 	rate := func(a, b, after int) *big.Rat {
 		return odds.Of(under(t, fmt.Sprintf(`{"fallback":"none","odds":{"of":%d,"prizes":{"gold":%d,"silver":0,"bronze":0}},"guarantee":{"after":%d,"prize":"bronze"}}`, b, a, after),
@@ -77,8 +78,8 @@ func TestGuaranteeRate(t *testing.T) {
 	require.Nil(t, rate(1, 1_000_000_000, 100_000))
 }
 
-// TestOddsOfAUser: a user gets the refusal of the gate, or the user's own odds; no
-// random number is used.
+// TestOddsOfAUser: a user gets the refusal of a gate, or the odds of the user's own next
+// draw. No random number is used.
 func TestOddsOfAUser(t *testing.T) {
 	c := &counting{}
 	u := urn.NewUrnFrom("p", c)

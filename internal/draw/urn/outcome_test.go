@@ -34,7 +34,7 @@ func outcomes(u *urn.Urn, f *urn.Facts, n int) map[string]int64 {
 	return won
 }
 
-// judged compares the results with the weights of the cells.
+// judged compares the results with the weights of the possible results.
 func judged(won map[string]int64, cells []string, weights []int64) error {
 	s := drawtest.Sample{Stock: weights}
 	var all, known int64
@@ -84,17 +84,18 @@ func TestLimitMovesNoOdds(t *testing.T) {
 	require.Error(t, judged(redraw, cells, weights))
 	require.Error(t, judged(refuse, cells, weights))
 
-	// The next award of another prize has the usual chance: no other prize gets less.
+	// If gold is withheld, the next award gets another prize with the usual chance: no
+	// other prize gets less.
 	stated, err := odds.OfPlayer(u, player("u"), f, noon())
 	require.NoError(t, err)
 	require.Equal(t, "9/100", stated.Odds[1].Chance.String())
 	require.Equal(t, "1/100", stated.None.String())
 }
 
-// TestWinAndFixedLaw: a draw takes a unit of the urn with the chance of win, and the
-// fixed law gives the share of a sold-out prize to the fallback. The test fails for
-// redistribution, for the fallback as a weight of the urn, and for shares in floating
-// point.
+// TestWinAndFixedLaw: a draw takes a unit of the urn with the chance win. The fixed law
+// gives the share of a sold-out prize to the fallback. The test fails for a double that
+// distributes this share to other prizes, one that puts the fallback into the urn, and
+// one with shares in floating point.
 func TestWinAndFixedLaw(t *testing.T) {
 	const n = 200_000
 	prizes := drawtest.Campaign()
@@ -136,7 +137,7 @@ func TestWinAndFixedLaw(t *testing.T) {
 	float, truncated := 1.0/60, map[string]int64{}
 	for range n {
 		cell := "none"
-		if numbers.Below(100) < int64(float*100) { // 1 % in place of 1.67
+		if numbers.Below(100) < int64(float*100) { // 1 % instead of 1.67 %
 			cell = cells[find(byWin[:4], numbers.Below(2000))]
 		}
 		truncated[cell]++
@@ -188,9 +189,9 @@ func TestOrderOfNumbers(t *testing.T) {
 	require.Equal(t, []int64{2}, c.limits, "an empty urn is asked for no unit")
 }
 
-// TestBudgetToTheCent: the issued value never exceeds the budget, and everything that
-// was withheld would have exceeded it. The test fails for sums in floating point, and
-// for a budget per instance.
+// TestBudgetToTheCent: the issued value never exceeds the budget, and every prize that
+// was withheld would have exceeded it. The test fails for sums in floating point, and for
+// a budget per instance.
 func TestBudgetToTheCent(t *testing.T) {
 	const limit = 10_000
 	var prizes []draw.Prize
@@ -235,8 +236,8 @@ func TestBudgetToTheCent(t *testing.T) {
 	require.Positive(t, otherwiseInFloats([]int64{1, 7, 99, 250, 1010, 3333}, limit), "floats")
 }
 
-// otherwiseInFloats counts the values, in cents, that a budget summed in floats decides
-// otherwise than one in whole cents.
+// otherwiseInFloats counts the values for which a budget that is summed in floats decides
+// otherwise than one in whole cents. values are in cents.
 func otherwiseInFloats(values []int64, limit int64) (wrong int) {
 	numbers := keyed(3).Of(1)
 	for range 5000 {

@@ -7,8 +7,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Plan is the result of requests: awards that are made from the pool at From, each of
-// which makes one version. Its units are out of the urn until [Plan.Undo] returns them.
+// Plan is the decision on a batch of requests. Its awards are based on the pool at From,
+// and each makes one version. Its units are out of the urn until [Plan.Undo] returns
+// them.
 type Plan struct {
 	PoolID string
 	// From is the head on which the plan is based, To the head that its write makes.
@@ -22,8 +23,8 @@ type Plan struct {
 	// Turns are the turns of its awards, of every kind that the rules count, in order
 	// of version.
 	Turns []draw.Turn
-	// Spending is the spent amount of the budget once the plan is written; it has no
-	// meaning if the rules have no budget.
+	// Spending is the spent amount of the budget once the plan is written. It has no
+	// meaning without a budget.
 	Spending Spending
 	// Takes are the moments that its awards take, in order of version.
 	Takes []Taking
@@ -33,18 +34,18 @@ type Plan struct {
 	rules   *draw.Rules
 	secrets Secrets
 	spends  bool
-	// due means that an item of the agenda comes before the plan, edge that one may,
-	// and waits that draws were left undecided for that reason.
+	// due means that an item of the agenda comes before the plan, edge that one may come
+	// before it. waits means that draws were left undecided for that reason.
 	due, edge, waits bool
 	facts            *Facts
-	// absent are the turns that a player without facts is assumed to have, nil if such a
-	// player is granted no draw. A run assumes no turns, and its plans have one player:
-	// counts and fresh are memory for the tallies of each plan.
+	// absent are the turns that are assumed for a player without facts, nil if such a
+	// player is granted no draw. A run assumes no turns. Its plans have one player, and
+	// they use counts and fresh as memory for the tallies.
 	absent *turns
 	counts []*tally
 	fresh  []tally
-	// players have a tally for each kind of turns that the rules count; tallies
-	// contains each of them once.
+	// players have a tally for each kind of turns that the rules count. tallies contains
+	// each tally once, even if players share it.
 	players map[draw.Player][]*tally
 	tallies map[who]*tally
 	// starts are the starts of the windows of the limits, at At.
@@ -93,8 +94,8 @@ func (u *Urn) PlanWith(asks []*Ask, facts *Facts, now time.Time) *Plan {
 	return p
 }
 
-// PlanReplays decides requests that are given up: a known name gets its first awards,
-// all others end with err.
+// PlanReplays decides requests whose callers will not be granted new draws: a known name
+// gets its first awards, and all others end with err.
 func (u *Urn) PlanReplays(asks []*Ask, err error) *Plan {
 	p := u.newPlan(asks)
 	p.begin(time.Time{})
@@ -143,7 +144,7 @@ func (p *Plan) decideAll(refusal func(*Ask) error) *Plan {
 	return p
 }
 
-// decide sets the outcome of a request whose name no earlier one has.
+// decide sets the outcome of a request if no earlier request has its name.
 func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Ask) error) {
 	if a.Log.Known() != nil {
 		*o = replay(a)
@@ -266,7 +267,7 @@ func (p *Plan) IsPlain() bool {
 	return len(p.Turns) == 0 && !p.Spends()
 }
 
-// Err returns why the i-th request is refused, nil if it is not.
+// Err returns why the i-th request is refused, nil if it is granted.
 func (p *Plan) Err(i int) error { return p.outcomes[i].err }
 
 // MayLand reports whether an earlier write of the i-th request may still be committed:
@@ -336,10 +337,9 @@ func (u *Urn) IsDueAt(now time.Time) bool {
 func (u *Urn) IsDue() bool { return u.due }
 
 // timeOf returns the time of a plan that is made now, and whether an item of the agenda
-// comes before it. The time is never before that of the last entry, and always before
-// that of the next item. If the item was not due at the read, but is due by the
-// estimate of the clock, the plan is near the edge. The write then reads the clock
-// itself.
+// comes before the plan. The time is never before that of the last entry, and always
+// before that of the next item. edge means that the next item was not due when the pool
+// was read, but is due by the estimated clock. The write then reads the clock itself.
 func (u *Urn) timeOf(now time.Time) (at time.Time, due, edge bool) {
 	if at = now.UTC().Truncate(draw.TimeStep); at.Before(u.At) {
 		at = u.At
@@ -360,14 +360,14 @@ func (u *Urn) timeOf(now time.Time) (at time.Time, due, edge bool) {
 // agenda comes first. Such a plan is undone.
 func (p *Plan) IsDue() bool { return p.waits }
 
-// wait leaves a draw undecided: the due item may change the decision of every gate.
+// wait leaves a draw undecided: after the due item, every gate may decide otherwise.
 func (p *Plan) wait(a *Ask) error {
 	p.waits = true
 	return draw.Errorf(draw.CodeContended, "an item of the agenda of pool %q is due", a.PoolID)
 }
 
-// waitAtEdge leaves draws undecided that are refused near the edge of an item: a
-// refusal is not written, so that no write reads the clock for it.
+// waitAtEdge leaves draws undecided that would be refused while an item may be due. A
+// refusal is not written, so there is no write that would read the clock.
 func (p *Plan) waitAtEdge() {
 	for i := range p.outcomes {
 		p.waits = p.waits || p.edge && p.outcomes[i].err != nil
@@ -381,8 +381,8 @@ func (p *Plan) DueIn() (time.Duration, bool) {
 	return due.Sub(p.At), !due.IsZero()
 }
 
-// Unasked returns the names that the plan refuses although the log may have them: their
-// callers chose them, and the log was not asked. Each name occurs once.
+// Unasked returns the names that the plan refuses before they were looked up in the log,
+// although the log may have them: their callers chose them. Each name occurs once.
 func (p *Plan) Unasked() []string {
 	var names []string
 	for i, a := range p.asks {
@@ -409,7 +409,7 @@ func (p *Plan) Learn(known map[string]draw.Draw) {
 	}
 }
 
-// isUnasked reports whether a request is among those of Unasked.
+// isUnasked reports whether the i-th request is one whose name Unasked returns.
 func (p *Plan) isUnasked(i int) bool {
 	a := p.asks[i]
 	return a.Named && !a.Log.isCurrent && p.Err(i) != nil

@@ -23,7 +23,7 @@ func urnOf(state draw.State, stock ...int64) *urn.Urn {
 	return u
 }
 
-// asking returns a request for count units under a name of the caller's.
+// asking returns a request for count units, under a name that the caller chose.
 func asking(id string, count int) *urn.Ask {
 	return &urn.Ask{Request: draw.Request{PoolID: "p", UserID: "u", DrawID: id, Named: true, Count: count}}
 }
@@ -127,7 +127,7 @@ func TestPlanOfAPoolThatIsNotOpen(t *testing.T) {
 	}
 }
 
-// TestPlanReplays: among requests that are given up, known draws are answered.
+// TestPlanReplays: known draws are answered even by a plan that refuses all others.
 func TestPlanReplays(t *testing.T) {
 	u := urnOf(draw.StateOpen, 9)
 	old := draw.Award{DrawID: "old", Version: 3, PrizeID: "p0", Unit: 1}

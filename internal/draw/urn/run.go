@@ -7,25 +7,26 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Run makes many draws on one urn in memory, one after another: between two plans it
-// does what the database does for the service.
+// Run makes many draws on one urn in memory, one after another. Between two plans it
+// makes the changes that the database makes for the service.
 type Run struct {
 	urn   *Urn
 	plan  *Plan
 	facts *Facts
 	ask   Ask
 	spent ledger
-	// begun is what was spent before the run, in windows of budgets at its beginning.
+	// begun are the amounts that were spent before the run, in windows of budgets that
+	// contain its beginning.
 	begun []Spending
 	// turnsMax is the maximum number of turns of a subject that a limit can count, by
 	// kind.
 	turnsMax map[draw.Counted]int64
-	// before is what was spent in the present window before the plan's draw.
+	// before is the amount that was spent in the present window before the plan's draw.
 	before int64
 }
 
-// NewRun begins with the urn as it is. documents are all rules that will be in force,
-// in any order: a limit that comes later counts earlier turns.
+// NewRun begins with the urn as it is. documents are all rules that will be in force, in
+// any order: they are needed because a later limit counts earlier turns.
 func NewRun(u *Urn, documents []*draw.Rules) *Run {
 	r := &Run{urn: u, plan: u.newPlan(nil), facts: NewFacts(nil), turnsMax: map[draw.Counted]int64{}}
 	r.plan.facts, r.plan.absent = r.facts, &turns{}
@@ -40,15 +41,15 @@ func NewRun(u *Urn, documents []*draw.Rules) *Run {
 	return r
 }
 
-// Begin sets what was spent before the run in each window of a budget that contains at.
-// Each window occurs once.
+// Begin sets the amounts that were spent before the run, one for each window of a budget
+// that contains at.
 func (r *Run) Begin(spent []Spending, at time.Time) {
 	r.begun = spent
 	r.SetRules(r.urn.rules(), at)
 }
 
-// SetRules puts rules that fit the prizes in force at a time, nil for none. It computes
-// again what was spent in the window of their budget.
+// SetRules puts rules that fit the prizes in force at a time, nil for none. It then
+// computes how much was spent in the present window of their budget.
 func (r *Run) SetRules(rules *draw.Rules, at time.Time) {
 	r.urn.setTerms(rules)
 	r.urn.spending = Spending{}
@@ -58,7 +59,7 @@ func (r *Run) SetRules(rules *draw.Rules, at time.Time) {
 	}
 }
 
-// spentSince returns what was spent since the start of a window.
+// spentSince returns the amount that was spent since the start of a window.
 func (r *Run) spentSince(start time.Time) int64 {
 	cents := r.spent.since(start)
 	for _, s := range r.begun {
@@ -136,7 +137,7 @@ func (r *Run) settle() {
 	}
 }
 
-// ledger answers how much was spent since a time within the last ledgerLength.
+// ledger states how much was spent since a time within the last ledgerLength.
 type ledger struct {
 	// total is the sum of everything that was spent; recent are the sums before each
 	// change.
@@ -166,7 +167,8 @@ func (l *ledger) add(at time.Time, cents int64) {
 	l.total += cents
 }
 
-// since returns what was spent from start on; the zero time is for everything.
+// since returns the amount that was spent from start on; with the zero time it returns
+// everything.
 func (l *ledger) since(start time.Time) int64 {
 	if start.IsZero() {
 		return l.total

@@ -39,8 +39,8 @@ func large() []draw.Prize {
 	return prizes
 }
 
-// TestSimulate: each law agrees with its exact expectation, and the same seed gives the
-// same run.
+// TestSimulate: under each law the results agree with the exact expectation, and the same
+// seed gives the same run.
 func TestSimulate(t *testing.T) {
 	for document, expected := range map[string][]float64{
 		``:                                    {0.005, 0.045, 0.5, 0.45, -1},
@@ -155,7 +155,7 @@ func TestDeviationsFollowTheChanceOfTheCount(t *testing.T) {
 		{1, 0.01, 0.01, 1e4, 2.7},                // in one run of a hundred
 		{5, 0.01, 0.01, 1e4, 7.2},                // never
 		{0, 100, 99, 1e4, -14.1},                 // never
-		{100_500, 100_000, 90_000, 1e6, 1.67},    // about as many as plain standard deviations
+		{100_500, 100_000, 90_000, 1e6, 1.67},    // close to plain standard deviations
 		{901, 900, 0.01, 1000, 10},               // most units were drawn, without replacement
 		{1, 0, 0, 1000, math.Inf(1)},             // chance 0
 		{100, 100 + 1e-9, 0, 100, 0},             // rounding

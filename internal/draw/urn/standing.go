@@ -19,7 +19,7 @@ type Standing struct {
 // LimitStanding is a user's use of one limit.
 type LimitStanding struct {
 	draw.Limit
-	// Used is 0 to Max even if a limit was lowered; Left is the rest.
+	// Used is at most Max, even if the limit was lowered. Left is the rest.
 	Used, Left int64
 	// ResetsAt is when Left increases by itself, the zero time for never or if nothing
 	// is used.
@@ -73,8 +73,8 @@ func (u *Urn) OutlookOf(player draw.Player, facts *Facts, at time.Time) (Outlook
 	return Outlook{p, p.players[player]}, nil
 }
 
-// Given returns the id of the prize that a draw gets if the urn gives the prize drawn and
-// no moment is pending, "" for nothing.
+// Given returns the id of the prize that a draw gets if the urn gives drawn and no moment
+// is pending, "" for nothing.
 func (o Outlook) Given(drawn string) string {
 	if place, _ := o.plan.ruledOutcome(o.plan.urn.placeOf(drawn), o.counts); place != none {
 		return o.plan.urn.prizes[place].id
@@ -118,7 +118,7 @@ func (t *tally) standing(l draw.Limit, at time.Time, zone *time.Location) LimitS
 	return s
 }
 
-// requestOf returns a hypothetical request of a player for a unit.
+// requestOf returns the request with which the player would draw one unit.
 func requestOf(p draw.Player, poolID string) draw.Request {
 	return draw.Request{PoolID: poolID, UserID: p.UserID, Count: 1}
 }

@@ -89,8 +89,8 @@ type subject struct {
 	id string
 }
 
-// subjectsOf lists the subjects that requests count for, in their order, and the number
-// of requested units of each.
+// subjectsOf lists the subjects for which requests count, in the order of the requests,
+// and the number of requested units of each.
 func subjectsOf(asks []*Ask, counted []draw.Counted) (all []subject, units map[subject]int64) {
 	var kinds []draw.By
 	for _, c := range counted {
@@ -133,7 +133,7 @@ func whoOf(p draw.Player, c draw.Counted) who { return who{c.By().Of(p), c} }
 // turns holds the turns of one subject and kind, as far as they are known. It does not
 // change once facts have it.
 type turns struct {
-	// last is the seq of the last turn, 0 for none; run is its run.
+	// last is the seq of the last turn, 0 for none. run is the Run of that turn.
 	last, run int64
 	// times are the times of some turns, in order of seq.
 	times []timeOf
@@ -229,20 +229,20 @@ func (t *turns) keep(maximum int64) {
 	}
 }
 
-// tally is a subject's turns of one kind, updated by a plan. Players with the same
-// subject share it.
+// tally is a subject's turns of one kind, including those of a plan. Players with the
+// same subject share it.
 type tally struct {
 	who
 	*turns
-	// fresh is how many turns the plan has made; run is the run after them.
+	// fresh is how many turns the plan has made. run is the run of misses after them.
 	fresh, run int64
 	// counts means that a decision has counted the turns.
 	counts bool
 }
 
-// allows reports whether k further turns after those of the plan are within a limit
-// whose window starts at start and lasts up to now. If s is the last turn, those of the
-// plan included, then the newest maximum turns will be those after turn s+k-maximum. So
+// allows reports whether k further turns after those of the plan are within a limit whose
+// window is from start to now. Let s be the seq of the last turn, including those of the
+// plan. After k more turns, the newest maximum turns are those after turn s+k-maximum. So
 // that turn must be before the window. Turns of the plan are in every window.
 func (t *tally) allows(k, maximum int64, start time.Time) bool {
 	t.counts = true
@@ -260,8 +260,8 @@ func (t *tally) allows(k, maximum int64, start time.Time) bool {
 //double:checks-each t.last + t.fresh + k => t.last + k
 func (t *tally) oldest(k, maximum int64) int64 { return t.last + t.fresh + k - maximum }
 
-// at returns the time of a turn. It returns false for a turn that the plan makes, and
-// for one that was not read, which therefore grants nothing.
+// at returns the time of a turn. It returns false for a turn of the plan, and for a turn
+// that was not read: such a turn never allows a draw.
 func (t *tally) at(seq int64) (time.Time, bool) {
 	if i, found := t.find(seq); found {
 		return t.times[i].at, true
@@ -269,8 +269,8 @@ func (t *tally) at(seq int64) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// retryAt returns the first instant at which k further turns are within a limit that
-// does not allow them now, the zero time for never.
+// retryAt returns the first instant at which the limit allows k further turns, the zero
+// time for never. It is called if the limit does not allow them now.
 func (t *tally) retryAt(k int64, l draw.Limit, now time.Time, zone *time.Location) time.Time {
 	if k > l.Max || l.Per.IsEver() {
 		return time.Time{}

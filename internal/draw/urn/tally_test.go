@@ -54,7 +54,7 @@ func randomHistory(t *testing.T, r *rand.Rand, zones []*time.Location) history {
 	return h
 }
 
-// counted returns how many of the k-th further units are granted by counting the
+// counted reports whether the k-th further unit is granted, by counting all turns in the
 // window.
 func (h history) counted(k int64, now time.Time) bool {
 	start := h.limit.Per.Start(now, h.zone)
@@ -115,7 +115,7 @@ func (h history) refusal(u *urn.Urn, k int64, earlier time.Duration) error {
 // rule decides whether the k-th further unit is granted.
 type rule func(h history, u *urn.Urn, k int64) bool
 
-// wrong counts the units that a rule decides otherwise than by counting.
+// wrong counts the units for which a rule and counting give different results.
 func wrong(t *testing.T, n int, decide rule) (wrong int) {
 	r := rand.New(rand.NewPCG(7, 11))
 	zones, urns := zonesOf(t), pools{}
@@ -154,8 +154,8 @@ func TestLimitsAgainstCounting(t *testing.T) {
 	}
 }
 
-// TestRetryAt: at that instant, and not a microsecond before, the same draw is allowed;
-// if it is never, no time allows it.
+// TestRetryAt: at the instant that retryAt returns, the same draw is allowed, and a
+// microsecond before it is not. If retryAt returns never, no time allows the draw.
 func TestRetryAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	zones, urns, refusals := zonesOf(t), pools{}, 0
@@ -177,8 +177,8 @@ func TestRetryAt(t *testing.T) {
 	require.Positive(t, refusals)
 }
 
-// TestFactsKeepTheLastTurnAndAllTimes: turns come in any order and twice. The last turn
-// is the one with the highest seq, and each turn keeps its time.
+// TestFactsKeepTheLastTurnAndAllTimes: turns may be added in any order and repeatedly.
+// The last turn is the one with the highest seq, and each turn keeps its time.
 func TestFactsKeepTheLastTurnAndAllTimes(t *testing.T) {
 	u := under(t, `{"fallback":"none","guarantee":{"after":90,"prize":"gold"},"limits":[{"of":"draws","max":4,"per":"1h"}]}`, drawtest.Campaign())
 	at := func(seq int64) time.Time { return noon().Add(time.Duration(seq-10) * time.Minute) }

@@ -11,8 +11,8 @@ import (
 )
 
 // Urn is the cached copy of a pool: its prizes, their counts, and the head at which all
-// of it was read. It may refuse a draw, but never grant one: it only makes a plan,
-// which the guarded write accepts only while the pool is at the same head. It has one
+// of it was read. It can refuse a draw, but cannot grant one: it only makes a plan. The
+// guarded write accepts the plan only while the pool is at the same head. It has one
 // owner at a time and two ways to change: [Urn.Seen] updates it to the state that was
 // read, [Urn.Invalidate] drops it.
 type Urn struct {
@@ -27,14 +27,15 @@ type Urn struct {
 	// DueAt is the time of the earliest open item of the pool's agenda, the zero
 	// time for none.
 	DueAt time.Time
-	// ClockLeapt is why decisions that depend on time cannot be made now, nil if they
-	// can. Plans of a pool with rules or an agenda then refuse every new draw with it.
+	// ClockLeapt is the reason why decisions that depend on time cannot be made now, nil
+	// if they can. While it is set, plans of a pool with rules or an agenda refuse every
+	// new draw with it.
 	ClockLeapt error
-	// CodesAway is why codes cannot be handed out now, nil if they can. Plans of a pool
-	// with codes then refuse every new draw with it.
+	// CodesAway is the reason why codes cannot be handed out now, nil if they can. While
+	// it is set, plans of a pool with codes refuse every new draw with it.
 	CodesAway error
 
-	// due means that the read found that item to be due.
+	// due means that the item of DueAt was due when the pool was read.
 	due bool
 	// pause is the message of a paused pool to those who draw.
 	pause  draw.Pause
@@ -45,12 +46,12 @@ type Urn struct {
 	// stocked and remaining are the sums over all prizes.
 	stocked, remaining int64
 	units              fenwick
-	// deck belongs to the history of last. Invalidate changes neither, so that a copy
-	// which is dropped and read again gives the same picks.
+	// deck belongs to the history of last. Invalidate changes neither. So if the copy is
+	// dropped and read again, the same versions take the same units.
 	deck *deck
 	last draw.Head
-	// source, unless it is nil, gives the numbers instead of the deck. In a committed
-	// pool it is the seeds of secrets.
+	// source, unless it is nil, gives the numbers in place of the deck. In a committed
+	// pool it is the Seeds of secrets.
 	source Source
 	// committed is the version of the pool's commitment. opened is the version of the
 	// change that opened the pool with a round of its beacon. Both are 0 for none. secrets
@@ -68,7 +69,7 @@ type Urn struct {
 	// under them.
 	terms    *terms
 	spending Spending
-	// moments are those that are pending.
+	// moments are the pending moments.
 	moments moments
 	memory  memory
 	// hits counts the reads in a row that found the pool unchanged.
@@ -93,7 +94,7 @@ func (p *urnPrize) weight() int64 {
 	return p.stocked - p.issued
 }
 
-// stock returns the number of units that the urn ever had of the prize.
+// stock returns the number of units of the prize that were ever in the urn.
 func (p *urnPrize) stock() int64 {
 	if p.endless {
 		return 0
@@ -119,13 +120,13 @@ type Snapshot struct {
 	Opened int64
 	// ClaimsFrom is the version of the first rules that had claims, 0 for none.
 	ClaimsFrom int64
-	// Pause is the message of a paused pool to drawing callers.
+	// Pause is the message of a paused pool to callers that draw.
 	Pause draw.Pause
 	// Prizes are those that changed since the version of the urn; all of them for an
 	// urn at version 0.
 	Prizes []draw.Prize
-	// Moments are the pending moments, in the order of (Done, Item), if they were read.
-	// Otherwise the urn's moments are still pending.
+	// Moments are the pending moments, in the order of (Done, Item), if HasReadMoments is
+	// set. Otherwise the moments of the urn have not changed.
 	Moments        []Moment
 	HasReadMoments bool
 	// Rules are the rules in force, nil for none.
@@ -196,9 +197,9 @@ func (u *Urn) Seen(s Snapshot) bool {
 	return true
 }
 
-// commitTo sets which version of the pool committed it to its numbers, and which opened
-// it with a round; 0 for none. It drops secrets that belong to others: a new round
-// changes all numbers.
+// commitTo sets the version that committed the pool to its numbers, and the version that
+// opened it with a round; 0 for none. If one of them changes, it drops the secrets: a new
+// round changes all numbers.
 func (u *Urn) commitTo(version, opened int64) {
 	if u.committed != version || u.opened != opened {
 		u.ForgetSecrets()
@@ -236,14 +237,14 @@ func (u *Urn) SetSecrets(s Secrets) {
 // Seeds returns the numbers of a committed pool, nil if they are unavailable.
 func (u *Urn) Seeds() Seeds { return u.secrets.Seeds }
 
-// Pause returns the pool's message to drawing callers, the zero value unless it is
-// paused.
+// Pause returns the message of a paused pool to callers that draw, the zero value for any
+// other pool.
 func (u *Urn) Pause() draw.Pause { return u.pause }
 
 // moveTo sets the head of the counts to another head of the same history.
 func (u *Urn) moveTo(h draw.Head) { u.Head, u.last = h, h }
 
-// hitsMin is how many reads in a row must find a pool unchanged before it is planned
+// hitsMin is how many reads in a row must find a pool unchanged before draws are planned
 // from the cached copy.
 const hitsMin = 2
 
@@ -413,7 +414,7 @@ func (f *fenwick) find(unit int64) int {
 	return at
 }
 
-// none is the place of no prize: nothing was drawn.
+// none is the place in case of no prize: nothing was drawn.
 const none = -1
 
 // Spending is the spent amount of a budget. It is written with the plan that makes it.

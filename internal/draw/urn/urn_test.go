@@ -24,15 +24,15 @@ func restocked(u *urn.Urn, prizes ...draw.Prize) {
 	u.Seen(urn.Snapshot{State: draw.StateOpen, Head: u.Next(1), Prizes: prizes})
 }
 
-// aimed gives every version the number that it is set to.
+// aimed gives every version the number unit.
 type aimed struct{ unit int64 }
 
 func (a *aimed) Of(int64) urn.Numbers { return a }
 
 func (a *aimed) Below(int64) int64 { return a.unit }
 
-// at returns the award of the unit at a place of an urn that takes its numbers from a.
-// The unit is returned.
+// at returns the award that an urn makes for the unit at a place, with a as the source of
+// its numbers. Then it puts the unit back.
 func (a *aimed) at(u *urn.Urn, unit int64) draw.Award {
 	a.unit = unit
 	p := u.Plan([]*urn.Ask{asking("d", 1)}, noon())
@@ -55,8 +55,8 @@ func TestUrnIsUniform(t *testing.T) {
 	require.Equal(t, int64(1000), u.Remaining())
 }
 
-// sampleOf leaves out prizes without units, after checking that they won nothing: they
-// add no degree of freedom.
+// sampleOf returns the sample of the prizes that have units. It checks that the others
+// won nothing; they add no degree of freedom.
 func sampleOf(wins map[string]int64, stock []int64) drawtest.Sample {
 	var s drawtest.Sample
 	for i := range stock {
@@ -88,8 +88,8 @@ func TestUrnOrderIsUniform(t *testing.T) {
 	require.NoError(t, drawtest.Judge(s))
 }
 
-// TestUrnFirstTenth judges the order of wins without any database: the first tenth of
-// many pools of 90, 9 and 1 %.
+// TestUrnFirstTenth checks the order of wins without any database, with the first tenth
+// of many pools of 90, 9 and 1 %.
 func TestUrnFirstTenth(t *testing.T) {
 	var samples []drawtest.Sample
 	stock := []int64{900, 90, 10}
@@ -163,7 +163,7 @@ func TestUrnInvalidated(t *testing.T) {
 	require.Equal(t, "new", taken(u, 1).Awards[0].PrizeID)
 }
 
-// stockMap is an urn as a map, and the order in which its prizes were added.
+// stockMap is a model of an urn: a map, and the order in which the prizes were added.
 type stockMap struct {
 	prizes map[string]draw.Prize
 	order  []string
@@ -196,7 +196,7 @@ func TestUrnAgainstMap(t *testing.T) {
 				p := draw.Prize{ID: id, Stocked: stocked, Issued: rapid.Int64Range(0, stocked).Draw(t, "issued")}
 				restocked(u, p)
 				model.put(p)
-				out = nil // units of a plan that was made before a read are not put back after it
+				out = nil // after a read, the units of an earlier plan are not put back
 			},
 			"take": func(t *rapid.T) {
 				if u.Remaining() == 0 {
