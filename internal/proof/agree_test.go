@@ -11,7 +11,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// someRules returns documents with every law and every redirect; "" means no rules.
+// someRules returns documents that together use every law and every redirect; "" means no
+// rules.
 func someRules() []string {
 	return []string{
 		"",

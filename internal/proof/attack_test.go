@@ -77,8 +77,8 @@ func other(prize string) string { return map[string]string{"gold": "silver", "si
 type attack struct {
 	name string
 	edit func(all []*Line, place int) []*Line
-	// passes means that the files alone do not show the attack of an operator who signs
-	// everything again.
+	// passes means that the published files alone do not reveal the attack. It is an
+	// attack of an operator who signs everything again.
 	passes bool
 }
 
@@ -112,7 +112,7 @@ func attacks(w *world) []attack {
 		}},
 		{name: "a stock move changed", edit: func(all []*Line, n int) []*Line {
 			own := *all[1]
-			own.Delta += 200 + int64(n) // with few added units, perhaps no later number would show it
+			own.Delta += 200 + int64(n) // with few added units, later numbers might not reveal it
 			all[1] = &own
 			return all
 		}},
@@ -144,7 +144,8 @@ func attacks(w *world) []attack {
 	}
 }
 
-// recomputed replaces every award by the result of the seed at its present place.
+// recomputed replaces every award by the one that the seed determines for its present
+// place.
 func recomputed(w *world, all []*Line) []*Line {
 	numbers, _ := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
 	v := &verifier{folding: folding{recompute: fold.NewRecomputation("spring", numbers, nil)}, commitment: w.commitment}
@@ -168,9 +169,9 @@ func recomputed(w *world, all []*Line) []*Line {
 	return all
 }
 
-// TestAttacks: the files prove all that they must prove, even against an operator who
-// signs everything again. An attack that they cannot prove passes, and a checkpoint
-// that was kept earlier reveals it. An outsider, who cannot sign, is found at once.
+// TestAttacks: even if the operator signs everything again, the files reveal each attack
+// that they can reveal. Every other attack passes, and a checkpoint that was kept earlier
+// reveals it. An outsider, who cannot sign, is found at once.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	w := simple(t)

@@ -28,7 +28,7 @@ func moreAttacks(w *world) []attack {
 			numbers, _ := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
 			at := awardsOf(all)[n]
 			own := *all[at]
-			for try := int64(1); own.PrizeID == all[at].PrizeID; try++ { // as if it had been drawn again
+			for try := int64(1); own.PrizeID == all[at].PrizeID; try++ { // as if it had been drawn again for another prize
 				own.PrizeID = prizeOf(numbers, all[:at], (int64(at)+try)%numbers.Last()+1)
 			}
 			all[at] = &own
@@ -42,7 +42,8 @@ func moreAttacks(w *world) []attack {
 	}
 }
 
-// prizeOf returns the prize that a version would give after some lines.
+// prizeOf returns the prize that a version would give if the log had the given lines
+// before it.
 func prizeOf(numbers *Numbers, before []*Line, version int64) string {
 	v := &verifier{folding: folding{recompute: fold.NewRecomputation("spring", numbers, nil)}}
 	v.recompute.SetState(draw.StateOpen)

@@ -30,7 +30,8 @@ type Beacon struct {
 const (
 	// PeriodMax is a day.
 	PeriodMax = 86_400
-	// RoundMax and genesisMax keep the time of a round far below the maximum time.
+	// RoundMax and genesisMax are chosen so that the time of a round is far below the
+	// maximum time.
 	RoundMax   = 1 << 36
 	genesisMax = 1 << 36
 	// announcedPeriods is the minimum number of periods between the announcement of a
@@ -115,13 +116,13 @@ func hexadecimal(s string) ([]byte, error) {
 	return hex.DecodeString(s)
 }
 
-// At returns the time of a round.
+// At returns the time at which a round is published.
 func (b *Beacon) At(round int64) time.Time {
 	return time.Unix(b.Genesis+(round-1)*b.Period, 0).UTC()
 }
 
-// Next returns the first round that may be announced at a time: it comes at least two
-// periods later.
+// Next returns the first round that may be announced at a time. The round comes at least
+// two periods later.
 func (b *Beacon) Next(at time.Time) int64 {
 	from := at.Unix() + announcedPeriods*b.Period - b.Genesis
 	if at.Nanosecond() > 0 {
@@ -131,7 +132,7 @@ func (b *Beacon) Next(at time.Time) int64 {
 }
 
 // Announces reports whether a round that is announced at a time is still in the future,
-// by the clock that gave the time.
+// according to the clock that gave the time.
 func (b *Beacon) Announces(round int64, at time.Time) bool {
 	return !b.At(round).Before(at.Add(time.Duration(announcedPeriods*b.Period) * time.Second))
 }

@@ -19,8 +19,7 @@ var round1000 = draw.Round{
 	Number: 1000, Signature: "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39",
 }
 
-// TestQuicknet: a real round of the pinned chain is valid for its own number, and for
-// no other.
+// TestQuicknet: a real round of the Quicknet chain is valid under its own number only.
 func TestQuicknet(t *testing.T) {
 	b, err := ParseBeacon("quicknet")
 	require.NoError(t, err)
@@ -37,7 +36,7 @@ func TestQuicknet(t *testing.T) {
 	require.Equal(t, "2023-08-23T15:59:24Z", b.At(1000).Format(time.RFC3339))
 }
 
-// malformed returns signatures that no round has, by what is wrong with them.
+// malformed returns signatures that no round can have. Each key states what is wrong.
 func malformed(good string) map[string]string {
 	outside := outsideSubgroup()
 	return map[string]string{
@@ -62,7 +61,7 @@ func outsideSubgroup() (point [48]byte) {
 	return point
 }
 
-// TestMalformedSignatures: each is refused, whatever is wrong with it.
+// TestMalformedSignatures: every malformed signature is refused.
 func TestMalformedSignatures(t *testing.T) {
 	require.Error(t, new(bls12381.G1).SetBytes(func() []byte { p := outsideSubgroup(); return p[:] }()))
 	chain := drand.New(t, 1_700_000_000, 3)

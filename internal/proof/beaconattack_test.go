@@ -61,7 +61,7 @@ func beaconAttacks(w *world) []attack {
 		{name: "another round", edit: func(all []*Line, _ int) []*Line {
 			return changedAt(all, lastOf(all, KindOpen), func(l *Line) { l.Round++; l.Signature = signed(l.Round) })
 		}},
-		{name: "another round, announced too", edit: func(all []*Line, _ int) []*Line { // the deck is another
+		{name: "another round, announced too", edit: func(all []*Line, _ int) []*Line { // another round gives another deck
 			all = changedAt(all, lastOf(all, KindOpening), func(l *Line) { l.Round++ })
 			return changedAt(all, lastOf(all, KindOpen), func(l *Line) { l.Round++; l.Signature = signed(l.Round) })
 		}},
@@ -81,7 +81,7 @@ func beaconAttacks(w *world) []attack {
 		{name: "announced when it was near", edit: func(all []*Line, _ int) []*Line {
 			return changedAt(all, lastOf(all, KindOpening), func(l *Line) { l.Round = w.beacon.Next(l.At) - 1 })
 		}},
-		{name: "a round announced again", edit: func(all []*Line, _ int) []*Line { // by a clock that does not move
+		{name: "a round announced again", edit: func(all []*Line, _ int) []*Line { // the clock does not move in between
 			for i := range all {
 				own := *all[i]
 				own.At, all[i] = all[0].At, &own
@@ -149,9 +149,9 @@ func TestBeaconAttacks(t *testing.T) {
 	}
 }
 
-// recommit makes the commitment agree with a log whose earlier entries were changed.
-// Its hash in the log stays the old one: anything wrong before that line is found
-// first.
+// recommit makes the commitment agree with a log whose earlier entries were changed. The
+// log keeps the old hash of the commitment: if an earlier line is wrong, it is found
+// before that hash.
 func (w *world) recommit(log []byte) {
 	var tree Tree
 	for n, b := range linesOf(log) {

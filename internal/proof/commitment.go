@@ -20,10 +20,10 @@ import (
 
 // Limits of a commitment.
 const (
-	// EpochsMax limits the chain that an instance keeps in memory: 65,536 seeds take 2
-	// MiB.
+	// EpochsMax bounds the memory of the chain that an instance keeps: 65,536 seeds take
+	// 2 MiB.
 	EpochsMax = 65_536
-	// EpochLengthMax keeps epochs · length far below the largest version.
+	// EpochLengthMax is chosen so that epochs · length is far below the largest version.
 	EpochLengthMax = 1 << 40
 	// EpochsDefault and EpochLengthDefault suffice for 268 million versions.
 	EpochsDefault      = 256
@@ -46,8 +46,8 @@ type Commitment struct {
 	// StockWhileOpen allows moves of stock while a pool with a beacon is open. An
 	// operator who knows the seed can use such moves to influence results.
 	StockWhileOpen bool
-	// Size is the number of entries before the commitment's own; Root is the root of
-	// the tree over them.
+	// Size is the number of entries before the commitment's own entry. Root is the root
+	// of the tree over these entries.
 	Size int64
 	Root tlog.Hash
 }
@@ -153,7 +153,7 @@ func CheckOrigin(s string) error {
 var hostName = regexp.MustCompile(`^[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?(\.[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?)*$`)
 
 // CheckHost returns an error unless pools may be committed under the host: a name or an
-// address, perhaps with a port. Existing commitments with a path before the pool can
+// address, perhaps with a port. Old commitments may have a path before the pool, and can
 // still be read.
 func CheckHost(s string) error {
 	name, port, err := net.SplitHostPort(s)

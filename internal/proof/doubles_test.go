@@ -91,9 +91,8 @@ func TestBrokenDoubles(t *testing.T) {
 	}
 }
 
-// TestAwardsShowOtherOrderAndUnloggedStock: a service that arranges its prizes in
-// another order than the log, or that moves stock without logging it, is detected by
-// its awards.
+// TestAwardsShowOtherOrderAndUnloggedStock: the awards reveal a service whose prizes have
+// another order than in the log, and a service that moves stock without logging it.
 func TestAwardsShowOtherOrderAndUnloggedStock(t *testing.T) {
 	for name, double := range map[string]func(w *world){
 		"prizes in order of id": func(w *world) { // silver was added first
@@ -121,9 +120,9 @@ func TestAwardsShowOtherOrderAndUnloggedStock(t *testing.T) {
 	}
 }
 
-// TestFreePrizesUnderASpentBudget: if more was spent than a new document allows, both
-// verifiers accept awards of a prize without value. They find a service that withheld
-// it.
+// TestFreePrizesUnderASpentBudget: more than the budget of a new document was already
+// spent. Both verifiers then accept awards of a prize without value, and find a service
+// that withheld it.
 func TestFreePrizesUnderASpentBudget(t *testing.T) {
 	for name, withholds := range map[string]bool{"given": false, "withheld": true} {
 		t.Run(name, func(t *testing.T) {
@@ -190,9 +189,9 @@ func TestModuloOfMany(t *testing.T) {
 	require.Greater(t, found, 30)
 }
 
-// TestUndonePlanGivesTheSameNumbers: if a plan is undone and made again for other
-// draws, each version gives the same result as before. The broken double, an undo that
-// uses up a number, does not.
+// TestUndonePlanGivesTheSameNumbers: if a plan is undone and made again for other draws,
+// each version gives the same result as before. In the broken double, an undone plan uses
+// up a number.
 func TestUndonePlanGivesTheSameNumbers(t *testing.T) {
 	w := simple(t)
 	numbers, ok := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)

@@ -33,8 +33,8 @@ func small(t *testing.T) fstest.MapFS {
 // every is set by make proofs: it takes minutes with the race detector.
 var every = flag.Bool("every", false, "every bit of a small pool, every attack at a hundred places, a hundred thousand pools to predict")
 
-// few returns enough, which suffices for every change of the code, or all for make
-// proofs.
+// few returns enough, which is sufficient for every change of the code. If every is set,
+// as by make proofs, it returns all.
 func few(enough, all int) int {
 	if *every {
 		return all
@@ -42,8 +42,8 @@ func few(enough, all int) int {
 	return enough
 }
 
-// TestEveryBitCounts: any flipped bit in any file is found. Unless every bit is tested,
-// one bit of each byte is.
+// TestEveryBitCounts: any flipped bit in any file is found. Without the flag every, only
+// one bit of each byte is tested.
 func TestEveryBitCounts(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

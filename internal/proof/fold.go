@@ -58,9 +58,9 @@ func (v *verifier) eachLine(fn func(b []byte) error) error {
 	return nil
 }
 
-// readRules reads all rules that the log puts in force, because a limit that comes
-// later counts earlier turns. It ends at the first line that is not an entry; readLog
-// reports the fault of that line.
+// readRules reads all rules that the log puts in force. They are needed in advance
+// because a later limit counts earlier turns. It ends at the first line that is not an
+// entry; readLog reports the fault of that line.
 func (v *verifier) readRules() error {
 	n := int64(0)
 	err := v.eachLine(func(b []byte) error {
@@ -376,10 +376,10 @@ func redirected(r *draw.Redirect) string {
 	return fmt.Sprintf(" instead of %s (%s)", r.Drawn, r.Why)
 }
 
-// RuleBeacon is broken by an opening whose round had come, or was near, when it was
-// announced. It is broken by an open line with another round, or with a signature of
-// another round. It is also broken by changes that a pool with a beacon does not allow
-// while it is open.
+// RuleBeacon is broken in three cases. A round had come, or was near, when it was
+// announced for an opening. A line opens the pool with another round, or with the
+// signature of another round. A change was made while the pool is open that is not
+// allowed with a beacon.
 const RuleBeacon = "beacon"
 
 // announcement is a round that was announced for the opening of a pool.
@@ -410,8 +410,8 @@ func (o *openings) drop() {
 	}
 }
 
-// opening checks the line that announces a round. The line's time comes from its
-// writer.
+// opening checks the line that announces a round. The time of the line is only what its
+// writer states.
 func (v *verifier) opening(l *Line) error {
 	b := v.commitment.Beacon
 	switch {
@@ -460,8 +460,8 @@ func (v *verifier) opens(l *Line) error {
 	return nil
 }
 
-// steers checks an entry that changes the results of the numbers of later versions. A
-// pool with a beacon accepts it while it is paused, and must then announce a round
+// steers checks an entry that changes which results the numbers of later versions give. A
+// pool with a beacon allows such an entry while it is paused, and must announce a round
 // after it.
 func (v *verifier) steers(l *Line) error {
 	c := v.commitment

@@ -15,8 +15,8 @@ const (
 	NoteMax = 1 << 20
 	// quoteMax is how many bytes of a file a finding repeats.
 	quoteMax = 100
-	// detailMax is the maximum size of a finding's detail, in bytes: besides what it
-	// repeats, it has its own text, and identifiers that were checked.
+	// detailMax is the maximum size of the detail of a finding, in bytes. The detail
+	// consists of the repeated text, its own words, and identifiers that were checked.
 	detailMax = 400
 )
 

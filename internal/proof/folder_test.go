@@ -20,7 +20,7 @@ import (
 // secret is the content of a file outside the folder.
 const secret = "root:secret:20780::::::"
 
-// misshapen returns, by name, the things that replace a file of the folder.
+// misshapen returns things that replace a file of the folder, by name.
 func misshapen(t *testing.T) map[string]func(path string) error {
 	outside := filepath.Join(t.TempDir(), "shadow")
 	require.NoError(t, os.WriteFile(outside, []byte(secret+"\n"), 0o600))
@@ -72,8 +72,8 @@ func TestFolderIsNotLeft(t *testing.T) {
 	}
 }
 
-// TestFolderCatchesALink: if the verifier followed links, the test above would find the
-// text of another file in its output, or would get no finding.
+// TestFolderCatchesALink shows that the test above detects links: a verifier that follows
+// links prints the text of another file, or has no finding.
 func TestFolderCatchesALink(t *testing.T) {
 	t.Parallel()
 	files := simple(t).publishAll()

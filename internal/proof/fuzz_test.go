@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzParseLine: an accepted line is written again byte for byte.
+// FuzzParseLine: a line that is accepted is written again with the same bytes.
 func FuzzParseLine(f *testing.F) {
 	for _, line := range []string{
 		`{"v":1,"at":"2026-03-04T04:06:07.000890Z","kind":"created"}`,
@@ -40,8 +40,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzNotes: an accepted note, checkpoint, commitment, key or reveal is written again
-// byte for byte; so nothing in it can be changed unnoticed.
+// FuzzNotes: a note, checkpoint, commitment, key or reveal that is accepted is written
+// again with the same bytes. So none of its parts can be changed unnoticed.
 func FuzzNotes(f *testing.F) {
 	signer, key, err := NewKey(worldOrigin)
 	require.NoError(f, err)

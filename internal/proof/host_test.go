@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// TestCheckHost: each accepted host can be part of an origin, and is a host.
+// TestCheckHost: every accepted host can be part of an origin, and is indeed a host.
 func TestCheckHost(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{

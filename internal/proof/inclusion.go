@@ -41,9 +41,9 @@ type prover struct {
 	hashes     []tlog.Hash
 }
 
-// prove appends the hashes for the subtree from lo up to hi, which contains at least
-// one of the lines. It appends first the hashes for each half that contains a line, and
-// then the hash of a half without lines.
+// prove appends the hashes for the subtree from lo up to hi, which contains at least one
+// of the lines. For a half that contains a line, it appends the hashes for that half. For
+// a half without lines it appends the half's hash, after those of the other half.
 func (p *prover) prove(lo, hi int64) error {
 	if hi-lo == 1 {
 		return nil
@@ -72,13 +72,12 @@ func (p *prover) prove(lo, hi int64) error {
 	return err
 }
 
-// half returns how many of n leaves, n at least 2, are in the left half of their tree:
-// the highest power of two below n.
+// half returns how many of n leaves are in the left half of their tree: the highest power
+// of two below n. n is at least 2.
 func half(n int64) int64 { return 1 << (bits.Len64(uint64(n-1)) - 1) }
 
-// Subtree returns the root over the leaves from lo up to hi. perfect returns the roots
-// that the caller has: the leaves, and the roots of larger perfect subtrees that the
-// caller keeps.
+// Subtree returns the root over the leaves from lo up to hi. perfect returns the hashes
+// that the caller has: those of leaves, and the roots of larger perfect subtrees.
 func Subtree(lo, hi int64, perfect func(lo, hi int64) (h tlog.Hash, ok bool)) (tlog.Hash, error) {
 	if h, ok := perfect(lo, hi); ok {
 		return h, nil

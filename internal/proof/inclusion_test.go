@@ -12,7 +12,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// leaves returns n lines, and the reader of their hashes by the numbers of tlog.
+// leaves returns n lines, and a reader that returns their hashes by the numbers of
+// package tlog.
 func leaves(t *testing.T, n int64) ([][]byte, tlog.HashReader) {
 	var lines [][]byte
 	var stored []tlog.Hash

@@ -122,9 +122,9 @@ func TestLawOfReplays(t *testing.T) {
 	require.NoError(t, drawtest.Judge(samples...))
 }
 
-// pOf returns the probability that random counts over equally likely cells deviate more
-// than these, by Pearson's chi-square. The degrees of freedom are even, so that it has
-// a closed form.
+// pOf returns the probability that chance makes the counts deviate at least as much, if
+// all are equally likely, by Pearson's chi-square. The number of degrees of freedom must
+// be even, because only then is there a closed form.
 func pOf(counts []int64) float64 {
 	mean, x := float64(units(counts))/float64(len(counts)), 0.0
 	for _, n := range counts {
@@ -140,7 +140,8 @@ func pOf(counts []int64) float64 {
 	return math.Exp(-x/2) * sum
 }
 
-// distance returns Kolmogorov's and Smirnov's distance of values from the uniform law.
+// distance returns the Kolmogorov-Smirnov distance between values and the uniform
+// distribution.
 func distance(values []float64) (d float64) {
 	slices.Sort(values)
 	for i, v := range values {
@@ -149,9 +150,8 @@ func distance(values []float64) (d float64) {
 	return d
 }
 
-// TestPoolsAreAsUniformAsChance: over a thousand pools, the numbers of some pools are
-// spread less evenly than those of others, exactly as chance predicts. No other test
-// detects numbers that are spread too evenly.
+// TestPoolsAreAsUniformAsChance: in some of a thousand pools the numbers are less even
+// than in others, as chance predicts. No other test detects numbers that are too even.
 func TestPoolsAreAsUniformAsChance(t *testing.T) {
 	t.Parallel()
 	const pools, cells = 1000, 17
@@ -173,9 +173,9 @@ func TestPoolsAreAsUniformAsChance(t *testing.T) {
 	require.Greater(t, distance(even), farthest)
 }
 
-// TestNobodyPredicts: knowledge of a pool's commitment, of all revealed seeds and of
-// all earlier draws predicts the next epoch's first prize no better than the odds of
-// the stock. Knowledge of the next seed always predicts it.
+// TestNobodyPredicts: whoever knows a pool's commitment, all revealed seeds and all
+// earlier draws can predict the first prize of the next epoch only as well as by the odds
+// of the stock. Whoever knows the next seed can always predict it.
 func TestNobodyPredicts(t *testing.T) {
 	t.Parallel()
 	const kinds = 4 // the same number of units of each, so that every guess has the same odds
@@ -220,7 +220,7 @@ func TestNobodyPredicts(t *testing.T) {
 // nextEpoch is the first version that the second seed covers.
 const nextEpoch = 8
 
-// kindBy returns the prize that a key gives that version.
+// kindBy returns the prize that the version nextEpoch gives with a key.
 func kindBy(key [32]byte) int64 {
 	var k urn.Keyed
 	k.SetKey(key)

@@ -42,7 +42,8 @@ type Line struct {
 
 	// PrizeID belongs to award, stock, prize and codes.
 	PrizeID string
-	// Unit to User belong to an award; the names of its draw and of its user are tags.
+	// The members from Unit to User belong to an award. The names of its draw and of its
+	// user are tags.
 	Unit    int64
 	Draw    string
 	Ordinal int
@@ -50,8 +51,8 @@ type Line struct {
 	User    string
 	// Redirect is nil if the rules did not replace the drawn unit.
 	Redirect *draw.Redirect
-	// Name is a prize's or a pool's new name. Value is the value of a prize, with two
-	// decimals. Among stock lines, only the first line of a prize has both members.
+	// Name is the new name of a prize or a pool. Value is the value of a prize, with two
+	// decimals. A stock line has both only if it is the first line of its prize.
 	Name, Value string
 	// IsBlank and IsEndless belong to the first stock line of a blank.
 	IsBlank, IsEndless bool
@@ -64,8 +65,9 @@ type Line struct {
 	Item int64
 	// Hash is the commitment's, in hexadecimal.
 	Hash string
-	// Round is the beacon's round that an opening announces, or that an open line opens
-	// the pool with. Signature is the signature of an open line's round.
+	// Round is the number of a round of the beacon: the one that an opening announces, or
+	// the one with which an open line opens the pool. Signature is the signature of the
+	// latter.
 	Round     int64
 	Signature string
 	// Mode is the pool's own lock mode, "" for the service's default.

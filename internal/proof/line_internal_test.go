@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTextIsEscapedAsTheFormatSays: the quote, the backslash and characters below the
-// space are escaped, by RFC 8785's short form if there is one, and nothing else is.
-// Verifiers compare bytes, so a different escape would make a different log.
+// TestTextIsEscapedAsTheFormatSays: only the quote, the backslash and characters below
+// the space are escaped. They have the short form of RFC 8785 if there is one. Verifiers
+// compare bytes, so a different escape would make a different log.
 func TestTextIsEscapedAsTheFormatSays(t *testing.T) {
 	short := map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
 	for r := range rune(0x3000) {

@@ -45,7 +45,8 @@ type members struct {
 	SHA256   string         `json:"sha256"`
 }
 
-// LineMax is the maximum length of a line, in bytes: rules are the longest.
+// LineMax is the maximum length of a line, in bytes. The longest lines are those of
+// rules.
 const LineMax = 4 * draw.RulesMax
 
 // ParseLine reads one line with its end. It refuses a line that differs from the output
@@ -157,8 +158,8 @@ func (l *Line) Rules() (*draw.Rules, error) {
 
 func isID(s string) bool { return draw.CheckID("id", s) == nil }
 
-// isLabel reports whether s may be a name or a reason in a line. The service is
-// stricter; the texts of a log decide nothing.
+// isLabel reports whether s may be a name or a reason in a line. The service is stricter.
+// The verifier need not be, because no result depends on these texts.
 func isLabel(s string) bool { return s != "" && utf8.RuneCountInString(s) <= draw.NameMax }
 
 func isValue(s string) bool {

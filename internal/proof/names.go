@@ -6,15 +6,15 @@ import (
 	"hash/maphash"
 )
 
-// hashes is a set of hashes of 64 bits, with at most 22 bytes for each. Its parts grow
-// one by one, so that growing needs almost no additional memory. The zero value is
-// empty.
+// hashes is a set of hashes of 64 bits. It needs at most 22 bytes for each hash. Its
+// parts grow one by one, so that growing needs almost no additional memory. The zero
+// value is empty.
 type hashes [256]struct {
 	slots []uint64 // 0 for none; the length is a power of two
 	used  int
 }
 
-// add adds a hash, and reports whether the set had it before.
+// add adds a hash, and reports whether the set already had it.
 func (s *hashes) add(h uint64) bool {
 	h = max(h, 1) // 0 means no hash
 	part := &s[h>>56]
@@ -58,10 +58,10 @@ type names struct {
 
 func newNames() *names { return &names{seed: maphash.MakeSeed(), hash: maphash.String} }
 
-// isKnown reports whether an earlier line has the draw of the given line, which is the
-// first of its draw. If the hash is known, it reads the log again to exclude a
-// coincidence: the answer is exact. Two names share a hash with a probability of 1 in
-// 2^64.
+// isKnown reports whether an earlier line has the same draw as the given line, which must
+// be the first line of its draw. If the hash is known, isKnown reads the log again to
+// make sure that the names are equal too. Two names share a hash with a probability of 1
+// in 2^64.
 func (v *verifier) isKnown(l *Line) (known bool, err error) {
 	if !v.drawn.seen.add(v.drawn.hash(v.drawn.seed, l.Draw)) {
 		return false, nil

@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// NewKey creates the Ed25519 key of a pool, named by its origin: the signer's secret
-// text, and the verifier's public one.
+// NewKey creates the Ed25519 key of a pool, whose name is the origin. It returns the
+// secret text of the signer, and the public text of the verifier.
 func NewKey(origin string) (signer, verifier string, err error) {
 	return note.GenerateKey(rand.Reader, origin)
 }
@@ -57,8 +57,8 @@ func ParseCheckpoint(text string) (*Checkpoint, error) {
 	return c, nil
 }
 
-// ReadCheckpoint reads the checkpoint in a note, and does not verify its signatures.
-// Error: CodeInvalidRequest.
+// ReadCheckpoint reads the checkpoint in a note without verifying its signatures. Error:
+// CodeInvalidRequest.
 func ReadCheckpoint(signed []byte) (*Checkpoint, error) {
 	text, _, _ := bytes.Cut(signed, []byte("\n\n"))
 	return ParseCheckpoint(string(text) + "\n")
@@ -83,9 +83,9 @@ func newSigner(text string) (note.Signer, error) {
 	return s, nil
 }
 
-// Open returns the text of a signed note. Its first signature must be the verifier's
-// and valid, and the note must be in canonical form. Signatures of others, such as
-// witnesses, follow it and are not checked. Error: CodeInvalidRequest.
+// Open returns the text of a signed note. The first signature must be a valid one of the
+// verifier's key, and the note must be in canonical form. Later signatures, such as those
+// of witnesses, are not checked. Error: CodeInvalidRequest.
 func Open(signed []byte, v note.Verifier) (string, error) {
 	n, err := note.Open(signed, note.VerifierList(v))
 	if err != nil {

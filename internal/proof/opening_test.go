@@ -20,8 +20,8 @@ func (w *world) withBeacon() {
 	require.NoError(w.t, err)
 }
 
-// announce announces a round that is later than the first possible one by the given
-// number.
+// announce announces a round. later is the number of rounds between the first possible
+// one and this one.
 func (w *world) announce(later int64) int64 {
 	round := max(w.beacon.Next(w.at.Add(time.Microsecond)), w.latest+1) + later
 	w.latest = round
@@ -90,15 +90,15 @@ func TestLiveBeacon(t *testing.T) {
 	require.Equal(t, RuleBeacon, verified(t, files, VerifyOptions{Live: true}).Rule)
 }
 
-// TestKeptCheckpointConvictsALateAnnouncement: an operator who writes false times announces a round that had
-// already come. The files alone do not show it. A checkpoint that was published when
-// the round came does, because it lacks the opening.
+// TestKeptCheckpointConvictsALateAnnouncement: an operator writes false times, and
+// announces a round that had already come. The files alone do not reveal it. A checkpoint
+// that was published when the round came reveals it, because it lacks the opening.
 func TestKeptCheckpointConvictsALateAnnouncement(t *testing.T) {
 	w := newWorld(t)
 	w.withBeacon()
 	w.prize("gold", 600, "19.90")
 	w.commit(4, 100)
-	kept := w.check() // at this time the round is known, and a deck is chosen by it
+	kept := w.check() // now the round is known, and the operator can choose a deck
 	w.openWith(w.announce(0))
 	w.draw("d", "u", 1)
 	files := w.publishAll()
@@ -109,8 +109,8 @@ func TestKeptCheckpointConvictsALateAnnouncement(t *testing.T) {
 	require.Less(t, c.Size, int64(4), "the log that was signed then had no opening: a witness's time on it says so")
 }
 
-// TestReportCountsRoundsNotOpenedWith: rounds that were announced and not opened with are counted, whatever
-// withdrew them.
+// TestReportCountsRoundsNotOpenedWith: the report counts rounds that were announced but
+// not used for an opening, whatever withdrew them.
 func TestReportCountsRoundsNotOpenedWith(t *testing.T) {
 	w := newWorld(t)
 	w.withBeacon()
@@ -165,8 +165,8 @@ func TestStockWhileOpen(t *testing.T) {
 	require.Equal(t, RuleBeacon, verified(t, w.files(ruled, nil), VerifyOptions{}).Rule)
 }
 
-// TestBrokenBeacons: a service that leaves the beacon out, or keeps that of an earlier
-// opening, is found by the first award that differs.
+// TestBrokenBeacons: a service that leaves the beacon out, or keeps the round of an
+// earlier opening, is found at the first award that differs.
 func TestBrokenBeacons(t *testing.T) {
 	for name, double := range map[string]func(w *world, opening int){
 		"a key without the beacon":               func(w *world, _ int) { w.numbers.Mix([32]byte{}) },

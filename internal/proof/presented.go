@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Presented is the evidence of a draw that a caller presents: a receipt, or an answer
-// with a receipt to POST /draw or GET /pools/{pool}/draws/{draw}/receipt.
+// Presented is the evidence of a draw that a caller presents. It is a receipt, or an
+// answer with a receipt: to POST /draw, or to GET /pools/{pool}/draws/{draw}/receipt.
 type Presented struct {
 	Receipt Receipt
 	// Proof is nil if there is none.
@@ -60,8 +60,8 @@ func ParsePresented(b []byte) (*Presented, error) {
 	return p, nil
 }
 
-// unmarshalReceipt reads a receipt that has all members of one of the two forms, and no
-// others.
+// unmarshalReceipt reads a receipt in one of the two forms. It must have all members of
+// the form, and no others.
 func unmarshalReceipt(b []byte, r *Receipt) error {
 	if err := json.Unmarshal(b, r, json.RejectUnknownMembers(true)); err != nil {
 		return err

@@ -10,10 +10,10 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Receipt promises that a pool's log has the lines of one draw. Its holder can open
-// their tags, and prove that a log lacks one of them. A receipt that is signed alone
-// has a Note. A receipt that is signed together with others of its commit has a Text
-// and a Batch.
+// Receipt promises that a pool's log has the lines of one draw. With its salts, its
+// holder can show whom and what the tags in the lines stand for, and can prove that a log
+// lacks one of the lines. A receipt that is signed alone has a Note. A receipt that is
+// signed together with others of its commit has a Text and a Batch.
 type Receipt struct {
 	// Note is the text, signed by the pool's key.
 	Note string `json:"note,omitzero"`
@@ -36,8 +36,8 @@ type Receipts struct {
 	signer note.Signer
 }
 
-// NewReceipts returns the signer of receipts of the pool that an origin names, by its
-// secrets.
+// NewReceipts returns the signer of the receipts of a pool. origin is the pool's origin,
+// secrets are its secrets.
 func NewReceipts(origin string, secrets *Secrets) (*Receipts, error) {
 	signer, err := newSigner(secrets.Signer)
 	if err != nil {
@@ -69,13 +69,13 @@ func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
 	return receipt, nil
 }
 
-// room returns a length that suffices for most texts with that many awards.
+// room returns a length that is enough for most texts with the given awards.
 func (r *Receipts) room(awards []draw.Award) int {
 	const lineRoom = 256
 	return len(r.origin) + len(receiptSuffix) + lineRoom*len(awards)
 }
 
-// write writes the receipt of a draw, into the capacity of text if that is enough.
+// write writes the receipt of a draw. It uses the capacity of text if that is enough.
 func (r *Receipts) write(text []byte, by *tagger, awards []draw.Award, rules *draw.Rules) unsigned {
 	u := unsigned{text: slices.Grow(text, r.room(awards)), salt: by.sum("", awards[0].DrawID)}
 	u.text = append(append(u.text, r.origin...), receiptSuffix...)
@@ -99,9 +99,9 @@ func (r *Receipts) sign(text string) ([]byte, error) {
 	return signed, nil
 }
 
-// lines sets line to each line of one draw's awards in turn, and then calls each, until
-// each returns false. salt is the salt of the draw's name. It hashes a tag only once
-// for consecutive rows of one user. An erased user is known only by a tag.
+// lines sets line to the line of each award of one draw, in order, and calls each every
+// time. It ends when each returns false. salt is the salt of the draw's name. It hashes a
+// tag only once for consecutive rows of one user. An erased user is known only by a tag.
 func (t *tagger) lines(line *Line, salt Salt, awards []draw.Award, rules *draw.Rules, each func() bool) bool {
 	*line = Line{Kind: KindAward, Draw: salt.tag("draw\n", awards[0].DrawID), Count: len(awards)}
 	for i := range awards {

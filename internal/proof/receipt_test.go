@@ -102,9 +102,9 @@ func TestReceiptsAreTheLog(t *testing.T) {
 	require.Equal(t, 0, code, last)
 }
 
-// TestReceiptsCatch: the files do not show swapped owners, dropped draws or cut-off
-// draws. The receipt of an affected user shows them. Another user's receipt finds
-// nothing.
+// TestReceiptsCatch: the files do not reveal swapped owners, dropped draws or cut-off
+// draws. The receipt of an affected user reveals them. The receipt of another user does
+// not.
 func TestReceiptsCatch(t *testing.T) {
 	w := simple(t)
 	honest := w.publishAll()
@@ -133,8 +133,9 @@ func TestReceiptsCatch(t *testing.T) {
 	}
 }
 
-// TestProofsAreKept: a receipt with its proof, reformatted over several lines, shows
-// that a log contradicts the proof's checkpoint, even after the draw.
+// TestProofsAreKept: a receipt with its proof, which is written over several lines,
+// reveals a log that contradicts the checkpoint of the proof, even if the contradiction
+// is after the draw.
 func TestProofsAreKept(t *testing.T) {
 	w := simple(t)
 	honest := w.publishAll()
@@ -178,8 +179,8 @@ func presented(t *testing.T, w *world, name string, count int) map[string]any {
 	}
 }
 
-// TestPresentedReceiptsAreCheckedInEveryPart: both programs accept a receipt, the answer around it, and the proof
-// unchanged, and refuse them if any part differs.
+// TestPresentedReceiptsAreCheckedInEveryPart: both programs accept the unchanged receipt,
+// answer and proof, and refuse them if any part differs.
 func TestPresentedReceiptsAreCheckedInEveryPart(t *testing.T) {
 	w := newWorld(t)
 	w.prize("silver", 900, "5.00")

@@ -60,7 +60,7 @@ func (r *Receipts) Sign(draws [][]draw.Award, rules *draw.Rules) ([]draw.Receipt
 	return signed, nil
 }
 
-// signedBatch is what the receipts of a batch have in common.
+// signedBatch is the part that all receipts of a batch share.
 type signedBatch struct {
 	quotedNote []byte
 	tree       receiptTree
@@ -117,15 +117,15 @@ func (r *batchReceipt) AppendTo(b []byte) []byte {
 	return append(b, `"}`...)
 }
 
-// receiptTree is an RFC 6962 tree that keeps all hashes: the leaves, then level by
-// level up to the root. If the last hash of a level has no sibling, it is also the last
+// receiptTree is an RFC 6962 tree that keeps all its hashes, level by level from the
+// leaves to the root. If the last hash of a level has no sibling, it is also the last
 // hash of the next level.
 type receiptTree []receiptLevel
 
 type receiptLevel struct {
 	hashes []tlog.Hash
-	// quoted holds the hashes as JSON texts in sequence, because each is part of many
-	// paths.
+	// quoted holds the hashes as JSON texts, one after another, because each is part of
+	// many paths.
 	quoted []byte
 }
 

@@ -20,7 +20,8 @@ import (
 // batchPlaces are the places of the vectors' leaves: index and number of leaves.
 var batchPlaces = [][2]int{{0, 2}, {2, 3}, {4, 7}, {1023, 1024}}
 
-// vectorDraws returns the draws of a batch of the vectors: one in three has two awards.
+// vectorDraws returns the draws of one batch of the vectors. Every third draw has two
+// awards.
 func vectorDraws(leaves int) (draws [][]draw.Award) {
 	count := map[bool]int{false: 1, true: 2}[leaves == 3]
 	for i := range leaves {
@@ -51,8 +52,8 @@ func countingRules(t *testing.T) *draw.Rules {
 	return rules
 }
 
-// TestVectorsOfBatches: receipts that are signed together are valid as the file states,
-// and the secrets of the pool create them again, byte for byte.
+// TestVectorsOfBatches: receipts that are signed together are valid if the file states
+// so, and the secrets of the pool create the same bytes again.
 func TestVectorsOfBatches(t *testing.T) {
 	all := readVectors(t).Batches
 	require.GreaterOrEqual(t, len(all), 100)
@@ -178,9 +179,9 @@ func TestBatchesStayShort(t *testing.T) {
 	require.Greater(t, longest, 600)
 }
 
-// TestTwoTextsOfOneDraw: two receipts of one draw with different texts show that the
-// key was misused, even if the log agrees with one of them. The same text in both forms
-// does not.
+// TestTwoTextsOfOneDraw: two receipts of one draw with different texts show that the key
+// was misused, even if the log agrees with one of them. Two receipts with the same text,
+// one in each form, show nothing.
 func TestTwoTextsOfOneDraw(t *testing.T) {
 	w := simple(t)
 	files := w.publishAll()

@@ -18,8 +18,9 @@ const (
 	tagTextSize = 22
 )
 
-// Salts is the secret of a pool from which its log's tags follow. Its holder can test
-// names; once it is destroyed nobody can link a tag with a name.
+// Salts is the secret of a pool from which the tags of its log are computed. Whoever has
+// it can test whether a tag is that of a name. Once it is destroyed, nobody can link a
+// tag with a name.
 type Salts [sha256.Size]byte
 
 // NewSalts creates the secret of a new pool.
@@ -28,7 +29,8 @@ func NewSalts() (s Salts) {
 	return s
 }
 
-// Of returns the salt of a draw's name: its holder can open only that draw.
+// Of returns the salt of a draw's name. Whoever has it can test only the tag of that
+// draw.
 func (s Salts) Of(drawID string) Salt { return s.sum("", drawID) }
 
 // OfUser returns the salt of a user in a pool whose rules count users.
@@ -39,8 +41,8 @@ type Salt [sha256.Size]byte
 
 func (s Salts) sum(label, text string) Salt { return s.tagger().sum(label, text) }
 
-// tagger creates salts in sequence, and keeps their common initial state, because
-// computing that state takes longer than the rest of a salt.
+// tagger creates many salts. It keeps their common initial state, because computing that
+// state takes longer than the rest of a salt.
 type tagger struct {
 	mac hash.Hash
 	b   []byte
@@ -71,8 +73,8 @@ func (s Salts) StockSalt(version int64) string {
 	return base64.RawURLEncoding.EncodeToString(salt[:tagSize])
 }
 
-// Seal commits to the body of a change of an agenda, in hexadecimal, without disclosing
-// it.
+// Seal returns a hash of the body of a change of an agenda, in hexadecimal. It commits to
+// the body without disclosing it.
 func (s Salts) Seal(version int64, body string) string {
 	seal := s.sum("agenda\n", string(binary.BigEndian.AppendUint64(nil, uint64(version)))+body)
 	return hex.EncodeToString(seal[:])
@@ -91,8 +93,8 @@ func (s Salt) tag(label, name string) string {
 // String returns the salt in the form of a receipt.
 func (s Salt) String() string { return base64.RawURLEncoding.EncodeToString(s[:]) }
 
-// CountsUsers reports whether each user has one pseudonym for all draws under the
-// rules, nil for none, so that outsiders can verify limits.
+// CountsUsers reports whether each user has one pseudonym for all draws under the rules.
+// Outsiders need it to verify limits. nil means no rules.
 func CountsUsers(r *draw.Rules) bool {
 	return r != nil && (r.HasLimitBy(draw.ByUser) || r.Guarantee != nil || len(r.Blocked) > 0)
 }

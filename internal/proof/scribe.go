@@ -22,9 +22,9 @@ type Scribe struct {
 	line   Line // of an award
 }
 
-// NewScribe returns a scribe before the first entry. prizes reads the prizes of the
-// pool, with the names and values that they were added with. It is called once, for the
-// first line that needs them; lines of awards do not.
+// NewScribe returns a scribe before the first entry. prizes reads the prizes of the pool,
+// with the names and values that they were added with. It is called once, at the first
+// line that needs a prize. Lines of awards need none.
 func NewScribe(salts Salts, prizes func() ([]draw.Prize, error)) *Scribe {
 	return &Scribe{salts: salts, tagger: salts.tagger(), read: prizes, added: map[string]bool{}}
 }
@@ -48,13 +48,13 @@ func (s *Scribe) prize(id string, version int64) (*draw.Prize, error) {
 	return nil, draw.Unreadable("the entry of version %d", fmt.Errorf("the pool has no prize %q", id), version)
 }
 
-// Lines yields the lines of entries. The entries must come in order of version from the
-// first, in one call or in several that each end with a complete draw. A line is valid
-// until the next line. The sequence ends after its first error: that of the entries, or
-// CodeRulesUnreadable for an entry that has no line.
+// Lines yields the lines of entries. The entries must be in order of version, beginning
+// with the first. They may be divided among several calls, but each draw must be complete
+// in one call. A line is valid until the next line. The sequence ends after its first
+// error: that of the entries, or CodeRulesUnreadable for an entry that has no line.
 func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, error] {
 	return func(yield func(*Line, error) bool) {
-		var held []draw.Award // of one draw, until its last is known
+		var held []draw.Award // the awards of one draw, until its last one is read
 		flush := func() bool {
 			if len(held) == 0 {
 				return true

@@ -9,8 +9,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Recipients are the public keys to which secrets are sealed: the identity of any one
-// of them can unseal.
+// Recipients are the public keys to which secrets are sealed. Each of their identities
+// alone can unseal them.
 type Recipients struct{ list []age.Recipient }
 
 // ParseRecipients reads age recipients, one on each line, including those of plugins.
@@ -44,8 +44,8 @@ func (r *Recipients) Seal(secret []byte) ([]byte, error) {
 	return sealed.Bytes(), nil
 }
 
-// Identities unseal secrets that were sealed to one of them. They are nil if there is
-// no identity.
+// Identities unseal secrets that were sealed to the recipient of one of them. They are
+// nil if there is no identity.
 type Identities struct{ list []age.Identity }
 
 // ParseIdentities reads age identities, one on each line, including those of plugins.
@@ -99,15 +99,15 @@ func (i *Identities) Unseal(sealed []byte) ([]byte, error) {
 
 // Secrets are the secrets of a committed pool.
 type Secrets struct {
-	// Seed is the last of the chain.
+	// Seed is the last seed of the chain.
 	Seed  Seed
 	Salts Salts
 	// Signer is the secret text of the pool's key.
 	Signer string
 }
 
-// Sealed are Secrets, each sealed separately: the secret of the tags may be destroyed
-// while the others are kept.
+// Sealed are Secrets that are sealed separately, because the secret of the tags may be
+// destroyed while the others are kept.
 type Sealed struct{ Seed, Salts, Signer []byte }
 
 // Seal seals the secrets.

@@ -44,7 +44,7 @@ func parseRecipient(line string) (age.Recipient, error) {
 	return nil, err
 }
 
-// parseIdentity reads an identity: of age itself, or of a plugin, which unseals by a
+// parseIdentity reads an identity of age itself, or of a plugin, which unseals with a
 // hardware token or a key service.
 func parseIdentity(line string) (age.Identity, error) {
 	if strings.HasPrefix(line, "AGE-PLUGIN-") {
@@ -58,7 +58,8 @@ func parseIdentity(line string) (age.Identity, error) {
 	return own[0], nil
 }
 
-// nobody refuses every question of a plugin, because a service unseals without a user.
+// nobody refuses every question that a plugin asks, because a service unseals without a
+// user.
 func nobody() *plugin.ClientUI {
 	return &plugin.ClientUI{DisplayMessage: func(string, string) error { return nil }}
 }
@@ -66,7 +67,7 @@ func nobody() *plugin.ClientUI {
 // pluginMax is the timeout of a plugin that unseals.
 const pluginMax = 10 * time.Second
 
-// patient waits for a plugin that unseals, up to a timeout.
+// patient waits for a plugin that unseals, for pluginMax at most.
 type patient struct{ *plugin.Identity }
 
 // Unwrap implements age.Identity. A plugin that does not answer keeps running until it

@@ -40,7 +40,7 @@ func bePlugin() int {
 }
 
 // TestPlugins: secrets are sealed to a recipient of a plugin and one of age's own, and
-// either identity unseals them. If the plugin is not installed, its identity does not.
+// either identity unseals them. The identity of a plugin that is not installed does not.
 func TestPlugins(t *testing.T) {
 	own, err := age.GenerateX25519Identity()
 	require.NoError(t, err)

@@ -48,8 +48,8 @@ func TestSkippedVersionsAreCounted(t *testing.T) {
 }
 
 // TestSkipsOutOfPlace: both verifiers refuse a skipped version before the commitment,
-// while the pool is open, or after it closed, and an opening with a round that was
-// announced before one.
+// while the pool is open, or after it was closed. They also refuse an opening with a
+// round that was announced before a skipped version.
 func TestSkipsOutOfPlace(t *testing.T) {
 	for name, c := range map[string]struct {
 		lived func(*testing.T) *world

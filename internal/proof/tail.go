@@ -7,8 +7,8 @@ type Tail struct {
 	Lines []Numbered
 	// Ended means that there are no more lines.
 	Ended bool
-	// Writable means that the lines come from a server that accepts writes: a line that
-	// is missing there is lost, and not only late.
+	// Writable means that the lines come from a server that accepts writes. A line that
+	// is missing there is lost; on any other server it may only be late.
 	Writable bool
 }
 

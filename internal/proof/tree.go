@@ -6,8 +6,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Tree is an RFC 6962 tree that grows by leaves at its right edge. It keeps only the
-// roots of its perfect subtrees, at most 63.
+// Tree is an RFC 6962 tree to which leaves can be added. It keeps only the roots of its
+// perfect subtrees, at most 63.
 type Tree struct {
 	size int64
 	// peaks are the roots of the perfect subtrees, the largest first.
@@ -30,8 +30,8 @@ func (t *Tree) Add(line []byte) { t.AddHash(LeafHash(line)) }
 // AddHash adds the next leaf by its hash.
 func (t *Tree) AddHash(h tlog.Hash) { t.Grow(h, func(tlog.Hash) {}) }
 
-// Grow is AddHash, and calls made with each new hash: that of the leaf, and the root of
-// each perfect subtree that the leaf completes.
+// Grow adds the next leaf by its hash, and calls made with each new hash: that of the
+// leaf, and the root of each perfect subtree that the leaf completes.
 func (t *Tree) Grow(h tlog.Hash, made func(tlog.Hash)) {
 	made(h)
 	for size := t.size; size&1 == 1; size >>= 1 {
@@ -46,7 +46,7 @@ func (t *Tree) Grow(h tlog.Hash, made func(tlog.Hash)) {
 // Size returns the number of leaves.
 func (t *Tree) Size() int64 { return t.size }
 
-// Root returns the root over all leaves; without leaves it is the hash of nothing.
+// Root returns the root over all leaves. Without leaves it is the hash of an empty input.
 func (t *Tree) Root() tlog.Hash {
 	if t.size == 0 {
 		root, _ := tlog.TreeHash(0, nil) // it reads nothing, so it cannot fail

@@ -138,7 +138,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestVectorsOfRounds: rounds are valid, and have the times, as the file states.
+// TestVectorsOfRounds: rounds are valid as the file states, and have the times that it
+// states.
 func TestVectorsOfRounds(t *testing.T) {
 	v := readVectors(t)
 	require.GreaterOrEqual(t, len(v.Rounds), 20)
@@ -192,7 +193,7 @@ func TestVectorsOfWindows(t *testing.T) {
 	}
 }
 
-// TestVectorsInPython: the second verifier computes the same.
+// TestVectorsInPython: the second verifier computes the same values.
 func TestVectorsInPython(t *testing.T) {
 	code, last := second(t, "--vectors", vectorsFile)
 	require.Equal(t, 0, code, last)

@@ -12,10 +12,11 @@ import (
 	"drawsvc/internal/draw/rules"
 )
 
-// receiptVector is a presented receipt. Valid ones can be created again from the pool's
-// secrets: Signer signs the note, Secret salts the tags. Counts means that the rules
-// count users. Leaves are the hashes of its lines, Size is the size of the proof's
-// checkpoint. For a receipt of a batch, the field What names the wrong part.
+// receiptVector is a presented receipt. A valid receipt can be created again from the
+// pool's secrets: Signer signs the note, and the salts of the tags follow from Secret.
+// Counts means that the rules count users. Leaves are the hashes of its lines, Size is
+// the size of the proof's checkpoint. For a receipt of a batch, the field What names the
+// wrong part.
 type receiptVector struct {
 	What                            string
 	Key, Signer, Secret, Draw, User string

@@ -31,7 +31,7 @@ const (
 	// RuleOrder is broken by a gap between versions, and by a time earlier than the one
 	// before.
 	RuleOrder = "order"
-	// RuleLife is broken by an entry that its pool's state excludes.
+	// RuleLife is broken by an entry that the pool's state does not allow.
 	RuleLife = "life"
 	// RuleStock is broken by an impossible move or prize.
 	RuleStock = "stock"
@@ -64,13 +64,14 @@ type VerifyOptions struct {
 	// Kept are files that were published earlier: a commitment, a checkpoint, or
 	// checkpoints that [JoinNotes] has joined.
 	Kept [][]byte
-	// Witnesses must have cosigned every checkpoint, and, before each round came, a
-	// checkpoint that contains its opening.
+	// Witnesses must have cosigned every checkpoint. Before each round came, they must
+	// have cosigned a checkpoint that contains the announcement of the round.
 	Witnesses []*Witness
 	// Receipts are receipts, or answers with one, as JSON.
 	Receipts [][]byte
-	// Live accepts a pool that is not closed, awards whose seed is not revealed, and
-	// the folder of a running publisher: entries after its checkpoint are not read.
+	// Live accepts a pool that is not closed, and awards whose seed is not revealed. It
+	// also accepts the folder of a running publisher: entries after its checkpoint are
+	// not read.
 	Live bool
 }
 

@@ -17,8 +17,8 @@ import (
 // Then each is compared with the tree when the log has grown to its size.
 type checkpoints struct {
 	latest []byte
-	// verified is the hash of the first reading, again that of the second: if they
-	// differ, the file was changed in between.
+	// verified is the hash of the file in the first reading, again its hash in the
+	// second. If they differ, the file was changed in between.
 	verified, again hash.Hash
 	// next is the checkpoint with which the tree is compared next, nil after the last.
 	next *expected
@@ -56,7 +56,7 @@ func (v *verifier) readCheckpoints() (err error) {
 func (v *verifier) eachCheckpoint() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		joined, err := v.open("checkpoints")
-		if errors.Is(err, fs.ErrNotExist) { // the last is enough
+		if errors.Is(err, fs.ErrNotExist) { // the latest checkpoint is enough
 			joined, err = nil, nil
 		}
 		if err != nil {
@@ -75,7 +75,7 @@ func (v *verifier) eachCheckpoint() iter.Seq2[[]byte, error] {
 			if !yield(signed, err) || err != nil {
 				return
 			}
-			if v.options.Live && textOf(signed) == textOf(v.latest) { // it may have gained cosignatures meanwhile
+			if v.options.Live && textOf(signed) == textOf(v.latest) { // cosignatures may have been added to it meanwhile
 				return
 			}
 		}

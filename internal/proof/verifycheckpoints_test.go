@@ -64,8 +64,8 @@ func (s *swapped) Open(name string) (fs.File, error) {
 	return s.MapFS.Open(name)
 }
 
-// TestCheckpointsThatChange: a file that changes between its verification and its
-// comparison with the log is found, whatever it contains then.
+// TestCheckpointsThatChange: a file that changes after its verification, before its
+// comparison with the log, is found whatever it then contains.
 func TestCheckpointsThatChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,9 +10,9 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// readWitnesses reads the keys of the witnesses that the folder names, if any. The
-// verifier does not trust them for that, but a signature under the name of a witness
-// must be valid under its key.
+// readWitnesses reads the keys of the witnesses that the folder names, if any. Being
+// named does not make the verifier trust a witness. But a signature under the name of a
+// witness must be valid under its key.
 func (v *verifier) readWitnesses() error {
 	b, err := v.readOptional("witnesses")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,11 +55,11 @@ func (v *verifier) cosigned(signed []byte, c *Checkpoint) error {
 	return nil
 }
 
-// sighting is a log of some size that a witness saw, at a time of whole seconds.
+// sighting states that a witness saw a log of some size, at a time in whole seconds.
 type sighting struct{ size, at int64 }
 
 // foreseen checks that each witness signed the announcement of a round before the round
-// came: otherwise the operator may have chosen a known round.
+// came. Otherwise the operator may have chosen a round that was already known.
 func (v *verifier) foreseen(a announcement) error {
 	for _, w := range v.options.Witnesses {
 		if !slices.ContainsFunc(v.sightings[w], func(s sighting) bool { return s.size >= a.version && s.at < a.comes.Unix() }) {

@@ -40,7 +40,7 @@ type world struct {
 	commitment *Commitment
 	numbers    *Numbers
 	beacon     *Beacon  // nil for none
-	latest     int64    // the round that was announced last
+	latest     int64    // the last round that was announced
 	old        [32]byte // the value that an earlier opening has mixed in
 	chain      *drand.Chain
 	whileOpen  bool
@@ -237,7 +237,7 @@ func (w *world) check() []byte {
 	return signed
 }
 
-// files returns the files that the operator publishes, signed for the given log.
+// files returns the files that the operator would publish and sign for the given log.
 func (w *world) files(log []byte, checks [][]byte) fstest.MapFS {
 	tree := treeOf(log)
 	last, err := Sign((&Checkpoint{Origin: worldOrigin, Size: tree.Size(), Root: tree.Root()}).Text(), w.signer)
