@@ -30,8 +30,8 @@ const drawnBefore = 250 * time.Millisecond
 const drawPause = 5 * time.Millisecond
 
 // testAgenda: draws never stop while the agenda opens the pool, stocks it, changes its
-// rules and closes it. According to the history, no draw passes an item; and a caller
-// that asks after an item sees its effect at once.
+// rules and closes it. The history must show no draw under the state before an item that
+// is later than the item. A caller that draws after an item must see its effect at once.
 func testAgenda(t *testing.T, a *arena) {
 	pool := a.ruled(t, 3, 3, `{"fallback":"none","win":"1/1000000","limits":[{"of":"draws","max":1000000}]}`)
 	paused := draw.StatePaused
@@ -76,7 +76,7 @@ func testAgenda(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// planOne plans one item, and returns when it is due.
+// planOne plans one item, and returns the time at which it is due.
 func (a *arena) planOne(t *testing.T, pool string, item func(at time.Time) draw.Item) time.Time {
 	t.Helper()
 	return stocktest.PlanInTime(t, a.store(0), pool, lead, func(at time.Time) []draw.Item { return []draw.Item{item(at)} })
@@ -137,7 +137,8 @@ func testAgendaOfSoldOut(t *testing.T, a *arena) {
 	stocktest.NoViolations(t, a.store(0), pool)
 }
 
-// keepSoldOut makes every instance see the pool sold out repeatedly, until a time.
+// keepSoldOut makes every instance see repeatedly, until a time, that the pool is sold
+// out.
 func (a *arena) keepSoldOut(t *testing.T, services []*service, pool string, until time.Time) (wait func()) {
 	var all sync.WaitGroup
 	for i, s := range services {

@@ -20,20 +20,20 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// cell is one cell of the matrix. lock is a scheme of package locker, or nobody; it is
-// "" except in external mode.
+// cell is one combination of mode, dialect and lock. lock is a scheme of package locker,
+// or nobody; it is "" except in external mode.
 type cell struct{ mode, dialect, lock string }
 
-// nobody is a lock that excludes nobody: every lock service fails like that
-// occasionally. Its tokens grow.
+// nobody is a lock that excludes nobody. Every lock service fails like that occasionally.
+// The tokens of the lock still grow.
 const nobody = "nobody"
 
 func (c cell) String() string {
 	return strings.TrimSuffix(c.mode+" "+c.lock, " ") + " on " + c.dialect
 }
 
-// cells returns all cells that the registries make, except those of a lock that the
-// dialect does not have.
+// cells returns all combinations of registered modes, dialects and locks. It leaves out
+// the locks that a dialect does not have.
 func cells() []cell {
 	var all []cell
 	for _, dialect := range stock.Dialects() {
@@ -55,8 +55,9 @@ func cells() []cell {
 // instances is the number of services that share one database.
 const instances = 3
 
-// arena is one database with the data that several services need to share it. They have
-// separate stores and locks; an SQLite file has one store, because it has one process.
+// arena is one database, with the data that several services need to share it. Each
+// service has a store and a lock of its own. An SQLite file has only one store, because
+// only one process uses it.
 type arena struct {
 	cell
 	url    string
@@ -64,8 +65,8 @@ type arena struct {
 	locks  []lockmode.Locker
 }
 
-// fewConnections limits each instance to a few connections, which are more than its
-// concurrent batches: PostgreSQL takes as long to open one as for fifty draws.
+// fewConnections limits each instance to a few connections, but more than its concurrent
+// batches. Opening one takes PostgreSQL as long as fifty draws.
 const fewConnections = "&pool_max_conns=6"
 
 func newArena(t *testing.T, c cell) *arena {

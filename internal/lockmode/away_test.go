@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// awayFor is a number of writes by others that exceeds the length of the pool's trail.
+// awayFor is a number of writes by other instances that is larger than the pool's trail.
 const awayFor = 20
 
 // taken is a lock that others hold for longer than any caller waits.
@@ -22,8 +22,8 @@ func (taken) WithLock(context.Context, string, func(context.Context, int64) erro
 	return draw.Errorf(draw.CodeContended, "the lock is held by others; nothing happened")
 }
 
-// swapped is a lock that can be replaced. The next lock is used when the last one is
-// free, because a holder also decides draws that arrive shortly after.
+// swapped is a lock that can be replaced. The next lock is used only when the last one is
+// free, because its holder also decides draws that arrive shortly after.
 type swapped struct {
 	mu     sync.RWMutex
 	locker lockmode.Locker
@@ -43,8 +43,8 @@ func (s *swapped) swap(next lockmode.Locker) (last lockmode.Locker) {
 	return last
 }
 
-// swap is an instance whose lock a test replaces, with a pool in which the instance has
-// made draws with the keys known-0 and so on.
+// swap is an instance whose lock a test replaces. In its pool, the instance has made
+// draws with the keys known-0 and so on.
 type swap struct {
 	*arena
 	*service
@@ -78,8 +78,8 @@ func TestStaleInstanceReplaysWithoutTheLock(t *testing.T) {
 	}
 }
 
-// TestStaleInstanceDrawsInOneAttempt: that an instance missed many writes is not a
-// conflict.
+// TestStaleInstanceDrawsInOneAttempt: if an instance has missed many writes, its next
+// draw still meets no conflict.
 func TestStaleInstanceDrawsInOneAttempt(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -26,7 +26,8 @@ func (a *arena) blind(t *testing.T, stocked ...int64) (string, *drand.Chain) {
 	return pool, chain
 }
 
-// proven closes the pool and verifies its files; granted is how many awards it made.
+// proven closes the pool and verifies its published files. granted is the number of
+// awards that it must have.
 func (a *arena) proven(t *testing.T, pool string, granted int) string {
 	t.Helper()
 	a.setState(t, 0, pool, draw.StateClosed)
@@ -70,7 +71,7 @@ func testBeacon(t *testing.T, a *arena) {
 			}
 			granted += len(got.draw.Awards)
 		}
-		for i, s := range services { // each instance finds the new round, whatever it had cached
+		for i, s := range services { // each instance notices the new round, whatever it had cached
 			got := receive(t, ask(t, s, named(pool, fmt.Sprint("behind-", round, "-", i))))
 			require.NoError(t, got.err)
 			granted++
@@ -109,7 +110,7 @@ func testBeaconCached(t *testing.T, a *arena) {
 	stop.release()
 	require.Equal(t, stock.ClassConflict, stock.ClassOf(receive(t, stop.written)))
 	require.NoError(t, receive(t, first).err)
-	for i := range 20 { // an idle instance finds a new round too
+	for i := range 20 { // an idle instance notices a new round too
 		require.NoError(t, receive(t, ask(t, s, named(pool, fmt.Sprint("idle-", i)))).err)
 	}
 	a.proven(t, pool, before+21)

@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// slowlyTaken is a lock that others hold for longer than any caller waits. waiting gets
-// a value when a wait begins; the wait lasts until ends gives one.
+// slowlyTaken is a lock that others hold for longer than any caller waits. When a wait
+// begins, waiting gets a value. The wait ends when the test sends a value to ends.
 type slowlyTaken struct{ waiting, ends chan struct{} }
 
 func (l *slowlyTaken) WithLock(context.Context, string, func(context.Context, int64) error) error {
@@ -26,15 +26,15 @@ func (l *slowlyTaken) WithLock(context.Context, string, func(context.Context, in
 	return draw.Errorf(draw.CodeContended, "the lock is held by others; nothing happened")
 }
 
-// waitingOn waits until n draws have no answer yet.
+// waitingOn waits until n draws are under way.
 func waitingOn(t *testing.T, s *service, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool { waiting, _ := s.Waiting(); return waiting == n }, patience, time.Millisecond)
 }
 
-// TestReplaysBehindALock: others hold the pool's lock, and new draws wait for it. A
-// known key is answered meanwhile, even if its time is too short to wait after them and
-// then for the lock itself.
+// TestReplaysBehindALock: others hold the pool's lock, and new draws wait for it. A known
+// key is answered meanwhile, even if its time is too short to wait first for those draws
+// and then for the lock.
 func TestReplaysBehindALock(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestReplaysBehindDoubt: known keys wait after a batch that is given up in doubt. They
-// are answered while another session holds the pool's row, even if their time is too
-// short to wait for the row.
+// TestReplaysBehindDoubt: known keys wait behind a batch that ends in doubt. They are
+// answered while another session holds the pool's row, even if their time is too short to
+// wait for the row.
 func TestReplaysBehindDoubt(t *testing.T) {
 	for _, c := range []cell{
 		{mode: lockmode.ForUpdate, dialect: "postgres"}, {mode: lockmode.Optimistic, dialect: "postgres"},

@@ -29,7 +29,7 @@ import (
 //	benchstat old.txt new.txt
 func BenchmarkEngine(b *testing.B) { benchmarkEngines(b, false) }
 
-// BenchmarkEngineCommitted is the same with committed pools.
+// BenchmarkEngineCommitted is BenchmarkEngine with committed pools.
 func BenchmarkEngineCommitted(b *testing.B) { benchmarkEngines(b, true) }
 
 func benchmarkEngines(b *testing.B, committed bool) {

@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// counting counts the attempts that are applied.
+// counting counts the attempts that reach their write.
 func counting(n *atomic.Int64, next apply) apply {
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		n.Add(1)
@@ -30,20 +30,19 @@ func unexpected(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	return &stock.Error{Class: stock.ClassOther, Reason: "unexpected", Err: errCut}
 }
 
-// unheard waits until the time is over, like a wait for another session's lock on a
-// machine that is too busy to end the wait earlier.
+// unheard waits until the time is over. On a busy machine, a wait for another session's
+// lock may last as long.
 func unheard(ctx context.Context, tx stock.Tx, _ *urn.Plan) error {
 	defer tx.Rollback()
 	<-ctx.Done()
 	return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: ctx.Err()}
 }
 
-// moreMax is the maximum factor by which a test extends its usual time on a busy
-// machine.
+// moreMax is the largest factor by which a test extends its usual time on a busy machine.
 const moreMax = 16
 
 // TestAttemptsAreBounded: whichever failure repeats, a draw ends after a bounded number
-// of attempts, with the code for that failure, and nothing was written.
+// of attempts, and nothing is written. Its code is the one for that failure.
 func TestAttemptsAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -107,8 +106,8 @@ func (s *turning) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (st
 	return tx, err
 }
 
-// TestModeThatNeverRests: a batch follows changes of its pool's mode a few times, and
-// then answers that the pool is busy.
+// TestModeThatNeverRests: if the mode of a pool changes again and again, a batch follows
+// it a few times, and then answers that the pool is busy.
 func TestModeThatNeverRests(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)
@@ -145,7 +144,7 @@ func TestModesByName(t *testing.T) {
 type spy struct {
 	token atomic.Int64
 	holds atomic.Int64
-	// refuse, if set, answers instead of the lock, by the number of the hold.
+	// refuse, if set, answers in place of the lock. It gets the number of the hold.
 	refuse func(hold int64) error
 	// lose ends the holder's context.
 	lose atomic.Pointer[context.CancelFunc]
@@ -168,8 +167,8 @@ func locking(l lockmode.Locker) edit {
 	return func(s *settings) { s.Mode, s.Locker, s.LockName = lockmode.External, l, "spy" }
 }
 
-// TestHoldsAreBounded: a holder decides a few batches while draws keep arriving, and
-// then releases the lock for others.
+// TestHoldsAreBounded: while draws keep arriving, a holder decides only a few batches,
+// and then releases the lock for others.
 func TestHoldsAreBounded(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)
@@ -253,7 +252,8 @@ func TestLockThatLostItsCount(t *testing.T) {
 	}
 }
 
-// TestErrorsKeepTheirCause: the log has the cause that the caller does not see.
+// TestErrorsKeepTheirCause: the service's log states the cause, which the caller does not
+// see.
 func TestErrorsKeepTheirCause(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)

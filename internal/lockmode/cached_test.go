@@ -16,8 +16,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// reads counts the attempts that read the pool first, and those that did not: planned
-// only from the cached copy, or after their users were read.
+// reads counts two kinds of attempts: those that read the pool first, and those that did
+// not. The latter were planned from the cached copy alone, or after only the turns of
+// their users were read.
 type reads struct {
 	lockmode.Store
 	reads, cached, resumed atomic.Int64
@@ -42,7 +43,7 @@ func (s *reads) Write(ctx context.Context, p *urn.Plan, o stock.TxOptions) error
 // fills the copy, two find the pool unchanged.
 const readsFirst = 3
 
-// known returns a service that plans the pool from its cached copy.
+// known returns a service that already plans the pool from its cached copy.
 func known(t *testing.T, a *arena, pool string, edits ...edit) (*service, *reads) {
 	t.Helper()
 	store := &reads{Store: a.store(0)}
@@ -91,8 +92,9 @@ func testCached(t *testing.T, a *arena) {
 	require.NoError(t, audited(t, a.store(0), pool))
 }
 
-// testCachedFresh: picks from the cached copy that are held while another draw is
-// committed are not written after it, even if the mode would have made the other wait.
+// testCachedFresh: picks are made from the cached copy, and their write is held while
+// another draw is committed. They are then not written, even if the mode would have made
+// the other draw wait.
 func testCachedFresh(t *testing.T, a *arena) {
 	pool := a.pool(t, 100)
 	stop := newDoor()
@@ -109,7 +111,7 @@ func testCachedFresh(t *testing.T, a *arena) {
 	first := ask(t, s, named(pool, "first"))
 	receive(t, stop.arrived)
 	if a.mode == lockmode.External && a.lock != nobody {
-		stop.release() // the lock makes everybody else wait
+		stop.release() // with a lock, everybody else would wait
 		require.NoError(t, receive(t, stop.written))
 		require.NoError(t, receive(t, first).err)
 		return

@@ -28,9 +28,9 @@ func claimOnly(t *testing.T, s *stock.Store, d *draw.Draw) error {
 // number of units of each draw.
 const claimCallers, claimUnits = 8, 10
 
-// claimBeside makes callers draw ten units at a time from a pool and claim each draw,
-// until about n awards are claimed. It returns the number of awards that were won, and
-// of those that were claimed.
+// claimBeside makes callers draw ten units at a time and claim each draw, until about n
+// awards are claimed. It returns the number of awards that were won, and of those that
+// were claimed.
 func (a *arena) claimBeside(t *testing.T, pool string, n int64, do claim) (won, claimed int64) {
 	t.Helper()
 	const units = claimUnits
@@ -67,8 +67,8 @@ func (a *arena) claimBeside(t *testing.T, pool string, n int64, do claim) (won, 
 	return drawn.Load(), done.Load()
 }
 
-// judgeClaimed returns what is wrong after claims that were made during draws: each
-// award took a version, and no claim did.
+// judgeClaimed returns what is wrong after claims that were made during draws: each award
+// must have taken a version, and no claim may have taken one.
 func (a *arena) judgeClaimed(t *testing.T, pool string, n int64, do claim) error {
 	t.Helper()
 	before, err := a.store(0).Pool(t.Context(), pool)
@@ -85,9 +85,9 @@ func (a *arena) judgeClaimed(t *testing.T, pool string, n int64, do claim) error
 	return nil
 }
 
-// claimable creates a committed pool for n claims. Most of its draws win, and its units
-// last until the callers have ended, because a draw of losing tickets has nothing to
-// claim.
+// claimable creates a committed pool for n claims. Most of its draws win. Its units last
+// until the callers have ended, because a draw that gets only losing tickets has nothing
+// to claim.
 func (a *arena) claimable(t *testing.T, n int64) string {
 	t.Helper()
 	n += claimCallers * claimUnits
@@ -99,8 +99,8 @@ func (a *arena) claimable(t *testing.T, n int64) string {
 	return pool
 }
 
-// TestClaimsTakeNoVersion: claims during draws of a committed pool leave each award as
-// its seed determines it, and only awards take versions.
+// TestClaimsTakeNoVersion: even if awards of a committed pool are claimed during draws,
+// each award is the one that the seed determines, and only awards take versions.
 func TestClaimsTakeNoVersion(t *testing.T) {
 	claims := int64(600)
 	if servertest.Every() {

@@ -15,11 +15,11 @@ import (
 )
 
 // coalescer lets small batches of several pools share transactions if the store can: it
-// is group commit across pools. Without it, a thousand pools with few draws each would
-// pay two round trips and a commit for each draw. A batch is committed by itself if it
-// is large, if no other small batch is under way, or if a shared transaction left it
-// out. A shared transaction waits for no row, so that no batch waits for the row of
-// another pool.
+// is group commit across pools. Without it, if a thousand pools had few draws each, every
+// draw would need two round trips and a commit. A batch is committed by itself if it is
+// large, if no other small batch is under way, or if a shared transaction left it out. A
+// shared transaction waits for no row, so that no batch waits for the row of another
+// pool.
 type coalescer struct {
 	decider *decider
 	sharer  Sharer
@@ -44,8 +44,8 @@ const (
 	smallMax = 16
 	// aloneMax is how many small batches are decided by themselves before others join.
 	aloneMax = 1
-	// groupsMax is how many shared transactions run at once: while one commits, another
-	// is decided.
+	// groupsMax is how many shared transactions run at once: one can be decided while
+	// another commits.
 	groupsMax = 2
 	// entriesMax is the maximum number of batches in one shared transaction.
 	entriesMax = 256
@@ -55,8 +55,8 @@ func newCoalescer(d *decider, s Sharer, o stock.TxOptions) *coalescer {
 	return &coalescer{decider: d, sharer: s, options: o}
 }
 
-// decide decides b as decider.decide does, after an attempt together with other batches
-// if there are any.
+// decide decides b as decider.decide does. If other batches are waiting, it first
+// attempts b together with them.
 func (c *coalescer) decide(ctx context.Context, b *group.Batch) error {
 	shared := false
 	if b.Draws() <= smallMax && b.IsPlain() && !b.CountsUsers() && c.sharer != nil && c.sharer.CanShare() {
@@ -72,7 +72,8 @@ func (c *coalescer) decide(ctx context.Context, b *group.Batch) error {
 	return c.decider.decide(ctx, b, c.options, !shared)
 }
 
-// enter reports whether a small batch may be decided by itself; then leave must follow.
+// enter reports whether a small batch may be decided by itself. If so, leave must be
+// called after it.
 func (c *coalescer) enter() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +103,7 @@ func (c *coalescer) wait(b *group.Batch) {
 	<-e.done
 }
 
-// work attempts group after group until no batch waits.
+// work attempts one group of waiting batches after another, until no batch waits.
 func (c *coalescer) work() {
 	for {
 		entries := c.take()
@@ -116,7 +117,7 @@ func (c *coalescer) work() {
 	}
 }
 
-// take returns the batches that wait; if there are none, it ends the group.
+// take returns the batches that wait. If none wait, it ends the work of this goroutine.
 func (c *coalescer) take() []*entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,12 +137,12 @@ type planned struct {
 	plan  *urn.Plan
 }
 
-// attempt runs one shared transaction. Batches that it does not settle are unchanged,
-// or are in doubt.
+// attempt runs one shared transaction. Each batch that it does not settle is unchanged,
+// or is in doubt.
 func (c *coalescer) attempt(entries []*entry) {
 	var all []*planned
 	defer func() {
-		if v := recover(); v != nil { // each batch is then attempted alone and gets its own answer
+		if v := recover(); v != nil { // each batch is then attempted alone, and gets its own answer
 			pools, requests := namesOf(entries)
 			c.decider.log.Error("a shared transaction panicked", "pools", pools, "requests", requests, "error", fmt.Errorf("panic: %v", v))
 			for _, p := range all {
@@ -165,7 +166,7 @@ func (c *coalescer) attempt(entries []*entry) {
 	if err != nil {
 		pools, requests := namesOf(entries)
 		level := slog.LevelWarn
-		if c.decider.givenUp.isOpen.Load() { // batches that fail by themselves are logged as a sum
+		if c.decider.givenUp.isOpen.Load() { // while batches fail by themselves too, the log has only sums
 			level = slog.LevelDebug
 		}
 		c.decider.log.Log(context.Background(), level, "a shared transaction failed, its batches are attempted alone",
@@ -173,8 +174,8 @@ func (c *coalescer) attempt(entries []*entry) {
 	}
 }
 
-// leftOut is the reason why a batch is attempted alone after a shared transaction that
-// did not fail.
+// leftOut is the reason for attempting a batch alone, although the shared transaction did
+// not fail.
 const leftOut = "left-out"
 
 // reportAttempt reports a shared transaction to the batches that waited for it.
@@ -217,7 +218,7 @@ func (c *coalescer) decideAll(ctx context.Context, entries []*entry, all *[]*pla
 		e.batch.Urn.ClockLeapt, e.batch.Urn.CodesAway = c.decider.leapt(), c.decider.away(e.batch.Urn.PoolID)
 		plan := planShared(e.batch, now, joining[i].Cached)
 		if plan != nil && len(*all) > 0 && !plan.At.Equal((*all)[0].plan.At) {
-			e.batch.Undo(plan) // one statement writes all of them, at one time
+			e.batch.Undo(plan) // one statement writes all batches, and it has one time
 			continue
 		}
 		if plan != nil {
@@ -254,9 +255,9 @@ func (c *coalescer) writeAll(ctx context.Context, tx stock.SharedTx, all []*plan
 	return err
 }
 
-// planShared plans a batch that can be granted or refused without a read. It returns
-// nil if the log or the pool would have to be read (the batch is then left out), or if
-// the batch needs no write and is settled.
+// planShared plans a batch that can be granted or refused without a read. It returns nil
+// in two cases. In the first, the log or the pool would have to be read, and the batch is
+// left out. In the second, the batch needs no write and is settled.
 func planShared(b *group.Batch, now time.Time, cached bool) *urn.Plan {
 	decide := b.PlanPlain
 	if cached {

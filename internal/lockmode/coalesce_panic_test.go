@@ -14,9 +14,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestPanicBehindASharedCommit: a panic happens after the commit of a shared
-// transaction, and before its draws are answered. None of the draws gets a second unit,
-// even if the service created their names.
+// TestPanicBehindASharedCommit: a panic happens after the commit of a shared transaction,
+// before its draws are answered. None of the draws gets a second unit, even those without
+// a key.
 func TestPanicBehindASharedCommit(t *testing.T) {
 	t.Parallel()
 	const pools, each = 30, 20

@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// sharing counts the results of shared transactions, and may break them.
+// sharing counts the results of shared transactions, and can make them fail.
 type sharing struct {
 	lockmode.Sharer
 	applied *atomic.Int64
@@ -73,9 +73,9 @@ func spoils() map[string]func(int64, []*urn.Plan, func() ([]bool, error)) ([]boo
 // manyPools is how many pools a test draws from at the same time.
 const manyPools = 25
 
-// TestSharedTransactionsSellOutExactly: three services make a few draws from each of
-// many pools. Each pool is sold out exactly, with one draw per key, even if shared
-// transactions fail; and transactions are shared.
+// TestSharedTransactionsSellOutExactly: three services make a few draws from each of many
+// pools. Transactions are shared. Each pool is sold out exactly, with one draw per key,
+// even if shared transactions fail.
 func TestSharedTransactionsSellOutExactly(t *testing.T) {
 	for _, mode := range []string{lockmode.ForUpdate, lockmode.Optimistic} {
 		for name, spoil := range spoils() {
@@ -157,8 +157,8 @@ func (tx *lookingTx) Draws(ctx context.Context, poolID string, ids []string) (ma
 	return tx.Tx.Draws(ctx, poolID, ids)
 }
 
-// TestSharedNeverElsewhere: if the store cannot share, and in external mode, every pool
-// is decided separately.
+// TestSharedNeverElsewhere: in external mode, or if the store cannot share, every pool is
+// decided separately.
 func TestSharedNeverElsewhere(t *testing.T) {
 	for _, c := range []cell{{lockmode.External, "postgres", "table"}, {lockmode.ForUpdate, "sqlite", ""}} {
 		a := newArena(t, c)

@@ -47,8 +47,8 @@ func judgeCodes(lines []string, won map[string]draw.Draw) error {
 	return nil
 }
 
-// testCodes: three services give each code once, with its own unit, and then the pool
-// is sold out.
+// testCodes: three services give each code once, with its own unit, until the pool is
+// sold out.
 func testCodes(t *testing.T, a *arena) {
 	const units = 600
 	pool, lines := a.coded(t, units)
@@ -74,7 +74,7 @@ func testCodes(t *testing.T, a *arena) {
 	stocktest.NoViolations(t, a.store(0), pool)
 }
 
-// failing is a lookup of codes that fails the first left times.
+// failing is a lookup of codes. It fails left times before it succeeds.
 type failing struct {
 	*stock.Store
 	left atomic.Int64
@@ -87,9 +87,9 @@ func (f *failing) HandOut(ctx context.Context, poolID string, draws []*draw.Draw
 	return f.Store.HandOut(ctx, poolID, draws)
 }
 
-// testCodeReplays: simultaneous draws with one key get one code. A lookup that fails
-// leaves the draw in doubt; the key then gives award and code, also at another service
-// and in a closed pool.
+// testCodeReplays: simultaneous draws with one key get one code. If the lookup of the
+// code fails, the draw is in doubt. A retry then gets award and code, also at another
+// service and in a closed pool.
 func testCodeReplays(t *testing.T, a *arena) {
 	pool, lines := a.coded(t, 50)
 	lost := &failing{Store: a.store(0)}
@@ -157,8 +157,8 @@ func (s *shown) HandOut(ctx context.Context, poolID string, draws []*draw.Draw) 
 	return err
 }
 
-// testCodesUncommitted: writes that the database refuses, and draws that are refused,
-// read no code: every code that was read belongs to an award.
+// testCodesUncommitted: a draw that is refused, or whose write fails, reads no code. So
+// every code that was read belongs to an award.
 func testCodesUncommitted(t *testing.T, a *arena) {
 	pool, lines := a.coded(t, 3)
 	seen := &shown{Store: a.store(0), codes: map[string]bool{}}
@@ -192,8 +192,8 @@ func testCodesUncommitted(t *testing.T, a *arena) {
 	stocktest.NoViolations(t, a.store(0), pool)
 }
 
-// testCodesAway: an instance whose keys do not open the codes of a pool makes no draws
-// from it, answers known keys with "may have drawn", and continues with other pools.
+// testCodesAway: an instance that cannot unseal the codes of a pool makes no draws from
+// it. It answers known keys with "may have drawn", and continues with other pools.
 func testCodesAway(t *testing.T, a *arena) {
 	pool, _ := a.coded(t, 20)
 	plain := a.pool(t, 20)
@@ -223,8 +223,8 @@ func testCodesAway(t *testing.T, a *arena) {
 	require.NoError(t, receive(t, ask(t, has, named(pool, "new"))).err)
 }
 
-// testCodesDamaged: a damaged or missing code fails only its own draw, and no other
-// draw of the batch or of a later one.
+// testCodesDamaged: a damaged or missing code fails only its own draw. No other draw of
+// the batch fails, and no later draw.
 func testCodesDamaged(t *testing.T, a *arena) {
 	for name, statement := range map[string]string{"damaged": "UPDATE codes SET sealed = digest", "missing": "DELETE FROM codes"} {
 		pool, lines := a.coded(t, 10)
@@ -274,7 +274,7 @@ func (c *perRead) HandOut(_ context.Context, _ string, draws []*draw.Draw) error
 }
 
 // TestCodesCondemnACounter: the broken double assigns codes when they are first read.
-// Its codes are not those of the units, or are given twice.
+// Then a code is not that of its unit, or is given twice.
 func TestCodesCondemnACounter(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)
@@ -294,7 +294,7 @@ type silent struct{}
 
 func (silent) HandOut(context.Context, string, []*draw.Draw) error { return nil }
 
-// TestCodesCondemnSilence: the test fails for an answer without its code.
+// TestCodesCondemnSilence: the test detects an answer that lacks its code.
 func TestCodesCondemnSilence(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})
@@ -321,7 +321,7 @@ func judgeShown(seen map[string]bool, won map[string]draw.Draw) error {
 	return nil
 }
 
-// TestCodesCondemnReadingAhead: a lookup before the commit shows codes of draws that are
+// TestCodesCondemnReadingAhead: a lookup before the commit reads codes of draws that are
 // undone.
 func TestCodesCondemnReadingAhead(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,7 @@ func testCommitted(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// testCommittedPools: pools that share transactions each have their own numbers.
+// testCommittedPools: if pools share transactions, each still has its own numbers.
 func testCommittedPools(t *testing.T, a *arena) {
 	pools := make([]string, 5)
 	for i := range pools {
@@ -116,10 +116,10 @@ func testCommittedPools(t *testing.T, a *arena) {
 	}
 }
 
-// isVerifiedTwice reports whether the second verifier checks the cell's published
-// files. That verifier is in Python, and takes longer than the test itself. By default
-// it checks each promise in each mode and on each dialect, but not with each lock,
-// because locks do not affect the published files.
+// isVerifiedTwice reports whether the second verifier checks the cell's published files.
+// That verifier is in Python, and takes longer than the test itself. By default it runs
+// in each mode and on each dialect, but not with each lock, because locks do not affect
+// the published files.
 func (c cell) isVerifiedTwice() bool { return c.lock == "" || c.lock == nobody || servertest.Every() }
 
 // secondVerifies runs the second verifier.
@@ -136,7 +136,7 @@ func (a *arena) secondVerifies(t *testing.T, dir string) {
 // answers known draws, and draws from all other pools.
 func testSeedAway(t *testing.T, a *arena) {
 	if a.dialect == "sqlite" {
-		return // one process has the file, and it either has the identity or not
+		return // an SQLite file has one process, and either it has the identity or it does not
 	}
 	pool, other := a.committed(t, 4, 1000), a.pool(t, 10)
 	able := a.serve(t, 0)
@@ -156,9 +156,9 @@ func testSeedAway(t *testing.T, a *arena) {
 	require.NoError(t, receive(t, ask(t, able, named(pool, "away-after"))).err)
 }
 
-// testSeedWrong: with a sealed seed to which the pool is not committed, there are no
-// draws and no awards. Draws from other pools continue. Draws from this pool continue
-// once the right seed is back.
+// testSeedWrong: if a pool's sealed seed is not the committed one, no draw from the pool
+// is granted. Draws from other pools continue. Draws from this pool continue once the
+// right seed is back.
 func testSeedWrong(t *testing.T, a *arena) {
 	pool, other := a.deck(t), a.pool(t, 10)
 	right := deckSeed()
@@ -177,8 +177,8 @@ func testSeedWrong(t *testing.T, a *arena) {
 	require.False(t, a.store(0).SeedsAway())
 }
 
-// testSeedsSpent: after the last version that has numbers, draws are refused, and known
-// ones are answered.
+// testSeedsSpent: after the last version that has numbers, new draws are refused, and
+// known ones are answered.
 func testSeedsSpent(t *testing.T, a *arena) {
 	pool := a.committed(t, 2, 5) // ten versions; one of them opens the pool
 	s := a.serve(t, 0)

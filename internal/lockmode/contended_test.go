@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestContendedIsRare: three optimistic instances with 64 callers on one pool answer
-// "busy" to at most one draw in a thousand, and to no replay.
+// TestContendedIsRare: three optimistic instances share one pool and have 64 callers. At
+// most one draw in a thousand is answered "busy", and no replay is.
 func TestContendedIsRare(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -59,8 +59,8 @@ func TestContendedIsRare(t *testing.T) {
 	}
 }
 
-// TestKnownKeyWhateverIsSpent: a known key is answered although only one attempt is
-// allowed, and the others in its batch are served.
+// TestKnownKeyWhateverIsSpent: even if only one attempt is allowed, a known key is
+// answered, and the other draws of its batch are decided.
 func TestKnownKeyWhateverIsSpent(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
@@ -87,8 +87,8 @@ func TestKnownKeyWhateverIsSpent(t *testing.T) {
 	}
 }
 
-// TestReplayNeedsNoLock: while a session holds the pool's row, or the lock service is
-// down, new draws get that error and known ones are answered.
+// TestReplayNeedsNoLock: a session holds the pool's row, or the lock service is down. New
+// draws get that error, and known ones are answered.
 func TestReplayNeedsNoLock(t *testing.T) {
 	t.Parallel()
 	for _, c := range []cell{

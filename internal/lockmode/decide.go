@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// decider decides a batch in one attempt after another, until one is committed or the
-// policy gives up. Each mode has a decider with its own settings.
+// decider decides a batch in repeated attempts, until one is committed or the policy
+// gives up. Each mode has a decider with its own settings.
 type decider struct {
 	store    Store
 	replays  replayer
@@ -67,7 +67,7 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 		next := d.policy.next(class, s)
 		if next == giveUp || ctx.Err() != nil {
 			if class == stock.ClassUnavailable && ctx.Err() != nil && conflict != nil {
-				err = conflict // the database answers: the time ran out while the batch waited again because of the conflict
+				err = conflict // the database answers: the time ended while the batch waited because of the conflict
 			}
 			d.reportAttempt(b, began, err, false)
 			return d.giveUp(b, err)
@@ -104,7 +104,7 @@ func (d *decider) observe(reason string, began time.Time, err error) {
 		switch e.Class {
 		case stock.ClassUnavailable, stock.ClassUnknown:
 			d.observer.DatabaseFailed(e.Reason)
-		case stock.ClassOther: // its reason is one of the hundreds of codes of a database
+		case stock.ClassOther: // its reason would be one of hundreds of codes of a database
 			d.observer.DatabaseFailed(ReasonOther)
 		default:
 		}
@@ -114,10 +114,10 @@ func (d *decider) observe(reason string, began time.Time, err error) {
 // ReasonOther is the reason of all unexpected errors of the database together.
 const ReasonOther = "other"
 
-// attempt runs one transaction: read, plan, write, settle. If the cached copy of the
-// pool can decide the batch, the batch is planned without reading the pool. Where rules
-// count users, reading their turns also shows whether the copy is current: then the
-// plan is as good as one from a pool that was read.
+// attempt runs one transaction: read, plan, write, settle. If the cached copy of the pool
+// is enough to decide the batch, the pool is not read. Under rules that count users, the
+// turns are read, which also shows whether the copy is current. If it is, the plan is the
+// same as after reading the pool.
 func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions, cached bool) (fromCache bool, err error) {
 	b.Urn.ClockLeapt, b.Urn.CodesAway = d.leapt(), d.away(b.Urn.PoolID)
 	if fromCache = cached && b.IsPlainAt(d.now()); fromCache {
@@ -149,7 +149,7 @@ func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions
 	}
 	if plan.IsDue() { // due items of the agenda come first, then another attempt
 		b.Undo(plan)
-		tx.Rollback() // otherwise the items would wait for this attempt
+		tx.Rollback() // otherwise the work on the items would wait for this attempt
 		return fromCache, cmp.Or(d.agendas.RunDue(ctx, b.Urn.PoolID), error(stock.ErrDue))
 	}
 	if len(plan.Awards) > 0 {
@@ -232,8 +232,8 @@ func reasonOf(err error) string {
 	return "mode"
 }
 
-// failureOf returns why an attempt failed, in one word: its reason, or the code that
-// its draws get.
+// failureOf states why an attempt failed, in one word: its reason, or the code that its
+// draws get.
 func failureOf(err error) string {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		return string(e.Code)

@@ -36,8 +36,8 @@ func countingThenInserting(db *sql.DB) apply {
 	}
 }
 
-// TestLimitCondemnsCountingThenInserting: concurrent draws of one user under a limit of
-// one.
+// TestLimitCondemnsCountingThenInserting: the double is detected by concurrent draws of
+// one user under a limit of one.
 func TestLimitCondemnsCountingThenInserting(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestLimitCondemnsCountingThenInserting(t *testing.T) {
 	}
 }
 
-// forgettingNoWins writes no draw that did not win, and says that it was written.
+// forgettingNoWins reports success, but does not write draws that did not win.
 func forgettingNoWins(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 	if !p.Awards[0].Win() {
 		tx.Rollback()
@@ -80,8 +80,8 @@ func forgettingNoWins(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 	return applied(ctx, tx, p)
 }
 
-// TestNoWinsCondemnForgetting: the broken double does not record losing draws, so a
-// user may draw repeatedly until a win.
+// TestNoWinsCondemnForgetting: the broken double does not record losing draws, so a user
+// may repeat a draw until it wins.
 func TestNoWinsCondemnForgetting(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]apply{"forgetting": forgettingNoWins, "recorded": applied} {

@@ -69,9 +69,9 @@ func blindly(db *sql.DB) apply {
 	}
 }
 
-// perPrize guards each prize's row by that row's own count, and a draw that lost the
-// race for a row picks a second time. That violates law 3: every unit that it gives
-// exists, and no unit is given twice, but the odds are wrong.
+// perPrize guards each prize's row by that row's own count. If a draw loses the race for
+// a row, it picks again. This violates law 3: every unit that it gives exists, and no
+// unit is given twice, but the odds are wrong.
 func perPrize(db *sql.DB) apply {
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		tx.Rollback()
@@ -96,7 +96,7 @@ func perPrize(db *sql.DB) apply {
 			return nil
 		})
 		if err != nil && !errors.Is(err, stock.ErrConflict) {
-			return &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: err} // a busy machine
+			return &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: err} // happens on a busy machine
 		}
 		return err
 	}
@@ -117,8 +117,8 @@ func optimisticOnSQLite(t *testing.T) *arena {
 	return newArena(t, cell{mode: lockmode.Optimistic, dialect: "sqlite"})
 }
 
-// TestFreshCondemnsABlindWrite: with the broken double, picks that were held overwrite
-// another draw's picks.
+// TestFreshCondemnsABlindWrite: with the broken double, held picks are written over those
+// of another draw.
 func TestFreshCondemnsABlindWrite(t *testing.T) {
 	t.Parallel()
 	for _, units := range []int64{100, 1} {
@@ -131,7 +131,8 @@ func TestFreshCondemnsABlindWrite(t *testing.T) {
 	}
 }
 
-// TestSellOutCondemnsABlindWrite: the sums may be right, but the log is not.
+// TestSellOutCondemnsABlindWrite: with the broken double the sums may be right, but the
+// log is wrong.
 func TestSellOutCondemnsABlindWrite(t *testing.T) {
 	t.Parallel()
 	for name, condemned := range map[string]bool{"blind": true, "guarded": false} {

@@ -23,7 +23,7 @@ type mortal struct {
 }
 
 func (s *mortal) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
-	if s.empty.Load() { // it was put back to a time before the pool
+	if s.empty.Load() { // the database was put back to a time before the pool
 		return nil, draw.Errorf(draw.CodePoolNotFound, "there is no pool %q", urn.PoolID)
 	}
 	if s.down.Load() {
@@ -70,10 +70,10 @@ func TestDoubtfulCommitStaysInDoubt(t *testing.T) {
 		}},
 	} {
 		for committed, fault := range map[bool]apply{true: answerLost, false: commitLost} {
-			// A busy machine may use up its time before it writes: then nothing is in
-			// doubt yet, and it gets more.
+			// On a busy machine the time may end before the write. Then nothing is in
+			// doubt yet, and the test runs again with more time.
 			settle := 300 * time.Millisecond
-			if name == locked { // it ends at once, and the lookup has a part of this time
+			if name == locked { // it ends at once, because a lookup has only a part of this time
 				settle = patience / 4
 			}
 			for written := false; !written; settle *= 2 {
@@ -116,7 +116,7 @@ func TestDoubtfulCommitStaysInDoubt(t *testing.T) {
 	}
 }
 
-// cutOff is a store whose connection is lost; it then reads pools over another
+// cutOff is a store whose connection is lost. After that it reads pools over another
 // connection. The lost connection stays cut, because the driver would use it to cancel
 // the commit.
 type cutOff struct {
@@ -133,9 +133,9 @@ func (s *cutOff) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (sto
 }
 
 // TestRefusedWhileItsCommitIsHeld: the connection is lost while the server commits a
-// draw, and the clock leaps, so that an attempt that does not find the draw would
-// refuse it. No answer says that nothing was drawn, because the commit ends later. If
-// the next attempt waits for the row, it finds the draw.
+// draw. The clock leaps, so an attempt that does not find the draw would refuse it. The
+// commit ends later, so no answer may say that nothing was drawn. If the next attempt
+// waits for the row, it finds the draw.
 func TestRefusedWhileItsCommitIsHeld(t *testing.T) {
 	t.Parallel()
 	for _, c := range []cell{

@@ -15,9 +15,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// crowd holds one draw between its picks and its write, and makes size others wait
-// after it, so that they are decided together. It returns the pending answers by the
-// draws' names; the held draw is named "held".
+// crowd holds one draw between its picks and its write. Meanwhile size other draws wait,
+// so that they are decided together. It returns the pending answers by the names of the
+// draws. The held draw is named "held".
 func crowd(t *testing.T, s *service, stop *door, poolID string, size int) map[string]<-chan answer {
 	t.Helper()
 	t.Cleanup(stop.release)
@@ -51,7 +51,7 @@ func crowd(t *testing.T, s *service, stop *door, poolID string, size int) map[st
 	return answers
 }
 
-// answerTo is the answer to the draw of that name.
+// answerTo is an answer with the name of its draw.
 type answerTo struct {
 	id string
 	answer
@@ -70,8 +70,8 @@ func once(t *testing.T, s *service, r draw.Request) <-chan answer {
 // queueOf makes room for the draws of a crowd.
 func queueOf(size int) edit { return func(s *settings) { s.QueueMax = size } }
 
-// testAnswerLost: the callers of draws whose commit got no response, or was not made,
-// get their 200 once, as new draws.
+// testAnswerLost: a commit gets no response, or is not made. Each caller of its draws
+// still gets one 200, for a new draw.
 func testAnswerLost(t *testing.T, a *arena) {
 	for name, fault := range map[string]apply{"answer": answerLost, "commit": commitLost} {
 		pool := a.pool(t, 50)
@@ -96,8 +96,8 @@ func testAnswerLost(t *testing.T, a *arena) {
 	}
 }
 
-// testBadApple: a draw that breaks its batch, at any moment, fails alone or not at all;
-// the other draws are served.
+// testBadApple: one draw makes its batch fail, at any moment. It fails alone or not at
+// all, and the other draws are granted.
 func testBadApple(t *testing.T, a *arena) {
 	for name, c := range map[string]struct {
 		spoil  apply
@@ -144,7 +144,7 @@ func testBadApple(t *testing.T, a *arena) {
 	}
 }
 
-// spoiling applies plans that contain the bad draw by spoil.
+// spoiling applies plans that contain the bad draw with spoil.
 func spoiling(bad *atomic.Value, spoil apply) apply {
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 		for _, award := range p.Awards {
@@ -156,8 +156,8 @@ func spoiling(bad *atomic.Value, spoil apply) apply {
 	}
 }
 
-// testGivenUp: a caller that leaves while waiting has not drawn; one that leaves while
-// its draw is written retries and gets the answer.
+// testGivenUp: a caller that leaves while its draw waits has not drawn. A caller that
+// leaves while its draw is written can retry, and gets the answer.
 func testGivenUp(t *testing.T, a *arena) {
 	pool := a.pool(t, 50)
 	stop := newDoor()
@@ -184,8 +184,8 @@ func testGivenUp(t *testing.T, a *arena) {
 	require.Equal(t, int64(1), stocktest.NoViolations(t, a.store(0), pool).Prizes[0].Awards)
 }
 
-// testDrained: a drain during a storm loses nothing that was answered and leaves
-// nothing that was not.
+// testDrained: an instance is drained during many draws. Every draw that it answered is
+// in the log, and no other.
 func testDrained(t *testing.T, a *arena) {
 	pool := a.pool(t, 1000)
 	s := a.serve(t, 0)

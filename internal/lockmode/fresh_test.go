@@ -49,10 +49,10 @@ func named(poolID, id string) draw.Request {
 	return draw.Request{PoolID: poolID, UserID: "u", DrawID: id, Named: true, Count: 1}
 }
 
-// meeting is two draws on one pool: the first was held between its picks and its write
-// while the second was requested.
+// meeting is the result of two draws on one pool. The first was held between its picks
+// and its write, while the second was requested.
 type meeting struct {
-	// overtook means that the second was answered while the first was held.
+	// overtook means that the second draw was answered while the first was held.
 	overtook bool
 	// written is the result of the held write.
 	written       error
@@ -81,8 +81,8 @@ func meetOn(t *testing.T, a *arena, pool string, lets bool, first, second *servi
 	}
 	other := ask(t, second, named(pool, "second"))
 	receive(t, begun)
-	// If the mode excludes other draws, the test waits only briefly for the second draw
-	// to begin. Otherwise it waits as long as needed.
+	// If the mode makes the second draw wait, the test allows only a short time for it to
+	// begin. Otherwise it waits as long as needed.
 	window := 150 * time.Millisecond
 	if lets {
 		window = patience
@@ -102,18 +102,18 @@ func meetOn(t *testing.T, a *arena, pool string, lets bool, first, second *servi
 	return m
 }
 
-// letsIn reports whether a draw of the cell can begin while another is under way, so
-// that the write decides which is first.
+// letsIn reports whether, with the cell's mode and lock, a draw can begin while another
+// is under way. The write then decides which is first.
 func letsIn(c cell) bool { return c.mode == lockmode.Optimistic || c.lock == nobody }
 
-// keepsOut reports whether the cell certainly excludes a second draw.
+// keepsOut reports whether the cell's mode and lock certainly exclude a second draw.
 func keepsOut(c cell) bool {
 	return c.mode == lockmode.ForUpdate || c.mode == lockmode.External && c.lock != nobody
 }
 
-// fresh returns the faults of a meeting on a pool with the given units. The mode must
-// have made the second draw wait, or rejected the picks that the first draw made before
-// the second.
+// fresh returns an error if a meeting on a pool with the given units has a fault. Either
+// the mode must have made the second draw wait, or the picks of the first draw must have
+// been rejected.
 func (m meeting) fresh(units int64) error {
 	if m.overtook && m.written == nil {
 		return errors.New("picks that were made before another draw was committed were written after it")
@@ -142,8 +142,8 @@ func testFresh(t *testing.T, a *arena) { testFreshOf(t, a, 100) }
 // testFreshAtTheLast: both draws pick the same unit, and one gets it.
 func testFreshAtTheLast(t *testing.T, a *arena) { testFreshOf(t, a, 1) }
 
-// testFreshCounted: both draws are of one user with one turn left. On SQLite the
-// writing transaction reads the turns, and excludes other writers.
+// testFreshCounted: both draws are of one user who has one turn left. On SQLite, the
+// transaction that writes also reads the turns, and excludes other writers.
 func testFreshCounted(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":1}]}`)
 	testFreshOn(t, a, pool, 1, letsIn(a.cell) && a.dialect != "sqlite")

@@ -11,17 +11,17 @@ import (
 	"drawsvc/internal/repeats"
 )
 
-// givenUpEvery is the interval at which batches that are given up are summed up in the
-// log.
+// givenUpEvery is the interval at which the log states sums of the batches that were
+// given up.
 const givenUpEvery = time.Second
 
 // givenUpPoolsMax is the maximum number of pools that are counted in one sum.
 const givenUpPoolsMax = 1000
 
-// givenUp logs batches that could not be decided. It logs the first batch of a reason
-// with its pool and requests, later ones as one line a second, and the end of the
-// series as one line. The series has ended when no batch was given up for a second and
-// another batch was decided.
+// givenUp logs batches that could not be decided. The first batch of a reason is logged
+// with its pool and requests. Later ones are logged as sums, one line a second. The end
+// of the series is logged as one line. The series has ended when no batch was given up
+// for a second and another batch was decided.
 type givenUp struct {
 	log   *slog.Logger
 	every time.Duration
@@ -35,7 +35,7 @@ type givenUp struct {
 	// one was.
 	began, last time.Time
 	// batches and draws count what was given up in the series. decided means that a batch
-	// was decided after that, ticks that a sum is scheduled.
+	// was decided after the last of these, ticks that a sum is scheduled.
 	batches, draws int
 	decided, ticks bool
 }

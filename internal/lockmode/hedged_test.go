@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// hedge has the answers to keys that were sent to two instances at once, as by a proxy
-// that retries.
+// hedge has the answers to keys that were sent to two instances at once, as a proxy that
+// retries does.
 type hedge struct {
 	mu        sync.Mutex
 	won, sold map[string]bool
@@ -20,8 +20,8 @@ type hedge struct {
 	errs      []error
 }
 
-// hedgedPools and hedgedKeys make enough races near a sell-out to detect a service that
-// refuses known keys every time.
+// hedgedPools and hedgedKeys are large enough that, near a sell-out, a service that
+// refuses known keys is detected every time.
 const (
 	hedgedPools = 12
 	hedgedUnits = 40
@@ -63,8 +63,7 @@ func (h *hedge) note(key string, d draw.Draw, err error) {
 	}
 }
 
-// contradictions counts the keys that won at one instance and were refused by the other
-// instance.
+// contradictions counts the keys that won at one instance and were refused by the other.
 func (h *hedge) contradictions() (n int) {
 	for key := range h.won {
 		if h.sold[key] {

@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// obstacle makes writes of one prize of the pool fail until it is cleared.
+// obstacle makes writes of one prize of the pool fail. clear removes it.
 type obstacle func(t *testing.T, a *arena, pool, prize string) (clear func())
 
 // heldRow makes a session hold the prize's row.
@@ -29,7 +29,7 @@ func heldRow(t *testing.T, a *arena, pool, prize string) (clear func()) {
 	return func() { require.NoError(t, tx.Rollback()) }
 }
 
-// rule adds a constraint that only one prize of one pool violates.
+// rule adds a constraint to the database that only one prize of one pool violates.
 func rule(t *testing.T, a *arena, pool, prize string) (clear func()) {
 	t.Helper()
 	name := "rule_" + pool[len("pool-"):]
@@ -64,9 +64,9 @@ func issuedOf(t *testing.T, a *arena, pool, prize string) int64 {
 	return 0
 }
 
-// picksOf returns an error unless a pool whose prize a cannot be written keeps its
-// picks: it must stop at the version that takes a, and that version must take a once
-// the obstacle is cleared.
+// picksOf returns an error unless a pool keeps its picks while its prize a cannot be
+// written. The pool must stop at the version that takes a, and that version must take a
+// once the obstacle is cleared.
 func picksOf(t *testing.T, a *arena, s *service, o obstacle, round int) error {
 	t.Helper()
 	pool := a.pool(t, 1000, 1000)
@@ -106,13 +106,13 @@ func picksOf(t *testing.T, a *arena, s *service, o obstacle, round int) error {
 	return audited(t, a.store(0), pool)
 }
 
-// soon gives up after a moment, so that a pool that stops is detected.
+// soon makes a service give up after a moment, so that a pool that stops is detected.
 func soon(s *settings) {
 	s.Budget, s.OptimisticBudget, s.OptimisticAttempts, s.Settle = 30*time.Millisecond, 30*time.Millisecond, 3, patience
 }
 
-// heldRounds is how often a pick is compared: in each round, a service that picks again
-// is not detected with probability 2^-64.
+// heldRounds is how often picks are compared. In each round, a service that picks again
+// goes undetected with probability 2^-64.
 const heldRounds = 2
 
 func obstacles(dialect string) map[string]obstacle {
@@ -122,8 +122,8 @@ func obstacles(dialect string) map[string]obstacle {
 	return map[string]obstacle{"a held row": heldRow, "a rule of the schema": rule}
 }
 
-// TestFailedWritesDoNotChangePicks: whether a pick can be written does not change the
-// picks (law 3).
+// TestFailedWritesDoNotChangePicks: a pick stays the same, whether it can be written or
+// not (law 3).
 func TestFailedWritesDoNotChangePicks(t *testing.T) {
 	t.Parallel()
 	for _, c := range cells() {
@@ -142,7 +142,7 @@ func TestFailedWritesDoNotChangePicks(t *testing.T) {
 	}
 }
 
-// forgetful makes a new urn for each attempt, which picks again.
+// forgetful makes a new urn for each attempt, so that it picks again.
 type forgetful struct{ lockmode.Store }
 
 func (f *forgetful) Read(ctx context.Context, u *urn.Urn, o stock.TxOptions) (stock.Tx, error) {
@@ -167,15 +167,14 @@ func TestPicksCondemnsPickingAgain(t *testing.T) {
 	}
 }
 
-// picksBesideDeadlocks makes draws in sequence until the given number of them were
-// ended as victims of deadlocks over prize a. Draws that pick the other prize have no
-// deadlock, so each of those victims takes a in the end. An error names a draw that did
-// not.
+// picksBesideDeadlocks makes draws in sequence, until the given number of them were
+// victims of deadlocks over prize a. Draws that pick the other prize have no deadlock, so
+// each victim must take a in the end. An error names a draw that did not.
 func picksBesideDeadlocks(t *testing.T, victims int, edits ...edit) error {
 	t.Helper()
 	c := cell{mode: lockmode.ForUpdate, dialect: "postgres"}
 	url := stocktest.Migrated(t, c.dialect)
-	// The service notices a deadlock first, and is its victim.
+	// The service's session notices a deadlock first, so it becomes the victim.
 	a := newArenaOn(t, c, url+"&deadlock_timeout=5ms")
 	s := a.serve(t, 0, edits...)
 	pool := a.pool(t, 1000, 1000)
@@ -201,9 +200,9 @@ func picksBesideDeadlocks(t *testing.T, victims int, edits ...edit) error {
 	return audited(t, a.store(0), pool)
 }
 
-// TestDeadlocksDoNotChangePicks: draws that are ended as victims of deadlocks over one
-// prize all take the same unit in the end. The test detects a service that picks a
-// second time, except with probability 2^-40.
+// TestDeadlocksDoNotChangePicks: all draws that are victims of deadlocks over one prize
+// take the same unit in the end. A service that picks a second time is detected, except
+// with probability 2^-40.
 func TestDeadlocksDoNotChangePicks(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, picksBesideDeadlocks(t, 10))

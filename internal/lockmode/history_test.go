@@ -16,13 +16,13 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestRowsPutBack: the rows are reset to a former state under running instances. Then
-// draws use the rows as they are, whatever the instances had cached: no unit is given
-// twice, no draw fails, and each prize has the odds of its remaining units.
+// TestRowsPutBack: the rows are reset to a former state while instances run. Draws then
+// use the rows as they are, whatever the instances have cached. No unit is given twice,
+// no draw fails, and the odds of each prize are those of its remaining units.
 func TestRowsPutBack(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {
-			continue // the lock does not affect histories
+			continue // the lock has no effect here
 		}
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
@@ -34,7 +34,7 @@ func TestRowsPutBack(t *testing.T) {
 				kept := stocktest.Keep(t, a.store(0), pool)
 				draws(t, first, pool, "lost", 20)
 				kept.PutBack(t, a.store(0))
-				draws(t, second, pool, "second", 20-round) // once to the version of the first instance's copy, and once to an earlier version
+				draws(t, second, pool, "second", 20-round) // in one round to the version of the first instance's copy, in the other to an earlier version
 				draws(t, first, pool, "first", 20)
 				draws(t, first, pool, "lost", 10+round) // keys that were lost are new again
 				_, err := first.Draw(t.Context(), named(pool, "none left"))
@@ -55,8 +55,8 @@ func draws(t *testing.T, s *service, pool, prefix string, n int) {
 	}
 }
 
-// TestLastUnitsPutBack: an instance still gives the remaining units if its cached copy
-// has other prizes than those that remain.
+// TestLastUnitsPutBack: an instance whose cached copy has other prizes than those that
+// remain still gives the remaining units.
 func TestLastUnitsPutBack(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
@@ -112,7 +112,7 @@ func TestRowsPutBackCondemnsVersionsAlone(t *testing.T) {
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})
 	broken := func(s *settings) { s.Store = &unmarked{s.Store, a.store(0).LockDB()} }
 	first, second := a.serve(t, 0, broken), a.serve(t, 1, broken)
-	pool := a.pool(t, slices.Repeat([]int64{50}, 12)...) // with few prizes, as many of each may be lost as are drawn again
+	pool := a.pool(t, slices.Repeat([]int64{50}, 12)...) // with few prizes, the lost draws may by chance have taken as many of each as the draws after them
 	draws(t, first, pool, "before", 10)
 	kept := stocktest.Keep(t, a.store(0), pool)
 	draws(t, first, pool, "lost", 60)

@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// testSameKey: one key sent 200 times to three services makes one draw with 200 equal
-// answers, and only one answer says that the draw is new.
+// testSameKey: one key is sent 200 times to three services. It makes one draw and gets
+// 200 equal answers, only one of which says that the draw is new.
 func testSameKey(t *testing.T, a *arena) {
 	pool := a.pool(t, 50, 50)
 	services := a.three(t)
@@ -136,7 +136,7 @@ func testShut(t *testing.T, a *arena) {
 }
 
 // TestRestartedServiceReplays: a new process on the same database repeats earlier
-// answers, also in another mode.
+// answers, even in another mode.
 func TestRestartedServiceReplays(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {
@@ -150,7 +150,7 @@ func TestRestartedServiceReplays(t *testing.T) {
 			y := storm{services: services, poolID: pool, prefix: "k", asked: 30}.run(t)
 			require.Len(t, y.won, 30)
 			for _, s := range services {
-				drain(t, s.Batcher) // the lock is released after the answers; a lease that nobody can release lasts its term
+				drain(t, s.Batcher) // the lock is released after the answers; if nobody released it, its lease would last to the end of its term
 			}
 			for _, s := range a.stores {
 				require.NoError(t, s.Close())

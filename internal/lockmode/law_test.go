@@ -17,15 +17,15 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// race measures the order of wins under contention: several instances, which decide one
-// draw at a time, draw the first tenth of pools with prizes of 90, 9 and 1 %.
+// race measures the order of wins when several instances compete. They decide one draw at
+// a time, and draw the first tenth of pools with prizes of 90, 9 and 1 %.
 type race struct {
 	*arena
 	// pools is how many pools are drawn from, units how many units each has.
 	pools, units int
 	// write, if set, replaces the Apply of every attempt.
 	write apply
-	// meet makes picks in groups before any is written.
+	// meet makes instances pick in groups before any pick is written.
 	meet bool
 }
 
@@ -33,18 +33,19 @@ const (
 	// rivals is the number of instances that contend for a pool.
 	rivals = 12
 	// together is how many picks are made before any of them is written, if the mode
-	// allows that many. A higher number needs fewer wins to detect a favoured prize.
+	// allows that many. The higher it is, the fewer wins are needed to detect a favoured
+	// prize.
 	together = 10
-	// further draws keep every caller busy until the last win that counts, so that no
-	// instance is missing where picks meet.
+	// further draws keep every caller busy until the last win that is counted, so that no
+	// instance is missing where instances compete.
 	further = callers + 2*rivals
 	// poolsAtOnce keeps the callers of one pool from waiting for those of too many
 	// others.
 	poolsAtOnce = 4
 )
 
-// unlocked keeps optimistic instances from the last attempt: it holds the pool's row,
-// so that no picks meet.
+// unlocked prevents the last attempt of optimistic instances, which holds the pool's row,
+// so that instances would not compete.
 func unlocked(s *settings) { s.OptimisticAttempts, s.OptimisticBudget = 1000, patience }
 
 // results of a race.
@@ -107,8 +108,8 @@ func firstWins(t *testing.T, s *stock.Store, poolID string, n int) []int64 {
 	return wins
 }
 
-// tamper holds picks of one pool until several are made, before any is written, as long
-// as wins are counted.
+// tamper makes draws of one pool wait after their picks until several have picked, as
+// long as wins are counted.
 func (r race) tamper() edit {
 	write := r.write
 	if write == nil {
@@ -162,15 +163,15 @@ func (m *meetings) enter(poolID string) (back func()) {
 // order would.
 //
 // The test rejects draws that keep the law with probability 1e-9 at most; package
-// drawtest explains why. It rejects a version per prize every time. When ten rivals
-// pick from one state, each prize that somebody picked is won once in that round. That
-// gave the 9 % prize 30 to 32 % of the wins, and the 1 % prize 5 to 6 %. In six races
-// with a database, of 400 wins each, G was 187 to 204, with a deviation of 17. That is
-// seven deviations above the bound of 57.
+// drawtest explains why. It rejects a broken double with a version per prize every time:
+// when ten instances pick from one state, each prize that somebody picked is won once in
+// that round. That gave the 9 % prize 30 to 32 % of the wins, and the 1 % prize 5 to 6 %.
+// In six races of 400 wins each with a database, G was 187 to 204, with a standard
+// deviation of 17. That is at least seven deviations above the bound of 57.
 func TestLaw(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {
-			continue // locks determine which draw comes first, not what is picked
+			continue // locks determine which draw comes first, but not what it picks
 		}
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
@@ -190,8 +191,8 @@ func TestLaw(t *testing.T) {
 	}
 }
 
-// TestLawCondemnsAVersionPerPrize: the same check of the same race rejects a broken
-// double that guards each prize separately.
+// TestLawCondemnsAVersionPerPrize: a race with a broken double that guards each prize
+// separately is rejected by the same check.
 func TestLawCondemnsAVersionPerPrize(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()

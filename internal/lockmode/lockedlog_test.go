@@ -17,8 +17,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// lockedLog makes a session lock everybody out of the awards, like maintenance of their
-// table.
+// lockedLog makes a session lock the awards against everybody else, as maintenance of
+// their table does.
 func lockedLog(t *testing.T, a *arena) (clear func()) {
 	t.Helper()
 	conn, err := a.store(1).LockDB().Conn(t.Context())
@@ -38,8 +38,8 @@ func lockedLog(t *testing.T, a *arena) (clear func()) {
 	}
 }
 
-// TestTheLogCannotBeAsked: while another session locks the whole log, the answer to a
-// known key is "in doubt" or "database unavailable", and not that the pool is busy.
+// TestTheLogCannotBeAsked: another session locks the whole log. The answer to a known key
+// is then "in doubt" or "database unavailable". It is not that the pool is busy.
 func TestTheLogCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
@@ -59,7 +59,7 @@ func testLockedLog(t *testing.T, a *arena) {
 	testKnownInDoubt(t, a, short, lockedLog, draw.CodeOutcomeUnknown, draw.CodeStoreUnavailable)
 }
 
-// asked is a store that records the draws for which its log is asked.
+// asked is a store that records which draws were looked up in its log.
 type asked struct {
 	lockmode.Store
 	mu  sync.Mutex
@@ -86,16 +86,16 @@ func (tx *askedTx) Draws(ctx context.Context, poolID string, ids []string) (map[
 	return tx.Tx.Draws(ctx, poolID, ids)
 }
 
-// has reports whether the log was asked for a draw.
+// has reports whether a draw was looked up in the log.
 func (s *asked) has(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Contains(s.ids, id)
 }
 
-// testKnownInDoubt: known keys get one of the codes while something is held, and are
-// replayed once it is free. On a busy machine a key may be withdrawn because the log
-// was not read for it in time; then the keys get more time.
+// testKnownInDoubt: while something is held, known keys get one of the codes, and once it
+// is free they are replayed. On a busy machine, the log may not be read in time for a
+// key, and the key is withdrawn. Then the keys get more time.
 func testKnownInDoubt(t *testing.T, a *arena, short edit, hold func(*testing.T, *arena) (clear func()), codes ...draw.Code) {
 	t.Helper()
 	for more := time.Duration(1); !knownInDoubt(t, a, short, more, hold, codes); more *= 2 {
@@ -103,7 +103,8 @@ func testKnownInDoubt(t *testing.T, a *arena, short edit, hold func(*testing.T, 
 	}
 }
 
-// knownInDoubt reports whether the log was asked for every draw that was withdrawn.
+// knownInDoubt reports whether every draw that was withdrawn had been looked up in the
+// log.
 func knownInDoubt(t *testing.T, a *arena, short edit, more time.Duration, hold func(*testing.T, *arena) (clear func()), codes []draw.Code) bool {
 	t.Helper()
 	pool, log := a.pool(t, 50), &asked{}

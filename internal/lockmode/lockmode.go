@@ -17,11 +17,11 @@ import (
 
 // Locker is a lock outside the prize rows; package locker provides them.
 type Locker interface {
-	// WithLock waits for the lock on key, within its own limit and ctx, and runs fn
-	// while the lock is held. fn's context ends when the lock may be lost; token grows
-	// with every holder of key and never repeats. fn's error is returned unchanged.
-	// draw.CodeContended means that the wait timed out, draw.CodeLockUnavailable that
-	// the lock service did not answer; in both cases fn did not run.
+	// WithLock waits for the lock on key, within its own limit and ctx, and runs fn while
+	// the lock is held. fn's context ends when the lock may be lost. token grows with
+	// every holder of key, and never repeats. fn's error is returned unchanged.
+	// draw.CodeContended means that the wait timed out, draw.CodeLockUnavailable that the
+	// lock service did not answer; in both cases fn did not run.
 	WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error
 }
 
@@ -38,7 +38,7 @@ type Observer interface {
 	StaleToken()
 }
 
-// Store reads pools, and writes plans that were made from them or from cached copies.
+// Store reads pools. It writes plans, which were made after a read or from cached copies.
 type Store interface {
 	Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error)
 	Resume(ctx context.Context, o stock.TxOptions) (stock.Tx, error)
@@ -68,7 +68,7 @@ type Options struct {
 	Sharer   Sharer
 	Observer Observer
 	Log      *slog.Logger
-	// Now returns the time that awards get; nil means this machine's clock.
+	// Now returns the time for awards; nil means this machine's clock.
 	Now func() time.Time
 	// ClockLeapt returns why draws that depend on time cannot be decided now, nil if
 	// they can; a nil function means that they always can.
@@ -81,16 +81,16 @@ type Options struct {
 	// Budget is the time after which a batch that met conflicts is not attempted again,
 	// in any mode.
 	Budget time.Duration
-	// Settle is the maximum time that a batch takes: it bounds the attempt that is
-	// under way when Budget ends, and the search for the result of a commit whose
+	// Settle is the maximum time that a batch takes. It bounds the attempt that is under
+	// way when Budget ends. It also bounds the search for the result of a commit whose
 	// response was lost. It is longer than Budget.
 	Settle time.Duration
 	// OptimisticAttempts and OptimisticBudget bound the optimistic mode; whichever ends
 	// first applies.
 	OptimisticAttempts int
 	OptimisticBudget   time.Duration
-	// Locker is external mode's lock. LockName, at most 64 ASCII characters, identifies
-	// it: only tokens of the same lock are compared.
+	// Locker is the lock of external mode. LockName identifies it, with at most 64 ASCII
+	// characters: only tokens of the same lock are compared.
 	Locker   Locker
 	LockName string
 
@@ -106,7 +106,7 @@ type mode interface {
 	issue(ctx context.Context, b *group.Batch) error
 }
 
-// modes is the registry: a further mode is one file and one line.
+// modes is the registry. To add a mode, add a file and a line here.
 func modes(o Options) map[string]mode {
 	return map[string]mode{
 		ForUpdate:  newForUpdate(o),
@@ -170,8 +170,8 @@ var errOtherMode = errors.New("lockmode: the pool names another mode")
 const switchesMax = 5
 
 // Issue decides b in the mode that its pool names. The mode is known from the last read
-// of the pool; if the row names another, nothing has been written yet and the batch
-// changes to that mode.
+// of the pool. If the pool's row names another mode, nothing has been written yet, and
+// the batch is decided in that mode.
 func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 	defer func() {
 		if v := recover(); v != nil {

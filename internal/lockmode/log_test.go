@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// asLogged returns how the answers differ from the log: every answered draw is there
-// with the same awards, and nothing else is.
+// asLogged returns an error if the answers differ from the log: every answered draw must
+// be there with the same awards, and no other draw.
 func (y *tally) asLogged(t *testing.T, s *stock.Store, poolID string) error {
 	t.Helper()
 	awards, err := s.Awards(t.Context(), poolID, 0, 1_000_000)

@@ -75,9 +75,9 @@ func promises() []promise {
 // TestMatrix checks every mode, with every lock, on every dialect, for the same
 // promises. A further mode, lock or dialect is included by being registered.
 //
-// By default it runs a pairwise selection: every cell occurs, and every promise with
-// each mode, each lock and each dialect. A promise with one lock on one dialect is left
-// to `make test-all`.
+// By default it runs a selection. Every combination of mode, dialect and lock occurs in
+// it, and every promise with each mode, each lock and each dialect. Only `make test-all`
+// checks every promise with every combination.
 func TestMatrix(t *testing.T) {
 	all, run := 0, 0
 	for _, c := range cells() {
@@ -107,7 +107,7 @@ func chosenFor(c cell, every bool) (chosen []promise) {
 
 // place returns the place of the cell among all cells. row is the place of its mode and
 // lock. layer is the place of its dialect among the dialects that have this mode and
-// lock, and layers their number.
+// lock, and layers is the number of these dialects.
 func place(c cell) (row, layer, layers int) {
 	var ways [][2]string
 	var dialects []string
@@ -123,8 +123,8 @@ func place(c cell) (row, layer, layers int) {
 	return slices.Index(ways, [2]string{c.mode, c.lock}), slices.Index(dialects, c.dialect), len(dialects)
 }
 
-// TestMatrixChoice: the selection contains each pair, and with every combination
-// requested, all are run.
+// TestMatrixChoice: the selection contains each pair. If every combination is requested,
+// all are run.
 func TestMatrixChoice(t *testing.T) {
 	type pair [2]string
 	met, could, twice := map[pair]bool{}, map[pair]bool{}, map[pair]bool{}

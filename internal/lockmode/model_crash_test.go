@@ -15,7 +15,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// crash makes the service end between commit and answer: its caller is answered that the
+// crash ends the service between commit and answer. The caller gets the answer that the
 // outcome is unknown, and the next instance settles it.
 func (w *world) crash(rt *rapid.T) {
 	r := w.request(rt)
@@ -30,7 +30,7 @@ func (w *world) crash(rt *rapid.T) {
 		s.Store = dying
 	})
 	_, err := dead.Draw(w.t.Context(), r)
-	if !dying.inDoubt.Load() { // a busy machine: the time was over before the commit
+	if !dying.inDoubt.Load() { // on a busy machine, the time may end before the commit
 		require.Equal(rt, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
 		return
 	}
@@ -38,7 +38,7 @@ func (w *world) crash(rt *rapid.T) {
 	w.restart(rt)
 	d, err := w.service.Draw(w.t.Context(), r)
 	require.NoError(rt, err)
-	if dying.cut.Load() { // otherwise its time was over within the commit, which may have happened or not
+	if dying.cut.Load() { // otherwise the time ended during the commit, which may have happened or not
 		require.Equal(rt, committed, d.Replayed)
 	}
 	d.Replayed = false
@@ -48,7 +48,7 @@ func (w *world) crash(rt *rapid.T) {
 // modelSettle is how long a dying instance tries to settle draws whose result it lost.
 const modelSettle = 50 * time.Millisecond
 
-// dying is a store that is down after its first write, which it commits or not.
+// dying is a store that fails after its first write. It commits the write or does not.
 type dying struct {
 	lockmode.Store
 	committed bool

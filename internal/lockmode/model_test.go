@@ -203,7 +203,8 @@ func (w *world) check(rt *rapid.T) {
 	}
 }
 
-// modelRuns is how many sequences a dialect runs; a server takes longer for each.
+// modelRuns is how many sequences are run on a dialect. A server takes longer for each
+// than SQLite.
 func modelRuns(dialect string) int64 {
 	if dialect == "sqlite" {
 		return 40
@@ -211,9 +212,9 @@ func modelRuns(dialect string) int64 {
 	return 8
 }
 
-// TestModel: for any sequence of requests, the pool does what a few maps predict:
-// draws, retries, stock moves, pauses, modes, instances that start and stop, and writes
-// that are lost.
+// TestModel: for any sequence of requests, the pool does what a few maps predict. The
+// sequences have draws, retries, stock moves, pauses, changes of mode, instances that
+// start and stop, and writes that are lost.
 func TestModel(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -226,7 +227,7 @@ func TestModel(t *testing.T) {
 					return
 				}
 				finished := false
-				defer func() { failed = failed || !finished }() // a failed sequence is run again, smaller and smaller
+				defer func() { failed = failed || !finished }() // rapid runs a failed sequence again, each time shorter
 				w := newWorld(t, rt, a)
 				rt.Repeat(map[string]func(*rapid.T){
 					"":        w.check,

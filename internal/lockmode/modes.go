@@ -24,11 +24,11 @@ func (m *forUpdate) issue(ctx context.Context, b *group.Batch) error {
 	return m.coalescer.decide(ctx, b)
 }
 
-// optimistic reads without a lock and writes only if the pool's version is still the
-// one it read; otherwise it reads again and picks again from the whole urn. The version
-// is the pool's and not the prize's: with a version for each prize, "conflict, so pick
-// again" would favour the rare prizes. A batch that keeps losing locks the row for its
-// last attempts.
+// optimistic reads without a lock and writes only if the pool's version is still the one
+// it read; otherwise it reads again and picks again from the whole urn. There is one
+// version for the pool, not one for each prize. With the latter, a pick after a conflict
+// would favour the rare prizes. A batch that loses repeatedly locks the row for its last
+// attempts.
 type optimistic struct{ coalescer *coalescer }
 
 func newOptimistic(o Options) mode {
@@ -55,7 +55,7 @@ type external struct {
 
 func newExternal(o Options) mode {
 	d := newDecider(o, External)
-	d.policy.lockLast = true // changes of stock do not take the lock, and may win each time
+	d.policy.lockLast = true // changes of stock do not take the lock, so they may win every time
 	return &external{decider: d, locker: o.Locker, name: o.LockName, observer: o.Observer, log: o.Log}
 }
 
@@ -64,10 +64,10 @@ const (
 	// draws keep coming, before others get their turn.
 	heldBatchesMax = 16
 	// staleMax is how often a batch takes the lock again after the write rejected its
-	// token as stale. Each time it gets a new, higher token. If all of them are below
-	// the fence, the lock service has lost its count (it was emptied, or replaced), and
-	// the last attempt restarts the count: the version of the pool still guards the
-	// write.
+	// token as stale. Each time it gets a new, higher token. If all of them are below the
+	// fence, the lock service has lost its count, because it was emptied or replaced. The
+	// last attempt then restarts the count. The write is still guarded by the version of
+	// the pool.
 	staleMax = 4
 	// lostMax is how often a batch takes the lock again after losing it.
 	lostMax = 4

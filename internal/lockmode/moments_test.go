@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// planMoments plans moments of gold that are due at the time that it returns.
+// planMoments plans moments of gold, and returns the time at which they are due.
 func (a *arena) planMoments(t *testing.T, pool string, n int) time.Time {
 	t.Helper()
 	return stocktest.InTime(t, a.store(0), pool, func(at time.Time) error {
@@ -29,11 +29,12 @@ func (a *arena) planMoments(t *testing.T, pool string, n int) time.Time {
 	})
 }
 
-// momentRules give nothing but moments, and at most one moment to each user.
+// momentRules are rules under which only moments give a prize, and each user gets at most
+// one.
 const momentRules = `{"fallback":"none","win":"1/1000000000","blocked":["evil"],"limits":[{"of":"prize","prize":"gold","max":1}]}`
 
-// testMoments: moments become due while no instance checks. Each is taken once, by the
-// first draw that may have it, at any instance: here by one draw of each user. A
+// testMoments: moments become due while no instance checks the agenda. Each is taken
+// once, by the first draw that may have it, at any instance. Here each user draws once. A
 // refused draw takes no moment, and the log has no entry before the first draw.
 func testMoments(t *testing.T, a *arena) {
 	pool := a.ruled(t, 3, 3, momentRules)
@@ -76,7 +77,7 @@ func testMoments(t *testing.T, a *arena) {
 }
 
 // TestThousandsOfMoments: three instances take each moment once, although one of them
-// loses the answers of its commits. There are a thousand moments, and ten thousand in
+// loses the answers to its commits. There are a thousand moments, or ten thousand in
 // `make test-all`.
 func TestThousandsOfMoments(t *testing.T) {
 	servertest.Long(t)
@@ -128,8 +129,8 @@ func takenBeside(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
 	return tx.Write(ctx, p)
 }
 
-// TestMomentsCondemnTakingBesideTheWrite: a moment whose taking is not part of the write
-// is given twice.
+// TestMomentsCondemnTakingBesideTheWrite: if the taking of a moment is not part of the
+// write, the moment is given twice.
 func TestMomentsCondemnTakingBesideTheWrite(t *testing.T) {
 	t.Parallel()
 	for name, condemned := range map[string]bool{"beside": true, "in the write": false} {

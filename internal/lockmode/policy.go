@@ -8,9 +8,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// policy bounds the attempts at a batch. It does not depend on batches or databases:
-// the next action follows only from the result of the last attempt and from the
-// attempts and the time already used.
+// policy bounds the attempts at a batch. It knows nothing of batches and databases: the
+// next action follows only from the result of the last attempt, and from the attempts and
+// the time already used.
 type policy struct {
 	// attempts and budget bound the retries; whichever ends first applies.
 	attempts int
@@ -24,24 +24,24 @@ const (
 	// attemptsMax bounds the attempts of modes that wait for a lock, where conflicts
 	// are rare.
 	attemptsMax = 10
-	// unavailableMax bounds the attempts at a database that does not answer: a second
-	// attempt shows whether only one connection was broken.
+	// unavailableMax bounds the attempts at a database that does not answer. The later
+	// ones show whether only one connection was broken.
 	unavailableMax = 3
 	// lockedMax bounds the attempts that hold the pool's row, in modes whose earlier
-	// attempts do not: an attempt that did not get the row is repeated.
+	// attempts do not hold it. If such an attempt did not get the row, it is repeated.
 	lockedMax = 2
 	// knownKeysMax bounds the attempts that met a known key: the first finds the key in
 	// the log, and the second a key that was added since.
 	knownKeysMax = 3
-	// duesMax bounds the attempts that met due items of the agenda; each of them
-	// carries out as many as fit in a transaction. Their time is bounded by the budget.
+	// duesMax bounds the attempts that met due items of the agenda. Each of them carries
+	// out as many items as fit in a transaction. The budget bounds their time.
 	duesMax = 200
 )
 
 // spent holds the attempts and the time that a batch has used so far.
 type spent struct {
-	// attempts counts the attempts, except those that met a known key, because the next
-	// attempt finds that key, and those that carried out items of the agenda.
+	// attempts counts the attempts. It leaves out those that met a known key, because the
+	// next attempt finds that key, and those that carried out items of the agenda.
 	attempts, unavailable, knownKeys, dues int
 	elapsed                                time.Duration
 	// inDoubt means that a write of the batch may have been committed.
@@ -74,8 +74,7 @@ type verdict int
 const (
 	// giveUp means that the batch cannot be decided.
 	giveUp verdict = iota
-	// retryNow means that the resource that the last attempt lacked is available at
-	// once.
+	// retryNow means that another attempt can succeed at once.
 	retryNow
 	// retryLater means to wait, so that attempts that collided do not meet again.
 	retryLater
@@ -100,7 +99,7 @@ func (p policy) next(class stock.Class, s spent) verdict {
 		return giveUp
 	}
 	switch {
-	case s.inDoubt: // worth more attempts: a draw may have been made
+	case s.inDoubt: // is worth more attempts, because a draw may have been made
 		return retryLater
 	case class == stock.ClassKnownKey && s.knownKeys < knownKeysMax:
 		return retryNow
@@ -121,9 +120,9 @@ const (
 	backoffMax = 50 * time.Millisecond
 )
 
-// backoff waits before attempt n+1, or until ctx ends: a random time up to a bound that
-// doubles with each attempt, so that attempts that collided do not meet again. This is
-// "full jitter" of Marc Brooker, "Exponential Backoff And Jitter", 2015.
+// backoff waits before attempt n+1, or until ctx ends. The wait is random, so that
+// attempts that collided do not collide again. Its maximum doubles with each attempt.
+// This is "full jitter" of Marc Brooker, "Exponential Backoff And Jitter", 2015.
 func backoff(ctx context.Context, n int) {
 	bound := min(backoffMax, backoffMin<<min(n, 10))
 	timer := time.NewTimer(rand.N(bound))

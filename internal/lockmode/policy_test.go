@@ -45,8 +45,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestKnownKeyAttemptIsNotCounted: an attempt that met a known key is not counted among those that
-// are bounded by their number.
+// TestKnownKeyAttemptIsNotCounted: an attempt that met a known key does not count towards
+// the maximum number of attempts.
 func TestKnownKeyAttemptIsNotCounted(t *testing.T) {
 	var s spent
 	for _, class := range []stock.Class{stock.ClassConflict, stock.ClassKnownKey, stock.ClassUnavailable, stock.ClassUnknown} {

@@ -12,9 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// pooledShare is the divisor of the promises: through the proxy, a cell checks one
-// pooledShare-th of them. The parts differ between pooling modes, so that each promise
-// is checked.
+// pooledShare determines how many promises each cell checks through the proxy: one in
+// pooledShare. The pooling modes check different ones, so that each promise is checked.
 const pooledShare = 3
 
 // TestPgBouncer: through a proxy that gives each transaction another session, every

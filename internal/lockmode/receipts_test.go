@@ -54,9 +54,9 @@ func keyOf(t *testing.T, s *stock.Store, pool string) note.Verifier {
 	return key
 }
 
-// testReceipts: a receipt contains the same bytes as the log: for a new draw and for a
-// replay, from any instance, and under the rules of the draw even if other rules are in
-// force later.
+// testReceipts: the lines of a receipt equal those of the log, byte for byte. This holds
+// for new draws and replays, and at any instance. It also holds if the rules have changed
+// since the draw.
 func testReceipts(t *testing.T, a *arena) {
 	pool := a.committed(t, 40, 100)
 	services := a.three(t)
@@ -123,8 +123,8 @@ func testReceipts(t *testing.T, a *arena) {
 	a.provenAndErased(t, pool, made, lines, log)
 }
 
-// provenAndErased: the receipts are proven to be in the log. When a user is erased, the
-// log does not change, and nothing else of the user remains.
+// provenAndErased: the receipts are proven to be in the log. If a user is erased, the log
+// does not change, and nothing else of the user remains.
 func (a *arena) provenAndErased(t *testing.T, pool string, made []draw.Draw, lines map[string][]byte, log []byte) {
 	ctx, key := t.Context(), keyOf(t, a.store(0), pool)
 	hold := func(i int) {

@@ -17,8 +17,8 @@ import (
 )
 
 // testReceiptsForAll: a pool that gives receipts gives one with every draw and every
-// replay, from every instance, also if the draw shares a transaction with draws of
-// other pools. An instance that cannot sign does not draw, and answers known keys
+// replay, from every instance. It does so even if a draw shares a transaction with draws
+// of other pools. An instance that cannot sign does not draw, and answers known keys
 // without a receipt. The log contains the lines that all receipts promise. Draws of one
 // commit are signed together, in order of their versions, and replays separately.
 func testReceiptsForAll(t *testing.T, a *arena) {
@@ -88,8 +88,8 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// batches are the receipts that were signed together: for each note, the first version
-// of each leaf by the leaf's index.
+// batches are the receipts that were signed together. For each note, they have the first
+// version of each leaf, by the index of the leaf.
 type batches map[string]map[int64]int64
 
 // add adds the receipt of a draw, and returns an error if its place is wrong.
@@ -122,7 +122,7 @@ func wrongBatches(t *testing.T, files fs.FS, made []draw.Draw) {
 		}
 	}
 	if len(two) < 2 {
-		return // all were settled by lookups
+		return // lookups have settled all of them
 	}
 	sign := func(draws ...draw.Draw) (signed []proof.Receipt, all [][]byte) {
 		receipts, err := two[0].Signer.Sign([][]draw.Award{draws[0].Awards, draws[1].Awards}, two[0].Rules)
@@ -148,7 +148,7 @@ func wrongBatches(t *testing.T, files fs.FS, made []draw.Draw) {
 	require.Error(t, of.add(&signed[1], &replay), "a replay among the leaves")
 	undone := two[0]
 	undone.Awards = slices.Clone(undone.Awards)
-	undone.Awards[0].Version++ // the place that the draw would have had if another instance had not been first
+	undone.Awards[0].Version++ // the version that the draw would have if another instance had not been first
 	_, all := sign(undone, two[1])
 	r, err := proof.Verify(files, proof.VerifyOptions{Receipts: all[:1]})
 	require.NoError(t, err)
@@ -159,7 +159,7 @@ func wrongBatches(t *testing.T, files fs.FS, made []draw.Draw) {
 // refuses its draws, and replays the known ones.
 func (a *arena) withoutKeys(t *testing.T, pool, known string) {
 	if a.dialect == "sqlite" {
-		return // one process has the file, and it either has the identity or not
+		return // an SQLite file has one process, and either it has the identity or it does not
 	}
 	blind := stocktest.Open(t, a.url, stock.Options{Log: slog.New(slog.DiscardHandler)})
 	without := a.serve(t, 0, func(s *settings) { s.Store, s.Sharer = blind, blind })

@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	// replayReadsMax is the maximum number of reads of a pool before a lookup of keys
-	// in its log. More than one may be needed: without a lock, a read conflicts with
-	// concurrent writes, and no later attempt follows.
+	// replayReadsMax is the maximum number of reads of a pool before a lookup of keys in
+	// its log. More than one may be needed, because a read without a lock may conflict
+	// with concurrent writes, and there is no later attempt.
 	replayReadsMax = 8
-	// replayPart is the divisor of Options.Settle that gives the time for one lookup.
+	// replayPart determines the time for one lookup: Options.Settle divided by
+	// replayPart.
 	replayPart = 9
 )
 
@@ -32,12 +33,12 @@ type replayer struct {
 
 func newReplayer(o Options) replayer { return replayer{o.Store, o.Settle / replayPart} }
 
-// between answers the draws of b that the log already holds, if the batch has to wait
-// for others or gets no further attempt. It is called before, between and after the
-// attempts, and reports whether the batch is settled. failed is the error of the last
-// attempt, nil before the first. If it is a *draw.Error, the batch is given up, and the
-// draws that are not found end with that error. A draw that was found but is not
-// confirmed to be safe is in doubt.
+// between answers the draws of b that the log already holds, if the batch has to wait for
+// others or gets no further attempt. It is called before, between and after the attempts,
+// and reports whether the batch is settled. failed is the error of the last attempt, nil
+// before the first. If it is a *draw.Error, the batch is given up, and the draws that are
+// not found end with that error. A draw that was found is in doubt if the database has
+// not confirmed that it is safe.
 func (r replayer) between(ctx context.Context, b *group.Batch, failed error) (isSettled bool) {
 	if !mustWait(b, failed) || !b.AsksLog() {
 		return false
@@ -60,13 +61,13 @@ func endsBatch(failed error) bool {
 // mustWait reports whether a batch has to wait for others after an error.
 func mustWait(b *group.Batch, failed error) bool {
 	switch {
-	case failed == nil: // the batch before may have taken most of its draws' time
+	case failed == nil: // the batch before may have used up most of the draws' time
 		return b.IsBehindVain()
 	case endsBatch(failed):
 		return slices.Contains([]draw.Code{draw.CodeContended, draw.CodeLockUnavailable, draw.CodeRulesUnreadable, draw.CodeClockLeapt}, draw.CodeOf(failed))
-	case errors.Is(failed, errLost), errors.Is(failed, stock.ErrStaleToken): // for the lock
+	case errors.Is(failed, errLost), errors.Is(failed, stock.ErrStaleToken): // it waits for the lock
 		return true
-	default: // for the holder of the row
+	default: // it waits for the holder of the row
 		return reasonOf(failed) == stock.ReasonLockWait && !b.IsInDoubt()
 	}
 }
@@ -86,12 +87,13 @@ func (r replayer) replay(ctx context.Context, b *group.Batch, failed error, sett
 	if err != nil || plan == nil {
 		return
 	}
-	if tx.Write(ctx, plan) != nil { // a found draw may be less safe than an acknowledged one
+	if tx.Write(ctx, plan) != nil { // a draw that was found may be less safe than one that was acknowledged
 		b.Undo(plan)
 		return
 	}
 	settle(plan)
 }
 
-// errNotPlanned prevents a plan of replays from giving units to the other draws.
+// errNotPlanned is the error that a plan of replays has for all other draws, so that it
+// gives them no units.
 var errNotPlanned = errors.New("lockmode: the draw is planned later")

@@ -82,7 +82,7 @@ func testLimit(t *testing.T, a *arena) {
 	require.Len(t, awardsOf(t, a.store(0), pool), 3, granted)
 	lawful(t, a.store(0), pool)
 
-	first := awardsOf(t, a.store(0), pool)[0].DrawID // a known key is answered at the limit, too
+	first := awardsOf(t, a.store(0), pool)[0].DrawID // a known key is answered even at the limit
 	again := receive(t, ask(t, services[1], named(pool, first)))
 	require.NoError(t, again.err)
 	require.True(t, again.draw.Replayed)
@@ -91,8 +91,8 @@ func testLimit(t *testing.T, a *arena) {
 	require.Equal(t, [2]int64{3, 0}, [2]int64{st.Limits[0].Used, st.Limits[0].Left})
 }
 
-// testLimits: users draw many units at once; nobody exceeds a limit, and a refused user
-// had too few left for the request.
+// testLimits: users draw many units at once. Nobody exceeds a limit. A user is refused
+// only if fewer units were left than requested.
 func testLimits(t *testing.T, a *arena) {
 	const users, most = 20, 7
 	pool := a.ruled(t, 40, 40, `{"fallback":"none","limits":[{"of":"draws","max":7},{"of":"draws","max":7,"per":"1h"},{"of":"wins","max":4}]}`)
@@ -163,9 +163,9 @@ func testRedirects(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
-// noWinsOf requests draws that seldom win, each with one key at all services at once,
-// and again later. It returns an error if a key has two different answers, or no answer
-// that says the draw is new.
+// noWinsOf requests draws that seldom win, each with one key at all services at once, and
+// again later. It returns an error if a key has two different answers, or if none of its
+// answers says that the draw is new.
 func noWinsOf(t *testing.T, pool string, services []*service) error {
 	t.Helper()
 	const keys, times = 10, 9
@@ -202,7 +202,7 @@ func noWinsOf(t *testing.T, pool string, services []*service) error {
 	return nil
 }
 
-// testNoWins: a no-win is the permanent answer to its key, as a win is.
+// testNoWins: the answer to a key is permanent even if it is not a win.
 func testNoWins(t *testing.T, a *arena) {
 	pool := a.ruled(t, 50, 50, `{"fallback":"none","win":"1/10"}`)
 	require.NoError(t, noWinsOf(t, pool, a.three(t)))

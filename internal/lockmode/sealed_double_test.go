@@ -46,8 +46,8 @@ func (d dice) Below(limit int64) int64 {
 	return n.Int64()
 }
 
-// counted are numbers that are used up when a plan is undone: the next plan continues
-// after them. While nothing is undone they are the right ones.
+// counted are numbers of a sequence that continues even if a plan is undone. As long as
+// no plan is undone, they are the right ones.
 type counted struct {
 	*proof.Numbers
 	next int64
@@ -58,8 +58,8 @@ func (c *counted) Of(version int64) urn.Numbers {
 	return c.Numbers.Of(min(c.next, c.Last()))
 }
 
-// TestSealedDeckCondemns: the test detects one of three instances that uses random
-// numbers instead of the seed, and an undo that uses up the number.
+// TestSealedDeckCondemns: the test detects an instance, one of three, that uses random
+// numbers instead of the seed. It also detects numbers that an undone plan uses up.
 func TestSealedDeckCondemns(t *testing.T) {
 	t.Parallel()
 	rigged := func(other func() urn.Seeds) edit {

@@ -21,8 +21,9 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// deckCommitment is the commitment of all sealed decks: with its seed, it determines
-// the result of each version. Epochs end within the script's draws.
+// deckCommitment is the commitment of all pools with a sealed deck. With its seed, it
+// determines the result of each version. Some of its epochs end during the draws of the
+// script.
 var deckCommitment = func() *proof.Commitment {
 	return &proof.Commitment{Origin: "draws.example.org/deck", Anchor: deckSeed().Before(30), Epochs: 30, EpochLength: 37, Size: deckVersion - 1}
 }()
@@ -44,8 +45,8 @@ func deckNumbers(t *testing.T) *proof.Numbers {
 	return numbers
 }
 
-// deckStep is one line of the script of a sealed deck: an operator's action, and its
-// equivalent for a recomputation without a database. Draws follow the action.
+// deckStep is one line of the script of a sealed deck. It is an operator's action, with
+// the equivalent action for a recomputation without a database.
 type deckStep struct {
 	stock draw.Stocking
 	prize draw.Prize
@@ -115,8 +116,8 @@ func (s *deckStep) redo(t *testing.T, r *fold.Recomputation) bool {
 	return true
 }
 
-// deckReplayed returns the result of each version of the script, computed by one
-// thread.
+// deckReplayed returns the result of each version of the script. One goroutine computes
+// it.
 func deckReplayed(t *testing.T) (all []string) {
 	var documents []*draw.Rules
 	for _, s := range deckScript() {
@@ -193,7 +194,7 @@ func drawUnits(t *testing.T, services []*service, pool, prefix string, units int
 				at := services[i%len(services):]
 				_, err := insist(ctx, append(at[:len(at):len(at)], services...), asked[i], nil)
 				for ; draw.CodeOf(err) == draw.CodeInternal && ctx.Err() == nil; _, err = insist(ctx, services, asked[i], nil) {
-					lost.Add(1) // a write that failed
+					lost.Add(1) // the write failed
 				}
 				if err != nil {
 					t.Errorf("draw %s: %v", asked[i].DrawID, err)
@@ -237,9 +238,9 @@ func deckFaults() edit {
 	return applying(inTurn(outrun, applied, answerLost, applied, commitLost, outrun, applied, unreached, applied, failed, applied))
 }
 
-// testSealedDeck: each version gives the result that one thread computes from the seed
-// and the script, whatever batches, instances, conflicts, held rows and failed writes
-// occur. It is the same for every mode, lock and database.
+// testSealedDeck: each version gives the result that one goroutine computes from the seed
+// and the script. Batches, instances, conflicts, held rows and failed writes do not
+// change it. It is the same for every mode, lock and database.
 func testSealedDeck(t *testing.T, a *arena) {
 	want := deckReplayed(t)
 	few := func(s *settings) { s.BatchMax = 8 }

@@ -15,8 +15,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// testSellOut: 64 callers ask for 1,000 units of 500, at one service and at
-// three.
+// testSellOut: 64 callers request 1,000 units, and the pool has 500. It runs at one
+// service and at three.
 func testSellOut(t *testing.T, a *arena) {
 	for name, services := range map[string][]*service{"one": {a.serve(t, 0)}, "three": a.three(t)} {
 		pool := a.pool(t, 300, 150, 40, 9, 1)
@@ -72,7 +72,7 @@ func remaining(a draw.Audit) (units int64) {
 
 func oneByOne(s *settings) { s.BatchMax = 1 }
 
-// testSellOutOneByOne: --batch-max 1.
+// testSellOutOneByOne is testSellOut with batches of one draw.
 func testSellOutOneByOne(t *testing.T, a *arena) {
 	pool := a.pool(t, 40, 20)
 	services := a.three(t, oneByOne)
@@ -86,8 +86,8 @@ func testSellOutOneByOne(t *testing.T, a *arena) {
 	}
 }
 
-// testSellOutThroughFaults: lost commits, lost responses, conflicts and an unreachable
-// database, all in turn.
+// testSellOutThroughFaults sells out a pool while commits and responses are lost, and
+// while conflicts and an unreachable database occur in turn.
 func testSellOutThroughFaults(t *testing.T, a *arena) {
 	pool := a.pool(t, 100, 49, 1)
 	faults := applying(inTurn(outrun, answerLost, applied, commitLost, unreached, applied, answerLost))
@@ -110,8 +110,8 @@ func testSellOutThroughFaults(t *testing.T, a *arena) {
 	}
 }
 
-// testRestock: units that are added and removed during draws are all accounted for, and
-// all won in the end.
+// testRestock: units are added and removed during draws. None is lost, and all that
+// remain are won in the end.
 func testRestock(t *testing.T, a *arena) {
 	pool := a.pool(t, 30, 30)
 	services := a.three(t)
@@ -160,8 +160,8 @@ func testRestock(t *testing.T, a *arena) {
 	require.Len(t, y.won, 300-len(y.refused[draw.CodeSoldOut]), "%v", y.codes())
 }
 
-// TestMixedModes: three services in three modes on one pool at once, and the pool's own
-// mode changes during draws.
+// TestMixedModes: three services in three modes share one pool, while the pool's own mode
+// changes during draws.
 func TestMixedModes(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -195,7 +195,7 @@ func testSwitched(t *testing.T, a *arena, modes []string) {
 	own := modes[0]
 	services := a.three(t, func(s *settings) { s.Mode = own; s.BatchMax = 16 })
 	pool := a.pool(t, 200, 95, 5)
-	wanted := append(modes, "") // the last is the service's own
+	wanted := append(modes, "") // "" is the service's own mode
 	y := storm{services: services, poolID: pool, prefix: "m", asked: 600, before: func(i int) {
 		if i%12 != 0 {
 			return

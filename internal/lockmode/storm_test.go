@@ -15,7 +15,7 @@ import (
 // callers is the number of concurrent callers.
 const callers = 64
 
-// storm is many callers who request draws of one pool from several services.
+// storm is many callers that request draws from one pool at several services.
 type storm struct {
 	services []*service
 	poolID   string
@@ -36,7 +36,7 @@ type tally struct {
 	busy    map[draw.Code]int
 }
 
-// run requests every draw until it has a final answer.
+// run repeats every draw until it has a final answer.
 func (s storm) run(t *testing.T) *tally {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -58,8 +58,7 @@ func (s storm) run(t *testing.T) *tally {
 	return y
 }
 
-// ask requests one draw. Three of four begin without a caller's key, with names that
-// the service creates.
+// ask requests one draw. Three of four have no key, so the service creates their names.
 func (s storm) ask(ctx context.Context, caller, i int, y *tally) {
 	r := draw.Request{PoolID: s.poolID, UserID: fmt.Sprint("user-", i%7), DrawID: fmt.Sprintf("%s-%d", s.prefix, i), Named: i%4 == 0, Count: 1}
 	if s.count != nil {
@@ -117,8 +116,9 @@ func (y *tally) units() map[string]int64 {
 	return units
 }
 
-// soldOutExactly returns the faults of one-unit draws that together requested more than
-// the stock. The stock is given by prize.
+// soldOutExactly returns an error if draws of one unit, which together requested more
+// than the stock, have not sold out the pool exactly. stocked has the stock of each
+// prize.
 func (y *tally) soldOutExactly(asked int, stocked ...int64) error {
 	var total int64
 	units := y.units()

@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// apply stands in for the guarded write of an attempt.
+// apply replaces the guarded write of an attempt.
 type apply func(ctx context.Context, tx stock.Tx, p *urn.Plan) error
 
 // tampered is a store whose plans are all written by another function.
@@ -59,8 +59,7 @@ func (tx *cachedTx) Write(ctx context.Context, p *urn.Plan) error {
 
 func (tx *cachedTx) Rollback() {}
 
-// Write does not tamper with plans without awards, because their draws are already
-// done.
+// Write leaves plans without awards as they are, because their draws are already made.
 func (tx *tamperedTx) Write(ctx context.Context, p *urn.Plan) error {
 	if len(p.Awards) == 0 {
 		return tx.Tx.Write(ctx, p)
@@ -103,7 +102,8 @@ func unreached(_ context.Context, tx stock.Tx, _ *urn.Plan) error {
 	return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 }
 
-// inTurn applies the functions in rotation; services share it.
+// inTurn uses the functions one after another, and then again from the first. Services
+// share it.
 func inTurn(ways ...apply) apply {
 	var n atomic.Int64
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
@@ -111,7 +111,7 @@ func inTurn(ways ...apply) apply {
 	}
 }
 
-// door stops the first plan between its picks and its write, until it is opened.
+// door stops the first plan between its picks and its write, until the test opens it.
 type door struct {
 	arrived chan *urn.Plan
 	open    chan struct{}
@@ -125,7 +125,7 @@ func newDoor() *door {
 
 func (d *door) release() { d.once.Do(func() { close(d.open) }) }
 
-// then applies every plan by next, the first one after a stop.
+// then writes every plan with next, the first one after a stop.
 func (d *door) then(next apply) apply {
 	var used atomic.Bool
 	return func(ctx context.Context, tx stock.Tx, p *urn.Plan) error {
@@ -140,8 +140,8 @@ func (d *door) then(next apply) apply {
 	}
 }
 
-// rendezvous holds plans until a group of them has made its picks, and then releases
-// the whole group to its writes, so that they contend.
+// rendezvous holds plans after their picks until a group is complete. Then it releases
+// the whole group to its writes, so that they compete.
 type rendezvous struct {
 	size     int
 	patience time.Duration

@@ -14,8 +14,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestWaitingBatchAdmitsDraws: draws that come while a batch waits for the pool's row, or for
-// the lock, are decided with it.
+// TestWaitingBatchAdmitsDraws: if draws arrive while a batch waits for the pool's row, or
+// for the lock, they are decided with the batch.
 func TestWaitingBatchAdmitsDraws(t *testing.T) {
 	t.Parallel()
 	const late = 20

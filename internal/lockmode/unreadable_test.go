@@ -39,8 +39,9 @@ func unreadableFaults(t *testing.T, s *service, pool, known, other, name string)
 	return faults
 }
 
-// testRulesUnreadable: rules in force of a later release stop the new draws of an
-// instance that cannot read them, and nothing else. Rules that it can read end that.
+// testRulesUnreadable: the rules in force are of a later release, and an instance cannot
+// read them. It makes no new draws from the pool, and otherwise works as usual. Rules
+// that it can read end this.
 func testRulesUnreadable(t *testing.T, a *arena) {
 	pool, other := a.ruled(t, 500, 500, `{"fallback":"none","limits":[{"of":"draws","max":1000}]}`), a.pool(t, 100)
 	require.NoError(t, receive(t, ask(t, a.serve(t, 0), named(pool, "known"))).err)
@@ -57,9 +58,9 @@ func testRulesUnreadable(t *testing.T, a *arena) {
 }
 
 // testItemUnreadable: no draw comes before a due item of a later release. An instance
-// that cannot read the item makes no new draws until the item is removed, an instance
-// that can read it has carried it out, or it has been due for a minute: then it is
-// recorded as failed.
+// that cannot read the item makes no new draws for the time being. This ends when the
+// item is removed, or when another instance has carried it out. It also ends a minute
+// after the item was due, when the item is recorded as failed.
 func testItemUnreadable(t *testing.T, a *arena) {
 	pool, other := a.ruled(t, 500, 500, `{"fallback":"none"}`), a.pool(t, 100)
 	parsed, err := rules.Parse([]byte(`{"fallback":"none","win":"1/2"}`))
@@ -70,7 +71,7 @@ func testItemUnreadable(t *testing.T, a *arena) {
 		"removed": func(item int64) { require.NoError(t, a.store(0).RemoveItem(t.Context(), pool, item, "test")) },
 		"read":    func(int64) { stocktest.ReadableItems(t, a.store(0), pool) },
 		"old": func(int64) {
-			stocktest.NoViolations(t, a.store(0), pool) // for the earlier awards, the item becomes too old
+			stocktest.NoViolations(t, a.store(0), pool) // the item is soon too old for the earlier awards
 			stocktest.AgeItems(t, a.store(0), pool, 2*time.Minute)
 		},
 	}
@@ -92,8 +93,8 @@ func testItemUnreadable(t *testing.T, a *arena) {
 	require.Equal(t, items[0].Done, ruling.Version, "the item that was read has put its rules in force, the failed one none")
 }
 
-// blamingStore reads pools like the store below it, but returns a parser's error for
-// unreadable rules, as if the caller had written them.
+// blamingStore reads pools as the store in it does. For unreadable rules, it returns a
+// parser's error, as if the caller had written them.
 type blamingStore struct{ lockmode.Store }
 
 func (s blamingStore) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock.Tx, error) {

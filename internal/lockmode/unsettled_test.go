@@ -16,8 +16,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// heldSettling makes a session lock every row that MySQL and MariaDB write to wait for
-// the disk, and the gaps for rows that do not exist yet.
+// heldSettling makes a session lock every row that MySQL and MariaDB write when they wait
+// for the disk, and the gaps for rows that do not exist yet.
 func heldSettling(t *testing.T, a *arena) (clear func()) {
 	t.Helper()
 	tx, err := a.store(1).LockDB().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
@@ -27,9 +27,9 @@ func heldSettling(t *testing.T, a *arena) (clear func()) {
 	return func() { require.NoError(t, tx.Rollback()) }
 }
 
-// TestUnsafeKeyStaysInDoubt: a known key that was found, but is not confirmed to be
-// safe, is in doubt, whether its batch is given up or its own time is over. No answer
-// says that nothing happened.
+// TestUnsafeKeyStaysInDoubt: a known key was found, but the database has not confirmed
+// that its draw is safe. The key is in doubt, whether its batch is given up or its own
+// time ends. No answer says that nothing happened.
 func TestUnsafeKeyStaysInDoubt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []cell{
@@ -49,7 +49,7 @@ func TestUnsafeKeyStaysInDoubt(t *testing.T) {
 	}
 }
 
-// lostLock is a lock that is granted late, and is lost each time.
+// lostLock is a lock that is granted late, and is lost every time.
 type lostLock struct{ wait time.Duration }
 
 func (l *lostLock) WithLock(ctx context.Context, _ string, fn func(context.Context, int64) error) error {
@@ -92,8 +92,8 @@ func (s *hung) Read(ctx context.Context, urn *urn.Urn, o stock.TxOptions) (stock
 	return s.Store.Read(ctx, urn, o)
 }
 
-// TestReplaysOfAHungStore: a lookup of a known key between two holds of a lock does not
-// wait forever for a database that does not answer.
+// TestReplaysOfAHungStore: between two holds of a lock, a known key is looked up. The
+// lookup does not wait forever for a database that does not answer.
 func TestReplaysOfAHungStore(t *testing.T) {
 	t.Parallel()
 	store := &hung{}

@@ -18,8 +18,8 @@ type watch struct {
 	failures map[string]int
 	stale    int
 	settled  int
-	// issuing, if set, is called when a batch goes to its mode, and its result when the
-	// mode returns.
+	// issuing, if set, is called when a batch is passed to its mode. The function that it
+	// returns is called when the mode returns.
 	issuing func(poolID string) (back func())
 	// settling, if set, is called when a batch is settled, before its draws are
 	// answered.
@@ -79,7 +79,7 @@ func (w *watch) in(check func()) {
 	check()
 }
 
-// around returns an Issuer that notifies the watch first.
+// around returns an Issuer that notifies the watch, and then calls issuer.
 func (w *watch) around(issuer group.Issuer) group.Issuer { return &watched{issuer, w} }
 
 type watched struct {
